@@ -1,0 +1,1 @@
+"""Custom operators, written in Python, that opperf measures."""

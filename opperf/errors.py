@@ -1,0 +1,75 @@
+"""The exceptions opperf raises. Each message says what is wrong, where, and what to do.
+
+The command line prints the message as one line and ends with the exception's exit code.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+
+
+class OpperfError(Exception):
+    """Base of every error opperf raises on purpose.
+
+    `exit_code` is what the command line ends with: 2, wrong usage or input, unless a
+    subclass says otherwise.
+    """
+
+    exit_code = 2
+
+
+class UsageError(OpperfError):
+    """A flag, argument or value that cannot be used."""
+
+
+class UnknownOperatorError(OpperfError):
+    """A name that no operator of the framework has."""
+
+
+class DeviceError(OpperfError):
+    """A device that this build or this machine does not have."""
+
+
+class FrameworkError(OpperfError):
+    """A framework that is not installed, or cannot be loaded."""
+
+
+class OutputError(OpperfError):
+    """An output file that exists already, or cannot be written."""
+
+
+class RunFileError(OpperfError):
+    """A run file that cannot be read, resumed or trusted."""
+
+
+class WorkerError(OpperfError):
+    """A worker process that could not be started, or that ended before it answered."""
+
+    exit_code = 3
+
+
+class NoGradientError(OpperfError):
+    """The operator gives no gradient for these inputs; the message carries the reason."""
+
+
+class UnsupportedError(OpperfError):
+    """The operator cannot run these inputs in this configuration, and says why.
+
+    A case that raises it is recorded as `skipped`, not as `failed`.
+    """
+
+
+def suggestion(word: str, known: Iterable[str], limit: int = 3) -> str:
+    """`"; did you mean a, b?"`, from the known words nearest to `word`, or an empty string."""
+    by_lower = {name.lower(): name for name in known}
+    near = difflib.get_close_matches(word.lower(), by_lower, n=limit, cutoff=0.6)
+    if not near:
+        return ""
+    return f"; did you mean {', '.join(by_lower[name] for name in near)}?"
+
+
+def one_line(text: str, limit: int = 300) -> str:
+    """The text as one line of at most `limit` characters, for a reason or a terminal."""
+    line = " ".join(text.split())
+    return line if len(line) <= limit else line[: limit - 3] + "..."

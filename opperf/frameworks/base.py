@@ -1,0 +1,168 @@
+"""What opperf asks of a framework. One module or package per framework implements it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
+from typing import Any, Protocol
+
+from opperf.model import Case, Operator, Target, TensorSpec
+
+
+class Gradient(Protocol):
+    """One recorded forward computation and its backward pass.
+
+    `record` runs the forward call so that it can be differentiated; `backward` then computes
+    the gradients of that call. Each `backward` needs a `record` before it. Neither waits
+    for the device.
+    """
+
+    def record(self) -> None: ...
+
+    def backward(self) -> None: ...
+
+
+class MemoryReading(Protocol):
+    """What a memory meter saw; valid once its context has ended."""
+
+    @property
+    def peak_bytes(self) -> int:
+        """Largest number of bytes allocated above the level at entry."""
+        ...
+
+
+class Tracer(Protocol):
+    """The framework's own profiler."""
+
+    def trace(self, phases: Sequence[Callable[[], object]], count: int) -> list[list[float]]:
+        """Run the phases in order, `count` times over, waiting for the device after each.
+
+        Returns for every phase its kernel time in each round, in nanoseconds; an empty list
+        for a phase that runs no kernel.
+        """
+        ...
+
+
+class Framework(Protocol):
+    """A framework whose operators can be measured."""
+
+    name: str
+    rules: str
+    """Module that holds the framework's tables and families of inputs."""
+    profilers: tuple[str, ...]
+    """Names of the time back ends it offers, the preferred one first."""
+    dtypes: tuple[str, ...]
+    """The dtypes a user may ask for."""
+
+    def version(self) -> str: ...
+
+    def versions(self) -> dict[str, str]:
+        """Versions of the framework and of the libraries its numbers depend on."""
+        ...
+
+    def features(self) -> dict[str, bool]:
+        """Build features by name."""
+        ...
+
+    def devices(self) -> tuple[str, ...]:
+        """Devices this build and machine have, the default one first."""
+        ...
+
+    def parse_device(self, text: str) -> str:
+        """Canonical name of a device, e.g. `gpu` is `gpu(0)`.
+
+        Raises `UsageError` when it is no device's name and `DeviceError` when this build or
+        machine does not have it.
+        """
+        ...
+
+    def device_memory(self, device: str) -> int:
+        """Bytes that can still be allocated on the device."""
+        ...
+
+    def large_tensors(self) -> bool:
+        """Whether this build indexes tensors of more than 2**31 elements."""
+        ...
+
+    def operators(self) -> tuple[Operator, ...]:
+        """Every distinct operator of the registry, sorted by name."""
+        ...
+
+    def resolve(self, name: str) -> Operator | None:
+        """The operator of a registered name or alias; None if there is none."""
+        ...
+
+    def target_of(self, function: Callable[..., Any]) -> Target:
+        """The target of a callable a user holds."""
+        ...
+
+    def callable_target(self, path: str) -> Target:
+        """The target at a dotted path (`nd.add`). Raises `UnknownOperatorError`."""
+        ...
+
+    def signature(self, target: Target, function: Callable[..., Any] | None = None) -> Operator:
+        """What a target takes: the registered operator it calls, or else an operator made
+        up from the callable's own signature."""
+        ...
+
+    def notes(self, target: Target) -> dict[str, str]:
+        """Facts about a target that a reader of its numbers needs."""
+        ...
+
+    def function(self, target: Target) -> Callable[..., Any]:
+        """The callable behind a target. Raises `UnknownOperatorError`."""
+        ...
+
+    def flavour(self, target: Target) -> str:
+        """The kind of array the target takes, as in `TensorSpec.flavour`."""
+        ...
+
+    def tensor(self, spec: TensorSpec, device: str, seed: int) -> Any:
+        """A tensor as specified, filled from the seed. Raises `UnsupportedError`."""
+        ...
+
+    def describe(self, value: Any) -> TensorSpec | None:
+        """The spec of a tensor of this framework that a caller holds; None for anything else."""
+        ...
+
+    def adopt(self, value: Any, spec: TensorSpec, device: str) -> Any:
+        """A copy, on the device, of an array a caller holds, as `spec` describes it."""
+        ...
+
+    def bind(
+        self, case: Case, arguments: Mapping[str, Any],
+        function: Callable[..., Any] | None = None,
+    ) -> Callable[[], Any]:
+        """A call without arguments that runs the case's target once on these values.
+
+        `function` stands in for the target's, when a caller holds the callable itself.
+        """
+        ...
+
+    def scope(self, case: Case) -> AbstractContextManager[None]:
+        """The mode (training, array semantics, device) the case's calls run in."""
+        ...
+
+    def gradient(self, case: Case, call: Callable[[], Any], inputs: Sequence[Any]) -> Gradient:
+        """The differentiated call. `inputs` are the tensors that want a gradient.
+
+        Raises `NoGradientError` when trying it shows that there is none.
+        """
+        ...
+
+    def synchronize(self, device: str) -> None:
+        """Wait until all work is done. Raises what the work raised."""
+        ...
+
+    def memory(self, device: str) -> AbstractContextManager[MemoryReading]:
+        """Measures what is allocated on the device inside the context."""
+        ...
+
+    def tracer(self, device: str) -> Tracer:
+        """The native profiler for a device."""
+        ...
+
+    def refusal(self, error: Exception) -> str | None:
+        """The framework's own message, shortened, if the error is the framework refusing
+        a call; None if it is a fault of anything else."""
+        ...

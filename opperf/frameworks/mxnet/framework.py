@@ -1,0 +1,142 @@
+"""MXNet as opperf's `Framework`: the pieces of this package put together."""
+
+from __future__ import annotations
+
+import importlib.metadata
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, ExitStack, contextmanager
+from typing import Any
+
+import mxnet as mx
+import numpy as np
+
+from opperf.frameworks.base import Gradient, MemoryReading, Tracer
+from opperf.frameworks.mxnet import device as devices
+from opperf.frameworks.mxnet import functions, messages, registry, tensors, trace
+from opperf.frameworks.mxnet.gradient import RecordedGradient
+from opperf.model import CallableTarget, Case, Operator, Target, TensorSpec
+
+
+class MXNet:
+    """The framework, for one process."""
+
+    name = registry.FRAMEWORK
+    rules = "opperf.rules.mxnet"
+    profilers = ("native", "python")
+    dtypes = ("float16", "float32", "float64", "bfloat16", "int8", "uint8", "int32", "int64",
+              "bool")
+
+    def version(self) -> str:
+        return str(mx.__version__)
+
+    def versions(self) -> dict[str, str]:
+        """Versions of MXNet and of NumPy, which its np interface leans on."""
+        return {
+            "mxnet": self.version(), "numpy": np.__version__,
+            "mxnet distribution": _distribution(),
+        }
+
+    def features(self) -> dict[str, bool]:
+        """Build features by name."""
+        return {feature.name: bool(feature.enabled) for feature in mx.runtime.feature_list()}
+
+    def devices(self) -> tuple[str, ...]:
+        return devices.devices()
+
+    def parse_device(self, text: str) -> str:
+        return devices.parse(text)
+
+    def device_memory(self, device: str) -> int:
+        return devices.free_memory(device)
+
+    def operators(self) -> tuple[Operator, ...]:
+        return registry.operators()
+
+    def large_tensors(self) -> bool:
+        return self.features().get("INT64_TENSOR_SIZE", False)
+
+    def resolve(self, name: str) -> Operator | None:
+        return registry.by_name().get(name)
+
+    def target_of(self, function: Callable[..., Any]) -> Target:
+        return functions.target_of(function)
+
+    def callable_target(self, path: str) -> Target:
+        functions.find(path)
+        return CallableTarget(framework=self.name, path=path)
+
+    def signature(self, target: Target, function: Callable[..., Any] | None = None) -> Operator:
+        return functions.signature(function or self.function(target))
+
+    def notes(self, target: Target) -> dict[str, str]:
+        if functions.falls_back_to_numpy(self.function(target)):
+            return {"fallback": "runs on the host's NumPy, not on an MXNet operator"}
+        return {}
+
+    def function(self, target: Target) -> Callable[..., Any]:
+        return functions.function_of(target)
+
+    def flavour(self, target: Target) -> str:
+        return "np" if functions.is_numpy(target) else ""
+
+    def tensor(self, spec: TensorSpec, device: str, seed: int) -> Any:
+        return tensors.tensor(spec, device, seed)
+
+    def describe(self, value: Any) -> TensorSpec | None:
+        return tensors.describe(value)
+
+    def adopt(self, value: Any, spec: TensorSpec, device: str) -> Any:
+        return tensors.adopt(value, spec, device)
+
+    def bind(
+        self, case: Case, arguments: Mapping[str, Any],
+        function: Callable[..., Any] | None = None,
+    ) -> Callable[[], Any]:
+        """The case's call. An operator without inputs is told the device, for MXNet would
+        take the CPU."""
+        called = function if function is not None else self.function(case.target)
+        given = dict(arguments)
+        operator = functions.operator_behind(called)
+        if operator is not None and operator.parameter("ctx") and not operator.tensors:
+            given.setdefault("ctx", case.settings.device)
+        if given.get("dtype") == "bfloat16":
+            given["dtype"] = tensors.BFLOAT16
+        return functions.bind(called, given)
+
+    @contextmanager
+    def scope(self, case: Case) -> Iterator[None]:
+        """Device, training mode and array semantics of the case's calls."""
+        with ExitStack() as stack:
+            stack.enter_context(devices.context(case.settings.device))
+            training = case.settings.mode == "train"
+            stack.enter_context(
+                mx.autograd.train_mode() if training else mx.autograd.predict_mode())
+            if any(spec.flavour == "np" for _, spec in case.tensors()) or (
+                self.flavour(case.target) == "np"
+            ):
+                stack.enter_context(mx.util.np_shape(True))
+                stack.enter_context(mx.util.np_array(True))
+            yield
+
+    def gradient(self, case: Case, call: Callable[[], Any], inputs: Sequence[Any]) -> Gradient:
+        return RecordedGradient(
+            call, inputs, case.settings.mode == "train", case.settings.device)
+
+    def synchronize(self, device: str) -> None:
+        mx.nd.waitall()
+
+    def memory(self, device: str) -> AbstractContextManager[MemoryReading]:
+        return trace.MemoryMeter(device).measuring()
+
+    def tracer(self, device: str) -> Tracer:
+        return trace.NativeTracer()
+
+    def refusal(self, error: Exception) -> str | None:
+        return messages.refusal(error)
+
+
+def _distribution() -> str:
+    """Name and version of the installed package: CUDA builds go by names of their own."""
+    for distribution in importlib.metadata.packages_distributions().get("mxnet", ()):
+        return f"{distribution} {importlib.metadata.version(distribution)}"
+    return "not installed as a package"

@@ -1,0 +1,224 @@
+"""The Python callables of MXNet: which one calls an operator, and how to call any of them."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Callable, Mapping
+from types import FunctionType, ModuleType
+from typing import Any
+
+import mxnet as mx
+
+from opperf.errors import UnknownOperatorError, suggestion
+from opperf.frameworks.mxnet import registry
+from opperf.model import CallableTarget, Kind, Operator, OperatorTarget, Parameter, Target
+
+ROOTS = {"mx": "", "mxnet": "", "nd": "ndarray", "np": "numpy", "npx": "numpy_extension"}
+"""First word of a dotted path a user writes, and the attribute of `mxnet` it stands for."""
+
+MODULES: tuple[tuple[str, ModuleType], ...] = (
+    ("", mx.nd.op),
+    ("", mx.nd._internal),
+    ("_contrib_", mx.nd.contrib),
+    ("_linalg_", mx.nd.linalg),
+    ("_image_", mx.nd.image),
+    ("_random_", mx.nd.random),
+    ("_sparse_", mx.nd.sparse),
+    ("_npi_", mx.nd.numpy._internal),
+    ("_np_", mx.nd.numpy._op),
+    ("_npx_", mx.nd.numpy_extension._op),
+    ("_npx_", mx.nd.numpy_extension),
+    ("_npx__image_", mx.nd.numpy_extension.image),
+)
+"""Where MXNet puts the functions it generates: the prefix it takes off, and the module."""
+
+GENERATED = "<string>"
+"""File name in the code of the functions MXNet generates from its registry. A function of
+the same name from a file wraps the operator and may take other arguments."""
+
+
+def _generated(module: ModuleType, name: str) -> Callable[..., Any] | None:
+    found = getattr(module, name, None)
+    if isinstance(found, FunctionType) and found.__code__.co_filename == GENERATED:
+        return found
+    return None
+
+
+@functools.cache
+def operator_function(name: str) -> Callable[..., Any]:
+    """The generated function of an operator, by any of its names.
+
+    Raises `UnknownOperatorError` for a name the registry does not have.
+    """
+    operator = registry.by_name().get(name)
+    if operator is None:
+        raise UnknownOperatorError(
+            f"MXNet has no operator {name!r}{suggestion(name, registry.by_name())}")
+    for candidate in operator.names:
+        for prefix, module in MODULES:
+            if candidate.startswith(prefix):
+                function = _generated(module, candidate[len(prefix):])
+                if function is not None:
+                    return function
+    raise UnknownOperatorError(f"MXNet registers {name!r} but generates no function for it")
+
+
+@functools.cache
+def _operators_by_function() -> dict[int, Operator]:
+    """Operator by the identity of each function generated for any of its names."""
+    table: dict[int, Operator] = {}
+    for name, operator in registry.by_name().items():
+        for prefix, module in MODULES:
+            if name.startswith(prefix):
+                function = _generated(module, name[len(prefix):])
+                if function is not None:
+                    table[id(function)] = operator
+    return table
+
+
+def operator_behind(function: Callable[..., Any]) -> Operator | None:
+    """The operator a generated function calls; None for any other callable."""
+    return _operators_by_function().get(id(function))
+
+
+def find(path: str) -> Callable[..., Any]:
+    """The callable at a dotted path: `nd.add`, `np.linalg.norm`, `mxnet.ndarray.relu`.
+
+    Raises `UnknownOperatorError` naming the first word of the path that is not there.
+    """
+    first, *rest = path.split(".")
+    if first not in ROOTS:
+        raise UnknownOperatorError(
+            f"{path!r} is no MXNet path; it starts with one of {', '.join(ROOTS)}")
+    place: Any = mx
+    for word in ([ROOTS[first]] if ROOTS[first] else []) + rest:
+        if not hasattr(place, word):
+            raise UnknownOperatorError(
+                f"{path!r}: {getattr(place, '__name__', place)} has no {word!r}"
+                f"{suggestion(word, dir(place))}")
+        place = getattr(place, word)
+    if not callable(place):
+        raise UnknownOperatorError(f"{path!r} is not callable")
+    function: Callable[..., Any] = place
+    return function
+
+
+def path_of(function: Callable[..., Any]) -> str:
+    """Dotted path of a callable: module and qualified name."""
+    module = getattr(function, "__module__", None) or ""
+    name = getattr(function, "__qualname__", None) or type(function).__qualname__
+    return f"{module}.{name}" if module else name
+
+
+def function_of(target: Target) -> Callable[..., Any]:
+    """The callable behind a target. Raises `UnknownOperatorError`."""
+    if isinstance(target, OperatorTarget):
+        return operator_function(target.name)
+    return find(target.path)
+
+
+NUMPY_TENSORS = frozenset({"x", "x1", "x2", "a", "b", "v", "m", "arr", "ary", "array", "y"})
+"""Names NumPy's functions give their arrays, where MXNet's registry has others."""
+
+SEQUENCES = frozenset({"arrays", "seq", "tup", "arys"})
+"""Names NumPy's functions give a list of arrays."""
+
+
+@functools.cache
+def _tensor_names() -> dict[str, Kind]:
+    """Kind of every name that some operator declares as a tensor or a list of them."""
+    declared = {p.name: p.kind for o in registry.operators() for p in o.tensors}
+    return declared | dict.fromkeys(NUMPY_TENSORS, Kind.TENSOR) | dict.fromkeys(
+        SEQUENCES, Kind.TENSORS)
+
+
+def signature(function: Callable[..., Any]) -> Operator:
+    """The operator a generated function calls; for any other callable an operator of its
+    name and parameters, tensors known by their names."""
+    operator = operator_behind(function)
+    if operator is not None:
+        return operator
+    name = getattr(function, "__name__", type(function).__name__)
+    try:
+        declared = list(inspect.signature(function).parameters.values())
+    except (TypeError, ValueError):
+        declared = []
+    parameters = tuple(
+        Parameter(
+            name=p.name,
+            kind=Kind.TENSORS if p.kind is p.VAR_POSITIONAL else _tensor_names().get(
+                p.name, Kind.OTHER),
+            required=p.default is p.empty,
+        )
+        for p in declared if p.kind is not p.VAR_KEYWORD
+    )
+    return Operator(framework=registry.FRAMEWORK, namespace="", name=name, parameters=parameters)
+
+
+def is_numpy(target: Target) -> bool:
+    """Whether the target takes and gives `mx.np` arrays."""
+    if isinstance(target, OperatorTarget):
+        registry_name = operator_function(target.name).__name__
+        operator = registry.by_name()[target.name]
+        return operator.namespace in ("np", "npx") or registry_name.startswith("_np")
+    return is_numpy_path(target.path)
+
+
+def is_numpy_path(path: str) -> bool:
+    """Whether a dotted path leads into MXNet's NumPy interface."""
+    words = path.split(".")
+    return words[0] in ("np", "npx") or bool(
+        {"numpy", "numpy_extension", "np", "npx"} & set(words[1:]) and words[0] in ROOTS)
+
+
+def falls_back_to_numpy(function: Callable[..., Any]) -> bool:
+    """Whether an `mx.np` function runs on the host's NumPy rather than on an operator."""
+    module = getattr(function, "__module__", "") or ""
+    name = getattr(function, "__name__", "")
+    try:
+        from mxnet.numpy import fallback
+    except ImportError:
+        return False
+    listed = set(getattr(fallback, "__all__", ())) | set(getattr(fallback, "fallbacks", ()))
+    return is_numpy_path(module) and name in listed and getattr(fallback, name, None) is function
+
+
+def bind(
+    function: Callable[..., Any], arguments: Mapping[str, Any]
+) -> Callable[[], Any]:
+    """A call of `function` with these arguments, decided once so that the call itself is bare.
+
+    Arguments go by keyword; a list for a variadic parameter is spread.
+    """
+    try:
+        declared = inspect.signature(function).parameters
+    except (TypeError, ValueError):
+        declared = {}
+    spread = next((p.name for p in declared.values() if p.kind is p.VAR_POSITIONAL), None)
+    positional: list[Any] = []
+    keywords: dict[str, Any] = {}
+    for name, value in arguments.items():
+        parameter = declared.get(name)
+        if parameter is not None and parameter.kind is parameter.POSITIONAL_ONLY:
+            positional.append(value)
+        elif spread is not None and isinstance(value, list) and (
+            name == spread or parameter is None
+        ) and _holds_arrays(value):
+            positional.extend(value)
+        else:
+            keywords[name] = value
+    return functools.partial(function, *positional, **keywords)
+
+
+def _holds_arrays(values: list[Any]) -> bool:
+    return any(isinstance(value, mx.nd.NDArray) for value in values)
+
+
+def target_of(function: Callable[..., Any]) -> Target:
+    """The target of a callable a user holds: the operator if the callable is the operator's
+    own function under its own name, else the callable by its path."""
+    operator = operator_behind(function)
+    if operator is not None and function.__name__ == operator.name:
+        return OperatorTarget(framework=registry.FRAMEWORK, name=operator.name)
+    return CallableTarget(framework=registry.FRAMEWORK, path=path_of(function))

@@ -1,0 +1,139 @@
+"""MXNet's operator registry, read through its C API."""
+
+from __future__ import annotations
+
+import ctypes
+import functools
+import re
+from typing import Any
+
+import msgspec
+from mxnet.base import _LIB, c_str, check_call, py_str
+
+from opperf.frameworks.mxnet import categories
+from opperf.model import Kind, Operator, Parameter
+
+FRAMEWORK = "mxnet"
+
+NAMESPACES = (
+    ("_npx_", "npx"), ("_npi_", "np"), ("_np_", "np"), ("_contrib_", "contrib"),
+    ("_linalg_", "linalg"), ("_random_", "random"), ("_sample_", "random"),
+    ("_image_", "image"), ("_sparse_", "sparse"), ("_", "internal"),
+)
+"""Prefix of a registered name and the namespace MXNet puts such operators in; the first
+match counts, and a name without any of them is in `nd`."""
+
+PUBLIC = ("nd", "contrib", "linalg", "random", "image", "sparse")
+"""Namespaces of `mx.nd` that are meant for users."""
+
+KINDS = (
+    (r"(NDArray|Symbol).*\[\]", Kind.TENSORS),
+    (r"NDArray|Symbol", Kind.TENSOR),
+    (r"\{", Kind.ENUM),
+    (r"Shape", Kind.SHAPE),
+    (r"tuple of <(long|int)", Kind.SHAPE),
+    (r"tuple of", Kind.FLOATS),
+    (r"bool", Kind.BOOL),
+    (r"int|long", Kind.INT),
+    (r"float|double|real_t", Kind.FLOAT),
+    (r"string|str", Kind.STRING),
+)
+"""Beginning of a declared type and the kind it means; the first match counts."""
+
+
+def _registered() -> list[str]:
+    size = ctypes.c_uint()
+    names = ctypes.POINTER(ctypes.c_char_p)()
+    check_call(_LIB.MXListAllOpNames(ctypes.byref(size), ctypes.byref(names)))
+    return [py_str(names[i]) for i in range(size.value)]
+
+
+def _handle(name: str) -> int:
+    handle = ctypes.c_void_p()
+    check_call(_LIB.NNGetOpHandle(c_str(name), ctypes.byref(handle)))
+    return int(handle.value or 0)
+
+
+def parse_parameter(name: str, declared: str) -> Parameter:
+    """A parameter from MXNet's declaration, e.g. `int, optional, default='1'`."""
+    kind = next((kind for pattern, kind in KINDS if re.match(pattern, declared)), Kind.OTHER)
+    choices: tuple[str, ...] = ()
+    if kind is Kind.ENUM:
+        inside = declared[1 : declared.index("}")]
+        choices = tuple(part.strip().strip("'") for part in inside.split(","))
+    default = re.search(r"default=(.*)$", declared)
+    optional = default is not None or "optional" in declared
+    return Parameter(
+        name=name, kind=kind, required=not optional,
+        default=default.group(1).strip("'") if default else None,
+        choices=choices, declared=declared,
+    )
+
+
+def _describe(handle: int) -> tuple[str, tuple[Parameter, ...], str | None]:
+    """Canonical name, parameters and the counting parameter's name of an operator."""
+    name, text, counter, returns = (ctypes.c_char_p() for _ in range(4))
+    count = ctypes.c_uint()
+    names, types, texts = (ctypes.POINTER(ctypes.c_char_p)() for _ in range(3))
+    outputs: list[Any] = [name, text, count, names, types, texts, counter, returns]
+    check_call(_LIB.MXSymbolGetAtomicSymbolInfo(
+        ctypes.c_void_p(handle), *(ctypes.byref(output) for output in outputs)))
+    parameters = tuple(
+        parse_parameter(py_str(names[i]), py_str(types[i])) for i in range(count.value))
+    return py_str(name.value), parameters, (py_str(counter.value) if counter.value else None)
+
+
+def namespace_of(name: str) -> str:
+    """The namespace MXNet puts a registered name in."""
+    return next((space for prefix, space in NAMESPACES if name.startswith(prefix)), "nd")
+
+
+def shown_name(canonical: str, names: list[str]) -> str:
+    """The name users know an operator by: the canonical one unless it is a private name
+    (`_copy`) with a public alias (`identity`)."""
+    if not canonical.startswith("_"):
+        return canonical
+    public = sorted((n for n in names if not n.startswith("_")), key=lambda n: (len(n), n))
+    without = canonical.lstrip("_")
+    return without if without in public else (public[0] if public else canonical)
+
+
+@functools.cache
+def operators() -> tuple[Operator, ...]:
+    """Every distinct operator that is not a backward one, aliases folded, sorted by name."""
+    by_handle: dict[int, list[str]] = {}
+    for name in _registered():
+        if "backward" not in name:
+            by_handle.setdefault(_handle(name), []).append(name)
+    folded: dict[str, tuple[list[str], tuple[Parameter, ...], str | None]] = {}
+    for handle, names in by_handle.items():
+        canonical, parameters, counter = _describe(handle)
+        folded.setdefault(canonical, ([], parameters, counter))[0].extend(names)
+    found = [
+        _operator(canonical, names, parameters, counter)
+        for canonical, (names, parameters, counter) in folded.items()
+    ]
+    return tuple(sorted(found, key=lambda operator: operator.name))
+
+
+def _operator(
+    canonical: str, names: list[str], parameters: tuple[Parameter, ...], counter: str | None
+) -> Operator:
+    name = shown_name(canonical, names)
+    # `_copy` is `mx.nd.identity` to a user, and `_np_cumsum` is `mx.nd.cumsum`.
+    space = namespace_of(canonical)
+    if space in ("internal", "np", "npx") and not name.startswith("_"):
+        space = "nd"
+    aliases = tuple(sorted({canonical, *names} - {name}))
+    spaces = tuple(sorted({space, *(namespace_of(n) for n in (name, *aliases))}))
+    operator = Operator(
+        framework=FRAMEWORK, namespace=space, namespaces=spaces, name=name, aliases=aliases,
+        parameters=parameters, public=bool(set(spaces) & set(PUBLIC)), variadic=counter,
+    )
+    return msgspec.structs.replace(operator, category=categories.category_of(operator))
+
+
+@functools.cache
+def by_name() -> dict[str, Operator]:
+    """Every registered name, canonical or alias, and its operator."""
+    return {name: operator for operator in operators() for name in operator.names}

@@ -1,0 +1,93 @@
+"""MXNet arrays from specs, and specs from MXNet arrays."""
+
+from __future__ import annotations
+
+import hashlib
+from typing import Any
+
+import mxnet as mx
+import numpy as np
+
+from opperf.errors import UnsupportedError
+from opperf.frameworks import fill
+from opperf.frameworks.mxnet.device import context
+from opperf.model import Fill, TensorSpec
+
+BFLOAT16 = np.dtype([("bfloat16", np.uint16)])
+"""How MXNet spells bfloat16, a type that NumPy does not have."""
+
+DENSITY = 0.1
+"""Share of elements (csr) or rows (row_sparse) that are not zero in a sparse tensor: sparse
+enough for a sparse kernel to be worth it, as for a mini-batch of bag-of-words features."""
+
+
+def dtype_of(name: str) -> Any:
+    """The dtype in the form MXNet takes."""
+    return BFLOAT16 if name == "bfloat16" else np.dtype(name)
+
+
+def dtype_name(dtype: Any) -> str:
+    """The name of a dtype as MXNet gives it."""
+    return "bfloat16" if np.dtype(dtype) == BFLOAT16 else np.dtype(dtype).name
+
+
+def is_floating(dtype: Any) -> bool:
+    """Whether arrays of the dtype can have a gradient."""
+    return dtype_name(dtype).startswith(("float", "bfloat"))
+
+
+def tensor(spec: TensorSpec, device: str, seed: int) -> Any:
+    """An array as specified. Raises `UnsupportedError` if MXNet has no such array."""
+    array = fill.values(spec, seed)
+    if spec.layout != "dense":
+        keep = np.random.default_rng(seed).random(
+            array.shape if spec.layout == "csr" else (len(array),)) < DENSITY
+        keep.flat[0] = True
+        mask = keep if spec.layout == "csr" else keep.reshape(-1, *[1] * (array.ndim - 1))
+        array = np.where(mask, array, np.zeros((), array.dtype))
+    ctx = context(device)
+    try:
+        if spec.dtype == "bfloat16":
+            made = mx.nd.amp_cast(mx.nd.array(array, ctx=ctx), dtype=BFLOAT16)
+        elif spec.flavour == "np":
+            made = mx.np.array(array, dtype=array.dtype, ctx=ctx)
+        else:
+            made = mx.nd.array(array, ctx=ctx, dtype=array.dtype)
+    except (TypeError, mx.base.MXNetError) as error:
+        raise UnsupportedError(f"MXNet makes no {spec.dtype} array: {error}") from error
+    if spec.flavour == "np" and not isinstance(made, mx.np.ndarray):
+        made = made.as_np_ndarray()
+    return made if spec.layout == "dense" else made.tostype(spec.layout)
+
+
+def adopt(value: Any, spec: TensorSpec, device: str) -> Any:
+    """A copy, on the device, of an array a caller holds: the caller's own gets no gradient
+    attached and is not written to."""
+    if isinstance(value, mx.nd.NDArray):
+        return value.copyto(context(device))
+    make = mx.np.array if spec.flavour == "np" else mx.nd.array
+    return make(value, dtype=value.dtype, ctx=context(device))
+
+
+def describe(value: Any) -> TensorSpec | None:
+    """The spec of an array a caller holds; None for anything that is not an array."""
+    if isinstance(value, mx.nd.NDArray):
+        data = np.ascontiguousarray(value.asnumpy())
+        return TensorSpec(
+            shape=tuple(value.shape), dtype=dtype_name(value.dtype),
+            fill=Fill("given", digest=_digest(data)),
+            layout="dense" if value.stype == "default" else value.stype,
+            gradient=is_floating(value.dtype),
+            flavour="np" if isinstance(value, mx.np.ndarray) else "",
+        )
+    if isinstance(value, np.ndarray):
+        return TensorSpec(
+            shape=tuple(value.shape), dtype=value.dtype.name,
+            fill=Fill("given", digest=_digest(np.ascontiguousarray(value))),
+            gradient=is_floating(value.dtype),
+        )
+    return None
+
+
+def _digest(data: Any) -> str:
+    return hashlib.sha256(data.tobytes()).hexdigest()[:16]

@@ -1,0 +1,203 @@
+"""MXNet's own profiler, read from the Chrome trace it writes.
+
+`mx.profiler.dump` writes every operator call and every change of the memory counter with its
+time in microseconds of the system clock. Calls are told apart by the clock, read just before
+and after each of them, and never by the operator's name: a call may run several operators,
+and the backward pass of one shows as `ImperativeBulk`.
+"""
+
+from __future__ import annotations
+
+import atexit
+import functools
+import re
+import shutil
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+import msgspec
+import mxnet as mx
+
+from opperf.frameworks.mxnet.device import context, counter_name
+
+OPERATOR_CATEGORIES = ("operator", "Custom Operator")
+"""Trace categories that hold kernels; a custom operator's parts are in one of their own."""
+
+HOUSEKEEPING = re.compile(r"(^|::)(DeleteVariable|WaitForVar|Resource\w*SetSeed|SetupExec)$")
+"""What MXNet's engine does on its own account, beside the operator: frees a buffer, waits,
+seeds a generator when it is first used."""
+
+NS_PER_US = 1000
+
+Interval = tuple[int, int]
+
+
+class Event(msgspec.Struct):
+    """One entry of a Chrome trace, as far as it is needed. Times in microseconds."""
+
+    ph: str
+    name: str = ""
+    cat: str = ""
+    ts: int = 0
+    tid: int = 0
+    args: dict[str, int | str] = {}
+
+
+def now_us() -> int:
+    """Microseconds on the clock that MXNet's profiler uses."""
+    return time.time_ns() // NS_PER_US
+
+
+def parse(text: str) -> list[Event]:
+    """The events of a trace, or of a piece of one.
+
+    Dumped bit by bit a trace is never closed, and every piece but the first has no opening,
+    so the list is cut out of the text and closed here.
+    """
+    _, opening, rest = text.partition('"traceEvents": [')
+    inside = (rest if opening else text).strip().strip(",")
+    return msgspec.json.decode(f"[{inside}]", type=list[Event])
+
+
+class Profiler:
+    """The process's profiler. MXNet has one, configured once; so has opperf."""
+
+    def __init__(self) -> None:
+        folder = tempfile.mkdtemp(prefix="opperf-trace-")
+        atexit.register(shutil.rmtree, folder, ignore_errors=True)
+        self._file = Path(folder) / "trace.json"
+        mx.profiler.set_config(
+            filename=str(self._file), profile_imperative=True, profile_memory=True,
+            profile_symbolic=True, profile_api=False, aggregate_stats=False,
+            continuous_dump=True,
+        )
+
+    @contextmanager
+    def recording(self, events: list[Event]) -> Iterator[None]:
+        """Add to `events` what happens inside, once it has ended."""
+        mx.nd.waitall()
+        mx.profiler.set_state("run")
+        try:
+            yield
+            mx.nd.waitall()
+        finally:
+            mx.profiler.set_state("stop")
+            mx.profiler.dump(finished=False)
+            text = self._file.read_text() if self._file.exists() else ""
+            # The next dump appends; without this each would be read again.
+            self._file.unlink(missing_ok=True)
+        events.extend(parse(text))
+
+
+@functools.cache
+def profiler() -> Profiler:
+    """The one profiler of this process."""
+    return Profiler()
+
+
+def kernel_intervals(events: list[Event]) -> list[Interval]:
+    """Begin and end of every kernel, sorted, in microseconds."""
+    open_at: dict[tuple[int, str, str], list[int]] = {}
+    intervals: list[Interval] = []
+    relevant = [
+        event for event in events
+        if event.ph in ("B", "E") and event.cat in OPERATOR_CATEGORIES
+        and not HOUSEKEEPING.search(event.name)
+    ]
+    # A kernel that begins and ends in one microsecond: its B sorts before its E.
+    for event in sorted(relevant, key=lambda event: (event.ts, event.ph)):
+        begins = open_at.setdefault((event.tid, event.cat, event.name), [])
+        if event.ph == "B":
+            begins.append(event.ts)
+        elif begins:
+            intervals.append((begins.pop(), event.ts))
+    return sorted(intervals)
+
+
+def covered(intervals: list[Interval]) -> int:
+    """Length of the union of sorted intervals: kernels that overlap count once."""
+    total, reached = 0, 0
+    for begin, end in intervals:
+        total += max(0, end - max(begin, reached))
+        reached = max(reached, end)
+    return total
+
+
+def times_in_windows(events: list[Event], windows: list[Interval]) -> list[float]:
+    """Kernel time inside each window, in nanoseconds; empty if no window has a kernel."""
+    intervals = kernel_intervals(events)
+    times, position = [], 0
+    seen = False
+    for begin, end in windows:
+        while position < len(intervals) and intervals[position][0] < begin:
+            position += 1
+        inside = []
+        while position < len(intervals) and intervals[position][0] <= end:
+            inside.append(intervals[position])
+            position += 1
+        seen = seen or bool(inside)
+        times.append(float(covered(inside) * NS_PER_US))
+    return times if seen else []
+
+
+class NativeTracer:
+    """Kernel times from the profiler."""
+
+    def trace(self, phases: Sequence[Callable[[], object]], count: int) -> list[list[float]]:
+        """Kernel times of every phase in nanoseconds, at the profiler's resolution of 1 us."""
+        events: list[Event] = []
+        windows: list[list[Interval]] = [[] for _ in phases]
+        waitall = mx.nd.waitall
+        with profiler().recording(events):
+            for _ in range(count):
+                for phase, window in zip(phases, windows, strict=True):
+                    begin = now_us()
+                    result = phase()
+                    waitall()
+                    window.append((begin, now_us()))
+                    # Freed after the clock was read, and before the next phase allocates.
+                    del result
+        return [times_in_windows(events, window) for window in windows]
+
+
+class MemoryMeter:
+    """Largest number of bytes allocated above the level at entry, on one device.
+
+    The counter runs only while the profiler does, so its absolute value means nothing. An
+    array made at entry and kept to the end makes the counter report the level.
+    """
+
+    def __init__(self, device: str) -> None:
+        self._device = device
+        self._counter = counter_name(device)
+        self._events: list[Event] = []
+        self._entered_us = 0
+        self.peak_bytes = 0
+
+    @contextmanager
+    def measuring(self) -> Iterator[MemoryMeter]:
+        """Measure what is allocated inside."""
+        with profiler().recording(self._events):
+            mark = mx.nd.zeros((1,), ctx=context(self._device))
+            mx.nd.waitall()
+            self._entered_us = now_us()
+            # Events carry whole microseconds: nothing inside may share the mark's.
+            while now_us() == self._entered_us:
+                pass
+            yield self
+        del mark
+        self.peak_bytes = self._peak()
+
+    def _peak(self) -> int:
+        level, peak = 0, 0
+        counts = [e for e in self._events if e.ph == "C" and e.name == self._counter]
+        before = [e for e in counts if e.ts <= self._entered_us]
+        if before:
+            level = int(max(before, key=lambda event: event.ts).args[self._counter])
+        for event in counts:
+            if event.ts > self._entered_us:
+                peak = max(peak, int(event.args[self._counter]) - level)
+        return peak

@@ -1,0 +1,350 @@
+"""The vocabulary: what can be measured (`Case`) and what was measured (`Record`).
+
+Every type here is frozen and serialises to JSON and back without loss. No framework is
+imported, so a run file can be read on a machine that has none of them.
+"""
+
+from __future__ import annotations
+
+import enum
+import hashlib
+from collections.abc import Iterator
+from typing import Any, Literal, Union
+
+import msgspec
+
+SCHEMA_VERSION = 1
+"""Version of the run file's lines. Raised when a reader of the old lines would misread
+the new ones; adding a field with a default is no such change."""
+
+
+class Struct(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=False):
+    """Base of the vocabulary. Unknown fields are ignored on reading, so that an older
+    opperf can read a newer file of the same schema version."""
+
+
+class Kind(str, enum.Enum):
+    """What an operator's parameter takes."""
+
+    TENSOR = "tensor"
+    TENSORS = "tensors"
+    INT = "int"
+    FLOAT = "float"
+    BOOL = "bool"
+    SHAPE = "shape"
+    FLOATS = "floats"
+    ENUM = "enum"
+    STRING = "string"
+    OTHER = "other"
+
+
+class Parameter(Struct):
+    """One declared argument of an operator."""
+
+    name: str
+    kind: Kind
+    required: bool
+    default: str | None = None
+    """As the framework prints it; None when the parameter is required."""
+    choices: tuple[str, ...] = ()
+    """Allowed values of an `ENUM`, else empty."""
+    declared: str = ""
+    """The framework's own words for the type."""
+
+
+class Operator(Struct):
+    """One distinct operator of a framework: all its aliases name the same kernel."""
+
+    framework: str
+    namespace: str
+    name: str
+    """The name users know it by; among the aliases is the registry's own."""
+    aliases: tuple[str, ...] = ()
+    namespaces: tuple[str, ...] = ()
+    """Every namespace that any of its names is in."""
+    parameters: tuple[Parameter, ...] = ()
+    category: str = ""
+    public: bool = True
+    """Whether the framework offers it in a namespace meant for users."""
+    variadic: str | None = None
+    """Name of the parameter that counts a variable number of tensors, if there is one."""
+    differentiable: bool | None = None
+    """None until it has been tried."""
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The name, then the aliases."""
+        return (self.name, *self.aliases)
+
+    @property
+    def tensors(self) -> tuple[Parameter, ...]:
+        """The parameters that take a tensor or a list of tensors."""
+        return tuple(p for p in self.parameters if p.kind in (Kind.TENSOR, Kind.TENSORS))
+
+    def parameter(self, name: str) -> Parameter | None:
+        """The parameter of that name, or None."""
+        return next((p for p in self.parameters if p.name == name), None)
+
+
+Scalar = Union[bool, int, float, str, None]
+
+
+class Fill(Struct):
+    """How a tensor is filled: a distribution with its domain, or literal data.
+
+    `normal`: mean `low`, standard deviation `high`. `uniform`: in [low, high).
+    `integers`: whole numbers in [low, high), whatever the dtype. `constant`: `low`
+    everywhere. `sequence`: 0, 1, 2, ... `boolean`: zeros and ones. `permutation`: 0..n-1
+    shuffled along the last axis. `simplex`: positive, summing to 1 along the last axis.
+    `positive_definite`, `lower_triangular`: well-conditioned matrices in the last two axes.
+    `boxes`: corner boxes (x1, y1, x2, y2) with x1 < x2, y1 < y2 in [low, high).
+    `literal`: `data`. `given`: an object the caller holds, known here by its `digest` only.
+    """
+
+    distribution: Literal[
+        "normal", "uniform", "integers", "constant", "sequence", "boolean", "permutation",
+        "simplex", "positive_definite", "lower_triangular", "boxes", "literal", "given",
+    ] = "normal"
+    low: float = 0.0
+    high: float = 1.0
+    data: Any = None
+    digest: str = ""
+
+
+class TensorSpec(Struct):
+    """A tensor to be made: its shape, dtype, contents and layout."""
+
+    shape: tuple[int, ...]
+    dtype: str = "float32"
+    fill: Fill = Fill()
+    layout: str = "dense"
+    """`dense`, `csr` or `row_sparse`."""
+    gradient: bool = False
+    """Whether the backward pass computes a gradient for it."""
+    flavour: str = ""
+    """Array type where a framework has several, e.g. `np` for MXNet's NumPy arrays."""
+
+    @property
+    def size(self) -> int:
+        """Number of elements."""
+        count = 1
+        for extent in self.shape:
+            count *= extent
+        return count
+
+
+Element = Union[TensorSpec, bool, int, float, str, None, tuple[Scalar, ...]]
+Argument = Union[TensorSpec, bool, int, float, str, None, tuple[Element, ...]]
+"""A value a case passes: a tensor, a list of tensors, or a plain value."""
+
+
+class OperatorTarget(Struct, tag="operator"):
+    """A registered operator, by its canonical name."""
+
+    framework: str
+    name: str
+
+    @property
+    def label(self) -> str:
+        """What the operator is called in results."""
+        return self.name
+
+
+class CallableTarget(Struct, tag="callable"):
+    """A Python callable, by dotted path (`mxnet.ndarray.add`)."""
+
+    framework: str
+    path: str
+
+    @property
+    def label(self) -> str:
+        """The callable's own name, without its module."""
+        return self.path.rpartition(".")[2]
+
+
+Target = Union[OperatorTarget, CallableTarget]
+
+
+class Settings(Struct):
+    """How a case is run."""
+
+    device: str = "cpu(0)"
+    dtype: str = "float32"
+    profiler: str = "native"
+    warmup: int = 10
+    runs: int = 50
+    threads: int | None = None
+    """Compute threads of the framework; None leaves its own choice."""
+    seed: int = 0
+    timeout_s: float = 300.0
+    mode: Literal["train", "predict"] = "predict"
+    """Whether operators that care (dropout, normalisation) run as in training."""
+
+    def identity(self) -> dict[str, Any]:
+        """The settings that are part of what is measured. How often, how long and with
+        which random numbers it is measured are not."""
+        return {
+            "device": self.device, "dtype": self.dtype, "profiler": self.profiler,
+            "threads": self.threads, "mode": self.mode,
+        }
+
+
+class Case(Struct):
+    """One thing to measure."""
+
+    target: Target
+    arguments: dict[str, Argument]
+    settings: Settings = Settings()
+    passes: tuple[Literal["forward", "backward"], ...] = ("forward", "backward")
+    """`backward` asks for it; whether there is a gradient is found by trying."""
+    origin: str = ""
+    """Which rule, file or call made the case."""
+    category: str = ""
+    tags: tuple[str, ...] = ()
+
+    @property
+    def id(self) -> str:
+        """Hash of target, arguments and settings: the same on every machine."""
+        content = {
+            "target": self.target, "arguments": self.arguments,
+            "settings": self.settings.identity(),
+        }
+        canonical = msgspec.json.encode(content, order="deterministic")
+        return hashlib.sha256(canonical).hexdigest()[:16]
+
+    @property
+    def label(self) -> str:
+        """What the measured thing is called in results."""
+        return self.target.label
+
+    def tensors(self) -> Iterator[tuple[str, TensorSpec]]:
+        """Every tensor of the arguments, lists flattened, each with its argument's name."""
+        for name, argument in self.arguments.items():
+            if isinstance(argument, TensorSpec):
+                yield name, argument
+            elif isinstance(argument, tuple):
+                for element in argument:
+                    if isinstance(element, TensorSpec):
+                        yield name, element
+
+
+class Summary(Struct):
+    """Statistics of one metric's samples, all in `unit`."""
+
+    unit: str
+    n: int
+    mean: float
+    median: float
+    min: float
+    max: float
+    p50: float
+    p90: float
+    p99: float
+    mad: float
+    """Median absolute deviation from the median."""
+    ci_low: float
+    ci_high: float
+    """95 % confidence interval of the median, from order statistics; with too few samples
+    for one, the extremes."""
+
+
+class Status(str, enum.Enum):
+    """How a case ended."""
+
+    OK = "ok"
+    SKIPPED = "skipped"
+    FAILED = "failed"
+    CRASHED = "crashed"
+    TIMEOUT = "timeout"
+
+
+class Record(Struct):
+    """What came of one case."""
+
+    case: Case
+    id: str
+    status: Status
+    summaries: dict[str, Summary] = {}
+    """By metric: `forward`, `backward`, `total` (both as one), `memory` and so on."""
+    samples: dict[str, list[float]] = {}
+    """Raw samples by metric, in the summary's unit, in the order they were taken."""
+    reason: str = ""
+    """Why the status is not ok, as one line a person can act on."""
+    notes: dict[str, str] = {}
+    """Facts a reader needs beside the numbers, e.g. `backward`: why there is none."""
+    wall_s: float = 0.0
+    """Wall time the case took, inputs and warm-up included, in seconds."""
+
+
+class Environment(Struct):
+    """What a reader needs in order to trust or distrust a number."""
+
+    opperf: str
+    framework: str
+    versions: dict[str, str]
+    features: dict[str, bool]
+    python: str
+    platform: str
+    hostname: str
+    cpu: str
+    cores: int
+    threads: dict[str, str]
+    """Thread settings in force, by environment variable."""
+    memory_bytes: int
+    load_1min: float
+    governor: str
+    devices: tuple[str, ...]
+    allocator: str = ""
+    """What was asked of the C library's allocator, as that decides how often fresh pages
+    are faulted in."""
+
+
+class Header(Struct, tag="header", tag_field="line"):
+    """First line of a run file."""
+
+    schema: int
+    started: str
+    """ISO 8601, UTC."""
+    environment: Environment
+    options: dict[str, Any]
+    planned: tuple[str, ...]
+    """Ids of the cases planned, in order."""
+    no_benchmark: dict[str, str] = {}
+    """Operators asked for that no rule makes inputs for, each with the reason."""
+
+
+class RecordLine(Struct, tag="record", tag_field="line"):
+    """A line of a run file that holds one record."""
+
+    record: Record
+
+
+class Closing(Struct, tag="closing", tag_field="line"):
+    """Last line of a run file: the run was finished."""
+
+    finished: str
+    elapsed_s: float
+    counts: dict[str, int]
+
+
+class Run(Struct):
+    """A run file's content."""
+
+    header: Header
+    records: tuple[Record, ...]
+    closing: Closing | None = None
+
+
+def shown_argument(argument: Argument) -> Any:
+    """An argument as users write it: a tensor as its shape, a list of tensors as a list of
+    shapes, a plain value as it is."""
+    if isinstance(argument, TensorSpec):
+        return list(argument.shape)
+    if isinstance(argument, tuple):
+        return [shown_argument(element) for element in argument]
+    return argument
+
+
+def shown_arguments(case: Case) -> dict[str, Any]:
+    """The case's arguments by name, each as `shown_argument` gives it."""
+    return {name: shown_argument(value) for name, value in case.arguments.items()}

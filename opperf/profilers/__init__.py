@@ -1,0 +1,34 @@
+"""How time is read: by the framework's own profiler, or by a Python timer."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Protocol
+
+from opperf.errors import UsageError, suggestion
+from opperf.frameworks import Framework
+from opperf.profilers.python import PythonTimer
+
+
+class Profiler(Protocol):
+    """Times the phases of a call."""
+
+    def trace(self, phases: Sequence[Callable[[], object]], count: int) -> list[list[float]]:
+        """Run the phases in order, `count` times over; each phase's times in nanoseconds."""
+        ...
+
+
+PROFILERS: dict[str, Callable[[Framework, str], Profiler]] = {
+    "native": lambda framework, device: framework.tracer(device),
+    "python": lambda framework, device: PythonTimer(lambda: framework.synchronize(device)),
+}
+"""Back ends by the name a user gives them; each is made for a framework and a device."""
+
+
+def profiler(name: str, framework: Framework, device: str) -> Profiler:
+    """The back end of that name. Raises `UsageError` for one the framework does not offer."""
+    if name not in PROFILERS or name not in framework.profilers:
+        raise UsageError(
+            f"unknown profiler {name!r}{suggestion(name, framework.profilers)}; "
+            f"{framework.name} offers: {', '.join(framework.profilers)}")
+    return PROFILERS[name](framework, device)

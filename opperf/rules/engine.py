@@ -1,0 +1,171 @@
+"""From an operator to its inputs: hand-written families first, then tables by argument name.
+
+A framework's rules module offers `FAMILIES` (a `Families`), `TABLE` (values by argument
+name), `TRAIN_MODE` (operators that run as in training) and `NOT_BENCHMARKED` (operators that
+cannot be called on their own, with the reason).
+"""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Literal, Protocol
+
+from opperf.model import Argument, Kind, Operator, Parameter, TensorSpec
+from opperf.rules.sizes import Preset
+from opperf.rules.values import REQUESTED, Arguments
+
+Mode = Literal["train", "predict"]
+Family = Callable[[Operator, Preset], Iterable[Arguments]]
+Alternatives = Callable[[Operator, Preset], "list[Argument]"]
+"""Values of one argument, one for each configuration that is measured."""
+
+
+@dataclass(frozen=True)
+class Inputs:
+    """Arguments of one configuration, the rule that made them, and the mode to run in."""
+
+    arguments: Arguments
+    origin: str
+    mode: Mode = "predict"
+
+
+@dataclass(frozen=True)
+class NoInputs:
+    """No rule makes inputs for an operator."""
+
+    reason: str
+
+
+@dataclass
+class Families:
+    """Hand-written rules, by operator name or by category."""
+
+    by_name: dict[str, Family] = field(default_factory=dict)
+    by_category: dict[str, Family] = field(default_factory=dict)
+
+    def add(self, *names: str) -> Callable[[Family], Family]:
+        """Decorator: the family of the operators of these names, canonical or alias."""
+        def register(family: Family) -> Family:
+            for name in names:
+                if name in self.by_name:
+                    raise ValueError(f"two families for the operator {name!r}")
+                self.by_name[name] = family
+            return family
+        return register
+
+    def category(self, *names: str) -> Callable[[Family], Family]:
+        """Decorator: the family of all operators of these categories without one by name."""
+        def register(family: Family) -> Family:
+            for name in names:
+                if name in self.by_category:
+                    raise ValueError(f"two families for the category {name!r}")
+                self.by_category[name] = family
+            return family
+        return register
+
+    def merge(self, other: Families) -> None:
+        """Take in the families of another module."""
+        for name, family in other.by_name.items():
+            self.add(name)(family)
+        for name, family in other.by_category.items():
+            self.category(name)(family)
+
+    def find(self, operator: Operator) -> Family | None:
+        """The family of an operator: by any of its names, else by its category."""
+        for name in operator.names:
+            if name in self.by_name:
+                return self.by_name[name]
+        return self.by_category.get(operator.category)
+
+
+class RulesModule(Protocol):
+    """What a framework's rules module offers."""
+
+    FAMILIES: Families
+    TABLE: Mapping[tuple[str, Kind], Alternatives]
+    OPTIONAL_TENSORS: frozenset[str]
+    TRAIN_MODE: frozenset[str]
+    NOT_BENCHMARKED: Mapping[str, str]
+
+
+def rules_module(path: str) -> RulesModule:
+    """The rules module of that dotted path."""
+    module: RulesModule = importlib.import_module(path)  # type: ignore[assignment]
+    return module
+
+
+def inputs_for(
+    operator: Operator, rules: RulesModule, preset: Preset, dtype: str
+) -> list[Inputs] | NoInputs:
+    """Every configuration of an operator at one size, or why there is none."""
+    for name in operator.names:
+        if name in rules.NOT_BENCHMARKED:
+            return NoInputs(rules.NOT_BENCHMARKED[name])
+    mode: Mode = "train" if set(operator.names) & rules.TRAIN_MODE else "predict"
+    family = rules.FAMILIES.find(operator)
+    if family is not None:
+        origin = f"rule:{family.__module__.rpartition('.')[2]}.{family.__name__}"
+        made: Iterable[Arguments] | NoInputs = family(operator, preset)
+    else:
+        origin = "table:names"
+        made = by_names(operator, rules, preset)
+    if isinstance(made, NoInputs):
+        return made
+    return [Inputs(requested(operator, arguments, dtype), origin, mode) for arguments in made]
+
+
+def by_names(
+    operator: Operator, rules: RulesModule, preset: Preset
+) -> Iterable[Arguments] | NoInputs:
+    """Configurations from the tables: every required argument by its name and kind.
+
+    The i-th configuration takes the i-th alternative of each argument; an argument with
+    fewer keeps its last.
+    """
+    needed = [p for p in operator.parameters if is_needed(p, rules)]
+    if not operator.tensors:
+        return NoInputs("it takes no tensor, and no rule says what it should make")
+    missing = [p for p in needed if (p.name, p.kind) not in rules.TABLE]
+    if missing:
+        wanted = ", ".join(f"{p.name} ({p.kind.value})" for p in missing)
+        return NoInputs(f"no rule gives a value for {wanted}")
+    columns = {p.name: rules.TABLE[p.name, p.kind](operator, preset) for p in needed}
+    count = max(len(column) for column in columns.values())
+    return [
+        {name: column[min(i, len(column) - 1)] for name, column in columns.items()}
+        for i in range(count)
+    ]
+
+
+def is_needed(parameter: Parameter, rules: RulesModule) -> bool:
+    """Whether a table must give the parameter a value. MXNet does not say which tensors are
+    optional, so the rules do."""
+    if parameter.kind in (Kind.TENSOR, Kind.TENSORS):
+        return parameter.name not in rules.OPTIONAL_TENSORS
+    return parameter.required
+
+
+def requested(operator: Operator, arguments: Arguments, dtype: str) -> Arguments:
+    """The arguments with the dtype the user asked for put in where a rule left it open.
+
+    Tensors that cannot have a gradient, because they hold whole numbers, lose it. An
+    operator that makes its output from nothing gets the dtype as its parameter.
+    """
+    made = {name: _requested(value, dtype) for name, value in arguments.items()}
+    choice = operator.parameter("dtype")
+    if choice is not None and choice.kind is Kind.ENUM and not operator.tensors:
+        made.setdefault("dtype", dtype)
+    return made
+
+
+def _requested(value: Argument, dtype: str) -> Argument:
+    if isinstance(value, tuple):
+        return tuple(_requested(element, dtype) for element in value)  # type: ignore[misc]
+    if not isinstance(value, TensorSpec):
+        return value
+    made = value.dtype if value.dtype != REQUESTED else dtype
+    floating = made.startswith(("float", "bfloat"))
+    return TensorSpec(
+        value.shape, made, value.fill, value.layout, value.gradient and floating, value.flavour)

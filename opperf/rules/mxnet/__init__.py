@@ -1,0 +1,26 @@
+"""Inputs for MXNet's operators. Each module holds one family of rules; here they meet."""
+
+from __future__ import annotations
+
+from opperf.rules.engine import Families
+from opperf.rules.mxnet import convolution, names
+
+MODULES = (convolution,)
+"""Modules that offer `FAMILIES`."""
+
+FAMILIES = Families()
+for _module in MODULES:
+    FAMILIES.merge(_module.FAMILIES)
+
+TABLE = names.TABLE
+OPTIONAL_TENSORS = names.OPTIONAL_TENSORS
+
+TRAIN_MODE = frozenset({
+    "BatchNorm", "BatchNorm_v1", "Dropout", "RNN", "_contrib_BatchNormWithReLU",
+    "_contrib_SyncBatchNorm", "IdentityAttachKLSparseReg",
+})
+"""Operators that do something else when they train: predicting, Dropout copies its input and
+BatchNorm reads its statistics instead of computing them."""
+
+NOT_BENCHMARKED: dict[str, str] = {}
+"""Operators that cannot be called on their own, each with the reason."""

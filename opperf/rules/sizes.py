@@ -1,0 +1,45 @@
+"""Sizes of inputs, as presets: every rule scales with one of these and has no size twice."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Preset:
+    """One size of inputs.
+
+    `scale` multiplies the extents a rule may grow: rows of a matrix, elements of a vector.
+    `batch` is the number of samples layers take, `image` the side of a picture or feature
+    map relative to the default.
+    """
+
+    name: str
+    scale: float
+    batch: int
+    image: float
+
+    def extent(self, default: int, least: int = 1) -> int:
+        """An extent that is `default` at the default size, scaled and at least `least`."""
+        return max(least, round(default * self.scale))
+
+    def side(self, default: int, least: int = 8) -> int:
+        """The side of an image, a multiple of 8 so that strides and blocks divide it."""
+        return max(least, 8 * math.ceil(default * self.image / 8))
+
+
+INT64 = "int64"
+"""Name of the size for builds with 64-bit tensor indices; chosen by --int64-tensor."""
+
+PRESETS = {
+    # A test's size: dispatch dominates, and a sweep takes seconds.
+    "small": Preset("small", scale=1 / 16, batch=2, image=1 / 4),
+    # MXNet's users know 1024 x 1024 (4 MiB of float32) and images of 256 x 256.
+    "default": Preset("default", scale=1.0, batch=32, image=1.0),
+    # Four times the default in each extent that grows: beyond most last-level caches.
+    "large": Preset("large", scale=4.0, batch=64, image=1.0),
+    # For 64-bit indices: 1024 x 1024 becomes 65536 x 65536, 2**32 elements, twice what a
+    # signed 32-bit index reaches; so does a batch of images.
+    INT64: Preset(INT64, scale=64.0, batch=2**15, image=1.0),
+}

@@ -1,0 +1,61 @@
+"""Short words for the values rules are written in: tensors, lists of them, what fills them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from opperf.model import Argument, Fill, TensorSpec
+
+REQUESTED = ""
+"""The dtype a tensor has until the dtype the user asked for is put in."""
+
+NORMAL = Fill("normal", 0.0, 1.0)
+POSITIVE = Fill("uniform", 0.5, 2.0)
+"""Positive and away from zero: for logarithms, roots and divisors."""
+PROBABILITY = Fill("uniform", 0.05, 0.95)
+OPEN_UNIT = Fill("uniform", -0.95, 0.95)
+"""Inside (-1, 1): for arcsin, arctanh, erfinv."""
+ABOVE_ONE = Fill("uniform", 1.1, 3.0)
+ZEROS = Fill("constant", 0.0)
+ONES = Fill("constant", 1.0)
+BOOLEAN = Fill("boolean")
+SIMPLEX = Fill("simplex")
+POSITIVE_DEFINITE = Fill("positive_definite")
+LOWER_TRIANGULAR = Fill("lower_triangular")
+UNIT_BOXES = Fill("boxes", 0.0, 1.0)
+
+
+def below(limit: int, start: int = 0) -> Fill:
+    """Whole numbers from `start` up to, not including, `limit`: indices in range."""
+    return Fill("integers", float(start), float(limit))
+
+
+def between(low: float, high: float) -> Fill:
+    """Uniform in [low, high)."""
+    return Fill("uniform", low, high)
+
+
+def literal(data: object) -> Fill:
+    """This very data."""
+    return Fill("literal", data=data)
+
+
+def tensor(
+    *shape: int, fill: Fill = NORMAL, dtype: str = REQUESTED, gradient: bool = True,
+    layout: str = "dense",
+) -> TensorSpec:
+    """A tensor of the requested dtype, unless `dtype` says otherwise, that wants a gradient."""
+    return TensorSpec(shape, dtype, fill, layout, gradient)
+
+
+def fixed(*shape: int, fill: Fill = NORMAL, dtype: str = REQUESTED) -> TensorSpec:
+    """A tensor that takes no gradient: indices, labels, running statistics, masks."""
+    return TensorSpec(shape, dtype, fill, "dense", False)
+
+
+def tensors(specs: Iterable[TensorSpec]) -> tuple[TensorSpec, ...]:
+    """A list of tensors, for a variadic parameter."""
+    return tuple(specs)
+
+
+Arguments = dict[str, Argument]

@@ -1,0 +1,250 @@
+"""What the command `run` does, from the options a user gave to the exit code."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import msgspec
+from tabulate import tabulate
+
+from opperf.errors import OutputError, RunFileError, UsageError
+from opperf.model import Case, Run, Settings, Status, shown_arguments
+from opperf.results import output
+from opperf.results.runfile import read_run
+from opperf.results.summary import summarise
+from opperf.results.table import render_table
+from opperf.runner.plan import Plan, Selection
+from opperf.runner.pool import Worker
+from opperf.runner.progress import progress
+from opperf.runner.session import execute, header, pending, run_file_for, selection_of
+
+DEFAULT_STEM = "mxnet_operator_benchmarks"
+"""Name of the output file that MXNet's users know, without its extension."""
+
+TABLE_LIMIT = 60
+"""Records shown as a table after a run; more are in the file, and would bury the summary."""
+
+INTERRUPTED = 130
+FOUND = 1
+
+
+@dataclass(frozen=True)
+class Options:
+    """The options of a run that are not part of what is selected."""
+
+    framework: str
+    output: Path
+    output_format: str
+    overwrite: bool
+    resume: Path | None
+    list_only: bool
+    dry_run: bool
+    strict: bool
+    quiet: bool
+    command: str
+    device: str | None
+    resuming: bool
+
+
+def selection_from(options: Mapping[str, Any]) -> Selection:
+    """The selection the options describe; the device is still as the user wrote it."""
+    shapes = dict(options["shapes"])
+    return Selection(
+        patterns=(*options["names"], *options["ops"]),
+        exclude=options["exclude"],
+        categories=tuple(word.lower() for word in options["categories"]),
+        namespaces=tuple(word.lower() for word in options["namespaces"]),
+        size=options["size"].lower(),
+        int64_tensor=options["int64_tensor"].lower() == "on",
+        shapes=shapes,
+        backward=not options["no_backward"],
+        settings=Settings(
+            dtype=options["dtype"].lower(), profiler=options["profiler"].lower(),
+            warmup=options["warmup"], runs=options["runs"], threads=options["threads"],
+            seed=options["seed"], timeout_s=options["timeout_s"],
+        ),
+    )
+
+
+def options_from(options: Mapping[str, Any]) -> Options:
+    """The other options, with their defaults filled in."""
+    output_format = options["output_format"].lower()
+    resume = options["resume"]
+    if resume and options["output_file"] is None:
+        # A run file named alone is where the run goes on.
+        output_format = "jsonl" if Path(resume).suffix == ".jsonl" else output_format
+    path = options["output_file"] or (
+        Path(resume) if resume and output_format == "jsonl"
+        else Path(f"{DEFAULT_STEM}.{output.FORMATS[output_format].extension}"))
+    if resume is not None and options["overwrite"]:
+        raise UsageError("--resume goes on with a run and --overwrite replaces it; give one")
+    return Options(
+        framework=options["framework"], output=path, output_format=output_format,
+        overwrite=options["overwrite"], resuming=resume is not None,
+        resume=Path(resume) if resume else None, list_only=options["list_only"],
+        dry_run=options["dry_run"], strict=options["strict"], quiet=options["quiet"],
+        command=" ".join(sys.argv[1:]), device=options["device"],
+    )
+
+
+def run_command(given: Mapping[str, Any], changed: Mapping[str, Any]) -> int:
+    """Run what was asked for; the exit code.
+
+    `changed` are the options the user gave, by name. Raises `OpperfError` for everything
+    that keeps the run from starting.
+    """
+    begun = time.monotonic()
+    options = options_from(given)
+    selection = selection_from(given)
+    run_file = options.resume or run_file_for(options.output, options.output_format)
+    earlier: Run | None = None
+    if options.resuming:
+        earlier, warnings = _earlier(run_file, options)
+        for warning in warnings:
+            _say(options, f"warning: {warning}", error=True)
+        selection = _same_selection(selection_of(earlier), selection, changed)
+    if not options.list_only and not (options.resuming and options.output == run_file):
+        output.check_output(options.output, options.overwrite)
+    with Worker(options.framework, selection.settings.threads) as worker:
+        if earlier is None:
+            device = worker.device(options.device)
+            settings = msgspec.structs.replace(selection.settings, device=device)
+            selection = msgspec.structs.replace(selection, settings=settings)
+        plan = worker.plan(selection)
+        _check_plan(plan)
+        if options.list_only:
+            print(list_of(plan))
+            return 0
+        todo = pending(earlier, plan).cases if earlier else plan.cases
+        _say(options, _announcement(plan, todo, selection, options))
+        if options.dry_run:
+            return 0
+        head = None if earlier else header(
+            plan, selection, worker.environment(), {"command": options.command})
+        try:
+            result = execute(run_file, head, todo, worker,
+                             progress(sys.stderr, len(todo), options.quiet),
+                             lambda: time.monotonic() - begun)
+        except KeyboardInterrupt:
+            _say(options, _interrupted(run_file, options), error=True)
+            return INTERRUPTED
+    return _finish(result, run_file, options, time.monotonic() - begun)
+
+
+def _earlier(run_file: Path, options: Options) -> tuple[Run, list[str]]:
+    """The run that was cut short."""
+    if not run_file.exists():
+        what = options.resume or options.output
+        raise RunFileError(f"{what}: there is no unfinished run to resume; "
+                           "run without --resume")
+    return read_run(run_file)
+
+
+SELECTING = {
+    "names": "patterns", "ops": "patterns", "exclude": "exclude", "categories": "categories",
+    "namespaces": "namespaces", "size": "size", "int64_tensor": "int64_tensor",
+    "shapes": "shapes", "no_backward": "backward",
+}
+"""Option and the field of the selection it sets."""
+
+SETTING = ("dtype", "profiler", "warmup", "runs", "threads", "seed", "timeout_s")
+"""Options that set the field of the settings of the same name."""
+
+
+def _same_selection(
+    earlier: Selection, asked: Selection, changed: Mapping[str, Any]
+) -> Selection:
+    """The earlier run's selection, if nothing the user now asks for contradicts it."""
+    differing = [
+        (option, getattr(earlier, name), getattr(asked, name))
+        for option, name in SELECTING.items() if option in changed
+    ] + [
+        (option, getattr(earlier.settings, option), getattr(asked.settings, option))
+        for option in SETTING if option in changed
+    ]
+    for option, before, after in differing:
+        if before != after:
+            raise RunFileError(
+                f"the run to resume was made with {option} = {before!r}, not {after!r}; leave "
+                "the option out, or start anew with --overwrite")
+    return earlier
+
+
+def _check_plan(plan: Plan) -> None:
+    if plan.cases:
+        return
+    if not plan.no_benchmark:
+        raise UsageError("no operator is in all the categories and namespaces asked for; "
+                         "see opperf --list")
+    name, reason = next(iter(plan.no_benchmark.items()))
+    raise UsageError(f"nothing to run: none of the {len(plan.no_benchmark)} operators chosen "
+                     f"has a benchmark, e.g. {name}: {reason}")
+
+
+def list_of(plan: Plan) -> str:
+    """A table of the cases, their inputs and the rules that made them."""
+    rows = [(case.label, case.category, _inputs_text(case), case.origin) for case in plan.cases]
+    text = tabulate(rows, headers=("Operator", "Category", "Inputs", "Rule"))
+    operators = len({case.label for case in plan.cases})
+    lines = [text, "", f"{len(plan.cases)} cases of {operators} operators"]
+    if plan.no_benchmark:
+        lines.append(f"{len(plan.no_benchmark)} operators have no benchmark: "
+                     + ", ".join(sorted(plan.no_benchmark)))
+    return "\n".join(lines)
+
+
+def _inputs_text(case: Case) -> str:
+    def text(value: Any) -> str:
+        return "x".join(map(str, value)) if isinstance(value, list) and all(
+            isinstance(extent, int) for extent in value) and len(value) > 1 else str(value)
+
+    return ", ".join(f"{name}={text(value)}" for name, value in shown_arguments(case).items())
+
+
+def _announcement(
+    plan: Plan, todo: tuple[Case, ...], selection: Selection, options: Options
+) -> str:
+    operators = len({case.label for case in plan.cases})
+    settings = selection.settings
+    done = len(plan.cases) - len(todo)
+    already = f", {done} of them done already" if done else ""
+    return (f"{len(plan.cases)} cases of {operators} operators{already}: {settings.device}, "
+            f"{settings.dtype}, {settings.profiler} profiler, {settings.warmup} warm-up and "
+            f"{settings.runs} timed calls, to {options.output}")
+
+
+def _interrupted(run_file: Path, options: Options) -> str:
+    target = "" if options.output == run_file else (
+        f" -f {options.output_format} -o {options.output}")
+    return (f"interrupted; what was measured is in {run_file}. "
+            f"Go on with: opperf run --resume{target or f' {run_file}'}")
+
+
+def _finish(result: Run, run_file: Path, options: Options, elapsed_s: float) -> int:
+    """Write the output, tell what came out, and give the exit code."""
+    if options.output != run_file:
+        try:
+            output.write(result, options.output, options.output_format)
+        except OutputError as error:
+            raise OutputError(f"{error}; the records are safe in {run_file}") from error
+        if options.resume is None:
+            run_file.unlink(missing_ok=True)
+    records = result.records
+    if len(records) <= TABLE_LIMIT:
+        _say(options, "\n" + render_table(records))
+    _say(options, "\n" + summarise(result, elapsed_s))
+    _say(options, f"\nwritten to {options.output}")
+    broken = any(record.status in (Status.FAILED, Status.CRASHED, Status.TIMEOUT)
+                 for record in records)
+    return FOUND if options.strict and broken else 0
+
+
+def _say(options: Options, text: str, error: bool = False) -> None:
+    if error or not options.quiet:
+        print(text, file=sys.stderr if error else sys.stdout, flush=True)
+

@@ -1,0 +1,63 @@
+"""What a manager and its worker say to each other: one JSON document a line."""
+
+from __future__ import annotations
+
+from typing import Union
+
+from opperf.model import Case, Environment, Record, Struct
+from opperf.runner.plan import Plan, Selection
+
+
+class PlanRequest(Struct, tag="plan"):
+    """Plan a selection; answered by `Planned`."""
+
+    selection: Selection
+
+
+class DeviceRequest(Struct, tag="device"):
+    """The canonical device of a name, or the default one; answered by `Device`."""
+
+    name: str | None
+
+
+class MeasureRequest(Struct, tag="measure"):
+    """Measure a case; answered by `Measured`."""
+
+    case: Case
+
+
+class Ready(Struct, tag="ready"):
+    """The worker has imported its framework."""
+
+    environment: Environment
+
+
+class Planned(Struct, tag="planned"):
+    """The answer to a `PlanRequest`."""
+
+    plan: Plan
+
+
+class Device(Struct, tag="device"):
+    """The answer to a `DeviceRequest`."""
+
+    name: str
+
+
+class Measured(Struct, tag="measured"):
+    """The answer to a `MeasureRequest`."""
+
+    record: Record
+
+
+class Refused(Struct, tag="refused"):
+    """The worker raised an `OpperfError`, or anything else while starting or planning."""
+
+    error: str
+    """Name of the exception's class in `opperf.errors`."""
+    message: str
+    trace: str = ""
+
+
+Request = Union[PlanRequest, DeviceRequest, MeasureRequest]
+Response = Union[Ready, Planned, Device, Measured, Refused]

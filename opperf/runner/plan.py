@@ -1,0 +1,212 @@
+"""From what a user asks for to the cases that are run."""
+
+from __future__ import annotations
+
+import fnmatch
+import re
+from collections.abc import Callable, Iterable
+
+import msgspec
+
+from opperf.errors import UnknownOperatorError, UsageError, suggestion
+from opperf.frameworks import Framework
+from opperf.model import (
+    Argument,
+    Case,
+    Operator,
+    OperatorTarget,
+    Settings,
+    Struct,
+    Target,
+    TensorSpec,
+)
+from opperf.rules.engine import Inputs, NoInputs, inputs_for, rules_module
+from opperf.rules.sizes import INT64, PRESETS
+
+REGEX = "re:"
+"""What a pattern that is a regular expression begins with."""
+
+
+class Selection(Struct):
+    """What a user asks to be measured, and how."""
+
+    patterns: tuple[str, ...] = ()
+    """Names, globs, `re:` regexes or dotted paths; none means every operator."""
+    exclude: tuple[str, ...] = ()
+    categories: tuple[str, ...] = ()
+    namespaces: tuple[str, ...] = ()
+    size: str = "default"
+    int64_tensor: bool = False
+    shapes: dict[str, tuple[int, ...]] = {}
+    """Shapes that replace a rule's, by argument name."""
+    backward: bool = True
+    settings: Settings = Settings()
+
+
+class Plan(Struct):
+    """The cases to run, and the operators asked for that have none, each with the reason."""
+
+    cases: tuple[Case, ...]
+    no_benchmark: dict[str, str]
+
+
+def plan(framework: Framework, selection: Selection) -> Plan:
+    """Every case of a selection, in the registry's order.
+
+    Raises `UnknownOperatorError` for a name or pattern that no operator has, and
+    `UsageError` for an unknown category, namespace or size, or a shape for an argument that
+    no case has.
+    """
+    check_settings(framework, selection)
+    rules = rules_module(framework.rules)
+    preset = PRESETS[INT64 if selection.int64_tensor else selection.size]
+    cases: list[Case] = []
+    missing: dict[str, str] = {}
+    for target, operator in _targets(framework, selection):
+        made = inputs_for(operator, rules, preset, selection.settings.dtype)
+        if isinstance(made, NoInputs):
+            missing[target.label] = made.reason
+            continue
+        cases.extend(
+            _case(framework, target, operator, inputs, selection) for inputs in made)
+    _check_shapes(cases, selection)
+    return Plan(cases=tuple(_with_shapes(case, selection.shapes) for case in cases),
+                no_benchmark=missing)
+
+
+def check_settings(framework: Framework, selection: Selection) -> None:
+    """Refuse what this framework or build cannot do, before anything is planned.
+
+    Raises `UsageError`.
+    """
+    settings = selection.settings
+    framework.parse_device(settings.device)
+    if settings.dtype not in framework.dtypes:
+        raise UsageError(f"unknown dtype {settings.dtype!r}"
+                         f"{suggestion(settings.dtype, framework.dtypes)}; "
+                         f"known: {', '.join(framework.dtypes)}")
+    if settings.profiler not in framework.profilers:
+        raise UsageError(f"unknown profiler {settings.profiler!r}; "
+                         f"{framework.name} offers: {', '.join(framework.profilers)}")
+    if selection.int64_tensor and not framework.large_tensors():
+        raise UsageError(
+            f"--int64-tensor on: this {framework.name} build ({framework.version()}) has no "
+            "INT64_TENSOR_SIZE; use a build that has it (2.0 does) or --int64-tensor off")
+    operators = framework.operators()
+    _check_known("category", selection.categories, {o.category for o in operators})
+    _check_known("namespace", selection.namespaces,
+                 {space for o in operators for space in o.namespaces})
+    _check_known("size", (selection.size,), set(PRESETS))
+
+
+def _check_known(what: str, given: Iterable[str], known: set[str]) -> None:
+    for word in given:
+        if word not in known:
+            raise UsageError(f"unknown {what} {word!r}{suggestion(word, known)}; "
+                             f"known: {', '.join(sorted(known))}")
+
+
+def matcher(pattern: str) -> Callable[[Operator], bool]:
+    """Whether an operator has a name that a pattern fits.
+
+    Raises `UsageError` for a malformed regular expression.
+    """
+    if pattern.startswith(REGEX):
+        try:
+            compiled = re.compile(pattern[len(REGEX):])
+        except re.error as error:
+            raise UsageError(f"{pattern!r} is no regular expression: {error}") from error
+        return lambda operator: any(compiled.search(name) for name in operator.names)
+    if any(character in pattern for character in "*?["):
+        return lambda operator: any(fnmatch.fnmatchcase(n, pattern) for n in operator.names)
+    return lambda operator: pattern in operator.names
+
+
+def _targets(framework: Framework, selection: Selection) -> list[tuple[Target, Operator]]:
+    """What is asked for, each with what it takes: operators in the registry's order, then
+    callables by path in the order they were named."""
+    operators = framework.operators()
+    wanted: dict[str, Operator] = {} if selection.patterns else {o.name: o for o in operators}
+    callables: list[tuple[Target, Operator]] = []
+    for pattern in selection.patterns:
+        matches = matcher(pattern)
+        found = [operator for operator in operators if matches(operator)]
+        wanted.update((operator.name, operator) for operator in found)
+        if found:
+            continue
+        if "." in pattern and not pattern.startswith(REGEX) and "*" not in pattern:
+            target = framework.callable_target(pattern)
+            callables.append((target, framework.signature(target)))
+            continue
+        names = [name for operator in operators for name in operator.names]
+        raise UnknownOperatorError(
+            f"no operator is called {pattern!r}{suggestion(pattern, names)}")
+    excluded = [matcher(pattern) for pattern in selection.exclude]
+
+    def asked_for(operator: Operator) -> bool:
+        return (
+            (not selection.categories or operator.category in selection.categories)
+            and (not selection.namespaces or bool(
+                set(operator.namespaces) & set(selection.namespaces)))
+            and not any(matches(operator) for matches in excluded)
+        )
+
+    chosen = [operator for operator in operators
+              if operator.name in wanted and asked_for(operator)]
+    registered: list[tuple[Target, Operator]] = [
+        (OperatorTarget(framework=framework.name, name=o.name), o) for o in chosen]
+    return registered + callables
+
+
+def _case(
+    framework: Framework, target: Target, operator: Operator, inputs: Inputs,
+    selection: Selection,
+) -> Case:
+    flavour = framework.flavour(target)
+    return Case(
+        target=target,
+        arguments={n: flavoured(value, flavour) for n, value in inputs.arguments.items()},
+        settings=msgspec.structs.replace(selection.settings, mode=inputs.mode),
+        passes=("forward", "backward") if selection.backward else ("forward",),
+        origin=inputs.origin,
+        category=operator.category,
+    )
+
+
+def flavoured(argument: Argument, flavour: str) -> Argument:
+    """The argument with its tensors of a framework's other array type."""
+    if not flavour:
+        return argument
+    if isinstance(argument, tuple):
+        return tuple(flavoured(element, flavour) for element in argument)  # type: ignore[misc]
+    if isinstance(argument, TensorSpec):
+        return msgspec.structs.replace(argument, flavour=flavour)
+    return argument
+
+
+def _check_shapes(cases: list[Case], selection: Selection) -> None:
+    names = {name for case in cases for name, _ in case.tensors()}
+    for name in selection.shapes:
+        if name not in names:
+            raise UsageError(f"--shape {name}=...: no tensor argument of the operators chosen "
+                             f"is called {name!r}{suggestion(name, names)}")
+
+
+def _with_shapes(case: Case, shapes: dict[str, tuple[int, ...]]) -> Case:
+    """The case with the user's shapes; a list of tensors takes the shape for each."""
+    def shaped(name: str, argument: Argument) -> Argument:
+        if name not in shapes:
+            return argument
+        if isinstance(argument, tuple):
+            return tuple(shaped(name, element) for element in argument)  # type: ignore[misc]
+        if isinstance(argument, TensorSpec):
+            return msgspec.structs.replace(argument, shape=shapes[name])
+        return argument
+
+    if not shapes:
+        return case
+    arguments = {name: shaped(name, value) for name, value in case.arguments.items()}
+    if arguments == case.arguments:
+        return case
+    return msgspec.structs.replace(
+        case, arguments=arguments, origin=f"{case.origin}+shape")

@@ -1,0 +1,244 @@
+"""The manager's side of a worker process: start it, ask it, replace it when it dies."""
+
+from __future__ import annotations
+
+import os
+import selectors
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from types import TracebackType
+from typing import TypeVar
+
+import msgspec
+
+from opperf import errors
+from opperf.errors import OpperfError, WorkerError, one_line
+from opperf.model import Case, Environment, Record, Status
+from opperf.runner.messages import (
+    Device,
+    DeviceRequest,
+    Measured,
+    MeasureRequest,
+    Planned,
+    PlanRequest,
+    Ready,
+    Refused,
+    Request,
+    Response,
+)
+from opperf.runner.plan import Plan, Selection
+
+START_TIMEOUT_S = 120.0
+"""Time a framework may take to import: seconds as a rule, a minute from a cold network disk."""
+
+PLAN_TIMEOUT_S = 120.0
+"""Time a plan may take; the whole registry takes about a second."""
+
+KILL_WAIT_S = 5.0
+"""Time the kernel may take to end a killed process that is in the middle of a system call."""
+
+READ_BYTES = 1 << 16
+
+THREADS = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS")
+"""Variables that set a framework's compute threads; read once, when it is imported."""
+
+LOG_TAIL_BYTES = 2000
+"""How much of what a worker printed is looked at for the reason of its end."""
+
+Answer = TypeVar("Answer", Ready, Planned, Device, Measured)
+
+
+class WorkerDied(Exception):
+    """The worker ended before it answered; `returncode` is as `subprocess` gives it."""
+
+    def __init__(self, returncode: int, log: str) -> None:
+        super().__init__(returncode)
+        self.returncode, self.log = returncode, log
+
+
+class WorkerSilent(Exception):
+    """The worker did not answer in time."""
+
+
+class Worker:
+    """A worker process for one framework. Starts when first asked and again after an end.
+
+    Raises, from every question: `WorkerError` if the process cannot be started, and the
+    `OpperfError` the worker itself raised.
+    """
+
+    def __init__(
+        self, framework: str, threads: int | None = None,
+        environment: Mapping[str, str] | None = None,
+    ) -> None:
+        self._framework = framework
+        self._variables = dict(os.environ if environment is None else environment)
+        if threads is not None:
+            self._variables.update(dict.fromkeys(THREADS, str(threads)))
+        # The worker finds this very package, however the manager was started.
+        package = str(Path(__file__).resolve().parents[2])
+        self._variables["PYTHONPATH"] = os.pathsep.join(
+            [package, *filter(None, [self._variables.get("PYTHONPATH")])])
+        self._process: subprocess.Popen[bytes] | None = None
+        self._buffer = b""
+        self._log = tempfile.TemporaryFile()
+        self._environment: Environment | None = None
+
+    def __enter__(self) -> Worker:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.end()
+        self._log.close()
+
+    @property
+    def log(self) -> str:
+        """The last of what the worker and its framework printed."""
+        size = self._log.seek(0, os.SEEK_END)
+        self._log.seek(max(0, size - LOG_TAIL_BYTES))
+        return self._log.read().decode(errors="replace")
+
+    def environment(self) -> Environment:
+        """The environment of the worker's process."""
+        self._start()
+        assert self._environment is not None
+        return self._environment
+
+    def device(self, name: str | None) -> str:
+        """The canonical name of a device, or of the default one."""
+        return self._ask_or_fail(DeviceRequest(name=name), Device, PLAN_TIMEOUT_S).name
+
+    def plan(self, selection: Selection) -> Plan:
+        """The cases of a selection."""
+        return self._ask_or_fail(
+            PlanRequest(selection=selection), Planned, PLAN_TIMEOUT_S).plan
+
+    def measure(self, case: Case) -> Record:
+        """The record of a case; a crash or a hang of the worker is the record's status."""
+        begun = time.monotonic()
+        try:
+            self._start()
+            return self._ask(MeasureRequest(case=case), Measured, case.settings.timeout_s).record
+        except WorkerDied as died:
+            status, reason = Status.CRASHED, how_it_ended(died)
+        except WorkerSilent:
+            self.end()
+            status = Status.TIMEOUT
+            reason = (f"no end after {case.settings.timeout_s:g} s; "
+                      "allow more with --timeout or choose a smaller --size")
+        return Record(case=case, id=case.id, status=status, reason=reason,
+                      wall_s=time.monotonic() - begun)
+
+    def end(self) -> None:
+        """End the process, whatever it is doing."""
+        if self._process is None:
+            return
+        self._process.kill()
+        self._process.wait(timeout=KILL_WAIT_S)
+        for stream in (self._process.stdin, self._process.stdout):
+            if stream is not None:
+                stream.close()
+        self._process = None
+
+    def _start(self) -> None:
+        if self._process is not None:
+            return
+        self._buffer = b""
+        try:
+            self._process = subprocess.Popen(
+                [sys.executable, "-m", "opperf.runner.worker", self._framework],
+                stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self._log,
+                env=self._variables, bufsize=0,
+                # Ctrl-C on the terminal reaches the manager alone.
+                start_new_session=True,
+            )
+        except OSError as error:
+            raise WorkerError(f"cannot start a worker process: {error}") from error
+        try:
+            self._environment = self._answer(Ready, START_TIMEOUT_S).environment
+        except WorkerDied as died:
+            raise WorkerError(f"the worker ended while importing {self._framework}: "
+                              f"{how_it_ended(died)}") from died
+        except WorkerSilent as silent:
+            self.end()
+            raise WorkerError(f"importing {self._framework} took over {START_TIMEOUT_S:g} s"
+                              ) from silent
+
+    def _ask_or_fail(self, request: Request, kind: type[Answer], timeout_s: float) -> Answer:
+        """As `_ask`, for questions whose loss ends the run."""
+        self._start()
+        try:
+            return self._ask(request, kind, timeout_s)
+        except WorkerDied as died:
+            raise WorkerError(f"the worker ended while planning: {how_it_ended(died)}") from died
+        except WorkerSilent as silent:
+            self.end()
+            raise WorkerError(f"planning took over {timeout_s:g} s") from silent
+
+    def _ask(self, request: Request, kind: type[Answer], timeout_s: float) -> Answer:
+        process = self._process
+        assert process is not None and process.stdin is not None
+        try:
+            process.stdin.write(msgspec.json.encode(request) + b"\n")
+        except BrokenPipeError:
+            raise self._died() from None
+        return self._answer(kind, timeout_s)
+
+    def _answer(self, kind: type[Answer], timeout_s: float) -> Answer:
+        response = msgspec.json.decode(self._line(timeout_s), type=Response)
+        if isinstance(response, Refused):
+            raised = getattr(errors, response.error, OpperfError)(response.message)
+            raised.add_note(response.trace) if hasattr(raised, "add_note") else None
+            raise raised
+        assert isinstance(response, kind), response
+        return response
+
+    def _line(self, timeout_s: float) -> bytes:
+        """The next line of the worker's answer."""
+        process = self._process
+        assert process is not None and process.stdout is not None
+        deadline = time.monotonic() + timeout_s
+        with selectors.DefaultSelector() as selector:
+            selector.register(process.stdout, selectors.EVENT_READ)
+            while b"\n" not in self._buffer:
+                left = deadline - time.monotonic()
+                if left <= 0 or not selector.select(left):
+                    raise WorkerSilent
+                chunk = os.read(process.stdout.fileno(), READ_BYTES)
+                if not chunk:
+                    raise self._died()
+                self._buffer += chunk
+        line, _, self._buffer = self._buffer.partition(b"\n")
+        return line
+
+    def _died(self) -> WorkerDied:
+        assert self._process is not None
+        try:
+            returncode = self._process.wait(timeout=KILL_WAIT_S)
+        except subprocess.TimeoutExpired:
+            returncode = -signal.SIGKILL
+        log = self.log
+        self.end()
+        return WorkerDied(returncode, log)
+
+
+def how_it_ended(died: WorkerDied) -> str:
+    """Why a worker ended, in words: the signal or the exit code, and its last words."""
+    code = died.returncode
+    if code < 0:
+        name = signal.Signals(-code).name
+        reason = f"the process was ended by {name}"
+        if -code == signal.SIGKILL:
+            reason += " (out of memory, most likely; choose a smaller --size)"
+    else:
+        reason = f"the process ended with exit code {code}"
+    last = one_line((died.log.strip().splitlines() or [""])[-1], 160)
+    return f"{reason}; last words: {last}" if last else reason

@@ -1,0 +1,135 @@
+"""What a user sees while cases run: a live line on a terminal, plain lines elsewhere."""
+
+from __future__ import annotations
+
+import time
+from types import TracebackType
+from typing import Protocol, TextIO
+
+from opperf.model import Case, Record, Status
+
+PLAIN_EVERY_S = 10.0
+"""Seconds between two plain lines: a log of a quarter of an hour stays under 100 lines."""
+
+
+class Progress(Protocol):
+    """Told of every case before and after it is measured."""
+
+    def __enter__(self) -> Progress: ...
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None: ...
+
+    def begin(self, case: Case) -> None: ...
+
+    def end(self, record: Record) -> None: ...
+
+
+class Quiet:
+    """Says nothing."""
+
+    def __enter__(self) -> Quiet:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        pass
+
+    def begin(self, case: Case) -> None:
+        """A case starts."""
+
+    def end(self, record: Record) -> None:
+        """A case has ended."""
+
+
+class Plain(Quiet):
+    """A line now and then, for logs: done, total, operator, elapsed, estimated time left.
+
+    The first case, the last one and every case that is not ok have a line of their own.
+    """
+
+    def __init__(self, stream: TextIO, total: int) -> None:
+        self._stream, self._total, self._done = stream, total, 0
+        self._begun = time.monotonic()
+        self._last = -PLAIN_EVERY_S
+
+    def end(self, record: Record) -> None:
+        """A case has ended."""
+        self._done += 1
+        now = time.monotonic()
+        notable = self._done == self._total or record.status is not Status.OK
+        if not notable and now - self._last < PLAIN_EVERY_S:
+            return
+        self._last = now
+        elapsed = now - self._begun
+        left = elapsed / self._done * (self._total - self._done)
+        reason = f" ({record.status.value}: {record.reason})" if record.reason else ""
+        print(f"{self._done}/{self._total} {record.case.label}{reason}, "
+              f"{duration(elapsed)} elapsed, about {duration(left)} left",
+              file=self._stream, flush=True)
+
+
+class Live:
+    """One line on a terminal that is kept up to date."""
+
+    def __init__(self, stream: TextIO, total: int) -> None:
+        # Costs some 50 ms to import, and only a terminal shows it.
+        from rich.console import Console
+        from rich.progress import (
+            BarColumn,
+            MofNCompleteColumn,
+            TextColumn,
+            TimeElapsedColumn,
+            TimeRemainingColumn,
+        )
+        from rich.progress import Progress as RichProgress
+
+        self._console = Console(file=stream)
+        self._bar = RichProgress(
+            TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(),
+            TimeElapsedColumn(), TextColumn("left"), TimeRemainingColumn(),
+            console=self._console, transient=True,
+        )
+        self._task = self._bar.add_task("starting", total=total)
+
+    def __enter__(self) -> Live:
+        self._bar.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._bar.stop()
+
+    def begin(self, case: Case) -> None:
+        """A case starts."""
+        self._bar.update(self._task, description=case.label)
+
+    def end(self, record: Record) -> None:
+        """A case has ended."""
+        self._bar.advance(self._task)
+        if record.status in (Status.FAILED, Status.CRASHED, Status.TIMEOUT):
+            self._console.print(
+                f"{record.case.label}: {record.status.value}: {record.reason}", markup=False)
+
+
+def duration(seconds: float) -> str:
+    """A duration as people say it: `4 s`, `2 min 05 s`, `1 h 10 min`."""
+    whole = round(seconds)
+    if whole < 60:
+        return f"{whole} s"
+    if whole < 3600:
+        return f"{whole // 60} min {whole % 60:02d} s"
+    return f"{whole // 3600} h {whole % 3600 // 60:02d} min"
+
+
+def progress(stream: TextIO, total: int, quiet: bool) -> Progress:
+    """The progress that fits where it is shown."""
+    if quiet or total == 0:
+        return Quiet()
+    return Live(stream, total) if stream.isatty() else Plain(stream, total)

@@ -1,0 +1,130 @@
+"""A run from the plan to the file: every case measured, every record kept as it is made."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import datetime, timezone
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from opperf.errors import RunFileError
+from opperf.model import SCHEMA_VERSION, Case, Closing, Environment, Header, Record, Run
+from opperf.results.runfile import RunWriter, read_run
+from opperf.runner.plan import Plan, Selection
+from opperf.runner.pool import Worker
+from opperf.runner.progress import Progress
+
+SELECTION = "selection"
+"""Key of the selection among a header's options: what `--resume` plans again."""
+
+
+def run_cases(
+    cases: Iterable[Case], measure: Callable[[Case], Record], keep: Callable[[Record], None],
+    progress: Progress,
+) -> None:
+    """Measure the cases in order; each record is kept before the next case begins."""
+    with progress:
+        for case in cases:
+            progress.begin(case)
+            record = measure(case)
+            keep(record)
+            progress.end(record)
+
+
+def now() -> str:
+    """This moment, ISO 8601, UTC, to the second."""
+    return datetime.now(timezone.utc).isoformat(timespec="seconds")
+
+
+def header(
+    plan: Plan, selection: Selection, environment: Environment, options: Mapping[str, Any]
+) -> Header:
+    """The first line of a run file."""
+    return Header(
+        schema=SCHEMA_VERSION,
+        started=now(),
+        environment=environment,
+        options={**options, SELECTION: msgspec.to_builtins(selection)},
+        planned=tuple(case.id for case in plan.cases),
+        no_benchmark=plan.no_benchmark,
+    )
+
+
+def selection_of(run: Run) -> Selection:
+    """The selection a run file was made with. Raises `RunFileError` if it names none."""
+    try:
+        return msgspec.convert(run.header.options.get(SELECTION), Selection)
+    except msgspec.ValidationError as error:
+        raise RunFileError(f"the run file does not say what was selected: {error}; "
+                           "start anew with --overwrite") from error
+
+
+def cache_folder() -> Path:
+    """Folder for files that must outlive a run that was cut short."""
+    base = os.environ.get("XDG_CACHE_HOME") or str(Path.home() / ".cache")
+    return Path(base) / "opperf"
+
+
+def run_file_for(output: Path, output_format: str) -> Path:
+    """Where the records of a run are kept while it lasts: in the output itself if that is a
+    run file, else in the user's cache, under a name made from the output's path."""
+    if output_format == "jsonl":
+        return output
+    digest = hashlib.sha256(str(output.resolve()).encode()).hexdigest()[:12]
+    folder = cache_folder() / "unfinished"
+    folder.mkdir(parents=True, exist_ok=True)
+    return folder / f"{output.name}-{digest}.jsonl"
+
+
+@dataclass(frozen=True)
+class Pending:
+    """What a run still has to do."""
+
+    plan: Plan
+    cases: tuple[Case, ...]
+    """The planned cases without a record."""
+
+
+def pending(run: Run, plan: Plan) -> Pending:
+    """What is left of a run. Raises `RunFileError` when it is another plan's."""
+    planned = tuple(case.id for case in plan.cases)
+    if planned != run.header.planned:
+        raise RunFileError(
+            f"the run file plans {len(run.header.planned)} cases and this opperf and framework "
+            f"plan {len(planned)} others from the same options; start anew with --overwrite")
+    done = {record.id for record in run.records}
+    return Pending(plan, tuple(case for case in plan.cases if case.id not in done))
+
+
+@contextmanager
+def kept(path: Path, head: Header | None) -> Iterator[RunWriter]:
+    """The run file, new with this header, or continued if there is none."""
+    writer = RunWriter.resume(path) if head is None else RunWriter.create(
+        path, head, overwrite=True)
+    with writer:
+        yield writer
+
+
+def execute(
+    path: Path, head: Header | None, cases: Iterable[Case], worker: Worker,
+    progress: Progress, begun: Callable[[], float],
+) -> Run:
+    """Measure the cases into the run file, close it, and read it back whole.
+
+    `head` starts a new file; without it the file at `path` is continued. `begun` gives the
+    seconds since the run's start.
+    """
+    with kept(path, head) as writer:
+        run_cases(cases, worker.measure, writer.record, progress)
+        run, _ = read_run(path)
+        counts = Counter(record.status.value for record in run.records)
+        writer.close_run(Closing(finished=now(), elapsed_s=begun(), counts=dict(counts)))
+    run, _ = read_run(path)
+    return run

@@ -1,0 +1,122 @@
+"""A worker process: imports one framework, then plans and measures what it is told to.
+
+`python -m opperf.runner.worker FRAMEWORK` reads requests from standard input and writes
+responses to what was its standard output. Whatever the framework itself prints goes to
+standard error, so that it cannot break the conversation.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import signal
+import sys
+import traceback
+from collections.abc import Iterable
+from typing import BinaryIO
+
+import msgspec
+
+from opperf import errors
+from opperf.frameworks import Framework, load
+from opperf.model import Record, Status
+from opperf.runner.allocator import steady
+from opperf.runner.environment import environment
+from opperf.runner.measure import measure
+from opperf.runner.messages import (
+    Device,
+    DeviceRequest,
+    Measured,
+    MeasureRequest,
+    Planned,
+    PlanRequest,
+    Ready,
+    Refused,
+    Request,
+    Response,
+)
+from opperf.runner.plan import plan
+
+PR_SET_PDEATHSIG = 1
+"""prctl's option for a signal at the parent's death, from linux/prctl.h."""
+
+
+def end_with_parent() -> None:
+    """Have the kernel end this process when its parent dies, even by SIGKILL in the middle
+    of a kernel. Where there is no prctl, the end of standard input does it between cases."""
+    try:
+        prctl = ctypes.CDLL(None).prctl
+    except (AttributeError, OSError):
+        return
+    prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+
+
+def take_standard_output() -> BinaryIO:
+    """The protocol's stream; anything printed from now on goes to standard error."""
+    stream = os.fdopen(os.dup(sys.stdout.fileno()), "wb")
+    sys.stdout.flush()
+    os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
+    return stream
+
+
+def answer(framework: Framework, request: Request) -> Response:
+    """What there is to say to a request."""
+    if isinstance(request, PlanRequest):
+        return Planned(plan=plan(framework, request.selection))
+    if isinstance(request, DeviceRequest):
+        name = request.name
+        return Device(name=framework.parse_device(name) if name else framework.devices()[0])
+    try:
+        return Measured(record=measure(request.case, framework))
+    except Exception as error:
+        # An error of opperf's own in one case must not cost the cases after it.
+        reason = errors.one_line(f"{type(error).__name__}: {error}")
+        print(traceback.format_exc(), file=sys.stderr)
+        return Measured(record=Record(
+            case=request.case, id=request.case.id, status=Status.FAILED, reason=reason))
+
+
+def serve(requests: Iterable[bytes], responses: BinaryIO, framework_name: str) -> None:
+    """Answer requests until there are no more."""
+    encoder = msgspec.json.Encoder()
+    decoder: msgspec.json.Decoder[Request] = msgspec.json.Decoder(Request)
+
+    def say(response: Response) -> None:
+        responses.write(encoder.encode(response) + b"\n")
+        responses.flush()
+
+    try:
+        framework = load(framework_name)
+        steady()
+        say(Ready(environment=environment(framework)))
+    except Exception as error:
+        say(refusal(error))
+        return
+    for line in requests:
+        try:
+            response = answer(framework, decoder.decode(line))
+        except Exception as error:
+            response = refusal(error)
+        say(response)
+
+
+def refusal(error: Exception) -> Refused:
+    """An exception in the form it crosses to the manager."""
+    known = isinstance(error, errors.OpperfError)
+    return Refused(
+        error=type(error).__name__ if known else "WorkerError",
+        message=str(error) if known else errors.one_line(f"{type(error).__name__}: {error}"),
+        trace=traceback.format_exc(),
+    )
+
+
+def main() -> None:
+    """Serve on standard input and output."""
+    end_with_parent()
+    # Ctrl-C is the manager's to handle: it ends the worker.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    serve(sys.stdin.buffer, take_standard_output(), sys.argv[1])
+
+
+if __name__ == "__main__":
+    main()

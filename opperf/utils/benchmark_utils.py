@@ -1,0 +1,219 @@
+"""Benchmark single operators from Python: the functions MXNet's users know."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, Literal
+
+import msgspec
+
+from opperf.errors import UsageError
+from opperf.frameworks import Framework, load
+from opperf.model import Record, Settings, Status
+from opperf.results.opperf_json import result_of, results_by_operator
+from opperf.runner.allocator import steady
+from opperf.runner.measure import measure
+from opperf.runner.plan import Plan, Selection, check_settings, plan
+from opperf.utils.inputs import CaseBuilder
+from opperf.utils.namespaces import functions_called, inputs_of_size
+
+FRAMEWORK = "mxnet"
+
+DEFAULT_WARMUP = 10
+DEFAULT_RUNS = 50
+"""Calls before and while timing: enough for a median on a quiet machine."""
+
+Results = dict[str, list[dict[str, Any]]]
+
+
+def device_name(ctx: Any, framework: Framework) -> str:
+    """The canonical device of an `mx.Context`, a name, or None for the default one."""
+    return framework.devices()[0] if ctx is None else framework.parse_device(str(ctx))
+
+
+def settings_for(
+    framework: Framework, ctx: Any, dtype: Any, profiler: str, warmup: int, runs: int
+) -> Settings:
+    """The settings of a call. Raises `UsageError` for what cannot be used."""
+    if warmup < 0 or runs < 1:
+        raise UsageError(f"warmup is at least 0 and runs at least 1, not {warmup} and {runs}")
+    settings = Settings(
+        device=device_name(ctx, framework), dtype=getattr(dtype, "__name__", str(dtype)),
+        profiler=profiler.lower(), warmup=warmup, runs=runs,
+    )
+    check_settings(framework, Selection(settings=settings))
+    steady()
+    return settings
+
+
+def result_shown(record: Record, inputs: Mapping[str, Any] | None = None) -> dict[str, Any]:
+    """A record as users read it; one without numbers says why."""
+    if record.status is Status.OK:
+        return result_of(record, inputs)
+    shown = {"inputs": inputs} if inputs is not None else {}
+    return {**shown, "status": record.status.value, "reason": record.reason}
+
+
+def run_performance_test(
+    ops: Callable[..., Any] | Sequence[Callable[..., Any]],
+    inputs: Sequence[Mapping[str, Any]] | Mapping[str, Any],
+    run_backward: bool = True,
+    dtype: Any = "float32",
+    ctx: Any = None,
+    profiler: Literal["native", "python"] = "native",
+    warmup: int = DEFAULT_WARMUP,
+    runs: int = DEFAULT_RUNS,
+) -> list[Results]:
+    """Measure one callable, or several, on each of the inputs.
+
+    Parameters
+    ----------
+    ops : callable or list of callables
+        Any function of `mx.nd`, `mx.np`, `mx.npx` and their submodules, or a Python function
+        of arrays.
+    inputs : list of dict
+        Arguments by name. A tuple of whole numbers is a shape, filled with random numbers; a
+        list of shapes is a list of tensors; arrays of NumPy and MXNet are used as they are;
+        anything else is passed on.
+    run_backward : bool
+        Measure the backward pass too, where there is a gradient.
+    dtype : str
+        Data type of the tensors made from shapes.
+    ctx : mx.Context or str
+        Device; by default a GPU if there is one.
+    profiler : {'native', 'python'}
+        MXNet's own profiler (kernel time) or the wall clock.
+    warmup, runs : int
+        Calls before timing, and calls timed.
+
+    Returns
+    -------
+    list of dict
+        For each callable `{name: [result, ...]}`, a result for each of the inputs: `inputs`,
+        `max_storage_mem_alloc_<device>` in kB (1000 bytes), `avg_time_forward_<name>` and
+        `avg_time_backward_<name>` in ms. The Python timer adds `avg_time_<name>`,
+        `p50_time_<name>`, `p90_time_<name>` and `p99_time_<name>` for both passes together.
+        A call that did not work has `status` and `reason` in place of numbers.
+
+    Raises
+    ------
+    UsageError
+        For a dtype, profiler, device or count that cannot be used.
+    """
+    framework = load(FRAMEWORK)
+    settings = settings_for(framework, ctx, dtype, profiler, warmup, runs)
+    listed = [inputs] if isinstance(inputs, Mapping) else list(inputs)
+    results = []
+    for function in ops if isinstance(ops, (list, tuple)) else [ops]:
+        if not callable(function):
+            raise UsageError(f"{function!r} is not callable; give functions such as mx.nd.add")
+        target = framework.target_of(function)
+        builder = CaseBuilder(framework, function, target, settings, run_backward)
+        shown = [
+            result_shown(measure(builder.case(one), framework, builder.bound), one)
+            for one in listed
+        ]
+        results.append({target.label: shown})
+    return results
+
+
+def planned(
+    ctx: Any, dtype: Any, profiler: str, int64_tensor: str, warmup: int, runs: int,
+    **selected: Any,
+) -> tuple[Framework, Plan]:
+    """The framework and the plan of a selection, from arguments as MXNet's users give them."""
+    framework = load(FRAMEWORK)
+    settings = settings_for(framework, ctx, dtype, profiler, warmup, runs)
+    selection = Selection(
+        settings=settings, int64_tensor=int64_tensor.lower() == "on", **selected)
+    return framework, plan(framework, selection)
+
+
+def measured(framework: Framework, made: Plan) -> Results:
+    """Every case of a plan, measured in this process."""
+    return results_by_operator([measure(case, framework) for case in made.cases])
+
+
+def run_op_benchmarks(
+    ops: Iterable[str],
+    dtype: Any = "float32",
+    ctx: Any = None,
+    profiler: Literal["native", "python"] = "native",
+    int64_tensor: str = "off",
+    warmup: int = DEFAULT_WARMUP,
+    runs: int = DEFAULT_RUNS,
+) -> Results:
+    """Measure operators by name, on the inputs that opperf's rules make for them.
+
+    Returns `{operator: [result, ...]}`, results as `run_performance_test` gives them.
+    """
+    names = tuple(ops)
+    if not names:
+        return {}
+    return measured(*planned(
+        ctx, dtype, profiler, int64_tensor, warmup, runs, patterns=names))
+
+
+def run_category_benchmarks(
+    category: str, ctx: Any, dtype: Any, profiler: str, int64_tensor: str, warmup: int, runs: int
+) -> Results:
+    """Measure the operators of one category that `mx.nd` offers to its users."""
+    framework, made = planned(
+        ctx, dtype, profiler, int64_tensor, warmup, runs, categories=(category,))
+    public = {operator.name for operator in framework.operators() if operator.public}
+    cases = tuple(case for case in made.cases if case.label in public)
+    return measured(framework, msgspec.structs.replace(made, cases=cases))
+
+
+def run_benchmark_operator(
+    name: str,
+    size: tuple[int, ...] = (128, 128),
+    additional_inputs: Mapping[str, Any] | None = None,
+    dtype: Any = "float32",
+    run_backward: bool = False,
+    ctx: Any = None,
+    profiler: Literal["native", "python"] = "native",
+    warmup: int = DEFAULT_WARMUP,
+    runs: int = DEFAULT_RUNS,
+) -> dict[str, list[Results]]:
+    """Measure an operator in every namespace that has it: `mx.nd`, `mx.np` and `mx.npx`.
+
+    Parameters
+    ----------
+    name : str
+        The operator, by its name in any of the namespaces; `batch_norm` finds `nd.BatchNorm`.
+    size : tuple of int
+        Shape of the first tensor; other tensors follow from it.
+    additional_inputs : dict
+        Arguments that replace what would be made, by name; those a namespace's function does
+        not have are left out there.
+    dtype, run_backward, ctx, profiler, warmup, runs
+        As for `run_performance_test`.
+
+    Returns
+    -------
+    dict
+        By namespace (`mxnet.ndarray`, `mxnet.numpy`, `mxnet.numpy_extension`), what
+        `run_performance_test` gives; the same is printed. Functions that fall back to the
+        host's NumPy are marked `fallback`.
+
+    Raises
+    ------
+    UnknownOperatorError
+        When no namespace has the operator.
+    """
+    framework = load(FRAMEWORK)
+    found: dict[str, list[Results]] = {}
+    for namespace, function in functions_called(framework, name).items():
+        inputs = inputs_of_size(framework, function, size, additional_inputs or {}, str(dtype))
+        results = run_performance_test(
+            function, inputs=[inputs], run_backward=run_backward, dtype=dtype, ctx=ctx,
+            profiler=profiler, warmup=warmup, runs=runs)
+        notes = framework.notes(framework.target_of(function))
+        for by_name in results:
+            for shown in by_name.values():
+                for result in shown:
+                    result.update(notes)
+        found[namespace] = results
+        print(f"{namespace}: {results}")
+    return found

@@ -1,0 +1,160 @@
+"""From the inputs a user writes to a case: shapes, lists of shapes, numbers, arrays."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import msgspec
+import numpy as np
+
+from opperf.errors import UsageError
+from opperf.frameworks import Framework
+from opperf.model import Argument, Case, Fill, Kind, Operator, Settings, Target, TensorSpec
+from opperf.rules.engine import NoInputs, inputs_for, rules_module
+from opperf.rules.sizes import PRESETS
+from opperf.runner.measure import Bound
+from opperf.runner.plan import flavoured
+
+ORIGIN = "call:run_performance_test"
+
+TENSOR_KINDS = (Kind.TENSOR, Kind.TENSORS, Kind.OTHER)
+"""Kinds of parameter for which a tuple of whole numbers is a shape."""
+
+
+def is_shape(value: Any) -> bool:
+    """Whether a value is a shape: a tuple of whole numbers."""
+    return isinstance(value, tuple) and all(
+        isinstance(extent, (int, np.integer)) and not isinstance(extent, bool) for extent in value)
+
+
+def is_array(value: Any) -> bool:
+    """Whether a value is an array of NumPy or of a framework, and not a number."""
+    return hasattr(value, "shape") and hasattr(value, "dtype") and not isinstance(
+        value, np.generic)
+
+
+def plain(value: Any) -> Any:
+    """A value as a case holds it: numbers, strings, tuples of them."""
+    if isinstance(value, np.generic):
+        return value.item()
+    if isinstance(value, (list, tuple)):
+        return tuple(plain(element) for element in value)
+    if isinstance(value, (bool, int, float, str)) or value is None:
+        return value
+    if isinstance(value, (type, np.dtype)):
+        return np.dtype(value).name
+    # A device, an enum: their text is what the framework reads back.
+    return str(value)
+
+
+@dataclass
+class CaseBuilder:
+    """Builds cases of one callable, and keeps the arrays that they stand for."""
+
+    framework: Framework
+    function: Callable[..., Any]
+    target: Target
+    settings: Settings
+    run_backward: bool
+    arrays: dict[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.operator = self.framework.signature(self.target, self.function)
+        self.flavour = self.framework.flavour(self.target)
+        self._known = known_specs(self.framework, self.operator, self.settings.dtype)
+
+    @property
+    def bound(self) -> Bound:
+        """The objects the cases refer to."""
+        return Bound(arrays=self.arrays, function=self.function)
+
+    def case(self, inputs: Mapping[str, Any]) -> Case:
+        """The case of one set of inputs. Raises `UsageError` for what is no input."""
+        if not isinstance(inputs, Mapping):
+            raise UsageError(f"inputs of {self.target.label} are a dict of arguments, "
+                             f"not {type(inputs).__name__}")
+        limit = smallest_extent(inputs)
+        arguments = {
+            name: flavoured(self._argument(name, value, limit), self.flavour)
+            for name, value in inputs.items()
+        }
+        return Case(
+            target=self.target, arguments=arguments,
+            settings=msgspec.structs.replace(self.settings, mode=self._mode()),
+            passes=("forward", "backward") if self.run_backward else ("forward",),
+            origin=ORIGIN, category=self.operator.category,
+        )
+
+    def _mode(self) -> Any:
+        rules = rules_module(self.framework.rules)
+        return "train" if set(self.operator.names) & rules.TRAIN_MODE else "predict"
+
+    def _argument(self, name: str, value: Any, limit: int) -> Argument:
+        parameter = self.operator.parameter(name)
+        kind = parameter.kind if parameter is not None else Kind.OTHER
+        if is_array(value):
+            return self._given(value)
+        if kind not in TENSOR_KINDS:
+            made: Argument = plain(value)
+            return made
+        if is_shape(value) and (value or kind is Kind.TENSOR):
+            return self._spec(name, value, limit)
+        if isinstance(value, (list, tuple)) and any(
+            is_shape(element) or is_array(element) for element in value
+        ):
+            return tuple(
+                self._given(element) if is_array(element)
+                else self._spec(name, element, limit) if is_shape(element) else plain(element)
+                for element in value)
+        if isinstance(value, list) and kind is Kind.TENSOR:
+            data = np.asarray(value)
+            return TensorSpec(tuple(data.shape), self.settings.dtype,
+                              Fill("literal", data=data.tolist()), gradient=self._floating())
+        return plain(value)  # type: ignore[no-any-return]
+
+    def _floating(self) -> bool:
+        return self.settings.dtype.startswith(("float", "bfloat"))
+
+    def _given(self, value: Any) -> TensorSpec:
+        spec = self.framework.describe(value)
+        if spec is None:
+            raise UsageError(f"{type(value).__name__} is no array that {self.framework.name} takes")
+        self.arrays[spec.fill.digest] = value
+        return spec
+
+    def _spec(self, name: str, shape: tuple[int, ...], limit: int) -> TensorSpec:
+        """A tensor of this shape, filled as the operator's own rule fills that argument."""
+        known = self._known.get(name)
+        if known is None:
+            return TensorSpec(shape, self.settings.dtype, gradient=self._floating())
+        fill = known.fill
+        if fill.distribution == "integers":
+            fill = Fill("integers", fill.low, max(fill.low + 1, min(fill.high, limit)))
+        if fill.distribution == "literal":
+            fill = Fill()
+        return msgspec.structs.replace(known, shape=shape, fill=fill)
+
+
+def known_specs(framework: Framework, operator: Operator, dtype: str) -> dict[str, TensorSpec]:
+    """The tensors of the operator's own rule, by argument; none if no rule knows it."""
+    made = inputs_for(operator, rules_module(framework.rules), PRESETS["small"], dtype)
+    if isinstance(made, NoInputs):
+        return {}
+    specs: dict[str, TensorSpec] = {}
+    for inputs in reversed(made):
+        for name, value in inputs.arguments.items():
+            if isinstance(value, TensorSpec):
+                specs[name] = value
+            elif isinstance(value, tuple) and value and isinstance(value[0], TensorSpec):
+                specs[name] = value[0]
+    return specs
+
+
+def smallest_extent(inputs: Mapping[str, Any]) -> int:
+    """The smallest extent of the largest shape: indices below it are in range on any axis."""
+    shapes = [value for value in inputs.values() if is_shape(value) and value]
+    if not shapes:
+        return 1
+    return max(1, min(max(shapes, key=lambda shape: int(np.prod(shape)))))
