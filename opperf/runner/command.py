@@ -13,11 +13,12 @@ import msgspec
 from tabulate import tabulate
 
 from opperf.errors import OutputError, RunFileError, UsageError
-from opperf.model import Case, Run, Settings, Status, shown_arguments
+from opperf.model import Case, Run, Settings, Status
 from opperf.results import output
 from opperf.results.runfile import read_run
 from opperf.results.summary import summarise
 from opperf.results.table import render_table
+from opperf.results.text import inputs_text
 from opperf.runner.plan import Plan, Selection
 from opperf.runner.pool import Worker
 from opperf.runner.progress import progress
@@ -188,7 +189,7 @@ def _check_plan(plan: Plan) -> None:
 
 def list_of(plan: Plan) -> str:
     """A table of the cases, their inputs and the rules that made them."""
-    rows = [(case.label, case.category, _inputs_text(case), case.origin) for case in plan.cases]
+    rows = [(case.label, case.category, inputs_text(case), case.origin) for case in plan.cases]
     text = tabulate(rows, headers=("Operator", "Category", "Inputs", "Rule"))
     operators = len({case.label for case in plan.cases})
     lines = [text, "", f"{len(plan.cases)} cases of {operators} operators"]
@@ -196,14 +197,6 @@ def list_of(plan: Plan) -> str:
         lines.append(f"{len(plan.no_benchmark)} operators have no benchmark: "
                      + ", ".join(sorted(plan.no_benchmark)))
     return "\n".join(lines)
-
-
-def _inputs_text(case: Case) -> str:
-    def text(value: Any) -> str:
-        return "x".join(map(str, value)) if isinstance(value, list) and all(
-            isinstance(extent, int) for extent in value) and len(value) > 1 else str(value)
-
-    return ", ".join(f"{name}={text(value)}" for name, value in shown_arguments(case).items())
 
 
 def _announcement(

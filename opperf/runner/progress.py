@@ -7,6 +7,7 @@ from types import TracebackType
 from typing import Protocol, TextIO
 
 from opperf.model import Case, Record, Status
+from opperf.results.text import duration
 
 PLAIN_EVERY_S = 10.0
 """Seconds between two plain lines: a log of a quarter of an hour stays under 100 lines."""
@@ -116,16 +117,6 @@ class Live:
         if record.status in (Status.FAILED, Status.CRASHED, Status.TIMEOUT):
             self._console.print(
                 f"{record.case.label}: {record.status.value}: {record.reason}", markup=False)
-
-
-def duration(seconds: float) -> str:
-    """A duration as people say it: `4 s`, `2 min 05 s`, `1 h 10 min`."""
-    whole = round(seconds)
-    if whole < 60:
-        return f"{whole} s"
-    if whole < 3600:
-        return f"{whole // 60} min {whole % 60:02d} s"
-    return f"{whole // 3600} h {whole % 3600 // 60:02d} min"
 
 
 def progress(stream: TextIO, total: int, quiet: bool) -> Progress:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from opperf.errors import OutputError, UsageError
-from opperf.results import markdown
+from opperf.results.results_markdown import results_text
 
 
 def merge_map_list(maps: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
@@ -61,7 +61,7 @@ def save_to_file(
     if out_format == "json":
         text = get_json(results)
     elif out_format == "md":
-        text = markdown.render_results(results, _features(runtime_features), profiler)
+        text = results_text(results, _features(runtime_features), profiler)
     else:
         raise UsageError(f"unknown format {out_format!r}; known: json, md")
     try:

@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 from opperf.frameworks import load
 from opperf.profilers import profiler
 from opperf.profilers.summary import summarise
-from opperf.results.opperf_json import NS_PER_MS
+from opperf.results.metrics import UNITS
 from opperf.utils.benchmark_utils import FRAMEWORK, device_name
 
 Result = TypeVar("Result")
@@ -20,8 +20,8 @@ Profiled = tuple[Result, dict[str, float]]
 def cpp_profile(function: Callable[..., Result]) -> Callable[..., Profiled[Result]]:
     """Decorator: call the function once under MXNet's own profiler.
 
-    The decorated function returns its result and `{'avg_time_<name>': ms of kernels,
-    'max_storage_mem_alloc_<device>': kB}`.
+    The decorated function returns its result and `{'avg_time_<name>': ms of kernels}`; no time
+    if it runs no kernel.
     """
     return _profiled(function, "native")
 
@@ -50,10 +50,11 @@ def _profiled(function: Callable[..., Result], back_end: str) -> Callable[..., P
         times: dict[str, float] = {}
         if samples:
             summary = summarise(samples, "ns")
-            times[f"avg_time_{label}"] = summary.mean / NS_PER_MS
+            _, divisor, _ = UNITS[summary.unit]
+            times[f"avg_time_{label}"] = summary.mean / divisor
             if back_end == "python":
                 for name in ("p50", "p90", "p99"):
-                    times[f"{name}_time_{label}"] = getattr(summary, name) / NS_PER_MS
+                    times[f"{name}_time_{label}"] = getattr(summary, name) / divisor
         return results[0], times
 
     return measured

@@ -3,9 +3,22 @@
 from __future__ import annotations
 
 from opperf.rules.engine import Families
-from opperf.rules.mxnet import convolution, names
+from opperf.rules.mxnet import (
+    convolution,
+    elementwise,
+    linalg,
+    matrices,
+    names,
+    reductions,
+)
 
-MODULES = (convolution,)
+MODULES = (
+    convolution,
+    elementwise,
+    linalg,
+    matrices,
+    reductions,
+)
 """Modules that offer `FAMILIES`."""
 
 FAMILIES = Families()

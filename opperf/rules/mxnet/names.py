@@ -1,24 +1,123 @@
-"""Values by argument name and kind: what the field uses for `data`, `axis`, `lr` ..."""
+"""Values by argument name and kind: what the field uses for `data`, `axis`, `scalar` ...
+
+Only names that mean the same wherever they occur are here. The shapes are also what the
+families of operators build on, so that each size is written once.
+"""
 
 from __future__ import annotations
 
-from opperf.model import Argument, Kind, Operator
+import re
+
+from opperf.model import Argument, Fill, Kind, Operator, TensorSpec
 from opperf.rules.engine import Alternatives
 from opperf.rules.sizes import Preset
-from opperf.rules.values import tensor
+from opperf.rules.values import BOOLEAN, NORMAL, POSITIVE, REQUESTED, fixed, tensor, tensors
+
+Shape = tuple[int, ...]
+
+LIST_LENGTH = 3
+"""Tensors in a list whose length is free: more than a pair, so that a loop shows."""
+
+FACTOR = 2.0
+"""The scalar of operators of a tensor and a number."""
 
 
-def matrices(operator: Operator, size: Preset) -> list[Argument]:
-    """A square matrix, a column and a tall matrix."""
-    rows = size.extent(10000)
-    return [
-        tensor(size.extent(1024), size.extent(1024)), tensor(rows, 1),
-        tensor(rows, size.extent(100)),
-    ]
+def square(size: Preset) -> Shape:
+    """Shape of a square matrix, 4 MiB of float32 at the default size."""
+    return (size.extent(1024), size.extent(1024))
 
+
+def column(size: Preset) -> Shape:
+    """Shape of a matrix of one column."""
+    return (size.extent(10000), 1)
+
+
+def slim(size: Preset) -> Shape:
+    """Shape of a matrix of as many rows as `column` and few columns."""
+    return (size.extent(10000), size.extent(10))
+
+
+def tall(size: Preset) -> Shape:
+    """Shape of a matrix of as many rows as `column` and a tenth of a `square`'s."""
+    return (size.extent(10000), size.extent(100))
+
+
+def vector(size: Preset) -> Shape:
+    """Shape of a vector of as many elements as `square` has."""
+    rows, columns = square(size)
+    return (rows * columns,)
+
+
+def cube(size: Preset) -> Shape:
+    """Shape of three axes, with about as many elements as `square`. The last two keep their
+    extents, so that the elements grow with the size and not with its cube."""
+    return (size.extent(64), 128, 128)
+
+
+def shapes(size: Preset) -> tuple[Shape, Shape, Shape]:
+    """The shapes that most operators are measured at."""
+    return (square(size), column(size), tall(size))
+
+
+def base_name(name: str) -> str:
+    """An operator's name without the prefix of MXNet's NumPy interface."""
+    return re.sub(r"^_(npi|npx|np)_", "", name)
+
+
+def matrices(
+    fill: Fill = NORMAL, dtype: str = REQUESTED, gradient: bool = True
+) -> Alternatives:
+    """A tensor of each of `shapes`."""
+    def alternatives(operator: Operator, size: Preset) -> list[Argument]:
+        return [tensor(*shape, fill=fill, dtype=dtype, gradient=gradient)
+                for shape in shapes(size)]
+    return alternatives
+
+
+def lists(operator: Operator, size: Preset) -> list[Argument]:
+    """A list of tensors of each of `shapes`."""
+    return [alike(shape) for shape in shapes(size)]
+
+
+def alike(shape: Shape, fill: Fill = NORMAL, gradient: bool = True) -> tuple[TensorSpec, ...]:
+    """A list of tensors of one shape."""
+    return tensors([tensor(*shape, fill=fill, gradient=gradient)] * LIST_LENGTH)
+
+
+def always(value: Argument) -> Alternatives:
+    """The same value whatever the operator and the size."""
+    return lambda operator, size: [value]
+
+
+def conditions(operator: Operator, size: Preset) -> list[Argument]:
+    """Masks of zeros and ones."""
+    return [fixed(*shape, fill=BOOLEAN) for shape in shapes(size)]
+
+
+TENSORS = (
+    "data", "lhs", "rhs", "a", "b", "x", "x1", "x2", "y", "arr", "ary", "array", "input", "v",
+    "m",
+)
+LISTS = ("args", "arrays", "arys", "seq", "tup")
+COUNTERS = ("num_args", "num_arrays")
 
 TABLE: dict[tuple[str, Kind], Alternatives] = {
-    ("data", Kind.TENSOR): matrices,
+    **{(name, Kind.TENSOR): matrices() for name in TENSORS},
+    **{(name, Kind.TENSORS): lists for name in ("data", *LISTS)},
+    **{(name, Kind.INT): always(LIST_LENGTH) for name in COUNTERS},
+    ("weights", Kind.TENSOR): matrices(POSITIVE),
+    ("condition", Kind.TENSOR): conditions,
+    ("mask", Kind.TENSOR): conditions,
+    ("axis", Kind.INT): always(0),
+    ("axis", Kind.SHAPE): always((0,)),
+    ("axes", Kind.INT): always(1),
+    ("scalar", Kind.FLOAT): always(FACTOR),
+    ("decimals", Kind.INT): always(1),
+    ("num_outputs", Kind.INT): always(LIST_LENGTH),
+    ("out_type", Kind.ENUM): always("int8"),
 }
 
-OPTIONAL_TENSORS: frozenset[str] = frozenset()
+OPTIONAL_TENSORS: frozenset[str] = frozenset({
+    "length", "sequence_length", "data_lengths", "label_lengths", "state_cell",
+})
+"""Tensors that an operator takes only when another argument says so."""

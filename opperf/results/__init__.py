@@ -1,0 +1,1 @@
+"""Where records go: run files, JSON, Markdown, CSV, and text for a terminal."""

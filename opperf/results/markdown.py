@@ -1,0 +1,146 @@
+"""A run as a Markdown page: what it ran on, runtime features, and the table."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+from tabulate import tabulate
+
+from opperf.model import Record, Run, Settings, Status
+from opperf.results.metrics import PYTHON, by_operator, shown_kb, shown_ms
+from opperf.results.text import duration, inputs_text
+
+GIB = 2**30
+
+Column = tuple[str, Callable[[Record], str]]
+
+OPERATOR: tuple[Column, ...] = (
+    ("Operator", lambda record: record.case.label),
+    ("Inputs", lambda record: inputs_text(record.case)),
+)
+
+MEASURED: tuple[Column, ...] = (
+    ("Max Mem Usage (Storage) (kB)", shown_kb),
+    ("Avg Forward Time (ms)", lambda record: shown_ms(record, "forward", "mean")),
+    ("Avg Backward Time (ms)", lambda record: shown_ms(record, "backward", "mean")),
+)
+
+PERCENTILES: tuple[Column, ...] = (
+    ("P50 Time (ms)", lambda record: shown_ms(record, "total", "p50")),
+    ("P90 Time (ms)", lambda record: shown_ms(record, "total", "p90")),
+    ("P99 Time (ms)", lambda record: shown_ms(record, "total", "p99")),
+)
+"""Of forward and backward together; what the python profiler gives beside the means."""
+
+UNMEASURED: tuple[Column, ...] = (
+    ("Status", lambda record: record.status.value),
+    ("Reason", lambda record: record.reason),
+)
+
+
+def markdown_text(run: Run) -> str:
+    """The page."""
+    records = by_operator(run.records)
+    measured = [record for record in records if record.status is Status.OK]
+    others = [record for record in records if record.status is not Status.OK]
+    percentiles = any(record.case.settings.profiler == PYTHON for record in measured)
+    columns = OPERATOR + MEASURED + (PERCENTILES if percentiles else ())
+    sections = [
+        ("# Operator benchmarks", _bullets(environment_facts(run))),
+        ("## Runtime Features", features_text(run.header.environment.features)),
+        ("## Results", _table(measured, columns, len(OPERATOR))),
+    ]
+    if others:
+        sections.append(("## Not measured", _table(others, OPERATOR + UNMEASURED)))
+    if run.header.no_benchmark:
+        rows = sorted(run.header.no_benchmark.items())
+        sections.append(("## No benchmark", grid(("Operator", "Reason"), rows)))
+    return "\n\n".join(f"{title}\n\n{body}" for title, body in sections) + "\n"
+
+
+def environment_facts(run: Run) -> list[tuple[str, str]]:
+    """What a reader needs in order to trust or distrust the numbers, as label and text."""
+    header, environment = run.header, run.header.environment
+    versions = [f"{name} {version}" for name, version in environment.versions.items()]
+    facts = [
+        ("opperf", environment.opperf),
+        ("Framework", environment.framework),
+        ("Versions", ", ".join(versions)),
+        ("Python", environment.python),
+        ("Platform", environment.platform),
+        ("CPU", f"{environment.cpu}, {environment.cores} cores"),
+        ("Memory", f"{environment.memory_bytes / GIB:.1f} GiB"),
+        ("Thread settings", ", ".join(f"{k}={v}" for k, v in environment.threads.items())),
+        ("Governor", environment.governor),
+        ("Load at the start", f"{environment.load_1min:.2f}"),
+        ("Allocator", environment.allocator),
+        ("Devices", ", ".join(environment.devices)),
+        *_settings_facts(run.records),
+        *(("Option " + name, value) for name, value in flat(header.options)),
+        ("Date", header.started),
+    ]
+    if run.closing is not None:
+        facts.append(("Time taken", duration(run.closing.elapsed_s)))
+    return [(label, text) for label, text in facts if text]
+
+
+def _settings_facts(records: Sequence[Record]) -> list[tuple[str, str]]:
+    """How the cases were run, every value in use where they differ."""
+    every = [record.case.settings for record in records]
+
+    def used(value: Callable[[Settings], object]) -> str:
+        return ", ".join(dict.fromkeys(str(value(settings)) for settings in every))
+
+    return [
+        ("ctx", used(lambda settings: settings.device)),
+        ("dtype", used(lambda settings: settings.dtype)),
+        ("Profiler", used(lambda settings: settings.profiler)),
+        ("Warm-up", used(lambda settings: settings.warmup)),
+        ("Runs", used(lambda settings: settings.runs)),
+    ]
+
+
+def flat(options: dict[str, Any], prefix: str = "") -> list[tuple[str, str]]:
+    """Options that have a value, those of a nested group under a dotted name."""
+    found: list[tuple[str, str]] = []
+    for name, value in options.items():
+        if isinstance(value, dict):
+            found += flat(value, f"{prefix}{name}.")
+        elif value not in (None, "", [], ()):
+            text = ", ".join(map(str, value)) if isinstance(value, list | tuple) else str(value)
+            found.append((prefix + name, text))
+    return found
+
+
+def features_text(features: dict[str, bool]) -> str:
+    """Build features as a list."""
+    if not features:
+        return "The framework does not tell."
+    return _bullets([(name, "on" if on else "off") for name, on in sorted(features.items())])
+
+
+def _bullets(facts: Iterable[tuple[str, str]]) -> str:
+    return "\n".join(f"- {_escaped(label)}: {_escaped(text)}" for label, text in facts)
+
+
+def _table(records: Sequence[Record], columns: Sequence[Column], text_columns: int = 4) -> str:
+    if not records:
+        return "Nothing was measured."
+    rows = [[cell(record) for _, cell in columns] for record in records]
+    return grid([title for title, _ in columns], rows, text_columns)
+
+
+def grid(titles: Sequence[str], rows: Iterable[Sequence[str]], text_columns: int = 4) -> str:
+    """A table whose columns after the first few hold numbers, aligned to the right."""
+    table: str = tabulate(
+        [[_escaped(cell) for cell in row] for row in rows],
+        headers=titles, tablefmt="pipe", disable_numparse=True,
+        colalign=["left" if i < text_columns else "right" for i in range(len(titles))],
+    )
+    return table
+
+
+def _escaped(text: str) -> str:
+    """Text that stays in its cell: no newline, no bar, no backslash that eats the escape."""
+    return " ".join(text.replace("\\", "\\\\").replace("|", "\\|").split())

@@ -1,0 +1,66 @@
+"""Results as MXNet's users know them: `{operator: [result, ...]}`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import msgspec
+
+from opperf.model import Record, Run, Status, shown_arguments
+from opperf.results.metrics import PYTHON, by_operator, device_label, shown
+
+PASSES = ("forward", "backward")
+
+PERCENTILES = ("p50", "p90", "p99")
+
+
+def result_of(record: Record, inputs: Mapping[str, Any] | None = None) -> dict[str, Any]:
+    """One configuration's result: memory in kB, times in ms, a key for each that there is.
+
+    `inputs` is shown in place of the record's own, for a caller who wrote them otherwise.
+    """
+    case = record.case
+    name = case.label
+    result: dict[str, Any] = {
+        "inputs": shown_arguments(case) if inputs is None else dict(inputs)
+    }
+    figures = {
+        f"max_storage_mem_alloc_{device_label(case.settings.device)}":
+            shown(record, "memory", "median"),
+    }
+    for direction in PASSES:
+        figures[f"avg_time_{direction}_{name}"] = shown(record, direction, "mean")
+    if case.settings.profiler == PYTHON:
+        figures[f"avg_time_{name}"] = shown(record, "total", "mean")
+        for percentile in PERCENTILES:
+            figures[f"{percentile}_time_{name}"] = shown(record, "total", percentile)
+        for direction in PASSES:
+            for percentile in PERCENTILES:
+                key = f"{percentile}_time_{direction}_{name}"
+                figures[key] = shown(record, direction, percentile)
+    return result | {key: value for key, value in figures.items() if value is not None}
+
+
+def results_by_operator(records: Iterable[Record]) -> dict[str, list[dict[str, Any]]]:
+    """Every configuration that was measured, by operator, sorted by its name."""
+    results: dict[str, list[dict[str, Any]]] = {}
+    for record in by_operator(records):
+        if record.status is Status.OK:
+            results.setdefault(record.case.label, []).append(result_of(record))
+    return results
+
+
+def json_text(run: Run) -> str:
+    """The results as a JSON file with a line per result, for a reader and for a diff."""
+    operators = [
+        f"    {_encoded(name)}: [\n"
+        + ",\n".join(f"        {_encoded(result)}" for result in results)
+        + "\n    ]"
+        for name, results in results_by_operator(run.records).items()
+    ]
+    return "{\n" + ",\n".join(operators) + "\n}\n" if operators else "{}\n"
+
+
+def _encoded(value: Any) -> str:
+    return msgspec.json.format(msgspec.json.encode(value), indent=0).decode()

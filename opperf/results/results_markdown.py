@@ -1,0 +1,49 @@
+"""A Markdown page from results as MXNet's users hold them: `{operator: [result, ...]}`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from opperf.results.markdown import features_text, grid
+from opperf.results.metrics import NOT_APPLICABLE, PYTHON
+
+MEMORY = "max_storage_mem_alloc_"
+
+COLUMNS = (
+    ("Max Mem Usage (Storage) (kB)", MEMORY),
+    ("Avg Forward Time (ms)", "avg_time_forward_"),
+    ("Avg Backward Time (ms)", "avg_time_backward_"),
+)
+"""Title and what the key of its figure begins with."""
+
+PERCENTILE_COLUMNS = (
+    ("P50 Time (ms)", "p50_time_"), ("P90 Time (ms)", "p90_time_"), ("P99 Time (ms)", "p99_time_"),
+)
+
+
+def results_text(
+    results: Mapping[str, Sequence[Mapping[str, Any]]], features: Mapping[str, bool],
+    profiler: str,
+) -> str:
+    """The page: runtime features, then a row for each configuration, sorted by operator."""
+    columns = COLUMNS + (PERCENTILE_COLUMNS if profiler == PYTHON else ())
+    rows = [
+        [name, str(result.get("inputs", NOT_APPLICABLE)),
+         *(_figure(result, key, name) for _, key in columns)]
+        for name, listed in sorted(results.items()) for result in listed
+    ]
+    titles = ["Operator", "Inputs", *(title for title, _ in columns)]
+    return "\n\n".join([
+        "# Operator benchmarks", "## Runtime Features", features_text(dict(features)),
+        "## Results", grid(titles, rows, text_columns=2),
+    ])
+
+
+def _figure(result: Mapping[str, Any], key: str, name: str) -> str:
+    """The figure of one column: memory is under the device's name, times under the operator's."""
+    found = [
+        value for field, value in result.items()
+        if field == key + name or (key == MEMORY and field.startswith(MEMORY))
+    ]
+    return str(found[0]) if found else NOT_APPLICABLE

@@ -1,0 +1,35 @@
+"""Inputs and durations as text."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from opperf.model import Case, shown_arguments
+
+
+def value_text(value: Any) -> str:
+    """A shown argument in one short piece: a shape as Python writes it."""
+    if isinstance(value, list):
+        if value and all(type(extent) is int for extent in value):
+            return str(tuple(value))
+        return f"[{', '.join(value_text(element) for element in value)}]"
+    return str(value)
+
+
+def inputs_text(case: Case) -> str:
+    """The case's arguments on one line: `lhs: (1024, 1024), rhs: (1024, 1024)`."""
+    return ", ".join(
+        f"{name}: {value_text(value)}" for name, value in shown_arguments(case).items()
+    )
+
+
+def duration(seconds: float) -> str:
+    """A duration as people say it: `0.4 s`, `12 s`, `2 min 05 s`, `1 h 10 min`."""
+    if seconds < 9.95:
+        return f"{seconds:.1f} s"
+    whole = round(seconds)
+    if whole < 60:
+        return f"{whole} s"
+    if whole < 3600:
+        return f"{whole // 60} min {whole % 60:02d} s"
+    return f"{whole // 3600} h {whole % 3600 // 60:02d} min"

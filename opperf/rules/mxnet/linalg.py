@@ -1,0 +1,168 @@
+"""Linear algebra: factorisations, solvers, triangles and diagonals."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from opperf.model import Fill, Operator
+from opperf.rules.engine import Families
+from opperf.rules.mxnet.names import Shape, square
+from opperf.rules.sizes import Preset
+from opperf.rules.values import (
+    LOWER_TRIANGULAR,
+    NORMAL,
+    POSITIVE_DEFINITE,
+    Arguments,
+    fixed,
+    tensor,
+)
+
+FAMILIES = Families()
+
+ORDER = 64
+"""Rows of the matrices that come in batches."""
+THIN = 32
+"""Columns of right-hand sides, and rows of matrices that are wider than high."""
+
+
+def batched(size: Preset) -> Shape:
+    """Shape of a batch of small square matrices; the batch grows with the size."""
+    return (size.extent(64), ORDER, ORDER)
+
+
+def single(size: Preset) -> Shape:
+    """Shape of one larger square matrix, of an order at which cubic algorithms stay quick."""
+    return (size.extent(256), size.extent(256))
+
+
+def shapes(size: Preset) -> tuple[Shape, Shape]:
+    """A batch and a single matrix."""
+    return (batched(size), single(size))
+
+
+SQUARE_FILLS: dict[str, Fill] = {
+    **dict.fromkeys(("linalg_potrf", "linalg_sumlogdiag", "_linalg_syevd"), POSITIVE_DEFINITE),
+    **dict.fromkeys(("linalg_inverse", "linalg_slogdet"), POSITIVE_DEFINITE),
+    **dict.fromkeys(("_npi_cholesky", "_npi_eigh", "_npi_eigvalsh"), POSITIVE_DEFINITE),
+    **dict.fromkeys(("_npi_eig", "_npi_eigvals"), POSITIVE_DEFINITE),
+    **dict.fromkeys(("_npi_svd", "_npi_qr", "_npi_pinv_scalar_rcond"), POSITIVE_DEFINITE),
+    "_npi_matrix_rank_none_tol": POSITIVE_DEFINITE,
+    # It takes a Cholesky factor and gives the inverse of the matrix that was factorised.
+    "linalg_potri": LOWER_TRIANGULAR,
+    **dict.fromkeys(("linalg_syrk", "linalg_extractdiag", "linalg_extracttrian"), NORMAL),
+}
+"""Operators of one square matrix and what it holds."""
+
+
+@FAMILIES.add(*SQUARE_FILLS)
+def one_matrix(operator: Operator, size: Preset) -> Iterable[Arguments]:
+    """One square matrix, well conditioned where that matters."""
+    for shape in shapes(size):
+        yield {
+            operator.tensors[0].name: tensor(*shape, fill=SQUARE_FILLS[registered(operator)])}
+
+
+def registered(operator: Operator) -> str:
+    """The one of an operator's names that the table has."""
+    return next(name for name in operator.names if name in SQUARE_FILLS)
+
+
+@FAMILIES.add("linalg_det")
+def determinant(operator: Operator, size: Preset) -> Iterable[Arguments]:
+    """Triangular with ones and more on the diagonal: the determinant of a large general matrix
+    overflows float32."""
+    yield {"A": tensor(*batched(size), fill=LOWER_TRIANGULAR)}
+    yield {"A": tensor(*single(size), fill=LOWER_TRIANGULAR)}
+
+
+@FAMILIES.add("linalg_gelqf")
+def lq(operator: Operator, size: Preset) -> Iterable[Arguments]:
+    """Matrices with more columns than rows."""
+    rows, columns = single(size)
+    yield {"A": tensor(size.extent(64), THIN, ORDER)}
+    yield {"A": tensor(rows, 2 * columns)}
+
+
+@FAMILIES.add("linalg_makediag")
+def makediag(operator: Operator, size: Preset) -> Iterable[Arguments]:
+    """Diagonal matrices from vectors."""
+    batch, order, _ = batched(size)
+    yield {"A": tensor(batch, order)}
+    yield {"A": tensor(square(size)[0])}
+
+
+@FAMILIES.add("linalg_maketrian")
+def maketrian(operator: Operator, size: Preset) -> Iterable[Arguments]:
+    """Triangular matrices from vectors of their elements."""
+    batch, order, _ = batched(size)
+    yield {"A": tensor(batch, order * (order + 1) // 2)}
+    rows, _ = square(size)
+    yield {"A": tensor(rows * (rows + 1) // 2)}
+
+
+@FAMILIES.add("linalg_gemm")
+def gemm(operator: Operator, size: Preset) -> Iterable[Arguments]:
+    """A product added to a matrix, plain and with one transposed."""
+    for shape, transpose in ((square(size), False), (square(size), True), (batched(size), False)):
+        yield {
+            "A": tensor(*shape), "B": tensor(*shape), "C": tensor(*shape),
+            "transpose_b": transpose,
+        }
+
+
+@FAMILIES.add("linalg_gemm2")
+def gemm2(operator: Operator, size: Preset) -> Iterable[Arguments]:
+    """A product, plain and with one transposed."""
+    for shape, transpose in ((square(size), False), (square(size), True), (batched(size), False)):
+        yield {"A": tensor(*shape), "B": tensor(*shape), "transpose_b": transpose}
+
+
+@FAMILIES.add("linalg_trmm", "linalg_trsm")
+def triangular(operator: Operator, size: Preset) -> Iterable[Arguments]:
+    """A lower triangular matrix and a general one, from the left and from the right."""
+    for shape, rightside in ((batched(size), False), (single(size), False), (single(size), True)):
+        yield {
+            "A": tensor(*shape, fill=LOWER_TRIANGULAR), "B": tensor(*shape),
+            "rightside": rightside,
+        }
+
+
+@FAMILIES.add("_npi_solve")
+def solve(operator: Operator, size: Preset) -> Iterable[Arguments]:
+    """Several right-hand sides at once."""
+    for shape in shapes(size):
+        yield {
+            "A": tensor(*shape, fill=POSITIVE_DEFINITE), "B": tensor(*shape[:-1], THIN)}
+
+
+@FAMILIES.add("_npi_lstsq")
+def lstsq(operator: Operator, size: Preset) -> Iterable[Arguments]:
+    """More equations than unknowns."""
+    rows, columns = single(size)
+    yield {"A": tensor(2 * rows, columns), "B": tensor(2 * rows, THIN), "rcond": -1.0}
+
+
+@FAMILIES.add("_npi_pinv", "_npi_matrix_rank")
+def with_tolerance(operator: Operator, size: Preset) -> Iterable[Arguments]:
+    """A tolerance for each matrix of a batch."""
+    matrix, tolerance = (parameter.name for parameter in operator.tensors)
+    for shape in shapes(size):
+        yield {
+            matrix: tensor(*shape, fill=POSITIVE_DEFINITE),
+            tolerance: fixed(*shape[:-2], fill=Fill("constant", 1e-5)),
+        }
+
+
+@FAMILIES.add("_npi_tensorinv")
+def tensorinv(operator: Operator, size: Preset) -> Iterable[Arguments]:
+    """The first axes, as many as `ind` says, against the last; an identity plus noise would do,
+    but a positive-definite matrix is inverted most safely."""
+    order, _ = single(size)
+    yield {"a": tensor(order, order, fill=POSITIVE_DEFINITE), "ind": 1}
+
+
+@FAMILIES.add("_npi_tensorsolve")
+def tensorsolve(operator: Operator, size: Preset) -> Iterable[Arguments]:
+    """A square system written as tensors."""
+    order, _ = single(size)
+    yield {"a": tensor(order, order, fill=POSITIVE_DEFINITE), "b": tensor(order)}

@@ -1,0 +1,104 @@
+"""Products of matrices and tensors."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from opperf.rules.engine import Families
+from opperf.model import Operator
+from opperf.rules.mxnet.names import LIST_LENGTH, square
+from opperf.rules.sizes import Preset
+from opperf.rules.values import Arguments, tensor, tensors
+
+FAMILIES = Families()
+
+
+def products(
+    rows: int, wide: int, narrow: int, short: int, batch: tuple[int, ...]
+) -> Iterable[Arguments]:
+    """A product of large matrices, an outer one and a matrix by a vector, as MXNet's users
+    know them, plain and with one or both transposed."""
+    yield {"lhs": tensor(*batch, rows, wide), "rhs": tensor(*batch, wide, rows)}
+    yield {
+        "lhs": tensor(*batch, rows, narrow), "rhs": tensor(*batch, rows, narrow),
+        "transpose_b": True,
+    }
+    yield {
+        "lhs": tensor(*batch, rows, 1), "rhs": tensor(*batch, short, rows),
+        "transpose_a": True, "transpose_b": True,
+    }
+
+
+@FAMILIES.add("dot")
+def dot(operator: Operator, size: Preset) -> Iterable[Arguments]:
+    """Two matrices."""
+    rows, wide = square(size)
+    return products(rows, wide, size.extent(10), size.extent(100), ())
+
+
+@FAMILIES.add("batch_dot")
+def batch_dot(operator: Operator, size: Preset) -> Iterable[Arguments]:
+    """A batch of small products, and then of attention-sized ones.
+
+    The batch grows with the size and the matrices do not, so that time grows in proportion.
+    """
+    yield from products(1000, 256, 10, 100, (size.extent(32),))
+
+
+@FAMILIES.add("khatri_rao")
+def khatri_rao(operator: Operator, size: Preset) -> Iterable[Arguments]:
+    """Column by column Kronecker products: rows multiply, columns stay."""
+    for extent in (32, 64):
+        rows, columns = extent, size.extent(extent)
+        yield {"args": tensors([tensor(rows, columns)] * 2)}
+    yield {"args": tensors([tensor(8, size.extent(100))] * LIST_LENGTH)}
+
+
+@FAMILIES.add("_np_dot", "_npi_dot", "_npi_matmul")
+def matmul(operator: Operator, size: Preset) -> Iterable[Arguments]:
+    """Two matrices, and a stack of matrices by one."""
+    rows, columns = square(size)
+    yield {"a": tensor(rows, columns), "b": tensor(columns, rows)}
+    yield {"a": tensor(rows, columns), "b": tensor(columns)}
+    yield {"a": tensor(size.extent(64), 128, 64), "b": tensor(64, 128)}
+
+
+@FAMILIES.add("_npi_tensordot")
+def tensordot(operator: Operator, size: Preset) -> Iterable[Arguments]:
+    """One pair of axes summed, and two."""
+    rows, columns = square(size)
+    yield {
+        "a": tensor(rows, columns), "b": tensor(columns, rows), "a_axes_summed": (1,),
+        "b_axes_summed": (0,),
+    }
+    yield {
+        "a": tensor(rows, 16, 32), "b": tensor(16, 32, 64), "a_axes_summed": (1, 2),
+        "b_axes_summed": (0, 1),
+    }
+
+
+@FAMILIES.add("_npi_tensordot_int_axes")
+def tensordot_int_axes(operator: Operator, size: Preset) -> Iterable[Arguments]:
+    """The last axes of one tensor with the first of the other."""
+    rows, columns = square(size)
+    yield {"a": tensor(rows, columns), "b": tensor(columns, rows), "axes": 1}
+    yield {"a": tensor(rows, 16, 32), "b": tensor(16, 32, 64), "axes": 2}
+
+
+@FAMILIES.add("_npi_einsum")
+def einsum(operator: Operator, size: Preset) -> Iterable[Arguments]:
+    """A transposed copy, a sum of products along an axis, and a product of matrices.
+
+    The last is small: without a matrix library behind it, it takes a loop per element.
+    """
+    rows, columns = square(size)
+    yield {"data": tensors([tensor(rows, columns)]), "subscripts": "ij->ji"}
+    yield {"data": tensors([tensor(rows, columns)] * 2), "subscripts": "ij,ij->i"}
+    extent = size.extent(128)
+    yield {"data": tensors([tensor(extent, extent)] * 2), "subscripts": "ij,jk->ik"}
+
+
+@FAMILIES.add("_npi_kron")
+def kron(operator: Operator, size: Preset) -> Iterable[Arguments]:
+    """Every element of one matrix times the whole of the other."""
+    yield {"a": tensor(size.extent(32), 32), "b": tensor(32, 32)}

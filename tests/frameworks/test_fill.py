@@ -1,0 +1,87 @@
+"""Contents of tensors: in their domain, of their dtype, the same every time."""
+
+import numpy as np
+import pytest
+
+from opperf.frameworks import fill
+from opperf.model import Fill, TensorSpec
+
+
+def made(shape, dtype="float32", *, seed=0, **keywords):
+    return fill.values(TensorSpec(shape, dtype, Fill(**keywords)), seed)
+
+
+def test_the_same_spec_and_seed_give_the_same_data():
+    assert np.array_equal(made((5, 7)), made((5, 7)))
+
+
+def test_another_seed_gives_other_data():
+    assert not np.array_equal(made((5, 7)), made((5, 7), seed=1))
+
+
+@pytest.mark.parametrize("dtype", ["float16", "float32", "float64", "int8", "uint8", "int32",
+                                   "int64", "bool"])
+def test_the_dtype_is_the_one_asked_for(dtype):
+    array = made((4, 3), dtype)
+    assert array.dtype == np.dtype(dtype) and array.shape == (4, 3)
+
+
+@pytest.mark.parametrize("dtype", ["int8", "uint8", "int32", "bool"])
+def test_whole_numbers_are_not_all_the_same(dtype):
+    assert len(np.unique(made((1000,), dtype))) > 1
+
+
+def test_uniform_stays_in_its_domain():
+    array = made((1000,), distribution="uniform", low=1.1, high=3.0)
+    assert array.min() >= 1.1 and array.max() < 3.0
+
+
+def test_uniform_whole_numbers_stay_in_the_domain_if_it_has_some():
+    assert set(np.unique(made((1000,), "int32", distribution="uniform", low=0.5, high=3.0))) <= {
+        1, 2}
+
+
+def test_integers_are_in_range_whatever_the_dtype():
+    array = made((1000,), distribution="integers", low=2, high=9)
+    assert array.dtype == np.float32
+    assert set(np.unique(array)) == set(range(2, 9))
+
+
+def test_permutations_are_permutations_of_every_row():
+    assert all(sorted(row) == list(range(6)) for row in made((4, 6), distribution="permutation"))
+
+
+def test_simplex_rows_sum_to_one():
+    array = made((4, 6), distribution="simplex")
+    assert array.min() > 0 and np.allclose(array.sum(axis=-1), 1)
+
+
+def test_positive_definite_matrices_are_well_conditioned():
+    array = made((3, 32, 32), distribution="positive_definite")
+    values = np.linalg.eigvalsh(array.astype(np.float64))
+    assert values.min() > 0.5 and values.max() / values.min() < 20
+
+
+def test_positive_definite_matrices_are_square():
+    with pytest.raises(ValueError, match="square"):
+        made((3, 4), distribution="positive_definite")
+
+
+def test_lower_triangular_matrices_can_be_solved_with():
+    array = made((2, 16, 16), distribution="lower_triangular")
+    assert np.array_equal(array, np.tril(array))
+    assert np.linalg.cond(array).max() < 100
+
+
+def test_boxes_have_their_corners_in_order():
+    array = made((50, 4), distribution="boxes", low=0.0, high=1.0)
+    assert (array[:, :2] < array[:, 2:]).all() and array.min() >= 0 and array.max() <= 1
+
+
+def test_long_tensors_repeat_their_numbers():
+    array = made((fill.CHUNK + 10,))
+    assert np.array_equal(array[:10], array[fill.CHUNK:])
+
+
+def test_literal_data_is_itself():
+    assert made((2,), "int64", distribution="literal", data=[3, 4]).tolist() == [3, 4]

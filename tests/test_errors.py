@@ -1,0 +1,16 @@
+"""Error messages: one line, and near names."""
+
+from opperf.errors import one_line, suggestion
+
+
+def test_a_near_name_is_suggested_whatever_its_case():
+    assert suggestion("batchnorm", ["BatchNorm", "relu"]) == "; did you mean BatchNorm?"
+
+
+def test_nothing_near_suggests_nothing():
+    assert suggestion("zzzzzz", ["BatchNorm", "relu"]) == ""
+
+
+def test_a_long_text_becomes_one_line():
+    line = one_line("a\n  b\t" + "c" * 500, limit=20)
+    assert len(line) == 20 and "\n" not in line and line.startswith("a b c") and line.endswith("...")

@@ -1,0 +1,34 @@
+"""What is loaded, and what is not."""
+
+import subprocess
+import sys
+
+import pytest
+
+
+def loaded_after(code):
+    program = f"import sys; {code}; print(' '.join(sys.modules))"
+    return set(subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True,
+    ).stdout.split())
+
+
+@pytest.mark.parametrize("code", [
+    "import opperf",
+    "import opperf.model, opperf.errors, opperf.frameworks",
+    "import opperf.opperf",
+    "import opperf.runner.command, opperf.runner.pool, opperf.runner.session",
+])
+def test_no_framework_and_no_numpy_without_need(code):
+    assert not {"mxnet", "numpy", "scipy"} & loaded_after(code)
+
+
+def test_mxnet_is_imported_with_the_removed_aliases_restored():
+    loaded = loaded_after("import opperf, mxnet, numpy; assert numpy.bool is bool")
+    assert "mxnet" in loaded
+
+
+def test_the_aliases_are_installed_once():
+    code = ("import opperf; from opperf import numpy_aliases as n; n.install(); n.install(); "
+            "assert sum(type(f).__name__ == '_BeforeMXNet' for f in sys.meta_path) == 1")
+    assert "opperf" in loaded_after(code)
