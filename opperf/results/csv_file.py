@@ -35,8 +35,11 @@ COLUMNS: tuple[Column, ...] = (
     ("warmup", lambda record: record.case.settings.warmup),
     ("runs", lambda record: record.case.settings.runs),
     ("origin", lambda record: record.case.origin),
-    *((f"{metric}_{statistic}_ms", _figure(metric, statistic))
-      for metric in TIMES for statistic in STATISTICS),
+    *(
+        (f"{metric}_{statistic}_ms", _figure(metric, statistic))
+        for metric in TIMES
+        for statistic in STATISTICS
+    ),
     *((f"{metric}_kB", _figure(metric, "median")) for metric in MEMORIES),
     ("reason", lambda record: record.reason),
     ("notes", lambda record: _json(record.notes) if record.notes else ""),

@@ -33,6 +33,17 @@ PERCENTILES: tuple[Column, ...] = (
 )
 """Of forward and backward together; what the python profiler gives beside the means."""
 
+SETTINGS: tuple[tuple[str, Callable[[Settings], object]], ...] = (
+    ("ctx", lambda settings: settings.device),
+    ("dtype", lambda settings: settings.dtype),
+    ("Profiler", lambda settings: settings.profiler),
+    ("Warm-up", lambda settings: settings.warmup),
+    ("Runs", lambda settings: settings.runs),
+    ("Threads", lambda settings: settings.threads),
+    ("Seed", lambda settings: settings.seed),
+    ("Timeout (s)", lambda settings: settings.timeout_s),
+)
+
 UNMEASURED: tuple[Column, ...] = (
     ("Status", lambda record: record.status.value),
     ("Reason", lambda record: record.reason),
@@ -87,26 +98,23 @@ def environment_facts(run: Run) -> list[tuple[str, str]]:
 
 def _settings_facts(records: Sequence[Record]) -> list[tuple[str, str]]:
     """How the cases were run, every value in use where they differ."""
-    every = [record.case.settings for record in records]
-
-    def used(value: Callable[[Settings], object]) -> str:
-        return ", ".join(dict.fromkeys(str(value(settings)) for settings in every))
-
-    return [
-        ("ctx", used(lambda settings: settings.device)),
-        ("dtype", used(lambda settings: settings.dtype)),
-        ("Profiler", used(lambda settings: settings.profiler)),
-        ("Warm-up", used(lambda settings: settings.warmup)),
-        ("Runs", used(lambda settings: settings.runs)),
-    ]
+    facts = []
+    for label, value in SETTINGS:
+        used = dict.fromkeys(value(record.case.settings) for record in records)
+        facts.append((label, ", ".join(str(one) for one in used if one is not None)))
+    return facts
 
 
 def flat(options: dict[str, Any], prefix: str = "") -> list[tuple[str, str]]:
-    """Options that have a value, those of a nested group under a dotted name."""
+    """Options that have a value, those of a nested group under a dotted name.
+
+    A group of settings is left out: the settings in use are told from the records.
+    """
     found: list[tuple[str, str]] = []
     for name, value in options.items():
         if isinstance(value, dict):
-            found += flat(value, f"{prefix}{name}.")
+            if name != "settings":
+                found += flat(value, f"{prefix}{name}.")
         elif value not in (None, "", [], ()):
             text = ", ".join(map(str, value)) if isinstance(value, list | tuple) else str(value)
             found.append((prefix + name, text))
@@ -135,7 +143,9 @@ def grid(titles: Sequence[str], rows: Iterable[Sequence[str]], text_columns: int
     """A table whose columns after the first few hold numbers, aligned to the right."""
     table: str = tabulate(
         [[_escaped(cell) for cell in row] for row in rows],
-        headers=titles, tablefmt="pipe", disable_numparse=True,
+        headers=titles,
+        tablefmt="pipe",
+        disable_numparse=True,
         colalign=["left" if i < text_columns else "right" for i in range(len(titles))],
     )
     return table

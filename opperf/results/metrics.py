@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Iterable
 
@@ -21,9 +20,6 @@ UNITS = {"ns": ("ms", 1e6, 6), "B": ("kB", 1e3, 3)}
 """Unit of a summary, to the unit shown, how many of the first make one of the second, and
 the decimals kept: as many as tell one nanosecond, or one byte, from the next."""
 
-SIGNIFICANT = 4
-"""Digits of a time in a table. A run's noise is seldom below one part in a thousand."""
-
 NOT_APPLICABLE = "---"
 """A cell that has no value, as MXNet's users know it."""
 
@@ -41,16 +37,10 @@ def shown(record: Record, metric: str, statistic: str) -> float | None:
 
 
 def shown_ms(record: Record, metric: str, statistic: str) -> str:
-    """A time as a cell of a table."""
+    """A time as a cell of a table, to the nanosecond in every row: a column whose points are
+    below each other can be compared at a glance."""
     value = shown(record, metric, statistic)
-    if value is None:
-        return NOT_APPLICABLE
-    if not math.isfinite(value):
-        return str(value)
-    whole_digits = len(str(int(abs(value)))) if abs(value) >= 1 else 0
-    if whole_digits == 0 and value != 0:
-        whole_digits = 1 + math.floor(math.log10(abs(value)))
-    return f"{value:.{max(0, min(6, SIGNIFICANT - whole_digits))}f}"
+    return NOT_APPLICABLE if value is None else f"{value:.6f}"
 
 
 def shown_kb(record: Record) -> str:

@@ -22,12 +22,11 @@ def result_of(record: Record, inputs: Mapping[str, Any] | None = None) -> dict[s
     """
     case = record.case
     name = case.label
-    result: dict[str, Any] = {
-        "inputs": shown_arguments(case) if inputs is None else dict(inputs)
-    }
+    result: dict[str, Any] = {"inputs": shown_arguments(case) if inputs is None else dict(inputs)}
     figures = {
-        f"max_storage_mem_alloc_{device_label(case.settings.device)}":
-            shown(record, "memory", "median"),
+        f"max_storage_mem_alloc_{device_label(case.settings.device)}": shown(
+            record, "memory", "median"
+        ),
     }
     for direction in PASSES:
         figures[f"avg_time_{direction}_{name}"] = shown(record, direction, "mean")

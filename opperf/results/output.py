@@ -53,9 +53,14 @@ def environment_of(run: Run, path: Path) -> dict[str, Any]:
 def environment_and_unmeasured(run: Run, path: Path) -> dict[str, Any]:
     """The header, and the records that an output of results alone leaves out."""
     unmeasured = [
-        {"operator": record.case.label, "id": record.id, "status": record.status.value,
-         "reason": record.reason}
-        for record in run.records if record.status is not Status.OK
+        {
+            "operator": record.case.label,
+            "id": record.id,
+            "status": record.status.value,
+            "reason": record.reason,
+        }
+        for record in run.records
+        if record.status is not Status.OK
     ]
     return environment_of(run, path) | {"not_measured": unmeasured}
 
@@ -114,8 +119,10 @@ def write(run: Run, path: Path, format: str) -> None:
     Each file appears whole or not at all. Raises `OutputError` if that fails.
     """
     if format not in FORMATS:
-        raise UsageError(f"unknown output format {format!r}{suggestion(format, FORMATS)}; "
-                         f"known: {', '.join(FORMATS)}")
+        raise UsageError(
+            f"unknown output format {format!r}{suggestion(format, FORMATS)}; "
+            f"known: {', '.join(FORMATS)}"
+        )
     chosen = FORMATS[format]
     if chosen.environment is not None:
         beside = msgspec.json.encode(chosen.environment(run, path))
@@ -129,11 +136,11 @@ def replace(path: Path, data: bytes) -> None:
     temporary = target.with_name(f".{target.name}.{os.getpid()}.tmp")
     try:
         try:
-            with open(temporary, "xb") as file:
+            with temporary.open("xb") as file:
                 file.write(data)
                 file.flush()
                 os.fsync(file.fileno())
-            os.replace(temporary, target)
+            temporary.replace(target)
         except BaseException:
             temporary.unlink(missing_ok=True)
             raise

@@ -28,7 +28,7 @@ NUMBERS = ("mean", "median", "min", "max", "p50", "p90", "p99", "mad", "ci_low",
 """Fields of a summary that are floats."""
 
 
-class _Probe(Struct):
+class _Probe(Struct, frozen=True):
     """What every schema version has, to tell another version from another kind of file."""
 
     line: str
@@ -116,7 +116,9 @@ class RunWriter:
         return self
 
     def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None,
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
         os.close(self._descriptor)
@@ -134,7 +136,7 @@ class RunWriter:
         view = memoryview(data)
         try:
             while view:
-                view = view[os.write(self._descriptor, view):]
+                view = view[os.write(self._descriptor, view) :]
             os.fsync(self._descriptor)
         except OSError as error:
             # A full disk takes part of a line; readers are to find whole lines only.
@@ -245,7 +247,8 @@ def _decode(text: bytes) -> Line:
         # Rare, and slower: the numbers that are not finite are null.
         raw = msgspec.json.decode(text)
         _restore_numbers(raw)
-        return msgspec.convert(raw, Line)  # type: ignore[call-overload, no-any-return]
+        line: Line = msgspec.convert(raw, Line)
+        return line
 
 
 def _is_json(text: bytes) -> bool:

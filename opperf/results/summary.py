@@ -44,8 +44,10 @@ def _counts(records: Sequence[Record], elapsed_s: float) -> str:
     told = ", ".join(
         f"{by_status[status]} {status.value}" for status in Status if by_status[status]
     )
-    return (f"{operators} operators, {len(records)} records"
-            f"{f' ({told})' if told else ''}, in {duration(elapsed_s)}")
+    return (
+        f"{operators} operators, {len(records)} records"
+        f"{f' ({told})' if told else ''}, in {duration(elapsed_s)}"
+    )
 
 
 def _not_measured(records: Iterable[Record]) -> str:
@@ -75,20 +77,27 @@ def _examples(labels: Iterable[str]) -> str:
 
 def _slowest(records: Iterable[Record]) -> str:
     timed = [
-        (median, record) for record in records
+        (median, record)
+        for record in records
         if (median := shown(record, "forward", "median")) is not None
     ]
     if not timed:
         return ""
     timed.sort(key=lambda pair: -pair[0])
     rows = [
-        (record.case.label, one_line(inputs_text(record.case), INPUTS_WIDTH),
-         shown_ms(record, "forward", "median"))
+        (
+            record.case.label,
+            one_line(inputs_text(record.case), INPUTS_WIDTH),
+            shown_ms(record, "forward", "median"),
+        )
         for _, record in timed[:SLOWEST]
     ]
     table: str = tabulate(
-        rows, headers=("Slowest", "Inputs", "Forward, median (ms)"), tablefmt="simple",
-        disable_numparse=True, colalign=("left", "left", "right"),
+        rows,
+        headers=("Slowest", "Inputs", "Forward, median (ms)"),
+        tablefmt="simple",
+        disable_numparse=True,
+        colalign=("left", "left", "right"),
     )
     return table
 
@@ -113,6 +122,10 @@ def _no_benchmark(reasons: dict[str, str]) -> str:
 
 def _wrapped(text: str) -> str:
     return textwrap.fill(
-        text, WIDTH, initial_indent="  ", subsequent_indent="    ",
-        break_long_words=False, break_on_hyphens=False,
+        text,
+        WIDTH,
+        initial_indent="  ",
+        subsequent_indent="    ",
+        break_long_words=False,
+        break_on_hyphens=False,
     )

@@ -20,17 +20,25 @@ STATUS_WIDTH = 60
 def render_table(records: Iterable[Record]) -> str:
     """The records in their order; how one ended is said where it is not ok."""
     rows = [
-        (record.case.label, one_line(inputs_text(record.case), INPUTS_WIDTH), shown_kb(record),
-         shown_ms(record, "forward", "mean"), shown_ms(record, "backward", "mean"),
-         _status(record))
+        (
+            record.case.label,
+            one_line(inputs_text(record.case), INPUTS_WIDTH),
+            shown_kb(record),
+            shown_ms(record, "forward", "mean"),
+            shown_ms(record, "backward", "mean"),
+            _status(record),
+        )
         for record in records
     ]
     titles = ("Operator", "Inputs", "Mem kB", "Fwd ms", "Bwd ms", "Status")
     columns = len(titles) if any(row[-1] for row in rows) else len(titles) - 1
     align = ("left", "left", "right", "right", "right", "left")
     text: str = tabulate(
-        [row[:columns] for row in rows], headers=titles[:columns], tablefmt="simple",
-        disable_numparse=True, colalign=align[:columns] if rows else None,
+        [row[:columns] for row in rows],
+        headers=titles[:columns],
+        tablefmt="simple",
+        disable_numparse=True,
+        colalign=align[:columns] if rows else None,
     )
     return text
 

@@ -10,7 +10,7 @@ from opperf.model import Case, shown_arguments
 def value_text(value: Any) -> str:
     """A shown argument in one short piece: a shape as Python writes it."""
     if isinstance(value, list):
-        if value and all(type(extent) is int for extent in value):
+        if all(type(extent) is int for extent in value):
             return str(tuple(value))
         return f"[{', '.join(value_text(element) for element in value)}]"
     return str(value)

@@ -1,8 +1,9 @@
 """From an operator to its inputs: hand-written families first, then tables by argument name.
 
 A framework's rules module offers `FAMILIES` (a `Families`), `TABLE` (values by argument
-name), `TRAIN_MODE` (operators that run as in training) and `NOT_BENCHMARKED` (operators that
-cannot be called on their own, with the reason).
+name), `TRAIN_MODE` (operators that run as in training), `NEEDS_OUTPUT` (operators that must be given
+the array they write to) and `NOT_BENCHMARKED` (operators that cannot be called on their own,
+with the reason).
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Literal, Protocol
 
-from opperf.model import Argument, Kind, Operator, Parameter, TensorSpec
+from opperf.model import Argument, Fill, Kind, Operator, Parameter, TensorSpec
 from opperf.rules.sizes import Preset
 from opperf.rules.values import REQUESTED, Arguments
 
@@ -87,6 +88,7 @@ class RulesModule(Protocol):
     TABLE: Mapping[tuple[str, Kind], Alternatives]
     OPTIONAL_TENSORS: frozenset[str]
     TRAIN_MODE: frozenset[str]
+    NEEDS_OUTPUT: frozenset[str]
     NOT_BENCHMARKED: Mapping[str, str]
 
 
@@ -113,7 +115,10 @@ def inputs_for(
         made = by_names(operator, rules, preset)
     if isinstance(made, NoInputs):
         return made
-    return [Inputs(requested(operator, arguments, dtype), origin, mode) for arguments in made]
+    return [
+        Inputs(requested(operator, with_output(operator, arguments, rules), dtype), origin, mode)
+        for arguments in made
+    ]
 
 
 def by_names(
@@ -145,6 +150,20 @@ def is_needed(parameter: Parameter, rules: RulesModule) -> bool:
     if parameter.kind in (Kind.TENSOR, Kind.TENSORS):
         return parameter.name not in rules.OPTIONAL_TENSORS
     return parameter.required
+
+
+OUTPUT = "out"
+"""Name under which a call is given the array it writes to."""
+
+
+def with_output(operator: Operator, arguments: Arguments, rules: RulesModule) -> Arguments:
+    """The arguments with an array to write to, shaped as the first tensor, if the operator
+    must be given one."""
+    if OUTPUT in arguments or not set(operator.names) & rules.NEEDS_OUTPUT:
+        return arguments
+    first = next(value for value in arguments.values() if isinstance(value, TensorSpec))
+    output = TensorSpec(first.shape, first.dtype, Fill("constant"), flavour=first.flavour)
+    return {**arguments, OUTPUT: output}
 
 
 def requested(operator: Operator, arguments: Arguments, dtype: str) -> Arguments:

@@ -7,6 +7,7 @@ import functools
 
 M_TRIM_THRESHOLD = -1
 M_MMAP_THRESHOLD = -3
+M_ARENA_MAX = -8
 """glibc's numbers of the parameters, from malloc.h."""
 
 TRIM_BYTES = 2**30
@@ -17,9 +18,15 @@ MMAP_BYTES = 32 * 2**20
 and reaches this one by itself once it has freed a block as large."""
 
 
+ARENAS = 1
+"""Heaps of the process. With one for each thread, a framework's worker threads each fault in
+64 MiB of their own before they reuse memory: the first dozen calls of a process are slow."""
+
+
 @functools.cache
 def steady() -> str:
-    """Set the thresholds for this process, once; what was set, for the record.
+    """Set up this process's heap, once; what was set, for the record. Best before a framework
+    starts its threads.
 
     By default glibc maps each large output anew at first, raises its threshold with the sizes
     it frees, and returns memory when much is free. So an operator's time would depend on what
@@ -30,5 +37,7 @@ def steady() -> str:
         mallopt = ctypes.CDLL(None).mallopt
     except (AttributeError, OSError):
         return "as the system has it"
-    done = mallopt(M_MMAP_THRESHOLD, MMAP_BYTES) and mallopt(M_TRIM_THRESHOLD, TRIM_BYTES)
-    return f"glibc, keeps {TRIM_BYTES >> 20} MiB of freed memory" if done else "glibc defaults"
+    wanted = {M_MMAP_THRESHOLD: MMAP_BYTES, M_TRIM_THRESHOLD: TRIM_BYTES, M_ARENA_MAX: ARENAS}
+    if not all(mallopt(parameter, value) for parameter, value in wanted.items()):
+        return "glibc defaults"
+    return f"glibc, {ARENAS} arena, keeps {TRIM_BYTES >> 20} MiB of freed memory"

@@ -86,8 +86,8 @@ def serve(requests: Iterable[bytes], responses: BinaryIO, framework_name: str) -
         responses.flush()
 
     try:
-        framework = load(framework_name)
         steady()
+        framework = load(framework_name)
         say(Ready(environment=environment(framework)))
     except Exception as error:
         say(refusal(error))

@@ -26,6 +26,12 @@ DEFAULT_RUNS = 50
 Results = dict[str, list[dict[str, Any]]]
 
 
+def mxnet() -> Framework:
+    """MXNet, with this process's heap set up for measuring."""
+    steady()
+    return load(FRAMEWORK)
+
+
 def device_name(ctx: Any, framework: Framework) -> str:
     """The canonical device of an `mx.Context`, a name, or None for the default one."""
     return framework.devices()[0] if ctx is None else framework.parse_device(str(ctx))
@@ -42,7 +48,6 @@ def settings_for(
         profiler=profiler.lower(), warmup=warmup, runs=runs,
     )
     check_settings(framework, Selection(settings=settings))
-    steady()
     return settings
 
 
@@ -100,7 +105,7 @@ def run_performance_test(
     UsageError
         For a dtype, profiler, device or count that cannot be used.
     """
-    framework = load(FRAMEWORK)
+    framework = mxnet()
     settings = settings_for(framework, ctx, dtype, profiler, warmup, runs)
     listed = [inputs] if isinstance(inputs, Mapping) else list(inputs)
     results = []
@@ -122,7 +127,7 @@ def planned(
     **selected: Any,
 ) -> tuple[Framework, Plan]:
     """The framework and the plan of a selection, from arguments as MXNet's users give them."""
-    framework = load(FRAMEWORK)
+    framework = mxnet()
     settings = settings_for(framework, ctx, dtype, profiler, warmup, runs)
     selection = Selection(
         settings=settings, int64_tensor=int64_tensor.lower() == "on", **selected)
@@ -202,7 +207,7 @@ def run_benchmark_operator(
     UnknownOperatorError
         When no namespace has the operator.
     """
-    framework = load(FRAMEWORK)
+    framework = mxnet()
     found: dict[str, list[Results]] = {}
     for namespace, function in functions_called(framework, name).items():
         inputs = inputs_of_size(framework, function, size, additional_inputs or {}, str(dtype))

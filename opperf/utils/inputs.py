@@ -12,7 +12,7 @@ import numpy as np
 from opperf.errors import UsageError
 from opperf.frameworks import Framework
 from opperf.model import Argument, Case, Fill, Kind, Operator, Settings, Target, TensorSpec
-from opperf.rules.engine import NoInputs, inputs_for, rules_module
+from opperf.rules.engine import NoInputs, inputs_for, rules_module, with_output
 from opperf.rules.sizes import PRESETS
 from opperf.runner.measure import Bound
 from opperf.runner.plan import flavoured
@@ -61,6 +61,7 @@ class CaseBuilder:
     arrays: dict[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
+        self._rules = rules_module(self.framework.rules)
         self.operator = self.framework.signature(self.target, self.function)
         self.flavour = self.framework.flavour(self.target)
         self._known = known_specs(self.framework, self.operator, self.settings.dtype)
@@ -81,15 +82,14 @@ class CaseBuilder:
             for name, value in inputs.items()
         }
         return Case(
-            target=self.target, arguments=arguments,
+            target=self.target, arguments=with_output(self.operator, arguments, self._rules),
             settings=msgspec.structs.replace(self.settings, mode=self._mode()),
             passes=("forward", "backward") if self.run_backward else ("forward",),
             origin=ORIGIN, category=self.operator.category,
         )
 
     def _mode(self) -> Any:
-        rules = rules_module(self.framework.rules)
-        return "train" if set(self.operator.names) & rules.TRAIN_MODE else "predict"
+        return "train" if set(self.operator.names) & self._rules.TRAIN_MODE else "predict"
 
     def _argument(self, name: str, value: Any, limit: int) -> Argument:
         parameter = self.operator.parameter(name)
@@ -118,6 +118,10 @@ class CaseBuilder:
         return self.settings.dtype.startswith(("float", "bfloat"))
 
     def _given(self, value: Any) -> TensorSpec:
+        if isinstance(value, np.ndarray) and value.dtype.kind == "f" and self._floating():
+            # NumPy makes float64 unasked; the dtype asked for is the other tensors' too.
+            value = value.astype("float32" if "bfloat" in self.settings.dtype
+                                 else self.settings.dtype)
         spec = self.framework.describe(value)
         if spec is None:
             raise UsageError(f"{type(value).__name__} is no array that {self.framework.name} takes")

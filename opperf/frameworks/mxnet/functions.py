@@ -29,6 +29,10 @@ MODULES: tuple[tuple[str, ModuleType], ...] = (
     ("_np_", mx.nd.numpy._op),
     ("_npx_", mx.nd.numpy_extension._op),
     ("_npx_", mx.nd.numpy_extension),
+    ("_npx_", mx.npx),
+    ("_npx__image_", mx.npx.image),
+    ("_np_", mx.np),
+    ("_linalg_", mx.nd.linalg),
     ("_npx__image_", mx.nd.numpy_extension.image),
 )
 """Where MXNet puts the functions it generates: the prefix it takes off, and the module."""
@@ -125,12 +129,28 @@ SEQUENCES = frozenset({"arrays", "seq", "tup", "arys"})
 """Names NumPy's functions give a list of arrays."""
 
 
+NUMPY_VALUES = frozenset({
+    "axes", "axis", "newshape", "pad_width", "reps", "repeats", "shape", "size", "shift",
+    "source", "destination", "indices_or_sections",
+})
+"""Names under which NumPy's functions take whole numbers that are no shape of an array."""
+
+
 @functools.cache
-def _tensor_names() -> dict[str, Kind]:
-    """Kind of every name that some operator declares as a tensor or a list of them."""
-    declared = {p.name: p.kind for o in registry.operators() for p in o.tensors}
-    return declared | dict.fromkeys(NUMPY_TENSORS, Kind.TENSOR) | dict.fromkeys(
-        SEQUENCES, Kind.TENSORS)
+def _kinds() -> dict[str, Kind]:
+    """Kind of the parameter names that tell one: a tensor if some operator declares it as one,
+    whole numbers if one declares it so; every other name is left open."""
+    kinds: dict[str, Kind] = {}
+    for operator in registry.operators():
+        for parameter in operator.parameters:
+            kinds.setdefault(parameter.name, parameter.kind)
+    # A scalar's name may mean an array elsewhere (`w`); a shape's never does.
+    kinds = {name: kind for name, kind in kinds.items() if kind in (Kind.SHAPE, Kind.FLOATS)}
+    for operator in registry.operators():
+        kinds.update((parameter.name, parameter.kind) for parameter in operator.tensors)
+    return (kinds | dict.fromkeys(NUMPY_TENSORS, Kind.TENSOR)
+            | dict.fromkeys(SEQUENCES, Kind.TENSORS)
+            | dict.fromkeys(NUMPY_VALUES, Kind.SHAPE))
 
 
 def signature(function: Callable[..., Any]) -> Operator:
@@ -147,7 +167,7 @@ def signature(function: Callable[..., Any]) -> Operator:
     parameters = tuple(
         Parameter(
             name=p.name,
-            kind=Kind.TENSORS if p.kind is p.VAR_POSITIONAL else _tensor_names().get(
+            kind=Kind.TENSORS if p.kind is p.VAR_POSITIONAL else _kinds().get(
                 p.name, Kind.OTHER),
             required=p.default is p.empty,
         )

@@ -8,6 +8,9 @@ import mxnet as mx
 
 from opperf.errors import one_line
 
+CONDITION = re.compile(r"^Check failed: .*?(?<!:)(?<!: ): (?![: ])")
+"""The C++ condition in front of a message, up to its colon; MXNet writes `::` as `: :`."""
+
 PYTHON_REFUSALS = (TypeError, ValueError, NotImplementedError, AssertionError, AttributeError)
 """What MXNet's Python layer raises when it does not take a call's arguments."""
 
@@ -17,7 +20,7 @@ def refusal(error: BaseException) -> str | None:
     if isinstance(error, mx.base.MXNetError):
         text = str(error)
         message = re.split(r"(?:MXNetError|Error):\s", text)[-1]
-        message = re.sub(r"^Check failed: ", "", message)
+        message = CONDITION.sub("", message) or message
         message = re.split(r"\n?\s*\[bt\]|Stack trace", message)[0]
         return one_line(message) or "MXNet gives no message"
     if isinstance(error, PYTHON_REFUSALS):

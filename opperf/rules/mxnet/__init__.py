@@ -6,18 +6,30 @@ from opperf.rules.engine import Families
 from opperf.rules.mxnet import (
     convolution,
     elementwise,
+    indexing,
     linalg,
     matrices,
+    miscellany,
     names,
     reductions,
+    sampling,
+    sequences,
+    shapes,
+    sorting,
 )
 
 MODULES = (
     convolution,
     elementwise,
+    indexing,
     linalg,
     matrices,
+    miscellany,
     reductions,
+    sampling,
+    sequences,
+    shapes,
+    sorting,
 )
 """Modules that offer `FAMILIES`."""
 
@@ -34,6 +46,9 @@ TRAIN_MODE = frozenset({
 })
 """Operators that do something else when they train: predicting, Dropout copies its input and
 BatchNorm reads its statistics instead of computing them."""
+
+NEEDS_OUTPUT = frozenset({"_copyto"})
+"""Operators that copy into an array they are given, and cannot make one."""
 
 NOT_BENCHMARKED: dict[str, str] = {}
 """Operators that cannot be called on their own, each with the reason."""

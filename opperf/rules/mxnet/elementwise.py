@@ -27,7 +27,6 @@ from opperf.rules.values import (
     REQUESTED,
     Arguments,
     below,
-    fixed,
     tensor,
 )
 
@@ -203,10 +202,3 @@ def clip(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """Bounds that cut off about a third of the elements."""
     for shape in shapes(size):
         yield {operator.tensors[0].name: tensor(*shape), "a_min": -1.0, "a_max": 1.0}
-
-
-@FAMILIES.add("_set_value")
-def set_value(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """One number written to every element of an array given as `out`."""
-    for shape in shapes(size):
-        yield {"src": FACTOR, "out": fixed(*shape)}

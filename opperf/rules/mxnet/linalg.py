@@ -21,6 +21,8 @@ FAMILIES = Families()
 
 ORDER = 64
 """Rows of the matrices that come in batches."""
+SMALL = Fill("constant", 1e-5)
+"""Tolerance below which a singular value counts as zero, far below those of our matrices."""
 THIN = 32
 """Columns of right-hand sides, and rows of matrices that are wider than high."""
 
@@ -146,11 +148,18 @@ def lstsq(operator: Operator, size: Preset) -> Iterable[Arguments]:
 def with_tolerance(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """A tolerance for each matrix of a batch."""
     matrix, tolerance = (parameter.name for parameter in operator.tensors)
-    for shape in shapes(size):
+    for shape in (batched(size), (1, *single(size))):
         yield {
             matrix: tensor(*shape, fill=POSITIVE_DEFINITE),
-            tolerance: fixed(*shape[:-2], fill=Fill("constant", 1e-5)),
+            tolerance: fixed(*shape[:-2], fill=SMALL),
         }
+
+
+@FAMILIES.add("_npi_norm")
+def norm(operator: Operator, size: Preset) -> Iterable[Arguments]:
+    """Singular values of matrices; the operator wants no more rows than columns."""
+    for shape in shapes(size):
+        yield {"data": tensor(*shape)}
 
 
 @FAMILIES.add("_npi_tensorinv")

@@ -26,10 +26,9 @@ def axes_of(operator: Operator) -> tuple[Arguments, ...]:
 
     NumPy's operators take no axes to mean none, so all is the argument left out.
     """
-    name = "axes" if operator.parameter("axes") else "axis"
     numpy = operator.name.startswith("_np")
-    every: Arguments = {} if numpy else {name: ()}
-    return ({name: (0,)}, {name: (1,)}, every)
+    every: Arguments = {} if numpy else {"axis": ()}
+    return ({"axis": (0,)}, {"axis": (1,)}, every)
 
 
 @FAMILIES.category("reduction")
@@ -52,6 +51,14 @@ def common(operator: Operator, size: Preset) -> Iterable[Arguments]:
         yield {name: tensor(*first, fill=fill), **axes}
     for shape in others:
         yield {name: tensor(*shape, fill=fill), **axes_of(operator)[0]}
+
+
+@FAMILIES.add("moments")
+def moments(operator: Operator, size: Preset) -> Iterable[Arguments]:
+    """Mean and variance along the first axis, the second and both, all of them named: this
+    operator alone does not take none to mean all."""
+    for shape, axes in zip(shapes(size), ((0,), (1,), (0, 1)), strict=True):
+        yield {"data": tensor(*shape), "axes": axes}
 
 
 @FAMILIES.add("norm")

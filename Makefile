@@ -1,0 +1,50 @@
+# The first of these that is a Python opperf runs on, unless PYTHON= names another.
+PYTHON ?= $(shell for name in python3 python3.12 python3.11 python3.10; do \
+	"$$name" -c 'import sys; sys.exit(not (3, 10) <= sys.version_info < (3, 13))' \
+	2>/dev/null && echo "$$name" && break; done)
+
+VENV := .venv
+BIN := $(VENV)/bin
+
+# Twice quiet: errors only.
+PIP := $(BIN)/python -m pip install -qq --disable-pip-version-check
+
+TABLE := benchmark.md
+BENCHMARK := run relu broadcast_add dot Convolution softmax \
+	--size small --warmup 5 --runs 20 --overwrite -f md -o $(TABLE)
+
+.DEFAULT_GOAL := help
+.PHONY: help run test lint bench
+
+help: ## Show this list
+	@sed -n 's/^\([a-z]*\):.*## \(.*\)/make \1	\2/p' $(MAKEFILE_LIST)
+
+run: $(VENV)/installed ## Install into .venv, run a short benchmark, print and save its table
+	$(BIN)/opperf $(BENCHMARK)
+	@cat $(TABLE)
+
+test: $(VENV)/installed-dev ## Run the tests
+	$(BIN)/python -m pytest -q
+
+lint: $(VENV)/installed-dev ## Check style, types and the direction of imports
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports --no-logo
+
+bench: $(VENV)/installed-dev ## Measure opperf itself against a hand-written loop
+	$(BIN)/python benchmarks/overhead.py
+
+$(BIN)/python:
+	@test -n "$(PYTHON)" || { echo "opperf needs Python 3.10, 3.11 or 3.12;" \
+		"install one, or name it: make PYTHON=/path/to/python3.11" >&2; exit 2; }
+	$(PYTHON) -m venv $(VENV)
+
+# Stamps, so that nothing is installed twice; a change of the dependencies installs again.
+$(VENV)/installed: pyproject.toml | $(BIN)/python
+	$(PIP) -e .
+	@touch $@
+
+$(VENV)/installed-dev: pyproject.toml | $(BIN)/python
+	$(PIP) -e '.[dev]'
+	@touch $@ $(VENV)/installed

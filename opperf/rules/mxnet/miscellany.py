@@ -1,0 +1,237 @@
+"""Operators of no larger family: casts, sums of lists, checks, sparse formats, new tensors."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from opperf.model import Argument, Fill, Operator, TensorSpec
+from opperf.rules.engine import Families
+from opperf.rules.mxnet.names import (
+    FACTOR,
+    LIST_LENGTH,
+    alike,
+    column,
+    shapes,
+    square,
+    tall,
+    vector,
+)
+from opperf.rules.sizes import Preset
+from opperf.rules.values import (
+    NORMAL,
+    POSITIVE,
+    Arguments,
+    below,
+    fixed,
+    literal,
+    tensor,
+    tensors,
+)
+
+FAMILIES = Families()
+
+INDEX = "int64"
+SEQUENCE = Fill("sequence")
+
+
+@FAMILIES.add("Cast", "amp_cast")
+def cast(operator: Operator, size: Preset) -> Iterable[Arguments]:
+    """To a narrower, a whole and a wider type. In the gradient the way back is taken."""
+    for shape, dtype in zip(shapes(size), ("float16", "int32", "float64"), strict=True):
+        yield {"data": tensor(*shape), "dtype": dtype}
+
+
+@FAMILIES.add("amp_multicast")
+def amp_multicast(operator: Operator, size: Preset) -> Iterable[Arguments]:
+    """Tensors of different types, all to the widest and all to the narrowest."""
+    types = ("float16", "float32", "float16")
+    for narrow in (False, True):
+        yield {
+            "data": tensors(tensor(*square(size), dtype=dtype) for dtype in types),
+            "num_outputs": len(types), "cast_narrow": narrow,
+        }
+
+
+@FAMILIES.add("add_n")
+def add_n(operator: Operator, size: Preset) -> Iterable[Arguments]:
+    """A sum of several tensors."""
+    for shape in shapes(size):
+        yield {"args": alike(shape)}
+
+
+@FAMILIES.add("Custom")
+def custom(operator: Operator, size: Preset) -> Iterable[Arguments]:
+    """An operator written in Python, which the framework's part of opperf registers: what is
+    measured is how long the way there and back takes."""
+    for shape in shapes(size):
+        yield {"data": tensors([tensor(*shape)]), "op_type": "CustomAddOne"}
+
+
+@FAMILIES.add("all_finite")
+def all_finite(operator: Operator, size: Preset) -> Iterable[Arguments]:
+    """A check of one tensor that finds nothing: it cannot end early."""
+    for shape in shapes(size):
+        yield {"data": fixed(*shape)}
+
+
+@FAMILIES.add("multi_all_finite", "multi_sum_sq", "reset_arrays")
+def lists(operator: Operator, size: Preset) -> Iterable[Arguments]:
+    """Several tensors at once, as gradients of layers are treated."""
+    for shape in shapes(size):
+        yield {"data": alike(shape, gradient=False), "num_arrays": LIST_LENGTH}
+
+
+@FAMILIES.add("_contrib_allclose")
+def allclose(operator: Operator, size: Preset) -> Iterable[Arguments]:
+    """Equal tensors: the comparison cannot end early."""
+    for shape in shapes(size):
+        yield {"a": fixed(*shape), "b": fixed(*shape)}
+
+
+@FAMILIES.add("_contrib_arange_like")
+def arange_like(operator: Operator, size: Preset) -> Iterable[Arguments]:
+    """Numbers counted up, as many as a tensor has, and as it has rows."""
+    yield {"data": fixed(*square(size))}
+    yield {"data": fixed(*tall(size)), "axis": 0}
+
+
+@FAMILIES.add("_copyto")
+def copyto(operator: Operator, size: Preset) -> Iterable[Arguments]:
+    """A copy into an array that is there already."""
+    for shape in shapes(size):
+        yield {operator.tensors[0].name: fixed(*shape), "out": fixed(*shape)}
+
+
+@FAMILIES.add("_set_value")
+def set_value(operator: Operator, size: Preset) -> Iterable[Arguments]:
+    """One number written to every element of an array that is there already."""
+    for shape in shapes(size):
+        yield {"src": FACTOR, "out": fixed(*shape)}
+
+
+@FAMILIES.add("_histogram")
+def histogram(operator: Operator, size: Preset) -> Iterable[Arguments]:
+    """Bins of one width, and bins with given edges."""
+    edges = tuple(float(edge) for edge in range(-4, 5))
+    for shape in shapes(size):
+        yield {"data": fixed(*shape), "bin_cnt": 100, "range": (-4.0, 4.0)}
+    yield {
+        "data": fixed(*square(size)), "bins": fixed(len(edges), fill=literal(edges))}
+
+
+def csr(size: Preset, gradient: bool = False) -> TensorSpec:
+    """A sparse matrix by rows."""
+    return tensor(*square(size), layout="csr", gradient=gradient)
+
+
+@FAMILIES.add("cast_storage")
+def cast_storage(operator: Operator, size: Preset) -> Iterable[Arguments]:
+    """From each storage format to another."""
+    for layout, wanted in (
+        ("dense", "csr"), ("dense", "row_sparse"), ("csr", "default"), ("row_sparse", "default"),
+    ):
+        yield {
+            "data": tensor(*square(size), layout=layout, gradient=layout == "dense"),
+            "stype": wanted,
+        }
+
+
+@FAMILIES.add("_sparse_retain")
+def sparse_retain(operator: Operator, size: Preset) -> Iterable[Arguments]:
+    """The first half of the rows."""
+    rows, columns = square(size)
+    yield {
+        "data": tensor(rows, columns, layout="row_sparse"),
+        "indices": fixed(rows // 2, fill=SEQUENCE, dtype=INDEX),
+    }
+
+
+@FAMILIES.add("_contrib_getnnz")
+def getnnz(operator: Operator, size: Preset) -> Iterable[Arguments]:
+    """Stored elements of the whole matrix."""
+    yield {"data": csr(size)}
+
+
+@FAMILIES.add("_contrib_edge_id")
+def edge_id(operator: Operator, size: Preset) -> Iterable[Arguments]:
+    """Values of the edges between pairs of vertices, most of them not in the graph."""
+    rows, columns = square(size)
+    yield {
+        "data": csr(size),
+        "u": fixed(rows, fill=below(rows), dtype=INDEX),
+        "v": fixed(rows, fill=below(columns), dtype=INDEX),
+    }
+
+
+@FAMILIES.add("_contrib_fft")
+def fft(operator: Operator, size: Preset) -> Iterable[Arguments]:
+    """A transform of each row."""
+    yield {"data": tensor(*square(size))}
+
+
+@FAMILIES.add("_contrib_ifft")
+def ifft(operator: Operator, size: Preset) -> Iterable[Arguments]:
+    """A transform of each row, real and imaginary parts in turn."""
+    rows, columns = square(size)
+    yield {"data": tensor(rows, 2 * columns)}
+
+
+@FAMILIES.add("_contrib_count_sketch")
+def count_sketch(operator: Operator, size: Preset) -> Iterable[Arguments]:
+    """Rows projected to a quarter of their length."""
+    rows, columns = square(size)
+    wanted = columns // 4
+    yield {
+        "data": tensor(rows, columns), "h": fixed(1, columns, fill=below(wanted)),
+        "s": fixed(1, columns, fill=Fill("constant", 1.0)), "out_dim": wanted,
+    }
+
+
+@FAMILIES.add("_zeros", "_ones", "_npi_zeros", "_npi_ones", "_zeros_without_dtype")
+def constants(operator: Operator, size: Preset) -> Iterable[Arguments]:
+    """A new tensor of one value."""
+    for shape in shapes(size):
+        yield {"shape": shape}
+
+
+@FAMILIES.add("_full")
+def full(operator: Operator, size: Preset) -> Iterable[Arguments]:
+    """A new tensor of a given value."""
+    for shape in shapes(size):
+        yield {"shape": shape, "value": FACTOR}
+
+
+@FAMILIES.add("_arange", "_npi_arange")
+def arange(operator: Operator, size: Preset) -> Iterable[Arguments]:
+    """Numbers counted up."""
+    for count in (vector(size)[0], column(size)[0]):
+        yield {"start": 0.0, "stop": float(count), "step": 1.0}
+
+
+@FAMILIES.add("_linspace")
+def linspace(operator: Operator, size: Preset) -> Iterable[Arguments]:
+    """Numbers at equal distances."""
+    for count in (vector(size)[0], column(size)[0]):
+        yield {"start": 0.0, "stop": 1.0, "num": count, "endpoint": True}
+
+
+@FAMILIES.add("_eye")
+def eye(operator: Operator, size: Preset) -> Iterable[Arguments]:
+    """An identity matrix, and a wider one with its diagonal moved."""
+    rows, columns = square(size)
+    yield {"N": rows, "M": columns}
+    yield {"N": rows, "M": 2 * columns, "k": 1}
+
+
+SAME: dict[str, Fill] = {"_identity_with_attr_like_rhs": NORMAL, "_npi_share_memory": POSITIVE}
+"""Operators of two tensors of one shape that compute nothing with them."""
+
+
+@FAMILIES.add(*SAME)
+def same(operator: Operator, size: Preset) -> Iterable[Arguments]:
+    """Two tensors of one shape; the second only lends its shape or address."""
+    one, other = (parameter.name for parameter in operator.tensors)
+    values: dict[str, Argument]
+    for shape in shapes(size):
+        values = {one: tensor(*shape, fill=SAME[operator.name]), other: fixed(*shape)}
+        yield values

@@ -1,0 +1,323 @@
+"""Operators that move, repeat, join or split elements and compute nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from opperf.model import Argument, Operator
+from opperf.rules.engine import Families
+from opperf.rules.mxnet.names import Shape, alike, column, cube, shapes, square, tall, vector
+from opperf.rules.sizes import Preset
+from opperf.rules.values import Arguments, fixed, literal, tensor, tensors
+
+FAMILIES = Families()
+
+PARTS = 4
+"""Parts a tensor is split into; it divides the extents of `square` and `cube`."""
+TIMES = 2
+"""How often elements are repeated, and the side of the blocks of an image."""
+
+
+def pictures(size: Preset) -> Shape:
+    """Shape of a batch of feature maps."""
+    return (size.batch, 16, size.side(64), size.side(64))
+
+
+def first(operator: Operator) -> str:
+    """Name of an operator's first tensor: NumPy's is `a` where MXNet's is `data`."""
+    return operator.tensors[0].name
+
+
+Variants = tuple[tuple[Shape, dict[str, Argument]], ...]
+
+
+def one_tensor(operator: Operator, variants: Variants) -> Iterable[Arguments]:
+    """A tensor of each shape with the plain values beside it."""
+    for shape, values in variants:
+        yield {first(operator): tensor(*shape), **values}
+
+
+@FAMILIES.add("Reshape")
+def reshape(operator: Operator, size: Preset) -> Iterable[Arguments]:
+    """To a vector, to a given shape, and with an axis kept."""
+    rows, columns = square(size)
+    return one_tensor(operator, (
+        (square(size), {"shape": (-1,)}),
+        (square(size), {"shape": (columns, rows)}),
+        (cube(size), {"shape": (0, -1)}),
+    ))
+
+
+@FAMILIES.add("_np_reshape", "_npx_reshape")
+def reshape_numpy(operator: Operator, size: Preset) -> Iterable[Arguments]:
+    """To a vector, and to a given shape."""
+    rows, columns = square(size)
+    return one_tensor(operator, (
+        (square(size), {"newshape": (-1,)}),
+        (square(size), {"newshape": (rows * PARTS, columns // PARTS)}),
+    ))
+
+
+@FAMILIES.add("reshape_like")
+def reshape_like(operator: Operator, size: Preset) -> Iterable[Arguments]:
+    """To another tensor's shape."""
+    rows, columns = square(size)
+    yield {"lhs": tensor(rows, columns), "rhs": fixed(*vector(size))}
+    yield {"lhs": tensor(*vector(size)), "rhs": fixed(rows, columns)}
+
+
+@FAMILIES.add("_contrib_dynamic_reshape")
+def dynamic_reshape(operator: Operator, size: Preset) -> Iterable[Arguments]:
+    """To a shape that is itself a tensor."""
+    rows, columns = square(size)
+    shape = (rows * PARTS, columns // PARTS)
+    yield {
+        "data": fixed(rows, columns), "shape": fixed(2, fill=literal(shape), dtype="int64")}
+
+
+@FAMILIES.add("Flatten")
+def flatten(operator: Operator, size: Preset) -> Iterable[Arguments]:
+    """Every axis but the first made one."""
+    return one_tensor(operator, ((cube(size), {}), (pictures(size), {})))
+
+
+@FAMILIES.add("squeeze", "_np_squeeze", "_npi_squeeze")
+def squeeze(operator: Operator, size: Preset) -> Iterable[Arguments]:
+    """An axis of extent 1 taken out: the only one, the one named, one of several."""
+    rows, columns = tall(size)
+    return one_tensor(operator, (
+        (column(size), {}), (column(size), {"axis": (1,)}),
+        ((1, rows, 1, columns), {"axis": (0, 2)}),
+    ))
+
+
+@FAMILIES.add("expand_dims")
+def expand_dims(operator: Operator, size: Preset) -> Iterable[Arguments]:
+    """An axis of extent 1 put in front, between and behind."""
+    return one_tensor(operator, tuple(
+        (shape, {"axis": axis}) for shape, axis in zip(shapes(size), (0, 1, -1), strict=True)))
+
+
+@FAMILIES.add("transpose", "_np_transpose", "_npi_transpose")
+def transpose(operator: Operator, size: Preset) -> Iterable[Arguments]:
+    """All axes reversed, the last two exchanged, the last brought to the front."""
+    return one_tensor(operator, (
+        (square(size), {}), (tall(size), {}), (cube(size), {"axes": (0, 2, 1)}),
+        (cube(size), {"axes": (2, 0, 1)}),
+    ))
+
+
+@FAMILIES.add("SwapAxis")
+def swap_axis(operator: Operator, size: Preset) -> Iterable[Arguments]:
+    """Two axes exchanged."""
+    return one_tensor(operator, (
+        (square(size), {"dim1": 0, "dim2": 1}), (cube(size), {"dim1": 0, "dim2": 2})))
+
+
+@FAMILIES.add("reverse", "_npi_flip")
+def reverse(operator: Operator, size: Preset) -> Iterable[Arguments]:
+    """Rows in reverse order, columns, and both."""
+    return one_tensor(operator, tuple(
+        (shape, {"axis": axis})
+        for shape, axis in zip(shapes(size), ((0,), (0,), (1,)), strict=True)))
+
+
+@FAMILIES.add("_np_moveaxis", "_npi_moveaxis")
+def moveaxis(operator: Operator, size: Preset) -> Iterable[Arguments]:
+    """The first axis made the last, and two at once."""
+    return one_tensor(operator, (
+        (cube(size), {"source": (0,), "destination": (2,)}),
+        (cube(size), {"source": (0, 1), "destination": (1, 2)}),
+    ))
+
+
+@FAMILIES.add("_np_roll", "_npi_roll")
+def roll(operator: Operator, size: Preset) -> Iterable[Arguments]:
+    """Rows shifted around, and all elements."""
+    rows, _ = square(size)
+    return one_tensor(operator, (
+        (square(size), {"shift": (rows // 2,), "axis": (0,)}),
+        (square(size), {"shift": (rows // 2,)}),
+    ))
+
+
+@FAMILIES.add("_npi_rot90")
+def rot90(operator: Operator, size: Preset) -> Iterable[Arguments]:
+    """A quarter turn, and a half."""
+    return one_tensor(operator, tuple(
+        (square(size), {"k": turns, "axes": (0, 1)}) for turns in (1, 2)))
+
+
+@FAMILIES.add("_npi_rollaxis")
+def rollaxis(operator: Operator, size: Preset) -> Iterable[Arguments]:
+    """The last axis brought to the front."""
+    return one_tensor(operator, ((cube(size), {"axis": 2, "start": 0}),))
+
+
+@FAMILIES.add("depth_to_space")
+def depth_to_space(operator: Operator, size: Preset) -> Iterable[Arguments]:
+    """Channels laid out as blocks of an image."""
+    return one_tensor(operator, ((pictures(size), {"block_size": TIMES}),))
+
+
+@FAMILIES.add("space_to_depth")
+def space_to_depth(operator: Operator, size: Preset) -> Iterable[Arguments]:
+    """Blocks of an image laid out as channels."""
+    return one_tensor(operator, ((pictures(size), {"block_size": TIMES}),))
+
+
+@FAMILIES.add("diag", "_np_diag", "_npi_diag")
+def diag(operator: Operator, size: Preset) -> Iterable[Arguments]:
+    """A matrix's diagonal, one beside it, and a diagonal matrix."""
+    return one_tensor(operator, (
+        (square(size), {}), (tall(size), {"k": -1}), (square(size)[:1], {})))
+
+
+@FAMILIES.add("_np_diagflat", "_npi_diagflat")
+def diagflat(operator: Operator, size: Preset) -> Iterable[Arguments]:
+    """A diagonal matrix."""
+    return one_tensor(operator, ((square(size)[:1], {}),))
+
+
+@FAMILIES.add("_np_diagonal", "_npi_diagonal")
+def diagonal(operator: Operator, size: Preset) -> Iterable[Arguments]:
+    """A matrix's diagonal, and those of a stack of matrices."""
+    return one_tensor(operator, (
+        (square(size), {}), (cube(size), {"axis1": 1, "axis2": 2})))
+
+
+@FAMILIES.add("_npi_diag_indices_from")
+def diag_indices(operator: Operator, size: Preset) -> Iterable[Arguments]:
+    """Indices of a square matrix's diagonal."""
+    yield {"data": fixed(*square(size))}
+
+
+@FAMILIES.add("tile")
+def tile(operator: Operator, size: Preset) -> Iterable[Arguments]:
+    """Copies below and beside each other."""
+    return one_tensor(operator, tuple(
+        (shape, {"reps": reps})
+        for shape, reps in zip(shapes(size), ((TIMES,), (1, 100), (TIMES, TIMES)), strict=True)))
+
+
+@FAMILIES.add("repeat")
+def repeat(operator: Operator, size: Preset) -> Iterable[Arguments]:
+    """Elements, rows and columns repeated one by one."""
+    choices: tuple[dict[str, Argument], ...] = ({}, {"axis": 0}, {"axis": 1})
+    return one_tensor(operator, tuple(
+        (shape, {"repeats": TIMES, **axis})
+        for shape, axis in zip(shapes(size), choices, strict=True)))
+
+
+@FAMILIES.add("_npi_repeats")
+def repeats(operator: Operator, size: Preset) -> Iterable[Arguments]:
+    """Rows repeated, each as often as its own number says."""
+    _, columns = square(size)
+    yield {"data": tensor(PARTS, columns), "repeats": tuple(range(1, PARTS + 1)), "axis": 0}
+
+
+@FAMILIES.add("Pad")
+def pad(operator: Operator, size: Preset) -> Iterable[Arguments]:
+    """A border around every image, in each way of filling it."""
+    border = (0, 0, 0, 0, TIMES, TIMES, TIMES, TIMES)
+    for mode in ("constant", "edge", "reflect"):
+        yield {"data": tensor(*pictures(size)), "mode": mode, "pad_width": border}
+
+
+@FAMILIES.add("_npi_pad")
+def pad_numpy(operator: Operator, size: Preset) -> Iterable[Arguments]:
+    """A border around a matrix, in each way of filling it."""
+    border = ((TIMES, TIMES), (TIMES, TIMES))
+    for mode in ("constant", "edge", "reflect", "symmetric"):
+        yield {"data": tensor(*square(size)), "pad_width": border, "mode": mode}
+
+
+@FAMILIES.add("broadcast_to", "_npi_broadcast_to")
+def broadcast_to(operator: Operator, size: Preset) -> Iterable[Arguments]:
+    """A column repeated, and a row."""
+    rows, columns = square(size)
+    return one_tensor(operator, (
+        (column(size), {"shape": tall(size)}), ((1, columns), {"shape": (rows, columns)})))
+
+
+@FAMILIES.add("broadcast_axis")
+def broadcast_axis(operator: Operator, size: Preset) -> Iterable[Arguments]:
+    """A column repeated, and a row."""
+    rows, columns = square(size)
+    return one_tensor(operator, (
+        (column(size), {"axis": (1,), "size": (tall(size)[1],)}),
+        ((1, columns), {"axis": (0,), "size": (rows,)}),
+    ))
+
+
+@FAMILIES.add("broadcast_like")
+def broadcast_like(operator: Operator, size: Preset) -> Iterable[Arguments]:
+    """A column repeated to another tensor's shape, and a row."""
+    rows, columns = square(size)
+    yield {"lhs": tensor(*column(size)), "rhs": fixed(*tall(size))}
+    yield {"lhs": tensor(1, columns), "rhs": fixed(rows, columns)}
+
+
+@FAMILIES.add("Concat", "_npi_concatenate")
+def concat(operator: Operator, size: Preset) -> Iterable[Arguments]:
+    """Below each other, and beside each other."""
+    for shape in shapes(size):
+        for axis in (0, 1):
+            yield {"data": alike(shape), "dim": axis}
+
+
+@FAMILIES.add("_rnn_param_concat")
+def rnn_param_concat(operator: Operator, size: Preset) -> Iterable[Arguments]:
+    """Weights of layers as one vector."""
+    yield {"data": alike(vector(size)), "dim": 0}
+
+
+@FAMILIES.add("stack", "_npi_stack")
+def stack(operator: Operator, size: Preset) -> Iterable[Arguments]:
+    """Along a new axis in front, and behind."""
+    for shape in shapes(size):
+        for axis in (0, -1):
+            yield {"data": alike(shape), "axis": axis}
+
+
+@FAMILIES.add("SliceChannel")
+def split(operator: Operator, size: Preset) -> Iterable[Arguments]:
+    """Equal parts above each other, and beside each other."""
+    return one_tensor(operator, tuple(
+        (square(size), {"num_outputs": PARTS, "axis": axis}) for axis in (1, 0)))
+
+
+@FAMILIES.add("_split_v2")
+def split_v2(operator: Operator, size: Preset) -> Iterable[Arguments]:
+    """Equal parts, and parts cut at given rows."""
+    rows, _ = square(size)
+    return one_tensor(operator, (
+        (square(size), {"indices": (), "axis": 1, "sections": PARTS}),
+        (square(size), {"indices": (), "axis": 0, "sections": PARTS}),
+        (square(size), {"indices": (0, rows // 4, rows // 2), "axis": 0}),
+    ))
+
+
+@FAMILIES.add("_npi_hsplit", "_npi_dsplit")
+def split_numpy(operator: Operator, size: Preset) -> Iterable[Arguments]:
+    """Equal parts of the axis that the name stands for."""
+    axis = 2 if operator.name == "_npi_dsplit" else 1
+    return one_tensor(operator, (
+        (cube(size), {"indices": (), "axis": axis, "sections": PARTS}),))
+
+
+@FAMILIES.add("_npi_hstack", "_npi_vstack", "_npi_dstack", "_npi_column_stack")
+def stack_numpy(operator: Operator, size: Preset) -> Iterable[Arguments]:
+    """Joined along the axis that the name stands for."""
+    for shape in shapes(size):
+        yield {"data": alike(shape)}
+
+
+@FAMILIES.add("Crop")
+def crop(operator: Operator, size: Preset) -> Iterable[Arguments]:
+    """Images cut to a size, and to another image's size from their middle."""
+    batch, channels, height, width = pictures(size)
+    cut = (height // 2, width // 2)
+    data = tensor(batch, channels, height, width)
+    yield {"data": tensors([data]), "h_w": cut, "offset": (1, 1)}
+    yield {"data": tensors([data, fixed(batch, channels, *cut)]), "center_crop": True}

@@ -1,0 +1,126 @@
+"""A run made by hand, with every kind of record."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from opperf.model import (
+    SCHEMA_VERSION,
+    Case,
+    Closing,
+    Environment,
+    Header,
+    OperatorTarget,
+    Record,
+    Run,
+    Settings,
+    Status,
+    Summary,
+    TensorSpec,
+)
+
+MakeRecord = Callable[..., Record]
+
+
+def summary(median: float, unit: str = "ns", **changed: float) -> Summary:
+    values = {
+        "mean": median * 1.1,
+        "median": median,
+        "min": median * 0.9,
+        "max": median * 2,
+        "p50": median,
+        "p90": median * 1.5,
+        "p99": median * 1.9,
+        "mad": 1.0,
+        "ci_low": median * 0.95,
+        "ci_high": median * 1.05,
+    }
+    return Summary(unit=unit, n=20, **(values | changed))
+
+
+def record(
+    name: str = "relu",
+    status: Status = Status.OK,
+    shape: tuple[int, ...] = (1024, 1024),
+    profiler: str = "native",
+    summaries: dict[str, Summary] | None = None,
+    reason: str = "",
+    **arguments: object,
+) -> Record:
+    case = Case(
+        target=OperatorTarget("mxnet", name),
+        arguments={"data": TensorSpec(shape), **arguments},  # type: ignore[dict-item]
+        settings=Settings(profiler=profiler),
+        category="unary",
+        origin="name table",
+    )
+    if summaries is None:
+        summaries = (
+            {
+                "forward": summary(2_000_000),
+                "backward": summary(3_000_000),
+                "total": summary(5_000_000),
+                "memory": summary(4_194_304.0, "B"),
+            }
+            if status is Status.OK
+            else {}
+        )
+    return Record(case=case, id=case.id, status=status, summaries=summaries, reason=reason)
+
+
+ENVIRONMENT = Environment(
+    opperf="0.1.0",
+    framework="mxnet",
+    versions={"mxnet": "1.9.1", "numpy": "1.26.4"},
+    features={"MKLDNN": True, "CUDA": False},
+    python="3.11.7",
+    platform="Linux",
+    hostname="host",
+    cpu="A | B",
+    cores=2,
+    threads={"OMP_NUM_THREADS": "2"},
+    memory_bytes=2**33,
+    load_1min=0.5,
+    governor="performance",
+    devices=("cpu(0)",),
+)
+
+
+@pytest.fixture
+def header() -> Header:
+    return Header(
+        schema=SCHEMA_VERSION,
+        started="2025-01-02T03:04:05+00:00",
+        environment=ENVIRONMENT,
+        options={
+            "command": "run relu",
+            "selection": {"size": "small", "exclude": [], "settings": {"runs": 50}},
+        },
+        planned=("a", "b"),
+        no_benchmark={"Proposal": "no rule", "Custom": "needs a class"},
+    )
+
+
+@pytest.fixture
+def closing() -> Closing:
+    return Closing(finished="2025-01-02T03:05:05+00:00", elapsed_s=60.0, counts={"ok": 2})
+
+
+@pytest.fixture
+def run(header: Header, closing: Closing) -> Run:
+    records = (
+        record("relu"),
+        record("abs", shape=(64,), axis=None),
+        record("relu", shape=(8,), summaries={"forward": summary(1500)}),
+        record("argmax", Status.SKIPPED, reason="does not take int8"),
+        record("argmin", Status.SKIPPED, reason="does not take int8"),
+        record("svd", Status.CRASHED, reason="the worker died: signal 11 | core\ndumped"),
+    )
+    return Run(header=header, records=records, closing=closing)
+
+
+@pytest.fixture
+def make_record() -> MakeRecord:
+    return record
