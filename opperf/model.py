@@ -38,7 +38,7 @@ class Kind(str, enum.Enum):
     OTHER = "other"
 
 
-class Parameter(Struct):
+class Parameter(Struct, frozen=True):
     """One declared argument of an operator."""
 
     name: str
@@ -52,7 +52,7 @@ class Parameter(Struct):
     """The framework's own words for the type."""
 
 
-class Operator(Struct):
+class Operator(Struct, frozen=True):
     """One distinct operator of a framework: all its aliases name the same kernel."""
 
     framework: str
@@ -89,7 +89,7 @@ class Operator(Struct):
 Scalar = Union[bool, int, float, str, None]
 
 
-class Fill(Struct):
+class Fill(Struct, frozen=True):
     """How a tensor is filled: a distribution with its domain, or literal data.
 
     `normal`: mean `low`, standard deviation `high`. `uniform`: in [low, high).
@@ -111,7 +111,7 @@ class Fill(Struct):
     digest: str = ""
 
 
-class TensorSpec(Struct):
+class TensorSpec(Struct, frozen=True):
     """A tensor to be made: its shape, dtype, contents and layout."""
 
     shape: tuple[int, ...]
@@ -138,7 +138,7 @@ Argument = Union[TensorSpec, bool, int, float, str, None, tuple[Element, ...]]
 """A value a case passes: a tensor, a list of tensors, or a plain value."""
 
 
-class OperatorTarget(Struct, tag="operator"):
+class OperatorTarget(Struct, frozen=True, tag="operator"):
     """A registered operator, by its canonical name."""
 
     framework: str
@@ -150,7 +150,7 @@ class OperatorTarget(Struct, tag="operator"):
         return self.name
 
 
-class CallableTarget(Struct, tag="callable"):
+class CallableTarget(Struct, frozen=True, tag="callable"):
     """A Python callable, by dotted path (`mxnet.ndarray.add`)."""
 
     framework: str
@@ -165,7 +165,7 @@ class CallableTarget(Struct, tag="callable"):
 Target = Union[OperatorTarget, CallableTarget]
 
 
-class Settings(Struct):
+class Settings(Struct, frozen=True):
     """How a case is run."""
 
     device: str = "cpu(0)"
@@ -189,7 +189,7 @@ class Settings(Struct):
         }
 
 
-class Case(Struct):
+class Case(Struct, frozen=True):
     """One thing to measure."""
 
     target: Target
@@ -228,7 +228,7 @@ class Case(Struct):
                         yield name, element
 
 
-class Summary(Struct):
+class Summary(Struct, frozen=True):
     """Statistics of one metric's samples, all in `unit`."""
 
     unit: str
@@ -258,7 +258,7 @@ class Status(str, enum.Enum):
     TIMEOUT = "timeout"
 
 
-class Record(Struct):
+class Record(Struct, frozen=True):
     """What came of one case."""
 
     case: Case
@@ -276,7 +276,7 @@ class Record(Struct):
     """Wall time the case took, inputs and warm-up included, in seconds."""
 
 
-class Environment(Struct):
+class Environment(Struct, frozen=True):
     """What a reader needs in order to trust or distrust a number."""
 
     opperf: str
@@ -299,7 +299,7 @@ class Environment(Struct):
     are faulted in."""
 
 
-class Header(Struct, tag="header", tag_field="line"):
+class Header(Struct, frozen=True, tag="header", tag_field="line"):
     """First line of a run file."""
 
     schema: int
@@ -313,13 +313,13 @@ class Header(Struct, tag="header", tag_field="line"):
     """Operators asked for that no rule makes inputs for, each with the reason."""
 
 
-class RecordLine(Struct, tag="record", tag_field="line"):
+class RecordLine(Struct, frozen=True, tag="record", tag_field="line"):
     """A line of a run file that holds one record."""
 
     record: Record
 
 
-class Closing(Struct, tag="closing", tag_field="line"):
+class Closing(Struct, frozen=True, tag="closing", tag_field="line"):
     """Last line of a run file: the run was finished."""
 
     finished: str
@@ -327,7 +327,7 @@ class Closing(Struct, tag="closing", tag_field="line"):
     counts: dict[str, int]
 
 
-class Run(Struct):
+class Run(Struct, frozen=True):
     """A run file's content."""
 
     header: Header

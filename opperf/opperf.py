@@ -39,24 +39,24 @@ class DefaultToRun(click.Group):
         return super().parse_args(ctx, args)
 
 
-class Shape(click.ParamType):
-    """`lhs=1024x1024`: a shape for an argument."""
-
-    name = "NAME=SHAPE"
-
-    def convert(
-        self, value: object, param: click.Parameter | None, ctx: click.Context | None
-    ) -> tuple[str, tuple[int, ...]]:
-        name, equals, text = str(value).partition("=")
+def shapes_given(
+    ctx: click.Context, param: click.Parameter, values: tuple[str, ...]
+) -> dict[str, tuple[int, ...]]:
+    """`lhs=1024x1024` as a name and a shape."""
+    shapes = {}
+    for value in values:
+        name, equals, text = value.partition("=")
         extents = text.replace("(", "").replace(")", "").replace(",", "x").split("x")
         try:
             shape = tuple(int(extent) for extent in extents if extent.strip())
         except ValueError:
             shape = ()
         if not name or not equals or not shape or any(extent < 1 for extent in shape):
-            self.fail(f"{value!r} is not a shape; write it as lhs=1024x1024, every extent "
-                      "at least 1", param, ctx)
-        return name, shape
+            raise click.BadParameter(
+                f"{value!r} is not a shape; write it as lhs=1024x1024, every extent at least 1",
+                ctx, param)
+        shapes[name] = shape
+    return shapes
 
 
 def split_commas(
@@ -111,7 +111,8 @@ def cli() -> None:
 @click.option("--size", default="default", show_default=True,
               type=click.Choice(["small", "default", "large"], case_sensitive=False),
               help="Size of the inputs.")
-@click.option("--shape", "shapes", type=Shape(), multiple=True,
+@click.option("--shape", "shapes", multiple=True, metavar="NAME=SHAPE",
+              callback=shapes_given,
               help="Shape of an argument, e.g. lhs=1024x1024, instead of the rule's.")
 @click.option("--no-backward", is_flag=True, help="Measure the forward pass only.")
 @click.option("--seed", default=0, show_default=True, type=click.IntRange(min=0),
@@ -134,7 +135,7 @@ def cli() -> None:
 @click.option("--debug", is_flag=True, help="Show tracebacks.")
 @click.option("--framework", default="mxnet", show_default=True, help="Framework to benchmark.")
 @click.pass_context
-def run(ctx: click.Context, **options: object) -> None:
+def run(ctx: click.Context, /, **options: object) -> None:
     """Measure operators: all of them, or those chosen by name, category and namespace."""
     from opperf.runner.command import run_command
 

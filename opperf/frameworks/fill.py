@@ -73,12 +73,13 @@ def _integers(spec: TensorSpec, rng: np.random.Generator) -> Array:
 def _permutation(spec: TensorSpec, rng: np.random.Generator) -> Array:
     last = spec.shape[-1] if spec.shape else 1
     rows = spec.size // max(last, 1)
-    return np.concatenate([rng.permutation(last) for _ in range(rows)] or [np.empty(0)])
+    return rng.permuted(np.tile(np.arange(last), (rows, 1)), axis=1)
 
 
 def _simplex(spec: TensorSpec, rng: np.random.Generator) -> Array:
     values = rng.uniform(0.1, 1.0, spec.shape)
-    return values / values.sum(axis=-1, keepdims=True)
+    shares: Array = values / values.sum(axis=-1, keepdims=True)
+    return shares
 
 
 def _positive_definite(spec: TensorSpec, rng: np.random.Generator) -> Array:

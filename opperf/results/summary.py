@@ -11,7 +11,7 @@ from tabulate import tabulate
 from opperf.errors import one_line
 from opperf.model import Record, Run, Status
 from opperf.results.metrics import shown, shown_ms
-from opperf.results.text import duration, inputs_text
+from opperf.results.text import counted, duration, inputs_text
 
 SLOWEST = 10
 
@@ -45,7 +45,7 @@ def _counts(records: Sequence[Record], elapsed_s: float) -> str:
         f"{by_status[status]} {status.value}" for status in Status if by_status[status]
     )
     return (
-        f"{operators} operators, {len(records)} records"
+        f"{counted(operators, 'operator')}, {counted(len(records), 'record')}"
         f"{f' ({told})' if told else ''}, in {duration(elapsed_s)}"
     )
 
@@ -109,7 +109,7 @@ def _no_benchmark(reasons: dict[str, str]) -> str:
     for name in sorted(reasons):
         groups.setdefault(one_line(reasons[name], 2 * WIDTH), []).append(name)
     ordered = sorted(groups.items(), key=lambda group: (-len(group[1]), group[0]))
-    lines = [f"{len(reasons)} operators have no benchmark:"]
+    lines = [f"No benchmark for {counted(len(reasons), 'operator')}:"]
     lines += [
         _wrapped(f"{len(names)}: {reason}: {', '.join(names)}")
         for reason, names in ordered[:REASONS]

@@ -23,6 +23,11 @@ def inputs_text(case: Case) -> str:
     )
 
 
+def counted(number: int, noun: str) -> str:
+    """`1 record`, `2 records`."""
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+
+
 def duration(seconds: float) -> str:
     """A duration as people say it: `0.4 s`, `12 s`, `2 min 05 s`, `1 h 10 min`."""
     if seconds < 9.95:

@@ -1,9 +1,9 @@
 """From an operator to its inputs: hand-written families first, then tables by argument name.
 
-A framework's rules module offers `FAMILIES` (a `Families`), `TABLE` (values by argument
-name), `TRAIN_MODE` (operators that run as in training), `NEEDS_OUTPUT` (operators that must be given
-the array they write to) and `NOT_BENCHMARKED` (operators that cannot be called on their own,
-with the reason).
+A framework's rules module offers `FAMILIES` (a `Families`), `TABLE` (values by argument name),
+`OPTIONAL_TENSORS` (names of tensors an operator runs without), `TRAIN_MODE` (operators that run
+as in training), `NEEDS_OUTPUT` (operators that must be given the array they write to) and
+`NOT_BENCHMARKED` (operators that cannot be called on their own, with the reason).
 """
 
 from __future__ import annotations
@@ -94,7 +94,7 @@ class RulesModule(Protocol):
 
 def rules_module(path: str) -> RulesModule:
     """The rules module of that dotted path."""
-    module: RulesModule = importlib.import_module(path)  # type: ignore[assignment]
+    module: RulesModule = importlib.import_module(path)
     return module
 
 

@@ -54,7 +54,6 @@ class Options:
 
 def selection_from(options: Mapping[str, Any]) -> Selection:
     """The selection the options describe; the device is still as the user wrote it."""
-    shapes = dict(options["shapes"])
     return Selection(
         patterns=(*options["names"], *options["ops"]),
         exclude=options["exclude"],
@@ -62,7 +61,7 @@ def selection_from(options: Mapping[str, Any]) -> Selection:
         namespaces=tuple(word.lower() for word in options["namespaces"]),
         size=options["size"].lower(),
         int64_tensor=options["int64_tensor"].lower() == "on",
-        shapes=shapes,
+        shapes=options["shapes"],
         backward=not options["no_backward"],
         settings=Settings(
             dtype=options["dtype"].lower(), profiler=options["profiler"].lower(),

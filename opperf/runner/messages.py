@@ -8,49 +8,49 @@ from opperf.model import Case, Environment, Record, Struct
 from opperf.runner.plan import Plan, Selection
 
 
-class PlanRequest(Struct, tag="plan"):
+class PlanRequest(Struct, frozen=True, tag="plan"):
     """Plan a selection; answered by `Planned`."""
 
     selection: Selection
 
 
-class DeviceRequest(Struct, tag="device"):
+class DeviceRequest(Struct, frozen=True, tag="device"):
     """The canonical device of a name, or the default one; answered by `Device`."""
 
     name: str | None
 
 
-class MeasureRequest(Struct, tag="measure"):
+class MeasureRequest(Struct, frozen=True, tag="measure"):
     """Measure a case; answered by `Measured`."""
 
     case: Case
 
 
-class Ready(Struct, tag="ready"):
+class Ready(Struct, frozen=True, tag="ready"):
     """The worker has imported its framework."""
 
     environment: Environment
 
 
-class Planned(Struct, tag="planned"):
+class Planned(Struct, frozen=True, tag="planned"):
     """The answer to a `PlanRequest`."""
 
     plan: Plan
 
 
-class Device(Struct, tag="device"):
+class Device(Struct, frozen=True, tag="device"):
     """The answer to a `DeviceRequest`."""
 
     name: str
 
 
-class Measured(Struct, tag="measured"):
+class Measured(Struct, frozen=True, tag="measured"):
     """The answer to a `MeasureRequest`."""
 
     record: Record
 
 
-class Refused(Struct, tag="refused"):
+class Refused(Struct, frozen=True, tag="refused"):
     """The worker raised an `OpperfError`, or anything else while starting or planning."""
 
     error: str

@@ -27,7 +27,7 @@ REGEX = "re:"
 """What a pattern that is a regular expression begins with."""
 
 
-class Selection(Struct):
+class Selection(Struct, frozen=True):
     """What a user asks to be measured, and how."""
 
     patterns: tuple[str, ...] = ()
@@ -43,7 +43,7 @@ class Selection(Struct):
     settings: Settings = Settings()
 
 
-class Plan(Struct):
+class Plan(Struct, frozen=True):
     """The cases to run, and the operators asked for that have none, each with the reason."""
 
     cases: tuple[Case, ...]
@@ -70,8 +70,10 @@ def plan(framework: Framework, selection: Selection) -> Plan:
         cases.extend(
             _case(framework, target, operator, inputs, selection) for inputs in made)
     _check_shapes(cases, selection)
-    return Plan(cases=tuple(_with_shapes(case, selection.shapes) for case in cases),
-                no_benchmark=missing)
+    shaped = (_with_shapes(case, selection.shapes) for case in cases)
+    # The user's shapes may make one case of several that differed in their shapes alone.
+    distinct = {case.id: case for case in shaped}
+    return Plan(cases=tuple(distinct.values()), no_benchmark=missing)
 
 
 def check_settings(framework: Framework, selection: Selection) -> None:

@@ -10,6 +10,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Mapping
+from contextlib import ExitStack
 from pathlib import Path
 from types import TracebackType
 from typing import TypeVar
@@ -86,7 +87,8 @@ class Worker:
             [package, *filter(None, [self._variables.get("PYTHONPATH")])])
         self._process: subprocess.Popen[bytes] | None = None
         self._buffer = b""
-        self._log = tempfile.TemporaryFile()
+        self._resources = ExitStack()
+        self._log = self._resources.enter_context(tempfile.TemporaryFile())
         self._environment: Environment | None = None
 
     def __enter__(self) -> Worker:
@@ -97,7 +99,7 @@ class Worker:
         trace: TracebackType | None,
     ) -> None:
         self.end()
-        self._log.close()
+        self._resources.close()
 
     @property
     def log(self) -> str:

@@ -27,7 +27,6 @@ from opperf.runner.messages import (
     Device,
     DeviceRequest,
     Measured,
-    MeasureRequest,
     Planned,
     PlanRequest,
     Ready,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -161,4 +162,5 @@ def smallest_extent(inputs: Mapping[str, Any]) -> int:
     shapes = [value for value in inputs.values() if is_shape(value) and value]
     if not shapes:
         return 1
-    return max(1, min(max(shapes, key=lambda shape: int(np.prod(shape)))))
+    largest: tuple[int, ...] = max(shapes, key=math.prod)
+    return max(1, min(largest))

@@ -51,7 +51,7 @@ def test_summary_counts_and_groups(run: Run) -> None:
     assert text.startswith("5 operators, 6 records (3 ok, 2 skipped, 1 crashed), in 1 min 01 s\n")
     assert "  2 skipped: does not take int8 (argmax, argmin)\n" in text
     assert "  1 crashed: the worker died: signal 11 | core dumped (svd)\n" in text
-    assert "2 operators have no benchmark:\n" in text
+    assert "No benchmark for 2 operators:\n" in text
     assert "  1: needs a class: Custom" in text
     assert "  1: no rule: Proposal" in text
 
@@ -82,6 +82,11 @@ def test_summary_caps_reasons_but_loses_nobody(run: Run, make_record: MakeRecord
     assert f"  {25 - REASONS} more, for {25 - REASONS} other reasons, in the output" in text
     assert all(f"name{i}" in text for i in range(25))
     assert max(len(line) for line in text.splitlines()) <= WIDTH
+
+
+def test_summary_of_one(run: Run) -> None:
+    one = msgspec.structs.replace(run, records=run.records[:1])
+    assert summarise(one, 1.0).startswith("1 operator, 1 record (1 ok), in 1.0 s")
 
 
 def test_summary_of_nothing(run: Run) -> None:

@@ -23,9 +23,9 @@ class MXNet:
 
     name = registry.FRAMEWORK
     rules = "opperf.rules.mxnet"
-    profilers = ("native", "python")
-    dtypes = ("float16", "float32", "float64", "bfloat16", "int8", "uint8", "int32", "int64",
-              "bool")
+    profilers: tuple[str, ...] = ("native", "python")
+    dtypes: tuple[str, ...] = (
+        "float16", "float32", "float64", "bfloat16", "int8", "uint8", "int32", "int64", "bool")
 
     def __init__(self) -> None:
         # Importing it registers the custom operator that `Custom` is measured with.

@@ -153,6 +153,14 @@ def _kinds() -> dict[str, Kind]:
             | dict.fromkeys(NUMPY_VALUES, Kind.SHAPE))
 
 
+def _declared(function: Callable[..., Any]) -> Mapping[str, inspect.Parameter]:
+    """The parameters of a callable; none for one that does not tell them."""
+    try:
+        return inspect.signature(function).parameters
+    except (TypeError, ValueError):
+        return {}
+
+
 def signature(function: Callable[..., Any]) -> Operator:
     """The operator a generated function calls; for any other callable an operator of its
     name and parameters, tensors known by their names."""
@@ -160,10 +168,6 @@ def signature(function: Callable[..., Any]) -> Operator:
     if operator is not None:
         return operator
     name = getattr(function, "__name__", type(function).__name__)
-    try:
-        declared = list(inspect.signature(function).parameters.values())
-    except (TypeError, ValueError):
-        declared = []
     parameters = tuple(
         Parameter(
             name=p.name,
@@ -171,7 +175,7 @@ def signature(function: Callable[..., Any]) -> Operator:
                 p.name, Kind.OTHER),
             required=p.default is p.empty,
         )
-        for p in declared if p.kind is not p.VAR_KEYWORD
+        for p in _declared(function).values() if p.kind is not p.VAR_KEYWORD
     )
     return Operator(framework=registry.FRAMEWORK, namespace="", name=name, parameters=parameters)
 
@@ -211,10 +215,7 @@ def bind(
 
     Arguments go by keyword; a list for a variadic parameter is spread.
     """
-    try:
-        declared = inspect.signature(function).parameters
-    except (TypeError, ValueError):
-        declared = {}
+    declared = _declared(function)
     spread = next((p.name for p in declared.values() if p.kind is p.VAR_POSITIONAL), None)
     positional: list[Any] = []
     keywords: dict[str, Any] = {}

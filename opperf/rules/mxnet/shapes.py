@@ -260,10 +260,12 @@ def broadcast_like(operator: Operator, size: Preset) -> Iterable[Arguments]:
 
 @FAMILIES.add("Concat", "_npi_concatenate")
 def concat(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """Below each other, and beside each other."""
+    """Below each other, and beside each other. NumPy's operator declares `dim` and takes
+    `axis`."""
+    name = "axis" if operator.name.startswith("_npi_") else "dim"
     for shape in shapes(size):
         for axis in (0, 1):
-            yield {"data": alike(shape), "dim": axis}
+            yield {"data": alike(shape), name: axis}
 
 
 @FAMILIES.add("_rnn_param_concat")

@@ -1,0 +1,1 @@
+"""Inputs for operators: hand-written families, then tables by argument name."""

@@ -1,0 +1,259 @@
+"""Quantisation: to 8 bits and back, and layers that work on 8 bits.
+
+The dtype is the point here, so these rules fix it where the operator does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from opperf.model import Fill, Operator, TensorSpec
+from opperf.rules.engine import Families
+from opperf.rules.mxnet.names import Shape, shapes, square
+from opperf.rules.sizes import Preset
+from opperf.rules.values import Arguments, below, between, fixed, literal, tensors
+
+FAMILIES = Families()
+
+FLOAT, WIDE, SIGNED, UNSIGNED = "float32", "int32", "int8", "uint8"
+"""Types of numbers before they are quantised, of sums of products, and of quantised numbers."""
+
+LIMIT = 4.0
+"""Range [-LIMIT, LIMIT] that quantised numbers stand for."""
+
+RANGE = between(-LIMIT, LIMIT)
+DIGITS: dict[str, Fill] = {
+    SIGNED: below(128, start=-127), UNSIGNED: below(256), WIDE: below(2**20, start=-(2**20)),
+}
+"""The whole numbers that values in the range become."""
+
+
+def end(value: float) -> TensorSpec:
+    """One end of a range, as operators take it: a tensor of one element."""
+    return fixed(1, fill=Fill("constant", value), dtype=FLOAT)
+
+
+def ends(low: str, high: str, limit: float = LIMIT) -> Arguments:
+    """Both ends of a range, under the names an operator gives them."""
+    return {low: end(-limit), high: end(limit)}
+
+
+def digits(*shape: int, dtype: str = SIGNED) -> TensorSpec:
+    """Quantised numbers."""
+    return fixed(*shape, fill=DIGITS[dtype], dtype=dtype)
+
+
+def feature_maps(size: Preset) -> Shape:
+    """Shape of a batch of feature maps. Channels are a multiple of 16, as vector instructions
+    for 8 bits want them."""
+    return (size.batch, 64, size.side(56), size.side(56))
+
+
+@FAMILIES.add("_contrib_quantize")
+def quantize(operator: Operator, size: Preset) -> Iterable[Arguments]:
+    """With a given range, to unsigned and to signed numbers."""
+    for shape in shapes(size):
+        for out in (UNSIGNED, SIGNED):
+            yield {
+                "data": fixed(*shape, fill=RANGE, dtype=FLOAT), **ends("min_range", "max_range"),
+                "out_type": out,
+            }
+
+
+@FAMILIES.add("_contrib_quantize_v2")
+def quantize_v2(operator: Operator, size: Preset) -> Iterable[Arguments]:
+    """With the range calibrated before, and with the range of the data, found on the way."""
+    for shape in shapes(size):
+        data = fixed(*shape, fill=RANGE, dtype=FLOAT)
+        yield {
+            "data": data, "out_type": SIGNED, "min_calib_range": -LIMIT,
+            "max_calib_range": LIMIT,
+        }
+        yield {"data": data, "out_type": SIGNED}
+
+
+@FAMILIES.add("_contrib_quantize_asym")
+def quantize_asym(operator: Operator, size: Preset) -> Iterable[Arguments]:
+    """A range that is not symmetric about zero."""
+    for shape in shapes(size):
+        yield {
+            "data": fixed(*shape, fill=RANGE, dtype=FLOAT), "min_calib_range": -LIMIT / 2,
+            "max_calib_range": LIMIT,
+        }
+
+
+@FAMILIES.add("_contrib_dequantize")
+def dequantize(operator: Operator, size: Preset) -> Iterable[Arguments]:
+    """From signed and from unsigned numbers."""
+    for shape in shapes(size):
+        for dtype in (SIGNED, UNSIGNED):
+            yield {"data": digits(*shape, dtype=dtype), **ends("min_range", "max_range")}
+
+
+@FAMILIES.add("_contrib_requantize")
+def requantize(operator: Operator, size: Preset) -> Iterable[Arguments]:
+    """From sums of products, with the range calibrated before and with the data's own."""
+    for shape in shapes(size):
+        made: Arguments = {
+            "data": digits(*shape, dtype=WIDE), **ends("min_range", "max_range")}
+        yield made | {"min_calib_range": -LIMIT, "max_calib_range": LIMIT}
+        yield made
+
+
+@FAMILIES.add("_contrib_calibrate_entropy")
+def calibrate(operator: Operator, size: Preset) -> Iterable[Arguments]:
+    """A histogram of activations, as calibration makes it: an odd number of bins."""
+    bins = 2 * size.extent(1000, least=256) + 1
+    edges = tuple(LIMIT * (2 * i / bins - 1) for i in range(bins + 1))
+    yield {
+        "hist": fixed(bins, fill=below(1000, start=1), dtype=FLOAT),
+        "hist_edges": fixed(bins + 1, fill=literal(edges), dtype=FLOAT),
+        "num_quantized_bins": 255,
+    }
+
+
+@FAMILIES.add("_contrib_quantized_act")
+def activation(operator: Operator, size: Preset) -> Iterable[Arguments]:
+    """The rectifier, the only one there is for 8 bits."""
+    yield {
+        "data": digits(*feature_maps(size)), **ends("min_data", "max_data"), "act_type": "relu"}
+
+
+@FAMILIES.add("_contrib_quantized_batch_norm")
+def batch_norm(operator: Operator, size: Preset) -> Iterable[Arguments]:
+    """Normalisation with running statistics."""
+    maps = feature_maps(size)
+    channels = maps[1]
+    positive = between(0.5, 2.0)
+    yield {
+        "data": digits(*maps),
+        "gamma": fixed(channels, fill=positive, dtype=FLOAT),
+        "beta": fixed(channels, dtype=FLOAT),
+        "moving_mean": fixed(channels, dtype=FLOAT),
+        "moving_var": fixed(channels, fill=positive, dtype=FLOAT),
+        **ends("min_data", "max_data"),
+        "min_calib_range": -LIMIT, "max_calib_range": LIMIT,
+    }
+
+
+@FAMILIES.add("_contrib_quantized_concat")
+def concat(operator: Operator, size: Preset) -> Iterable[Arguments]:
+    """Two batches joined along the channels: the tensors, then the ends of each one's range."""
+    maps = feature_maps(size)
+    yield {
+        "data": tensors([digits(*maps)] * 2 + [end(-LIMIT), end(LIMIT)] * 2),
+        "num_args": 2, "dim": 1,
+    }
+
+
+@FAMILIES.add("_contrib_quantized_conv")
+def convolution(operator: Operator, size: Preset) -> Iterable[Arguments]:
+    """A 3 x 3 convolution of unsigned numbers, as they come out of a rectifier."""
+    maps = feature_maps(size)
+    filters = maps[1]
+    yield {
+        "data": digits(*maps, dtype=UNSIGNED), "weight": digits(filters, maps[1], 3, 3),
+        "bias": digits(filters), **ends("min_data", "max_data"),
+        **ends("min_weight", "max_weight"), **ends("min_bias", "max_bias"),
+        "kernel": (3, 3), "stride": (1, 1), "pad": (1, 1), "num_filter": filters,
+        "layout": "NCHW",
+    }
+
+
+@FAMILIES.add("_contrib_quantized_elemwise_add", "_contrib_quantized_elemwise_mul")
+def elementwise(operator: Operator, size: Preset) -> Iterable[Arguments]:
+    """Two tensors of one shape and range."""
+    maps = feature_maps(size)
+    yield {
+        "lhs": digits(*maps), "rhs": digits(*maps), **ends("lhs_min", "lhs_max"),
+        **ends("rhs_min", "rhs_max"),
+    }
+
+
+@FAMILIES.add("_contrib_quantized_embedding")
+def embedding(operator: Operator, size: Preset) -> Iterable[Arguments]:
+    """Rows of a table looked up."""
+    words, width = size.extent(10000), 512
+    yield {
+        "data": fixed(size.batch, 128, fill=below(words), dtype=FLOAT),
+        "weight": digits(words, width), **ends("min_weight", "max_weight"),
+        "input_dim": words, "output_dim": width,
+    }
+
+
+@FAMILIES.add("_contrib_quantized_flatten")
+def flatten(operator: Operator, size: Preset) -> Iterable[Arguments]:
+    """Every axis but the first made one."""
+    yield {"data": digits(*feature_maps(size)), **ends("min_data", "max_data")}
+
+
+@FAMILIES.add("_contrib_quantized_fully_connected")
+def fully_connected(operator: Operator, size: Preset) -> Iterable[Arguments]:
+    """A layer as wide as its input, on unsigned numbers and on signed ones."""
+    rows, width = square(size)
+    for dtype in (UNSIGNED, SIGNED):
+        yield {
+            "data": digits(rows, width, dtype=dtype), "weight": digits(width, width),
+            "bias": digits(width), **ends("min_data", "max_data"),
+            **ends("min_weight", "max_weight"), **ends("min_bias", "max_bias"),
+            "num_hidden": width,
+        }
+
+
+@FAMILIES.add("_contrib_quantized_pooling")
+def pooling(operator: Operator, size: Preset) -> Iterable[Arguments]:
+    """The maximum and the mean of blocks of 2 x 2."""
+    for kind in ("max", "avg"):
+        yield {
+            "data": digits(*feature_maps(size)), **ends("min_data", "max_data"),
+            "kernel": (2, 2), "stride": (2, 2), "pool_type": kind,
+        }
+
+
+@FAMILIES.add("quantized_reshape", "_npx_quantized_reshape")
+def reshape(operator: Operator, size: Preset) -> Iterable[Arguments]:
+    """A matrix made a vector."""
+    name = "newshape" if operator.parameter("newshape") else "shape"
+    yield {"data": digits(*square(size)), **ends("min_data", "max_data"), name: (-1,)}
+
+
+@FAMILIES.add("quantized_transpose", "_npx_quantized_transpose")
+def transpose(operator: Operator, size: Preset) -> Iterable[Arguments]:
+    """Rows and columns exchanged."""
+    yield {"data": digits(*square(size)), **ends("min_data", "max_data"), "axes": (1, 0)}
+
+
+@FAMILIES.add("_contrib_intgemm_maxabsolute")
+def intgemm_maxabsolute(operator: Operator, size: Preset) -> Iterable[Arguments]:
+    """The largest magnitude, by which numbers are quantised."""
+    for shape in shapes(size):
+        yield {"data": fixed(*shape, fill=RANGE, dtype=FLOAT)}
+
+
+@FAMILIES.add("_contrib_intgemm_prepare_data", "_contrib_intgemm_prepare_weight")
+def intgemm_prepare(operator: Operator, size: Preset) -> Iterable[Arguments]:
+    """A matrix quantised, and weights laid out for the processor as well."""
+    yield {
+        operator.tensors[0].name: fixed(*square(size), fill=RANGE, dtype=FLOAT),
+        "maxabs": end(LIMIT),
+    }
+
+
+@FAMILIES.add("_contrib_intgemm_take_weight")
+def intgemm_take(operator: Operator, size: Preset) -> Iterable[Arguments]:
+    """Some of the rows of weights laid out before; it takes a multiple of 8 of them."""
+    rows, columns = square(size)
+    yield {
+        "weight": digits(rows, columns),
+        "indices": fixed(rows // 2, fill=below(rows), dtype=WIDE),
+    }
+
+
+@FAMILIES.add("_contrib_intgemm_fully_connected")
+def intgemm_fully_connected(operator: Operator, size: Preset) -> Iterable[Arguments]:
+    """A layer as wide as its input, to numbers as they were before they were quantised."""
+    rows, width = square(size)
+    yield {
+        "data": digits(rows, width), "weight": digits(width, width), "scaling": end(1e-3),
+        "bias": fixed(width, dtype=FLOAT), "num_hidden": width,
+    }

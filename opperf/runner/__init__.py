@@ -1,0 +1,1 @@
+"""Planning, measuring in worker processes, progress, and the command `run`."""
