@@ -166,3 +166,8 @@ class Framework(Protocol):
         """The framework's own message, shortened, if the error is the framework refusing
         a call; None if it is a fault of anything else."""
         ...
+
+    def unavailable(self, refusal: str) -> bool:
+        """Whether a refusal says that this build or device has no such kernel, whatever the
+        inputs."""
+        ...

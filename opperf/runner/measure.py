@@ -84,8 +84,8 @@ def measure(case: Case, framework: Framework, bound: Bound = NOTHING_BOUND) -> R
             record = _Measurement(case, framework, bound).record()
     except UnsupportedError as error:
         record = _without_numbers(case, Status.SKIPPED, str(error))
-    except OpperfError:
-        raise
+    except OpperfError as error:
+        record = _without_numbers(case, Status.FAILED, str(error))
     except Exception as error:
         reason = framework.refusal(error)
         if reason is None:
@@ -99,8 +99,11 @@ def _without_numbers(case: Case, status: Status, reason: str) -> Record:
 
 
 def _refused(case: Case, framework: Framework, bound: Bound, reason: str) -> Record:
-    """The record of a call the framework refused: skipped if the dtype is at fault, which is
-    so when the same call in float32 runs, else failed."""
+    """The record of a call the framework refused: skipped if this build or device has no such
+    kernel, or if the dtype is at fault, which is so when the same call in float32 runs; else
+    failed."""
+    if framework.unavailable(reason):
+        return _without_numbers(case, Status.SKIPPED, reason)
     dtype = case.settings.dtype
     if dtype != BASELINE_DTYPE and _runs(_in_dtype(case, BASELINE_DTYPE), framework, bound):
         return _without_numbers(case, Status.SKIPPED, f"does not take {dtype}: {reason}")

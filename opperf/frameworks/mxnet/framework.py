@@ -139,6 +139,9 @@ class MXNet:
     def refusal(self, error: Exception) -> str | None:
         return messages.refusal(error)
 
+    def unavailable(self, refusal: str) -> bool:
+        return messages.unavailable(refusal)
+
 
 def _distribution() -> str:
     """Name and version of the installed package: CUDA builds go by names of their own."""

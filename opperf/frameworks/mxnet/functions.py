@@ -183,9 +183,7 @@ def signature(function: Callable[..., Any]) -> Operator:
 def is_numpy(target: Target) -> bool:
     """Whether the target takes and gives `mx.np` arrays."""
     if isinstance(target, OperatorTarget):
-        registry_name = operator_function(target.name).__name__
-        operator = registry.by_name()[target.name]
-        return operator.namespace in ("np", "npx") or registry_name.startswith("_np")
+        return registry.by_name()[target.name].name.startswith("_np")
     return is_numpy_path(target.path)
 
 

@@ -11,6 +11,11 @@ from opperf.errors import one_line
 CONDITION = re.compile(r"^Check failed: .*?(?<!:)(?<!: ): (?![: ])")
 """The C++ condition in front of a message, up to its colon; MXNet writes `::` as `: :`."""
 
+UNAVAILABLE = re.compile(
+    r"only available for GPU|not implemented for (CPU|GPU)|[Bb]uild with \w+=|"
+    r"[Cc]ompile (MXNet )?with \w+=|is not supported on (CPU|GPU)")
+"""What MXNet says when a build or a device lacks an operator."""
+
 PYTHON_REFUSALS = (TypeError, ValueError, NotImplementedError, AssertionError, AttributeError)
 """What MXNet's Python layer raises when it does not take a call's arguments."""
 
@@ -26,3 +31,8 @@ def refusal(error: BaseException) -> str | None:
     if isinstance(error, PYTHON_REFUSALS):
         return one_line(f"{type(error).__name__}: {error}")
     return None
+
+
+def unavailable(refusal: str) -> bool:
+    """Whether a message says that this build or device lacks the operator."""
+    return bool(UNAVAILABLE.search(refusal))

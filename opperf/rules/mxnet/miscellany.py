@@ -34,20 +34,29 @@ INDEX = "int64"
 SEQUENCE = Fill("sequence")
 
 
-@FAMILIES.add("Cast", "amp_cast")
+@FAMILIES.add("Cast")
 def cast(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """To a narrower, a whole and a wider type. In the gradient the way back is taken."""
     for shape, dtype in zip(shapes(size), ("float16", "int32", "float64"), strict=True):
         yield {"data": tensor(*shape), "dtype": dtype}
 
 
+@FAMILIES.add("amp_cast")
+def amp_cast(operator: Operator, size: Preset) -> Iterable[Arguments]:
+    """To a narrower type and from it, as mixed precision does; the dtypes are the point."""
+    for shape in shapes(size):
+        yield {"data": tensor(*shape, dtype="float32"), "dtype": "float16"}
+        yield {"data": tensor(*shape, dtype="float16"), "dtype": "float32"}
+
+
 @FAMILIES.add("amp_multicast")
 def amp_multicast(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """Tensors of different types, all to the widest and all to the narrowest."""
-    types = ("float16", "float32", "float16")
-    for narrow in (False, True):
+    """Tensors of different types, all to the widest and all to the narrowest. On a CPU MXNet
+    casts lists with bfloat16 and refuses those with float16."""
+    types = ("bfloat16", "float32", "bfloat16")
+    for shape, narrow in zip(shapes(size)[:2], (False, True), strict=True):
         yield {
-            "data": tensors(tensor(*square(size), dtype=dtype) for dtype in types),
+            "data": tensors(tensor(*shape, dtype=dtype) for dtype in types),
             "num_outputs": len(types), "cast_narrow": narrow,
         }
 
@@ -187,18 +196,22 @@ def count_sketch(operator: Operator, size: Preset) -> Iterable[Arguments]:
     }
 
 
-@FAMILIES.add("_zeros", "_ones", "_npi_zeros", "_npi_ones", "_zeros_without_dtype")
+@FAMILIES.add("_zeros", "_ones", "_npi_zeros", "_npi_ones")
 def constants(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """A new tensor of one value."""
     for shape in shapes(size):
         yield {"shape": shape}
 
 
-@FAMILIES.add("_full")
+@FAMILIES.add("_full", "_npi_full")
 def full(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """A new tensor of a given value."""
+    """A new tensor of a given value. MXNet 2's operator for NumPy takes the value in each of
+    three types, and the number of the type that counts."""
+    typed: Arguments = {
+        "double_value": FACTOR, "int_value": 0, "uint_value": 0, "value_type": 0}
+    value = typed if operator.parameter("double_value") else {"value": FACTOR}
     for shape in shapes(size):
-        yield {"shape": shape, "value": FACTOR}
+        yield {"shape": shape, **value}
 
 
 @FAMILIES.add("_arange", "_npi_arange")
@@ -208,11 +221,16 @@ def arange(operator: Operator, size: Preset) -> Iterable[Arguments]:
         yield {"start": 0.0, "stop": float(count), "step": 1.0}
 
 
-@FAMILIES.add("_linspace")
+@FAMILIES.add("_linspace", "_npi_linspace")
 def linspace(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """Numbers at equal distances."""
+    """Numbers at equal distances. MXNet 2's operator for NumPy takes the ends in each of three
+    types."""
+    ends = {"start_double": 0.0, "stop_double": 1.0, "start_int": 0, "stop_int": 1,
+            "start_uint": 0, "stop_uint": 1}
+    if not operator.parameter("start_double"):
+        ends = {"start": 0.0, "stop": 1.0}
     for count in (vector(size)[0], column(size)[0]):
-        yield {"start": 0.0, "stop": 1.0, "num": count, "endpoint": True}
+        yield {**ends, "num": count, "endpoint": True}
 
 
 @FAMILIES.add("_eye")

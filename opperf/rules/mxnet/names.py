@@ -114,7 +114,6 @@ TABLE: dict[tuple[str, Kind], Alternatives] = {
     ("scalar", Kind.FLOAT): always(FACTOR),
     ("decimals", Kind.INT): always(1),
     ("num_outputs", Kind.INT): always(LIST_LENGTH),
-    ("out_type", Kind.ENUM): always("int8"),
 }
 
 OPTIONAL_TENSORS: frozenset[str] = frozenset({

@@ -12,7 +12,8 @@ from opperf.rules.values import PROBABILITY, Arguments, below, fixed, literal, t
 
 FAMILIES = Families()
 
-WHOLE = "int32"
+WHOLE, DOUBLE = "int32", "float64"
+"""Types that operators insist on."""
 
 
 @FAMILIES.add("_npi_average")
@@ -85,11 +86,12 @@ def fill_diagonal(operator: Operator, size: Preset) -> Iterable[Arguments]:
 
 @FAMILIES.add("_npi_interp")
 def interp(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """Many points between the points of a line."""
+    """Many points between the points of a line; the operator works in float64 only."""
     knots = size.extent(1024)
     yield {
-        "xp": fixed(knots, fill=Fill("sequence")), "fp": fixed(knots),
-        "x": fixed(*vector(size), fill=Fill("uniform", 0.0, float(knots))),
+        "xp": fixed(knots, fill=Fill("sequence"), dtype=DOUBLE),
+        "fp": fixed(knots, dtype=DOUBLE),
+        "x": fixed(*vector(size), fill=Fill("uniform", 0.0, float(knots)), dtype=DOUBLE),
     }
 
 

@@ -9,7 +9,7 @@ from collections.abc import Iterable
 
 from opperf.model import Fill, Operator, TensorSpec
 from opperf.rules.engine import Families
-from opperf.rules.mxnet.names import Shape, shapes, square
+from opperf.rules.mxnet.names import Shape, cube, shapes, square
 from opperf.rules.sizes import Preset
 from opperf.rules.values import Arguments, below, between, fixed, literal, tensors
 
@@ -74,12 +74,15 @@ def quantize_v2(operator: Operator, size: Preset) -> Iterable[Arguments]:
 
 @FAMILIES.add("_contrib_quantize_asym")
 def quantize_asym(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """A range that is not symmetric about zero."""
-    for shape in shapes(size):
-        yield {
-            "data": fixed(*shape, fill=RANGE, dtype=FLOAT), "min_calib_range": -LIMIT / 2,
-            "max_calib_range": LIMIT,
-        }
+    """A range that is not symmetric about zero, for the input of a recurrent layer.
+
+    The input has three axes: with two of them MXNet 1.9.1 ends the process.
+    """
+    yield {
+        "data": fixed(*cube(size), fill=RANGE, dtype=FLOAT), "min_calib_range": -LIMIT / 2,
+        "max_calib_range": LIMIT,
+    }
+    yield {"data": fixed(*cube(size), fill=RANGE, dtype=FLOAT)}
 
 
 @FAMILIES.add("_contrib_dequantize")
@@ -208,6 +211,23 @@ def pooling(operator: Operator, size: Preset) -> Iterable[Arguments]:
             "data": digits(*feature_maps(size)), **ends("min_data", "max_data"),
             "kernel": (2, 2), "stride": (2, 2), "pool_type": kind,
         }
+
+
+@FAMILIES.add("_contrib_quantized_rnn")
+def recurrent(operator: Operator, size: Preset) -> Iterable[Arguments]:
+    """One layer of an LSTM, as wide as its input, on unsigned numbers."""
+    steps, batch, width = cube(size)
+    gates = 4
+    weights = gates * width * (2 * width) + 2 * gates * width
+    state = fixed(1, batch, width, fill=Fill("constant", 0.0), dtype=FLOAT)
+    yield {
+        "data": digits(steps, batch, width, dtype=UNSIGNED),
+        "parameters": fixed(weights, fill=between(-0.1, 0.1), dtype=FLOAT),
+        "state": state, "state_cell": state,
+        # A quantised number is the number times the scale, plus the shift.
+        "data_scale": end(127.5 / LIMIT), "data_shift": end(128.0),
+        "state_size": width, "num_layers": 1, "mode": "lstm",
+    }
 
 
 @FAMILIES.add("quantized_reshape", "_npx_quantized_reshape")
