@@ -139,6 +139,10 @@ class Framework(Protocol):
         """
         ...
 
+    def output_shapes(self, case: Case) -> list[tuple[int, ...]] | None:
+        """Shapes of the case's outputs, if the framework can tell them without a call."""
+        ...
+
     def scope(self, case: Case) -> AbstractContextManager[None]:
         """The mode (training, array semantics, device) the case's calls run in."""
         ...

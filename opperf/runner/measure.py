@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import math
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -17,9 +18,9 @@ from opperf.profilers.summary import summarise
 
 GIB = 2**30
 
-OUTPUT_ALLOWANCE = 2
-"""Tensors as large as the largest input that a call is assumed to need beside its inputs:
-its output, and as much again for its workspace."""
+WORKSPACE = 2
+"""Times an operator's output that a call is assumed to need: the output, and as much again
+for its workspace, or for the gradient that comes back to the output."""
 
 BYTES = {"float16": 2, "bfloat16": 2, "float64": 8, "int64": 8, "int8": 1, "uint8": 1, "bool": 1}
 """Bytes an element takes; every dtype that is not here takes four."""
@@ -48,14 +49,17 @@ def tensor_bytes(spec: TensorSpec) -> int:
     return spec.size * BYTES.get(spec.dtype, 4)
 
 
-def estimated_bytes(case: Case) -> int:
-    """Bytes a case needs, from its inputs: themselves, their gradients, and an allowance for
-    output and workspace."""
-    sizes = [(tensor_bytes(spec), spec.gradient) for _, spec in case.tensors()]
-    if not sizes:
-        return 0
-    gradients = sum(size for size, wanted in sizes if wanted) if "backward" in case.passes else 0
-    return sum(size for size, _ in sizes) + gradients + OUTPUT_ALLOWANCE * max(sizes)[0]
+def estimated_bytes(case: Case, outputs: Sequence[tuple[int, ...]] | None) -> int:
+    """Bytes a case needs: its inputs, their gradients, and its outputs with an allowance.
+
+    Outputs whose shapes are not known are taken to be as large as the largest input.
+    """
+    inputs = [(tensor_bytes(spec), spec.gradient) for _, spec in case.tensors()]
+    largest = max((size for size, _ in inputs), default=0)
+    gradients = sum(size for size, wanted in inputs if wanted) if "backward" in case.passes else 0
+    element = BYTES.get(case.settings.dtype, 4)
+    made = largest if outputs is None else sum(math.prod(shape) * element for shape in outputs)
+    return sum(size for size, _ in inputs) + gradients + WORKSPACE * made
 
 
 def guard(case: Case, framework: Framework) -> None:
@@ -63,7 +67,7 @@ def guard(case: Case, framework: Framework) -> None:
 
     Raises `UnsupportedError`.
     """
-    needed = estimated_bytes(case)
+    needed = estimated_bytes(case, framework.output_shapes(case))
     free = framework.device_memory(case.settings.device)
     if needed > free:
         raise UnsupportedError(

@@ -8,7 +8,7 @@ from typing import Any
 
 from opperf.errors import UnknownOperatorError, suggestion
 from opperf.frameworks import Framework
-from opperf.model import Argument, Kind, Operator, TensorSpec
+from opperf.model import Kind, Operator, TensorSpec
 from opperf.rules.engine import NoInputs, inputs_for, rules_module
 from opperf.rules.sizes import PRESETS
 
@@ -104,6 +104,8 @@ def _from_rule(
 ) -> dict[str, Any]:
     """The operator's first configuration, resized, under the names of the function called:
     tensors go by their order, for a wrapper may rename them."""
+    from opperf.frameworks.mxnet.inference import inferred
+
     made = inputs_for(operator, rules_module(framework.rules), PRESETS["small"], dtype)
     if isinstance(made, NoInputs):
         return {}
@@ -112,7 +114,9 @@ def _from_rule(
     lists = {n: v for n, v in arguments.items()
              if isinstance(v, tuple) and v and isinstance(v[0], TensorSpec)}
     values = {n: v for n, v in arguments.items() if n not in tensors and n not in lists}
-    shapes = _inferred(operator, tensors, values, size)
+    first = next(iter(tensors), None)
+    found = inferred(operator.name, {**tensors, **values}, {first: size}) if first else None
+    shapes = found[0] if found else {}
     renamed = dict(zip(tensors, (p.name for p in called.tensors), strict=False))
     accepted = {parameter.name for parameter in called.parameters}
     inputs: dict[str, Any] = {
@@ -120,25 +124,3 @@ def _from_rule(
     inputs.update({name: [size] * len(value) for name, value in lists.items()})
     inputs.update({name: value for name, value in values.items() if name in accepted})
     return {name: value for name, value in inputs.items() if name in accepted}
-
-
-def _inferred(
-    operator: Operator, tensors: Mapping[str, TensorSpec], values: Mapping[str, Argument],
-    size: tuple[int, ...],
-) -> dict[str, tuple[int, ...]]:
-    """Shapes of all tensors that follow from the first one's, by MXNet's own inference; all
-    of the one size where it cannot tell."""
-    import mxnet as mx
-
-    first = next(iter(tensors), None)
-    maker = getattr(mx.sym, operator.name, None)
-    if first is None or maker is None:
-        return {}
-    try:
-        symbol = maker(**{name: mx.sym.Variable(name) for name in tensors}, **values)
-        shapes, _, auxiliary = symbol.infer_shape_partial(**{first: size})
-    except (mx.base.MXNetError, TypeError, ValueError):
-        return {}
-    listed = [*zip(symbol.list_arguments(), shapes or (), strict=False),
-              *zip(symbol.list_auxiliary_states(), auxiliary or (), strict=False)]
-    return {name: tuple(shape) for name, shape in listed if shape and all(shape)}

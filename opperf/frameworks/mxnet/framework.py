@@ -11,11 +11,12 @@ from typing import Any
 import mxnet as mx
 import numpy as np
 
+from opperf.errors import UnknownOperatorError
 from opperf.frameworks.base import Gradient, MemoryReading, Tracer
 from opperf.frameworks.mxnet import device as devices
-from opperf.frameworks.mxnet import functions, messages, registry, tensors, trace
+from opperf.frameworks.mxnet import functions, inference, messages, registry, tensors, trace
 from opperf.frameworks.mxnet.gradient import RecordedGradient
-from opperf.model import CallableTarget, Case, Operator, Target, TensorSpec
+from opperf.model import CallableTarget, Case, Operator, OperatorTarget, Target, TensorSpec
 
 
 class MXNet:
@@ -107,6 +108,20 @@ class MXNet:
         if given.get("dtype") == "bfloat16":
             given["dtype"] = tensors.BFLOAT16
         return functions.bind(called, given)
+
+    def output_shapes(self, case: Case) -> list[tuple[int, ...]] | None:
+        operator = self.operator_of(case.target)
+        return inference.output_shapes(operator.name, case.arguments) if operator else None
+
+    def operator_of(self, target: Target) -> Operator | None:
+        """The registered operator a target calls; None for any other callable."""
+        if isinstance(target, OperatorTarget):
+            return registry.by_name().get(target.name)
+        try:
+            return functions.operator_behind(functions.find(target.path))
+        except UnknownOperatorError:
+            # The path of a lambda or of a function inside another leads nowhere.
+            return None
 
     @contextmanager
     def scope(self, case: Case) -> Iterator[None]:

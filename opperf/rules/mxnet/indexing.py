@@ -172,7 +172,7 @@ def slice_assign_scalar(operator: Operator, size: Preset) -> Iterable[Arguments]
 
 @FAMILIES.add("fill_element_0index")
 def fill_element(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """One element of each row overwritten. The indices have the dtype of the data."""
+    """One element of each row overwritten. Data and indices are of one dtype."""
     for rows, columns in shapes(size):
         yield {
             "lhs": fixed(rows, columns), "mhs": fixed(rows),

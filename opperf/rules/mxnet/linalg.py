@@ -102,10 +102,15 @@ def maketrian(operator: Operator, size: Preset) -> Iterable[Arguments]:
     yield {"A": tensor(rows * (rows + 1) // 2)}
 
 
+def transposed(size: Preset) -> tuple[tuple[Shape, bool], ...]:
+    """Shapes of factors, and whether the second is transposed."""
+    return ((square(size), False), (square(size), True), (batched(size), False))
+
+
 @FAMILIES.add("linalg_gemm")
 def gemm(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """A product added to a matrix, plain and with one transposed."""
-    for shape, transpose in ((square(size), False), (square(size), True), (batched(size), False)):
+    for shape, transpose in transposed(size):
         yield {
             "A": tensor(*shape), "B": tensor(*shape), "C": tensor(*shape),
             "transpose_b": transpose,
@@ -115,14 +120,15 @@ def gemm(operator: Operator, size: Preset) -> Iterable[Arguments]:
 @FAMILIES.add("linalg_gemm2")
 def gemm2(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """A product, plain and with one transposed."""
-    for shape, transpose in ((square(size), False), (square(size), True), (batched(size), False)):
+    for shape, transpose in transposed(size):
         yield {"A": tensor(*shape), "B": tensor(*shape), "transpose_b": transpose}
 
 
 @FAMILIES.add("linalg_trmm", "linalg_trsm")
 def triangular(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """A lower triangular matrix and a general one, from the left and from the right."""
-    for shape, rightside in ((batched(size), False), (single(size), False), (single(size), True)):
+    batch, one = shapes(size)
+    for shape, rightside in ((batch, False), (one, False), (one, True)):
         yield {
             "A": tensor(*shape, fill=LOWER_TRIANGULAR), "B": tensor(*shape),
             "rightside": rightside,
@@ -164,8 +170,7 @@ def norm(operator: Operator, size: Preset) -> Iterable[Arguments]:
 
 @FAMILIES.add("_npi_tensorinv")
 def tensorinv(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """The first axes, as many as `ind` says, against the last; an identity plus noise would do,
-    but a positive-definite matrix is inverted most safely."""
+    """A square matrix written as a tensor: `ind` axes of rows, the others of columns."""
     order, _ = single(size)
     yield {"a": tensor(order, order, fill=POSITIVE_DEFINITE), "ind": 1}
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from opperf.rules.engine import Families
 from opperf.model import Operator
+from opperf.rules.engine import Families
 from opperf.rules.mxnet.names import LIST_LENGTH, square
 from opperf.rules.sizes import Preset
 from opperf.rules.values import Arguments, tensor, tensors
@@ -38,7 +38,7 @@ def dot(operator: Operator, size: Preset) -> Iterable[Arguments]:
 
 @FAMILIES.add("batch_dot")
 def batch_dot(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """A batch of small products, and then of attention-sized ones.
+    """Batches of products as attention computes them, and of narrow ones.
 
     The batch grows with the size and the matrices do not, so that time grows in proportion.
     """

@@ -137,7 +137,8 @@ def csr(size: Preset, gradient: bool = False) -> TensorSpec:
 def cast_storage(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """From each storage format to another."""
     for layout, wanted in (
-        ("dense", "csr"), ("dense", "row_sparse"), ("csr", "default"), ("row_sparse", "default"),
+        ("dense", "csr"), ("dense", "row_sparse"), ("csr", "default"),
+        ("row_sparse", "default"),
     ):
         yield {
             "data": tensor(*square(size), layout=layout, gradient=layout == "dense"),
@@ -159,6 +160,17 @@ def sparse_retain(operator: Operator, size: Preset) -> Iterable[Arguments]:
 def getnnz(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """Stored elements of the whole matrix."""
     yield {"data": csr(size)}
+
+
+@FAMILIES.add("_contrib_dgl_adjacency")
+def adjacency(operator: Operator, size: Preset) -> Iterable[Arguments]:
+    """A graph whose edges have numbers, as a matrix of ones where there is an edge."""
+    rows, columns = square(size)
+    yield {
+        "data": tensor(
+            rows, columns, fill=below(1000, start=1), dtype=INDEX, layout="csr",
+            gradient=False),
+    }
 
 
 @FAMILIES.add("_contrib_edge_id")
@@ -206,9 +218,9 @@ def constants(operator: Operator, size: Preset) -> Iterable[Arguments]:
 @FAMILIES.add("_full", "_npi_full")
 def full(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """A new tensor of a given value. MXNet 2's operator for NumPy takes the value in each of
-    three types, and the number of the type that counts."""
+    three types, and the number of the type that counts: 2 is the floating one."""
     typed: Arguments = {
-        "double_value": FACTOR, "int_value": 0, "uint_value": 0, "value_type": 0}
+        "double_value": FACTOR, "int_value": 0, "uint_value": 0, "value_type": 2}
     value = typed if operator.parameter("double_value") else {"value": FACTOR}
     for shape in shapes(size):
         yield {"shape": shape, **value}

@@ -55,8 +55,8 @@ def quantize(operator: Operator, size: Preset) -> Iterable[Arguments]:
     for shape in shapes(size):
         for out in (UNSIGNED, SIGNED):
             yield {
-                "data": fixed(*shape, fill=RANGE, dtype=FLOAT), **ends("min_range", "max_range"),
-                "out_type": out,
+                "data": fixed(*shape, fill=RANGE, dtype=FLOAT),
+                **ends("min_range", "max_range"), "out_type": out,
             }
 
 

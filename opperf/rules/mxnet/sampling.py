@@ -84,7 +84,8 @@ def categories(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """
     rows, classes = tall(size)
     if operator.parameter("n"):
-        yield {"n": fixed(rows, fill=below(20, start=1)), "p": fixed(rows, classes, fill=SIMPLEX)}
+        yield {
+            "n": fixed(rows, fill=below(20, start=1)), "p": fixed(rows, classes, fill=SIMPLEX)}
         return
     yield {"data": fixed(rows, classes, fill=SIMPLEX), "shape": (size.extent(10),)}
     yield {

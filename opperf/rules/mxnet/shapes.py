@@ -195,9 +195,9 @@ def diag_indices(operator: Operator, size: Preset) -> Iterable[Arguments]:
 @FAMILIES.add("tile")
 def tile(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """Copies below and beside each other."""
+    every: tuple[Shape, ...] = ((TIMES,), (1, tall(size)[1]), (TIMES, TIMES))
     return one_tensor(operator, tuple(
-        (shape, {"reps": reps})
-        for shape, reps in zip(shapes(size), ((TIMES,), (1, 100), (TIMES, TIMES)), strict=True)))
+        (shape, {"reps": reps}) for shape, reps in zip(shapes(size), every, strict=True)))
 
 
 @FAMILIES.add("repeat")
@@ -266,12 +266,6 @@ def concat(operator: Operator, size: Preset) -> Iterable[Arguments]:
     for shape in shapes(size):
         for axis in (0, 1):
             yield {"data": alike(shape), name: axis}
-
-
-@FAMILIES.add("_rnn_param_concat")
-def rnn_param_concat(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """Weights of layers as one vector."""
-    yield {"data": alike(vector(size)), "dim": 0}
 
 
 @FAMILIES.add("stack", "_npi_stack")

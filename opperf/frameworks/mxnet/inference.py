@@ -1,0 +1,98 @@
+"""Shapes that follow from others, by MXNet's own inference on a symbol: nothing is computed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import mxnet as mx
+
+from opperf.frameworks.mxnet import registry
+from opperf.model import Argument, TensorSpec
+
+Shape = tuple[int, ...]
+
+MODULES = (
+    ("", "op"), ("", "_internal"), ("_contrib_", "contrib"), ("_linalg_", "linalg"),
+    ("_image_", "image"), ("_random_", "random"), ("_sparse_", "sparse"),
+    ("_npi_", "numpy._internal"), ("_np_", "numpy._op"), ("_npx_", "numpy_extension._op"),
+)
+"""Prefix of a registered name and the module of `mx.sym` with what is left of it."""
+
+WITHOUT_OUTPUTS = frozenset({"reset_arrays"})
+"""Operators that give nothing back. Asked for the shapes of that, MXNet ends the process."""
+
+REFUSALS = (
+    mx.base.MXNetError, TypeError, ValueError, AttributeError, NotImplementedError, LookupError)
+"""What building or inferring a symbol raises for arguments that do not go together."""
+
+
+def symbol_function(name: str) -> Callable[..., Any] | None:
+    """The function that makes a symbol of an operator; None if MXNet generates none."""
+    operator = registry.by_name().get(name)
+    for candidate in operator.names if operator else ():
+        for prefix, path in MODULES:
+            if candidate.startswith(prefix):
+                place: Any = mx.sym
+                for word in path.split("."):
+                    place = getattr(place, word, None)
+                function = getattr(place, candidate[len(prefix):], None)
+                if callable(function):
+                    found: Callable[..., Any] = function
+                    return found
+    return None
+
+
+def inferred(
+    name: str, arguments: Mapping[str, Argument], known: Mapping[str, Shape]
+) -> tuple[dict[str, Shape], list[Shape]] | None:
+    """Shapes of an operator's tensors, by argument, and of its outputs, as far as they follow
+    from the known ones. None if MXNet cannot tell.
+
+    `known` names an element of a list of tensors by its position: `args0`, `args1`.
+    """
+    function = symbol_function(name)
+    if function is None or name in WITHOUT_OUTPUTS:
+        return None
+
+    def variable(called: str) -> Any:
+        made = mx.sym.Variable(called)
+        return made.as_np_ndarray() if name.startswith("_np") else made
+
+    positional, keywords = [], {}
+    for argument, value in arguments.items():
+        if isinstance(value, TensorSpec):
+            keywords[argument] = variable(argument)
+        elif isinstance(value, tuple) and any(isinstance(e, TensorSpec) for e in value):
+            positional += [variable(f"{argument}{i}") for i in range(len(value))]
+        else:
+            keywords[argument] = value
+    try:
+        symbol = function(*positional, **keywords)
+        given = {n: shape for n, shape in known.items()
+                 if n in {*symbol.list_arguments(), *symbol.list_auxiliary_states()}}
+        shapes, outputs, auxiliary = symbol.infer_shape_partial(**given)
+    except REFUSALS:
+        return None
+    listed = [*zip(symbol.list_arguments(), shapes or (), strict=False),
+              *zip(symbol.list_auxiliary_states(), auxiliary or (), strict=False)]
+    return ({n: tuple(shape) for n, shape in listed if _is_known(shape)},
+            [tuple(shape) for shape in outputs or () if _is_known(shape)])
+
+
+def _is_known(shape: Any) -> bool:
+    """Whether every extent has been inferred: 0 and -1 stand for one that has not."""
+    return bool(shape) and all(extent > 0 for extent in shape)
+
+
+def output_shapes(name: str, arguments: Mapping[str, Argument]) -> list[Shape] | None:
+    """Shapes of the outputs of a call, as far as MXNet can tell without making it."""
+    known: dict[str, Shape] = {}
+    for argument, value in arguments.items():
+        if isinstance(value, TensorSpec):
+            known[argument] = value.shape
+        elif isinstance(value, tuple):
+            known.update((f"{argument}{i}", element.shape) for i, element in enumerate(value)
+                         if isinstance(element, TensorSpec))
+    found = inferred(name, arguments, known)
+    return None if found is None else found[1]

@@ -1,0 +1,119 @@
+"""Attention, as in BERT-base: twelve heads of 64 over sentences of 128 tokens."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from opperf.model import Operator, TensorSpec
+from opperf.rules.engine import Families
+from opperf.rules.mxnet.layers import INDEX, UNITS, tokens
+from opperf.rules.mxnet.names import Shape
+from opperf.rules.sizes import Preset
+from opperf.rules.values import BOOLEAN, PROBABILITY, SIMPLEX, Arguments, below, fixed, tensor
+
+FAMILIES = Families()
+
+HEADS = 12
+WIDTH = UNITS // HEADS
+"""Length of one head's vectors."""
+
+
+def projected(size: Preset, parts: int) -> TensorSpec:
+    """Tokens with so many projections beside each other: queries, keys, values."""
+    batch, length = tokens(size)
+    return tensor(length, batch, parts * UNITS)
+
+
+def weights(size: Preset) -> TensorSpec:
+    """How much each token attends to each other, head by head."""
+    batch, length = tokens(size)
+    return tensor(batch * HEADS, length, length, fill=SIMPLEX)
+
+
+@FAMILIES.add("_contrib_interleaved_matmul_selfatt_qk")
+def self_scores(operator: Operator, size: Preset) -> Iterable[Arguments]:
+    """Scores of tokens of one sentence."""
+    yield {"queries_keys_values": projected(size, 3), "heads": HEADS}
+
+
+@FAMILIES.add("_contrib_interleaved_matmul_selfatt_valatt")
+def self_context(operator: Operator, size: Preset) -> Iterable[Arguments]:
+    """Values of one sentence weighted."""
+    yield {
+        "queries_keys_values": projected(size, 3), "attention": weights(size),
+        "heads": HEADS,
+    }
+
+
+@FAMILIES.add("_contrib_interleaved_matmul_encdec_qk")
+def cross_scores(operator: Operator, size: Preset) -> Iterable[Arguments]:
+    """Scores of tokens of a sentence and its translation."""
+    yield {"queries": projected(size, 1), "keys_values": projected(size, 2), "heads": HEADS}
+
+
+@FAMILIES.add("_contrib_interleaved_matmul_encdec_valatt")
+def cross_context(operator: Operator, size: Preset) -> Iterable[Arguments]:
+    """Values of another sentence weighted."""
+    yield {"keys_values": projected(size, 2), "attention": weights(size), "heads": HEADS}
+
+
+@FAMILIES.add("_contrib_div_sqrt_dim")
+def scaled_queries(operator: Operator, size: Preset) -> Iterable[Arguments]:
+    """Queries divided by the root of their length."""
+    batch, length = tokens(size)
+    yield {"data": tensor(batch * HEADS, length, WIDTH)}
+
+
+@FAMILIES.add("masked_softmax", "masked_log_softmax")
+def masked_softmax(operator: Operator, size: Preset) -> Iterable[Arguments]:
+    """Scores of each head, half of them masked."""
+    batch, length = tokens(size)
+    shape = (batch, HEADS, length, length)
+    yield {
+        "data": tensor(*shape), "mask": fixed(*shape, fill=BOOLEAN, dtype="bool"), "axis": -1}
+
+
+def band(size: Preset) -> tuple[Shape, Arguments, Arguments]:
+    """Sliding window attention, as in Longformer: shape of the heads' vectors, the heads'
+    dilation, and the window, a quarter of the sentence wide to either side."""
+    batch, length = tokens(size)
+    return (
+        (batch, length, HEADS, WIDTH),
+        {"dilation": fixed(HEADS, fill=below(2, start=1), dtype=INDEX)},
+        {"w": length // 4, "symmetric": True},
+    )
+
+
+def band_scores(size: Preset) -> Shape:
+    """Shape of the scores of tokens inside the window."""
+    batch, length = tokens(size)
+    return (batch, length, HEADS, 2 * (length // 4) + 1)
+
+
+@FAMILIES.add("_contrib_sldwin_atten_score")
+def sliding_scores(operator: Operator, size: Preset) -> Iterable[Arguments]:
+    """Scores of tokens inside the window."""
+    shape, dilation, window = band(size)
+    yield {"query": tensor(*shape), "key": tensor(*shape), **dilation, **window}
+
+
+@FAMILIES.add("_contrib_sldwin_atten_context")
+def sliding_context(operator: Operator, size: Preset) -> Iterable[Arguments]:
+    """Values inside the window weighted."""
+    shape, dilation, window = band(size)
+    yield {
+        "score": tensor(*band_scores(size), fill=PROBABILITY), "value": tensor(*shape),
+        **dilation, **window,
+    }
+
+
+@FAMILIES.add("_contrib_sldwin_atten_mask_like")
+def sliding_mask(operator: Operator, size: Preset) -> Iterable[Arguments]:
+    """Where the window reaches beyond the sentence."""
+    batch, length = tokens(size)
+    _, dilation, window = band(size)
+    yield {
+        "score": fixed(*band_scores(size)), **dilation,
+        "valid_length": fixed(batch, fill=below(length + 1, start=length // 2), dtype=INDEX),
+        **window,
+    }

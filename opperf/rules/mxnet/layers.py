@@ -1,0 +1,111 @@
+"""Dense layers, dropout, embeddings and activations."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+
+from opperf.model import Operator
+from opperf.rules.engine import Families
+from opperf.rules.mxnet.convolution import feature_maps, images
+from opperf.rules.mxnet.names import Shape, shapes, square
+from opperf.rules.sizes import Preset
+from opperf.rules.values import PROBABILITY, Arguments, below, fixed, tensor
+
+FAMILIES = Families()
+
+HIDDEN = 64
+UNITS = 768
+"""Width of BERT-base."""
+INDEX = "int32"
+"""Dtype of indices: float16 has no whole numbers beyond 2048."""
+
+
+def tokens(size: Preset) -> Shape:
+    """Shape of a batch of sentences as token numbers."""
+    return (size.batch, size.extent(128, least=8))
+
+
+def sentences(size: Preset) -> Shape:
+    """Shape of a batch of sentences, a vector for each token."""
+    return (*tokens(size), UNITS)
+
+
+@FAMILIES.add("FullyConnected")
+def fully_connected(operator: Operator, size: Preset) -> Iterable[Arguments]:
+    """Images as one vector each and row by row, as MXNet's users know them, and BERT's
+    sentences token by token."""
+    for shape, hidden, flat in (
+        (images(size), HIDDEN, True), (images(size), HIDDEN, False),
+        (sentences(size), UNITS, False),
+    ):
+        inputs = math.prod(shape[1:]) if flat else shape[-1]
+        yield {
+            "data": tensor(*shape), "weight": tensor(hidden, inputs), "bias": tensor(hidden),
+            "num_hidden": hidden, "flatten": flat,
+        }
+
+
+@FAMILIES.add("Dropout")
+def dropout(operator: Operator, size: Preset) -> Iterable[Arguments]:
+    """Half of the elements dropped; whole rows as well."""
+    for shape in shapes(size):
+        yield {"data": tensor(*shape), "p": 0.5, "mode": "training"}
+    yield {"data": tensor(*square(size)), "p": 0.5, "mode": "training", "axes": (1,)}
+
+
+@FAMILIES.add("Embedding", "_contrib_SparseEmbedding")
+def embedding(operator: Operator, size: Preset) -> Iterable[Arguments]:
+    """BERT's vocabulary, looked up for a batch of sentences."""
+    words = size.extent(30_000)
+    yield {
+        "data": fixed(*tokens(size), fill=below(words), dtype=INDEX),
+        "weight": tensor(words, UNITS), "input_dim": words, "output_dim": UNITS,
+    }
+
+
+def kinds(operator: Operator) -> tuple[str, ...]:
+    """Every activation the operator of this build knows."""
+    choice = operator.parameter("act_type")
+    return choice.choices if choice is not None else ()
+
+
+@FAMILIES.add("Activation")
+def activation(operator: Operator, size: Preset) -> Iterable[Arguments]:
+    """Every activation."""
+    for kind in kinds(operator):
+        for shape in shapes(size):
+            yield {"data": tensor(*shape), "act_type": kind}
+
+
+@FAMILIES.add("LeakyReLU")
+def leaky_relu(operator: Operator, size: Preset) -> Iterable[Arguments]:
+    """Every activation; the one that learns has a slope for each column."""
+    for kind in kinds(operator):
+        for shape in shapes(size):
+            slopes: Arguments = (
+                {"gamma": tensor(shape[-1], fill=PROBABILITY)} if kind == "prelu" else {})
+            yield {"data": tensor(*shape), **slopes, "act_type": kind}
+
+
+@FAMILIES.add("softmax", "log_softmax", "softmin")
+def softmax(operator: Operator, size: Preset) -> Iterable[Arguments]:
+    """Along rows, and along columns, where neighbours in memory are apart."""
+    for shape in shapes(size):
+        yield {"data": tensor(*shape), "axis": -1}
+    yield {"data": tensor(*square(size)), "axis": 0}
+
+
+@FAMILIES.add("SoftmaxActivation")
+def softmax_activation(operator: Operator, size: Preset) -> Iterable[Arguments]:
+    """Classes of whole samples, and of each pixel."""
+    for shape in shapes(size):
+        yield {"data": tensor(*shape), "mode": "instance"}
+    yield {"data": tensor(*feature_maps(size)), "mode": "channel"}
+
+
+@FAMILIES.add("hard_sigmoid")
+def hard_sigmoid(operator: Operator, size: Preset) -> Iterable[Arguments]:
+    """Slope and offset as Gluon's users have them."""
+    for shape in shapes(size):
+        yield {"data": tensor(*shape), "alpha": 0.2, "beta": 0.5}
