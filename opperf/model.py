@@ -99,11 +99,14 @@ class Fill(Struct, frozen=True):
     `positive_definite`, `lower_triangular`: well-conditioned matrices in the last two axes.
     `boxes`: corner boxes (x1, y1, x2, y2) with x1 < x2, y1 < y2 in [low, high).
     `literal`: `data`. `given`: an object the caller holds, known here by its `digest` only.
+    `same`: the very tensor that the argument named by `data` is, for operators that write to
+    an input; `data` is the name, or `name.index` for an element of a list.
     """
 
     distribution: Literal[
         "normal", "uniform", "integers", "constant", "sequence", "boolean", "permutation",
         "simplex", "positive_definite", "lower_triangular", "boxes", "literal", "given",
+        "same",
     ] = "normal"
     low: float = 0.0
     high: float = 1.0

@@ -115,10 +115,8 @@ def inputs_for(
         made = by_names(operator, rules, preset)
     if isinstance(made, NoInputs):
         return made
-    return [
-        Inputs(requested(operator, with_output(operator, arguments, rules), dtype), origin, mode)
-        for arguments in made
-    ]
+    fitted = (with_output(operator, under_own_names(operator, one), rules) for one in made)
+    return [Inputs(requested(operator, one, dtype), origin, mode) for one in fitted]
 
 
 def by_names(
@@ -150,6 +148,31 @@ def is_needed(parameter: Parameter, rules: RulesModule) -> bool:
     if parameter.kind in (Kind.TENSOR, Kind.TENSORS):
         return parameter.name not in rules.OPTIONAL_TENSORS
     return parameter.required
+
+
+def holds_tensors(argument: Argument) -> bool:
+    """Whether an argument is a tensor or a list of tensors."""
+    return isinstance(argument, TensorSpec) or (
+        isinstance(argument, tuple) and any(isinstance(e, TensorSpec) for e in argument))
+
+
+def under_own_names(operator: Operator, arguments: Arguments) -> Arguments:
+    """The arguments under the names a callable itself has for them.
+
+    A registered operator has a rule's names. A wrapper (`np.sum`, whose first argument is `a`)
+    may rename tensors, but keeps their order, and may lack some of the plain values.
+    """
+    accepted = [parameter.name for parameter in operator.parameters]
+    if operator.namespace or not accepted:
+        return arguments
+    own: Arguments = {}
+    tensors = [name for name, value in arguments.items() if holds_tensors(value)]
+    for position, name in enumerate(tensors):
+        renamed = name if name in accepted or position >= len(accepted) else accepted[position]
+        own[renamed] = arguments[name]
+    return own | {
+        name: value for name, value in arguments.items()
+        if name not in tensors and name in accepted}
 
 
 OUTPUT = "out"

@@ -59,3 +59,9 @@ def tensors(specs: Iterable[TensorSpec]) -> tuple[TensorSpec, ...]:
 
 
 Arguments = dict[str, Argument]
+
+
+def same(spec: TensorSpec, name: str) -> TensorSpec:
+    """The very tensor of another argument, of which `spec` is the spec: what an operator that
+    updates in place is given as its output. `name.index` names an element of a list."""
+    return TensorSpec(spec.shape, spec.dtype, Fill("same", data=name), spec.layout)

@@ -151,11 +151,19 @@ class _Measurement:
     def __init__(self, case: Case, framework: Framework, bound: Bound) -> None:
         self._case, self._framework, self._bound = case, framework, bound
         self._differentiated: list[Any] = []
-        arguments = {name: self._value(value) for name, value in case.arguments.items()}
+        self._made: dict[str, Any] = {}
+        arguments = {name: self._named(name, value) for name, value in case.arguments.items()}
         self.call = framework.bind(case, arguments, bound.function)
         self._summaries: dict[str, Summary] = {}
         self._samples: dict[str, list[float]] = {}
         self._notes: dict[str, str] = {}
+
+    def _named(self, name: str, argument: Argument) -> Any:
+        """The value of an argument, kept under its name for arguments that are the same."""
+        made = self._made[name] = self._value(argument)
+        if isinstance(made, list):
+            self._made.update((f"{name}.{i}", element) for i, element in enumerate(made))
+        return made
 
     def _value(self, argument: Argument) -> Any:
         if isinstance(argument, tuple):
@@ -164,6 +172,8 @@ class _Measurement:
         if not isinstance(argument, TensorSpec):
             return argument
         settings = self._case.settings
+        if argument.fill.distribution == "same":
+            return self._made[argument.fill.data]
         if argument.fill.distribution == "given":
             held = self._bound.arrays[argument.fill.digest]
             tensor = self._framework.adopt(held, argument, settings.device)

@@ -104,9 +104,10 @@ class Worker:
     @property
     def log(self) -> str:
         """The last of what the worker and its framework printed."""
-        size = self._log.seek(0, os.SEEK_END)
-        self._log.seek(max(0, size - LOG_TAIL_BYTES))
-        return self._log.read().decode(errors="replace")
+        # Read without moving the file's position, which is the worker's as well.
+        file = self._log.fileno()
+        begin = max(0, os.fstat(file).st_size - LOG_TAIL_BYTES)
+        return os.pread(file, LOG_TAIL_BYTES, begin).decode(errors="replace")
 
     def environment(self) -> Environment:
         """The environment of the worker's process."""
@@ -151,9 +152,14 @@ class Worker:
         self._process = None
 
     def _start(self) -> None:
-        if self._process is not None:
+        if self._process is not None and self._process.poll() is None:
             return
+        # One that ended after it had answered has cost no case.
+        self.end()
         self._buffer = b""
+        # The last words of one worker are not those of the next.
+        self._log.seek(0)
+        self._log.truncate()
         try:
             self._process = subprocess.Popen(
                 [sys.executable, "-m", "opperf.runner.worker", self._framework],
@@ -173,6 +179,9 @@ class Worker:
             self.end()
             raise WorkerError(f"importing {self._framework} took over {START_TIMEOUT_S:g} s"
                               ) from silent
+        except OpperfError:
+            self.end()
+            raise
 
     def _ask_or_fail(self, request: Request, kind: type[Answer], timeout_s: float) -> Answer:
         """As `_ask`, for questions whose loss ends the run."""

@@ -8,9 +8,10 @@ from typing import Any
 
 from opperf.errors import UnknownOperatorError, suggestion
 from opperf.frameworks import Framework
-from opperf.model import Kind, Operator, TensorSpec
-from opperf.rules.engine import NoInputs, inputs_for, rules_module
+from opperf.model import Argument, Kind, Operator, TensorSpec
+from opperf.rules.engine import NoInputs, holds_tensors, inputs_for, rules_module, under_own_names
 from opperf.rules.sizes import PRESETS
+from opperf.rules.values import Arguments
 
 NAMESPACES = {
     "mxnet.ndarray": ("ndarray", ""),
@@ -71,15 +72,11 @@ def inputs_of_size(
     target = framework.target_of(function)
     called = framework.signature(target, function)
     known = _registered(framework, called)
-    inputs: dict[str, Any] = {}
-    if known is not None:
-        inputs = _from_rule(framework, known, called, size, dtype)
-    for parameter in called.parameters:
-        if parameter.name not in inputs and parameter.required:
-            if parameter.kind is Kind.TENSOR:
-                inputs[parameter.name] = size
-            elif parameter.kind is Kind.TENSORS:
-                inputs[parameter.name] = [size, size]
+    inputs = _from_rule(framework, known, called, size, dtype) if known else {}
+    if not inputs:
+        inputs = {
+            parameter.name: [size, size] if parameter.kind is Kind.TENSORS else size
+            for parameter in called.tensors if parameter.required}
     accepted = {parameter.name for parameter in called.parameters}
     inputs.update({name: value for name, value in additional.items() if name in accepted})
     return inputs
@@ -109,18 +106,35 @@ def _from_rule(
     made = inputs_for(operator, rules_module(framework.rules), PRESETS["small"], dtype)
     if isinstance(made, NoInputs):
         return {}
-    arguments = made[0].arguments
-    tensors = {n: v for n, v in arguments.items() if isinstance(v, TensorSpec)}
-    lists = {n: v for n, v in arguments.items()
-             if isinstance(v, tuple) and v and isinstance(v[0], TensorSpec)}
-    values = {n: v for n, v in arguments.items() if n not in tensors and n not in lists}
-    first = next(iter(tensors), None)
-    found = inferred(operator.name, {**tensors, **values}, {first: size}) if first else None
+    arguments = of_rank(len(size), [inputs.arguments for inputs in made])
+    first = next((n for n, v in arguments.items() if isinstance(v, TensorSpec)), None)
+    found = inferred(operator.name, arguments, {first: size}) if first else None
     shapes = found[0] if found else {}
-    renamed = dict(zip(tensors, (p.name for p in called.tensors), strict=False))
-    accepted = {parameter.name for parameter in called.parameters}
-    inputs: dict[str, Any] = {
-        renamed.get(name, name): shapes.get(name, size) for name in tensors}
-    inputs.update({name: [size] * len(value) for name, value in lists.items()})
-    inputs.update({name: value for name, value in values.items() if name in accepted})
-    return {name: value for name, value in inputs.items() if name in accepted}
+    resized = {name: _resized(value, shapes.get(name, size)) for name, value in arguments.items()}
+    return {name: _written(value) for name, value in under_own_names(called, resized).items()}
+
+
+def _resized(argument: Argument, shape: tuple[int, ...]) -> Argument:
+    """The argument with its tensors of this shape."""
+    if isinstance(argument, TensorSpec):
+        return TensorSpec(shape, argument.dtype)
+    if isinstance(argument, tuple) and holds_tensors(argument):
+        return tuple(TensorSpec(shape) for _ in argument)
+    return argument
+
+
+def _written(argument: Argument) -> Any:
+    """The argument as users write it: tensors as shapes."""
+    if isinstance(argument, TensorSpec):
+        return argument.shape
+    if isinstance(argument, tuple) and holds_tensors(argument):
+        return [element.shape for element in argument if isinstance(element, TensorSpec)]
+    return argument
+
+
+def of_rank(rank: int, configurations: list[Arguments]) -> Arguments:
+    """The first configuration whose first tensor has this rank, else the first of all."""
+    def first_rank(arguments: Arguments) -> int:
+        return next((len(v.shape) for v in arguments.values() if isinstance(v, TensorSpec)), 0)
+
+    return next((c for c in configurations if first_rank(c) == rank), configurations[0])

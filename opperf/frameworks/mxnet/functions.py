@@ -109,9 +109,15 @@ def find(path: str) -> Callable[..., Any]:
 
 
 def path_of(function: Callable[..., Any]) -> str:
-    """Dotted path of a callable: module and qualified name."""
+    """Dotted path of a callable: module and qualified name, under which `find` has it."""
+    fallback = _fallback_module(function)
+    if fallback:
+        return f"{fallback}.{function.__name__}"
     module = getattr(function, "__module__", None) or ""
     name = getattr(function, "__qualname__", None) or type(function).__qualname__
+    if module == "ndarray":
+        # What MXNet calls the module of some functions it generates.
+        module = "mxnet.ndarray._internal" if name.startswith("_") else "mxnet.ndarray"
     return f"{module}.{name}" if module else name
 
 
@@ -194,16 +200,26 @@ def is_numpy_path(path: str) -> bool:
         {"numpy", "numpy_extension", "np", "npx"} & set(words[1:]) and words[0] in ROOTS)
 
 
+FALLBACKS = (("mxnet.numpy", "fallback"), ("mxnet.numpy.linalg", "fallback_linalg"))
+"""Modules that offer functions of the host's NumPy as their own, and where in `mxnet.numpy`
+these are listed."""
+
+
+def _fallback_module(function: Callable[..., Any]) -> str:
+    """The module of `mx.np` that offers a function of the host's NumPy; empty for any other
+    callable."""
+    name = getattr(function, "__name__", "")
+    for offering, listing in FALLBACKS:
+        module = getattr(mx.np, listing, None)
+        listed = getattr(module, "__all__", ())
+        if name in listed and getattr(module, name, None) is function:
+            return offering
+    return ""
+
+
 def falls_back_to_numpy(function: Callable[..., Any]) -> bool:
     """Whether an `mx.np` function runs on the host's NumPy rather than on an operator."""
-    module = getattr(function, "__module__", "") or ""
-    name = getattr(function, "__name__", "")
-    try:
-        from mxnet.numpy import fallback
-    except ImportError:
-        return False
-    listed = set(getattr(fallback, "__all__", ())) | set(getattr(fallback, "fallbacks", ()))
-    return is_numpy_path(module) and name in listed and getattr(fallback, name, None) is function
+    return bool(_fallback_module(function))
 
 
 def bind(
@@ -211,9 +227,12 @@ def bind(
 ) -> Callable[[], Any]:
     """A call of `function` with these arguments, decided once so that the call itself is bare.
 
-    Arguments go by keyword; a list for a variadic parameter is spread.
+    Arguments go by keyword; a list for a variadic parameter is spread, and a single array
+    for it is passed by position, too: `Custom` ends the process when it gets it by keyword.
     """
     declared = _declared(function)
+    # MXNet finds the device of a fallback's arrays among the positional arguments only.
+    fallback = falls_back_to_numpy(function)
     spread = next((p.name for p in declared.values() if p.kind is p.VAR_POSITIONAL), None)
     positional: list[Any] = []
     keywords: dict[str, Any] = {}
@@ -225,6 +244,10 @@ def bind(
             name == spread or parameter is None
         ) and _holds_arrays(value):
             positional.extend(value)
+        elif isinstance(value, mx.nd.NDArray) and (
+            name == spread or (fallback and not keywords)
+        ):
+            positional.append(value)
         else:
             keywords[name] = value
     return functools.partial(function, *positional, **keywords)
@@ -235,9 +258,10 @@ def _holds_arrays(values: list[Any]) -> bool:
 
 
 def target_of(function: Callable[..., Any]) -> Target:
-    """The target of a callable a user holds: the operator if the callable is the operator's
-    own function under its own name, else the callable by its path."""
-    operator = operator_behind(function)
-    if operator is not None and function.__name__ == operator.name:
+    """The target of a callable a user holds: the operator if the callable is the function the
+    operator is measured with, else the callable by its path."""
+    operator, path = operator_behind(function), path_of(function)
+    # `mx.npx.softmax` calls the operator `softmax` too, but on arrays of another kind.
+    if operator is not None and function.__name__ == operator.name and not is_numpy_path(path):
         return OperatorTarget(framework=registry.FRAMEWORK, name=operator.name)
-    return CallableTarget(framework=registry.FRAMEWORK, path=path_of(function))
+    return CallableTarget(framework=registry.FRAMEWORK, path=path)

@@ -1,5 +1,6 @@
-"""Optimizer updates: dense and row-sparse, of one tensor and of many, in mixed precision.
+"""Optimizer updates: of one tensor and of many, in single and in mixed precision.
 
+Only dense gradients: an update by a row-sparse one has to write into the weights it was given.
 The tensors and values of every update follow from the names of its parameters, by tables.
 """
 
@@ -8,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from opperf.model import Argument, Fill, Kind, Operator, TensorSpec
-from opperf.rules.engine import Families
-from opperf.rules.mxnet.names import LIST_LENGTH, Shape, shapes, square
+from opperf.rules.engine import OUTPUT, Families
+from opperf.rules.mxnet.names import LIST_LENGTH, Shape, shapes
 from opperf.rules.sizes import Preset
 from opperf.rules.values import (
     NORMAL,
@@ -20,7 +21,6 @@ from opperf.rules.values import (
     Arguments,
     fixed,
     literal,
-    tensor,
     tensors,
 )
 
@@ -34,16 +34,17 @@ STATES: dict[str, Fill] = {
     "weight": NORMAL, "weight32": NORMAL, "grad": NORMAL, "g": NORMAL,
     "mean": ZEROS, "mom": ZEROS, "z": ZEROS, "delta": ZEROS,
     # Roots are taken of these.
-    "var": POSITIVE, "n": POSITIVE, "d": POSITIVE, "v": POSITIVE, "history": POSITIVE,
+    "var": POSITIVE, "n": POSITIVE, "d": POSITIVE, "v": POSITIVE,
     # Norms of the weights and of the update.
     "r1": POSITIVE, "r2": POSITIVE,
     "rescale_grad": ONES,
 }
 """What fills each tensor of an update."""
 
-ZERO_AT_START = frozenset({("rmspropalex_update", "g")})
-"""Tensors that start at zero where one of the same name elsewhere does not: here `g` is the
-mean of the gradients, there the update."""
+MOMENTS = dict.fromkeys(("n", "g"), Fill("constant", 0.5))
+"""What fills the running means of the gradient and of its square in `rmspropalex_update`. A
+root is taken of the latter less the former's square. Which of the two tensors is which is
+not the same in MXNet 1 and 2, so that each has to exceed the other's square."""
 
 NUMBERS = frozenset({"r1", "r2", "rescale_grad"})
 """Tensors of one element."""
@@ -80,24 +81,19 @@ def is_mixed(operator: Operator) -> bool:
     return "mp_" in operator.name
 
 
-def state(
-    operator: Operator, name: str, shape: Shape, mixed: bool, layout: str = "dense"
-) -> TensorSpec:
+def state(operator: Operator, name: str, shape: Shape) -> TensorSpec:
     """One tensor of an update. None takes a gradient."""
     dtype = REQUESTED
-    if mixed:
+    if is_mixed(operator):
         dtype = HALF if name in HALVES else MASTER
-    fill = ZEROS if (operator.name, name) in ZERO_AT_START else STATES[name]
-    return tensor(
-        *((1,) if name in NUMBERS else shape), fill=fill, dtype=dtype, layout=layout,
-        gradient=False)
+    fills = STATES | MOMENTS if operator.name == "rmspropalex_update" else STATES
+    return fixed(*((1,) if name in NUMBERS else shape), fill=fills[name], dtype=dtype)
 
 
 def update(operator: Operator, shape: Shape) -> Arguments:
     """An update of one tensor."""
-    mixed = is_mixed(operator)
     return {
-        **{p.name: state(operator, p.name, shape, mixed) for p in operator.tensors},
+        **{p.name: state(operator, p.name, shape) for p in operator.tensors},
         **given(operator, VALUES),
     }
 
@@ -110,36 +106,9 @@ def update(operator: Operator, shape: Shape) -> Arguments:
     "_mp_adamw_update", "_adabelief_update", "_mp_adabelief_update",
 )
 def updates(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """Weights of each of the usual shapes; with gradients of few rows, as embeddings have
-    them, where the operator has a form for these."""
+    """Weights of each of the usual shapes."""
     for shape in shapes(size):
         yield update(operator, shape)
-    if any(name.startswith("_sparse_") for name in operator.names):
-        yield with_sparse_gradient(operator, update(operator, square(size)))
-
-
-def with_sparse_gradient(operator: Operator, arguments: Arguments) -> Arguments:
-    """The arguments with a gradient that has few rows."""
-    gradient = arguments["grad"]
-    assert isinstance(gradient, TensorSpec)
-    sparse = state(
-        operator, "grad", gradient.shape, is_mixed(operator), layout="row_sparse")
-    return {**arguments, "grad": sparse}
-
-
-@FAMILIES.add("_sparse_adagrad_update")
-def adagrad(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """Gradients of few rows: the operator takes no others."""
-    yield with_sparse_gradient(operator, update(operator, square(size)))
-
-
-@FAMILIES.add("_contrib_group_adagrad_update")
-def group_adagrad(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """Gradients of few rows, with one rate for each row."""
-    rows, columns = square(size)
-    arguments = update(operator, (rows, columns))
-    history = {"history": state(operator, "history", (rows, 1), mixed=False)}
-    yield {**with_sparse_gradient(operator, arguments), **history}
 
 
 @FAMILIES.add("multi_lars")
@@ -181,14 +150,16 @@ def after_all(operator: Operator) -> list[TensorSpec]:
 
 @FAMILIES.add(*INTERLEAVED)
 def multi_updates(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """Several weights of one shape in one call."""
+    """Several weights of one shape in one call, which must be given the tensors it writes to:
+    it cannot tell their shapes."""
     names = INTERLEAVED[operator.name]
     counts: dict[str, Argument] = dict.fromkeys(COUNTERS, LIST_LENGTH)
     lists: dict[str, Argument] = {
         name: (value,) * LIST_LENGTH for name, value in LISTS.items()}  # type: ignore[misc]
     for shape in shapes(size):
-        one = [state(operator, name, shape, is_mixed(operator)) for name in names]
+        one = [state(operator, name, shape) for name in names]
         yield {
             "data": tensors([*one * LIST_LENGTH, *after_all(operator)]),
             **given(operator, {**VALUES, **lists, **counts}),
+            OUTPUT: tensors([one[0]] * LIST_LENGTH),
         }

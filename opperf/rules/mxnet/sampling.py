@@ -44,8 +44,10 @@ def drawn(operator: Operator, size: Preset) -> Iterable[Arguments]:
         yield {**NUMBERS[operator.name], "shape": shape}
 
 
-@FAMILIES.add(*(f"_{name}_like" for name in NUMBERS if "binomial" in name or name in (
-    "random_uniform", "random_normal", "random_gamma", "random_exponential", "random_poisson")))
+WITHOUT_LIKE = ("random_binomial", "random_randint")
+
+
+@FAMILIES.add(*(f"_{name}_like" for name in NUMBERS if name not in WITHOUT_LIKE))
 def like(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """Numbers of one distribution, as many as a given tensor has."""
     for shape in shapes(size):

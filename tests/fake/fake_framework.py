@@ -1,0 +1,295 @@
+"""A framework without a computer behind it: its operators do what a test needs them to.
+
+In a worker it is found by the entry point beside this module; in a test's own process it is
+`FakeFramework`, whose attributes a test may set and whose `calls` tell what was asked of it.
+"""
+
+import os
+import signal
+import sys
+import time
+from contextlib import contextmanager
+from math import prod
+
+from opperf.errors import DeviceError, NoGradientError, UnknownOperatorError, UsageError
+from opperf.frameworks import Framework
+from opperf.model import CallableTarget, Kind, Operator, OperatorTarget, Parameter
+
+FORWARD_NS, BACKWARD_NS = 1000.0, 2500.0
+"""What the fake profiler says that each pass takes."""
+
+
+class Refusal(Exception):
+    """The fake framework does not take a call's arguments."""
+
+
+class Array:
+    """Counts its bytes with the framework for as long as it lives."""
+
+    def __init__(self, framework, shape, dtype="float32"):
+        self.framework, self.shape, self.dtype = framework, shape, dtype
+        self.nbytes = 4 * prod(shape)
+        framework.allocate(self.nbytes)
+
+    def __del__(self):
+        self.framework.allocate(-self.nbytes)
+
+
+def like(array):
+    return Array(array.framework, array.shape, array.dtype)
+
+
+def needs_floats(array):
+    if not array.dtype.startswith("float"):
+        raise Refusal(f"expected floats, got {array.dtype}")
+    return like(array)
+
+
+def refuse(message):
+    raise Refusal(message)
+
+
+def fail(array):
+    raise RuntimeError("bad luck,\nover two lines")
+
+
+def with_workspace(array):
+    workspace = Array(array.framework, (10, *array.shape))  # noqa: F841
+    return like(array)
+
+
+def die(number):
+    print("about to die", file=sys.stderr, flush=True)
+    os.kill(os.getpid(), number)
+    time.sleep(60)
+
+
+def prints(array):
+    print("printed by Python", flush=True)
+    os.write(1, b'{"type": "measured"}\n')
+    return like(array)
+
+
+def leave_soon(array):
+    """Ends the process after the case has been answered for."""
+    import threading
+
+    threading.Timer(0.3, os._exit, [9]).start()
+    return like(array)
+
+
+UNARY = {
+    "relu": like,
+    "negative": like,
+    "rounded": like,
+    "needs_floats": needs_floats,
+    "refuses": lambda array: refuse("shapes do not match"),
+    "gpu_only": lambda array: refuse("only on GPU"),
+    "fails": fail,
+    "with_workspace": with_workspace,
+    "segfaults": lambda array: die(signal.SIGSEGV),
+    "is_killed": lambda array: die(signal.SIGKILL),
+    "hangs": lambda array: time.sleep(3600),
+    "exits": lambda array: sys.exit(7),
+    "leaves": lambda array: os._exit(8),
+    "leaves_soon": leave_soon,
+    "prints": prints,
+    "placeholder": like,
+    "dropout": like,
+}
+
+NO_GRADIENT = {"rounded": "its gradient is zero everywhere"}
+
+
+def parameter(name, kind=Kind.TENSOR, required=True):
+    return Parameter(name=name, kind=kind, required=required)
+
+
+def operator(name, parameters, category="unary", aliases=(), namespaces=("nd",)):
+    return Operator(
+        framework="fake", namespace=namespaces[0], name=name, aliases=aliases,
+        namespaces=namespaces, parameters=tuple(parameters), category=category)
+
+
+ALIASES = {"negative": ("neg", "_np_negative")}
+
+OPERATORS = tuple(sorted(
+    [operator(name, [parameter("data")], aliases=ALIASES.get(name, ()),
+              namespaces=("nd", "np") if name in ALIASES else ("nd",)) for name in UNARY]
+    + [
+        operator("add", [parameter("lhs"), parameter("rhs")], "binary"),
+        operator("add_n", [parameter("args", Kind.TENSORS), parameter("weight")], "binary"),
+        operator("copyto", [parameter("data")], "copying", namespaces=("internal",)),
+        operator("mystery", [parameter("data"), parameter("charm", Kind.INT)], "odd"),
+    ],
+    key=lambda made: made.name))
+
+
+class FakeFramework(Framework):
+    name = "fake"
+    rules = "fake_rules"
+    profilers = ("native", "python")
+    dtypes = ("float32", "float64", "int32")
+
+    def __init__(self):
+        self.calls = []
+        self.free = 2**40
+        self.int64 = False
+        self.outputs = None
+        self.level = self.peak = 0
+
+    def allocate(self, count):
+        self.level += count
+        self.peak = max(self.peak, self.level)
+
+    def version(self):
+        return "1.0"
+
+    def versions(self):
+        return {"fake": "1.0"}
+
+    def features(self):
+        return {"CUDA": False}
+
+    def devices(self):
+        return ("cpu(0)",)
+
+    def parse_device(self, text):
+        if text.startswith("gpu"):
+            raise DeviceError(f"{text}: the fake has no GPU")
+        if not text.startswith("cpu"):
+            raise UsageError(f"unknown device {text!r}")
+        return "cpu(0)"
+
+    def device_memory(self, device):
+        return self.free
+
+    def large_tensors(self):
+        return self.int64
+
+    def operators(self):
+        return OPERATORS
+
+    def resolve(self, name):
+        return next((o for o in OPERATORS if name in o.names), None)
+
+    def callable_target(self, path):
+        if not path.startswith("fake."):
+            raise UnknownOperatorError(f"{path}: no such function")
+        return CallableTarget(framework="fake", path=path)
+
+    def signature(self, target, function=None):
+        return self.resolve(target.label)
+
+    def notes(self, target):
+        return {}
+
+    def flavour(self, target):
+        return "np" if isinstance(target, CallableTarget) else ""
+
+    def tensor(self, spec, device, seed):
+        return Array(self, spec.shape, spec.dtype)
+
+    def adopt(self, value, spec, device):
+        self.calls.append(("adopt", value))
+        return Array(self, spec.shape, spec.dtype)
+
+    def bind(self, case, arguments, function=None):
+        name = case.target.name if isinstance(case.target, OperatorTarget) else case.label
+        called = function or UNARY.get(name)
+
+        def call():
+            self.calls.append("call")
+            first = next(iter(arguments.values()))
+            first = first[0] if isinstance(first, list) else first
+            return called(first) if called else like(first)
+
+        return call
+
+    def output_shapes(self, case):
+        return self.outputs
+
+    @contextmanager
+    def scope(self, case):
+        self.calls.append(("scope", case.settings.mode))
+        yield
+
+    def gradient(self, case, call, inputs):
+        if case.label in NO_GRADIENT:
+            raise NoGradientError(NO_GRADIENT[case.label])
+        if not inputs:
+            raise NoGradientError("none of its inputs takes a gradient")
+        made = FakeGradient(self, call, inputs)
+        made.record()
+        made.backward()
+        return made
+
+    def synchronize(self, device):
+        self.calls.append("wait")
+
+    @contextmanager
+    def memory(self, device):
+        reading = Reading()
+        begin = self.peak = self.level
+        yield reading
+        reading.peak_bytes = self.peak - begin
+
+    def tracer(self, device):
+        return FakeTracer(self)
+
+    def refusal(self, error):
+        return str(error) if isinstance(error, Refusal) else None
+
+    def unavailable(self, refusal):
+        return "only on GPU" in refusal
+
+
+class Reading:
+    peak_bytes = 0
+
+
+class FakeGradient:
+    """Keeps the output of the recorded call, and a gradient for every input."""
+
+    def __init__(self, framework, call, inputs):
+        self._framework, self._call = framework, call
+        self._gradients = [like(array) for array in inputs]
+        self._output = None
+
+    def record(self):
+        self._framework.calls.append("record")
+        self._output = self._call()
+
+    def backward(self):
+        self._framework.calls.append("backward")
+
+
+class FakeTracer:
+    """The fake framework's own profiler: runs the phases, and makes the times up."""
+
+    def __init__(self, framework):
+        self._calls = framework.calls
+
+    def trace(self, phases, count):
+        self._calls.append(("trace", len(phases), count))
+        for _ in range(count):
+            for phase in phases:
+                phase()
+        return [[FORWARD_NS] * count, [BACKWARD_NS] * count][:len(phases)]
+
+
+def framework():
+    return FakeFramework()
+
+
+def chatty():
+    print("a banner on standard output")
+    return FakeFramework()
+
+
+def dying():
+    die(signal.SIGABRT)
+
+
+def refusing():
+    raise DeviceError("the driver is too old; install a newer one")

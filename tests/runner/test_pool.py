@@ -1,0 +1,218 @@
+"""The worker process: what it survives, and what it says of what it does not."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import msgspec
+import psutil
+import pytest
+
+from opperf.errors import DeviceError, FrameworkError, UnknownOperatorError, UsageError, WorkerError
+from opperf.model import Status
+from opperf.runner.plan import Selection
+from opperf.runner.pool import Worker
+
+WAIT_S = 30
+"""How long a process may take to do what it is about to do, on a busy machine."""
+
+
+def pid_of(worker):
+    return worker._process.pid
+
+
+def wait_for(condition):
+    deadline = time.monotonic() + WAIT_S
+    while not condition():
+        assert time.monotonic() < deadline, "waited in vain"
+        time.sleep(0.02)
+
+
+def is_running(pid):
+    try:
+        return psutil.Process(pid).status() != psutil.STATUS_ZOMBIE
+    except psutil.NoSuchProcess:
+        return False
+
+
+def test_a_case_that_succeeds(worker, make_case):
+    case = make_case("relu", passes=("forward", "backward"))
+    record = worker.measure(case)
+    assert (record.status, record.reason) == (Status.OK, "")
+    assert record.case == case and record.id == case.id
+    assert record.samples["forward"] == [1000.0] * 3
+    assert record.samples["backward"] == [2500.0] * 3
+    assert record.wall_s > 0
+
+
+def test_one_process_measures_many_cases(worker, make_case):
+    worker.measure(make_case("relu"))
+    first = pid_of(worker)
+    worker.measure(make_case("fails"))
+    worker.measure(make_case("refuses"))
+    assert pid_of(worker) == first
+
+
+@pytest.mark.parametrize("name, reason", [
+    ("fails", "RuntimeError: bad luck, over two lines"),
+    ("refuses", "shapes do not match"),
+])
+def test_an_operator_that_raises_has_failed(worker, make_case, name, reason):
+    record = worker.measure(make_case(name))
+    assert (record.status, record.reason) == (Status.FAILED, reason)
+
+
+@pytest.mark.parametrize("name, words", [
+    ("segfaults", ["SIGSEGV", "last words: about to die"]),
+    ("is_killed", ["SIGKILL", "out of memory"]),
+    ("leaves", ["exit code 8"]),
+    ("exits", ["exit code 7"]),
+])
+def test_a_worker_that_dies_costs_one_case(worker, make_case, name, words):
+    worker.measure(make_case("relu"))
+    first = pid_of(worker)
+    case = make_case(name)
+    record = worker.measure(case)
+    assert record.status is Status.CRASHED
+    assert record.case == case and record.id == case.id
+    assert all(word in record.reason for word in words), record.reason
+    assert "\n" not in record.reason
+    after = worker.measure(make_case("relu"))
+    assert after.status is Status.OK
+    assert pid_of(worker) != first
+
+
+def test_the_last_words_are_of_the_worker_that_died(worker, make_case):
+    worker.measure(make_case("segfaults"))
+    record = worker.measure(make_case("leaves"))
+    assert record.reason == "the process ended with exit code 8"
+
+
+def test_a_worker_that_dies_between_cases_costs_none(worker, make_case):
+    assert worker.measure(make_case("leaves_soon")).status is Status.OK
+    first = pid_of(worker)
+    wait_for(lambda: not is_running(first))
+    record = worker.measure(make_case("relu"))
+    assert (record.status, record.reason) == (Status.OK, "")
+
+
+def test_a_case_that_hangs_is_ended_and_costs_one_case(worker, make_case):
+    worker.measure(make_case("relu"))
+    first = pid_of(worker)
+    record = worker.measure(make_case("hangs", timeout_s=0.5))
+    assert record.status is Status.TIMEOUT
+    assert "0.5 s" in record.reason and "--timeout" in record.reason
+    assert 0.5 <= record.wall_s < WAIT_S
+    assert not is_running(first)
+    assert worker.measure(make_case("relu")).status is Status.OK
+
+
+def test_what_is_printed_does_not_break_the_protocol(variables, make_case):
+    with Worker("chatty", environment=variables) as worker:
+        records = [worker.measure(make_case(name)) for name in ("prints", "relu", "prints")]
+        assert "a banner on standard output" in worker.log
+        assert "printed by Python" in worker.log and '{"type": "measured"}' in worker.log
+    assert [record.case.label for record in records] == ["prints", "relu", "prints"]
+    assert all(record.status is Status.OK for record in records)
+
+
+def test_the_environment_is_the_workers(variables):
+    with Worker("fake", threads=3, environment=variables) as worker:
+        environment = worker.environment()
+    assert environment.framework == "fake"
+    assert environment.versions == {"fake": "1.0"}
+    assert environment.devices == ("cpu(0)",)
+    assert environment.threads["OMP_NUM_THREADS"] == "3"
+
+
+def test_a_plan_crosses_the_border_whole(worker, fake):
+    from opperf.runner.plan import plan
+
+    selection = Selection(patterns=("relu", "add_n", "mystery", "dropout"))
+    crossed = worker.plan(selection)
+    assert crossed == plan(fake, selection)
+    assert [case.id for case in crossed.cases] == [c.id for c in plan(fake, selection).cases]
+
+
+def test_ending_ends_the_process(variables, make_case):
+    with Worker("fake", environment=variables) as worker:
+        worker.measure(make_case("relu"))
+        pid = pid_of(worker)
+        assert is_running(pid)
+    assert not is_running(pid)
+
+
+def test_a_worker_that_was_never_asked_starts_no_process(variables):
+    with Worker("fake", environment=variables) as worker:
+        assert worker._process is None
+
+
+@pytest.mark.parametrize("ask, error, words", [
+    (lambda w: w.device("tpu"), UsageError, "unknown device 'tpu'"),
+    (lambda w: w.device("gpu(0)"), DeviceError, "gpu(0): the fake has no GPU"),
+    (lambda w: w.plan(Selection(patterns=("rilu",))), UnknownOperatorError, "did you mean relu"),
+    (lambda w: w.plan(Selection(patterns=("nd.relu",))), UnknownOperatorError,
+     "nd.relu: no such function"),
+])
+def test_errors_cross_the_border_as_what_they_are(worker, ask, error, words):
+    with pytest.raises(error) as caught:
+        ask(worker)
+    assert type(caught.value) is error
+    assert words in str(caught.value)
+    if hasattr(caught.value, "__notes__"):
+        assert "Traceback" in "".join(caught.value.__notes__)
+    # The worker lives on.
+    assert worker.device(None) == "cpu(0)"
+
+
+@pytest.mark.parametrize("framework, error, words", [
+    ("absent", FrameworkError, "absent cannot be imported"),
+    ("refusing", DeviceError, "the driver is too old; install a newer one"),
+    ("fakee", UsageError, "did you mean fake"),
+    ("dying", WorkerError, "SIGABRT; last words: about to die"),
+])
+def test_a_framework_that_cannot_be_loaded(variables, framework, error, words):
+    with Worker(framework, environment=variables) as worker:
+        for _ in range(2):
+            with pytest.raises(error) as caught:
+                worker.environment()
+            assert words in str(caught.value)
+            assert type(caught.value) is error
+
+
+def test_a_python_that_cannot_be_started(variables, monkeypatch, tmp_path):
+    monkeypatch.setattr(sys, "executable", str(tmp_path / "nothing"))
+    with Worker("fake", environment=variables) as worker, \
+            pytest.raises(WorkerError, match="cannot start a worker process"):
+        worker.environment()
+
+
+PARENT = """
+import sys
+import msgspec
+from opperf.model import Case
+from opperf.runner.pool import Worker
+
+worker = Worker("fake")
+worker.environment()
+print(worker._process.pid, flush=True)
+worker.measure(msgspec.json.decode(sys.argv[1], type=Case))
+"""
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="prctl is Linux's")
+@pytest.mark.parametrize("name", ["hangs", "relu"])
+def test_a_worker_dies_with_its_parent(variables, make_case, name):
+    case = msgspec.json.encode(make_case(name)).decode()
+    parent = subprocess.Popen(
+        [sys.executable, "-c", PARENT + "sys.stdin.read()", case],
+        env=variables, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    with parent:
+        pid = int(parent.stdout.readline())
+        assert is_running(pid)
+        assert psutil.Process(pid).ppid() == parent.pid
+        os.kill(parent.pid, signal.SIGKILL)
+        parent.wait()
+        wait_for(lambda: not is_running(pid))
