@@ -70,14 +70,6 @@ def prints(array):
     return like(array)
 
 
-def leave_soon(array):
-    """Ends the process after the case has been answered for."""
-    import threading
-
-    threading.Timer(0.3, os._exit, [9]).start()
-    return like(array)
-
-
 UNARY = {
     "relu": like,
     "negative": like,
@@ -92,7 +84,6 @@ UNARY = {
     "hangs": lambda array: time.sleep(3600),
     "exits": lambda array: sys.exit(7),
     "leaves": lambda array: os._exit(8),
-    "leaves_soon": leave_soon,
     "prints": prints,
     "placeholder": like,
     "dropout": like,

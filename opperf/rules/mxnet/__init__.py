@@ -9,6 +9,7 @@ from opperf.rules.mxnet import (
     detection,
     elementwise,
     image,
+    in_place,
     indexing,
     layers,
     linalg,
@@ -34,6 +35,7 @@ MODULES = (
     detection,
     elementwise,
     image,
+    in_place,
     indexing,
     layers,
     linalg,
@@ -73,7 +75,6 @@ NEEDS_OUTPUT = frozenset({"_copyto"})
 _PLACEHOLDER = "an internal placeholder: it does nothing without what MXNet fills in around it"
 _CONTROL_FLOW = "control flow: it takes subgraphs, not tensors, and has no imperative form"
 _FUSED = "made only by MXNet itself, when it replaces a part of a graph by a fused operator"
-_IN_PLACE = "writes into its first input, which must be given as its output as well"
 
 NOT_BENCHMARKED: dict[str, str] = {
     **dict.fromkeys((
@@ -85,9 +86,6 @@ NOT_BENCHMARKED: dict[str, str] = {
     **dict.fromkeys((
         "_sg_mkldnn_conv", "_sg_mkldnn_fully_connected", "_sg_mkldnn_selfatt_qk",
         "_sg_mkldnn_selfatt_valatt", "_sg_onednn_batch_dot"), _FUSED),
-    **dict.fromkeys((
-        "_scatter_set_nd", "_npi_boolean_mask_assign_scalar",
-        "_npi_boolean_mask_assign_tensor"), _IN_PLACE),
     "_zeros_without_dtype": "makes a tensor of no type, which only a graph can give one later",
 }
 """Operators that cannot be called on their own, each with the reason."""

@@ -127,10 +127,11 @@ def convolution(operator: Operator, size: Preset) -> Iterable[Arguments]:
 
 @FAMILIES.add("Convolution_v1")
 def convolution_v1(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """The 2D layers of `Convolution` that the older operator shares with it."""
+    """A 3 x 3 and a narrowing layer of a later stage: the older operator has plain loops around
+    a matrix product, and takes many times as long as `Convolution`."""
     return map(layer, (
-        Window(images(size), kernel=7, stride=2, pad=3),
-        Window(feature_maps(size), pad=1),
+        Window(coarse_maps(size), pad=1),
+        Window(coarse_maps(size, 4 * FILTERS), kernel=1),
     ))
 
 
@@ -155,10 +156,15 @@ def deconvolution(operator: Operator, size: Preset) -> Iterable[Arguments]:
         }
 
 
+def offset_window(size: Preset) -> Window:
+    """A 3 x 3 layer of few channels: reading at learned offsets takes long."""
+    return Window(coarse_maps(size, FILTERS // 2), pad=1)
+
+
 @FAMILIES.add("_contrib_DeformableConvolution", "_npx_deformable_convolution")
 def deformable(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """A 3 x 3 layer of a later stage of a ResNet, where offsets are learned."""
-    window = Window(coarse_maps(size), pad=1)
+    window = offset_window(size)
     yield {
         "data": tensor(*window.shape),
         "offset": tensor(size.batch, 2 * math.prod(window.along(KERNEL)), *window.positions),
@@ -173,7 +179,7 @@ def modulated(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """As `deformable`, with a weight for each offset."""
     for arguments in deformable(operator, size):
         data, offset, *others = arguments.items()
-        window = Window(coarse_maps(size), pad=1)
+        window = offset_window(size)
         mask = tensor(
             size.batch, math.prod(window.along(KERNEL)), *window.positions, fill=PROBABILITY)
         yield dict((data, offset, ("mask", mask), *others))

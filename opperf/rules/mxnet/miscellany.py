@@ -106,9 +106,9 @@ def arange_like(operator: Operator, size: Preset) -> Iterable[Arguments]:
 
 @FAMILIES.add("_copyto")
 def copyto(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """A copy into an array that is there already."""
+    """A copy into an array that is there already: one of `NEEDS_OUTPUT`."""
     for shape in shapes(size):
-        yield {operator.tensors[0].name: fixed(*shape), "out": fixed(*shape)}
+        yield {operator.tensors[0].name: fixed(*shape)}
 
 
 @FAMILIES.add("_set_value")

@@ -1,0 +1,267 @@
+"""From a case to a record, with a framework whose every step is known."""
+
+import msgspec
+import pytest
+
+from opperf.errors import OpperfError, UnsupportedError, UsageError
+from opperf.model import Case, Fill, OperatorTarget, Settings, Status, TensorSpec
+from opperf.runner.measure import Bound, estimated_bytes, guard, measure
+
+BOTH = ("forward", "backward")
+FLOATS = TensorSpec((4, 4), gradient=True)
+
+
+def traces(fake):
+    """The calls made while each trace ran, by the phases it was given."""
+    found = []
+    for call in fake.calls:
+        if call[0] == "trace":
+            found.append([])
+        elif found:
+            found[-1].append(call)
+    return found
+
+
+def test_forward_and_backward_are_separate_phases(fake, make_case):
+    record = measure(make_case("relu", passes=BOTH, warmup=2, runs=5), fake)
+    assert record.status is Status.OK and record.reason == ""
+    assert record.samples == {
+        "forward": [1000.0] * 5, "backward": [2500.0] * 5, "total": [3500.0] * 5}
+    assert {name: s.unit for name, s in record.summaries.items()} == {
+        "forward": "ns", "backward": "ns", "total": "ns", "memory": "B", "memory_forward": "B"}
+    assert record.summaries["backward"].median == 2500.0
+    assert record.notes == {}
+
+
+def test_the_forward_pass_is_timed_without_recording(fake, make_case):
+    measure(make_case("relu", passes=BOTH, warmup=0, runs=4), fake)
+    forward, both = traces(fake)
+    assert forward[:4] == ["call"] * 4
+    assert "record" not in forward[:4] and both == ["record", "call", "backward"] * 4
+
+
+def test_without_backward_nothing_is_differentiated(fake, make_case):
+    record = measure(make_case("relu"), fake)
+    assert "backward" not in record.summaries and "backward" not in record.notes
+    assert not {"record", "backward"} & {call for call in fake.calls if isinstance(call, str)}
+    assert record.samples["total"] == record.samples["forward"]
+
+
+def test_warm_up_and_runs_are_what_was_asked_for(fake, make_case):
+    counts = {}
+    for warmup in (0, 7):
+        fake.calls.clear()
+        measure(make_case("relu", passes=BOTH, warmup=warmup, runs=3), fake)
+        assert [c for c in fake.calls if c[0] == "trace"] == [("trace", 1, 3), ("trace", 2, 3)]
+        counts[warmup] = {what: fake.calls.count(what) for what in ("call", "record", "backward")}
+    more = {what: counts[7][what] - counts[0][what] for what in counts[0]}
+    # Seven calls for the forward trace, and seven recorded ones for that of both.
+    assert more == {"call": 14, "record": 7, "backward": 7}
+
+
+def test_the_warm_up_is_over_before_the_trace_begins(fake, make_case):
+    measure(make_case("relu", warmup=3, runs=2), fake)
+    before = fake.calls[:fake.calls.index(("trace", 1, 2))]
+    assert before[-6:] == ["call", "wait"] * 3
+
+
+def test_the_python_profiler_waits_for_every_call(fake, make_case):
+    record = measure(make_case("relu", passes=BOTH, profiler="python", warmup=0, runs=6), fake)
+    assert {name: len(times) for name, times in record.samples.items()} == {
+        "forward": 6, "backward": 6, "total": 6}
+    assert all(t > 0 for times in record.samples.values() for t in times)
+    assert fake.calls[-30:] == ["record", "call", "wait", "backward", "wait"] * 6
+
+
+@pytest.mark.parametrize("name, arguments, note", [
+    ("rounded", None, "its gradient is zero everywhere"),
+    ("relu", {"data": TensorSpec((4,), "int32")}, "none of its inputs takes a gradient"),
+])
+def test_no_gradient_is_a_note_and_no_failure(fake, make_case, name, arguments, note):
+    record = measure(make_case(name, passes=BOTH, arguments=arguments), fake)
+    assert record.status is Status.OK
+    assert record.notes == {"backward": note}
+    assert "forward" in record.summaries and "backward" not in record.summaries
+    assert record.samples["total"] == record.samples["forward"]
+
+
+def test_a_pass_that_runs_no_kernel_is_a_note(fake, make_case, monkeypatch):
+    class Silent:
+        def trace(self, phases, count):
+            return [[] for _ in phases]
+
+    monkeypatch.setattr(fake, "tracer", lambda device: Silent())
+    record = measure(make_case("relu", passes=BOTH), fake)
+    assert record.status is Status.OK
+    assert set(record.summaries) == {"memory", "memory_forward"}
+    assert set(record.notes) == {"forward", "backward", "total"}
+
+
+def test_memory_is_the_calls_own(fake, make_case):
+    size = 4 * 4 * 4
+    record = measure(make_case("relu"), fake)
+    assert record.summaries["memory"].max == size
+    record = measure(make_case("with_workspace"), fake)
+    assert record.summaries["memory"].max == 11 * size
+    record = measure(make_case("relu", passes=BOTH), fake)
+    assert record.summaries["memory_forward"].max == size
+    # The output and the gradient of the one input.
+    assert record.summaries["memory"].max == 2 * size
+
+
+def test_memory_does_not_depend_on_what_ran_before(fake, make_case):
+    case = make_case("relu", passes=BOTH)
+    first = measure(case, fake).summaries["memory"]
+    for _ in range(5):
+        measure(make_case("with_workspace", shape=(64, 64), passes=BOTH), fake)
+    assert measure(case, fake).summaries["memory"] == first
+
+
+def test_everything_is_freed_after_a_case(fake, make_case):
+    for name in ("relu", "fails", "refuses", "rounded"):
+        measure(make_case(name, passes=BOTH), fake)
+        assert fake.level == 0, name
+
+
+def test_the_mode_is_the_cases(fake, make_case):
+    measure(make_case("relu", mode="train"), fake)
+    measure(make_case("relu"), fake)
+    assert [c for c in fake.calls if c[0] == "scope"] == [("scope", "train"), ("scope", "predict")]
+
+
+def test_a_case_that_does_not_fit_is_skipped_with_the_figures(fake, make_case):
+    fake.free = 2 * 2**30
+    record = measure(make_case("relu", shape=(1 << 15, 1 << 15)), fake)
+    assert record.status is Status.SKIPPED
+    # 4 GiB of input, and an output with an allowance as large again.
+    assert record.reason.startswith(
+        "needs about 12.0 GiB and cpu(0) has 2.0 GiB free; use --size small")
+    assert fake.calls == [], "it was refused before anything was made"
+
+
+def test_the_guard_lets_pass_what_fits_exactly(fake, make_case):
+    case = make_case("relu", passes=BOTH)
+    fake.free = estimated_bytes(case, None)
+    guard(case, fake)
+    fake.free -= 1
+    with pytest.raises(UnsupportedError):
+        guard(case, fake)
+
+
+def test_what_a_case_needs():
+    spec = TensorSpec((1024,), "float32", gradient=True)
+    forward = Case(OperatorTarget("fake", "f"), {"a": spec, "b": (spec, spec)}, passes=("forward",))
+    both = msgspec.structs.replace(forward, passes=BOTH)
+    small = {"a": TensorSpec((1024,), "int8")}
+    assert estimated_bytes(forward, None) == 4096 * (3 + 2)
+    assert estimated_bytes(both, None) == 4096 * (3 + 3 + 2)
+    assert estimated_bytes(msgspec.structs.replace(forward, arguments=small), None) == 1024 * 3
+    assert estimated_bytes(msgspec.structs.replace(forward, arguments={}), [(10, 10)]) == 800
+    assert estimated_bytes(forward, [(1024,), (2048,)]) == 4096 * (3 + 2 * 3)
+
+
+@pytest.mark.parametrize("name, status, reason", [
+    ("refuses", Status.FAILED, "shapes do not match"),
+    ("fails", Status.FAILED, "RuntimeError: bad luck, over two lines"),
+    ("gpu_only", Status.SKIPPED, "only on GPU"),
+])
+@pytest.mark.parametrize("dtype", ["float32", "int32"])
+def test_refusals_in_every_dtype(fake, make_case, name, status, reason, dtype):
+    record = measure(make_case(name, passes=BOTH, dtype=dtype), fake)
+    assert (record.status, record.reason) == (status, reason)
+    assert record.summaries == {} and record.samples == {}
+
+
+def test_a_dtype_the_operator_does_not_take_is_skipped(fake, make_case):
+    record = measure(make_case("needs_floats", dtype="int32"), fake)
+    assert record.status is Status.SKIPPED
+    assert record.reason == "does not take int32: expected floats, got int32"
+    assert record.case.settings.dtype == "int32", "the case is the one that was asked for"
+    assert fake.level == 0
+
+
+def test_what_is_of_a_fixed_dtype_is_not_the_users_dtypes_fault(fake, make_case):
+    arguments = {"data": TensorSpec((4,), "int64")}
+    record = measure(make_case("needs_floats", dtype="int32", arguments=arguments), fake)
+    assert record.status is Status.FAILED
+    assert record.reason == "expected floats, got int64"
+
+
+def test_other_dtypes_are_measured_like_any(fake, make_case):
+    assert measure(make_case("relu", dtype="int32"), fake).status is Status.OK
+    assert measure(make_case("needs_floats", dtype="float64"), fake).status is Status.OK
+
+
+@pytest.mark.parametrize("error, status", [
+    (UnsupportedError("no such array"), Status.SKIPPED),
+    (OpperfError("a rule is wrong"), Status.FAILED),
+    (MemoryError("no more"), Status.FAILED),
+    (KeyError("x"), Status.FAILED),
+])
+def test_errors_while_inputs_are_made(fake, make_case, monkeypatch, error, status):
+    def tensor(spec, device, seed):
+        raise error
+
+    monkeypatch.setattr(fake, "tensor", tensor)
+    record = measure(make_case("relu"), fake)
+    assert record.status is status
+    assert str(error) in record.reason
+
+
+def test_an_unknown_profiler_is_in_the_record(fake, make_case):
+    record = measure(make_case("relu", profiler="nativ"), fake)
+    assert record.status is Status.FAILED
+    assert "unknown profiler 'nativ'; did you mean native" in record.reason
+
+
+def test_an_interrupt_is_not_a_record(fake, make_case):
+    def interrupted(array):
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        measure(make_case("relu"), fake, Bound(function=interrupted))
+
+
+def test_what_a_caller_holds_is_adopted(fake, make_case):
+    held = object()
+    given = TensorSpec((4,), fill=Fill("given", digest="abc"), gradient=True)
+    case = make_case("relu", arguments={"data": given}, passes=BOTH)
+    record = measure(case, fake, Bound(arrays={"abc": held}))
+    assert record.status is Status.OK
+    assert ("adopt", held) in fake.calls
+
+
+def test_a_function_a_caller_holds_is_called(fake, make_case):
+    seen = []
+    measure(make_case("relu"), fake, Bound(function=seen.append))
+    assert seen
+
+
+def test_lists_of_tensors_and_plain_values_reach_the_call(fake, monkeypatch):
+    bound = {}
+
+    def bind(case, arguments, function=None):
+        bound.update(arguments)
+        return lambda: None
+
+    monkeypatch.setattr(fake, "bind", bind)
+    arguments = {"args": (FLOATS, FLOATS), "axis": (0, 1), "p": 0.5, "data": FLOATS}
+    case = Case(OperatorTarget("fake", "f"), arguments, Settings(runs=1), passes=("forward",))
+    assert measure(case, fake).status is Status.OK
+    assert [array.shape for array in bound["args"]] == [(4, 4)] * 2
+    assert bound["axis"] == (0, 1) and bound["p"] == 0.5 and bound["data"].shape == (4, 4)
+
+
+def test_the_record_is_of_the_case(fake, make_case):
+    for name in ("relu", "fails", "refuses"):
+        case = make_case(name)
+        record = measure(case, fake)
+        assert record.case is case and record.id == case.id
+        assert record.wall_s > 0
+
+
+def test_bad_settings_of_the_whole_run_are_the_plans_to_refuse(fake):
+    from opperf.runner.plan import Selection, plan
+
+    with pytest.raises(UsageError, match="unknown profiler"):
+        plan(fake, Selection(settings=Settings(profiler="nativ")))

@@ -1,0 +1,241 @@
+"""From what a user asks for to cases: names, filters, shapes, and what is refused."""
+
+import re
+from collections import Counter
+
+import msgspec
+import pytest
+
+from opperf.errors import DeviceError, UnknownOperatorError, UsageError
+from opperf.frameworks import load
+from opperf.model import CallableTarget, Case, OperatorTarget, Settings, TensorSpec
+from opperf.rules.engine import NoInputs, inputs_for, rules_module
+from opperf.rules.sizes import PRESETS
+from opperf.runner.plan import Plan, Selection, plan
+
+ALL = ("add", "add_n", "copyto", "dropout", "exits", "fails", "gpu_only", "hangs", "is_killed",
+       "leaves", "needs_floats", "negative", "prints", "refuses", "relu", "rounded", "segfaults",
+       "with_workspace")
+
+
+def names(planned):
+    """The operators of a plan, in its order."""
+    return tuple(dict.fromkeys(case.label for case in planned.cases))
+
+
+def planned_names(fake, *patterns, **others):
+    return names(plan(fake, Selection(patterns=patterns, **others)))
+
+
+def test_no_pattern_is_every_operator(fake):
+    planned = plan(fake, Selection())
+    assert names(planned) == ALL
+    assert planned.no_benchmark == {
+        "mystery": "no rule gives a value for charm (int)",
+        "placeholder": "it does nothing on its own",
+    }
+
+
+@pytest.mark.parametrize("patterns, expected", [
+    (("relu",), ("relu",)),
+    (("relu", "add"), ("add", "relu")),
+    (("relu", "relu", "re*u"), ("relu",)),
+    (("neg",), ("negative",)),
+    (("_np_negative", "negative"), ("negative",)),
+    (("add*",), ("add", "add_n")),
+    (("add?n",), ("add_n",)),
+    (("[ra]*d",), ("add", "rounded")),
+    (("_np_*",), ("negative",)),
+    (("re:^add",), ("add", "add_n")),
+    (("re:u$",), ("relu",)),
+    (("re:eg",), ("negative", "segfaults")),
+    (("re:^(relu|add)$",), ("add", "relu")),
+    (("re:[.]|relu",), ("relu",)),
+])
+def test_patterns(fake, patterns, expected):
+    assert planned_names(fake, *patterns) == expected
+
+
+@pytest.mark.parametrize("exclude, expected", [
+    (("add",), ("add_n", "copyto")),
+    (("add*",), ("copyto",)),
+    (("re:^c",), ("add", "add_n")),
+    (("nothing_at_all",), ("add", "add_n", "copyto")),
+    (("relu", "add_n", "copy*"), ("add",)),
+])
+def test_exclude(fake, exclude, expected):
+    assert planned_names(fake, "add*", "copyto", exclude=exclude) == expected
+
+
+def test_exclude_by_alias(fake):
+    assert "negative" not in planned_names(fake, exclude=("neg",))
+
+
+def test_categories_and_namespaces(fake):
+    assert planned_names(fake, categories=("binary",)) == ("add", "add_n")
+    assert planned_names(fake, categories=("binary", "copying")) == ("add", "add_n", "copyto")
+    assert planned_names(fake, namespaces=("np",)) == ("negative",)
+    assert planned_names(fake, namespaces=("internal", "np")) == ("copyto", "negative")
+    assert planned_names(fake, "add", "relu", categories=("binary",)) == ("add",)
+    assert set(planned_names(fake, namespaces=("nd",))) == set(ALL) - {"copyto"}
+
+
+@pytest.mark.parametrize("selection", [
+    Selection(patterns=("relu",), categories=("binary",)),
+    Selection(categories=("binary",), namespaces=("np",)),
+    Selection(patterns=("add",), exclude=("a*",)),
+])
+def test_nothing_left_is_an_empty_plan(fake, selection):
+    assert plan(fake, selection) == Plan(cases=(), no_benchmark={})
+
+
+def test_operators_without_a_rule_are_told(fake):
+    planned = plan(fake, Selection(patterns=("mystery",)))
+    assert planned.cases == ()
+    assert planned.no_benchmark == {"mystery": "no rule gives a value for charm (int)"}
+
+
+@pytest.mark.parametrize("pattern, words", [
+    ("rilu", "no operator is called 'rilu'; did you mean relu?"),
+    ("negativ", "did you mean negative"),
+    ("RELU", "did you mean relu"),
+    ("zzzzzz", "no operator is called 'zzzzzz'"),
+    ("zz*", "no operator is called 'zz*'"),
+    ("re:^zz", "no operator is called 're:^zz'"),
+    ("other.relu", "other.relu: no such function"),
+])
+def test_unknown_names(fake, pattern, words):
+    with pytest.raises(UnknownOperatorError, match=re.escape(words)):
+        plan(fake, Selection(patterns=("relu", pattern)))
+
+
+@pytest.mark.parametrize("selection, words", [
+    (Selection(patterns=("re:(",)), "'re:(' is no regular expression"),
+    (Selection(exclude=("re:[",)), "'re:[' is no regular expression"),
+    (Selection(categories=("unry",)), "unknown category 'unry'; did you mean unary?"),
+    (Selection(namespaces=("npp",)), "unknown namespace 'npp'; did you mean np?"),
+    (Selection(size="smal"), "unknown size 'smal'; did you mean small?"),
+    (Selection(settings=Settings(dtype="flaot32")),
+     "unknown dtype 'flaot32'; did you mean float32"),
+    (Selection(settings=Settings(device="tpu")), "unknown device 'tpu'"),
+    (Selection(settings=Settings(profiler="x")), "unknown profiler 'x'; fake offers: native"),
+    (Selection(int64_tensor=True), "has no INT64_TENSOR_SIZE"),
+    (Selection(patterns=("relu",), shapes={"lhs": (2,)}), "--shape lhs=...: no tensor argument"),
+    (Selection(patterns=("add",), shapes={"lsh": (2,)}), "did you mean lhs?"),
+    # A number is no tensor, so it has no shape.
+    (Selection(patterns=("add_n",), shapes={"scale": (2,)}), "--shape scale=...: no tensor"),
+])
+def test_what_is_refused(fake, selection, words):
+    with pytest.raises(UsageError, match=re.escape(words)):
+        plan(fake, selection)
+
+
+def test_a_device_that_is_not_there(fake):
+    with pytest.raises(DeviceError, match="the fake has no GPU"):
+        plan(fake, Selection(settings=Settings(device="gpu(0)")))
+
+
+def test_int64_tensors_where_the_build_has_them(fake):
+    fake.int64 = True
+    (large,) = plan(fake, Selection(patterns=("add",), int64_tensor=True)).cases
+    assert large.arguments["lhs"].shape == (PRESETS["int64"].extent(64),)
+
+
+def test_sizes(fake):
+    shapes = {
+        size: plan(fake, Selection(patterns=("relu",), size=size)).cases[0].arguments["data"].shape
+        for size in ("small", "default", "large")}
+    assert shapes == {"small": (4, 4), "default": (64, 64), "large": (256, 256)}
+
+
+def test_a_case_has_everything_that_was_asked_for(fake):
+    settings = Settings(dtype="float64", profiler="python", warmup=1, runs=2, threads=3, seed=4)
+    planned = plan(fake, Selection(patterns=("relu", "add", "dropout"), settings=settings))
+    add, *dropouts, square, vector = planned.cases
+    assert add.target == OperatorTarget("fake", "add")
+    assert add.arguments == {name: TensorSpec((64,), "float64", gradient=True)
+                             for name in ("lhs", "rhs")}
+    assert (add.settings, add.category, add.origin) == (settings, "binary", "table:names")
+    assert (square.category, square.origin) == ("unary", "rule:fake_rules.unary")
+    assert vector.arguments["data"].shape == (64,)
+    assert all(case.passes == ("forward", "backward") for case in planned.cases)
+    assert [case.settings.mode for case in dropouts] == ["train", "train"]
+
+
+def test_without_backward(fake):
+    planned = plan(fake, Selection(patterns=("relu",), backward=False))
+    assert all(case.passes == ("forward",) for case in planned.cases)
+
+
+def test_the_shape_a_user_gives(fake):
+    (case,) = plan(fake, Selection(patterns=("add",), shapes={"lhs": (2, 3)})).cases
+    assert case.arguments["lhs"].shape == (2, 3)
+    assert case.arguments["rhs"].shape == (64,)
+    assert case.origin == "table:names+shape"
+    (case,) = plan(fake, Selection(patterns=("add_n",), shapes={"args": (5,)})).cases
+    assert [spec.shape for spec in case.arguments["args"]] == [(5,), (5,)]
+    assert case.arguments["weight"].shape == (4,)
+
+
+def test_a_shape_leaves_cases_without_that_argument_alone(fake):
+    selection = Selection(patterns=("relu", "add"))
+    shaped = plan(fake, msgspec.structs.replace(selection, shapes={"lhs": (2,)}))
+    assert shaped.cases[1:] == plan(fake, selection).cases[1:]
+
+
+def test_cases_that_a_shape_makes_equal_are_one(fake):
+    assert len(plan(fake, Selection(patterns=("relu",))).cases) == 2
+    (case,) = plan(fake, Selection(patterns=("relu",), shapes={"data": (2, 3)})).cases
+    assert case.arguments["data"].shape == (2, 3)
+
+
+def test_a_path_is_a_callable(fake):
+    planned = plan(fake, Selection(patterns=("fake.np.relu", "add")))
+    add, *relus = planned.cases
+    assert add.target == OperatorTarget("fake", "add")
+    assert {case.target for case in relus} == {CallableTarget("fake", "fake.np.relu")}
+    assert all(spec.flavour == "np" for case in relus for _, spec in case.tensors())
+    assert all(spec.flavour == "" for _, spec in add.tensors())
+
+
+def test_ids_do_not_depend_on_what_else_is_asked_for(fake):
+    alone = {case.id for case in plan(fake, Selection(patterns=("relu",))).cases}
+    whole = plan(fake, Selection(settings=Settings(runs=3, seed=9))).cases
+    assert alone < {case.id for case in whole}
+
+
+@pytest.fixture(scope="module")
+def mxnet():
+    return load("mxnet")
+
+
+@pytest.mark.parametrize("size", ["small", "default"])
+def test_ids_of_every_mxnet_case_are_unique(mxnet, size):
+    cases = plan(mxnet, Selection(size=size)).cases
+    assert len(cases) > 1000
+    assert [id for id, count in Counter(case.id for case in cases).items() if count > 1] == []
+    assert plan(mxnet, Selection(size=size)).cases == cases
+    decoded = msgspec.json.decode(msgspec.json.encode(cases), type=tuple[Case, ...])
+    assert [case.id for case in decoded] == [case.id for case in cases]
+    assert decoded == cases
+
+
+def test_no_mxnet_rule_makes_a_case_twice(mxnet):
+    rules = rules_module(mxnet.rules)
+    twice = []
+    for operator in mxnet.operators():
+        made = inputs_for(operator, rules, PRESETS["default"], "float32")
+        if isinstance(made, NoInputs):
+            continue
+        target = OperatorTarget("mxnet", operator.name)
+        ids = {Case(target, i.arguments, Settings(mode=i.mode)).id for i in made}
+        if len(ids) < len(made):
+            twice.append(operator.name)
+    assert twice == []
+
+
+def test_every_mxnet_operator_has_cases_or_a_reason(mxnet):
+    planned = plan(mxnet, Selection(size="small"))
+    told = {case.label for case in planned.cases} | set(planned.no_benchmark)
+    assert told == {operator.name for operator in mxnet.operators()}
+    assert all(planned.no_benchmark.values())
