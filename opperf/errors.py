@@ -49,6 +49,12 @@ class WorkerError(OpperfError):
     exit_code = 3
 
 
+class InternalError(OpperfError):
+    """Something opperf did not expect: its own fault, not the user's."""
+
+    exit_code = 3
+
+
 class NoGradientError(OpperfError):
     """The operator gives no gradient for these inputs; the message carries the reason."""
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import traceback
 from pathlib import Path
 
 if __name__ == "__main__" and not __package__:
@@ -13,7 +14,7 @@ if __name__ == "__main__" and not __package__:
 import click
 
 import opperf
-from opperf.errors import OpperfError, UsageError
+from opperf.errors import InternalError, OpperfError, UsageError
 
 INTERRUPTED = 130
 """Exit code after Ctrl-C: 128 plus the number of SIGINT, as shells have it."""
@@ -154,10 +155,12 @@ def main(arguments: list[str] | None = None) -> None:
         code = INTERRUPTED
     except click.ClickException as error:
         code = fail(UsageError(error.format_message()))
-    except OpperfError as error:
+    except Exception as error:
         if "--debug" in words:
-            raise
-        code = fail(error)
+            traceback.print_exc()
+        code = fail(error if isinstance(error, OpperfError) else InternalError(
+            f"a fault of opperf itself, please report it: {type(error).__name__}: {error}; "
+            "--debug shows where"))
     sys.exit(code)
 
 

@@ -147,6 +147,10 @@ class Framework(Protocol):
         """The mode (training, array semantics, device) the case's calls run in."""
         ...
 
+    def has_nan(self, outputs: Any) -> bool:
+        """Whether any tensor among a call's results has a NaN."""
+        ...
+
     def gradient(self, case: Case, call: Callable[[], Any], inputs: Sequence[Any]) -> Gradient:
         """The differentiated call. `inputs` are the tensors that want a gradient.
 

@@ -15,7 +15,7 @@ from typing import Literal, Protocol
 
 from opperf.model import Argument, Fill, Kind, Operator, Parameter, TensorSpec
 from opperf.rules.sizes import Preset
-from opperf.rules.values import REQUESTED, Arguments
+from opperf.rules.values import AT_LEAST_SINGLE, REQUESTED, Arguments
 
 Mode = Literal["train", "predict"]
 Family = Callable[[Operator, Preset], Iterable[Arguments]]
@@ -202,12 +202,16 @@ def requested(operator: Operator, arguments: Arguments, dtype: str) -> Arguments
     return made
 
 
+HALF_PRECISION = ("float16", "bfloat16")
+
+
 def _requested(value: Argument, dtype: str) -> Argument:
     if isinstance(value, tuple):
         return tuple(_requested(element, dtype) for element in value)  # type: ignore[misc]
     if not isinstance(value, TensorSpec):
         return value
-    made = value.dtype if value.dtype != REQUESTED else dtype
+    single = "float32" if dtype in HALF_PRECISION else dtype
+    made = {REQUESTED: dtype, AT_LEAST_SINGLE: single}.get(value.dtype, value.dtype)
     floating = made.startswith(("float", "bfloat"))
     return TensorSpec(
         value.shape, made, value.fill, value.layout, value.gradient and floating, value.flavour)

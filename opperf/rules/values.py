@@ -9,6 +9,10 @@ from opperf.model import Argument, Fill, TensorSpec
 REQUESTED = ""
 """The dtype a tensor has until the dtype the user asked for is put in."""
 
+AT_LEAST_SINGLE = "single"
+"""As `REQUESTED`, but float32 where the user asks for half precision: parameters and statistics
+that a layer keeps in full precision beside half-precision data."""
+
 NORMAL = Fill("normal", 0.0, 1.0)
 POSITIVE = Fill("uniform", 0.5, 2.0)
 """Positive and away from zero: for logarithms, roots and divisors."""

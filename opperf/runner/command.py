@@ -18,7 +18,7 @@ from opperf.results import output
 from opperf.results.runfile import read_run
 from opperf.results.summary import summarise
 from opperf.results.table import render_table
-from opperf.results.text import inputs_text
+from opperf.results.text import counted, inputs_text
 from opperf.runner.plan import Plan, Selection
 from opperf.runner.pool import Worker
 from opperf.runner.progress import progress
@@ -111,8 +111,9 @@ def run_command(given: Mapping[str, Any], changed: Mapping[str, Any]) -> int:
     if not options.list_only and not (options.resuming and options.output == run_file):
         output.check_output(options.output, options.overwrite)
     with Worker(options.framework, selection.settings.threads) as worker:
-        if earlier is None:
+        if earlier is None or options.device is not None:
             device = worker.device(options.device)
+            _check_same("ctx", selection.settings.device if earlier else device, device)
             settings = msgspec.structs.replace(selection.settings, device=device)
             selection = msgspec.structs.replace(selection, settings=settings)
         plan = worker.plan(selection)
@@ -168,11 +169,15 @@ def _same_selection(
         for option in SETTING if option in changed
     ]
     for option, before, after in differing:
-        if before != after:
-            raise RunFileError(
-                f"the run to resume was made with {option} = {before!r}, not {after!r}; leave "
-                "the option out, or start anew with --overwrite")
+        _check_same(option, before, after)
     return earlier
+
+
+def _check_same(option: str, before: object, after: object) -> None:
+    if before != after:
+        raise RunFileError(
+            f"the run to resume was made with {option} = {before!r}, not {after!r}; leave "
+            "the option out, or start anew with --overwrite")
 
 
 def _check_plan(plan: Plan) -> None:
@@ -191,9 +196,10 @@ def list_of(plan: Plan) -> str:
     rows = [(case.label, case.category, inputs_text(case), case.origin) for case in plan.cases]
     text = tabulate(rows, headers=("Operator", "Category", "Inputs", "Rule"))
     operators = len({case.label for case in plan.cases})
-    lines = [text, "", f"{len(plan.cases)} cases of {operators} operators"]
+    cases = counted(len(plan.cases), "case")
+    lines = [text, "", f"{cases} of {counted(operators, 'operator')}"]
     if plan.no_benchmark:
-        lines.append(f"{len(plan.no_benchmark)} operators have no benchmark: "
+        lines.append(f"No benchmark for {counted(len(plan.no_benchmark), 'operator')}: "
                      + ", ".join(sorted(plan.no_benchmark)))
     return "\n".join(lines)
 
@@ -205,16 +211,18 @@ def _announcement(
     settings = selection.settings
     done = len(plan.cases) - len(todo)
     already = f", {done} of them done already" if done else ""
-    return (f"{len(plan.cases)} cases of {operators} operators{already}: {settings.device}, "
-            f"{settings.dtype}, {settings.profiler} profiler, {settings.warmup} warm-up and "
-            f"{settings.runs} timed calls, to {options.output}")
+    return (f"{counted(len(plan.cases), 'case')} of {counted(operators, 'operator')}{already}: "
+            f"{settings.device}, {settings.dtype}, {settings.profiler} profiler, "
+            f"{settings.warmup} warm-up and {counted(settings.runs, 'timed call')}, "
+            f"to {options.output}")
 
 
 def _interrupted(run_file: Path, options: Options) -> str:
+    named = f" {run_file}" if options.resume or options.output == run_file else ""
     target = "" if options.output == run_file else (
         f" -f {options.output_format} -o {options.output}")
     return (f"interrupted; what was measured is in {run_file}. "
-            f"Go on with: opperf run --resume{target or f' {run_file}'}")
+            f"Go on with: opperf run --resume{named}{target}")
 
 
 def _finish(result: Run, run_file: Path, options: Options, elapsed_s: float) -> int:

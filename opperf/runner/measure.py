@@ -201,6 +201,8 @@ class _Measurement:
         with self._framework.memory(device) as reading:
             outputs = self.call()
             self._framework.synchronize(device)
+        if self._framework.has_nan(outputs):
+            self._notes["output"] = "has NaN: the inputs do not suit the operator"
         del outputs
         self._keep_memory("memory", reading.peak_bytes)
         self._keep_memory("memory_forward", reading.peak_bytes)

@@ -14,7 +14,7 @@ from typing import Any
 
 import msgspec
 
-from opperf.errors import RunFileError
+from opperf.errors import OutputError, RunFileError
 from opperf.model import SCHEMA_VERSION, Case, Closing, Environment, Header, Record, Run
 from opperf.results.runfile import RunWriter, read_run
 from opperf.runner.plan import Plan, Selection
@@ -78,9 +78,18 @@ def run_file_for(output: Path, output_format: str) -> Path:
     if output_format == "jsonl":
         return output
     digest = hashlib.sha256(str(output.resolve()).encode()).hexdigest()[:12]
-    folder = cache_folder() / "unfinished"
-    folder.mkdir(parents=True, exist_ok=True)
-    return folder / f"{output.name}-{digest}.jsonl"
+    return cache_folder() / "unfinished" / f"{output.name}-{digest}.jsonl"
+
+
+def make_folder(run_file: Path) -> None:
+    """Make the folder of a run file. Raises `OutputError` if that cannot be."""
+    try:
+        run_file.parent.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise OutputError(
+            f"{run_file.parent}, where records are kept while a run lasts, cannot be made: "
+            f"{error.strerror}; name another cache folder in XDG_CACHE_HOME, or use -f jsonl"
+        ) from error
 
 
 @dataclass(frozen=True)
@@ -106,8 +115,11 @@ def pending(run: Run, plan: Plan) -> Pending:
 @contextmanager
 def kept(path: Path, head: Header | None) -> Iterator[RunWriter]:
     """The run file, new with this header, or continued if there is none."""
-    writer = RunWriter.resume(path) if head is None else RunWriter.create(
-        path, head, overwrite=True)
+    if head is None:
+        writer = RunWriter.resume(path)
+    else:
+        make_folder(path)
+        writer = RunWriter.create(path, head, overwrite=True)
     with writer:
         yield writer
 

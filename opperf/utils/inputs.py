@@ -153,7 +153,10 @@ def known_specs(framework: Framework, operator: Operator, dtype: str) -> dict[st
             if isinstance(value, TensorSpec):
                 specs[name] = value
             elif isinstance(value, tuple) and value and isinstance(value[0], TensorSpec):
-                specs[name] = value[0]
+                # What mixes dtypes, as amp_multicast does, asks for none of them.
+                mixed = len({one.dtype for one in value if isinstance(one, TensorSpec)}) > 1
+                specs[name] = msgspec.structs.replace(
+                    value[0], dtype=dtype) if mixed else value[0]
     return specs
 
 

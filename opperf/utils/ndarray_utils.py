@@ -72,6 +72,7 @@ def _array(
         array = framework.tensor(spec, device, seed=0)
     elif isinstance(given, mx.nd.NDArray):
         array = given.as_in_context(mx.Context(ctx)).astype(name)
+        array = array.as_np_ndarray() if flavour == "np" else array.as_nd_ndarray()
     else:
         raise ValueError(f"an array is made from a shape, a list, a number or an array, "
                          f"not from {type(given).__name__}")

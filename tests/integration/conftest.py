@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 from collections.abc import Callable, Mapping
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -95,3 +99,46 @@ def outputs(framework: Framework) -> Callable[[Case], list[np.ndarray]]:
         return [one.asnumpy() for one in (given if isinstance(given, (list, tuple)) else [given])]
 
     return called
+
+
+ROOT = Path(__file__).resolve().parents[2]
+
+MODULE = (sys.executable, "-m", "opperf")
+
+
+class CommandLine:
+    """opperf as a user starts it, in a working directory and a home of its own."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder, self.home = folder / "work", folder / "home"
+        self.folder.mkdir()
+        self.home.mkdir()
+        self.variables = os.environ | {"HOME": str(self.home), "PYTHONPATH": str(ROOT)}
+        self.variables.pop("XDG_CACHE_HOME", None)
+
+    def start(self, *arguments: str, program: tuple[str, ...] = MODULE) -> subprocess.Popen[str]:
+        return subprocess.Popen(
+            [*program, *arguments], cwd=self.folder, env=self.variables, text=True,
+            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+
+    def __call__(
+        self, *arguments: str, code: int = 0, program: tuple[str, ...] = MODULE,
+    ) -> tuple[str, str]:
+        """What it prints on standard output and on standard error, if it ends with `code`."""
+        with self.start(*arguments, program=program) as process:
+            out, err = process.communicate(timeout=300)
+        assert process.returncode == code, f"exit {process.returncode}\n{out}\n{err}"
+        return out, err
+
+    def files(self) -> list[str]:
+        """What is in the working directory."""
+        return sorted(path.name for path in self.folder.iterdir())
+
+    def unfinished(self) -> list[Path]:
+        """Run files of runs that were cut short, in the home's cache."""
+        return sorted(self.home.rglob("*.jsonl"))
+
+
+@pytest.fixture
+def command(tmp_path: Path) -> CommandLine:
+    return CommandLine(tmp_path)

@@ -135,3 +135,9 @@ def test_what_the_rules_plan_is_what_comes_out(cases, outputs, name):
             "add_n": lambda s: s[:1],
         }[name](shapes)
         assert [array.shape for array in outputs(case)] == expected
+
+
+def test_the_dtype_asked_for_is_that_of_every_tensor_of_a_list(record):
+    for dtype in ("float32", "float64"):
+        made = record(nd.amp_multicast, {"data": [(4, 4), (4, 4)], "num_outputs": 2}, dtype=dtype)
+        assert {spec.dtype for _, spec in made.case.tensors()} == {dtype}

@@ -76,7 +76,7 @@ DISTRIBUTIONS = (
 RULES: tuple[tuple[str, Rule], ...] = (
     ("optimizer", matching(r"_update(_phase[12])?$|multi_lars$")),
     ("quantization", matching(r"quantize|calibrate_entropy|intgemm")),
-    ("image", either(namespace("image"), matching(r"cvim|imdecode|npx__image"))),
+    ("image", either(namespace("image"), matching(r"_cv|imdecode|npx__image"))),
     ("random_sampling", either(
         every(namespace("random"), matching(r"random|sample")),
         every(namespace("np", "npx"), named(*DISTRIBUTIONS)),

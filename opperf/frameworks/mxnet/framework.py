@@ -15,7 +15,7 @@ from opperf.errors import UnknownOperatorError
 from opperf.frameworks.base import Gradient, MemoryReading, Tracer
 from opperf.frameworks.mxnet import device as devices
 from opperf.frameworks.mxnet import functions, inference, messages, registry, tensors, trace
-from opperf.frameworks.mxnet.gradient import RecordedGradient
+from opperf.frameworks.mxnet.gradient import RecordedGradient, flatten
 from opperf.model import CallableTarget, Case, Operator, OperatorTarget, Target, TensorSpec
 
 
@@ -137,6 +137,9 @@ class MXNet:
                 stack.enter_context(mx.util.np_shape(True))
                 stack.enter_context(mx.util.np_array(True))
             yield
+
+    def has_nan(self, outputs: Any) -> bool:
+        return any(tensors.has_nan(array) for array in flatten(outputs))
 
     def gradient(self, case: Case, call: Callable[[], Any], inputs: Sequence[Any]) -> Gradient:
         return RecordedGradient(

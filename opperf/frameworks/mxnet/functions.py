@@ -222,6 +222,10 @@ def falls_back_to_numpy(function: Callable[..., Any]) -> bool:
     return bool(_fallback_module(function))
 
 
+OUT = "out"
+"""Keyword of the arrays a call writes to; MXNet's variadic functions do not declare it."""
+
+
 def bind(
     function: Callable[..., Any], arguments: Mapping[str, Any]
 ) -> Callable[[], Any]:
@@ -241,7 +245,7 @@ def bind(
         if parameter is not None and parameter.kind is parameter.POSITIONAL_ONLY:
             positional.append(value)
         elif spread is not None and isinstance(value, list) and (
-            name == spread or parameter is None
+            name == spread or (parameter is None and name != OUT)
         ) and _holds_arrays(value):
             positional.extend(value)
         elif isinstance(value, mx.nd.NDArray) and (

@@ -36,6 +36,13 @@ def is_floating(dtype: Any) -> bool:
     return dtype_name(dtype).startswith(("float", "bfloat"))
 
 
+def has_nan(array: Any) -> bool:
+    """Whether an array has a NaN. NumPy cannot tell for bfloat16, which counts as none."""
+    if not dtype_name(array.dtype).startswith("float"):
+        return False
+    return bool(np.isnan(array.asnumpy()).any())
+
+
 def tensor(spec: TensorSpec, device: str, seed: int) -> Any:
     """An array as specified. Raises `UnsupportedError` if MXNet has no such array."""
     array = fill.values(spec, seed)

@@ -63,8 +63,7 @@ TABLE = names.TABLE
 OPTIONAL_TENSORS = names.OPTIONAL_TENSORS
 
 TRAIN_MODE = frozenset({
-    "BatchNorm", "BatchNorm_v1", "Dropout", "RNN", "_contrib_BatchNormWithReLU",
-    "_contrib_SyncBatchNorm", "IdentityAttachKLSparseReg",
+    "BatchNorm", "Dropout", "RNN", "_contrib_BatchNormWithReLU", "_contrib_SyncBatchNorm",
 })
 """Operators that do something else when they train: predicting, Dropout copies its input and
 BatchNorm reads its statistics instead of computing them."""
@@ -76,6 +75,8 @@ _PLACEHOLDER = "an internal placeholder: it does nothing without what MXNet fill
 _CONTROL_FLOW = "control flow: it takes subgraphs, not tensors, and has no imperative form"
 _FUSED = "made only by MXNet itself, when it replaces a part of a graph by a fused operator"
 
+_HIDDEN_STATE = "keeps a state in an input that its function in mx.nd has no argument for"
+
 NOT_BENCHMARKED: dict[str, str] = {
     **dict.fromkeys((
         "_CachedOp", "_CachedOpThreadSafe", "_CrossDeviceCopy", "_CustomFunction", "_NDArray",
@@ -86,6 +87,7 @@ NOT_BENCHMARKED: dict[str, str] = {
     **dict.fromkeys((
         "_sg_mkldnn_conv", "_sg_mkldnn_fully_connected", "_sg_mkldnn_selfatt_qk",
         "_sg_mkldnn_selfatt_valatt", "_sg_onednn_batch_dot"), _FUSED),
+    **dict.fromkeys(("BatchNorm_v1", "IdentityAttachKLSparseReg"), _HIDDEN_STATE),
     "_zeros_without_dtype": "makes a tensor of no type, which only a graph can give one later",
 }
 """Operators that cannot be called on their own, each with the reason."""

@@ -10,7 +10,15 @@ from opperf.rules.mxnet.convolution import feature_maps, images
 from opperf.rules.mxnet.layers import UNITS, sentences
 from opperf.rules.mxnet.names import Shape
 from opperf.rules.sizes import Preset
-from opperf.rules.values import ONES, POSITIVE, ZEROS, Arguments, fixed, tensor
+from opperf.rules.values import (
+    AT_LEAST_SINGLE,
+    ONES,
+    POSITIVE,
+    ZEROS,
+    Arguments,
+    fixed,
+    tensor,
+)
 
 FAMILIES = Families()
 
@@ -30,8 +38,12 @@ def with_statistics(shape: Shape) -> Arguments:
     """Data, scale and shift, and the running statistics, which take no gradient."""
     channels = shape[1]
     return {
-        **scaled(shape, channels), "moving_mean": fixed(channels, fill=ZEROS),
-        "moving_var": fixed(channels, fill=ONES), "fix_gamma": False,
+        "data": tensor(*shape),
+        "gamma": tensor(channels, fill=POSITIVE, dtype=AT_LEAST_SINGLE),
+        "beta": tensor(channels, dtype=AT_LEAST_SINGLE),
+        "moving_mean": fixed(channels, fill=ZEROS, dtype=AT_LEAST_SINGLE),
+        "moving_var": fixed(channels, fill=ONES, dtype=AT_LEAST_SINGLE),
+        "fix_gamma": False,
     }
 
 

@@ -1,6 +1,5 @@
 """Optimizer updates: of one tensor and of many, in single and in mixed precision.
 
-Only dense gradients: an update by a row-sparse one has to write into the weights it was given.
 The tensors and values of every update follow from the names of its parameters, by tables.
 """
 
@@ -10,7 +9,7 @@ from collections.abc import Iterable
 
 from opperf.model import Argument, Fill, Kind, Operator, TensorSpec
 from opperf.rules.engine import OUTPUT, Families
-from opperf.rules.mxnet.names import LIST_LENGTH, Shape, shapes
+from opperf.rules.mxnet.names import LIST_LENGTH, Shape, shapes, square
 from opperf.rules.sizes import Preset
 from opperf.rules.values import (
     NORMAL,
@@ -21,6 +20,8 @@ from opperf.rules.values import (
     Arguments,
     fixed,
     literal,
+    same,
+    tensor,
     tensors,
 )
 
@@ -30,14 +31,17 @@ MASTER = "float32"
 """Dtype of the state and the weights that are kept beside weights of half precision."""
 HALF = "float16"
 
+SCALE = "rescale_grad"
+"""A factor that updates of one tensor take in `MASTER`'s dtype, whatever the weights are."""
+
 STATES: dict[str, Fill] = {
     "weight": NORMAL, "weight32": NORMAL, "grad": NORMAL, "g": NORMAL,
     "mean": ZEROS, "mom": ZEROS, "z": ZEROS, "delta": ZEROS,
     # Roots are taken of these.
-    "var": POSITIVE, "n": POSITIVE, "d": POSITIVE, "v": POSITIVE,
+    "var": POSITIVE, "n": POSITIVE, "d": POSITIVE, "v": POSITIVE, "history": POSITIVE,
     # Norms of the weights and of the update.
     "r1": POSITIVE, "r2": POSITIVE,
-    "rescale_grad": ONES,
+    SCALE: ONES,
 }
 """What fills each tensor of an update."""
 
@@ -46,7 +50,7 @@ MOMENTS = dict.fromkeys(("n", "g"), Fill("constant", 0.5))
 root is taken of the latter less the former's square. Which of the two tensors is which is
 not the same in MXNet 1 and 2, so that each has to exceed the other's square."""
 
-NUMBERS = frozenset({"r1", "r2", "rescale_grad"})
+NUMBERS = frozenset({"r1", "r2", SCALE})
 """Tensors of one element."""
 
 HALVES = frozenset({"weight", "grad"})
@@ -83,7 +87,7 @@ def is_mixed(operator: Operator) -> bool:
 
 def state(operator: Operator, name: str, shape: Shape) -> TensorSpec:
     """One tensor of an update. None takes a gradient."""
-    dtype = REQUESTED
+    dtype = MASTER if name == SCALE else REQUESTED
     if is_mixed(operator):
         dtype = HALF if name in HALVES else MASTER
     fills = STATES | MOMENTS if operator.name == "rmspropalex_update" else STATES
@@ -106,16 +110,48 @@ def update(operator: Operator, shape: Shape) -> Arguments:
     "_mp_adamw_update", "_adabelief_update", "_mp_adabelief_update",
 )
 def updates(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """Weights of each of the usual shapes."""
+    """Weights of each of the usual shapes; and, where the operator has a kernel for them, with
+    gradients of few rows, as embeddings have them."""
     for shape in shapes(size):
         yield update(operator, shape)
+    if operator.name in LAZY:
+        yield with_sparse_gradient(update(operator, square(size)))
+
+
+LAZY = frozenset({"sgd_update", "sgd_mom_update", "adam_update"})
+"""Updates with a kernel for row-sparse gradients of dense weights. Of others that take them
+(`ftrl_update`), the gradient is made dense first."""
+
+
+def with_sparse_gradient(arguments: Arguments) -> Arguments:
+    """The arguments with a gradient that has few rows. The weights are written in place, for
+    those of the other rows are not written at all."""
+    weight, gradient = arguments["weight"], arguments["grad"]
+    assert isinstance(weight, TensorSpec)
+    assert isinstance(gradient, TensorSpec)
+    sparse = tensor(*gradient.shape, layout="row_sparse", gradient=False)
+    return {**arguments, "grad": sparse, OUTPUT: same(weight, "weight")}
+
+
+@FAMILIES.add("_sparse_adagrad_update")
+def adagrad(operator: Operator, size: Preset) -> Iterable[Arguments]:
+    """Gradients of few rows and no decay of weights: the operator takes nothing else."""
+    yield {**with_sparse_gradient(update(operator, square(size))), "wd": 0.0}
+
+
+@FAMILIES.add("_contrib_group_adagrad_update")
+def group_adagrad(operator: Operator, size: Preset) -> Iterable[Arguments]:
+    """Gradients of few rows, with one rate for each row."""
+    rows, columns = square(size)
+    history = {"history": state(operator, "history", (rows, 1))}
+    yield {**with_sparse_gradient(update(operator, (rows, columns))), **history}
 
 
 @FAMILIES.add("multi_lars")
 def multi_lars(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """Learning rates for as many layers as a ResNet-50 has tensors of weights."""
     layers = size.extent(161)
-    rates = {p.name: fixed(layers, fill=POSITIVE) for p in operator.tensors}
+    rates = {p.name: fixed(layers, fill=POSITIVE, dtype=MASTER) for p in operator.tensors}
     yield {**rates, **given(operator, {**VALUES, "eta": 0.001})}
 
 
@@ -144,14 +180,15 @@ def after_all(operator: Operator) -> list[TensorSpec]:
             for value in (RATE, DECAY)
         ]
     if operator.parameter("etas") is not None:
-        return [fixed(1, fill=STATES["rescale_grad"], dtype=MASTER)]
+        dtype = MASTER if is_mixed(operator) else REQUESTED
+        return [fixed(1, fill=STATES[SCALE], dtype=dtype)]
     return []
 
 
 @FAMILIES.add(*INTERLEAVED)
 def multi_updates(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """Several weights of one shape in one call, which must be given the tensors it writes to:
-    it cannot tell their shapes."""
+    """Several weights of one shape in one call, written in place: the operator cannot tell the
+    shapes of tensors to make."""
     names = INTERLEAVED[operator.name]
     counts: dict[str, Argument] = dict.fromkeys(COUNTERS, LIST_LENGTH)
     lists: dict[str, Argument] = {
@@ -161,5 +198,6 @@ def multi_updates(operator: Operator, size: Preset) -> Iterable[Arguments]:
         yield {
             "data": tensors([*one * LIST_LENGTH, *after_all(operator)]),
             **given(operator, {**VALUES, **lists, **counts}),
-            OUTPUT: tensors([one[0]] * LIST_LENGTH),
+            OUTPUT: tensors(
+                same(one[0], f"data.{i * len(one)}") for i in range(LIST_LENGTH)),
         }

@@ -1,0 +1,104 @@
+"""What the command line refuses: one line that says what to do, before anything runs."""
+
+import os
+import stat
+
+import pytest
+
+from opperf.frameworks import load
+
+WITHOUT_MXNET = [
+    (("relu", "-r", "-1"), ["--runs", "-1 is not in the range"]),
+    (("relu", "-r", "0"), ["--runs", "0 is not in the range"]),
+    (("relu", "-r", "many"), ["--runs", "'many'"]),
+    (("relu", "-w", "-3"), ["--warmup", "-3 is not in the range"]),
+    (("relu", "--timeout", "0"), ["--timeout"]),
+    (("relu", "--threads", "0"), ["--threads"]),
+    (("relu", "--seed", "-1"), ["--seed"]),
+    (("relu", "-f", "xml"), ["'xml'", "'json', 'md', 'csv', 'jsonl'"]),
+    (("relu", "-p", "perf"), ["'perf'", "'native', 'python'"]),
+    (("relu", "--size", "huge"), ["'huge'", "'small', 'default', 'large'"]),
+    (("relu", "--int64-tensor", "maybe"), ["'maybe'", "'on', 'off'"]),
+    (("relu", "--shape", "lhs=axb"), ["'lhs=axb' is not a shape", "lhs=1024x1024"]),
+    (("relu", "--shape", "lhs"), ["'lhs' is not a shape"]),
+    (("relu", "--shape", "lhs=4x0"), ["'lhs=4x0' is not a shape", "at least 1"]),
+    (("relu", "--shape", "lhs=4x-2"), ["'lhs=4x-2' is not a shape"]),
+    (("relu", "--bogus"), ["--bogus"]),
+    (("relu", "-o", "there/is/none.json"), ["the folder", "does not exist"]),
+    (("relu", "-o", "."), [". is a folder"]),
+    (("relu", "-o", "/proc/out.json"), ["/proc/out.json cannot be written"]),
+    (("relu", "-o", "/dev/null"), ["/dev/null is not a regular file"]),
+    (("relu", "--resume"), ["there is no unfinished run to resume"]),
+    (("relu", "--resume", "none.jsonl"), ["none.jsonl", "no unfinished run"]),
+    (("relu", "--resume", "--overwrite"), ["--resume", "--overwrite"]),
+]
+"""Arguments that are refused, and words of the reason."""
+
+WITH_MXNET = [
+    (("relu", "--ctx", "tpu"), ["unknown device 'tpu'", "gpu(1)"]),
+    (("relu", "--dtype", "flaot32"), ["unknown dtype 'flaot32'; did you mean float32"]),
+    (("batchnrm",), ["no operator is called 'batchnrm'; did you mean BatchNorm"]),
+    (("relu", "--ops", "zzz*"), ["no operator is called 'zzz*'"]),
+    (("nd.rleu",), ["mxnet.ndarray has no 'rleu'; did you mean relu"]),
+    (("re:(",), ["'re:(' is no regular expression"]),
+    (("--category", "unry"), ["unknown category 'unry'; did you mean unary", "reduction"]),
+    (("--namespace", "ndd"), ["unknown namespace 'ndd'; did you mean nd", "linalg"]),
+    (("--category", "gemm", "--namespace", "image"), ["no operator is in all the categories"]),
+    (("_foreach",), ["nothing to run", "_foreach: control flow"]),
+    (("broadcast_add", "--shape", "lsh=3"), ["--shape lsh=", "did you mean lhs"]),
+    (("relu", "--framework", "mxnt"), ["unknown framework 'mxnt'; did you mean mxnet"]),
+]
+
+
+@pytest.fixture(scope="module")
+def features():
+    return load("mxnet").features()
+
+
+def check(command, arguments, words):
+    out, err = command(*arguments, code=2)
+    assert out == ""
+    assert err.startswith("opperf: ") and err.endswith("\n") and err.count("\n") == 1
+    for word in words:
+        assert word in err, err
+    assert command.files() == []
+    assert command.unfinished() == []
+
+
+@pytest.mark.parametrize("arguments, words", WITHOUT_MXNET)
+def test_what_is_refused_before_mxnet_is_loaded(command, arguments, words):
+    check(command, arguments, words)
+
+
+@pytest.mark.parametrize("arguments, words", WITH_MXNET)
+def test_what_is_refused_before_anything_runs(command, arguments, words):
+    check(command, arguments, words)
+
+
+@pytest.mark.parametrize("device", ["gpu(0)", "GPU", "gpu(9)"])
+def test_a_gpu_that_is_not_there(command, features, device):
+    if features["CUDA"]:
+        pytest.skip("this build has CUDA")
+    check(command, ("relu", "--ctx", device), [
+        f"{device}: this MXNet build", "has no CUDA", "pip install mxnet-cu", "--ctx cpu"])
+
+
+def test_large_tensors_on_a_build_without_them(command, features):
+    if features["INT64_TENSOR_SIZE"]:
+        pytest.skip("this build has large tensors")
+    check(command, ("relu", "--int64-tensor", "ON"), [
+        "--int64-tensor on", "INT64_TENSOR_SIZE", "--int64-tensor off"])
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may write anywhere")
+def test_a_folder_that_may_not_be_written_to(command):
+    command.folder.chmod(stat.S_IRUSR | stat.S_IXUSR)
+    check(command, ("relu",), ["cannot be written"])
+
+
+def test_a_cache_that_cannot_be_made(command):
+    command.variables["XDG_CACHE_HOME"] = "/proc/none"
+    out, err = command("relu", code=2)
+    assert err.startswith("opperf: /proc/none/opperf/unfinished") and err.count("\n") == 1
+    assert "XDG_CACHE_HOME" in err and "-f jsonl" in err
+    assert command.files() == []

@@ -1,0 +1,138 @@
+"""A run that is cut short, and the one that finishes it."""
+
+import json
+import shlex
+import signal
+import time
+
+import psutil
+import pytest
+
+from opperf.results.runfile import read_run
+
+WAIT_S = 120
+
+SLOW = ("relu", "sigmoid", "-w", "0", "-r", "1000", "--no-backward")
+"""Six cases, the larger of which take a good part of a second."""
+
+
+def records_in(path):
+    """Records in a run file that is being written."""
+    return path.read_bytes().count(b'{"line":"record"') if path.exists() else 0
+
+
+def wait_for(condition, process):
+    deadline = time.monotonic() + WAIT_S
+    while not condition():
+        assert time.monotonic() < deadline, "waited in vain"
+        assert process.poll() is None, process.communicate()
+        time.sleep(0.01)
+
+
+def interrupt(process):
+    """Ctrl-C; what the process prints, once it has ended."""
+    workers = psutil.Process(process.pid).children()
+    process.send_signal(signal.SIGINT)
+    process.send_signal(signal.SIGCONT)
+    out, err = process.communicate(timeout=WAIT_S)
+    assert process.returncode == 130
+    assert "Traceback" not in err
+    gone, alive = psutil.wait_procs(workers, timeout=WAIT_S)
+    assert alive == []
+    return out, err
+
+
+def going_on(err):
+    """The command that opperf says goes on with the run."""
+    (words,) = [line.partition("Go on with: opperf ")[2] for line in err.splitlines()
+                if "Go on with: " in line]
+    return shlex.split(words)
+
+
+def test_a_run_file(command):
+    path = command.folder / "run.jsonl"
+    with command.start(*SLOW, "-f", "jsonl", "-o", "run.jsonl") as process:
+        wait_for(lambda: records_in(path) >= 1, process)
+        # It waits, with the file locked, while others try.
+        process.send_signal(signal.SIGSTOP)
+        for others in (("relu", "--overwrite"), ("--resume",)):
+            _, err = command(*others, "-f", "jsonl", "-o", "run.jsonl", "--quiet", code=2)
+            assert err.startswith("opperf: run.jsonl is being written by another opperf; wait")
+            assert err.count("\n") == 1
+        _, err = interrupt(process)
+    half, warnings = read_run(path)
+    assert warnings == [] and half.closing is None
+    assert 1 <= len(half.records) < len(half.header.planned) == 6
+    assert "interrupted; what was measured is in run.jsonl" in err
+
+    arguments = going_on(err)
+    for contrary, words in ((("-r", "7"), "runs = 1000, not 7"),
+                            (("--ops", "relu"), "ops = ('relu', 'sigmoid'), not ('relu',)"),
+                            (("--ctx", "cpu(1)"), "ctx = 'cpu(0)', not 'cpu(1)'")):
+        _, err = command(*arguments, *contrary, code=2)
+        assert err.startswith("opperf: the run to resume was made with ") and words in err
+        assert err.count("\n") == 1
+    _, err = command("relu", "-f", "jsonl", "-o", "run.jsonl", code=2)
+    assert "--overwrite to replace it, or --resume to go on with it" in err
+    assert read_run(path) == (half, [])
+
+    out, _ = command(*arguments)
+    whole, warnings = read_run(path)
+    assert warnings == [] and whole.closing.counts == {"ok": 6}
+    assert [record.id for record in whole.records] == list(whole.header.planned)
+    assert whole.records[:len(half.records)] == half.records
+    assert whole.header == half.header
+    assert f"6 cases of 2 operators, {len(half.records)} of them done already" in out
+    assert command.files() == ["run.jsonl"] and command.unfinished() == []
+
+    # With nothing left to do, it does nothing, and says what there is.
+    out, err = command(*arguments)
+    assert "6 of them done already" in out and "(6 ok)" in out and err == ""
+    assert read_run(path)[0].records == whole.records
+
+
+@pytest.mark.parametrize("torn", [False, True])
+def test_another_format(command, torn):
+    with command.start(*SLOW, "-o", "out.json") as process:
+        wait_for(lambda: command.unfinished() and records_in(command.unfinished()[0]) >= 1,
+                 process)
+        _, err = interrupt(process)
+    assert command.files() == []
+    (path,) = command.unfinished()
+    half, _ = read_run(path)
+    assert 1 <= len(half.records) < 6
+    if torn:
+        # As after a power loss: the last line is not whole.
+        with path.open("ab") as file:
+            file.write(b'{"line":"record","record":{"case"')
+    arguments = going_on(err)
+    assert arguments == ["run", "--resume", "-f", "json", "-o", "out.json"]
+    _, err = command(*arguments)
+    assert ("warning: " in err and "cut short" in err) is torn
+    results = json.loads((command.folder / "out.json").read_text())
+    assert {name: len(found) for name, found in results.items()} == {"relu": 3, "sigmoid": 3}
+    assert command.files() == ["out.environment.json", "out.json"]
+    assert command.unfinished() == []
+
+
+def test_a_run_file_into_another_format(command):
+    path = command.folder / "run.jsonl"
+    with command.start(*SLOW, "-f", "jsonl", "-o", "run.jsonl") as process:
+        wait_for(lambda: records_in(path) >= 1, process)
+        interrupt(process)
+    with command.start("--resume", "run.jsonl", "-f", "md", "-o", "out.md") as process:
+        wait_for(lambda: records_in(path) >= 2, process)
+        _, err = interrupt(process)
+    assert going_on(err) == ["run", "--resume", "run.jsonl", "-f", "md", "-o", "out.md"]
+    command(*going_on(err))
+    assert len(read_run(path)[0].records) == 6
+    assert (command.folder / "out.md").read_text().count("\n| sigmoid ") == 3
+    assert command.files() == ["out.md", "run.jsonl"]
+
+
+def test_an_interrupt_before_anything_is_measured(command):
+    with command.start(*SLOW) as process:
+        wait_for(lambda: psutil.Process(process.pid).children(), process)
+        out, err = interrupt(process)
+    assert out == "" and err.strip() == ""
+    assert command.files() == [] and command.unfinished() == []

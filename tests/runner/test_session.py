@@ -1,0 +1,195 @@
+"""A run from the plan to the file: what is kept, when, and what a resumed run still does."""
+
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from opperf.errors import OutputError, RunFileError
+from opperf.model import Environment, Record, Run, Settings, Status
+from opperf.results.runfile import RunWriter, read_run
+from opperf.runner.measure import measure
+from opperf.runner.plan import Plan, Selection, plan
+from opperf.runner.progress import Quiet
+from opperf.runner.session import (
+    execute,
+    header,
+    make_folder,
+    pending,
+    run_cases,
+    run_file_for,
+    selection_of,
+)
+
+ENVIRONMENT = Environment(
+    opperf="1", framework="fake", versions={}, features={}, python="3", platform="p",
+    hostname="h", cpu="c", cores=1, threads={}, memory_bytes=1, load_1min=0.0, governor="g",
+    devices=("cpu(0)",))
+
+SELECTION = Selection(
+    patterns=("relu", "add*", "re:^neg"), exclude=("x",), categories=("unary", "binary"),
+    size="small", shapes={"lhs": (2, 3)}, backward=False,
+    settings=Settings(dtype="float64", runs=2, warmup=0, threads=2, timeout_s=1.5))
+
+
+class Logged(Quiet):
+    def __init__(self, log):
+        self.log = log
+
+    def begin(self, case):
+        self.log.append(("begin", case.label))
+
+    def end(self, record):
+        self.log.append(("end", record.case.label))
+
+
+class InProcess:
+    """Stands in for a worker, and may be interrupted at a case."""
+
+    def __init__(self, fake, stop_at=None):
+        self.fake, self.stop_at, self.measured = fake, stop_at, []
+
+    def measure(self, case):
+        if len(self.measured) == self.stop_at:
+            raise KeyboardInterrupt
+        self.measured.append(case.id)
+        return measure(case, self.fake)
+
+
+@pytest.fixture
+def planned(fake):
+    return plan(fake, SELECTION)
+
+
+@pytest.fixture
+def head(planned):
+    return header(planned, SELECTION, ENVIRONMENT, {"command": "run relu"})
+
+
+def test_a_record_is_kept_before_the_next_case_begins(make_case):
+    log = []
+    cases = [make_case(name) for name in ("relu", "add", "negative")]
+
+    def measured(case):
+        log.append(("measure", case.label))
+        return Record(case=case, id=case.id, status=Status.OK)
+
+    run_cases(cases, measured, lambda record: log.append(("keep", record.case.label)), Logged(log))
+    assert log == [(what, case.label) for case in cases
+                   for what in ("begin", "measure", "keep", "end")]
+
+
+def test_what_cannot_be_kept_stops_the_run(make_case):
+    log = []
+
+    def full(record):
+        raise OutputError("no space left")
+
+    with pytest.raises(OutputError):
+        run_cases([make_case("relu"), make_case("add")],
+                  lambda case: Record(case=case, id=case.id, status=Status.OK), full, Logged(log))
+    assert log == [("begin", "relu")]
+
+
+def test_the_header_tells_what_was_planned(planned, head):
+    assert head.planned == tuple(case.id for case in planned.cases) and head.planned
+    assert head.options["command"] == "run relu"
+    assert head.no_benchmark == planned.no_benchmark
+
+
+def test_the_selection_is_read_back_from_the_file(head, tmp_path):
+    path = tmp_path / "run.jsonl"
+    with RunWriter.create(path, head):
+        pass
+    run, _ = read_run(path)
+    assert selection_of(run) == SELECTION
+
+
+@pytest.mark.parametrize("options", [{}, {"selection": 3}, {"selection": {"patterns": 3}}])
+def test_a_file_without_a_selection_is_refused(head, tmp_path, options):
+    path = tmp_path / "run.jsonl"
+    with RunWriter.create(path, msgspec.structs.replace(head, options=options)):
+        pass
+    with pytest.raises(RunFileError, match="does not say what was selected"):
+        selection_of(read_run(path)[0])
+
+
+def test_a_whole_run(fake, planned, head, tmp_path):
+    path = tmp_path / "run.jsonl"
+    run = execute(path, head, planned.cases, InProcess(fake), Quiet(), lambda: 12.5)
+    assert [record.id for record in run.records] == list(head.planned)
+    assert run.closing.counts == {"ok": len(planned.cases)}
+    assert run.closing.elapsed_s == 12.5
+    assert read_run(path) == (run, [])
+    assert pending(run, planned).cases == ()
+
+
+@pytest.mark.parametrize("stop_at", [0, 1, 3])
+def test_an_interrupted_run_goes_on_where_it_stopped(fake, planned, head, tmp_path, stop_at):
+    path = tmp_path / "run.jsonl"
+    with pytest.raises(KeyboardInterrupt):
+        execute(path, head, planned.cases, InProcess(fake, stop_at), Quiet(), lambda: 1.0)
+    half, _ = read_run(path)
+    assert half.closing is None
+    assert [record.id for record in half.records] == list(head.planned[:stop_at])
+    left = pending(half, planned).cases
+    assert left == planned.cases[stop_at:]
+    worker = InProcess(fake)
+    whole = execute(path, None, left, worker, Quiet(), lambda: 2.0)
+    assert worker.measured == list(head.planned[stop_at:])
+    assert [record.id for record in whole.records] == list(head.planned)
+    assert whole.header == half.header
+    assert whole.closing.counts == {"ok": len(planned.cases)}
+
+
+def test_the_cases_that_are_left_keep_their_order(planned, head):
+    done = [Record(case=case, id=case.id, status=Status.FAILED, reason="x")
+            for case in planned.cases[1::2]]
+    run = Run(header=head, records=tuple(done))
+    left = pending(run, planned)
+    assert left.cases == planned.cases[::2]
+    assert left.plan == planned
+
+
+def test_another_plans_run_is_not_gone_on_with(planned, head):
+    fewer = Plan(cases=planned.cases[1:], no_benchmark={})
+    turned = Plan(cases=planned.cases[::-1], no_benchmark={})
+    for other in (fewer, turned):
+        with pytest.raises(RunFileError, match="start anew with --overwrite"):
+            pending(Run(header=head, records=()), other)
+
+
+def test_the_records_of_a_run_file_are_kept_in_itself(tmp_path):
+    assert run_file_for(tmp_path / "a.jsonl", "jsonl") == tmp_path / "a.jsonl"
+
+
+def test_the_records_of_other_formats_are_kept_in_the_cache(tmp_path, monkeypatch):
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    monkeypatch.chdir(tmp_path)
+    path = run_file_for(Path("out.json"), "json")
+    assert path.is_relative_to(tmp_path / "cache" / "opperf")
+    assert path.name.startswith("out.json-") and path.suffix == ".jsonl"
+    assert run_file_for(tmp_path / "out.json", "json") == path, "the same file, named in full"
+    assert run_file_for(tmp_path / "other" / "out.json", "json") != path
+    assert run_file_for(Path("out.md"), "md") != path
+    assert list(tmp_path.iterdir()) == [], "asking for its name makes nothing"
+    make_folder(path)
+    assert path.parent.is_dir()
+
+
+@pytest.mark.parametrize("value", [None, ""])
+def test_the_cache_is_where_it_is_by_custom(tmp_path, monkeypatch, value):
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.delenv("XDG_CACHE_HOME", raising=False)
+    if value is not None:
+        monkeypatch.setenv("XDG_CACHE_HOME", value)
+    path = run_file_for(Path("out.json"), "json")
+    assert path.is_relative_to(tmp_path / ".cache" / "opperf")
+
+
+def test_a_cache_that_cannot_be_made_is_an_error_in_words(tmp_path, monkeypatch):
+    blocked = tmp_path / "file"
+    blocked.write_text("")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(blocked))
+    with pytest.raises(OutputError, match="XDG_CACHE_HOME"):
+        make_folder(run_file_for(Path("out.json"), "json"))
