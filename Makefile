@@ -21,7 +21,6 @@ help: ## Show this list
 
 run: $(VENV)/installed ## Install into .venv, run a short benchmark, print and save its table
 	$(BIN)/opperf $(BENCHMARK)
-	@cat $(TABLE)
 
 test: $(VENV)/installed-dev ## Run the tests
 	$(BIN)/python -m pytest -q

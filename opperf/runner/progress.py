@@ -47,6 +47,13 @@ class Quiet:
         """A case has ended."""
 
 
+def time_left(begun: float, done: int, total: int) -> str:
+    """How long the rest takes if it is as slow as what is done. Cases differ a thousandfold,
+    so that the last few say little."""
+    elapsed = time.monotonic() - begun
+    return f"about {duration(elapsed / done * (total - done))} left"
+
+
 class Plain(Quiet):
     """A line now and then, for logs: done, total, operator, elapsed, estimated time left.
 
@@ -66,11 +73,10 @@ class Plain(Quiet):
         if not notable and now - self._last < PLAIN_EVERY_S:
             return
         self._last = now
-        elapsed = now - self._begun
-        left = elapsed / self._done * (self._total - self._done)
         reason = f" ({record.status.value}: {record.reason})" if record.reason else ""
         print(f"{self._done}/{self._total} {record.case.label}{reason}, "
-              f"{duration(elapsed)} elapsed, about {duration(left)} left",
+              f"{duration(now - self._begun)} elapsed, "
+              f"{time_left(self._begun, self._done, self._total)}",
               file=self._stream, flush=True)
 
 
@@ -85,17 +91,18 @@ class Live:
             MofNCompleteColumn,
             TextColumn,
             TimeElapsedColumn,
-            TimeRemainingColumn,
         )
         from rich.progress import Progress as RichProgress
 
         self._console = Console(file=stream)
         self._bar = RichProgress(
             TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(),
-            TimeElapsedColumn(), TextColumn("left"), TimeRemainingColumn(),
+            TimeElapsedColumn(), TextColumn("{task.fields[left]}"),
             console=self._console, transient=True,
         )
-        self._task = self._bar.add_task("starting", total=total)
+        self._task = self._bar.add_task("starting", total=total, left="")
+        self._total, self._done = total, 0
+        self._begun = time.monotonic()
 
     def __enter__(self) -> Live:
         self._bar.start()
@@ -113,7 +120,9 @@ class Live:
 
     def end(self, record: Record) -> None:
         """A case has ended."""
-        self._bar.advance(self._task)
+        self._done += 1
+        left = time_left(self._begun, self._done, self._total)
+        self._bar.update(self._task, advance=1, left=left)
         if record.status in (Status.FAILED, Status.CRASHED, Status.TIMEOUT):
             self._console.print(
                 f"{record.case.label}: {record.status.value}: {record.reason}", markup=False)

@@ -63,6 +63,8 @@ def test_the_warm_up_is_over_before_the_trace_begins(fake, make_case):
     measure(make_case("relu", warmup=3, runs=2), fake)
     before = fake.calls[:fake.calls.index(("trace", 1, 2))]
     assert before[-6:] == ["call", "wait"] * 3
+    # And two that come first: one that compiles, and one whose memory is read.
+    assert before.count("call") == 5
 
 
 def test_the_python_profiler_waits_for_every_call(fake, make_case):

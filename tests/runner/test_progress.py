@@ -106,13 +106,14 @@ def terminal(monkeypatch):
     return Terminal()
 
 
-def test_the_live_line(terminal, end):
-    with Live(terminal, 3) as shown:
+def test_the_live_line(terminal, clock, end):
+    with Live(terminal, 10) as shown:
         end(shown, "relu")
+        clock.now += 30
         end(shown, "add")
         shown._bar.refresh()
     text = shown_on(terminal)
-    assert "add" in text and "2/3" in text and "left" in text
+    assert "add" in text and "2/10" in text and "about 2 min 00 s left" in text
     assert re.search(r"\d:\d\d:\d\d", text)
     # It is one line that is written over, and gone at the end.
     assert "\x1b[2K" in terminal.getvalue()
