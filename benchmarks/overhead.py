@@ -31,8 +31,14 @@ def by_opperf(shape: tuple[int, ...]) -> float:
 
     inputs = [{"lhs": shape, "rhs": shape}]
     (measured,) = run_performance_test(
-        nd.broadcast_add, inputs=inputs, run_backward=False, ctx="cpu", profiler="python",
-        warmup=WARMUP, runs=CALLS)
+        nd.broadcast_add,
+        inputs=inputs,
+        run_backward=False,
+        ctx="cpu",
+        profiler="python",
+        warmup=WARMUP,
+        runs=CALLS,
+    )
     return measured[NAME][0][f"p50_time_forward_{NAME}"] * 1e3
 
 
@@ -75,9 +81,11 @@ def main() -> None:
         low, high = median_interval(ratios)
         ratio = statistics.median(ratios)
         verdict = "within" if abs(ratio - 1) <= TARGET else "OUTSIDE"
-        print(f"{shape!s:14} opperf {statistics.median(p[0] for p in pairs):9.1f} us   "
-              f"bare {statistics.median(p[1] for p in pairs):9.1f} us   "
-              f"ratio {ratio:.3f} [{low:.3f}, {high:.3f}]  {verdict} {TARGET:.0%}")
+        print(
+            f"{shape!s:14} opperf {statistics.median(p[0] for p in pairs):9.1f} us   "
+            f"bare {statistics.median(p[1] for p in pairs):9.1f} us   "
+            f"ratio {ratio:.3f} [{low:.3f}, {high:.3f}]  {verdict} {TARGET:.0%}"
+        )
 
 
 if __name__ == "__main__":

@@ -104,8 +104,19 @@ class Fill(Struct, frozen=True):
     """
 
     distribution: Literal[
-        "normal", "uniform", "integers", "constant", "sequence", "boolean", "permutation",
-        "simplex", "positive_definite", "lower_triangular", "boxes", "literal", "given",
+        "normal",
+        "uniform",
+        "integers",
+        "constant",
+        "sequence",
+        "boolean",
+        "permutation",
+        "simplex",
+        "positive_definite",
+        "lower_triangular",
+        "boxes",
+        "literal",
+        "given",
         "same",
     ] = "normal"
     low: float = 0.0
@@ -187,8 +198,11 @@ class Settings(Struct, frozen=True):
         """The settings that are part of what is measured. How often, how long and with
         which random numbers it is measured are not."""
         return {
-            "device": self.device, "dtype": self.dtype, "profiler": self.profiler,
-            "threads": self.threads, "mode": self.mode,
+            "device": self.device,
+            "dtype": self.dtype,
+            "profiler": self.profiler,
+            "threads": self.threads,
+            "mode": self.mode,
         }
 
 
@@ -209,7 +223,8 @@ class Case(Struct, frozen=True):
     def id(self) -> str:
         """Hash of target, arguments and settings: the same on every machine."""
         content = {
-            "target": self.target, "arguments": self.arguments,
+            "target": self.target,
+            "arguments": self.arguments,
             "settings": self.settings.identity(),
         }
         canonical = msgspec.json.encode(content, order="deterministic")

@@ -16,7 +16,12 @@ from importlib.machinery import ModuleSpec
 from types import ModuleType
 
 REMOVED = {
-    "bool": bool, "int": int, "float": float, "complex": complex, "object": object, "str": str,
+    "bool": bool,
+    "int": int,
+    "float": float,
+    "complex": complex,
+    "object": object,
+    "str": str,
 }
 """NumPy's removed aliases and the builtins they stood for."""
 

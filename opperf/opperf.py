@@ -55,7 +55,9 @@ def shapes_given(
         if not name or not equals or not shape or any(extent < 1 for extent in shape):
             raise click.BadParameter(
                 f"{value!r} is not a shape; write it as lhs=1024x1024, every extent at least 1",
-                ctx, param)
+                ctx,
+                param,
+            )
         shapes[name] = shape
     return shapes
 
@@ -65,12 +67,18 @@ def split_commas(
 ) -> tuple[str, ...]:
     """`--ops a,b --ops c` as a, b, c. A regular expression keeps its commas."""
     return tuple(
-        word.strip() for value in values
-        for word in ([value] if value.startswith("re:") else value.split(",")) if word.strip())
+        word.strip()
+        for value in values
+        for word in ([value] if value.startswith("re:") else value.split(","))
+        if word.strip()
+    )
 
 
-@click.group(cls=DefaultToRun, context_settings={"help_option_names": ["-h", "--help"]},
-             epilog="Without a command, `run` is meant: `opperf relu` is `opperf run relu`.")
+@click.group(
+    cls=DefaultToRun,
+    context_settings={"help_option_names": ["-h", "--help"]},
+    epilog="Without a command, `run` is meant: `opperf relu` is `opperf run relu`.",
+)
 @click.version_option(opperf.__version__, prog_name="opperf")
 def cli() -> None:
     """Benchmark the operators of a machine-learning framework, one by one."""
@@ -78,58 +86,146 @@ def cli() -> None:
 
 @cli.command()
 @click.argument("names", nargs=-1, metavar="[OPERATOR]...")
-@click.option("--ops", multiple=True, metavar="NAMES", callback=split_commas,
-              help="Operators, as names, globs ('broadcast_*'), regexes ('re:^sum') or paths "
-                   "(nd.add); also as plain arguments. Commas separate several.")
-@click.option("--category", "categories", multiple=True, callback=split_commas,
-              help="Only operators of this category, e.g. unary, reduction, optimizer.")
-@click.option("--namespace", "namespaces", multiple=True, callback=split_commas,
-              help="Only operators of this namespace: nd, np, npx, internal, contrib, sparse, "
-                   "image, linalg, random.")
-@click.option("--exclude", multiple=True, metavar="NAMES", callback=split_commas,
-              help="Leave these operators out; names, globs or regexes.")
-@click.option("--ctx", "device", metavar="DEVICE",
-              help="cpu, cpu(0), gpu, gpu(0), gpu(2) ...  [default: gpu(0) where this build and "
-                   "machine have a GPU, else cpu(0)]")
+@click.option(
+    "--ops",
+    multiple=True,
+    metavar="NAMES",
+    callback=split_commas,
+    help="Operators, as names, globs ('broadcast_*'), regexes ('re:^sum') or paths "
+    "(nd.add); also as plain arguments. Commas separate several.",
+)
+@click.option(
+    "--category",
+    "categories",
+    multiple=True,
+    callback=split_commas,
+    help="Only operators of this category, e.g. unary, reduction, optimizer.",
+)
+@click.option(
+    "--namespace",
+    "namespaces",
+    multiple=True,
+    callback=split_commas,
+    help="Only operators of this namespace: nd, np, npx, internal, contrib, sparse, "
+    "image, linalg, random.",
+)
+@click.option(
+    "--exclude",
+    multiple=True,
+    metavar="NAMES",
+    callback=split_commas,
+    help="Leave these operators out; names, globs or regexes.",
+)
+@click.option(
+    "--ctx",
+    "device",
+    metavar="DEVICE",
+    help="cpu, cpu(0), gpu, gpu(0), gpu(2) ...  [default: gpu(0) where this build and "
+    "machine have a GPU, else cpu(0)]",
+)
 @click.option("--dtype", default="float32", show_default=True, help=DTYPES + ".")
-@click.option("-f", "--output-format", default="json", show_default=True,
-              type=click.Choice(["json", "md", "csv", "jsonl"], case_sensitive=False),
-              help="json and md as MXNet's users know them, csv, or jsonl, the run file with "
-                   "every sample.")
-@click.option("-o", "--output-file", type=click.Path(path_type=Path), metavar="FILE",
-              help="[default: ./mxnet_operator_benchmarks.<format>]")
-@click.option("-p", "--profiler", default="native", show_default=True,
-              type=click.Choice(["native", "python"], case_sensitive=False),
-              help="native: the framework's own profiler, kernel time. python: the wall clock "
-                   "around the call and the wait for it.")
-@click.option("-w", "--warmup", default=DEFAULT_WARMUP, show_default=True,
-              type=click.IntRange(min=0), help="Calls before anything is timed.")
-@click.option("-r", "--runs", default=DEFAULT_RUNS, show_default=True,
-              type=click.IntRange(min=1), help="Calls that are timed, in each pass.")
-@click.option("--int64-tensor", default="off", show_default=True,
-              type=click.Choice(["on", "off"], case_sensitive=False),
-              help="Tensors of more than 2**31 elements, on builds that index them.")
-@click.option("--size", default="default", show_default=True,
-              type=click.Choice(["small", "default", "large"], case_sensitive=False),
-              help="Size of the inputs.")
-@click.option("--shape", "shapes", multiple=True, metavar="NAME=SHAPE",
-              callback=shapes_given,
-              help="Shape of an argument, e.g. lhs=1024x1024, instead of the rule's.")
+@click.option(
+    "-f",
+    "--output-format",
+    default="json",
+    show_default=True,
+    type=click.Choice(["json", "md", "csv", "jsonl"], case_sensitive=False),
+    help="json and md as MXNet's users know them, csv, or jsonl, the run file with every sample.",
+)
+@click.option(
+    "-o",
+    "--output-file",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="[default: ./mxnet_operator_benchmarks.<format>]",
+)
+@click.option(
+    "-p",
+    "--profiler",
+    default="native",
+    show_default=True,
+    type=click.Choice(["native", "python"], case_sensitive=False),
+    help="native: the framework's own profiler, kernel time. python: the wall clock "
+    "around the call and the wait for it.",
+)
+@click.option(
+    "-w",
+    "--warmup",
+    default=DEFAULT_WARMUP,
+    show_default=True,
+    type=click.IntRange(min=0),
+    help="Calls before anything is timed.",
+)
+@click.option(
+    "-r",
+    "--runs",
+    default=DEFAULT_RUNS,
+    show_default=True,
+    type=click.IntRange(min=1),
+    help="Calls that are timed, in each pass.",
+)
+@click.option(
+    "--int64-tensor",
+    default="off",
+    show_default=True,
+    type=click.Choice(["on", "off"], case_sensitive=False),
+    help="Tensors of more than 2**31 elements, on builds that index them.",
+)
+@click.option(
+    "--size",
+    default="default",
+    show_default=True,
+    type=click.Choice(["small", "default", "large"], case_sensitive=False),
+    help="Size of the inputs.",
+)
+@click.option(
+    "--shape",
+    "shapes",
+    multiple=True,
+    metavar="NAME=SHAPE",
+    callback=shapes_given,
+    help="Shape of an argument, e.g. lhs=1024x1024, instead of the rule's.",
+)
 @click.option("--no-backward", is_flag=True, help="Measure the forward pass only.")
-@click.option("--seed", default=0, show_default=True, type=click.IntRange(min=0),
-              help="Seed of the inputs' contents.")
-@click.option("--threads", type=click.IntRange(min=1),
-              help="Compute threads.  [default: the framework's own choice]")
-@click.option("--timeout", "timeout_s", default=DEFAULT_TIMEOUT_S, show_default=True,
-              type=click.FloatRange(min=0, min_open=True), metavar="SECONDS",
-              help="Longest time for one case.")
-@click.option("--list", "list_only", is_flag=True,
-              help="Show what would run, with inputs and the rule that made them.")
-@click.option("--dry-run", is_flag=True,
-              help="Check everything and say what would be done, without doing it.")
-@click.option("--resume", is_flag=False, flag_value="", default=None, metavar="[RUNFILE]",
-              help="Finish a run that was cut short: the one that was writing to the output "
-                   "file, or this run file.")
+@click.option(
+    "--seed",
+    default=0,
+    show_default=True,
+    type=click.IntRange(min=0),
+    help="Seed of the inputs' contents.",
+)
+@click.option(
+    "--threads",
+    type=click.IntRange(min=1),
+    help="Compute threads.  [default: the framework's own choice]",
+)
+@click.option(
+    "--timeout",
+    "timeout_s",
+    default=DEFAULT_TIMEOUT_S,
+    show_default=True,
+    type=click.FloatRange(min=0, min_open=True),
+    metavar="SECONDS",
+    help="Longest time for one case.",
+)
+@click.option(
+    "--list",
+    "list_only",
+    is_flag=True,
+    help="Show what would run, with inputs and the rule that made them.",
+)
+@click.option(
+    "--dry-run", is_flag=True, help="Check everything and say what would be done, without doing it."
+)
+@click.option(
+    "--resume",
+    is_flag=False,
+    flag_value="",
+    default=None,
+    metavar="[RUNFILE]",
+    help="Finish a run that was cut short: the one that was writing to the output "
+    "file, or this run file.",
+)
 @click.option("--overwrite", is_flag=True, help="Replace the output file if it exists.")
 @click.option("--strict", is_flag=True, help="Exit with 1 if a case failed.")
 @click.option("--quiet", is_flag=True, help="Print nothing but errors.")
@@ -141,8 +237,11 @@ def run(ctx: click.Context, /, **options: object) -> None:
     from opperf.runner.command import run_command
 
     default = click.core.ParameterSource.DEFAULT
-    changed = {name: value for name, value in options.items()
-               if ctx.get_parameter_source(name) is not default}
+    changed = {
+        name: value
+        for name, value in options.items()
+        if ctx.get_parameter_source(name) is not default
+    }
     ctx.exit(run_command(options, changed))
 
 
@@ -158,9 +257,14 @@ def main(arguments: list[str] | None = None) -> None:
     except Exception as error:
         if "--debug" in words:
             traceback.print_exc()
-        code = fail(error if isinstance(error, OpperfError) else InternalError(
-            f"a fault of opperf itself, please report it: {type(error).__name__}: {error}; "
-            "--debug shows where"))
+        code = fail(
+            error
+            if isinstance(error, OpperfError)
+            else InternalError(
+                f"a fault of opperf itself, please report it: {type(error).__name__}: {error}; "
+                "--debug shows where"
+            )
+        )
     sys.exit(code)
 
 

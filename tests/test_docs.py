@@ -31,11 +31,13 @@ def blocks(language):
 
 def run(arguments, folder):
     environment = os.environ | {
-        "PYTHONPATH": str(ROOT), "HOME": str(folder),
+        "PYTHONPATH": str(ROOT),
+        "HOME": str(folder),
         "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}",
     }
     done = subprocess.run(
-        arguments, cwd=folder, env=environment, capture_output=True, text=True, timeout=600)
+        arguments, cwd=folder, env=environment, capture_output=True, text=True, timeout=600
+    )
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout
 
@@ -54,8 +56,10 @@ def test_commands(block, tmp_path):
             " ".join(known.split()[1:]) for known in WHOLE_REGISTRY
         }:
             command += " --dry-run"
-        run(["sh", "-c", command.replace("opperf/opperf.py", str(ROOT / "opperf/opperf.py"))],
-            tmp_path)
+        run(
+            ["sh", "-c", command.replace("opperf/opperf.py", str(ROOT / "opperf/opperf.py"))],
+            tmp_path,
+        )
 
 
 @pytest.mark.parametrize("block", blocks("python"))

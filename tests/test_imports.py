@@ -8,17 +8,25 @@ import pytest
 
 def loaded_after(code):
     program = f"import sys; {code}; print(' '.join(sys.modules))"
-    return set(subprocess.run(
-        [sys.executable, "-c", program], capture_output=True, text=True, check=True,
-    ).stdout.split())
+    return set(
+        subprocess.run(
+            [sys.executable, "-c", program],
+            capture_output=True,
+            text=True,
+            check=True,
+        ).stdout.split()
+    )
 
 
-@pytest.mark.parametrize("code", [
-    "import opperf",
-    "import opperf.model, opperf.errors, opperf.frameworks",
-    "import opperf.opperf",
-    "import opperf.runner.command, opperf.runner.pool, opperf.runner.session",
-])
+@pytest.mark.parametrize(
+    "code",
+    [
+        "import opperf",
+        "import opperf.model, opperf.errors, opperf.frameworks",
+        "import opperf.opperf",
+        "import opperf.runner.command, opperf.runner.pool, opperf.runner.session",
+    ],
+)
 def test_no_framework_and_no_numpy_without_need(code):
     assert not {"mxnet", "numpy", "scipy"} & loaded_after(code)
 
@@ -29,6 +37,8 @@ def test_mxnet_is_imported_with_the_removed_aliases_restored():
 
 
 def test_the_aliases_are_installed_once():
-    code = ("import opperf; from opperf import numpy_aliases as n; n.install(); n.install(); "
-            "assert sum(type(f).__name__ == '_BeforeMXNet' for f in sys.meta_path) == 1")
+    code = (
+        "import opperf; from opperf import numpy_aliases as n; n.install(); n.install(); "
+        "assert sum(type(f).__name__ == '_BeforeMXNet' for f in sys.meta_path) == 1"
+    )
     assert "opperf" in loaded_after(code)

@@ -21,7 +21,11 @@ def a_case(**changes):
         target=OperatorTarget("mxnet", "add_n"),
         arguments={
             "args": (TensorSpec((2, 3)), TensorSpec((2, 3), "int32", Fill("integers", 0, 5))),
-            "axis": (0, 1), "p": 0.5, "flag": True, "mode": "both", "nothing": None,
+            "axis": (0, 1),
+            "p": 0.5,
+            "flag": True,
+            "mode": "both",
+            "nothing": None,
             "data": TensorSpec((1,), fill=Fill("literal", data=[1.5])),
         },
     )
@@ -57,26 +61,43 @@ def test_the_id_does_not_depend_on_the_order_of_arguments():
     assert forwards.id == backwards.id
 
 
-@pytest.mark.parametrize("settings", [
-    Settings(device="gpu(0)"), Settings(dtype="float16"), Settings(profiler="python"),
-    Settings(threads=1), Settings(mode="train"),
-])
+@pytest.mark.parametrize(
+    "settings",
+    [
+        Settings(device="gpu(0)"),
+        Settings(dtype="float16"),
+        Settings(profiler="python"),
+        Settings(threads=1),
+        Settings(mode="train"),
+    ],
+)
 def test_the_id_changes_with_what_is_measured(settings):
     assert a_case(settings=settings).id != a_case().id
 
 
-@pytest.mark.parametrize("changes", [
-    {"settings": Settings(warmup=0, runs=1, seed=5, timeout_s=1.0)},
-    {"origin": "elsewhere"}, {"tags": ("x",)}, {"passes": ("forward",)}, {"category": "y"},
-])
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"settings": Settings(warmup=0, runs=1, seed=5, timeout_s=1.0)},
+        {"origin": "elsewhere"},
+        {"tags": ("x",)},
+        {"passes": ("forward",)},
+        {"category": "y"},
+    ],
+)
 def test_the_id_does_not_change_with_how_often_or_by_whom_it_is_measured(changes):
     assert a_case(**changes).id == a_case().id
 
 
 def test_arguments_are_shown_as_users_write_them():
     assert shown_arguments(a_case()) == {
-        "args": [[2, 3], [2, 3]], "axis": [0, 1], "p": 0.5, "flag": True, "mode": "both",
-        "nothing": None, "data": [1],
+        "args": [[2, 3], [2, 3]],
+        "axis": [0, 1],
+        "p": 0.5,
+        "flag": True,
+        "mode": "both",
+        "nothing": None,
+        "data": [1],
     }
 
 

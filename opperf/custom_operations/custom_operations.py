@@ -13,14 +13,23 @@ class CustomAddOne(mx.operator.CustomOp):  # type: ignore[misc]
     """Adds one to its input; passes the gradient on as it is."""
 
     def forward(
-        self, is_train: bool, req: list[str], in_data: list[Any], out_data: list[Any],
+        self,
+        is_train: bool,
+        req: list[str],
+        in_data: list[Any],
+        out_data: list[Any],
         aux: list[Any],
     ) -> None:
         self.assign(out_data[0], req[0], in_data[0] + 1)
 
     def backward(
-        self, req: list[str], out_grad: list[Any], in_data: list[Any], out_data: list[Any],
-        in_grad: list[Any], aux: list[Any],
+        self,
+        req: list[str],
+        out_grad: list[Any],
+        in_data: list[Any],
+        out_data: list[Any],
+        in_grad: list[Any],
+        aux: list[Any],
     ) -> None:
         self.assign(in_grad[0], req[0], out_grad[0])
 

@@ -30,13 +30,16 @@ def load(name: str) -> Framework:
     """
     known = available()
     if name not in known:
-        raise UsageError(f"unknown framework {name!r}{suggestion(name, known)}; "
-                         f"known: {', '.join(sorted(known))}")
+        raise UsageError(
+            f"unknown framework {name!r}{suggestion(name, known)}; "
+            f"known: {', '.join(sorted(known))}"
+        )
     module, _, attribute = known[name].partition(":")
     try:
         factory = getattr(importlib.import_module(module), attribute)
         framework: Framework = factory()
     except ImportError as error:
-        raise FrameworkError(f"{name} cannot be imported ({error}); "
-                             f"install it with: pip install {name}") from error
+        raise FrameworkError(
+            f"{name} cannot be imported ({error}); install it with: pip install {name}"
+        ) from error
     return framework

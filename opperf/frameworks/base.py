@@ -130,7 +130,9 @@ class Framework(Protocol):
         ...
 
     def bind(
-        self, case: Case, arguments: Mapping[str, Any],
+        self,
+        case: Case,
+        arguments: Mapping[str, Any],
         function: Callable[..., Any] | None = None,
     ) -> Callable[[], Any]:
         """A call without arguments that runs the case's target once on these values.
@@ -160,6 +162,10 @@ class Framework(Protocol):
 
     def synchronize(self, device: str) -> None:
         """Wait until all work is done. Raises what the work raised."""
+        ...
+
+    def forks(self, device: str) -> bool:
+        """Whether a fork of a process that has imported the framework can use the device."""
         ...
 
     def memory(self, device: str) -> AbstractContextManager[MemoryReading]:

@@ -63,5 +63,6 @@ def run_all_mxnet_operator_benchmarks(
 
     Returns `{operator: [result, ...]}`, sorted by operator, as each runner gives it.
     """
-    return merge_map_list([
-        runner(ctx, dtype, profiler, int64_tensor, warmup, runs) for runner in RUNNERS.values()])
+    return merge_map_list(
+        [runner(ctx, dtype, profiler, int64_tensor, warmup, runs) for runner in RUNNERS.values()]
+    )

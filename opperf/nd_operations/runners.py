@@ -29,8 +29,7 @@ def category_runner(category: str, name: str, what: str) -> Runner:
         warmup: int = DEFAULT_WARMUP,
         runs: int = DEFAULT_RUNS,
     ) -> Results:
-        return run_category_benchmarks(
-            category, ctx, dtype, profiler, int64_tensor, warmup, runs)
+        return run_category_benchmarks(category, ctx, dtype, profiler, int64_tensor, warmup, runs)
 
     runner.__name__ = runner.__qualname__ = name
     runner.__doc__ = f"""Measure {what}.

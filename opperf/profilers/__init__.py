@@ -30,5 +30,6 @@ def profiler(name: str, framework: Framework, device: str) -> Profiler:
     if name not in PROFILERS or name not in framework.profilers:
         raise UsageError(
             f"unknown profiler {name!r}{suggestion(name, framework.profilers)}; "
-            f"{framework.name} offers: {', '.join(framework.profilers)}")
+            f"{framework.name} offers: {', '.join(framework.profilers)}"
+        )
     return PROFILERS[name](framework, device)

@@ -38,7 +38,16 @@ def summarise(samples: Sequence[float], unit: str) -> Summary:
     p50, p90, p99 = (float(value) for value in np.percentile(array, [50, 90, 99]))
     low, high = median_interval(array.tolist())
     return Summary(
-        unit=unit, n=len(array), mean=float(array.mean()), median=median,
-        min=float(array[0]), max=float(array[-1]), p50=p50, p90=p90, p99=p99,
-        mad=float(np.median(np.abs(array - median))), ci_low=low, ci_high=high,
+        unit=unit,
+        n=len(array),
+        mean=float(array.mean()),
+        median=median,
+        min=float(array[0]),
+        max=float(array[-1]),
+        p50=p50,
+        p90=p90,
+        p99=p99,
+        mad=float(np.median(np.abs(array - median))),
+        ci_low=low,
+        ci_high=high,
     )

@@ -18,32 +18,45 @@ COLUMNS = (
 """Title and what the key of its figure begins with."""
 
 PERCENTILE_COLUMNS = (
-    ("P50 Time (ms)", "p50_time_"), ("P90 Time (ms)", "p90_time_"), ("P99 Time (ms)", "p99_time_"),
+    ("P50 Time (ms)", "p50_time_"),
+    ("P90 Time (ms)", "p90_time_"),
+    ("P99 Time (ms)", "p99_time_"),
 )
 
 
 def results_text(
-    results: Mapping[str, Sequence[Mapping[str, Any]]], features: Mapping[str, bool],
+    results: Mapping[str, Sequence[Mapping[str, Any]]],
+    features: Mapping[str, bool],
     profiler: str,
 ) -> str:
     """The page: runtime features, then a row for each configuration, sorted by operator."""
     columns = COLUMNS + (PERCENTILE_COLUMNS if profiler == PYTHON else ())
     rows = [
-        [name, str(result.get("inputs", NOT_APPLICABLE)),
-         *(_figure(result, key, name) for _, key in columns)]
-        for name, listed in sorted(results.items()) for result in listed
+        [
+            name,
+            str(result.get("inputs", NOT_APPLICABLE)),
+            *(_figure(result, key, name) for _, key in columns),
+        ]
+        for name, listed in sorted(results.items())
+        for result in listed
     ]
     titles = ["Operator", "Inputs", *(title for title, _ in columns)]
-    return "\n\n".join([
-        "# Operator benchmarks", "## Runtime Features", features_text(dict(features)),
-        "## Results", grid(titles, rows, text_columns=2),
-    ])
+    return "\n\n".join(
+        [
+            "# Operator benchmarks",
+            "## Runtime Features",
+            features_text(dict(features)),
+            "## Results",
+            grid(titles, rows, text_columns=2),
+        ]
+    )
 
 
 def _figure(result: Mapping[str, Any], key: str, name: str) -> str:
     """The figure of one column: memory is under the device's name, times under the operator's."""
     found = [
-        value for field, value in result.items()
+        value
+        for field, value in result.items()
         if field == key + name or (key == MEMORY and field.startswith(MEMORY))
     ]
     return str(found[0]) if found else NOT_APPLICABLE

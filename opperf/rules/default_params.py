@@ -17,7 +17,7 @@ def defaults(preset: Preset) -> dict[str, list[Any]]:
     their shapes."""
     found: dict[str, list[Any]] = {}
     for (name, kind), alternatives in names.TABLE.items():
-        if name not in found or kind in (Kind.TENSOR, Kind.TENSORS):
+        if name not in found or kind is Kind.TENSOR:
             found[name] = [_plain(value) for value in alternatives(ANY_OPERATOR, preset)]
     return found
 
@@ -36,6 +36,7 @@ DEFAULTS_INPUTS = defaults(PRESETS["default"])
 DEFAULTS_INPUTS_LARGE_TENSOR = defaults(PRESETS[INT64])
 """The same for tensors of more than 2**31 elements."""
 
-PARAMS_OF_TYPE_NDARRAY = sorted({
-    name for name, kind in names.TABLE if kind in (Kind.TENSOR, Kind.TENSORS)})
+PARAMS_OF_TYPE_NDARRAY = sorted(
+    {name for name, kind in names.TABLE if kind in (Kind.TENSOR, Kind.TENSORS)}
+)
 """Names of the arguments that are tensors."""

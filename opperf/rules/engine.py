@@ -48,22 +48,26 @@ class Families:
 
     def add(self, *names: str) -> Callable[[Family], Family]:
         """Decorator: the family of the operators of these names, canonical or alias."""
+
         def register(family: Family) -> Family:
             for name in names:
                 if name in self.by_name:
                     raise ValueError(f"two families for the operator {name!r}")
                 self.by_name[name] = family
             return family
+
         return register
 
     def category(self, *names: str) -> Callable[[Family], Family]:
         """Decorator: the family of all operators of these categories without one by name."""
+
         def register(family: Family) -> Family:
             for name in names:
                 if name in self.by_category:
                     raise ValueError(f"two families for the category {name!r}")
                 self.by_category[name] = family
             return family
+
         return register
 
     def merge(self, other: Families) -> None:
@@ -153,7 +157,8 @@ def is_needed(parameter: Parameter, rules: RulesModule) -> bool:
 def holds_tensors(argument: Argument) -> bool:
     """Whether an argument is a tensor or a list of tensors."""
     return isinstance(argument, TensorSpec) or (
-        isinstance(argument, tuple) and any(isinstance(e, TensorSpec) for e in argument))
+        isinstance(argument, tuple) and any(isinstance(e, TensorSpec) for e in argument)
+    )
 
 
 def under_own_names(operator: Operator, arguments: Arguments) -> Arguments:
@@ -171,8 +176,8 @@ def under_own_names(operator: Operator, arguments: Arguments) -> Arguments:
         renamed = name if name in accepted or position >= len(accepted) else accepted[position]
         own[renamed] = arguments[name]
     return own | {
-        name: value for name, value in arguments.items()
-        if name not in tensors and name in accepted}
+        name: value for name, value in arguments.items() if name not in tensors and name in accepted
+    }
 
 
 OUTPUT = "out"
@@ -214,4 +219,5 @@ def _requested(value: Argument, dtype: str) -> Argument:
     made = {REQUESTED: dtype, AT_LEAST_SINGLE: single}.get(value.dtype, value.dtype)
     floating = made.startswith(("float", "bfloat"))
     return TensorSpec(
-        value.shape, made, value.fill, value.layout, value.gradient and floating, value.flavour)
+        value.shape, made, value.fill, value.layout, value.gradient and floating, value.flavour
+    )

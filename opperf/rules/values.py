@@ -45,7 +45,10 @@ def literal(data: object) -> Fill:
 
 
 def tensor(
-    *shape: int, fill: Fill = NORMAL, dtype: str = REQUESTED, gradient: bool = True,
+    *shape: int,
+    fill: Fill = NORMAL,
+    dtype: str = REQUESTED,
+    gradient: bool = True,
     layout: str = "dense",
 ) -> TensorSpec:
     """A tensor of the requested dtype, unless `dtype` says otherwise, that wants a gradient."""

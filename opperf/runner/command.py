@@ -64,9 +64,13 @@ def selection_from(options: Mapping[str, Any]) -> Selection:
         shapes=options["shapes"],
         backward=not options["no_backward"],
         settings=Settings(
-            dtype=options["dtype"].lower(), profiler=options["profiler"].lower(),
-            warmup=options["warmup"], runs=options["runs"], threads=options["threads"],
-            seed=options["seed"], timeout_s=options["timeout_s"],
+            dtype=options["dtype"].lower(),
+            profiler=options["profiler"].lower(),
+            warmup=options["warmup"],
+            runs=options["runs"],
+            threads=options["threads"],
+            seed=options["seed"],
+            timeout_s=options["timeout_s"],
         ),
     )
 
@@ -79,16 +83,25 @@ def options_from(options: Mapping[str, Any]) -> Options:
         # A run file named alone is where the run goes on.
         output_format = "jsonl" if Path(resume).suffix == ".jsonl" else output_format
     path = options["output_file"] or (
-        Path(resume) if resume and output_format == "jsonl"
-        else Path(f"{DEFAULT_STEM}.{output.FORMATS[output_format].extension}"))
+        Path(resume)
+        if resume and output_format == "jsonl"
+        else Path(f"{DEFAULT_STEM}.{output.FORMATS[output_format].extension}")
+    )
     if resume is not None and options["overwrite"]:
         raise UsageError("--resume goes on with a run and --overwrite replaces it; give one")
     return Options(
-        framework=options["framework"], output=path, output_format=output_format,
-        overwrite=options["overwrite"], resuming=resume is not None,
-        resume=Path(resume) if resume else None, list_only=options["list_only"],
-        dry_run=options["dry_run"], strict=options["strict"], quiet=options["quiet"],
-        command=" ".join(sys.argv[1:]), device=options["device"],
+        framework=options["framework"],
+        output=path,
+        output_format=output_format,
+        overwrite=options["overwrite"],
+        resuming=resume is not None,
+        resume=Path(resume) if resume else None,
+        list_only=options["list_only"],
+        dry_run=options["dry_run"],
+        strict=options["strict"],
+        quiet=options["quiet"],
+        command=" ".join(sys.argv[1:]),
+        device=options["device"],
     )
 
 
@@ -125,12 +138,20 @@ def run_command(given: Mapping[str, Any], changed: Mapping[str, Any]) -> int:
         _say(options, _announcement(plan, todo, selection, options))
         if options.dry_run:
             return 0
-        head = None if earlier else header(
-            plan, selection, worker.environment(), {"command": options.command})
+        head = (
+            None
+            if earlier
+            else header(plan, selection, worker.environment(), {"command": options.command})
+        )
         try:
-            result = execute(run_file, head, todo, worker,
-                             progress(sys.stderr, len(todo), options.quiet),
-                             lambda: time.monotonic() - begun)
+            result = execute(
+                run_file,
+                head,
+                todo,
+                worker,
+                progress(sys.stderr, len(todo), options.quiet),
+                lambda: time.monotonic() - begun,
+            )
         except KeyboardInterrupt:
             _say(options, _interrupted(run_file, options), error=True)
             return INTERRUPTED
@@ -141,15 +162,20 @@ def _earlier(run_file: Path, options: Options) -> tuple[Run, list[str]]:
     """The run that was cut short."""
     if not run_file.exists():
         what = options.resume or options.output
-        raise RunFileError(f"{what}: there is no unfinished run to resume; "
-                           "run without --resume")
+        raise RunFileError(f"{what}: there is no unfinished run to resume; run without --resume")
     return read_run(run_file)
 
 
 SELECTING = {
-    "names": "patterns", "ops": "patterns", "exclude": "exclude", "categories": "categories",
-    "namespaces": "namespaces", "size": "size", "int64_tensor": "int64_tensor",
-    "shapes": "shapes", "no_backward": "backward",
+    "names": "patterns",
+    "ops": "patterns",
+    "exclude": "exclude",
+    "categories": "categories",
+    "namespaces": "namespaces",
+    "size": "size",
+    "int64_tensor": "int64_tensor",
+    "shapes": "shapes",
+    "no_backward": "backward",
 }
 """Option and the field of the selection it sets."""
 
@@ -157,16 +183,16 @@ SETTING = ("dtype", "profiler", "warmup", "runs", "threads", "seed", "timeout_s"
 """Options that set the field of the settings of the same name."""
 
 
-def _same_selection(
-    earlier: Selection, asked: Selection, changed: Mapping[str, Any]
-) -> Selection:
+def _same_selection(earlier: Selection, asked: Selection, changed: Mapping[str, Any]) -> Selection:
     """The earlier run's selection, if nothing the user now asks for contradicts it."""
     differing = [
         (option, getattr(earlier, name), getattr(asked, name))
-        for option, name in SELECTING.items() if option in changed
+        for option, name in SELECTING.items()
+        if option in changed
     ] + [
         (option, getattr(earlier.settings, option), getattr(asked.settings, option))
-        for option in SETTING if option in changed
+        for option in SETTING
+        if option in changed
     ]
     for option, before, after in differing:
         _check_same(option, before, after)
@@ -177,18 +203,22 @@ def _check_same(option: str, before: object, after: object) -> None:
     if before != after:
         raise RunFileError(
             f"the run to resume was made with {option} = {before!r}, not {after!r}; leave "
-            "the option out, or start anew with --overwrite")
+            "the option out, or start anew with --overwrite"
+        )
 
 
 def _check_plan(plan: Plan) -> None:
     if plan.cases:
         return
     if not plan.no_benchmark:
-        raise UsageError("no operator is in all the categories and namespaces asked for; "
-                         "see opperf --list")
+        raise UsageError(
+            "no operator is in all the categories and namespaces asked for; see opperf --list"
+        )
     name, reason = next(iter(plan.no_benchmark.items()))
-    raise UsageError(f"nothing to run: none of the {len(plan.no_benchmark)} operators chosen "
-                     f"has a benchmark, e.g. {name}: {reason}")
+    raise UsageError(
+        f"nothing to run: none of the {len(plan.no_benchmark)} operators chosen "
+        f"has a benchmark, e.g. {name}: {reason}"
+    )
 
 
 def list_of(plan: Plan) -> str:
@@ -199,8 +229,10 @@ def list_of(plan: Plan) -> str:
     cases = counted(len(plan.cases), "case")
     lines = [text, "", f"{cases} of {counted(operators, 'operator')}"]
     if plan.no_benchmark:
-        lines.append(f"No benchmark for {counted(len(plan.no_benchmark), 'operator')}: "
-                     + ", ".join(sorted(plan.no_benchmark)))
+        lines.append(
+            f"No benchmark for {counted(len(plan.no_benchmark), 'operator')}: "
+            + ", ".join(sorted(plan.no_benchmark))
+        )
     return "\n".join(lines)
 
 
@@ -211,18 +243,23 @@ def _announcement(
     settings = selection.settings
     done = len(plan.cases) - len(todo)
     already = f", {done} of them done already" if done else ""
-    return (f"{counted(len(plan.cases), 'case')} of {counted(operators, 'operator')}{already}: "
-            f"{settings.device}, {settings.dtype}, {settings.profiler} profiler, "
-            f"{settings.warmup} warm-up and {counted(settings.runs, 'timed call')}, "
-            f"to {options.output}")
+    return (
+        f"{counted(len(plan.cases), 'case')} of {counted(operators, 'operator')}{already}: "
+        f"{settings.device}, {settings.dtype}, {settings.profiler} profiler, "
+        f"{settings.warmup} warm-up and {counted(settings.runs, 'timed call')}, "
+        f"to {options.output}"
+    )
 
 
 def _interrupted(run_file: Path, options: Options) -> str:
     named = f" {run_file}" if options.resume or options.output == run_file else ""
-    target = "" if options.output == run_file else (
-        f" -f {options.output_format} -o {options.output}")
-    return (f"interrupted; what was measured is in {run_file}. "
-            f"Go on with: opperf run --resume{named}{target}")
+    target = (
+        "" if options.output == run_file else (f" -f {options.output_format} -o {options.output}")
+    )
+    return (
+        f"interrupted; what was measured is in {run_file}. "
+        f"Go on with: opperf run --resume{named}{target}"
+    )
 
 
 def _finish(result: Run, run_file: Path, options: Options, elapsed_s: float) -> int:
@@ -239,12 +276,12 @@ def _finish(result: Run, run_file: Path, options: Options, elapsed_s: float) -> 
         _say(options, "\n" + render_table(records))
     _say(options, "\n" + summarise(result, elapsed_s))
     _say(options, f"\nwritten to {options.output}")
-    broken = any(record.status in (Status.FAILED, Status.CRASHED, Status.TIMEOUT)
-                 for record in records)
+    broken = any(
+        record.status in (Status.FAILED, Status.CRASHED, Status.TIMEOUT) for record in records
+    )
     return FOUND if options.strict and broken else 0
 
 
 def _say(options: Options, text: str, error: bool = False) -> None:
     if error or not options.quiet:
         print(text, file=sys.stderr if error else sys.stdout, flush=True)
-

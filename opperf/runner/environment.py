@@ -15,8 +15,13 @@ from opperf.model import Environment
 from opperf.runner.allocator import steady
 
 THREAD_VARIABLES = (
-    "OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MXNET_CPU_WORKER_NTHREADS",
-    "MXNET_ENGINE_TYPE", "KMP_AFFINITY", "OMP_PROC_BIND",
+    "OMP_NUM_THREADS",
+    "MKL_NUM_THREADS",
+    "OPENBLAS_NUM_THREADS",
+    "MXNET_CPU_WORKER_NTHREADS",
+    "MXNET_ENGINE_TYPE",
+    "KMP_AFFINITY",
+    "OMP_PROC_BIND",
 )
 """Environment variables that decide how many threads compute, and where."""
 

@@ -67,8 +67,7 @@ def plan(framework: Framework, selection: Selection) -> Plan:
         if isinstance(made, NoInputs):
             missing[target.label] = made.reason
             continue
-        cases.extend(
-            _case(framework, target, operator, inputs, selection) for inputs in made)
+        cases.extend(_case(framework, target, operator, inputs, selection) for inputs in made)
     _check_shapes(cases, selection)
     shaped = (_with_shapes(case, selection.shapes) for case in cases)
     # The user's shapes may make one case of several that differed in their shapes alone.
@@ -84,28 +83,36 @@ def check_settings(framework: Framework, selection: Selection) -> None:
     settings = selection.settings
     framework.parse_device(settings.device)
     if settings.dtype not in framework.dtypes:
-        raise UsageError(f"unknown dtype {settings.dtype!r}"
-                         f"{suggestion(settings.dtype, framework.dtypes)}; "
-                         f"known: {', '.join(framework.dtypes)}")
+        raise UsageError(
+            f"unknown dtype {settings.dtype!r}"
+            f"{suggestion(settings.dtype, framework.dtypes)}; "
+            f"known: {', '.join(framework.dtypes)}"
+        )
     if settings.profiler not in framework.profilers:
-        raise UsageError(f"unknown profiler {settings.profiler!r}; "
-                         f"{framework.name} offers: {', '.join(framework.profilers)}")
+        raise UsageError(
+            f"unknown profiler {settings.profiler!r}; "
+            f"{framework.name} offers: {', '.join(framework.profilers)}"
+        )
     if selection.int64_tensor and not framework.large_tensors():
         raise UsageError(
             f"--int64-tensor on: this {framework.name} build ({framework.version()}) has no "
-            "INT64_TENSOR_SIZE; use a build that has it (2.0 does) or --int64-tensor off")
+            "INT64_TENSOR_SIZE; use a build that has it (2.0 does) or --int64-tensor off"
+        )
     operators = framework.operators()
     _check_known("category", selection.categories, {o.category for o in operators})
-    _check_known("namespace", selection.namespaces,
-                 {space for o in operators for space in o.namespaces})
+    _check_known(
+        "namespace", selection.namespaces, {space for o in operators for space in o.namespaces}
+    )
     _check_known("size", (selection.size,), set(PRESETS))
 
 
 def _check_known(what: str, given: Iterable[str], known: set[str]) -> None:
     for word in given:
         if word not in known:
-            raise UsageError(f"unknown {what} {word!r}{suggestion(word, known)}; "
-                             f"known: {', '.join(sorted(known))}")
+            raise UsageError(
+                f"unknown {what} {word!r}{suggestion(word, known)}; "
+                f"known: {', '.join(sorted(known))}"
+            )
 
 
 def matcher(pattern: str) -> Callable[[Operator], bool]:
@@ -115,7 +122,7 @@ def matcher(pattern: str) -> Callable[[Operator], bool]:
     """
     if pattern.startswith(REGEX):
         try:
-            compiled = re.compile(pattern[len(REGEX):])
+            compiled = re.compile(pattern[len(REGEX) :])
         except re.error as error:
             raise UsageError(f"{pattern!r} is no regular expression: {error}") from error
         return lambda operator: any(compiled.search(name) for name in operator.names)
@@ -141,27 +148,31 @@ def _targets(framework: Framework, selection: Selection) -> list[tuple[Target, O
             callables.append((target, framework.signature(target)))
             continue
         names = [name for operator in operators for name in operator.names]
-        raise UnknownOperatorError(
-            f"no operator is called {pattern!r}{suggestion(pattern, names)}")
+        raise UnknownOperatorError(f"no operator is called {pattern!r}{suggestion(pattern, names)}")
     excluded = [matcher(pattern) for pattern in selection.exclude]
 
     def asked_for(operator: Operator) -> bool:
         return (
             (not selection.categories or operator.category in selection.categories)
-            and (not selection.namespaces or bool(
-                set(operator.namespaces) & set(selection.namespaces)))
+            and (
+                not selection.namespaces
+                or bool(set(operator.namespaces) & set(selection.namespaces))
+            )
             and not any(matches(operator) for matches in excluded)
         )
 
-    chosen = [operator for operator in operators
-              if operator.name in wanted and asked_for(operator)]
+    chosen = [operator for operator in operators if operator.name in wanted and asked_for(operator)]
     registered: list[tuple[Target, Operator]] = [
-        (OperatorTarget(framework=framework.name, name=o.name), o) for o in chosen]
+        (OperatorTarget(framework=framework.name, name=o.name), o) for o in chosen
+    ]
     return registered + callables
 
 
 def _case(
-    framework: Framework, target: Target, operator: Operator, inputs: Inputs,
+    framework: Framework,
+    target: Target,
+    operator: Operator,
+    inputs: Inputs,
     selection: Selection,
 ) -> Case:
     flavour = framework.flavour(target)
@@ -190,12 +201,15 @@ def _check_shapes(cases: list[Case], selection: Selection) -> None:
     names = {name for case in cases for name, _ in case.tensors()}
     for name in selection.shapes:
         if name not in names:
-            raise UsageError(f"--shape {name}=...: no tensor argument of the operators chosen "
-                             f"is called {name!r}{suggestion(name, names)}")
+            raise UsageError(
+                f"--shape {name}=...: no tensor argument of the operators chosen "
+                f"is called {name!r}{suggestion(name, names)}"
+            )
 
 
 def _with_shapes(case: Case, shapes: dict[str, tuple[int, ...]]) -> Case:
     """The case with the user's shapes; a list of tensors takes the shape for each."""
+
     def shaped(name: str, argument: Argument) -> Argument:
         if name not in shapes:
             return argument
@@ -210,5 +224,4 @@ def _with_shapes(case: Case, shapes: dict[str, tuple[int, ...]]) -> Case:
     arguments = {name: shaped(name, value) for name, value in case.arguments.items()}
     if arguments == case.arguments:
         return case
-    return msgspec.structs.replace(
-        case, arguments=arguments, origin=f"{case.origin}+shape")
+    return msgspec.structs.replace(case, arguments=arguments, origin=f"{case.origin}+shape")

@@ -11,7 +11,6 @@ import tempfile
 import time
 from collections.abc import Mapping
 from contextlib import ExitStack
-from pathlib import Path
 from types import TracebackType
 from typing import TypeVar
 
@@ -33,6 +32,7 @@ from opperf.runner.messages import (
     Response,
 )
 from opperf.runner.plan import Plan, Selection
+from opperf.runner.process import with_package
 
 START_TIMEOUT_S = 120.0
 """Time a framework may take to import: seconds as a rule, a minute from a cold network disk."""
@@ -74,17 +74,16 @@ class Worker:
     """
 
     def __init__(
-        self, framework: str, threads: int | None = None,
+        self,
+        framework: str,
+        threads: int | None = None,
         environment: Mapping[str, str] | None = None,
     ) -> None:
         self._framework = framework
         self._variables = dict(os.environ if environment is None else environment)
         if threads is not None:
             self._variables.update(dict.fromkeys(THREADS, str(threads)))
-        # The worker finds this very package, however the manager was started.
-        package = str(Path(__file__).resolve().parents[2])
-        self._variables["PYTHONPATH"] = os.pathsep.join(
-            [package, *filter(None, [self._variables.get("PYTHONPATH")])])
+        self._variables = with_package(self._variables)
         self._process: subprocess.Popen[bytes] | None = None
         self._buffer = b""
         self._resources = ExitStack()
@@ -95,7 +94,9 @@ class Worker:
         return self
 
     def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None,
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
         self.end()
@@ -121,8 +122,7 @@ class Worker:
 
     def plan(self, selection: Selection) -> Plan:
         """The cases of a selection."""
-        return self._ask_or_fail(
-            PlanRequest(selection=selection), Planned, PLAN_TIMEOUT_S).plan
+        return self._ask_or_fail(PlanRequest(selection=selection), Planned, PLAN_TIMEOUT_S).plan
 
     def measure(self, case: Case) -> Record:
         """The record of a case; a crash or a hang of the worker is the record's status."""
@@ -135,10 +135,13 @@ class Worker:
         except WorkerSilent:
             self.end()
             status = Status.TIMEOUT
-            reason = (f"no end after {case.settings.timeout_s:g} s; "
-                      "allow more with --timeout or choose a smaller --size")
-        return Record(case=case, id=case.id, status=status, reason=reason,
-                      wall_s=time.monotonic() - begun)
+            reason = (
+                f"no end after {case.settings.timeout_s:g} s; "
+                "allow more with --timeout or choose a smaller --size"
+            )
+        return Record(
+            case=case, id=case.id, status=status, reason=reason, wall_s=time.monotonic() - begun
+        )
 
     def end(self) -> None:
         """End the process, whatever it is doing."""
@@ -163,8 +166,11 @@ class Worker:
         try:
             self._process = subprocess.Popen(
                 [sys.executable, "-m", "opperf.runner.worker", self._framework],
-                stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self._log,
-                env=self._variables, bufsize=0,
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=self._log,
+                env=self._variables,
+                bufsize=0,
                 # Ctrl-C on the terminal reaches the manager alone.
                 start_new_session=True,
             )
@@ -173,12 +179,14 @@ class Worker:
         try:
             self._environment = self._answer(Ready, START_TIMEOUT_S).environment
         except WorkerDied as died:
-            raise WorkerError(f"the worker ended while importing {self._framework}: "
-                              f"{how_it_ended(died)}") from died
+            raise WorkerError(
+                f"the worker ended while importing {self._framework}: {how_it_ended(died)}"
+            ) from died
         except WorkerSilent as silent:
             self.end()
-            raise WorkerError(f"importing {self._framework} took over {START_TIMEOUT_S:g} s"
-                              ) from silent
+            raise WorkerError(
+                f"importing {self._framework} took over {START_TIMEOUT_S:g} s"
+            ) from silent
         except OpperfError:
             self.end()
             raise

@@ -19,7 +19,9 @@ class Progress(Protocol):
     def __enter__(self) -> Progress: ...
 
     def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None,
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
         trace: TracebackType | None,
     ) -> None: ...
 
@@ -35,7 +37,9 @@ class Quiet:
         return self
 
     def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None,
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
         pass
@@ -74,10 +78,13 @@ class Plain(Quiet):
             return
         self._last = now
         reason = f" ({record.status.value}: {record.reason})" if record.reason else ""
-        print(f"{self._done}/{self._total} {record.case.label}{reason}, "
-              f"{duration(now - self._begun)} elapsed, "
-              f"{time_left(self._begun, self._done, self._total)}",
-              file=self._stream, flush=True)
+        print(
+            f"{self._done}/{self._total} {record.case.label}{reason}, "
+            f"{duration(now - self._begun)} elapsed, "
+            f"{time_left(self._begun, self._done, self._total)}",
+            file=self._stream,
+            flush=True,
+        )
 
 
 class Live:
@@ -96,9 +103,13 @@ class Live:
 
         self._console = Console(file=stream)
         self._bar = RichProgress(
-            TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(),
-            TimeElapsedColumn(), TextColumn("{task.fields[left]}"),
-            console=self._console, transient=True,
+            TextColumn("{task.description}"),
+            BarColumn(),
+            MofNCompleteColumn(),
+            TimeElapsedColumn(),
+            TextColumn("{task.fields[left]}"),
+            console=self._console,
+            transient=True,
         )
         self._task = self._bar.add_task("starting", total=total, left="")
         self._total, self._done = total, 0
@@ -109,7 +120,9 @@ class Live:
         return self
 
     def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None,
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
         self._bar.stop()
@@ -125,7 +138,8 @@ class Live:
         self._bar.update(self._task, advance=1, left=left)
         if record.status in (Status.FAILED, Status.CRASHED, Status.TIMEOUT):
             self._console.print(
-                f"{record.case.label}: {record.status.value}: {record.reason}", markup=False)
+                f"{record.case.label}: {record.status.value}: {record.reason}", markup=False
+            )
 
 
 def progress(stream: TextIO, total: int, quiet: bool) -> Progress:

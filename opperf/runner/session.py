@@ -26,7 +26,9 @@ SELECTION = "selection"
 
 
 def run_cases(
-    cases: Iterable[Case], measure: Callable[[Case], Record], keep: Callable[[Record], None],
+    cases: Iterable[Case],
+    measure: Callable[[Case], Record],
+    keep: Callable[[Record], None],
     progress: Progress,
 ) -> None:
     """Measure the cases in order; each record is kept before the next case begins."""
@@ -62,8 +64,9 @@ def selection_of(run: Run) -> Selection:
     try:
         return msgspec.convert(run.header.options.get(SELECTION), Selection)
     except msgspec.ValidationError as error:
-        raise RunFileError(f"the run file does not say what was selected: {error}; "
-                           "start anew with --overwrite") from error
+        raise RunFileError(
+            f"the run file does not say what was selected: {error}; start anew with --overwrite"
+        ) from error
 
 
 def cache_folder() -> Path:
@@ -107,7 +110,8 @@ def pending(run: Run, plan: Plan) -> Pending:
     if planned != run.header.planned:
         raise RunFileError(
             f"the run file plans {len(run.header.planned)} cases and this opperf and framework "
-            f"plan {len(planned)} others from the same options; start anew with --overwrite")
+            f"plan {len(planned)} others from the same options; start anew with --overwrite"
+        )
     done = {record.id for record in run.records}
     return Pending(plan, tuple(case for case in plan.cases if case.id not in done))
 
@@ -125,8 +129,12 @@ def kept(path: Path, head: Header | None) -> Iterator[RunWriter]:
 
 
 def execute(
-    path: Path, head: Header | None, cases: Iterable[Case], worker: Worker,
-    progress: Progress, begun: Callable[[], float],
+    path: Path,
+    head: Header | None,
+    cases: Iterable[Case],
+    worker: Worker,
+    progress: Progress,
+    begun: Callable[[], float],
 ) -> Run:
     """Measure the cases into the run file, close it, and read it back whole.
 

@@ -7,9 +7,6 @@ standard error, so that it cannot break the conversation.
 
 from __future__ import annotations
 
-import ctypes
-import os
-import signal
 import sys
 import traceback
 from collections.abc import Iterable
@@ -22,7 +19,7 @@ from opperf.frameworks import Framework, load
 from opperf.model import Record, Status
 from opperf.runner.allocator import steady
 from opperf.runner.environment import environment
-from opperf.runner.measure import measure
+from opperf.runner.measure import fresh, measure
 from opperf.runner.messages import (
     Device,
     DeviceRequest,
@@ -35,27 +32,9 @@ from opperf.runner.messages import (
     Response,
 )
 from opperf.runner.plan import plan
-
-PR_SET_PDEATHSIG = 1
-"""prctl's option for a signal at the parent's death, from linux/prctl.h."""
-
-
-def end_with_parent() -> None:
-    """Have the kernel end this process when its parent dies, even by SIGKILL in the middle
-    of a kernel. Where there is no prctl, the end of standard input does it between cases."""
-    try:
-        prctl = ctypes.CDLL(None).prctl
-    except (AttributeError, OSError):
-        return
-    prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
-
-
-def take_standard_output() -> BinaryIO:
-    """The protocol's stream; anything printed from now on goes to standard error."""
-    stream = os.fdopen(os.dup(sys.stdout.fileno()), "wb")
-    sys.stdout.flush()
-    os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
-    return stream
+from opperf.runner.prepared import NOTHING_BOUND
+from opperf.runner.pristine import pristine
+from opperf.runner.process import begin_child
 
 
 def answer(framework: Framework, request: Request) -> Response:
@@ -66,13 +45,16 @@ def answer(framework: Framework, request: Request) -> Response:
         name = request.name
         return Device(name=framework.parse_device(name) if name else framework.devices()[0])
     try:
-        return Measured(record=measure(request.case, framework))
+        return Measured(record=measure(request.case, framework, memory=fresh(NOTHING_BOUND)))
     except Exception as error:
         # An error of opperf's own in one case must not cost the cases after it.
         reason = errors.one_line(f"{type(error).__name__}: {error}")
         print(traceback.format_exc(), file=sys.stderr)
-        return Measured(record=Record(
-            case=request.case, id=request.case.id, status=Status.FAILED, reason=reason))
+        return Measured(
+            record=Record(
+                case=request.case, id=request.case.id, status=Status.FAILED, reason=reason
+            )
+        )
 
 
 def serve(requests: Iterable[bytes], responses: BinaryIO, framework_name: str) -> None:
@@ -111,10 +93,10 @@ def refusal(error: Exception) -> Refused:
 
 def main() -> None:
     """Serve on standard input and output."""
-    end_with_parent()
-    # Ctrl-C is the manager's to handle: it ends the worker.
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    serve(sys.stdin.buffer, take_standard_output(), sys.argv[1])
+    responses = begin_child()
+    # It imports while this process does.
+    pristine(sys.argv[1])
+    serve(sys.stdin.buffer, responses, sys.argv[1])
 
 
 if __name__ == "__main__":

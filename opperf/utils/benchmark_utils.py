@@ -9,11 +9,12 @@ import msgspec
 
 from opperf.errors import UsageError
 from opperf.frameworks import Framework, load
-from opperf.model import Record, Settings, Status
+from opperf.model import Case, Record, Settings, Status
 from opperf.results.opperf_json import result_of, results_by_operator
 from opperf.runner.allocator import steady
-from opperf.runner.measure import measure
+from opperf.runner.measure import fresh, measure
 from opperf.runner.plan import Plan, Selection, check_settings, plan
+from opperf.runner.prepared import NOTHING_BOUND, Bound
 from opperf.utils.inputs import CaseBuilder
 from opperf.utils.namespaces import functions_called, inputs_of_size
 
@@ -44,11 +45,19 @@ def settings_for(
     if warmup < 0 or runs < 1:
         raise UsageError(f"warmup is at least 0 and runs at least 1, not {warmup} and {runs}")
     settings = Settings(
-        device=device_name(ctx, framework), dtype=getattr(dtype, "__name__", str(dtype)),
-        profiler=profiler.lower(), warmup=warmup, runs=runs,
+        device=device_name(ctx, framework),
+        dtype=getattr(dtype, "__name__", str(dtype)),
+        profiler=profiler.lower(),
+        warmup=warmup,
+        runs=runs,
     )
     check_settings(framework, Selection(settings=settings))
     return settings
+
+
+def measure_here(case: Case, framework: Framework, bound: Bound = NOTHING_BOUND) -> Record:
+    """Measure a case in this process, its memory in a fresh one where that can be."""
+    return measure(case, framework, bound, memory=fresh(bound))
 
 
 def result_shown(record: Record, inputs: Mapping[str, Any] | None = None) -> dict[str, Any]:
@@ -115,7 +124,7 @@ def run_performance_test(
         target = framework.target_of(function)
         builder = CaseBuilder(framework, function, target, settings, run_backward)
         shown = [
-            result_shown(measure(builder.case(one), framework, builder.bound), one)
+            result_shown(measure_here(builder.case(one), framework, builder.bound), one)
             for one in listed
         ]
         results.append({target.label: shown})
@@ -123,20 +132,24 @@ def run_performance_test(
 
 
 def planned(
-    ctx: Any, dtype: Any, profiler: str, int64_tensor: str, warmup: int, runs: int,
+    ctx: Any,
+    dtype: Any,
+    profiler: str,
+    int64_tensor: str,
+    warmup: int,
+    runs: int,
     **selected: Any,
 ) -> tuple[Framework, Plan]:
     """The framework and the plan of a selection, from arguments as MXNet's users give them."""
     framework = mxnet()
     settings = settings_for(framework, ctx, dtype, profiler, warmup, runs)
-    selection = Selection(
-        settings=settings, int64_tensor=int64_tensor.lower() == "on", **selected)
+    selection = Selection(settings=settings, int64_tensor=int64_tensor.lower() == "on", **selected)
     return framework, plan(framework, selection)
 
 
 def measured(framework: Framework, made: Plan) -> Results:
     """Every case of a plan, measured in this process."""
-    return results_by_operator([measure(case, framework) for case in made.cases])
+    return results_by_operator([measure_here(case, framework) for case in made.cases])
 
 
 def run_op_benchmarks(
@@ -155,8 +168,7 @@ def run_op_benchmarks(
     names = tuple(ops)
     if not names:
         return {}
-    return measured(*planned(
-        ctx, dtype, profiler, int64_tensor, warmup, runs, patterns=names))
+    return measured(*planned(ctx, dtype, profiler, int64_tensor, warmup, runs, patterns=names))
 
 
 def run_category_benchmarks(
@@ -164,7 +176,8 @@ def run_category_benchmarks(
 ) -> Results:
     """Measure the operators of one category that `mx.nd` offers to its users."""
     framework, made = planned(
-        ctx, dtype, profiler, int64_tensor, warmup, runs, categories=(category,))
+        ctx, dtype, profiler, int64_tensor, warmup, runs, categories=(category,)
+    )
     public = {operator.name for operator in framework.operators() if operator.public}
     cases = tuple(case for case in made.cases if case.label in public)
     return measured(framework, msgspec.structs.replace(made, cases=cases))
@@ -212,8 +225,15 @@ def run_benchmark_operator(
     for namespace, function in functions_called(framework, name).items():
         inputs = inputs_of_size(framework, function, size, additional_inputs or {}, str(dtype))
         results = run_performance_test(
-            function, inputs=[inputs], run_backward=run_backward, dtype=dtype, ctx=ctx,
-            profiler=profiler, warmup=warmup, runs=runs)
+            function,
+            inputs=[inputs],
+            run_backward=run_backward,
+            dtype=dtype,
+            ctx=ctx,
+            profiler=profiler,
+            warmup=warmup,
+            runs=runs,
+        )
         notes = framework.notes(framework.target_of(function))
         for by_name in results:
             for shown in by_name.values():

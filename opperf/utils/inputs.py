@@ -10,13 +10,13 @@ from typing import Any
 import msgspec
 import numpy as np
 
-from opperf.errors import UsageError
+from opperf.errors import UnknownOperatorError, UsageError
 from opperf.frameworks import Framework
 from opperf.model import Argument, Case, Fill, Kind, Operator, Settings, Target, TensorSpec
 from opperf.rules.engine import NoInputs, inputs_for, rules_module, with_output
 from opperf.rules.sizes import PRESETS
-from opperf.runner.measure import Bound
 from opperf.runner.plan import flavoured
+from opperf.runner.prepared import Bound
 
 ORIGIN = "call:run_performance_test"
 
@@ -27,13 +27,13 @@ TENSOR_KINDS = (Kind.TENSOR, Kind.TENSORS, Kind.OTHER)
 def is_shape(value: Any) -> bool:
     """Whether a value is a shape: a tuple of whole numbers."""
     return isinstance(value, tuple) and all(
-        isinstance(extent, (int, np.integer)) and not isinstance(extent, bool) for extent in value)
+        isinstance(extent, (int, np.integer)) and not isinstance(extent, bool) for extent in value
+    )
 
 
 def is_array(value: Any) -> bool:
     """Whether a value is an array of NumPy or of a framework, and not a number."""
-    return hasattr(value, "shape") and hasattr(value, "dtype") and not isinstance(
-        value, np.generic)
+    return hasattr(value, "shape") and hasattr(value, "dtype") and not isinstance(value, np.generic)
 
 
 def plain(value: Any) -> Any:
@@ -65,28 +65,33 @@ class CaseBuilder:
         self._rules = rules_module(self.framework.rules)
         self.operator = self.framework.signature(self.target, self.function)
         self.flavour = self.framework.flavour(self.target)
+        self._reachable = leads_to(self.framework, self.target, self.function)
         self._known = known_specs(self.framework, self.operator, self.settings.dtype)
 
     @property
     def bound(self) -> Bound:
         """The objects the cases refer to."""
-        return Bound(arrays=self.arrays, function=self.function)
+        return Bound(arrays=self.arrays, function=None if self._reachable else self.function)
 
     def case(self, inputs: Mapping[str, Any]) -> Case:
         """The case of one set of inputs. Raises `UsageError` for what is no input."""
         if not isinstance(inputs, Mapping):
-            raise UsageError(f"inputs of {self.target.label} are a dict of arguments, "
-                             f"not {type(inputs).__name__}")
+            raise UsageError(
+                f"inputs of {self.target.label} are a dict of arguments, "
+                f"not {type(inputs).__name__}"
+            )
         limit = smallest_extent(inputs)
         arguments = {
             name: flavoured(self._argument(name, value, limit), self.flavour)
             for name, value in inputs.items()
         }
         return Case(
-            target=self.target, arguments=with_output(self.operator, arguments, self._rules),
+            target=self.target,
+            arguments=with_output(self.operator, arguments, self._rules),
             settings=msgspec.structs.replace(self.settings, mode=self._mode()),
             passes=("forward", "backward") if self.run_backward else ("forward",),
-            origin=ORIGIN, category=self.operator.category,
+            origin=ORIGIN,
+            category=self.operator.category,
         )
 
     def _mode(self) -> Any:
@@ -106,13 +111,21 @@ class CaseBuilder:
             is_shape(element) or is_array(element) for element in value
         ):
             return tuple(
-                self._given(element) if is_array(element)
-                else self._spec(name, element, limit) if is_shape(element) else plain(element)
-                for element in value)
+                self._given(element)
+                if is_array(element)
+                else self._spec(name, element, limit)
+                if is_shape(element)
+                else plain(element)
+                for element in value
+            )
         if isinstance(value, list) and kind is Kind.TENSOR:
             data = np.asarray(value)
-            return TensorSpec(tuple(data.shape), self.settings.dtype,
-                              Fill("literal", data=data.tolist()), gradient=self._floating())
+            return TensorSpec(
+                tuple(data.shape),
+                self.settings.dtype,
+                Fill("literal", data=data.tolist()),
+                gradient=self._floating(),
+            )
         return plain(value)  # type: ignore[no-any-return]
 
     def _floating(self) -> bool:
@@ -121,8 +134,9 @@ class CaseBuilder:
     def _given(self, value: Any) -> TensorSpec:
         if isinstance(value, np.ndarray) and value.dtype.kind == "f" and self._floating():
             # NumPy makes float64 unasked; the dtype asked for is the other tensors' too.
-            value = value.astype("float32" if "bfloat" in self.settings.dtype
-                                 else self.settings.dtype)
+            value = value.astype(
+                "float32" if "bfloat" in self.settings.dtype else self.settings.dtype
+            )
         spec = self.framework.describe(value)
         if spec is None:
             raise UsageError(f"{type(value).__name__} is no array that {self.framework.name} takes")
@@ -142,6 +156,14 @@ class CaseBuilder:
         return msgspec.structs.replace(known, shape=shape, fill=fill)
 
 
+def leads_to(framework: Framework, target: Target, function: Callable[..., Any]) -> bool:
+    """Whether a target alone leads to this very function."""
+    try:
+        return framework.function(target) is function
+    except UnknownOperatorError:
+        return False
+
+
 def known_specs(framework: Framework, operator: Operator, dtype: str) -> dict[str, TensorSpec]:
     """The tensors of the operator's own rule, by argument; none if no rule knows it."""
     made = inputs_for(operator, rules_module(framework.rules), PRESETS["small"], dtype)
@@ -155,8 +177,7 @@ def known_specs(framework: Framework, operator: Operator, dtype: str) -> dict[st
             elif isinstance(value, tuple) and value and isinstance(value[0], TensorSpec):
                 # What mixes dtypes, as amp_multicast does, asks for none of them.
                 mixed = len({one.dtype for one in value if isinstance(one, TensorSpec)}) > 1
-                specs[name] = msgspec.structs.replace(
-                    value[0], dtype=dtype) if mixed else value[0]
+                specs[name] = msgspec.structs.replace(value[0], dtype=dtype) if mixed else value[0]
     return specs
 
 

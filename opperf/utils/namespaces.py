@@ -33,7 +33,9 @@ def spellings(framework: Framework, name: str) -> list[str]:
     found = [name]
     for operator in framework.operators():
         bare = {
-            alias[len(prefix):] for alias in operator.names for prefix in prefixes
+            alias[len(prefix) :]
+            for alias in operator.names
+            for prefix in prefixes
             if alias.startswith(prefix)
         } | {alias for alias in operator.names if not alias.startswith("_")}
         folded = {snake_case(word) for word in bare}
@@ -59,13 +61,17 @@ def functions_called(framework: Framework, name: str) -> dict[str, Callable[...,
     if not found:
         known = [n for attribute, _ in NAMESPACES.values() for n in dir(getattr(mx, attribute))]
         raise UnknownOperatorError(
-            f"none of {', '.join(NAMESPACES)} has {name!r}{suggestion(name, known)}")
+            f"none of {', '.join(NAMESPACES)} has {name!r}{suggestion(name, known)}"
+        )
     return found
 
 
 def inputs_of_size(
-    framework: Framework, function: Callable[..., Any], size: tuple[int, ...],
-    additional: Mapping[str, Any], dtype: str,
+    framework: Framework,
+    function: Callable[..., Any],
+    size: tuple[int, ...],
+    additional: Mapping[str, Any],
+    dtype: str,
 ) -> dict[str, Any]:
     """Inputs of a function: its first tensor of this size, the others as they follow from it,
     plain values as the operator's rule has them, and the user's own in place of any of them."""
@@ -76,7 +82,9 @@ def inputs_of_size(
     if not inputs:
         inputs = {
             parameter.name: [size, size] if parameter.kind is Kind.TENSORS else size
-            for parameter in called.tensors if parameter.required}
+            for parameter in called.tensors
+            if parameter.required
+        }
     accepted = {parameter.name for parameter in called.parameters}
     inputs.update({name: value for name, value in additional.items() if name in accepted})
     return inputs
@@ -134,6 +142,7 @@ def _written(argument: Argument) -> Any:
 
 def of_rank(rank: int, configurations: list[Arguments]) -> Arguments:
     """The first configuration whose first tensor has this rank, else the first of all."""
+
     def first_rank(arguments: Arguments) -> int:
         return next((len(v.shape) for v in arguments.values() if isinstance(v, TensorSpec)), 0)
 

@@ -13,8 +13,11 @@ from opperf.utils.benchmark_utils import FRAMEWORK, device_name
 
 
 def get_mx_ndarray(
-    ctx: Any, in_tensor: Any, dtype: Any = "float32",
-    initializer: Callable[..., Any] | None = None, attach_grad: bool = True,
+    ctx: Any,
+    in_tensor: Any,
+    dtype: Any = "float32",
+    initializer: Callable[..., Any] | None = None,
+    attach_grad: bool = True,
 ) -> Any:
     """An `mx.nd.NDArray` from a shape, data or an array.
 
@@ -42,16 +45,23 @@ def get_mx_ndarray(
 
 
 def get_mx_np_ndarray(
-    ctx: Any, in_tensor: Any, dtype: Any = "float32",
-    initializer: Callable[..., Any] | None = None, attach_grad: bool = True,
+    ctx: Any,
+    in_tensor: Any,
+    dtype: Any = "float32",
+    initializer: Callable[..., Any] | None = None,
+    attach_grad: bool = True,
 ) -> Any:
     """As `get_mx_ndarray`, for an `mx.np.ndarray`."""
     return _array(ctx, in_tensor, dtype, initializer, attach_grad, "np")
 
 
 def _array(
-    ctx: Any, given: Any, dtype: Any, initializer: Callable[..., Any] | None,
-    attach_grad: bool, flavour: str,
+    ctx: Any,
+    given: Any,
+    dtype: Any,
+    initializer: Callable[..., Any] | None,
+    attach_grad: bool,
+    flavour: str,
 ) -> Any:
     import mxnet as mx
 
@@ -74,8 +84,10 @@ def _array(
         array = given.as_in_context(mx.Context(ctx)).astype(name)
         array = array.as_np_ndarray() if flavour == "np" else array.as_nd_ndarray()
     else:
-        raise ValueError(f"an array is made from a shape, a list, a number or an array, "
-                         f"not from {type(given).__name__}")
+        raise ValueError(
+            f"an array is made from a shape, a list, a number or an array, "
+            f"not from {type(given).__name__}"
+        )
     if attach_grad and name.startswith("float"):
         array.attach_grad()
     return array

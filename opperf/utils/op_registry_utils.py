@@ -66,7 +66,8 @@ get_all_loss_operators = _of_category("loss", "loss")
 get_all_gemm_operators = _of_category("gemm", "matrix product")
 get_all_convolution_operators = _of_category("convolution", "convolution")
 get_all_transpose_convolution_operators = _of_category(
-    "transpose_convolution", "transposed convolution")
+    "transpose_convolution", "transposed convolution"
+)
 get_all_pooling_operators = _of_category("pooling", "pooling")
 get_remaining_miscellaneous_operators = _of_category("misc", "everything else")
 
@@ -113,8 +114,7 @@ def prepare_op_inputs(
     made = inputs_for(operator, rules_module(framework.rules), preset, "float32")
     if isinstance(made, NoInputs):
         raise UnknownOperatorError(f"no rule makes inputs for {op}: {made.reason}")
-    return [
-        {name: _shown(value) for name, value in inputs.arguments.items()} for inputs in made]
+    return [{name: _shown(value) for name, value in inputs.arguments.items()} for inputs in made]
 
 
 def _shown(value: Any) -> Any:

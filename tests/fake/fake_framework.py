@@ -98,22 +98,38 @@ def parameter(name, kind=Kind.TENSOR, required=True):
 
 def operator(name, parameters, category="unary", aliases=(), namespaces=("nd",)):
     return Operator(
-        framework="fake", namespace=namespaces[0], name=name, aliases=aliases,
-        namespaces=namespaces, parameters=tuple(parameters), category=category)
+        framework="fake",
+        namespace=namespaces[0],
+        name=name,
+        aliases=aliases,
+        namespaces=namespaces,
+        parameters=tuple(parameters),
+        category=category,
+    )
 
 
 ALIASES = {"negative": ("neg", "_np_negative")}
 
-OPERATORS = tuple(sorted(
-    [operator(name, [parameter("data")], aliases=ALIASES.get(name, ()),
-              namespaces=("nd", "np") if name in ALIASES else ("nd",)) for name in UNARY]
-    + [
-        operator("add", [parameter("lhs"), parameter("rhs")], "binary"),
-        operator("add_n", [parameter("args", Kind.TENSORS), parameter("weight")], "binary"),
-        operator("copyto", [parameter("data")], "copying", namespaces=("internal",)),
-        operator("mystery", [parameter("data"), parameter("charm", Kind.INT)], "odd"),
-    ],
-    key=lambda made: made.name))
+OPERATORS = tuple(
+    sorted(
+        [
+            operator(
+                name,
+                [parameter("data")],
+                aliases=ALIASES.get(name, ()),
+                namespaces=("nd", "np") if name in ALIASES else ("nd",),
+            )
+            for name in UNARY
+        ]
+        + [
+            operator("add", [parameter("lhs"), parameter("rhs")], "binary"),
+            operator("add_n", [parameter("args", Kind.TENSORS), parameter("weight")], "binary"),
+            operator("copyto", [parameter("data")], "copying", namespaces=("internal",)),
+            operator("mystery", [parameter("data"), parameter("charm", Kind.INT)], "odd"),
+        ],
+        key=lambda made: made.name,
+    )
+)
 
 
 class FakeFramework(Framework):
@@ -266,7 +282,7 @@ class FakeTracer:
         for _ in range(count):
             for phase in phases:
                 phase()
-        return [[FORWARD_NS] * count, [BACKWARD_NS] * count][:len(phases)]
+        return [[FORWARD_NS] * count, [BACKWARD_NS] * count][: len(phases)]
 
 
 def framework():

@@ -19,8 +19,9 @@ def test_another_seed_gives_other_data():
     assert not np.array_equal(made((5, 7)), made((5, 7), seed=1))
 
 
-@pytest.mark.parametrize("dtype", ["float16", "float32", "float64", "int8", "uint8", "int32",
-                                   "int64", "bool"])
+@pytest.mark.parametrize(
+    "dtype", ["float16", "float32", "float64", "int8", "uint8", "int32", "int64", "bool"]
+)
 def test_the_dtype_is_the_one_asked_for(dtype):
     array = made((4, 3), dtype)
     assert array.dtype == np.dtype(dtype) and array.shape == (4, 3)
@@ -38,7 +39,9 @@ def test_uniform_stays_in_its_domain():
 
 def test_uniform_whole_numbers_stay_in_the_domain_if_it_has_some():
     assert set(np.unique(made((1000,), "int32", distribution="uniform", low=0.5, high=3.0))) <= {
-        1, 2}
+        1,
+        2,
+    }
 
 
 def test_integers_are_in_range_whatever_the_dtype():
@@ -80,7 +83,7 @@ def test_boxes_have_their_corners_in_order():
 
 def test_long_tensors_repeat_their_numbers():
     array = made((fill.CHUNK + 10,))
-    assert np.array_equal(array[:10], array[fill.CHUNK:])
+    assert np.array_equal(array[:10], array[fill.CHUNK :])
 
 
 def test_literal_data_is_itself():

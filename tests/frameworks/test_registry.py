@@ -59,11 +59,20 @@ def test_operators_are_sorted_and_none_is_a_backward_one():
     assert not [name for name in names if "backward" in name]
 
 
-@pytest.mark.parametrize(("registered", "shown"), [
-    ("_copy", "identity"), ("identity", "identity"), ("_linalg_det", "linalg_det"),
-    ("linalg_det", "linalg_det"), ("cumsum", "cumsum"), ("ElementWiseSum", "add_n"),
-    ("relu", "relu"), ("Convolution", "Convolution"), ("_copyto", "_copyto"),
-])
+@pytest.mark.parametrize(
+    ("registered", "shown"),
+    [
+        ("_copy", "identity"),
+        ("identity", "identity"),
+        ("_linalg_det", "linalg_det"),
+        ("linalg_det", "linalg_det"),
+        ("cumsum", "cumsum"),
+        ("ElementWiseSum", "add_n"),
+        ("relu", "relu"),
+        ("Convolution", "Convolution"),
+        ("_copyto", "_copyto"),
+    ],
+)
 def test_operators_go_by_the_names_users_know(registered, shown):
     assert registry.by_name()[registered].name == shown
 
@@ -76,35 +85,48 @@ def test_a_private_name_is_shown_only_where_there_is_no_public_one():
     assert registry.shown_name("Convolution", ["Convolution", "conv"]) == "Convolution"
 
 
-@pytest.mark.parametrize(("name", "space"), [
-    ("relu", "nd"), ("_contrib_fft", "contrib"), ("_linalg_det", "linalg"),
-    ("_random_normal", "random"), ("_sample_normal", "random"), ("_image_crop", "image"),
-    ("_sparse_retain", "sparse"), ("_npi_add", "np"), ("_np_sum", "np"), ("_npx_relu", "npx"),
-    ("_copyto", "internal"),
-])
+@pytest.mark.parametrize(
+    ("name", "space"),
+    [
+        ("relu", "nd"),
+        ("_contrib_fft", "contrib"),
+        ("_linalg_det", "linalg"),
+        ("_random_normal", "random"),
+        ("_sample_normal", "random"),
+        ("_image_crop", "image"),
+        ("_sparse_retain", "sparse"),
+        ("_npi_add", "np"),
+        ("_np_sum", "np"),
+        ("_npx_relu", "npx"),
+        ("_copyto", "internal"),
+    ],
+)
 def test_namespaces(name, space):
     assert registry.namespace_of(name) == space
 
 
-@pytest.mark.parametrize(("declared", "kind", "required", "default"), [
-    ("NDArray-or-Symbol", Kind.TENSOR, True, None),
-    ("NDArray-or-Symbol[]", Kind.TENSORS, True, None),
-    ("Symbol or Symbol[]", Kind.TENSORS, True, None),
-    ("int, required", Kind.INT, True, None),
-    ("int (non-negative), required", Kind.INT, True, None),
-    ("long (non-negative), optional, default=0", Kind.INT, False, "0"),
-    ("int or None, optional, default='None'", Kind.INT, False, "None"),
-    ("float, optional, default=0.5", Kind.FLOAT, False, "0.5"),
-    ("double, optional, default=1", Kind.FLOAT, False, "1"),
-    ("boolean, optional, default=0", Kind.BOOL, False, "0"),
-    ("Shape(tuple), required", Kind.SHAPE, True, None),
-    ("Shape or None, optional, default=None", Kind.SHAPE, False, "None"),
-    ("Shape(tuple), optional, default=[1,1]", Kind.SHAPE, False, "[1,1]"),
-    ("tuple of <float>, required", Kind.FLOATS, True, None),
-    ("tuple of <long>, optional, default=[0]", Kind.SHAPE, False, "[0]"),
-    ("string, optional, default=''", Kind.STRING, False, ""),
-    ("something new", Kind.OTHER, True, None),
-])
+@pytest.mark.parametrize(
+    ("declared", "kind", "required", "default"),
+    [
+        ("NDArray-or-Symbol", Kind.TENSOR, True, None),
+        ("NDArray-or-Symbol[]", Kind.TENSORS, True, None),
+        ("Symbol or Symbol[]", Kind.TENSORS, True, None),
+        ("int, required", Kind.INT, True, None),
+        ("int (non-negative), required", Kind.INT, True, None),
+        ("long (non-negative), optional, default=0", Kind.INT, False, "0"),
+        ("int or None, optional, default='None'", Kind.INT, False, "None"),
+        ("float, optional, default=0.5", Kind.FLOAT, False, "0.5"),
+        ("double, optional, default=1", Kind.FLOAT, False, "1"),
+        ("boolean, optional, default=0", Kind.BOOL, False, "0"),
+        ("Shape(tuple), required", Kind.SHAPE, True, None),
+        ("Shape or None, optional, default=None", Kind.SHAPE, False, "None"),
+        ("Shape(tuple), optional, default=[1,1]", Kind.SHAPE, False, "[1,1]"),
+        ("tuple of <float>, required", Kind.FLOATS, True, None),
+        ("tuple of <long>, optional, default=[0]", Kind.SHAPE, False, "[0]"),
+        ("string, optional, default=''", Kind.STRING, False, ""),
+        ("something new", Kind.OTHER, True, None),
+    ],
+)
 def test_parameters_are_read_from_their_declarations(declared, kind, required, default):
     parameter = registry.parse_parameter("x", declared)
     assert (parameter.kind, parameter.required, parameter.default) == (kind, required, default)
@@ -113,7 +135,8 @@ def test_parameters_are_read_from_their_declarations(declared, kind, required, d
 
 def test_choices_are_read_without_their_quotes():
     parameter = registry.parse_parameter(
-        "act_type", "{'relu', 'sigmoid', 'tanh'},optional, default='relu'")
+        "act_type", "{'relu', 'sigmoid', 'tanh'},optional, default='relu'"
+    )
     assert (parameter.kind, parameter.required) == (Kind.ENUM, False)
     assert (parameter.default, parameter.choices) == ("relu", ("relu", "sigmoid", "tanh"))
 
@@ -137,17 +160,37 @@ def test_every_operator_has_a_category():
     assert {operator.category for operator in registry.operators()} <= set(CATEGORIES)
 
 
-@pytest.mark.parametrize(("name", "category"), [
-    ("relu", "unary"), ("exp", "unary"), ("broadcast_add", "binary_broadcast"),
-    ("elemwise_add", "binary_elementwise"), ("dot", "gemm"), ("batch_dot", "gemm"),
-    ("sum", "reduction"), ("argmax", "sorting_searching"), ("topk", "sorting_searching"),
-    ("Convolution", "convolution"), ("Deconvolution", "transpose_convolution"),
-    ("Pooling", "pooling"), ("sgd_update", "optimizer"), ("linalg_det", "linalg"),
-    ("take", "indexing"), ("one_hot", "indexing"), ("Activation", "activation"),
-    ("CTCLoss", "loss"), ("BatchNorm", "nn_basic"), ("Concat", "join_split"),
-    ("round", "rounding"), ("tile", "expanding"), ("transpose", "rearrange"),
-    ("Reshape", "shape"), ("Custom", "misc"), ("random_normal", "random_sampling"),
-])
+@pytest.mark.parametrize(
+    ("name", "category"),
+    [
+        ("relu", "unary"),
+        ("exp", "unary"),
+        ("broadcast_add", "binary_broadcast"),
+        ("elemwise_add", "binary_elementwise"),
+        ("dot", "gemm"),
+        ("batch_dot", "gemm"),
+        ("sum", "reduction"),
+        ("argmax", "sorting_searching"),
+        ("topk", "sorting_searching"),
+        ("Convolution", "convolution"),
+        ("Deconvolution", "transpose_convolution"),
+        ("Pooling", "pooling"),
+        ("sgd_update", "optimizer"),
+        ("linalg_det", "linalg"),
+        ("take", "indexing"),
+        ("one_hot", "indexing"),
+        ("Activation", "activation"),
+        ("CTCLoss", "loss"),
+        ("BatchNorm", "nn_basic"),
+        ("Concat", "join_split"),
+        ("round", "rounding"),
+        ("tile", "expanding"),
+        ("transpose", "rearrange"),
+        ("Reshape", "shape"),
+        ("Custom", "misc"),
+        ("random_normal", "random_sampling"),
+    ],
+)
 def test_categories(name, category):
     assert registry.by_name()[name].category == category
 

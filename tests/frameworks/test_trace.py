@@ -84,9 +84,15 @@ def test_other_categories_are_no_kernels():
 def test_what_the_engine_does_for_itself_is_no_kernel():
     events = [
         event
-        for name in ("DeleteVariable", "WaitForVar", "ResourceParallelRandomSetSeed",
-                     "ResourceRandomSetSeed", "SetupExec")
-        for event in kernel(name, 1, 9)]
+        for name in (
+            "DeleteVariable",
+            "WaitForVar",
+            "ResourceParallelRandomSetSeed",
+            "ResourceRandomSetSeed",
+            "SetupExec",
+        )
+        for event in kernel(name, 1, 9)
+    ]
     assert kernel_intervals(events) == []
 
 
@@ -101,12 +107,14 @@ def test_a_custom_operators_parts_are_kernels():
 
 def test_an_end_without_a_begin_is_left_out():
     assert kernel_intervals([Event("E", "relu", "operator", 4, 1), *kernel("exp", 6, 7)]) == [
-        (6, 7)]
+        (6, 7)
+    ]
 
 
 def test_a_begin_without_an_end_is_left_out():
     assert kernel_intervals([Event("B", "relu", "operator", 4, 1), *kernel("exp", 6, 7)]) == [
-        (6, 7)]
+        (6, 7)
+    ]
 
 
 def test_covered_adds_what_is_apart():

@@ -55,13 +55,18 @@ def record(framework: Framework) -> Callable[..., Record]:
     """The record of one call, with what a result does not show."""
 
     def measured(
-        function: Callable[..., Any], inputs: Mapping[str, Any], dtype: str = "float32",
-        profiler: str = "native", warmup: int = 1, runs: int = RUNS,
+        function: Callable[..., Any],
+        inputs: Mapping[str, Any],
+        dtype: str = "float32",
+        profiler: str = "native",
+        warmup: int = 1,
+        runs: int = RUNS,
         run_backward: bool = True,
     ) -> Record:
         settings = settings_for(framework, None, dtype, profiler, warmup, runs)
         builder = CaseBuilder(
-            framework, function, framework.target_of(function), settings, run_backward)
+            framework, function, framework.target_of(function), settings, run_backward
+        )
         return measure(builder.case(inputs), framework, builder.bound)
 
     return measured
@@ -72,9 +77,12 @@ def cases(framework: Framework) -> Callable[..., tuple[Case, ...]]:
     """The cases that the rules make for an operator."""
 
     def planned(name: str, size: str = "small", **settings: Any) -> tuple[Case, ...]:
-        return plan(framework, Selection(
-            patterns=(name,), size=size,
-            settings=Settings(warmup=0, runs=RUNS, **settings))).cases
+        return plan(
+            framework,
+            Selection(
+                patterns=(name,), size=size, settings=Settings(warmup=0, runs=RUNS, **settings)
+            ),
+        ).cases
 
     return planned
 
@@ -118,11 +126,20 @@ class CommandLine:
 
     def start(self, *arguments: str, program: tuple[str, ...] = MODULE) -> subprocess.Popen[str]:
         return subprocess.Popen(
-            [*program, *arguments], cwd=self.folder, env=self.variables, text=True,
-            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+            [*program, *arguments],
+            cwd=self.folder,
+            env=self.variables,
+            text=True,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+        )
 
     def __call__(
-        self, *arguments: str, code: int = 0, program: tuple[str, ...] = MODULE,
+        self,
+        *arguments: str,
+        code: int = 0,
+        program: tuple[str, ...] = MODULE,
     ) -> tuple[str, str]:
         """What it prints on standard output and on standard error, if it ends with `code`."""
         with self.start(*arguments, program=program) as process:

@@ -50,7 +50,8 @@ def test_the_size_is_the_first_tensors():
 
 def test_additional_inputs_replace_what_would_be_made():
     found = run_benchmark_operator(
-        name="pick", size=(128, 128), additional_inputs={"index": (128, 1)}, **FEW)
+        name="pick", size=(128, 128), additional_inputs={"index": (128, 1)}, **FEW
+    )
     assert list(found) == [ND, NPX]
     for results in found.values():
         name, shown = single(results)
@@ -74,19 +75,39 @@ def test_batch_norm_by_either_name(name):
 def test_fully_connected_by_either_name(name):
     found = run_benchmark_operator(name=name, size=(16, 32), **FEW)
     assert {namespace: single(results)[0] for namespace, results in found.items()} == {
-        ND: "FullyConnected", NPX: "fully_connected"}
+        ND: "FullyConnected",
+        NPX: "fully_connected",
+    }
     for results in found.values():
         _, shown = single(results)
         assert "status" not in shown, shown
         assert (16, 32) in shown["inputs"].values()
 
 
-@pytest.mark.parametrize("name", ["softmax", "relu", "leaky_relu", "layer_norm", "dropout",
-                                  "one_hot", "topk", "batch_dot", "concatenate", "sum", "dot"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "softmax",
+        "relu",
+        "leaky_relu",
+        "layer_norm",
+        "dropout",
+        "one_hot",
+        "topk",
+        "batch_dot",
+        "concatenate",
+        "sum",
+        "dot",
+    ],
+)
 def test_common_operators_run_wherever_they_are(name):
-    found = run_benchmark_operator(name=name, additional_inputs={"depth": 4}, **FEW) if (
-        name == "one_hot") else run_benchmark_operator(
-            name=name, size=(4, 16, 16) if name == "batch_dot" else (16, 16), **FEW)
+    found = (
+        run_benchmark_operator(name=name, additional_inputs={"depth": 4}, **FEW)
+        if (name == "one_hot")
+        else run_benchmark_operator(
+            name=name, size=(4, 16, 16) if name == "batch_dot" else (16, 16), **FEW
+        )
+    )
     assert found
     for results in found.values():
         _, shown = single(results)
@@ -108,8 +129,9 @@ def test_a_namespace_without_the_operator_is_left_out():
 
 
 def test_the_dtype_is_used():
-    for results in run_benchmark_operator(name="exp", size=(32, 16), dtype="float64", **FEW
-                                          ).values():
+    for results in run_benchmark_operator(
+        name="exp", size=(32, 16), dtype="float64", **FEW
+    ).values():
         assert single(results)[1]["max_storage_mem_alloc_cpu/0"] == 2 * 2.048
 
 
@@ -119,8 +141,11 @@ def test_an_unknown_name_suggests_near_ones():
 
 
 # Builds differ in what falls back; what does has its home in NumPy.
-FALLBACKS = [name for name in ("ptp", "cov", "median", "trapz", "nanmax", "nanmean", "corrcoef")
-             if getattr(getattr(mx.np, name, None), "__module__", "") == "numpy"]
+FALLBACKS = [
+    name
+    for name in ("ptp", "cov", "median", "trapz", "nanmax", "nanmean", "corrcoef")
+    if getattr(getattr(mx.np, name, None), "__module__", "") == "numpy"
+]
 
 
 def test_there_are_fallbacks_to_try():

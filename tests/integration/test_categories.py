@@ -20,22 +20,28 @@ RUNNERS = {
     "binary_operators": [
         "run_mx_binary_broadcast_operators_benchmarks",
         "run_mx_binary_element_wise_operators_benchmarks",
-        "run_mx_binary_misc_operators_benchmarks"],
+        "run_mx_binary_misc_operators_benchmarks",
+    ],
     "gemm_operators": ["run_gemm_operators_benchmarks"],
     "random_sampling_operators": ["run_mx_random_sampling_operators_benchmarks"],
     "reduction_operators": ["run_mx_reduction_operators_benchmarks"],
     "sorting_searching_operators": ["run_sorting_searching_operators_benchmarks"],
     "array_manipulation_operators": [
-        "run_rearrange_operators_benchmarks", "run_shape_operators_benchmarks",
-        "run_expanding_operators_benchmarks", "run_rounding_operators_benchmarks",
-        "run_join_split_operators_benchmarks"],
+        "run_rearrange_operators_benchmarks",
+        "run_shape_operators_benchmarks",
+        "run_expanding_operators_benchmarks",
+        "run_rounding_operators_benchmarks",
+        "run_join_split_operators_benchmarks",
+    ],
     "array_rearrange": ["run_rearrange_operators_benchmarks"],
     "indexing_routines": ["run_indexing_routines_benchmarks"],
     "nn_basic_operators": ["run_nn_basic_operators_benchmarks"],
     "nn_activation_operators": ["run_activation_operators_benchmarks"],
     "nn_conv_operators": [
-        "run_pooling_operators_benchmarks", "run_convolution_operators_benchmarks",
-        "run_transpose_convolution_operators_benchmarks"],
+        "run_pooling_operators_benchmarks",
+        "run_convolution_operators_benchmarks",
+        "run_transpose_convolution_operators_benchmarks",
+    ],
     "nn_optimizer_operators": ["run_optimizer_operators_benchmarks"],
     "nn_loss_operators": ["run_loss_operators_benchmarks"],
     "misc_operators": ["run_mx_misc_operators_benchmarks"],
@@ -61,7 +67,8 @@ def test_the_runner_is_there_with_its_parameters(module, name):
 
 def test_the_older_place_offers_the_same_runner():
     assert runner_of("array_rearrange", "run_rearrange_operators_benchmarks") is runner_of(
-        "array_manipulation_operators", "run_rearrange_operators_benchmarks")
+        "array_manipulation_operators", "run_rearrange_operators_benchmarks"
+    )
 
 
 def test_every_public_operator_is_covered_by_a_runner():
@@ -101,41 +108,77 @@ def check(results, expected):
             assert f"avg_time_forward_{name}" in result or len(result) == 2
 
 
-@pytest.mark.parametrize(("module", "name", "expected"), [
-    ("array_manipulation_operators", "run_rounding_operators_benchmarks",
-     {"round", "rint", "fix", "floor", "ceil", "trunc"}),
-    ("binary_operators", "run_mx_binary_element_wise_operators_benchmarks",
-     {"elemwise_add", "elemwise_sub", "elemwise_mul", "elemwise_div"}),
-    ("nn_loss_operators", "run_loss_operators_benchmarks",
-     {"smooth_l1", "CTCLoss", "MakeLoss", "softmax_cross_entropy"}),
-])
+@pytest.mark.parametrize(
+    ("module", "name", "expected"),
+    [
+        (
+            "array_manipulation_operators",
+            "run_rounding_operators_benchmarks",
+            {"round", "rint", "fix", "floor", "ceil", "trunc"},
+        ),
+        (
+            "binary_operators",
+            "run_mx_binary_element_wise_operators_benchmarks",
+            {"elemwise_add", "elemwise_sub", "elemwise_mul", "elemwise_div"},
+        ),
+        (
+            "nn_loss_operators",
+            "run_loss_operators_benchmarks",
+            {"smooth_l1", "CTCLoss", "MakeLoss", "softmax_cross_entropy"},
+        ),
+    ],
+)
 def test_a_category_at_its_default_size(module, name, expected):
     check(runner_of(module, name)(warmup=0, runs=1), expected)
 
 
-@pytest.mark.parametrize(("module", "name", "expected"), [
-    ("binary_operators", "run_mx_binary_broadcast_operators_benchmarks",
-     {"broadcast_add", "broadcast_equal", "broadcast_power"}),
-    ("gemm_operators", "run_gemm_operators_benchmarks", {"dot", "batch_dot", "khatri_rao"}),
-    ("sorting_searching_operators", "run_sorting_searching_operators_benchmarks",
-     {"sort", "argsort", "topk", "argmax", "argmin"}),
-    ("array_rearrange", "run_rearrange_operators_benchmarks", {"transpose", "SwapAxis"}),
-    ("array_manipulation_operators", "run_join_split_operators_benchmarks",
-     {"Concat", "stack", "SliceChannel"}),
-    ("reduction_operators", "run_mx_reduction_operators_benchmarks", {"sum", "mean", "prod"}),
-    ("nn_activation_operators", "run_activation_operators_benchmarks",
-     {"Activation", "LeakyReLU", "softmax", "log_softmax", "hard_sigmoid"}),
-    ("nn_optimizer_operators", "run_optimizer_operators_benchmarks",
-     {"sgd_update", "sgd_mom_update", "adam_update", "ftrl_update"}),
-    ("misc_operators", "run_mx_misc_operators_benchmarks", {"Custom", "add_n", "Cast"}),
-    ("indexing_routines", "run_indexing_routines_benchmarks",
-     {"take", "one_hot", "pick", "gather_nd", "slice_axis"}),
-    ("nn_conv_operators", "run_convolution_operators_benchmarks", {"Convolution"}),
-    ("nn_conv_operators", "run_pooling_operators_benchmarks", {"Pooling", "ROIPooling"}),
-    ("nn_conv_operators", "run_transpose_convolution_operators_benchmarks", {"Deconvolution"}),
-    ("nn_basic_operators", "run_nn_basic_operators_benchmarks",
-     {"FullyConnected", "Dropout", "BatchNorm", "RNN", "Embedding"}),
-])
+@pytest.mark.parametrize(
+    ("module", "name", "expected"),
+    [
+        (
+            "binary_operators",
+            "run_mx_binary_broadcast_operators_benchmarks",
+            {"broadcast_add", "broadcast_equal", "broadcast_power"},
+        ),
+        ("gemm_operators", "run_gemm_operators_benchmarks", {"dot", "batch_dot", "khatri_rao"}),
+        (
+            "sorting_searching_operators",
+            "run_sorting_searching_operators_benchmarks",
+            {"sort", "argsort", "topk", "argmax", "argmin"},
+        ),
+        ("array_rearrange", "run_rearrange_operators_benchmarks", {"transpose", "SwapAxis"}),
+        (
+            "array_manipulation_operators",
+            "run_join_split_operators_benchmarks",
+            {"Concat", "stack", "SliceChannel"},
+        ),
+        ("reduction_operators", "run_mx_reduction_operators_benchmarks", {"sum", "mean", "prod"}),
+        (
+            "nn_activation_operators",
+            "run_activation_operators_benchmarks",
+            {"Activation", "LeakyReLU", "softmax", "log_softmax", "hard_sigmoid"},
+        ),
+        (
+            "nn_optimizer_operators",
+            "run_optimizer_operators_benchmarks",
+            {"sgd_update", "sgd_mom_update", "adam_update", "ftrl_update"},
+        ),
+        ("misc_operators", "run_mx_misc_operators_benchmarks", {"Custom", "add_n", "Cast"}),
+        (
+            "indexing_routines",
+            "run_indexing_routines_benchmarks",
+            {"take", "one_hot", "pick", "gather_nd", "slice_axis"},
+        ),
+        ("nn_conv_operators", "run_convolution_operators_benchmarks", {"Convolution"}),
+        ("nn_conv_operators", "run_pooling_operators_benchmarks", {"Pooling", "ROIPooling"}),
+        ("nn_conv_operators", "run_transpose_convolution_operators_benchmarks", {"Deconvolution"}),
+        (
+            "nn_basic_operators",
+            "run_nn_basic_operators_benchmarks",
+            {"FullyConnected", "Dropout", "BatchNorm", "RNN", "Embedding"},
+        ),
+    ],
+)
 def test_a_category_at_a_small_size(small, module, name, expected):
     check(runner_of(module, name)(warmup=0, runs=1), expected)
 
@@ -143,9 +186,11 @@ def test_a_category_at_a_small_size(small, module, name, expected):
 def test_every_flag_reaches_the_cases(monkeypatch):
     seen = []
     monkeypatch.setattr(
-        benchmark_utils, "measured", lambda framework, made: seen.extend(made.cases) or {})
+        benchmark_utils, "measured", lambda framework, made: seen.extend(made.cases) or {}
+    )
     runner_of("nn_optimizer_operators", "run_optimizer_operators_benchmarks")(
-        ctx="cpu(0)", dtype="float64", profiler="python", int64_tensor="off", warmup=7, runs=9)
+        ctx="cpu(0)", dtype="float64", profiler="python", int64_tensor="off", warmup=7, runs=9
+    )
     assert seen
     for case in seen:
         settings = case.settings
@@ -156,7 +201,8 @@ def test_every_flag_reaches_the_cases(monkeypatch):
 
 def test_the_python_profilers_results(small):
     results = runner_of("binary_operators", "run_mx_binary_element_wise_operators_benchmarks")(
-        profiler="python", dtype="float64", warmup=0, runs=2)
+        profiler="python", dtype="float64", warmup=0, runs=2
+    )
     for name, shown in results.items():
         for result in shown:
             assert {f"{s}_time_{name}" for s in ("avg", "p50", "p90", "p99")} <= set(result)

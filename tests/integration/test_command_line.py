@@ -23,29 +23,58 @@ FAST = ("--size", "small", "-w", "1", "-r", "3")
 
 def test_names_as_arguments_and_as_an_option_and_the_usual_output(command):
     out, err = command(
-        "run", "relu", "nd.exp", "--ops", "broadcast_add,re:^sum$|^mean$", "--ops", "nan*",
-        "--exclude", "nanp*", "--no-backward", "--seed", "3", "--threads", "1", "--timeout",
-        "60", "--size", "small", "-w", "0", "-r", "3")
+        "run",
+        "relu",
+        "nd.exp",
+        "--ops",
+        "broadcast_add,re:^sum$|^mean$",
+        "--ops",
+        "nan*",
+        "--exclude",
+        "nanp*",
+        "--no-backward",
+        "--seed",
+        "3",
+        "--threads",
+        "1",
+        "--timeout",
+        "60",
+        "--size",
+        "small",
+        "-w",
+        "0",
+        "-r",
+        "3",
+    )
     assert command.files() == [
-        "mxnet_operator_benchmarks.environment.json", "mxnet_operator_benchmarks.json"]
+        "mxnet_operator_benchmarks.environment.json",
+        "mxnet_operator_benchmarks.json",
+    ]
     assert command.unfinished() == []
     results = json.loads((command.folder / "mxnet_operator_benchmarks.json").read_text())
-    assert list(results) == sorted(results) == [
-        "broadcast_add", "exp", "mean", "nansum", "relu", "sum"]
+    assert (
+        list(results)
+        == sorted(results)
+        == ["broadcast_add", "exp", "mean", "nansum", "relu", "sum"]
+    )
     for name, configurations in results.items():
         assert configurations
         for result in configurations:
             assert set(result) == {
-                "inputs", "max_storage_mem_alloc_cpu/0", f"avg_time_forward_{name}"}
+                "inputs",
+                "max_storage_mem_alloc_cpu/0",
+                f"avg_time_forward_{name}",
+            }
             assert result[f"avg_time_forward_{name}"] > 0
             assert result["max_storage_mem_alloc_cpu/0"] > 0
-    beside = json.loads(
-        (command.folder / "mxnet_operator_benchmarks.environment.json").read_text())
+    beside = json.loads((command.folder / "mxnet_operator_benchmarks.environment.json").read_text())
     selection = beside["options"]["selection"]
     assert beside["environment"]["threads"]["OMP_NUM_THREADS"] == "1"
     assert "mxnet" in beside["environment"]["versions"]
-    assert selection["settings"] | {"warmup": 0, "runs": 3, "seed": 3, "threads": 1,
-                                    "timeout_s": 60.0} == selection["settings"]
+    assert (
+        selection["settings"] | {"warmup": 0, "runs": 3, "seed": 3, "threads": 1, "timeout_s": 60.0}
+        == selection["settings"]
+    )
     total = sum(map(len, results.values()))
     assert f"{total} cases of 6 operators: cpu(0), float32, native profiler, 0 warm-up" in out
     assert f"6 operators, {total} records ({total} ok), in " in out
@@ -57,23 +86,57 @@ def test_names_as_arguments_and_as_an_option_and_the_usual_output(command):
 def test_without_a_command_from_the_file_itself_and_with_capitals(command):
     script = (sys.executable, str(ROOT / "opperf" / "opperf.py"))
     out, _ = command(
-        "relu", "--ctx", "CPU(0)", "--dtype", "FLOAT64", "-f", "MD", "-p", "PYTHON", "--size",
-        "SMALL", "--int64-tensor", "OFF", "--warmup", "1", "--runs", "4", program=script)
+        "relu",
+        "--ctx",
+        "CPU(0)",
+        "--dtype",
+        "FLOAT64",
+        "-f",
+        "MD",
+        "-p",
+        "PYTHON",
+        "--size",
+        "SMALL",
+        "--int64-tensor",
+        "OFF",
+        "--warmup",
+        "1",
+        "--runs",
+        "4",
+        program=script,
+    )
     assert command.files() == ["mxnet_operator_benchmarks.md"]
     page = (command.folder / "mxnet_operator_benchmarks.md").read_text()
     assert "Runtime Features" in page and "float64" in page
     (head,) = re.findall(r"^\|\s*Operator .*$", page, re.MULTILINE)
     assert [cell.strip() for cell in head.strip("|").split("|")] == [
-        "Operator", "Inputs", "Max Mem Usage (Storage) (kB)", "Avg Forward Time (ms)",
-        "Avg Backward Time (ms)", "P50 Time (ms)", "P90 Time (ms)", "P99 Time (ms)"]
+        "Operator",
+        "Inputs",
+        "Max Mem Usage (Storage) (kB)",
+        "Avg Forward Time (ms)",
+        "Avg Backward Time (ms)",
+        "P50 Time (ms)",
+        "P90 Time (ms)",
+        "P99 Time (ms)",
+    ]
     rows = re.findall(r"^\|\s*relu .*$", page, re.MULTILINE)
     assert len(rows) == 3 and not any("---" in row for row in rows)
     assert "float64, python profiler, 1 warm-up and 4 timed calls" in out
 
 
 def test_shapes_and_csv(command):
-    command("broadcast_add", "--shape", "lhs=(8, 16)", "--shape", "rhs=8x1", *FAST,
-            "--output-format", "csv", "--output-file", "out.csv")
+    command(
+        "broadcast_add",
+        "--shape",
+        "lhs=(8, 16)",
+        "--shape",
+        "rhs=8x1",
+        *FAST,
+        "--output-format",
+        "csv",
+        "--output-file",
+        "out.csv",
+    )
     assert command.files() == ["out.csv", "out.environment.json"]
     with (command.folder / "out.csv").open(newline="") as file:
         rows = list(csv.DictReader(file))
@@ -87,8 +150,17 @@ def test_shapes_and_csv(command):
 
 
 def test_a_dtype_that_some_operators_do_not_take_and_quiet(command):
-    out, err = command("broadcast_add", "relu", "_linalg_potrf", "--dtype", "int32", "--quiet",
-                       "-f", "jsonl", *FAST)
+    out, err = command(
+        "broadcast_add",
+        "relu",
+        "_linalg_potrf",
+        "--dtype",
+        "int32",
+        "--quiet",
+        "-f",
+        "jsonl",
+        *FAST,
+    )
     assert (out, err) == ("", "")
     assert command.files() == ["mxnet_operator_benchmarks.jsonl"]
     run, warnings = read_run(command.folder / "mxnet_operator_benchmarks.jsonl")
@@ -103,18 +175,23 @@ def test_a_dtype_that_some_operators_do_not_take_and_quiet(command):
         if record.status is Status.SKIPPED:
             assert record.reason.startswith("does not take int32: ")
             assert "\n" not in record.reason
-    assert by_name == {"broadcast_add": {Status.OK}, "relu": {Status.OK},
-                       "linalg_potrf": {Status.SKIPPED}}
+    assert by_name == {
+        "broadcast_add": {Status.OK},
+        "relu": {Status.OK},
+        "linalg_potrf": {Status.SKIPPED},
+    }
 
 
 def test_list_shows_what_would_run_and_runs_nothing(command):
     (command.folder / "mxnet_operator_benchmarks.json").write_text("kept")
-    out, err = command("--list", "--category", "reduction,gemm", "--namespace", "nd",
-                       "--size", "small")
+    out, err = command(
+        "--list", "--category", "reduction,gemm", "--namespace", "nd", "--size", "small"
+    )
     head, _, *rows = out.splitlines()
     assert head.split() == ["Operator", "Category", "Inputs", "Rule"]
-    assert any(re.match(r"sum +reduction +data: \(64, 64\).* rule:reductions\.\w+$", row)
-               for row in rows)
+    assert any(
+        re.match(r"sum +reduction +data: \(64, 64\).* rule:reductions\.\w+$", row) for row in rows
+    )
     assert any(re.match(r"batch_dot +gemm +lhs: \(.* rule:\w+\.\w+$", row) for row in rows)
     assert not any(row.startswith("relu") for row in rows)
     assert re.search(r"^\d+ cases of \d+ operators$", out, re.MULTILINE)
@@ -124,11 +201,24 @@ def test_list_shows_what_would_run_and_runs_nothing(command):
 
 
 def test_a_dry_run_checks_everything_and_writes_nothing(command):
-    out, err = command("--dry-run", "--namespace", "linalg", "-o", "results.json",
-                       "--dtype", "float64", "-w", "2", "-r", "1")
+    out, err = command(
+        "--dry-run",
+        "--namespace",
+        "linalg",
+        "-o",
+        "results.json",
+        "--dtype",
+        "float64",
+        "-w",
+        "2",
+        "-r",
+        "1",
+    )
     assert re.fullmatch(
         r"\d+ cases of \d+ operators: \w+\(0\), float64, native profiler, 2 warm-up and "
-        r"1 timed call, to results\.json\n", out)
+        r"1 timed call, to results\.json\n",
+        out,
+    )
     assert err == ""
     assert command.files() == [] and list(command.home.iterdir()) == []
 
@@ -146,8 +236,18 @@ def test_an_output_file_that_exists(command):
 
 
 def test_a_case_that_fails_is_told_and_decides_the_exit_code_under_strict(command):
-    arguments = ("broadcast_add", "relu", "--shape", "lhs=3x4", "--shape", "rhs=5x6",
-                 "-f", "jsonl", "--overwrite", *FAST)
+    arguments = (
+        "broadcast_add",
+        "relu",
+        "--shape",
+        "lhs=3x4",
+        "--shape",
+        "rhs=5x6",
+        "-f",
+        "jsonl",
+        "--overwrite",
+        *FAST,
+    )
     for code, strict in ((0, ()), (1, ("--strict",))):
         out, err = command(*arguments, *strict, code=code)
         run, _ = read_run(command.folder / "mxnet_operator_benchmarks.jsonl")
@@ -165,8 +265,24 @@ def test_strict_is_content_with_what_was_skipped(command):
 
 def test_a_case_that_takes_too_long_costs_itself_alone(command):
     # A square of 2048 takes a second or more in this operator; the other, milliseconds.
-    command("_linalg_syevd", "relu", "--shape", "A=2048x2048", "--timeout", "0.4", "-w", "0",
-            "-r", "100", "--size", "small", "-f", "jsonl", "-o", "run.jsonl")
+    command(
+        "_linalg_syevd",
+        "relu",
+        "--shape",
+        "A=2048x2048",
+        "--timeout",
+        "0.4",
+        "-w",
+        "0",
+        "-r",
+        "100",
+        "--size",
+        "small",
+        "-f",
+        "jsonl",
+        "-o",
+        "run.jsonl",
+    )
     run, _ = read_run(command.folder / "run.jsonl")
     statuses = {(record.case.label, record.status) for record in run.records}
     assert statuses == {("_linalg_syevd", Status.TIMEOUT), ("relu", Status.OK)}
@@ -183,8 +299,18 @@ def test_help_and_version_load_no_framework(command):
     out, _ = command("--help")
     assert "run" in out and "opperf relu" in out
     out, _ = command("run", "--help")
-    for flag in ("--ctx", "--dtype", "-f, --output-format", "-o, --output-file", "-p, --profiler",
-                 "-w, --warmup", "-r, --runs", "--int64-tensor", "--resume", "--seed"):
+    for flag in (
+        "--ctx",
+        "--dtype",
+        "-f, --output-format",
+        "-o, --output-file",
+        "-p, --profiler",
+        "-w, --warmup",
+        "-r, --runs",
+        "--int64-tensor",
+        "--resume",
+        "--seed",
+    ):
         assert flag in out
 
 
@@ -196,11 +322,18 @@ def test_a_reader_that_goes_away_is_no_fault(command):
     assert "Traceback" not in err and "Exception" not in err
 
 
-@pytest.mark.parametrize("error, code, words", [
-    (DeviceError("no such\ndevice"), 2, "opperf: no such device\n"),
-    (ZeroDivisionError("by zero"), 3, "opperf: a fault of opperf itself, please report it: "
-     "ZeroDivisionError: by zero; --debug shows where\n"),
-])
+@pytest.mark.parametrize(
+    "error, code, words",
+    [
+        (DeviceError("no such\ndevice"), 2, "opperf: no such device\n"),
+        (
+            ZeroDivisionError("by zero"),
+            3,
+            "opperf: a fault of opperf itself, please report it: "
+            "ZeroDivisionError: by zero; --debug shows where\n",
+        ),
+    ],
+)
 def test_tracebacks_are_for_debugging(monkeypatch, capsys, error, code, words):
     def broken(given, changed):
         raise error

@@ -79,15 +79,21 @@ def test_what_is_refused_before_anything_runs(command, arguments, words):
 def test_a_gpu_that_is_not_there(command, features, device):
     if features["CUDA"]:
         pytest.skip("this build has CUDA")
-    check(command, ("relu", "--ctx", device), [
-        f"{device}: this MXNet build", "has no CUDA", "pip install mxnet-cu", "--ctx cpu"])
+    check(
+        command,
+        ("relu", "--ctx", device),
+        [f"{device}: this MXNet build", "has no CUDA", "pip install mxnet-cu", "--ctx cpu"],
+    )
 
 
 def test_large_tensors_on_a_build_without_them(command, features):
     if features["INT64_TENSOR_SIZE"]:
         pytest.skip("this build has large tensors")
-    check(command, ("relu", "--int64-tensor", "ON"), [
-        "--int64-tensor on", "INT64_TENSOR_SIZE", "--int64-tensor off"])
+    check(
+        command,
+        ("relu", "--int64-tensor", "ON"),
+        ["--int64-tensor on", "INT64_TENSOR_SIZE", "--int64-tensor off"],
+    )
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may write anywhere")

@@ -43,8 +43,11 @@ def interrupt(process):
 
 def going_on(err):
     """The command that opperf says goes on with the run."""
-    (words,) = [line.partition("Go on with: opperf ")[2] for line in err.splitlines()
-                if "Go on with: " in line]
+    (words,) = [
+        line.partition("Go on with: opperf ")[2]
+        for line in err.splitlines()
+        if "Go on with: " in line
+    ]
     return shlex.split(words)
 
 
@@ -65,9 +68,11 @@ def test_a_run_file(command):
     assert "interrupted; what was measured is in run.jsonl" in err
 
     arguments = going_on(err)
-    for contrary, words in ((("-r", "7"), "runs = 400, not 7"),
-                            (("--ops", "relu"), "ops = ('relu', 'sigmoid'), not ('relu',)"),
-                            (("--ctx", "cpu(1)"), "ctx = 'cpu(0)', not 'cpu(1)'")):
+    for contrary, words in (
+        (("-r", "7"), "runs = 400, not 7"),
+        (("--ops", "relu"), "ops = ('relu', 'sigmoid'), not ('relu',)"),
+        (("--ctx", "cpu(1)"), "ctx = 'cpu(0)', not 'cpu(1)'"),
+    ):
         _, err = command(*arguments, *contrary, code=2)
         assert err.startswith("opperf: the run to resume was made with ") and words in err
         assert err.count("\n") == 1
@@ -80,7 +85,7 @@ def test_a_run_file(command):
     whole, warnings = read_run(path)
     assert warnings == [] and whole.closing.counts == {"ok": 6}
     assert [record.id for record in whole.records] == list(whole.header.planned)
-    assert whole.records[:len(half.records)] == half.records
+    assert whole.records[: len(half.records)] == half.records
     assert whole.header == half.header
     assert f"6 cases of 2 operators, {len(half.records)} of them done already" in out
     assert command.files() == ["run.jsonl"] and command.unfinished() == []
@@ -93,8 +98,7 @@ def test_a_run_file(command):
 
 def test_another_format_and_a_line_that_was_cut_short(command):
     with command.start(*SLOW, "-o", "out.json") as process:
-        wait_for(lambda: command.unfinished() and records_in(command.unfinished()[0]) >= 1,
-                 process)
+        wait_for(lambda: command.unfinished() and records_in(command.unfinished()[0]) >= 1, process)
         _, err = interrupt(process)
     assert command.files() == []
     (path,) = command.unfinished()

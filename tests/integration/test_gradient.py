@@ -6,8 +6,13 @@ import pytest
 from mxnet import nd
 
 SQUARE = {"data": (64, 64)}
-NORM = {"data": (8, 4, 16, 16), "gamma": (4,), "beta": (4,), "moving_mean": (4,),
-        "moving_var": (4,)}
+NORM = {
+    "data": (8, 4, 16, 16),
+    "gamma": (4,),
+    "beta": (4,),
+    "moving_mean": (4,),
+    "moving_var": (4,),
+}
 
 WITH = {
     "exp": (nd.exp, SQUARE),
@@ -28,7 +33,8 @@ WITH = {
     "Dropout": (nd.Dropout, {"data": (64, 64), "p": 0.5}),
     "Embedding": (
         nd.Embedding,
-        {"data": (64,), "weight": (100, 16), "input_dim": 100, "output_dim": 16}),
+        {"data": (64,), "weight": (100, 16), "input_dim": 100, "output_dim": 16},
+    ),
     "pick": (nd.pick, {"data": (64, 64), "index": (64,)}),
     "take": (nd.take, {"a": (64, 64), "indices": (8,)}),
     "cast": (nd.cast, {"data": (64, 64), "dtype": "float64"}),
@@ -45,8 +51,9 @@ def test_operators_with_a_gradient_have_a_backward_time(record, name):
     assert made.summaries["total"].min > made.summaries["backward"].min
 
 
-@pytest.mark.parametrize("name", ["exp", "transpose", "batch_dot", "split", "topk both",
-                                  "BatchNorm", "linalg_slogdet"])
+@pytest.mark.parametrize(
+    "name", ["exp", "transpose", "batch_dot", "split", "topk both", "BatchNorm", "linalg_slogdet"]
+)
 def test_the_native_profiler_sees_the_backward_pass_too(record, name):
     function, inputs = WITH[name]
     assert record(function, inputs).summaries["backward"].mean > 0
@@ -94,17 +101,23 @@ def test_whole_numbers_have_no_gradient(record):
     assert made.notes["backward"]
 
 
-@pytest.mark.parametrize(("function", "inputs", "mode"), [
-    (nd.Dropout, {"data": (64, 64), "p": 0.5}, "train"),
-    (nd.BatchNorm, NORM, "train"),
-    (nd.exp, SQUARE, "predict"),
-], ids=["Dropout", "BatchNorm", "exp"])
+@pytest.mark.parametrize(
+    ("function", "inputs", "mode"),
+    [
+        (nd.Dropout, {"data": (64, 64), "p": 0.5}, "train"),
+        (nd.BatchNorm, NORM, "train"),
+        (nd.exp, SQUARE, "predict"),
+    ],
+    ids=["Dropout", "BatchNorm", "exp"],
+)
 def test_the_mode_is_chosen_and_recorded(record, function, inputs, mode):
     assert record(function, inputs).case.settings.mode == mode
 
 
-@pytest.mark.parametrize(("name", "mode"), [
-    ("Dropout", "train"), ("BatchNorm", "train"), ("RNN", "train"), ("exp", "predict")])
+@pytest.mark.parametrize(
+    ("name", "mode"),
+    [("Dropout", "train"), ("BatchNorm", "train"), ("RNN", "train"), ("exp", "predict")],
+)
 def test_the_rules_choose_the_same_mode(cases, name, mode):
     planned = cases(name)
     assert planned

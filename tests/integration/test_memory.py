@@ -34,17 +34,23 @@ FORWARD = {
     "FullyConnected": (
         nd.FullyConnected,
         {"data": (64, 256), "weight": (128, 256), "bias": (128,), "num_hidden": 128},
-        [(64, 128)]),
+        [(64, 128)],
+    ),
     "transpose": (nd.transpose, {"data": (256, 512)}, [(512, 256)]),
     "tile": (nd.tile, {"data": (64, 64), "reps": (2, 3)}, [(128, 192)]),
     "argmax": (nd.argmax, {"data": (512, 512), "axis": 1}, [(512,)]),
     "one_hot": (nd.one_hot, {"indices": (512,), "depth": 100}, [(512, 100)]),
     "slice_axis": (
-        nd.slice_axis, {"data": (512, 64), "axis": 0, "begin": 0, "end": 100}, [(100, 64)]),
+        nd.slice_axis,
+        {"data": (512, 64), "axis": 0, "begin": 0, "end": 100},
+        [(100, 64)],
+    ),
     "take": (nd.take, {"a": (512, 64), "indices": (100,)}, [(100, 64)]),
     "Embedding": (
         nd.Embedding,
-        {"data": (64,), "weight": (1000, 32), "input_dim": 1000, "output_dim": 32}, [(64, 32)]),
+        {"data": (64,), "weight": (1000, 32), "input_dim": 1000, "output_dim": 32},
+        [(64, 32)],
+    ),
     "split": (nd.split, {"data": (64, 512), "num_outputs": 4}, [(64, 128)] * 4),
     "zeros": (nd.zeros, {"shape": (333, 3)}, [(333, 3)]),
     "np.add": (mx.np.add, {"x1": (256, 128), "x2": (256, 128)}, [(256, 128)]),
@@ -56,7 +62,8 @@ FORWARD = {
 def test_forward_takes_its_outputs(result, name):
     function, inputs, outputs = FORWARD[name]
     assert result(function, inputs, run_backward=False)[MEMORY] == pytest.approx(
-        kb(*outputs), abs=5e-4)
+        kb(*outputs), abs=5e-4
+    )
 
 
 def test_relu_over_a_million_floats_takes_4194304_bytes(result):
@@ -64,10 +71,12 @@ def test_relu_over_a_million_floats_takes_4194304_bytes(result):
 
 
 @pytest.mark.parametrize(
-    "dtype", ["float16", "float32", "float64", "int8", "uint8", "int32", "int64"])
+    "dtype", ["float16", "float32", "float64", "int8", "uint8", "int32", "int64"]
+)
 def test_the_dtype_decides_the_size(result, dtype):
-    shown = result(nd.broadcast_add, {"lhs": (512, 256), "rhs": (512, 256)}, dtype=dtype,
-                   run_backward=False)
+    shown = result(
+        nd.broadcast_add, {"lhs": (512, 256), "rhs": (512, 256)}, dtype=dtype, run_backward=False
+    )
     assert shown[MEMORY] == pytest.approx(kb((512, 256), dtype=dtype), abs=5e-4)
 
 
@@ -82,14 +91,19 @@ def test_a_cast_takes_what_it_casts_to(result, to):
 BACKWARD = {
     "relu": (nd.relu, {"data": WIDE}, [WIDE], [WIDE]),
     "broadcast_add": (nd.broadcast_add, {"lhs": WIDE, "rhs": WIDE}, [WIDE], [WIDE, WIDE]),
-    "dot": (nd.dot, {"lhs": (256, 128), "rhs": (128, 512)}, [(256, 512)],
-            [(256, 128), (128, 512)]),
-    "concat": (nd.concat, {"data": [(128, 64), (32, 64)], "dim": 0}, [(160, 64)],
-               [(128, 64), (32, 64)]),
+    "dot": (nd.dot, {"lhs": (256, 128), "rhs": (128, 512)}, [(256, 512)], [(256, 128), (128, 512)]),
+    "concat": (
+        nd.concat,
+        {"data": [(128, 64), (32, 64)], "dim": 0},
+        [(160, 64)],
+        [(128, 64), (32, 64)],
+    ),
     "FullyConnected": (
         nd.FullyConnected,
         {"data": (64, 256), "weight": (128, 256), "bias": (128,), "num_hidden": 128},
-        [(64, 128)], [(64, 256), (128, 256), (128,)]),
+        [(64, 128)],
+        [(64, 256), (128, 256), (128,)],
+    ),
     "transpose": (nd.transpose, {"data": (256, 512)}, [(512, 256)], [(256, 512)]),
     "split": (nd.split, {"data": (64, 512), "num_outputs": 4}, [(64, 128)] * 4, [(64, 512)]),
     "tile": (nd.tile, {"data": (64, 64), "reps": (2, 3)}, [(128, 192)], [(64, 64)]),
@@ -138,7 +152,8 @@ def test_first_in_the_process_and_after_many_others_are_the_same(tmp_path):
     script = tmp_path / "script.py"
     script.write_text(FIRST_AND_LATER)
     done = subprocess.run(
-        [sys.executable, script], capture_output=True, text=True, cwd=tmp_path, check=False)
+        [sys.executable, script], capture_output=True, text=True, cwd=tmp_path, check=False
+    )
     shown = [line for line in done.stdout.splitlines() if line.startswith("kB")]
     assert shown == ["kB 4194.304"] * 2, done.stderr[-2000:]
     assert [path.name for path in tmp_path.iterdir()] == ["script.py"]
@@ -161,7 +176,8 @@ def test_workspace_does_not_depend_on_what_ran_before(tmp_path):
     script = tmp_path / "script.py"
     script.write_text(WORKSPACE_FIRST_AND_LATER)
     done = subprocess.run(
-        [sys.executable, script], capture_output=True, text=True, cwd=tmp_path, check=False)
+        [sys.executable, script], capture_output=True, text=True, cwd=tmp_path, check=False
+    )
     shown = [line for line in done.stdout.splitlines() if line.startswith("kB")]
     assert len(shown) == 6, done.stderr[-2000:]
     assert len(set(shown)) == 1

@@ -31,13 +31,21 @@ CALLABLES = {
     "nd.sparse": (nd.sparse.dot, "dot", {"lhs": SQUARE, "rhs": SQUARE}),
     "nd.image": (nd.image.to_tensor, "to_tensor", {"data": (8, 8, 3)}),
     "nd.image.normalize": (
-        nd.image.normalize, "normalize",
-        {"data": (3, 8, 8), "mean": (0.5, 0.5, 0.5), "std": (1.0, 1.0, 1.0)}),
+        nd.image.normalize,
+        "normalize",
+        {"data": (3, 8, 8), "mean": (0.5, 0.5, 0.5), "std": (1.0, 1.0, 1.0)},
+    ),
     "nd._internal": (nd._internal._copyto, "_copyto", {"data": SQUARE}),
     "nd._internal with out": (
-        nd._internal._copyto, "_copyto", {"data": SQUARE, "out": nd.zeros(SQUARE)}),
+        nd._internal._copyto,
+        "_copyto",
+        {"data": SQUARE, "out": nd.zeros(SQUARE)},
+    ),
     "nd._internal with out shape": (
-        nd._internal._copyto, "_copyto", {"data": SQUARE, "out": SQUARE}),
+        nd._internal._copyto,
+        "_copyto",
+        {"data": SQUARE, "out": SQUARE},
+    ),
     "np": (mx.np.add, "add", {"x1": SQUARE, "x2": SQUARE}),
     "np.sum": (mx.np.sum, "sum", {"a": SQUARE, "axis": 0}),
     "np.concatenate": (mx.np.concatenate, "concatenate", {"seq": [SQUARE, SQUARE], "axis": 0}),
@@ -47,7 +55,10 @@ CALLABLES = {
     "np.linalg.inv": (mx.np.linalg.inv, "inv", {"a": SQUARE}),
     "np.random": (mx.np.random.normal, "normal", {"loc": 0.0, "scale": 1.0, "size": SQUARE}),
     "np.random.uniform": (
-        mx.np.random.uniform, "uniform", {"low": 0.0, "high": 1.0, "size": SQUARE}),
+        mx.np.random.uniform,
+        "uniform",
+        {"low": 0.0, "high": 1.0, "size": SQUARE},
+    ),
     "npx": (mx.npx.relu, "relu", {"data": SQUARE}),
     "npx.softmax": (mx.npx.softmax, "softmax", {"data": SQUARE}),
     "function": (scaled, "scaled", {"data": SQUARE}),
@@ -71,8 +82,12 @@ def test_any_callable_works(kind):
 def test_a_lambda_of_an_npx_function_takes_np_arrays():
     # Builds differ in what `npx.one_hot` calls its input.
     shown = run_performance_test(
-        lambda indices: mx.npx.one_hot(indices, 10), inputs=[{"indices": mx.np.array([1, 2])}],
-        run_backward=False, warmup=0, runs=1)[0]["<lambda>"][0]
+        lambda indices: mx.npx.one_hot(indices, 10),
+        inputs=[{"indices": mx.np.array([1, 2])}],
+        run_backward=False,
+        warmup=0,
+        runs=1,
+    )[0]["<lambda>"][0]
     assert "status" not in shown, shown
 
 
@@ -113,8 +128,12 @@ def test_values_reach_the_operator():
         return data
 
     run_performance_test(
-        function, inputs=[{"data": (3, 4), "axis": (0, 1), "mode": "clip"}], warmup=0, runs=1,
-        run_backward=False)
+        function,
+        inputs=[{"data": (3, 4), "axis": (0, 1), "mode": "clip"}],
+        warmup=0,
+        runs=1,
+        run_backward=False,
+    )
     assert set(seen) == {((3, 4), (0, 1), "clip")}
 
 
@@ -127,8 +146,12 @@ def test_the_contents_of_arrays_reach_the_operator():
 
     given = np.arange(6.0).reshape(2, 3)
     run_performance_test(
-        function, inputs=[{"x": given, "y": nd.array(given + 1), "z": mx.np.array(given + 2)}],
-        warmup=0, runs=1, run_backward=False)
+        function,
+        inputs=[{"x": given, "y": nd.array(given + 1), "z": mx.np.array(given + 2)}],
+        warmup=0,
+        runs=1,
+        run_backward=False,
+    )
     assert seen
     for x, y, z in seen:
         assert np.array_equal(x, given)
@@ -138,8 +161,7 @@ def test_the_contents_of_arrays_reach_the_operator():
 
 def test_several_inputs_give_as_many_results_in_order():
     inputs = [{"lhs": (n, n), "rhs": (n, n)} for n in (16, 8, 4)]
-    ((by_name),) = run_performance_test(
-        nd.add, inputs=inputs, run_backward=False, warmup=0, runs=1)
+    ((by_name),) = run_performance_test(nd.add, inputs=inputs, run_backward=False, warmup=0, runs=1)
     assert [shown["inputs"] for shown in by_name["add"]] == inputs
     assert [shown[MEMORY] for shown in by_name["add"]] == [1.024, 0.256, 0.064]
 
@@ -151,19 +173,28 @@ def test_inputs_may_be_one_dict():
 
 def test_several_callables_give_as_many_dicts_in_order():
     results = run_performance_test(
-        [nd.subtract, nd.add, lambda lhs, rhs: lhs], inputs=[{"lhs": SQUARE, "rhs": SQUARE}] * 2,
-        run_backward=False, warmup=0, runs=1)
+        [nd.subtract, nd.add, lambda lhs, rhs: lhs],
+        inputs=[{"lhs": SQUARE, "rhs": SQUARE}] * 2,
+        run_backward=False,
+        warmup=0,
+        runs=1,
+    )
     assert [list(by_name) for by_name in results] == [["subtract"], ["add"], ["<lambda>"]]
     assert [len(shown) for by_name in results for shown in by_name.values()] == [2, 2, 2]
 
 
 def test_the_example_of_the_documentation():
     ((by_name),) = run_performance_test(
-        nd.add, run_backward=True, dtype="float32", ctx=mx.cpu(),
-        inputs=[{"lhs": (1024, 1024), "rhs": (1024, 1024)}], warmup=1, runs=2)
+        nd.add,
+        run_backward=True,
+        dtype="float32",
+        ctx=mx.cpu(),
+        inputs=[{"lhs": (1024, 1024), "rhs": (1024, 1024)}],
+        warmup=1,
+        runs=2,
+    )
     (shown,) = by_name["add"]
-    assert list(shown) == [
-        "inputs", MEMORY, "avg_time_forward_add", "avg_time_backward_add"]
+    assert list(shown) == ["inputs", MEMORY, "avg_time_forward_add", "avg_time_backward_add"]
     assert shown[MEMORY] == 4 * 4194.304
 
 
@@ -172,7 +203,9 @@ def test_the_python_profilers_keys(result):
     phases = ("", "forward_", "backward_")
     assert set(shown) == {"inputs", MEMORY} | {
         f"{statistic}_time_{phase}exp"
-        for statistic in ("avg", "p50", "p90", "p99") for phase in phases}
+        for statistic in ("avg", "p50", "p90", "p99")
+        for phase in phases
+    }
     assert shown["avg_time_exp"] > shown["avg_time_backward_exp"] > 0
     assert shown["p50_time_exp"] <= shown["p90_time_exp"] <= shown["p99_time_exp"]
 
@@ -181,7 +214,9 @@ def test_the_python_profilers_keys_without_a_backward_pass(result):
     shown = result(nd.exp, {"data": SQUARE}, profiler="python", run_backward=False)
     assert set(shown) == {"inputs", MEMORY} | {
         f"{statistic}_time_{phase}exp"
-        for statistic in ("avg", "p50", "p90", "p99") for phase in ("", "forward_")}
+        for statistic in ("avg", "p50", "p90", "p99")
+        for phase in ("", "forward_")
+    }
     assert shown["avg_time_exp"] == shown["avg_time_forward_exp"]
 
 
@@ -209,9 +244,17 @@ def raising(x):
 
 WRONG = {
     "shapes that do not go together": (
-        nd.dot, {"lhs": (8, 8), "rhs": (7, 8)}, "failed", "shape error"),
+        nd.dot,
+        {"lhs": (8, 8), "rhs": (7, 8)},
+        "failed",
+        "shape error",
+    ),
     "a value that is none": (
-        nd.Activation, {"data": SQUARE, "act_type": "nosuch"}, "failed", "nosuch"),
+        nd.Activation,
+        {"data": SQUARE, "act_type": "nosuch"},
+        "failed",
+        "nosuch",
+    ),
     "a name that is none": (nd.relu, {"nosuch": SQUARE}, "failed", "relu"),
     "nothing": (nd.relu, {}, "failed", "relu"),
     "text for a tensor": (nd.relu, {"data": "text"}, "failed", "text"),
@@ -236,16 +279,30 @@ def test_a_dtype_an_operator_does_not_take_is_skipped(result):
 
 
 def test_one_bad_input_leaves_the_others_alone():
-    inputs = [{"lhs": SQUARE, "rhs": SQUARE}, {"lhs": SQUARE, "rhs": (7, 7)},
-              {"lhs": SQUARE, "rhs": SQUARE}]
+    inputs = [
+        {"lhs": SQUARE, "rhs": SQUARE},
+        {"lhs": SQUARE, "rhs": (7, 7)},
+        {"lhs": SQUARE, "rhs": SQUARE},
+    ]
     ((by_name),) = run_performance_test(nd.dot, inputs=inputs, warmup=0, runs=1)
     assert [shown.get("status", "ok") for shown in by_name["dot"]] == ["ok", "failed", "ok"]
 
 
-@pytest.mark.parametrize("wrong", [
-    {"dtype": "flaot32"}, {"profiler": "nativ"}, {"runs": 0}, {"runs": -1}, {"warmup": -1},
-    {"ctx": "tpu"}, {"ops": 3}, {"ops": "relu"}, {"inputs": ["data"]},
-], ids=str)
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"dtype": "flaot32"},
+        {"profiler": "nativ"},
+        {"runs": 0},
+        {"runs": -1},
+        {"warmup": -1},
+        {"ctx": "tpu"},
+        {"ops": 3},
+        {"ops": "relu"},
+        {"inputs": ["data"]},
+    ],
+    ids=str,
+)
 def test_wrong_usage_is_refused(wrong):
     options = {"ops": nd.relu, "inputs": [{"data": SQUARE}]} | wrong
     with pytest.raises(UsageError) as raised:
@@ -293,8 +350,7 @@ def test_modes_are_as_they_were_before():
     run_performance_test(mx.np.add, inputs=[{"x1": SQUARE, "x2": SQUARE}], warmup=0, runs=1)
     run_performance_test(mx.np.add, inputs=[{"x1": SQUARE, "x2": (7,)}], warmup=0, runs=1)
     run_performance_test(nd.Dropout, inputs=[{"data": SQUARE}], warmup=0, runs=1)
-    assert before == (
-        mx.util.is_np_array(), mx.util.is_np_shape(), mx.autograd.is_training())
+    assert before == (mx.util.is_np_array(), mx.util.is_np_shape(), mx.autograd.is_training())
 
 
 def test_operators_of_nd_get_legacy_arrays_whatever_the_mode(result):

@@ -129,5 +129,6 @@ def test_the_wall_clock_sees_what_the_profiler_does_not(record):
 def test_a_larger_input_takes_longer(record):
     times = [
         record(nd.exp, {"data": (n, n)}, run_backward=False, runs=RUNS).summaries["forward"].median
-        for n in (64, 1024)]
+        for n in (64, 1024)
+    ]
     assert times[1] > 2 * times[0]

@@ -15,7 +15,9 @@ MAY_HOLD_NAN = {"LeakyReLU"}
 """Operators with an output that is not written: the mask of random slopes, when predicting."""
 
 REFUSED_BY_THIS_BUILD = {
-    "_contrib_quantized_elemwise_mul", "_contrib_quantized_rnn", "_np_reshape",
+    "_contrib_quantized_elemwise_mul",
+    "_contrib_quantized_rnn",
+    "_np_reshape",
 }
 """Operators with valid inputs that one build or another of MXNet refuses all the same: a
 shape inference that gives nothing back, a primitive this processor lacks, a registered name
@@ -26,10 +28,30 @@ without a function."""
 def sweep(tmp_path_factory):
     folder = tmp_path_factory.mktemp("sweep")
     done = subprocess.run(
-        [sys.executable, "-m", "opperf", "--size", "small", "-w", "0", "-r", "1", "--quiet",
-         "-f", "jsonl", "-o", "run.jsonl", "--timeout", "60"],
-        cwd=folder, env=os.environ | {"HOME": str(folder)}, capture_output=True, text=True,
-        timeout=900)
+        [
+            sys.executable,
+            "-m",
+            "opperf",
+            "--size",
+            "small",
+            "-w",
+            "0",
+            "-r",
+            "1",
+            "--quiet",
+            "-f",
+            "jsonl",
+            "-o",
+            "run.jsonl",
+            "--timeout",
+            "60",
+        ],
+        cwd=folder,
+        env=os.environ | {"HOME": str(folder)},
+        capture_output=True,
+        text=True,
+        timeout=900,
+    )
     assert done.returncode == 0, done.stderr
     run, warnings = read_run(folder / "run.jsonl")
     assert not warnings
@@ -49,7 +71,8 @@ def test_every_operator_is_measured_or_told_why_not(sweep):
 
 def test_what_the_rules_make_is_accepted(sweep):
     broken = {
-        record.case.label: record.reason for record in sweep.records
+        record.case.label: record.reason
+        for record in sweep.records
         if record.status not in (Status.OK, Status.SKIPPED)
     }
     assert not set(broken) - REFUSED_BY_THIS_BUILD, broken

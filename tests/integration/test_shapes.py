@@ -59,7 +59,10 @@ OUTPUTS = {
     "add_n": (nd.add_n, {"args": [WIDE, WIDE, WIDE]}, math.prod(WIDE)),
     "khatri_rao": (nd.khatri_rao, {"args": [(32, 64), (16, 64)]}, 32 * 16 * 64),
     "amp_multicast": (
-        nd.amp_multicast, {"data": [WIDE, WIDE], "num_outputs": 2}, 2 * math.prod(WIDE)),
+        nd.amp_multicast,
+        {"data": [WIDE, WIDE], "num_outputs": 2},
+        2 * math.prod(WIDE),
+    ),
     "concat": (nd.concat, {"data": [(5, 300), (2, 300)], "dim": 0}, 7 * 300),
 }
 
@@ -102,15 +105,16 @@ def test_arrays_and_shapes_may_be_mixed(result, recording):
 
 
 def test_lists_of_arrays_of_the_numpy_interface(result):
-    shown = result(mx.np.concatenate, {"seq": [(128, 4), (64, 4)], "axis": 0},
-                   run_backward=False)
+    shown = result(mx.np.concatenate, {"seq": [(128, 4), (64, 4)], "axis": 0}, run_backward=False)
     assert shown[MEMORY] == pytest.approx((128 + 64) * 4 * 4 / 1000, abs=5e-4)
 
 
 def shapes_of_lists(case):
     return [
-        [one.shape for one in value] for value in case.arguments.values()
-        if isinstance(value, tuple) and value and isinstance(value[0], TensorSpec)]
+        [one.shape for one in value]
+        for value in case.arguments.values()
+        if isinstance(value, tuple) and value and isinstance(value[0], TensorSpec)
+    ]
 
 
 @pytest.mark.parametrize("name", ["add_n", "Custom", "multi_sum_sq", "amp_multicast"])
@@ -122,7 +126,8 @@ def test_the_rules_lists_are_over_a_million_elements(cases, name):
 @pytest.mark.parametrize("name", ["add_n", "khatri_rao", "multi_sum_sq", "amp_multicast"])
 def test_the_rules_lists_hold_several_tensors(cases, name):
     assert all(
-        len(shapes) > 1 for case in cases(name, size="default") for shapes in shapes_of_lists(case))
+        len(shapes) > 1 for case in cases(name, size="default") for shapes in shapes_of_lists(case)
+    )
 
 
 @pytest.mark.parametrize("name", ["khatri_rao", "amp_multicast", "add_n"])

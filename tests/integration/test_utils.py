@@ -99,7 +99,8 @@ def test_inputs_are_what_the_performance_test_takes():
     for name in ("exp", "dot", "add_n"):
         inputs = op_registry_utils.prepare_op_inputs(name)[:1]
         results = benchmark_utils.run_performance_test(
-            getattr(nd, name), inputs=inputs, run_backward=False, warmup=0, runs=1)
+            getattr(nd, name), inputs=inputs, run_backward=False, warmup=0, runs=1
+        )
         assert "status" not in results[0][name][0], results
 
 
@@ -116,8 +117,9 @@ def test_benchmarks_of_operators_by_name():
 
 
 def test_merging_keeps_every_configuration():
-    merged = common_utils.merge_map_list([
-        {"b": [{"n": 1}], "c": [{"n": 2}]}, {"b": [{"n": 3}], "a": [{"n": 4}, {"n": 5}]}])
+    merged = common_utils.merge_map_list(
+        [{"b": [{"n": 1}], "c": [{"n": 2}]}, {"b": [{"n": 3}], "a": [{"n": 4}, {"n": 5}]}]
+    )
     assert list(merged) == ["a", "b", "c"]
     assert merged == {"a": [{"n": 4}, {"n": 5}], "b": [{"n": 1}, {"n": 3}], "c": [{"n": 2}]}
 
@@ -132,7 +134,8 @@ def test_merging_changes_none_of_its_arguments():
 @pytest.fixture
 def results():
     return benchmark_utils.run_performance_test(
-        nd.relu, inputs=[{"data": (8, 8)}], warmup=0, runs=1)[0]
+        nd.relu, inputs=[{"data": (8, 8)}], warmup=0, runs=1
+    )[0]
 
 
 def test_results_saved_as_json(tmp_path, results):
@@ -141,14 +144,19 @@ def test_results_saved_as_json(tmp_path, results):
     saved = json.loads(path.read_text())
     assert saved["relu"][0]["inputs"] == {"data": [8, 8]}
     assert {k: v for k, v in saved["relu"][0].items() if k != "inputs"} == {
-        k: v for k, v in results["relu"][0].items() if k != "inputs"}
+        k: v for k, v in results["relu"][0].items() if k != "inputs"
+    }
 
 
-@pytest.mark.parametrize("as_given", [
-    lambda: op_registry_utils.get_current_runtime_features(),
-    lambda: mx.runtime.feature_list(),
-    lambda: {"CUDA": False},
-], ids=["runtime_features", "feature_list", "dict"])
+@pytest.mark.parametrize(
+    "as_given",
+    [
+        lambda: op_registry_utils.get_current_runtime_features(),
+        lambda: mx.runtime.feature_list(),
+        lambda: {"CUDA": False},
+    ],
+    ids=["runtime_features", "feature_list", "dict"],
+)
 def test_results_saved_as_markdown(tmp_path, results, as_given):
     path = tmp_path / "results.md"
     common_utils.save_to_file(results, str(path), "md", runtime_features=as_given())
@@ -164,7 +172,8 @@ def test_results_saved_as_markdown(tmp_path, results, as_given):
 
 def test_markdown_of_the_python_profiler_has_percentiles(tmp_path):
     results = benchmark_utils.run_performance_test(
-        nd.relu, inputs=[{"data": (8, 8)}], profiler="python", warmup=0, runs=1)[0]
+        nd.relu, inputs=[{"data": (8, 8)}], profiler="python", warmup=0, runs=1
+    )[0]
     common_utils.save_to_file(results, tmp_path / "r.md", "md", profiler="python")
     text = (tmp_path / "r.md").read_text().lower()
     assert all(f"p{n}" in text for n in (50, 90, 99))
@@ -177,13 +186,24 @@ def test_an_unknown_format_and_a_folder_that_is_not_there(tmp_path, results):
         common_utils.save_to_file(results, tmp_path / "none" / "r.json")
 
 
-@pytest.mark.parametrize(("maker", "kind"), [
-    (ndarray_utils.get_mx_ndarray, mx.nd.NDArray),
-    (ndarray_utils.get_mx_np_ndarray, mx.np.ndarray)])
-@pytest.mark.parametrize(("given", "shape"), [
-    ((3, 4), (3, 4)), ([1.0, 2.0], (2,)), ([[1, 2], [3, 4]], (2, 2)),
-    (np.ones((2, 3)), (2, 3)), (mx.nd.ones((5,)), (5,)),
-], ids=["shape", "list", "nested list", "numpy", "NDArray"])
+@pytest.mark.parametrize(
+    ("maker", "kind"),
+    [
+        (ndarray_utils.get_mx_ndarray, mx.nd.NDArray),
+        (ndarray_utils.get_mx_np_ndarray, mx.np.ndarray),
+    ],
+)
+@pytest.mark.parametrize(
+    ("given", "shape"),
+    [
+        ((3, 4), (3, 4)),
+        ([1.0, 2.0], (2,)),
+        ([[1, 2], [3, 4]], (2, 2)),
+        (np.ones((2, 3)), (2, 3)),
+        (mx.nd.ones((5,)), (5,)),
+    ],
+    ids=["shape", "list", "nested list", "numpy", "NDArray"],
+)
 def test_arrays_from_each_kind_of_input(maker, kind, given, shape):
     array = maker(mx.cpu(), given, "float32")
     assert isinstance(array, kind)
@@ -209,7 +229,8 @@ def test_a_number_stays_a_number():
 
 def test_an_initializer_fills_and_gradients_may_be_left_out():
     array = ndarray_utils.get_mx_ndarray(
-        mx.cpu(), (4, 4), "float32", initializer=nd.ones, attach_grad=False)
+        mx.cpu(), (4, 4), "float32", initializer=nd.ones, attach_grad=False
+    )
     assert (array.asnumpy() == 1).all()
     assert array.grad is None
     assert ndarray_utils.get_mx_ndarray(mx.cpu(), (4, 4), "int32").grad is None
@@ -272,6 +293,10 @@ def test_default_inputs():
 
 
 def test_large_defaults_need_64_bit_indices():
-    assert max(
-        np.prod(shape, dtype=float)
-        for shape in default_params.DEFAULTS_INPUTS_LARGE_TENSOR["data"]) > 2**31
+    assert (
+        max(
+            np.prod(shape, dtype=float)
+            for shape in default_params.DEFAULTS_INPUTS_LARGE_TENSOR["data"]
+        )
+        > 2**31
+    )

@@ -25,22 +25,34 @@ def parameter(name, kind=Kind.TENSOR, required=True, **others):
 
 
 def operator(name="op", *parameters, category="", aliases=()):
-    return Operator(framework="fake", namespace="nd", name=name, aliases=aliases,
-                    parameters=parameters or (parameter("data"),), category=category)
+    return Operator(
+        framework="fake",
+        namespace="nd",
+        name=name,
+        aliases=aliases,
+        parameters=parameters or (parameter("data"),),
+        category=category,
+    )
 
 
 def rules(families=None, table=None, **others):
-    return SimpleNamespace(**{
-        "FAMILIES": families or Families(),
-        "TABLE": {key: (lambda o, p, made=made: made) for key, made in (table or {}).items()},
-        "OPTIONAL_TENSORS": frozenset(), "TRAIN_MODE": frozenset(),
-        "NEEDS_OUTPUT": frozenset(), "NOT_BENCHMARKED": {},
-    } | others)
+    return SimpleNamespace(
+        **{
+            "FAMILIES": families or Families(),
+            "TABLE": {key: (lambda o, p, made=made: made) for key, made in (table or {}).items()},
+            "OPTIONAL_TENSORS": frozenset(),
+            "TRAIN_MODE": frozenset(),
+            "NEEDS_OUTPUT": frozenset(),
+            "NOT_BENCHMARKED": {},
+        }
+        | others
+    )
 
 
 def family(*made):
     def some_rule(operator, preset):
         return list(made)
+
     return some_rule
 
 
@@ -99,7 +111,8 @@ class TestInputsFor:
         made = inputs_for(operator(), chosen, DEFAULT, "float32")
         assert made == [
             Inputs({"data": TensorSpec((extent,), gradient=True)}, "rule:test_engine.some_rule")
-            for extent in (2, 3)]
+            for extent in (2, 3)
+        ]
 
     def test_the_table_is_for_the_rest(self):
         chosen = rules(table={("data", Kind.TENSOR): [tensor(9)]})
@@ -111,7 +124,8 @@ class TestInputsFor:
         families = Families()
         families.add("op")(lambda operator, preset: NoInputs("needs a file"))
         assert inputs_for(operator(), rules(families), DEFAULT, "float32") == NoInputs(
-            "needs a file")
+            "needs a file"
+        )
 
     def test_a_family_sees_the_operator_and_the_size(self):
         seen = []
@@ -142,15 +156,22 @@ class TestInputsFor:
 class TestByNames:
     def test_name_and_kind_must_both_fit(self):
         asked = operator("op", parameter("data"), parameter("axis", Kind.INT))
-        table = {("data", Kind.TENSOR): [tensor(4)], ("axis", Kind.SHAPE): [(0, 1)],
-                 ("axis", Kind.INT): [1]}
+        table = {
+            ("data", Kind.TENSOR): [tensor(4)],
+            ("axis", Kind.SHAPE): [(0, 1)],
+            ("axis", Kind.INT): [1],
+        }
         assert by_names(asked, rules(table=table), DEFAULT) == [{"data": tensor(4), "axis": 1}]
 
     def test_the_shorter_list_of_alternatives_repeats_its_last(self):
-        asked = operator("op", parameter("data"), parameter("axis", Kind.INT),
-                         parameter("mode", Kind.STRING))
-        table = {("data", Kind.TENSOR): [tensor(1), tensor(2)], ("axis", Kind.INT): [0, 1, 2],
-                 ("mode", Kind.STRING): ["a"]}
+        asked = operator(
+            "op", parameter("data"), parameter("axis", Kind.INT), parameter("mode", Kind.STRING)
+        )
+        table = {
+            ("data", Kind.TENSOR): [tensor(1), tensor(2)],
+            ("axis", Kind.INT): [0, 1, 2],
+            ("mode", Kind.STRING): ["a"],
+        }
         assert by_names(asked, rules(table=table), DEFAULT) == [
             {"data": tensor(1), "axis": 0, "mode": "a"},
             {"data": tensor(2), "axis": 1, "mode": "a"},
@@ -169,11 +190,17 @@ class TestByNames:
         assert by_names(asked, chosen, DEFAULT) == [{"data": tensor(4)}]
 
     def test_missing_values_are_named_with_their_kinds(self):
-        asked = operator("op", parameter("data"), parameter("grid"),
-                         parameter("steps", Kind.INT), parameter("eps", Kind.FLOAT, False))
+        asked = operator(
+            "op",
+            parameter("data"),
+            parameter("grid"),
+            parameter("steps", Kind.INT),
+            parameter("eps", Kind.FLOAT, False),
+        )
         chosen = rules(table={("data", Kind.TENSOR): [tensor(4)], ("steps", Kind.FLOAT): [1.0]})
         assert by_names(asked, chosen, DEFAULT) == NoInputs(
-            "no rule gives a value for grid (tensor), steps (int)")
+            "no rule gives a value for grid (tensor), steps (int)"
+        )
 
     def test_an_operator_without_tensors_needs_a_rule(self):
         asked = operator("zeros", parameter("shape", Kind.SHAPE))
@@ -182,17 +209,29 @@ class TestByNames:
 
 
 class TestRequested:
-    @pytest.mark.parametrize("dtype, gradient", [
-        ("float16", True), ("float32", True), ("float64", True), ("bfloat16", True),
-        ("int8", False), ("uint8", False), ("int32", False), ("int64", False), ("bool", False),
-    ])
+    @pytest.mark.parametrize(
+        "dtype, gradient",
+        [
+            ("float16", True),
+            ("float32", True),
+            ("float64", True),
+            ("bfloat16", True),
+            ("int8", False),
+            ("uint8", False),
+            ("int32", False),
+            ("int64", False),
+            ("bool", False),
+        ],
+    )
     def test_the_dtype_is_put_in_and_whole_numbers_have_no_gradient(self, dtype, gradient):
         made = requested(operator(), {"data": tensor(2, 3)}, dtype)
         assert made == {"data": TensorSpec((2, 3), dtype, gradient=gradient)}
 
     def test_a_dtype_the_rule_chose_stays(self):
-        arguments = {"index": fixed(4, fill=below(10), dtype="int64"),
-                     "data": tensor(4, dtype="float64")}
+        arguments = {
+            "index": fixed(4, fill=below(10), dtype="int64"),
+            "data": tensor(4, dtype="float64"),
+        }
         made = requested(operator(), arguments, "float16")
         assert made["index"] == TensorSpec((4,), "int64", Fill("integers", 0, 10))
         assert made["data"] == TensorSpec((4,), "float64", gradient=True)
@@ -201,12 +240,18 @@ class TestRequested:
         assert not requested(operator(), {"data": fixed(4)}, "float32")["data"].gradient
 
     def test_lists_and_plain_values(self):
-        arguments = {"args": tensors([tensor(2), fixed(3, dtype="int32")]), "axis": (0, 1),
-                     "p": 0.5, "flag": None}
+        arguments = {
+            "args": tensors([tensor(2), fixed(3, dtype="int32")]),
+            "axis": (0, 1),
+            "p": 0.5,
+            "flag": None,
+        }
         made = requested(operator(), arguments, "float64")
         assert made == {
             "args": (TensorSpec((2,), "float64", gradient=True), TensorSpec((3,), "int32")),
-            "axis": (0, 1), "p": 0.5, "flag": None,
+            "axis": (0, 1),
+            "p": 0.5,
+            "flag": None,
         }
 
     def test_what_else_a_tensor_is_stays(self):
@@ -215,8 +260,11 @@ class TestRequested:
         assert (made.shape, made.fill, made.layout) == ((4, 4), Fill("boxes", 1, 2), "csr")
 
     def test_an_operator_that_makes_its_output_is_told_the_dtype(self):
-        maker = operator("zeros", parameter("shape", Kind.SHAPE),
-                         parameter("dtype", Kind.ENUM, False, choices=("float16", "float32")))
+        maker = operator(
+            "zeros",
+            parameter("shape", Kind.SHAPE),
+            parameter("dtype", Kind.ENUM, False, choices=("float16", "float32")),
+        )
         assert requested(maker, {"shape": (2,)}, "float16") == {"shape": (2,), "dtype": "float16"}
         assert requested(maker, {"shape": (2,), "dtype": "int32"}, "float16")["dtype"] == "int32"
 

@@ -5,7 +5,9 @@ import pytest
 
 from opperf.errors import OpperfError, UnsupportedError, UsageError
 from opperf.model import Case, Fill, OperatorTarget, Settings, Status, TensorSpec
-from opperf.runner.measure import Bound, estimated_bytes, guard, measure
+from opperf.runner.guard import estimated_bytes, guard
+from opperf.runner.measure import measure
+from opperf.runner.prepared import Bound
 
 BOTH = ("forward", "backward")
 FLOATS = TensorSpec((4, 4), gradient=True)
@@ -26,9 +28,17 @@ def test_forward_and_backward_are_separate_phases(fake, make_case):
     record = measure(make_case("relu", passes=BOTH, warmup=2, runs=5), fake)
     assert record.status is Status.OK and record.reason == ""
     assert record.samples == {
-        "forward": [1000.0] * 5, "backward": [2500.0] * 5, "total": [3500.0] * 5}
+        "forward": [1000.0] * 5,
+        "backward": [2500.0] * 5,
+        "total": [3500.0] * 5,
+    }
     assert {name: s.unit for name, s in record.summaries.items()} == {
-        "forward": "ns", "backward": "ns", "total": "ns", "memory": "B", "memory_forward": "B"}
+        "forward": "ns",
+        "backward": "ns",
+        "total": "ns",
+        "memory": "B",
+        "memory_forward": "B",
+    }
     assert record.summaries["backward"].median == 2500.0
     assert record.notes == {}
 
@@ -61,7 +71,7 @@ def test_warm_up_and_runs_are_what_was_asked_for(fake, make_case):
 
 def test_the_warm_up_is_over_before_the_trace_begins(fake, make_case):
     measure(make_case("relu", warmup=3, runs=2), fake)
-    before = fake.calls[:fake.calls.index(("trace", 1, 2))]
+    before = fake.calls[: fake.calls.index(("trace", 1, 2))]
     assert before[-6:] == ["call", "wait"] * 3
     # And two that come first: one that compiles, and one whose memory is read.
     assert before.count("call") == 5
@@ -70,15 +80,21 @@ def test_the_warm_up_is_over_before_the_trace_begins(fake, make_case):
 def test_the_python_profiler_waits_for_every_call(fake, make_case):
     record = measure(make_case("relu", passes=BOTH, profiler="python", warmup=0, runs=6), fake)
     assert {name: len(times) for name, times in record.samples.items()} == {
-        "forward": 6, "backward": 6, "total": 6}
+        "forward": 6,
+        "backward": 6,
+        "total": 6,
+    }
     assert all(t > 0 for times in record.samples.values() for t in times)
     assert fake.calls[-30:] == ["record", "call", "wait", "backward", "wait"] * 6
 
 
-@pytest.mark.parametrize("name, arguments, note", [
-    ("rounded", None, "its gradient is zero everywhere"),
-    ("relu", {"data": TensorSpec((4,), "int32")}, "none of its inputs takes a gradient"),
-])
+@pytest.mark.parametrize(
+    "name, arguments, note",
+    [
+        ("rounded", None, "its gradient is zero everywhere"),
+        ("relu", {"data": TensorSpec((4,), "int32")}, "none of its inputs takes a gradient"),
+    ],
+)
 def test_no_gradient_is_a_note_and_no_failure(fake, make_case, name, arguments, note):
     record = measure(make_case(name, passes=BOTH, arguments=arguments), fake)
     assert record.status is Status.OK
@@ -137,7 +153,8 @@ def test_a_case_that_does_not_fit_is_skipped_with_the_figures(fake, make_case):
     assert record.status is Status.SKIPPED
     # 4 GiB of input, and an output with an allowance as large again.
     assert record.reason.startswith(
-        "needs about 12.0 GiB and cpu(0) has 2.0 GiB free; use --size small")
+        "needs about 12.0 GiB and cpu(0) has 2.0 GiB free; use --size small"
+    )
     assert fake.calls == [], "it was refused before anything was made"
 
 
@@ -162,11 +179,14 @@ def test_what_a_case_needs():
     assert estimated_bytes(forward, [(1024,), (2048,)]) == 4096 * (3 + 2 * 3)
 
 
-@pytest.mark.parametrize("name, status, reason", [
-    ("refuses", Status.FAILED, "shapes do not match"),
-    ("fails", Status.FAILED, "RuntimeError: bad luck, over two lines"),
-    ("gpu_only", Status.SKIPPED, "only on GPU"),
-])
+@pytest.mark.parametrize(
+    "name, status, reason",
+    [
+        ("refuses", Status.FAILED, "shapes do not match"),
+        ("fails", Status.FAILED, "RuntimeError: bad luck, over two lines"),
+        ("gpu_only", Status.SKIPPED, "only on GPU"),
+    ],
+)
 @pytest.mark.parametrize("dtype", ["float32", "int32"])
 def test_refusals_in_every_dtype(fake, make_case, name, status, reason, dtype):
     record = measure(make_case(name, passes=BOTH, dtype=dtype), fake)
@@ -194,12 +214,15 @@ def test_other_dtypes_are_measured_like_any(fake, make_case):
     assert measure(make_case("needs_floats", dtype="float64"), fake).status is Status.OK
 
 
-@pytest.mark.parametrize("error, status", [
-    (UnsupportedError("no such array"), Status.SKIPPED),
-    (OpperfError("a rule is wrong"), Status.FAILED),
-    (MemoryError("no more"), Status.FAILED),
-    (KeyError("x"), Status.FAILED),
-])
+@pytest.mark.parametrize(
+    "error, status",
+    [
+        (UnsupportedError("no such array"), Status.SKIPPED),
+        (OpperfError("a rule is wrong"), Status.FAILED),
+        (MemoryError("no more"), Status.FAILED),
+        (KeyError("x"), Status.FAILED),
+    ],
+)
 def test_errors_while_inputs_are_made(fake, make_case, monkeypatch, error, status):
     def tensor(spec, device, seed):
         raise error

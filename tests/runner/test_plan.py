@@ -13,9 +13,26 @@ from opperf.rules.engine import NoInputs, inputs_for, rules_module
 from opperf.rules.sizes import PRESETS
 from opperf.runner.plan import Plan, Selection, plan
 
-ALL = ("add", "add_n", "copyto", "dropout", "exits", "fails", "gpu_only", "hangs", "is_killed",
-       "leaves", "needs_floats", "negative", "prints", "refuses", "relu", "rounded", "segfaults",
-       "with_workspace")
+ALL = (
+    "add",
+    "add_n",
+    "copyto",
+    "dropout",
+    "exits",
+    "fails",
+    "gpu_only",
+    "hangs",
+    "is_killed",
+    "leaves",
+    "needs_floats",
+    "negative",
+    "prints",
+    "refuses",
+    "relu",
+    "rounded",
+    "segfaults",
+    "with_workspace",
+)
 
 
 def names(planned):
@@ -36,33 +53,39 @@ def test_no_pattern_is_every_operator(fake):
     }
 
 
-@pytest.mark.parametrize("patterns, expected", [
-    (("relu",), ("relu",)),
-    (("relu", "add"), ("add", "relu")),
-    (("relu", "relu", "re*u"), ("relu",)),
-    (("neg",), ("negative",)),
-    (("_np_negative", "negative"), ("negative",)),
-    (("add*",), ("add", "add_n")),
-    (("add?n",), ("add_n",)),
-    (("[ra]*d",), ("add", "rounded")),
-    (("_np_*",), ("negative",)),
-    (("re:^add",), ("add", "add_n")),
-    (("re:u$",), ("relu",)),
-    (("re:eg",), ("negative", "segfaults")),
-    (("re:^(relu|add)$",), ("add", "relu")),
-    (("re:[.]|relu",), ("relu",)),
-])
+@pytest.mark.parametrize(
+    "patterns, expected",
+    [
+        (("relu",), ("relu",)),
+        (("relu", "add"), ("add", "relu")),
+        (("relu", "relu", "re*u"), ("relu",)),
+        (("neg",), ("negative",)),
+        (("_np_negative", "negative"), ("negative",)),
+        (("add*",), ("add", "add_n")),
+        (("add?n",), ("add_n",)),
+        (("[ra]*d",), ("add", "rounded")),
+        (("_np_*",), ("negative",)),
+        (("re:^add",), ("add", "add_n")),
+        (("re:u$",), ("relu",)),
+        (("re:eg",), ("negative", "segfaults")),
+        (("re:^(relu|add)$",), ("add", "relu")),
+        (("re:[.]|relu",), ("relu",)),
+    ],
+)
 def test_patterns(fake, patterns, expected):
     assert planned_names(fake, *patterns) == expected
 
 
-@pytest.mark.parametrize("exclude, expected", [
-    (("add",), ("add_n", "copyto")),
-    (("add*",), ("copyto",)),
-    (("re:^c",), ("add", "add_n")),
-    (("nothing_at_all",), ("add", "add_n", "copyto")),
-    (("relu", "add_n", "copy*"), ("add",)),
-])
+@pytest.mark.parametrize(
+    "exclude, expected",
+    [
+        (("add",), ("add_n", "copyto")),
+        (("add*",), ("copyto",)),
+        (("re:^c",), ("add", "add_n")),
+        (("nothing_at_all",), ("add", "add_n", "copyto")),
+        (("relu", "add_n", "copy*"), ("add",)),
+    ],
+)
 def test_exclude(fake, exclude, expected):
     assert planned_names(fake, "add*", "copyto", exclude=exclude) == expected
 
@@ -80,11 +103,14 @@ def test_categories_and_namespaces(fake):
     assert set(planned_names(fake, namespaces=("nd",))) == set(ALL) - {"copyto"}
 
 
-@pytest.mark.parametrize("selection", [
-    Selection(patterns=("relu",), categories=("binary",)),
-    Selection(categories=("binary",), namespaces=("np",)),
-    Selection(patterns=("add",), exclude=("a*",)),
-])
+@pytest.mark.parametrize(
+    "selection",
+    [
+        Selection(patterns=("relu",), categories=("binary",)),
+        Selection(categories=("binary",), namespaces=("np",)),
+        Selection(patterns=("add",), exclude=("a*",)),
+    ],
+)
 def test_nothing_left_is_an_empty_plan(fake, selection):
     assert plan(fake, selection) == Plan(cases=(), no_benchmark={})
 
@@ -95,36 +121,47 @@ def test_operators_without_a_rule_are_told(fake):
     assert planned.no_benchmark == {"mystery": "no rule gives a value for charm (int)"}
 
 
-@pytest.mark.parametrize("pattern, words", [
-    ("rilu", "no operator is called 'rilu'; did you mean relu?"),
-    ("negativ", "did you mean negative"),
-    ("RELU", "did you mean relu"),
-    ("zzzzzz", "no operator is called 'zzzzzz'"),
-    ("zz*", "no operator is called 'zz*'"),
-    ("re:^zz", "no operator is called 're:^zz'"),
-    ("other.relu", "other.relu: no such function"),
-])
+@pytest.mark.parametrize(
+    "pattern, words",
+    [
+        ("rilu", "no operator is called 'rilu'; did you mean relu?"),
+        ("negativ", "did you mean negative"),
+        ("RELU", "did you mean relu"),
+        ("zzzzzz", "no operator is called 'zzzzzz'"),
+        ("zz*", "no operator is called 'zz*'"),
+        ("re:^zz", "no operator is called 're:^zz'"),
+        ("other.relu", "other.relu: no such function"),
+    ],
+)
 def test_unknown_names(fake, pattern, words):
     with pytest.raises(UnknownOperatorError, match=re.escape(words)):
         plan(fake, Selection(patterns=("relu", pattern)))
 
 
-@pytest.mark.parametrize("selection, words", [
-    (Selection(patterns=("re:(",)), "'re:(' is no regular expression"),
-    (Selection(exclude=("re:[",)), "'re:[' is no regular expression"),
-    (Selection(categories=("unry",)), "unknown category 'unry'; did you mean unary"),
-    (Selection(namespaces=("npp",)), "unknown namespace 'npp'; did you mean np?"),
-    (Selection(size="smal"), "unknown size 'smal'; did you mean small?"),
-    (Selection(settings=Settings(dtype="flaot32")),
-     "unknown dtype 'flaot32'; did you mean float32"),
-    (Selection(settings=Settings(device="tpu")), "unknown device 'tpu'"),
-    (Selection(settings=Settings(profiler="x")), "unknown profiler 'x'; fake offers: native"),
-    (Selection(int64_tensor=True), "has no INT64_TENSOR_SIZE"),
-    (Selection(patterns=("relu",), shapes={"lhs": (2,)}), "--shape lhs=...: no tensor argument"),
-    (Selection(patterns=("add",), shapes={"lsh": (2,)}), "did you mean lhs?"),
-    # A number is no tensor, so it has no shape.
-    (Selection(patterns=("add_n",), shapes={"scale": (2,)}), "--shape scale=...: no tensor"),
-])
+@pytest.mark.parametrize(
+    "selection, words",
+    [
+        (Selection(patterns=("re:(",)), "'re:(' is no regular expression"),
+        (Selection(exclude=("re:[",)), "'re:[' is no regular expression"),
+        (Selection(categories=("unry",)), "unknown category 'unry'; did you mean unary"),
+        (Selection(namespaces=("npp",)), "unknown namespace 'npp'; did you mean np?"),
+        (Selection(size="smal"), "unknown size 'smal'; did you mean small?"),
+        (
+            Selection(settings=Settings(dtype="flaot32")),
+            "unknown dtype 'flaot32'; did you mean float32",
+        ),
+        (Selection(settings=Settings(device="tpu")), "unknown device 'tpu'"),
+        (Selection(settings=Settings(profiler="x")), "unknown profiler 'x'; fake offers: native"),
+        (Selection(int64_tensor=True), "has no INT64_TENSOR_SIZE"),
+        (
+            Selection(patterns=("relu",), shapes={"lhs": (2,)}),
+            "--shape lhs=...: no tensor argument",
+        ),
+        (Selection(patterns=("add",), shapes={"lsh": (2,)}), "did you mean lhs?"),
+        # A number is no tensor, so it has no shape.
+        (Selection(patterns=("add_n",), shapes={"scale": (2,)}), "--shape scale=...: no tensor"),
+    ],
+)
 def test_what_is_refused(fake, selection, words):
     with pytest.raises(UsageError, match=re.escape(words)):
         plan(fake, selection)
@@ -144,7 +181,8 @@ def test_int64_tensors_where_the_build_has_them(fake):
 def test_sizes(fake):
     shapes = {
         size: plan(fake, Selection(patterns=("relu",), size=size)).cases[0].arguments["data"].shape
-        for size in ("small", "default", "large")}
+        for size in ("small", "default", "large")
+    }
     assert shapes == {"small": (4, 4), "default": (64, 64), "large": (256, 256)}
 
 
@@ -153,8 +191,9 @@ def test_a_case_has_everything_that_was_asked_for(fake):
     planned = plan(fake, Selection(patterns=("relu", "add", "dropout"), settings=settings))
     add, *dropouts, square, vector = planned.cases
     assert add.target == OperatorTarget("fake", "add")
-    assert add.arguments == {name: TensorSpec((64,), "float64", gradient=True)
-                             for name in ("lhs", "rhs")}
+    assert add.arguments == {
+        name: TensorSpec((64,), "float64", gradient=True) for name in ("lhs", "rhs")
+    }
     assert (add.settings, add.category, add.origin) == (settings, "binary", "table:names")
     assert (square.category, square.origin) == ("unary", "rule:fake_rules.unary")
     assert vector.arguments["data"].shape == (64,)

@@ -55,21 +55,27 @@ def test_one_process_measures_many_cases(worker, make_case):
     assert pid_of(worker) == first
 
 
-@pytest.mark.parametrize("name, reason", [
-    ("fails", "RuntimeError: bad luck, over two lines"),
-    ("refuses", "shapes do not match"),
-])
+@pytest.mark.parametrize(
+    "name, reason",
+    [
+        ("fails", "RuntimeError: bad luck, over two lines"),
+        ("refuses", "shapes do not match"),
+    ],
+)
 def test_an_operator_that_raises_has_failed(worker, make_case, name, reason):
     record = worker.measure(make_case(name))
     assert (record.status, record.reason) == (Status.FAILED, reason)
 
 
-@pytest.mark.parametrize("name, words", [
-    ("segfaults", ["SIGSEGV", "last words: about to die"]),
-    ("is_killed", ["SIGKILL", "out of memory"]),
-    ("leaves", ["exit code 8"]),
-    ("exits", ["exit code 7"]),
-])
+@pytest.mark.parametrize(
+    "name, words",
+    [
+        ("segfaults", ["SIGSEGV", "last words: about to die"]),
+        ("is_killed", ["SIGKILL", "out of memory"]),
+        ("leaves", ["exit code 8"]),
+        ("exits", ["exit code 7"]),
+    ],
+)
 def test_a_worker_that_dies_costs_one_case(worker, make_case, name, words):
     worker.measure(make_case("relu"))
     first = pid_of(worker)
@@ -151,13 +157,23 @@ def test_a_worker_that_was_never_asked_starts_no_process(variables):
         assert worker._process is None
 
 
-@pytest.mark.parametrize("ask, error, words", [
-    (lambda w: w.device("tpu"), UsageError, "unknown device 'tpu'"),
-    (lambda w: w.device("gpu(0)"), DeviceError, "gpu(0): the fake has no GPU"),
-    (lambda w: w.plan(Selection(patterns=("rilu",))), UnknownOperatorError, "did you mean relu"),
-    (lambda w: w.plan(Selection(patterns=("nd.relu",))), UnknownOperatorError,
-     "nd.relu: no such function"),
-])
+@pytest.mark.parametrize(
+    "ask, error, words",
+    [
+        (lambda w: w.device("tpu"), UsageError, "unknown device 'tpu'"),
+        (lambda w: w.device("gpu(0)"), DeviceError, "gpu(0): the fake has no GPU"),
+        (
+            lambda w: w.plan(Selection(patterns=("rilu",))),
+            UnknownOperatorError,
+            "did you mean relu",
+        ),
+        (
+            lambda w: w.plan(Selection(patterns=("nd.relu",))),
+            UnknownOperatorError,
+            "nd.relu: no such function",
+        ),
+    ],
+)
 def test_errors_cross_the_border_as_what_they_are(worker, ask, error, words):
     with pytest.raises(error) as caught:
         ask(worker)
@@ -169,12 +185,15 @@ def test_errors_cross_the_border_as_what_they_are(worker, ask, error, words):
     assert worker.device(None) == "cpu(0)"
 
 
-@pytest.mark.parametrize("framework, error, words", [
-    ("absent", FrameworkError, "absent cannot be imported"),
-    ("refusing", DeviceError, "the driver is too old; install a newer one"),
-    ("fakee", UsageError, "did you mean fake"),
-    ("dying", WorkerError, "SIGABRT; last words: about to die"),
-])
+@pytest.mark.parametrize(
+    "framework, error, words",
+    [
+        ("absent", FrameworkError, "absent cannot be imported"),
+        ("refusing", DeviceError, "the driver is too old; install a newer one"),
+        ("fakee", UsageError, "did you mean fake"),
+        ("dying", WorkerError, "SIGABRT; last words: about to die"),
+    ],
+)
 def test_a_framework_that_cannot_be_loaded(variables, framework, error, words):
     with Worker(framework, environment=variables) as worker:
         for _ in range(2):
@@ -186,8 +205,10 @@ def test_a_framework_that_cannot_be_loaded(variables, framework, error, words):
 
 def test_a_python_that_cannot_be_started(variables, monkeypatch, tmp_path):
     monkeypatch.setattr(sys, "executable", str(tmp_path / "nothing"))
-    with Worker("fake", environment=variables) as worker, \
-            pytest.raises(WorkerError, match="cannot start a worker process"):
+    with (
+        Worker("fake", environment=variables) as worker,
+        pytest.raises(WorkerError, match="cannot start a worker process"),
+    ):
         worker.environment()
 
 
@@ -210,7 +231,11 @@ def test_a_worker_dies_with_its_parent(variables, make_case, name):
     case = msgspec.json.encode(make_case(name)).decode()
     parent = subprocess.Popen(
         [sys.executable, "-c", PARENT + "sys.stdin.read()", case],
-        env=variables, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        env=variables,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
     with parent:
         pid = int(parent.stdout.readline())
         assert is_running(pid)

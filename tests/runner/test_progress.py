@@ -35,6 +35,7 @@ def clock(monkeypatch):
 @pytest.fixture
 def end(make_case):
     """Tells a progress that a case began and ended."""
+
     def told(shown, name="relu", status=Status.OK, reason=""):
         case = make_case(name)
         shown.begin(case)
@@ -88,8 +89,11 @@ def test_plain_tells_the_last_case_and_each_that_is_not_ok(clock, end):
         end(shown, "add")
     lines = stream.getvalue().splitlines()
     assert [line.split(",")[0] for line in lines] == [
-        "1/4 relu", "2/4 segfaults (crashed: SIGSEGV)", "3/4 needs_floats (skipped: no int32)",
-        "4/4 add"]
+        "1/4 relu",
+        "2/4 segfaults (crashed: SIGSEGV)",
+        "3/4 needs_floats (skipped: no int32)",
+        "4/4 add",
+    ]
     assert lines[-1].endswith("about 0.0 s left")
 
 

@@ -22,14 +22,31 @@ from opperf.runner.session import (
 )
 
 ENVIRONMENT = Environment(
-    opperf="1", framework="fake", versions={}, features={}, python="3", platform="p",
-    hostname="h", cpu="c", cores=1, threads={}, memory_bytes=1, load_1min=0.0, governor="g",
-    devices=("cpu(0)",))
+    opperf="1",
+    framework="fake",
+    versions={},
+    features={},
+    python="3",
+    platform="p",
+    hostname="h",
+    cpu="c",
+    cores=1,
+    threads={},
+    memory_bytes=1,
+    load_1min=0.0,
+    governor="g",
+    devices=("cpu(0)",),
+)
 
 SELECTION = Selection(
-    patterns=("relu", "add*", "re:^neg"), exclude=("x",), categories=("unary", "binary"),
-    size="small", shapes={"lhs": (2, 3)}, backward=False,
-    settings=Settings(dtype="float64", runs=2, warmup=0, threads=2, timeout_s=1.5))
+    patterns=("relu", "add*", "re:^neg"),
+    exclude=("x",),
+    categories=("unary", "binary"),
+    size="small",
+    shapes={"lhs": (2, 3)},
+    backward=False,
+    settings=Settings(dtype="float64", runs=2, warmup=0, threads=2, timeout_s=1.5),
+)
 
 
 class Logged(Quiet):
@@ -75,8 +92,9 @@ def test_a_record_is_kept_before_the_next_case_begins(make_case):
         return Record(case=case, id=case.id, status=Status.OK)
 
     run_cases(cases, measured, lambda record: log.append(("keep", record.case.label)), Logged(log))
-    assert log == [(what, case.label) for case in cases
-                   for what in ("begin", "measure", "keep", "end")]
+    assert log == [
+        (what, case.label) for case in cases for what in ("begin", "measure", "keep", "end")
+    ]
 
 
 def test_what_cannot_be_kept_stops_the_run(make_case):
@@ -86,8 +104,12 @@ def test_what_cannot_be_kept_stops_the_run(make_case):
         raise OutputError("no space left")
 
     with pytest.raises(OutputError):
-        run_cases([make_case("relu"), make_case("add")],
-                  lambda case: Record(case=case, id=case.id, status=Status.OK), full, Logged(log))
+        run_cases(
+            [make_case("relu"), make_case("add")],
+            lambda case: Record(case=case, id=case.id, status=Status.OK),
+            full,
+            Logged(log),
+        )
     assert log == [("begin", "relu")]
 
 
@@ -143,8 +165,10 @@ def test_an_interrupted_run_goes_on_where_it_stopped(fake, planned, head, tmp_pa
 
 
 def test_the_cases_that_are_left_keep_their_order(planned, head):
-    done = [Record(case=case, id=case.id, status=Status.FAILED, reason="x")
-            for case in planned.cases[1::2]]
+    done = [
+        Record(case=case, id=case.id, status=Status.FAILED, reason="x")
+        for case in planned.cases[1::2]
+    ]
     run = Run(header=head, records=tuple(done))
     left = pending(run, planned)
     assert left.cases == planned.cases[::2]

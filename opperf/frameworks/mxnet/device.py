@@ -42,7 +42,8 @@ def parse(text: str) -> str:
         if not has_cuda():
             raise DeviceError(
                 f"{text}: this MXNet build ({mx.__version__}) has no CUDA; install a CUDA build "
-                "(for example pip install mxnet-cu112) or use --ctx cpu")
+                "(for example pip install mxnet-cu112) or use --ctx cpu"
+            )
         count = gpu_count()
         if index >= count:
             there = ", ".join(f"gpu({i})" for i in range(count)) or "no GPU at all"

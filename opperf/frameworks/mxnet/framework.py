@@ -26,7 +26,16 @@ class MXNet:
     rules = "opperf.rules.mxnet"
     profilers: tuple[str, ...] = ("native", "python")
     dtypes: tuple[str, ...] = (
-        "float16", "float32", "float64", "bfloat16", "int8", "uint8", "int32", "int64", "bool")
+        "float16",
+        "float32",
+        "float64",
+        "bfloat16",
+        "int8",
+        "uint8",
+        "int32",
+        "int64",
+        "bool",
+    )
 
     def __init__(self) -> None:
         # Importing it registers the custom operator that `Custom` is measured with.
@@ -38,7 +47,8 @@ class MXNet:
     def versions(self) -> dict[str, str]:
         """Versions of MXNet and of NumPy, which its np interface leans on."""
         return {
-            "mxnet": self.version(), "numpy": np.__version__,
+            "mxnet": self.version(),
+            "numpy": np.__version__,
             "mxnet distribution": _distribution(),
         }
 
@@ -95,7 +105,9 @@ class MXNet:
         return tensors.adopt(value, spec, device)
 
     def bind(
-        self, case: Case, arguments: Mapping[str, Any],
+        self,
+        case: Case,
+        arguments: Mapping[str, Any],
         function: Callable[..., Any] | None = None,
     ) -> Callable[[], Any]:
         """The case's call. An operator without inputs is told the device, for MXNet would
@@ -130,7 +142,8 @@ class MXNet:
             stack.enter_context(devices.context(case.settings.device))
             training = case.settings.mode == "train"
             stack.enter_context(
-                mx.autograd.train_mode() if training else mx.autograd.predict_mode())
+                mx.autograd.train_mode() if training else mx.autograd.predict_mode()
+            )
             if any(spec.flavour == "np" for _, spec in case.tensors()) or (
                 self.flavour(case.target) == "np"
             ):
@@ -142,11 +155,14 @@ class MXNet:
         return any(tensors.has_nan(array) for array in flatten(outputs))
 
     def gradient(self, case: Case, call: Callable[[], Any], inputs: Sequence[Any]) -> Gradient:
-        return RecordedGradient(
-            call, inputs, case.settings.mode == "train", case.settings.device)
+        return RecordedGradient(call, inputs, case.settings.mode == "train", case.settings.device)
 
     def synchronize(self, device: str) -> None:
         mx.nd.waitall()
+
+    def forks(self, device: str) -> bool:
+        # CUDA cannot be used in a fork once its driver was asked anything, and counting GPUs does.
+        return device.startswith("cpu")
 
     def memory(self, device: str) -> AbstractContextManager[MemoryReading]:
         return trace.MemoryMeter(device).measuring()

@@ -58,11 +58,12 @@ def operator_function(name: str) -> Callable[..., Any]:
     operator = registry.by_name().get(name)
     if operator is None:
         raise UnknownOperatorError(
-            f"MXNet has no operator {name!r}{suggestion(name, registry.by_name())}")
+            f"MXNet has no operator {name!r}{suggestion(name, registry.by_name())}"
+        )
     for candidate in operator.names:
         for prefix, module in MODULES:
             if candidate.startswith(prefix):
-                function = _generated(module, candidate[len(prefix):])
+                function = _generated(module, candidate[len(prefix) :])
                 if function is not None:
                     return function
     raise UnknownOperatorError(f"MXNet registers {name!r} but generates no function for it")
@@ -75,7 +76,7 @@ def _operators_by_function() -> dict[int, Operator]:
     for name, operator in registry.by_name().items():
         for prefix, module in MODULES:
             if name.startswith(prefix):
-                function = _generated(module, name[len(prefix):])
+                function = _generated(module, name[len(prefix) :])
                 if function is not None:
                     table[id(function)] = operator
     return table
@@ -94,13 +95,15 @@ def find(path: str) -> Callable[..., Any]:
     first, *rest = path.split(".")
     if first not in ROOTS:
         raise UnknownOperatorError(
-            f"{path!r} is no MXNet path; it starts with one of {', '.join(ROOTS)}")
+            f"{path!r} is no MXNet path; it starts with one of {', '.join(ROOTS)}"
+        )
     place: Any = mx
     for word in ([ROOTS[first]] if ROOTS[first] else []) + rest:
         if not hasattr(place, word):
             raise UnknownOperatorError(
                 f"{path!r}: {getattr(place, '__name__', place)} has no {word!r}"
-                f"{suggestion(word, dir(place))}")
+                f"{suggestion(word, dir(place))}"
+            )
         place = getattr(place, word)
     if not callable(place):
         raise UnknownOperatorError(f"{path!r} is not callable")
@@ -135,10 +138,22 @@ SEQUENCES = frozenset({"arrays", "seq", "tup", "arys"})
 """Names NumPy's functions give a list of arrays."""
 
 
-NUMPY_VALUES = frozenset({
-    "axes", "axis", "newshape", "pad_width", "reps", "repeats", "shape", "size", "shift",
-    "source", "destination", "indices_or_sections",
-})
+NUMPY_VALUES = frozenset(
+    {
+        "axes",
+        "axis",
+        "newshape",
+        "pad_width",
+        "reps",
+        "repeats",
+        "shape",
+        "size",
+        "shift",
+        "source",
+        "destination",
+        "indices_or_sections",
+    }
+)
 """Names under which NumPy's functions take whole numbers that are no shape of an array."""
 
 
@@ -154,9 +169,12 @@ def _kinds() -> dict[str, Kind]:
     kinds = {name: kind for name, kind in kinds.items() if kind in (Kind.SHAPE, Kind.FLOATS)}
     for operator in registry.operators():
         kinds.update((parameter.name, parameter.kind) for parameter in operator.tensors)
-    return (kinds | dict.fromkeys(NUMPY_TENSORS, Kind.TENSOR)
-            | dict.fromkeys(SEQUENCES, Kind.TENSORS)
-            | dict.fromkeys(NUMPY_VALUES, Kind.SHAPE))
+    return (
+        kinds
+        | dict.fromkeys(NUMPY_TENSORS, Kind.TENSOR)
+        | dict.fromkeys(SEQUENCES, Kind.TENSORS)
+        | dict.fromkeys(NUMPY_VALUES, Kind.SHAPE)
+    )
 
 
 def _declared(function: Callable[..., Any]) -> Mapping[str, inspect.Parameter]:
@@ -177,11 +195,11 @@ def signature(function: Callable[..., Any]) -> Operator:
     parameters = tuple(
         Parameter(
             name=p.name,
-            kind=Kind.TENSORS if p.kind is p.VAR_POSITIONAL else _kinds().get(
-                p.name, Kind.OTHER),
+            kind=Kind.TENSORS if p.kind is p.VAR_POSITIONAL else _kinds().get(p.name, Kind.OTHER),
             required=p.default is p.empty,
         )
-        for p in _declared(function).values() if p.kind is not p.VAR_KEYWORD
+        for p in _declared(function).values()
+        if p.kind is not p.VAR_KEYWORD
     )
     return Operator(framework=registry.FRAMEWORK, namespace="", name=name, parameters=parameters)
 
@@ -197,7 +215,8 @@ def is_numpy_path(path: str) -> bool:
     """Whether a dotted path leads into MXNet's NumPy interface."""
     words = path.split(".")
     return words[0] in ("np", "npx") or bool(
-        {"numpy", "numpy_extension", "np", "npx"} & set(words[1:]) and words[0] in ROOTS)
+        {"numpy", "numpy_extension", "np", "npx"} & set(words[1:]) and words[0] in ROOTS
+    )
 
 
 FALLBACKS = (("mxnet.numpy", "fallback"), ("mxnet.numpy.linalg", "fallback_linalg"))
@@ -226,9 +245,7 @@ OUT = "out"
 """Keyword of the arrays a call writes to; MXNet's variadic functions do not declare it."""
 
 
-def bind(
-    function: Callable[..., Any], arguments: Mapping[str, Any]
-) -> Callable[[], Any]:
+def bind(function: Callable[..., Any], arguments: Mapping[str, Any]) -> Callable[[], Any]:
     """A call of `function` with these arguments, decided once so that the call itself is bare.
 
     Arguments go by keyword; a list for a variadic parameter is spread, and a single array
@@ -244,13 +261,14 @@ def bind(
         parameter = declared.get(name)
         if parameter is not None and parameter.kind is parameter.POSITIONAL_ONLY:
             positional.append(value)
-        elif spread is not None and isinstance(value, list) and (
-            name == spread or (parameter is None and name != OUT)
-        ) and _holds_arrays(value):
-            positional.extend(value)
-        elif isinstance(value, mx.nd.NDArray) and (
-            name == spread or (fallback and not keywords)
+        elif (
+            spread is not None
+            and isinstance(value, list)
+            and (name == spread or (parameter is None and name != OUT))
+            and _holds_arrays(value)
         ):
+            positional.extend(value)
+        elif isinstance(value, mx.nd.NDArray) and (name == spread or (fallback and not keywords)):
             positional.append(value)
         else:
             keywords[name] = value

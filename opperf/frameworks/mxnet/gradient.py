@@ -57,8 +57,11 @@ class RecordedGradient:
     @staticmethod
     def _head(output: Any, device: str) -> Any:
         spec = TensorSpec(
-            tuple(output.shape), dtype_name(output.dtype), HEADS,
-            flavour="np" if isinstance(output, mx.np.ndarray) else "")
+            tuple(output.shape),
+            dtype_name(output.dtype),
+            HEADS,
+            flavour="np" if isinstance(output, mx.np.ndarray) else "",
+        )
         return tensor(spec, device, seed=0)
 
     def record(self) -> None:

@@ -13,9 +13,16 @@ from opperf.model import Argument, TensorSpec
 Shape = tuple[int, ...]
 
 MODULES = (
-    ("", "op"), ("", "_internal"), ("_contrib_", "contrib"), ("_linalg_", "linalg"),
-    ("_image_", "image"), ("_random_", "random"), ("_sparse_", "sparse"),
-    ("_npi_", "numpy._internal"), ("_np_", "numpy._op"), ("_npx_", "numpy_extension._op"),
+    ("", "op"),
+    ("", "_internal"),
+    ("_contrib_", "contrib"),
+    ("_linalg_", "linalg"),
+    ("_image_", "image"),
+    ("_random_", "random"),
+    ("_sparse_", "sparse"),
+    ("_npi_", "numpy._internal"),
+    ("_np_", "numpy._op"),
+    ("_npx_", "numpy_extension._op"),
 )
 """Prefix of a registered name and the module of `mx.sym` with what is left of it."""
 
@@ -23,7 +30,13 @@ WITHOUT_OUTPUTS = frozenset({"reset_arrays"})
 """Operators that give nothing back. Asked for the shapes of that, MXNet ends the process."""
 
 REFUSALS = (
-    mx.base.MXNetError, TypeError, ValueError, AttributeError, NotImplementedError, LookupError)
+    mx.base.MXNetError,
+    TypeError,
+    ValueError,
+    AttributeError,
+    NotImplementedError,
+    LookupError,
+)
 """What building or inferring a symbol raises for arguments that do not go together."""
 
 
@@ -36,7 +49,7 @@ def symbol_function(name: str) -> Callable[..., Any] | None:
                 place: Any = mx.sym
                 for word in path.split("."):
                     place = getattr(place, word, None)
-                function = getattr(place, candidate[len(prefix):], None)
+                function = getattr(place, candidate[len(prefix) :], None)
                 if callable(function):
                     found: Callable[..., Any] = function
                     return found
@@ -69,15 +82,22 @@ def inferred(
             keywords[argument] = value
     try:
         symbol = function(*positional, **keywords)
-        given = {n: shape for n, shape in known.items()
-                 if n in {*symbol.list_arguments(), *symbol.list_auxiliary_states()}}
+        given = {
+            n: shape
+            for n, shape in known.items()
+            if n in {*symbol.list_arguments(), *symbol.list_auxiliary_states()}
+        }
         shapes, outputs, auxiliary = symbol.infer_shape_partial(**given)
     except REFUSALS:
         return None
-    listed = [*zip(symbol.list_arguments(), shapes or (), strict=False),
-              *zip(symbol.list_auxiliary_states(), auxiliary or (), strict=False)]
-    return ({n: tuple(shape) for n, shape in listed if _is_known(shape)},
-            [tuple(shape) for shape in outputs or () if _is_known(shape)])
+    listed = [
+        *zip(symbol.list_arguments(), shapes or (), strict=False),
+        *zip(symbol.list_auxiliary_states(), auxiliary or (), strict=False),
+    ]
+    return (
+        {n: tuple(shape) for n, shape in listed if _is_known(shape)},
+        [tuple(shape) for shape in outputs or () if _is_known(shape)],
+    )
 
 
 def _is_known(shape: Any) -> bool:
@@ -92,7 +112,10 @@ def output_shapes(name: str, arguments: Mapping[str, Argument]) -> list[Shape] |
         if isinstance(value, TensorSpec):
             known[argument] = value.shape
         elif isinstance(value, tuple):
-            known.update((f"{argument}{i}", element.shape) for i, element in enumerate(value)
-                         if isinstance(element, TensorSpec))
+            known.update(
+                (f"{argument}{i}", element.shape)
+                for i, element in enumerate(value)
+                if isinstance(element, TensorSpec)
+            )
     found = inferred(name, arguments, known)
     return None if found is None else found[1]

@@ -13,7 +13,8 @@ CONDITION = re.compile(r"^Check failed: .*?(?<!:)(?<!: ): (?![: ])")
 
 UNAVAILABLE = re.compile(
     r"only available for GPU|not implemented for (CPU|GPU)|[Bb]uild with \w+=|"
-    r"[Cc]ompile (MXNet )?with \w+=|is not supported on (CPU|GPU)")
+    r"[Cc]ompile (MXNet )?with \w+=|is not supported on (CPU|GPU)"
+)
 """What MXNet says when a build or a device lacks an operator."""
 
 PYTHON_REFUSALS = (TypeError, ValueError, NotImplementedError, AssertionError, AttributeError)

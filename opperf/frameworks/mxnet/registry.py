@@ -16,9 +16,16 @@ from opperf.model import Kind, Operator, Parameter
 FRAMEWORK = "mxnet"
 
 NAMESPACES = (
-    ("_npx_", "npx"), ("_npi_", "np"), ("_np_", "np"), ("_contrib_", "contrib"),
-    ("_linalg_", "linalg"), ("_random_", "random"), ("_sample_", "random"),
-    ("_image_", "image"), ("_sparse_", "sparse"), ("_", "internal"),
+    ("_npx_", "npx"),
+    ("_npi_", "np"),
+    ("_np_", "np"),
+    ("_contrib_", "contrib"),
+    ("_linalg_", "linalg"),
+    ("_random_", "random"),
+    ("_sample_", "random"),
+    ("_image_", "image"),
+    ("_sparse_", "sparse"),
+    ("_", "internal"),
 )
 """Prefix of a registered name and the namespace MXNet puts such operators in; the first
 match counts, and a name without any of them is in `nd`."""
@@ -64,9 +71,12 @@ def parse_parameter(name: str, declared: str) -> Parameter:
     default = re.search(r"default=(.*)$", declared)
     optional = default is not None or "optional" in declared
     return Parameter(
-        name=name, kind=kind, required=not optional,
+        name=name,
+        kind=kind,
+        required=not optional,
         default=default.group(1).strip("'") if default else None,
-        choices=choices, declared=declared,
+        choices=choices,
+        declared=declared,
     )
 
 
@@ -76,10 +86,14 @@ def _describe(handle: int) -> tuple[str, tuple[Parameter, ...], str | None]:
     count = ctypes.c_uint()
     names, types, texts = (ctypes.POINTER(ctypes.c_char_p)() for _ in range(3))
     outputs: list[Any] = [name, text, count, names, types, texts, counter, returns]
-    check_call(_LIB.MXSymbolGetAtomicSymbolInfo(
-        ctypes.c_void_p(handle), *(ctypes.byref(output) for output in outputs)))
+    check_call(
+        _LIB.MXSymbolGetAtomicSymbolInfo(
+            ctypes.c_void_p(handle), *(ctypes.byref(output) for output in outputs)
+        )
+    )
     parameters = tuple(
-        parse_parameter(py_str(names[i]), py_str(types[i])) for i in range(count.value))
+        parse_parameter(py_str(names[i]), py_str(types[i])) for i in range(count.value)
+    )
     return py_str(name.value), parameters, (py_str(counter.value) if counter.value else None)
 
 
@@ -127,8 +141,14 @@ def _operator(
     aliases = tuple(sorted({canonical, *names} - {name}))
     spaces = tuple(sorted({space, *(namespace_of(n) for n in (name, *aliases))}))
     operator = Operator(
-        framework=FRAMEWORK, namespace=space, namespaces=spaces, name=name, aliases=aliases,
-        parameters=parameters, public=bool(set(spaces) & set(PUBLIC)), variadic=counter,
+        framework=FRAMEWORK,
+        namespace=space,
+        namespaces=spaces,
+        name=name,
+        aliases=aliases,
+        parameters=parameters,
+        public=bool(set(spaces) & set(PUBLIC)),
+        variadic=counter,
     )
     return msgspec.structs.replace(operator, category=categories.category_of(operator))
 

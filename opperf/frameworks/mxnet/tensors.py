@@ -47,8 +47,12 @@ def tensor(spec: TensorSpec, device: str, seed: int) -> Any:
     """An array as specified. Raises `UnsupportedError` if MXNet has no such array."""
     array = fill.values(spec, seed)
     if spec.layout != "dense":
-        keep = np.random.default_rng(seed).random(
-            array.shape if spec.layout == "csr" else (len(array),)) < DENSITY
+        keep = (
+            np.random.default_rng(seed).random(
+                array.shape if spec.layout == "csr" else (len(array),)
+            )
+            < DENSITY
+        )
         keep.flat[0] = True
         mask = keep if spec.layout == "csr" else keep.reshape(-1, *[1] * (array.ndim - 1))
         array = np.where(mask, array, np.zeros((), array.dtype))
@@ -81,7 +85,8 @@ def describe(value: Any) -> TensorSpec | None:
     if isinstance(value, mx.nd.NDArray):
         data = np.ascontiguousarray(value.asnumpy())
         return TensorSpec(
-            shape=tuple(value.shape), dtype=dtype_name(value.dtype),
+            shape=tuple(value.shape),
+            dtype=dtype_name(value.dtype),
             fill=Fill("given", digest=_digest(data)),
             layout="dense" if value.stype == "default" else value.stype,
             gradient=is_floating(value.dtype),
@@ -89,7 +94,8 @@ def describe(value: Any) -> TensorSpec | None:
         )
     if isinstance(value, np.ndarray):
         return TensorSpec(
-            shape=tuple(value.shape), dtype=value.dtype.name,
+            shape=tuple(value.shape),
+            dtype=value.dtype.name,
             fill=Fill("given", digest=_digest(np.ascontiguousarray(value))),
             gradient=is_floating(value.dtype),
         )

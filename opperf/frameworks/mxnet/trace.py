@@ -70,8 +70,12 @@ class Profiler:
         atexit.register(shutil.rmtree, folder, ignore_errors=True)
         self._file = Path(folder) / "trace.json"
         mx.profiler.set_config(
-            filename=str(self._file), profile_imperative=True, profile_memory=True,
-            profile_symbolic=True, profile_api=False, aggregate_stats=False,
+            filename=str(self._file),
+            profile_imperative=True,
+            profile_memory=True,
+            profile_symbolic=True,
+            profile_api=False,
+            aggregate_stats=False,
             continuous_dump=True,
         )
 
@@ -103,8 +107,10 @@ def kernel_intervals(events: list[Event]) -> list[Interval]:
     open_at: dict[tuple[int, str, str], list[int]] = {}
     intervals: list[Interval] = []
     relevant = [
-        event for event in events
-        if event.ph in ("B", "E") and event.cat in OPERATOR_CATEGORIES
+        event
+        for event in events
+        if event.ph in ("B", "E")
+        and event.cat in OPERATOR_CATEGORIES
         and not HOUSEKEEPING.search(event.name)
     ]
     # A kernel that begins and ends in one microsecond: its B sorts before its E.

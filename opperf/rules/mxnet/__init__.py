@@ -62,9 +62,15 @@ for _module in MODULES:
 TABLE = names.TABLE
 OPTIONAL_TENSORS = names.OPTIONAL_TENSORS
 
-TRAIN_MODE = frozenset({
-    "BatchNorm", "Dropout", "RNN", "_contrib_BatchNormWithReLU", "_contrib_SyncBatchNorm",
-})
+TRAIN_MODE = frozenset(
+    {
+        "BatchNorm",
+        "Dropout",
+        "RNN",
+        "_contrib_BatchNormWithReLU",
+        "_contrib_SyncBatchNorm",
+    }
+)
 """Operators that do something else when they train: predicting, Dropout copies its input and
 BatchNorm reads its statistics instead of computing them."""
 
@@ -78,15 +84,32 @@ _FUSED = "made only by MXNet itself, when it replaces a part of a graph by a fus
 _HIDDEN_STATE = "keeps a state in an input that its function in mx.nd has no argument for"
 
 NOT_BENCHMARKED: dict[str, str] = {
-    **dict.fromkeys((
-        "_CachedOp", "_CachedOpThreadSafe", "_CrossDeviceCopy", "_CustomFunction", "_NDArray",
-        "_Native", "_NoGradient"), _PLACEHOLDER),
-    **dict.fromkeys((
-        "_cond", "_foreach", "_while_loop", "_npx_cond", "_npx_foreach", "_npx_while_loop"),
-        _CONTROL_FLOW),
-    **dict.fromkeys((
-        "_sg_mkldnn_conv", "_sg_mkldnn_fully_connected", "_sg_mkldnn_selfatt_qk",
-        "_sg_mkldnn_selfatt_valatt", "_sg_onednn_batch_dot"), _FUSED),
+    **dict.fromkeys(
+        (
+            "_CachedOp",
+            "_CachedOpThreadSafe",
+            "_CrossDeviceCopy",
+            "_CustomFunction",
+            "_NDArray",
+            "_Native",
+            "_NoGradient",
+        ),
+        _PLACEHOLDER,
+    ),
+    **dict.fromkeys(
+        ("_cond", "_foreach", "_while_loop", "_npx_cond", "_npx_foreach", "_npx_while_loop"),
+        _CONTROL_FLOW,
+    ),
+    **dict.fromkeys(
+        (
+            "_sg_mkldnn_conv",
+            "_sg_mkldnn_fully_connected",
+            "_sg_mkldnn_selfatt_qk",
+            "_sg_mkldnn_selfatt_valatt",
+            "_sg_onednn_batch_dot",
+        ),
+        _FUSED,
+    ),
     **dict.fromkeys(("BatchNorm_v1", "IdentityAttachKLSparseReg"), _HIDDEN_STATE),
     "_zeros_without_dtype": "makes a tensor of no type, which only a graph can give one later",
 }

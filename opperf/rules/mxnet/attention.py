@@ -40,7 +40,8 @@ def self_scores(operator: Operator, size: Preset) -> Iterable[Arguments]:
 def self_context(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """Values of one sentence weighted."""
     yield {
-        "queries_keys_values": projected(size, 3), "attention": weights(size),
+        "queries_keys_values": projected(size, 3),
+        "attention": weights(size),
         "heads": HEADS,
     }
 
@@ -69,8 +70,7 @@ def masked_softmax(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """Scores of each head, half of them masked."""
     batch, length = tokens(size)
     shape = (batch, HEADS, length, length)
-    yield {
-        "data": tensor(*shape), "mask": fixed(*shape, fill=BOOLEAN, dtype="bool"), "axis": -1}
+    yield {"data": tensor(*shape), "mask": fixed(*shape, fill=BOOLEAN, dtype="bool"), "axis": -1}
 
 
 def band(size: Preset) -> tuple[Shape, Arguments, Arguments]:
@@ -102,8 +102,10 @@ def sliding_context(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """Values inside the window weighted."""
     shape, dilation, window = band(size)
     yield {
-        "score": tensor(*band_scores(size), fill=PROBABILITY), "value": tensor(*shape),
-        **dilation, **window,
+        "score": tensor(*band_scores(size), fill=PROBABILITY),
+        "value": tensor(*shape),
+        **dilation,
+        **window,
     }
 
 
@@ -113,7 +115,8 @@ def sliding_mask(operator: Operator, size: Preset) -> Iterable[Arguments]:
     batch, length = tokens(size)
     _, dilation, window = band(size)
     yield {
-        "score": fixed(*band_scores(size)), **dilation,
+        "score": fixed(*band_scores(size)),
+        **dilation,
         "valid_length": fixed(batch, fill=below(length + 1, start=length // 2), dtype=INDEX),
         **window,
     }

@@ -81,15 +81,19 @@ class Window(NamedTuple):
         """Number of places the window takes along each spatial axis."""
         reach = self.dilate * (self.kernel - 1) + 1
         return tuple(
-            (extent + 2 * self.pad - reach) // self.stride + 1 for extent in self.shape[2:])
+            (extent + 2 * self.pad - reach) // self.stride + 1 for extent in self.shape[2:]
+        )
 
     def values(self) -> Arguments:
         """Its plain arguments."""
         grouped: Arguments = {"num_group": self.groups} if self.groups > 1 else {}
         return {
-            "kernel": self.along(self.kernel), "stride": self.along(self.stride),
-            "dilate": self.along(self.dilate), "pad": self.along(self.pad),
-            "num_filter": self.filters, **grouped,
+            "kernel": self.along(self.kernel),
+            "stride": self.along(self.stride),
+            "dilate": self.along(self.dilate),
+            "pad": self.along(self.pad),
+            "num_filter": self.filters,
+            **grouped,
         }
 
 
@@ -100,7 +104,8 @@ def layer(window: Window) -> Arguments:
         "data": tensor(*window.shape),
         "weight": tensor(window.filters, inputs, *window.along(window.kernel)),
         "bias": tensor(window.filters),
-        **window.values(), "layout": LAYOUTS[window.axes],
+        **window.values(),
+        "layout": LAYOUTS[window.axes],
     }
 
 
@@ -108,31 +113,37 @@ def layer(window: Window) -> Arguments:
 def convolution(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """One and two spatial axes, as MXNet's users know them, then the layers of real networks."""
     maps = feature_maps(size)
-    return map(layer, (
-        Window(signals(size)),
-        Window(images(size)),
-        # The first layer of a ResNet, its bottlenecks' narrowing layer, its 3 x 3 layer and
-        # the one that halves the map.
-        Window(images(size), kernel=7, stride=2, pad=3),
-        Window(feature_maps(size, 4 * FILTERS), kernel=1),
-        Window(maps, pad=1),
-        Window(maps, filters=2 * FILTERS, stride=2, pad=1),
-        # ResNeXt's groups, MobileNet's one filter for each channel, DeepLab's dilation.
-        Window(maps, pad=1, groups=32),
-        Window(maps, pad=1, groups=FILTERS),
-        Window(maps, pad=DILATION, dilate=DILATION),
-        Window(video(size), pad=1),
-    ))
+    return map(
+        layer,
+        (
+            Window(signals(size)),
+            Window(images(size)),
+            # The first layer of a ResNet, its bottlenecks' narrowing layer, its 3 x 3 layer and
+            # the one that halves the map.
+            Window(images(size), kernel=7, stride=2, pad=3),
+            Window(feature_maps(size, 4 * FILTERS), kernel=1),
+            Window(maps, pad=1),
+            Window(maps, filters=2 * FILTERS, stride=2, pad=1),
+            # ResNeXt's groups, MobileNet's one filter for each channel, DeepLab's dilation.
+            Window(maps, pad=1, groups=32),
+            Window(maps, pad=1, groups=FILTERS),
+            Window(maps, pad=DILATION, dilate=DILATION),
+            Window(video(size), pad=1),
+        ),
+    )
 
 
 @FAMILIES.add("Convolution_v1")
 def convolution_v1(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """A 3 x 3 and a narrowing layer of a later stage: the older operator has plain loops around
     a matrix product, and takes many times as long as `Convolution`."""
-    return map(layer, (
-        Window(coarse_maps(size), pad=1),
-        Window(coarse_maps(size, 4 * FILTERS), kernel=1),
-    ))
+    return map(
+        layer,
+        (
+            Window(coarse_maps(size), pad=1),
+            Window(coarse_maps(size, 4 * FILTERS), kernel=1),
+        ),
+    )
 
 
 @FAMILIES.add("Deconvolution")
@@ -143,16 +154,24 @@ def deconvolution(operator: Operator, size: Preset) -> Iterable[Arguments]:
     for window in (
         Window(signals(size), stride=SCALE),
         Window(coarse_maps(size, 2 * FILTERS), kernel=2 * SCALE, stride=SCALE, pad=1),
-        Window(coarse_maps(size, classes), filters=classes, kernel=2 * SCALE, stride=SCALE,
-               pad=1, groups=classes),
+        Window(
+            coarse_maps(size, classes),
+            filters=classes,
+            kernel=2 * SCALE,
+            stride=SCALE,
+            pad=1,
+            groups=classes,
+        ),
     ):
         yield {
             "data": tensor(*window.shape),
             "weight": tensor(
-                window.shape[1], window.filters // window.groups,
-                *window.along(window.kernel)),
+                window.shape[1], window.filters // window.groups, *window.along(window.kernel)
+            ),
             "bias": tensor(window.filters),
-            **window.values(), "no_bias": False, "layout": LAYOUTS[window.axes],
+            **window.values(),
+            "no_bias": False,
+            "layout": LAYOUTS[window.axes],
         }
 
 
@@ -169,19 +188,20 @@ def deformable(operator: Operator, size: Preset) -> Iterable[Arguments]:
         "data": tensor(*window.shape),
         "offset": tensor(size.batch, 2 * math.prod(window.along(KERNEL)), *window.positions),
         "weight": tensor(FILTERS, window.shape[1], *window.along(KERNEL)),
-        "bias": tensor(FILTERS), **window.values(),
+        "bias": tensor(FILTERS),
+        **window.values(),
     }
 
 
-@FAMILIES.add(
-    "_contrib_ModulatedDeformableConvolution", "_npx_modulated_deformable_convolution")
+@FAMILIES.add("_contrib_ModulatedDeformableConvolution", "_npx_modulated_deformable_convolution")
 def modulated(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """As `deformable`, with a weight for each offset."""
     for arguments in deformable(operator, size):
         data, offset, *others = arguments.items()
         window = offset_window(size)
         mask = tensor(
-            size.batch, math.prod(window.along(KERNEL)), *window.positions, fill=PROBABILITY)
+            size.batch, math.prod(window.along(KERNEL)), *window.positions, fill=PROBABILITY
+        )
         yield dict((data, offset, ("mask", mask), *others))
 
 
@@ -189,8 +209,11 @@ def pools(window: Window) -> Iterable[Arguments]:
     """Every kind of pooling by a window, and of the whole map at once."""
     for kind, whole in itertools.product(("avg", "max", "sum"), (False, True)):
         yield {
-            "data": tensor(*window.shape), "kernel": window.along(window.kernel),
-            "pool_type": kind, "global_pool": whole, "stride": window.along(window.stride),
+            "data": tensor(*window.shape),
+            "kernel": window.along(window.kernel),
+            "pool_type": kind,
+            "global_pool": whole,
+            "stride": window.along(window.stride),
             "pad": window.along(window.pad),
         }
 
@@ -228,8 +251,7 @@ def col2im(operator: Operator, size: Preset) -> Iterable[Arguments]:
     window = Window(images(size), stride=2, pad=1)
     batch, channels, *extents = window.shape
     columns = (channels * math.prod(window.along(window.kernel)), math.prod(window.positions))
-    yield {
-        "data": tensor(batch, *columns), "output_size": tuple(extents), **unfolding(window)}
+    yield {"data": tensor(batch, *columns), "output_size": tuple(extents), **unfolding(window)}
 
 
 def unfolding(window: Window) -> Arguments:
@@ -246,8 +268,13 @@ def correlation(operator: Operator, size: Preset) -> Iterable[Arguments]:
     shape = coarse_maps(size, 32)
     for product in (True, False):
         yield {
-            "data1": tensor(*shape), "data2": tensor(*shape), "kernel_size": 1,
-            "max_displacement": reach, "stride1": 1, "stride2": 1, "pad_size": reach,
+            "data1": tensor(*shape),
+            "data2": tensor(*shape),
+            "kernel_size": 1,
+            "max_displacement": reach,
+            "stride1": 1,
+            "stride2": 1,
+            "pad_size": reach,
             "is_multiply": product,
         }
 
@@ -264,7 +291,10 @@ def upsampling(operator: Operator, size: Preset) -> Iterable[Arguments]:
     ):
         filters: dict[str, Argument] = {"num_filter": FILTERS} if kind == "bilinear" else {}
         yield {
-            "data": tensors(data), "scale": SCALE, **filters, "sample_type": kind,
+            "data": tensors(data),
+            "scale": SCALE,
+            **filters,
+            "sample_type": kind,
             "num_args": len(data),
         }
 
@@ -273,8 +303,7 @@ def upsampling(operator: Operator, size: Preset) -> Iterable[Arguments]:
 def bilinear_sampler(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """Images read at random places, all of them inside."""
     batch, _, *extents = images(size)
-    yield {
-        "data": tensor(*images(size)), "grid": tensor(batch, 2, *extents, fill=OPEN_UNIT)}
+    yield {"data": tensor(*images(size)), "grid": tensor(batch, 2, *extents, fill=OPEN_UNIT)}
 
 
 @FAMILIES.add("GridGenerator")
@@ -282,7 +311,8 @@ def grid_generator(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """A grid for each image, from an affine transformation and from a flow field."""
     batch, _, *extents = images(size)
     yield {
-        "data": tensor(batch, AFFINE, fill=OPEN_UNIT), "transform_type": "affine",
+        "data": tensor(batch, AFFINE, fill=OPEN_UNIT),
+        "transform_type": "affine",
         "target_shape": tuple(extents),
     }
     yield {"data": tensor(batch, 2, *extents), "transform_type": "warp"}
@@ -293,8 +323,10 @@ def spatial_transformer(operator: Operator, size: Preset) -> Iterable[Arguments]
     """Images warped by an affine transformation each."""
     batch, _, *extents = images(size)
     yield {
-        "data": tensor(*images(size)), "loc": tensor(batch, AFFINE, fill=OPEN_UNIT),
-        "target_shape": tuple(extents), "transform_type": "affine",
+        "data": tensor(*images(size)),
+        "loc": tensor(batch, AFFINE, fill=OPEN_UNIT),
+        "target_shape": tuple(extents),
+        "transform_type": "affine",
         "sampler_type": "bilinear",
     }
 
@@ -306,5 +338,4 @@ def bilinear_resize(operator: Operator, size: Preset) -> Iterable[Arguments]:
     _, _, height, width = feature_maps(size)
     yield {"data": data, "height": height, "width": width}
     yield {"data": data, "like": tensor(*feature_maps(size)), "mode": "like"}
-    yield {
-        "data": data, "scale_height": 1 / SCALE, "scale_width": 1 / SCALE, "mode": "odd_scale"}
+    yield {"data": data, "scale_height": 1 / SCALE, "scale_width": 1 / SCALE, "mode": "odd_scale"}

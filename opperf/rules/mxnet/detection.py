@@ -58,9 +58,12 @@ def sides(count: int, extent: float) -> list[tuple[float, float, float, float]]:
     for i in range(1, count + 1):
         across, down = (i * math.sqrt(2)) % 1, (i * math.sqrt(3)) % 1
         width, height = 0.1 + 0.4 * down, 0.1 + 0.4 * across
-        made.append(tuple(
-            round(extent * part, 2)
-            for part in (across * (1 - width), down * (1 - height), width, height)))
+        made.append(
+            tuple(
+                round(extent * part, 2)
+                for part in (across * (1 - width), down * (1 - height), width, height)
+            )
+        )
     return made  # type: ignore[return-value]
 
 
@@ -86,8 +89,8 @@ def regions_of_interest(size: Preset) -> TensorSpec:
     """Boxes, each after the number of its image."""
     count = regions(size)
     rows = tuple(
-        (float(i % size.batch), *box)
-        for i, box in enumerate(corners(count, image_extent(size))))
+        (float(i % size.batch), *box) for i, box in enumerate(corners(count, image_extent(size)))
+    )
     return fixed(count, 1 + CORNERS, fill=literal(rows))
 
 
@@ -95,8 +98,10 @@ def regions_of_interest(size: Preset) -> TensorSpec:
 def roi_pooling(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """Regions of a Faster R-CNN: of all sizes, from every image of the batch."""
     yield {
-        "data": tensor(*coarse_maps(size)), "rois": regions_of_interest(size),
-        "pooled_size": (POOLED, POOLED), "spatial_scale": 1 / STRIDE,
+        "data": tensor(*coarse_maps(size)),
+        "rois": regions_of_interest(size),
+        "pooled_size": (POOLED, POOLED),
+        "spatial_scale": 1 / STRIDE,
     }
 
 
@@ -105,13 +110,22 @@ def rotated_roi_align(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """Regions at every angle, as of text in photographs."""
     count = regions(size)
     rows = tuple(
-        (float(i % size.batch), left + width / 2, top + height / 2, width, height,
-         float(i * 17 % 90))
-        for i, (left, top, width, height) in enumerate(sides(count, image_extent(size))))
+        (
+            float(i % size.batch),
+            left + width / 2,
+            top + height / 2,
+            width,
+            height,
+            float(i * 17 % 90),
+        )
+        for i, (left, top, width, height) in enumerate(sides(count, image_extent(size)))
+    )
     yield {
         "data": fixed(*coarse_maps(size)),
         "rois": fixed(count, 2 + CORNERS, fill=literal(rows)),
-        "pooled_size": (POOLED, POOLED), "spatial_scale": 1 / STRIDE, "sampling_ratio": 2,
+        "pooled_size": (POOLED, POOLED),
+        "spatial_scale": 1 / STRIDE,
+        "sampling_ratio": 2,
     }
 
 
@@ -119,9 +133,12 @@ def rotated_roi_align(operator: Operator, size: Preset) -> Iterable[Arguments]:
 def position_sensitive(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """Regions of an R-FCN: each cell of a region has channels of its own."""
     yield {
-        "data": tensor(*coarse_maps(size, OBJECTS * POOLED ** 2)),
-        "rois": regions_of_interest(size), "spatial_scale": 1 / STRIDE,
-        "output_dim": OBJECTS, "pooled_size": POOLED, "group_size": POOLED,
+        "data": tensor(*coarse_maps(size, OBJECTS * POOLED**2)),
+        "rois": regions_of_interest(size),
+        "spatial_scale": 1 / STRIDE,
+        "output_dim": OBJECTS,
+        "pooled_size": POOLED,
+        "group_size": POOLED,
     }
 
 
@@ -129,11 +146,16 @@ def position_sensitive(operator: Operator, size: Preset) -> Iterable[Arguments]:
 def deformable_position_sensitive(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """As `position_sensitive`, with learned offsets of the cells."""
     yield {
-        "data": tensor(*coarse_maps(size, OBJECTS * POOLED ** 2)),
+        "data": tensor(*coarse_maps(size, OBJECTS * POOLED**2)),
         "rois": regions_of_interest(size),
-        "trans": tensor(regions(size), 2, POOLED, POOLED), "spatial_scale": 1 / STRIDE,
-        "output_dim": OBJECTS, "group_size": POOLED, "pooled_size": POOLED,
-        "part_size": POOLED, "sample_per_part": 4, "trans_std": 0.1,
+        "trans": tensor(regions(size), 2, POOLED, POOLED),
+        "spatial_scale": 1 / STRIDE,
+        "output_dim": OBJECTS,
+        "group_size": POOLED,
+        "pooled_size": POOLED,
+        "part_size": POOLED,
+        "sample_per_part": 4,
+        "trans_std": 0.1,
     }
 
 
@@ -143,8 +165,13 @@ def box_nms(operator: Operator, size: Preset) -> Iterable[Arguments]:
     comparison, as SSD does."""
     yield {
         "data": tensor(size.batch, candidates(size), 2 + CORNERS, fill=PROBABILITY),
-        "overlap_thresh": 0.5, "topk": 400, "coord_start": 2, "score_index": 1,
-        "id_index": -1, "in_format": "center", "out_format": "center",
+        "overlap_thresh": 0.5,
+        "topk": 400,
+        "coord_start": 2,
+        "score_index": 1,
+        "id_index": -1,
+        "in_format": "center",
+        "out_format": "center",
     }
 
 
@@ -154,11 +181,13 @@ def box_iou(operator: Operator, size: Preset) -> Iterable[Arguments]:
     count = candidates(size)
     yield {
         "lhs": fixed(count, CORNERS, fill=UNIT_BOXES),
-        "rhs": fixed(count, CORNERS, fill=UNIT_BOXES), "format": "corner",
+        "rhs": fixed(count, CORNERS, fill=UNIT_BOXES),
+        "format": "corner",
     }
     yield {
         "lhs": fixed(count, CORNERS, fill=PROBABILITY),
-        "rhs": fixed(count, CORNERS, fill=PROBABILITY), "format": "center",
+        "rhs": fixed(count, CORNERS, fill=PROBABILITY),
+        "format": "center",
     }
 
 
@@ -184,7 +213,9 @@ def box_decode(operator: Operator, size: Preset) -> Iterable[Arguments]:
     for layout, fill in (("corner", UNIT_BOXES), ("center", PROBABILITY)):
         yield {
             "data": fixed(size.batch, count, CORNERS, fill=OFFSETS),
-            "anchors": fixed(1, count, CORNERS, fill=fill), **scales, "format": layout,
+            "anchors": fixed(1, count, CORNERS, fill=fill),
+            **scales,
+            "format": layout,
         }
 
 
@@ -193,15 +224,15 @@ def bipartite_matching(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """Anchors and objects paired, best overlap first."""
     yield {
         "data": fixed(size.batch, candidates(size), OBJECTS, fill=PROBABILITY),
-        "threshold": 0.1, "is_ascend": False,
+        "threshold": 0.1,
+        "is_ascend": False,
     }
 
 
 @FAMILIES.add("_contrib_MultiBoxPrior")
 def multibox_prior(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """Anchors of one of SSD's feature maps: only its extents count."""
-    yield {
-        "data": fixed(*coarse_maps(size)), "sizes": (0.2, 0.27), "ratios": (1.0, 2.0, 0.5)}
+    yield {"data": fixed(*coarse_maps(size)), "sizes": (0.2, 0.27), "ratios": (1.0, 2.0, 0.5)}
 
 
 def anchor_boxes(size: Preset) -> TensorSpec:
@@ -218,7 +249,9 @@ def multibox_target(operator: Operator, size: Preset) -> Iterable[Arguments]:
         "anchor": anchor_boxes(size),
         "label": fixed(size.batch, OBJECTS, 1 + CORNERS, fill=literal(labels)),
         "cls_pred": fixed(size.batch, CLASSES + 1, anchors(size)),
-        "overlap_threshold": 0.5, "negative_mining_ratio": 3.0, "variances": VARIANCES,
+        "overlap_threshold": 0.5,
+        "negative_mining_ratio": 3.0,
+        "variances": VARIANCES,
     }
 
 
@@ -229,7 +262,9 @@ def multibox_detection(operator: Operator, size: Preset) -> Iterable[Arguments]:
     yield {
         "cls_prob": fixed(size.batch, CLASSES + 1, count, fill=PROBABILITY),
         "loc_pred": fixed(size.batch, CORNERS * count, fill=OFFSETS),
-        "anchor": anchor_boxes(size), "nms_threshold": 0.45, "variances": VARIANCES,
+        "anchor": anchor_boxes(size),
+        "nms_threshold": 0.45,
+        "variances": VARIANCES,
         "nms_topk": 400,
     }
 
@@ -257,8 +292,11 @@ def proposals(batch: int, size: Preset) -> Iterable[Arguments]:
         "cls_prob": fixed(batch, 2 * shapes, *extents, fill=PROBABILITY),
         "bbox_pred": fixed(batch, CORNERS * shapes, *extents, fill=OFFSETS),
         "im_info": fixed(batch, len(images[0]), fill=literal(images)),
-        "rpn_pre_nms_top_n": 6000, "rpn_post_nms_top_n": 300, "scales": scales,
-        "ratios": ratios, "feature_stride": STRIDE,
+        "rpn_pre_nms_top_n": 6000,
+        "rpn_post_nms_top_n": 300,
+        "scales": scales,
+        "ratios": ratios,
+        "feature_stride": STRIDE,
     }
 
 
@@ -269,7 +307,8 @@ def hawkes(operator: Operator, size: Preset) -> Iterable[Arguments]:
     longest = steps * POSITIVE.high
     yield {
         "lda": tensor(size.batch, marks, fill=POSITIVE),
-        "alpha": tensor(marks, fill=PROBABILITY), "beta": tensor(marks, fill=POSITIVE),
+        "alpha": tensor(marks, fill=PROBABILITY),
+        "beta": tensor(marks, fill=POSITIVE),
         "state": tensor(size.batch, marks, fill=ZEROS),
         "lags": fixed(size.batch, steps, fill=POSITIVE),
         "marks": fixed(size.batch, steps, fill=below(marks), dtype="int32"),

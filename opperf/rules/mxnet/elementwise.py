@@ -53,10 +53,20 @@ DOMAINS: dict[str, Fill] = {
 """Where operators of one tensor are defined and finite, by name without prefix. One that is
 not here is defined everywhere."""
 
-WHOLE_ONLY = frozenset({
-    "bitwise_not", "bitwise_and", "bitwise_or", "bitwise_xor", "bitwise_left_shift",
-    "bitwise_right_shift", "rbitwise_left_shift", "rbitwise_right_shift", "lcm", "gcd",
-})
+WHOLE_ONLY = frozenset(
+    {
+        "bitwise_not",
+        "bitwise_and",
+        "bitwise_or",
+        "bitwise_xor",
+        "bitwise_left_shift",
+        "bitwise_right_shift",
+        "rbitwise_left_shift",
+        "rbitwise_right_shift",
+        "lcm",
+        "gcd",
+    }
+)
 """Operators that take whole numbers only."""
 
 
@@ -117,9 +127,7 @@ def broadcasting(size: Preset) -> tuple[tuple[Shape, Shape], ...]:
     return (*alike(size)[:2], (column(size), tall(size)))
 
 
-def pairs(
-    operator: Operator, shape_pairs: Iterable[tuple[Shape, Shape]]
-) -> Iterable[Arguments]:
+def pairs(operator: Operator, shape_pairs: Iterable[tuple[Shape, Shape]]) -> Iterable[Arguments]:
     """Two tensors of each pair of shapes, inside the operator's domain."""
     base = pair_name(operator.name)
     fills = PAIRS.get(base, Pair())
@@ -152,11 +160,12 @@ def binary(operator: Operator, size: Preset) -> Iterable[Arguments]:
 
 
 SCALAR_DOMAINS: dict[str, Fill] = {
-    **dict.fromkeys(("rdiv", "rtrue_divide", "rfloor_divide", "rmod", "rfmod", "power"),
-                    POSITIVE),
+    **dict.fromkeys(("rdiv", "rtrue_divide", "rfloor_divide", "rmod", "rfmod", "power"), POSITIVE),
     **dict.fromkeys(("logical_and", "logical_or", "logical_xor"), BOOLEAN),
-    **dict.fromkeys(("bitwise_and", "bitwise_or", "bitwise_xor", "bitwise_left_shift",
-                     "bitwise_right_shift"), BITS),
+    **dict.fromkeys(
+        ("bitwise_and", "bitwise_or", "bitwise_xor", "bitwise_left_shift", "bitwise_right_shift"),
+        BITS,
+    ),
     **dict.fromkeys(("rbitwise_left_shift", "rbitwise_right_shift", "ldexp", "rldexp"), SHIFTS),
     **dict.fromkeys(("lcm", "gcd"), COUNTING),
 }
@@ -170,8 +179,7 @@ def scalar(operator: Operator, size: Preset) -> Iterable[Arguments]:
     base = pair_name(operator.name).removesuffix("_scalar")
     for shape in shapes(size):
         yield {
-            "data": tensor(
-                *shape, fill=SCALAR_DOMAINS.get(base, NORMAL), dtype=dtype_for(base)),
+            "data": tensor(*shape, fill=SCALAR_DOMAINS.get(base, NORMAL), dtype=dtype_for(base)),
             "scalar": FACTOR,
         }
 

@@ -100,7 +100,11 @@ COLOURING: dict[str, Arguments] = {
     "_image_random_saturation": RANGE,
     "_image_random_hue": RANGE,
     "_image_random_color_jitter": {
-        "brightness": 0.4, "contrast": 0.4, "saturation": 0.4, "hue": 0.1},
+        "brightness": 0.4,
+        "contrast": 0.4,
+        "saturation": 0.4,
+        "hue": 0.1,
+    },
     "_image_adjust_lighting": {"alpha": (0.05, -0.05, 0.1)},
     "_image_random_lighting": {"alpha_std": 0.1},
 }

@@ -21,14 +21,18 @@ def scatter_set_nd(operator: Operator, size: Preset) -> Iterable[Arguments]:
     count, _ = column(size)
     written = fixed(rows, columns)
     yield {
-        "lhs": written, "rhs": fixed(count),
+        "lhs": written,
+        "rhs": fixed(count),
         "indices": indices(2, count, limit=min(rows, columns)),
-        "shape": (rows, columns), OUTPUT: same(written, "lhs"),
+        "shape": (rows, columns),
+        OUTPUT: same(written, "lhs"),
     }
     yield {
-        "lhs": written, "rhs": fixed(rows, columns),
+        "lhs": written,
+        "rhs": fixed(rows, columns),
         "indices": fixed(1, rows, fill=PERMUTATION, dtype="int32"),
-        "shape": (rows, columns), OUTPUT: same(written, "lhs"),
+        "shape": (rows, columns),
+        OUTPUT: same(written, "lhs"),
     }
 
 
@@ -38,8 +42,11 @@ def mask_assign_scalar(operator: Operator, size: Preset) -> Iterable[Arguments]:
     for shape in shapes(size):
         written = fixed(*shape)
         yield {
-            "data": written, "mask": fixed(*shape, fill=BOOLEAN, dtype="bool"), "value": 0.5,
-            "start_axis": 0, OUTPUT: same(written, "data"),
+            "data": written,
+            "mask": fixed(*shape, fill=BOOLEAN, dtype="bool"),
+            "value": 0.5,
+            "start_axis": 0,
+            OUTPUT: same(written, "data"),
         }
 
 
@@ -49,6 +56,9 @@ def mask_assign_tensor(operator: Operator, size: Preset) -> Iterable[Arguments]:
     for shape in shapes(size):
         written = fixed(*shape)
         yield {
-            "data": written, "mask": fixed(*shape, fill=BOOLEAN, dtype="bool"),
-            "value": fixed(1), "start_axis": 0, OUTPUT: same(written, "data"),
+            "data": written,
+            "mask": fixed(*shape, fill=BOOLEAN, dtype="bool"),
+            "value": fixed(1),
+            "start_axis": 0,
+            OUTPUT: same(written, "data"),
         }

@@ -67,11 +67,13 @@ def scatter_nd(operator: Operator, size: Preset) -> Iterable[Arguments]:
     count, _ = column(size)
     extent = min(rows, columns)
     yield {
-        "data": tensor(count), "indices": indices(2, count, limit=extent),
+        "data": tensor(count),
+        "indices": indices(2, count, limit=extent),
         "shape": (rows, columns),
     }
     yield {
-        "data": tensor(rows, columns), "indices": fixed(1, rows, fill=PERMUTATION, dtype=INDEX),
+        "data": tensor(rows, columns),
+        "indices": fixed(1, rows, fill=PERMUTATION, dtype=INDEX),
         "shape": (rows, columns),
     }
 
@@ -87,11 +89,11 @@ def one_hot(operator: Operator, size: Preset) -> Iterable[Arguments]:
 def where(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """A choice for each element, and one for each row."""
     for shape in shapes(size):
-        yield {
-            "condition": fixed(*shape, fill=BOOLEAN), "x": tensor(*shape), "y": tensor(*shape)}
+        yield {"condition": fixed(*shape, fill=BOOLEAN), "x": tensor(*shape), "y": tensor(*shape)}
     rows, columns = square(size)
     yield {
-        "condition": fixed(rows, fill=BOOLEAN), "x": tensor(rows, columns),
+        "condition": fixed(rows, fill=BOOLEAN),
+        "x": tensor(rows, columns),
         "y": tensor(rows, columns),
     }
 
@@ -102,7 +104,9 @@ def where_numpy(operator: Operator, size: Preset) -> Iterable[Arguments]:
     for shape in shapes(size):
         chosen: Arguments = {
             parameter.name: tensor(*shape)
-            for parameter in operator.tensors if parameter.name != "condition"}
+            for parameter in operator.tensors
+            if parameter.name != "condition"
+        }
         number: Arguments = {"scalar": FACTOR} if operator.parameter("scalar") else {}
         yield {"condition": fixed(*shape, fill=BOOLEAN), **chosen, **number}
 
@@ -148,7 +152,8 @@ def slice_like(operator: Operator, size: Preset) -> Iterable[Arguments]:
     rows, columns = square(size)
     yield {"data": tensor(rows, columns), "shape_like": fixed(rows // 2, columns // 2)}
     yield {
-        "data": tensor(rows, columns), "shape_like": fixed(rows // 2, columns // 2),
+        "data": tensor(rows, columns),
+        "shape_like": fixed(rows // 2, columns // 2),
         "axes": (0,),
     }
 
@@ -158,7 +163,9 @@ def slice_assign(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """The middle of a matrix overwritten by another."""
     begin, end = middle(square(size))
     yield {
-        "lhs": tensor(*square(size)), "rhs": tensor(*extents(begin, end)), "begin": begin,
+        "lhs": tensor(*square(size)),
+        "rhs": tensor(*extents(begin, end)),
+        "begin": begin,
         "end": end,
     }
 
@@ -175,7 +182,8 @@ def fill_element(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """One element of each row overwritten. Data and indices are of one dtype."""
     for rows, columns in shapes(size):
         yield {
-            "lhs": fixed(rows, columns), "mhs": fixed(rows),
+            "lhs": fixed(rows, columns),
+            "mhs": fixed(rows),
             "rhs": fixed(rows, fill=below(columns)),
         }
 
@@ -227,9 +235,8 @@ def ravel(operator: Operator, size: Preset) -> Iterable[Arguments]:
 @FAMILIES.add("unravel_index")
 def unravel(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """Indices from positions among all elements."""
-    elements, = vector(size)
-    yield {
-        "data": indices(elements, limit=elements, dtype=FLAT_INDEX), "shape": square(size)}
+    (elements,) = vector(size)
+    yield {"data": indices(elements, limit=elements, dtype=FLAT_INDEX), "shape": square(size)}
 
 
 @FAMILIES.add("_npi_delete")
@@ -245,8 +252,7 @@ def delete(operator: Operator, size: Preset) -> Iterable[Arguments]:
 def insert_scalar(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """A row put in before the middle one."""
     rows, columns = square(size)
-    yield {
-        "arr": fixed(rows, columns), "values": fixed(columns), "int_ind": rows // 2, "axis": 0}
+    yield {"arr": fixed(rows, columns), "values": fixed(columns), "int_ind": rows // 2, "axis": 0}
 
 
 @FAMILIES.add("_npi_insert_slice")
@@ -255,8 +261,12 @@ def insert_slice(operator: Operator, size: Preset) -> Iterable[Arguments]:
     rows, columns = square(size)
     (begin, _), (end, _) = middle((rows, 1))
     yield {
-        "arr": fixed(rows, columns), "values": fixed(columns), "start": begin, "stop": end,
-        "step": 1, "axis": 0,
+        "arr": fixed(rows, columns),
+        "values": fixed(columns),
+        "start": begin,
+        "stop": end,
+        "step": 1,
+        "axis": 0,
     }
 
 
@@ -265,8 +275,10 @@ def insert_tensor(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """A row put in before each of those given."""
     rows, columns = square(size)
     yield {
-        "arr": fixed(rows, columns), "values": fixed(columns),
-        "obj": indices(size.extent(100), limit=rows, dtype=FLAT_INDEX), "axis": 0,
+        "arr": fixed(rows, columns),
+        "values": fixed(columns),
+        "obj": indices(size.extent(100), limit=rows, dtype=FLAT_INDEX),
+        "axis": 0,
     }
 
 
@@ -294,6 +306,7 @@ def index_add(operator: Operator, size: Preset) -> Iterable[Arguments]:
     count = size.extent(1000)
     extent = min(rows, columns)
     yield {
-        "a": tensor(rows, columns, width), "ind": indices(2, count, limit=extent),
+        "a": tensor(rows, columns, width),
+        "ind": indices(2, count, limit=extent),
         "val": tensor(count, width),
     }

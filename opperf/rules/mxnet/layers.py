@@ -36,13 +36,17 @@ def fully_connected(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """Images as one vector each and row by row, as MXNet's users know them, and BERT's
     sentences token by token."""
     for shape, hidden, flat in (
-        (images(size), HIDDEN, True), (images(size), HIDDEN, False),
+        (images(size), HIDDEN, True),
+        (images(size), HIDDEN, False),
         (sentences(size), UNITS, False),
     ):
         inputs = math.prod(shape[1:]) if flat else shape[-1]
         yield {
-            "data": tensor(*shape), "weight": tensor(hidden, inputs), "bias": tensor(hidden),
-            "num_hidden": hidden, "flatten": flat,
+            "data": tensor(*shape),
+            "weight": tensor(hidden, inputs),
+            "bias": tensor(hidden),
+            "num_hidden": hidden,
+            "flatten": flat,
         }
 
 
@@ -60,7 +64,9 @@ def embedding(operator: Operator, size: Preset) -> Iterable[Arguments]:
     words = size.extent(30_000)
     yield {
         "data": fixed(*tokens(size), fill=below(words), dtype=INDEX),
-        "weight": tensor(words, UNITS), "input_dim": words, "output_dim": UNITS,
+        "weight": tensor(words, UNITS),
+        "input_dim": words,
+        "output_dim": UNITS,
     }
 
 
@@ -88,9 +94,9 @@ def leaky_relu(operator: Operator, size: Preset) -> Iterable[Arguments]:
     for kind in kinds(operator):
         for shape in shapes(size):
             slopes: Arguments = (
-                {"gamma": tensor(shape[-1], fill=PROBABILITY)} if kind == "prelu" else {})
-            yield {
-                "data": tensor(*shape, gradient=kind != "rrelu"), **slopes, "act_type": kind}
+                {"gamma": tensor(shape[-1], fill=PROBABILITY)} if kind == "prelu" else {}
+            )
+            yield {"data": tensor(*shape, gradient=kind != "rrelu"), **slopes, "act_type": kind}
 
 
 @FAMILIES.add("softmax", "log_softmax", "softmin")

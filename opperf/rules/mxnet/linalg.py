@@ -60,8 +60,7 @@ SQUARE_FILLS: dict[str, Fill] = {
 def one_matrix(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """One square matrix, well conditioned where that matters."""
     for shape in shapes(size):
-        yield {
-            operator.tensors[0].name: tensor(*shape, fill=SQUARE_FILLS[registered(operator)])}
+        yield {operator.tensors[0].name: tensor(*shape, fill=SQUARE_FILLS[registered(operator)])}
 
 
 def registered(operator: Operator) -> str:
@@ -112,7 +111,9 @@ def gemm(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """A product added to a matrix, plain and with one transposed."""
     for shape, transpose in transposed(size):
         yield {
-            "A": tensor(*shape), "B": tensor(*shape), "C": tensor(*shape),
+            "A": tensor(*shape),
+            "B": tensor(*shape),
+            "C": tensor(*shape),
             "transpose_b": transpose,
         }
 
@@ -130,7 +131,8 @@ def triangular(operator: Operator, size: Preset) -> Iterable[Arguments]:
     batch, one = shapes(size)
     for shape, rightside in ((batch, False), (one, False), (one, True)):
         yield {
-            "A": tensor(*shape, fill=LOWER_TRIANGULAR), "B": tensor(*shape),
+            "A": tensor(*shape, fill=LOWER_TRIANGULAR),
+            "B": tensor(*shape),
             "rightside": rightside,
         }
 
@@ -139,8 +141,7 @@ def triangular(operator: Operator, size: Preset) -> Iterable[Arguments]:
 def solve(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """Several right-hand sides at once."""
     for shape in shapes(size):
-        yield {
-            "A": tensor(*shape, fill=POSITIVE_DEFINITE), "B": tensor(*shape[:-1], THIN)}
+        yield {"A": tensor(*shape, fill=POSITIVE_DEFINITE), "B": tensor(*shape[:-1], THIN)}
 
 
 @FAMILIES.add("_npi_lstsq")

@@ -72,7 +72,8 @@ def softmax_output(operator: Operator, size: Preset) -> Iterable[Arguments]:
     maps = feature_maps(size)
     batch, classes, *extents = maps
     yield {
-        "data": tensor(*maps), "label": fixed(batch, *extents, fill=below(classes)),
+        "data": tensor(*maps),
+        "label": fixed(batch, *extents, fill=below(classes)),
         "multi_output": True,
     }
 
@@ -82,7 +83,8 @@ TARGET = between(-1.0, 1.0)
 where prediction and label agree the gradient is zero."""
 
 TARGETS: dict[str, Fill] = {
-    "LinearRegressionOutput": TARGET, "MAERegressionOutput": TARGET,
+    "LinearRegressionOutput": TARGET,
+    "MAERegressionOutput": TARGET,
     "LogisticRegressionOutput": BOOLEAN,
 }
 """What a regression's labels are."""

@@ -20,12 +20,15 @@ def products(
     know them, plain and with one or both transposed."""
     yield {"lhs": tensor(*batch, rows, wide), "rhs": tensor(*batch, wide, rows)}
     yield {
-        "lhs": tensor(*batch, rows, narrow), "rhs": tensor(*batch, rows, narrow),
+        "lhs": tensor(*batch, rows, narrow),
+        "rhs": tensor(*batch, rows, narrow),
         "transpose_b": True,
     }
     yield {
-        "lhs": tensor(*batch, rows, 1), "rhs": tensor(*batch, short, rows),
-        "transpose_a": True, "transpose_b": True,
+        "lhs": tensor(*batch, rows, 1),
+        "rhs": tensor(*batch, short, rows),
+        "transpose_a": True,
+        "transpose_b": True,
     }
 
 
@@ -68,11 +71,15 @@ def tensordot(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """One pair of axes summed, and two."""
     rows, columns = square(size)
     yield {
-        "a": tensor(rows, columns), "b": tensor(columns, rows), "a_axes_summed": (1,),
+        "a": tensor(rows, columns),
+        "b": tensor(columns, rows),
+        "a_axes_summed": (1,),
         "b_axes_summed": (0,),
     }
     yield {
-        "a": tensor(rows, 16, 32), "b": tensor(16, 32, 64), "a_axes_summed": (1, 2),
+        "a": tensor(rows, 16, 32),
+        "b": tensor(16, 32, 64),
+        "a_axes_summed": (1, 2),
         "b_axes_summed": (0, 1),
     }
 

@@ -57,7 +57,8 @@ def amp_multicast(operator: Operator, size: Preset) -> Iterable[Arguments]:
     for shape, narrow in zip(shapes(size)[:2], (False, True), strict=True):
         yield {
             "data": tensors(tensor(*shape, dtype=dtype) for dtype in types),
-            "num_outputs": len(types), "cast_narrow": narrow,
+            "num_outputs": len(types),
+            "cast_narrow": narrow,
         }
 
 
@@ -124,8 +125,7 @@ def histogram(operator: Operator, size: Preset) -> Iterable[Arguments]:
     edges = tuple(float(edge) for edge in range(-4, 5))
     for shape in shapes(size):
         yield {"data": fixed(*shape), "bin_cnt": 100, "range": (-4.0, 4.0)}
-    yield {
-        "data": fixed(*square(size)), "bins": fixed(len(edges), fill=literal(edges))}
+    yield {"data": fixed(*square(size)), "bins": fixed(len(edges), fill=literal(edges))}
 
 
 def csr(size: Preset, gradient: bool = False) -> TensorSpec:
@@ -137,7 +137,9 @@ def csr(size: Preset, gradient: bool = False) -> TensorSpec:
 def cast_storage(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """From each storage format to another."""
     for layout, wanted in (
-        ("dense", "csr"), ("dense", "row_sparse"), ("csr", "default"),
+        ("dense", "csr"),
+        ("dense", "row_sparse"),
+        ("csr", "default"),
         ("row_sparse", "default"),
     ):
         yield {
@@ -168,8 +170,8 @@ def adjacency(operator: Operator, size: Preset) -> Iterable[Arguments]:
     rows, columns = square(size)
     yield {
         "data": tensor(
-            rows, columns, fill=below(1000, start=1), dtype=INDEX, layout="csr",
-            gradient=False),
+            rows, columns, fill=below(1000, start=1), dtype=INDEX, layout="csr", gradient=False
+        ),
     }
 
 
@@ -203,8 +205,10 @@ def count_sketch(operator: Operator, size: Preset) -> Iterable[Arguments]:
     rows, columns = square(size)
     wanted = columns // 4
     yield {
-        "data": tensor(rows, columns), "h": fixed(1, columns, fill=below(wanted)),
-        "s": fixed(1, columns, fill=Fill("constant", 1.0)), "out_dim": wanted,
+        "data": tensor(rows, columns),
+        "h": fixed(1, columns, fill=below(wanted)),
+        "s": fixed(1, columns, fill=Fill("constant", 1.0)),
+        "out_dim": wanted,
     }
 
 
@@ -219,8 +223,7 @@ def constants(operator: Operator, size: Preset) -> Iterable[Arguments]:
 def full(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """A new tensor of a given value. MXNet 2's operator for NumPy takes the value in each of
     three types, and the number of the type that counts: 2 is the floating one."""
-    typed: Arguments = {
-        "double_value": FACTOR, "int_value": 0, "uint_value": 0, "value_type": 2}
+    typed: Arguments = {"double_value": FACTOR, "int_value": 0, "uint_value": 0, "value_type": 2}
     value = typed if operator.parameter("double_value") else {"value": FACTOR}
     for shape in shapes(size):
         yield {"shape": shape, **value}
@@ -237,8 +240,14 @@ def arange(operator: Operator, size: Preset) -> Iterable[Arguments]:
 def linspace(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """Numbers at equal distances. MXNet 2's operator for NumPy takes the ends in each of three
     types."""
-    ends = {"start_double": 0.0, "stop_double": 1.0, "start_int": 0, "stop_int": 1,
-            "start_uint": 0, "stop_uint": 1}
+    ends = {
+        "start_double": 0.0,
+        "stop_double": 1.0,
+        "start_int": 0,
+        "stop_int": 1,
+        "start_uint": 0,
+        "stop_uint": 1,
+    }
     if not operator.parameter("start_double"):
         ends = {"start": 0.0, "stop": 1.0}
     for count in (vector(size)[0], column(size)[0]):

@@ -64,13 +64,12 @@ def base_name(name: str) -> str:
     return re.sub(r"^_(npi|npx|np)_", "", name)
 
 
-def matrices(
-    fill: Fill = NORMAL, dtype: str = REQUESTED, gradient: bool = True
-) -> Alternatives:
+def matrices(fill: Fill = NORMAL, dtype: str = REQUESTED, gradient: bool = True) -> Alternatives:
     """A tensor of each of `shapes`."""
+
     def alternatives(operator: Operator, size: Preset) -> list[Argument]:
-        return [tensor(*shape, fill=fill, dtype=dtype, gradient=gradient)
-                for shape in shapes(size)]
+        return [tensor(*shape, fill=fill, dtype=dtype, gradient=gradient) for shape in shapes(size)]
+
     return alternatives
 
 
@@ -95,7 +94,20 @@ def conditions(operator: Operator, size: Preset) -> list[Argument]:
 
 
 TENSORS = (
-    "data", "lhs", "rhs", "a", "b", "x", "x1", "x2", "y", "arr", "ary", "array", "input", "v",
+    "data",
+    "lhs",
+    "rhs",
+    "a",
+    "b",
+    "x",
+    "x1",
+    "x2",
+    "y",
+    "arr",
+    "ary",
+    "array",
+    "input",
+    "v",
     "m",
 )
 LISTS = ("args", "arrays", "arys", "seq", "tup")
@@ -116,7 +128,13 @@ TABLE: dict[tuple[str, Kind], Alternatives] = {
     ("num_outputs", Kind.INT): always(LIST_LENGTH),
 }
 
-OPTIONAL_TENSORS: frozenset[str] = frozenset({
-    "length", "sequence_length", "data_lengths", "label_lengths", "state_cell",
-})
+OPTIONAL_TENSORS: frozenset[str] = frozenset(
+    {
+        "length",
+        "sequence_length",
+        "data_lengths",
+        "label_lengths",
+        "state_cell",
+    }
+)
 """Tensors that an operator takes only when another argument says so."""

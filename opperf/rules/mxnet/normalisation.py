@@ -29,7 +29,8 @@ GROUPS = 32
 def scaled(shape: Shape, features: int) -> Arguments:
     """Data with the scale and shift that are learned for each feature."""
     return {
-        "data": tensor(*shape), "gamma": tensor(features, fill=POSITIVE),
+        "data": tensor(*shape),
+        "gamma": tensor(features, fill=POSITIVE),
         "beta": tensor(features),
     }
 
@@ -98,6 +99,9 @@ def l2_normalization(operator: Operator, size: Preset) -> Iterable[Arguments]:
 def local_response(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """AlexNet's: across five neighbouring channels of its first feature maps."""
     yield {
-        "data": tensor(*feature_maps(size, 96)), "alpha": 1e-4, "beta": 0.75, "knorm": 2.0,
+        "data": tensor(*feature_maps(size, 96)),
+        "alpha": 1e-4,
+        "beta": 0.75,
+        "knorm": 2.0,
         "nsize": 5,
     }

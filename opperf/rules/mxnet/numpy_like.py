@@ -22,7 +22,9 @@ def average(operator: Operator, size: Preset) -> Iterable[Arguments]:
     axes: tuple[Arguments, ...] = ({"axis": (0,)}, {"axis": (1,)}, {})
     for shape, axis in zip(shapes(size), axes, strict=True):
         yield {
-            "a": tensor(*shape), "weights": tensor(*shape, fill=PROBABILITY), "weighted": True,
+            "a": tensor(*shape),
+            "weights": tensor(*shape, fill=PROBABILITY),
+            "weighted": True,
             **axis,
         }
 
@@ -59,7 +61,8 @@ def percentile(operator: Operator, size: Preset) -> Iterable[Arguments]:
     yield {"a": fixed(*square(size)), "q_scalar": 50.0, "axis": (0,)}
     quartiles = (25.0, 50.0, 75.0)
     yield {
-        "a": fixed(*square(size)), "q": fixed(len(quartiles), fill=literal(quartiles)),
+        "a": fixed(*square(size)),
+        "q": fixed(len(quartiles), fill=literal(quartiles)),
         "axis": (1,),
     }
 
@@ -74,7 +77,7 @@ def constraint_check(operator: Operator, size: Preset) -> Iterable[Arguments]:
 @FAMILIES.add("_npi_cross")
 def cross(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """Products of vectors of three elements."""
-    count, = vector(size)
+    (count,) = vector(size)
     yield {"a": tensor(count, 3), "b": tensor(count, 3)}
 
 

@@ -35,12 +35,23 @@ SCALE = "rescale_grad"
 """A factor that updates of one tensor take in `MASTER`'s dtype, whatever the weights are."""
 
 STATES: dict[str, Fill] = {
-    "weight": NORMAL, "weight32": NORMAL, "grad": NORMAL, "g": NORMAL,
-    "mean": ZEROS, "mom": ZEROS, "z": ZEROS, "delta": ZEROS,
+    "weight": NORMAL,
+    "weight32": NORMAL,
+    "grad": NORMAL,
+    "g": NORMAL,
+    "mean": ZEROS,
+    "mom": ZEROS,
+    "z": ZEROS,
+    "delta": ZEROS,
     # Roots are taken of these.
-    "var": POSITIVE, "n": POSITIVE, "d": POSITIVE, "v": POSITIVE, "history": POSITIVE,
+    "var": POSITIVE,
+    "n": POSITIVE,
+    "d": POSITIVE,
+    "v": POSITIVE,
+    "history": POSITIVE,
     # Norms of the weights and of the update.
-    "r1": POSITIVE, "r2": POSITIVE,
+    "r1": POSITIVE,
+    "r2": POSITIVE,
     SCALE: ONES,
 }
 """What fills each tensor of an update."""
@@ -59,13 +70,22 @@ HALVES = frozenset({"weight", "grad"})
 RATE, DECAY = 0.01, 1e-4
 
 VALUES: dict[str, Argument] = {
-    "lr": RATE, "wd": DECAY, "momentum": 0.9, "wd_lh": DECAY, "eta": 1.0, "t": 1,
+    "lr": RATE,
+    "wd": DECAY,
+    "momentum": 0.9,
+    "wd_lh": DECAY,
+    "eta": 1.0,
+    "t": 1,
     "eps": 1e-8,
 }
 """Plain values that an update gets if it has them. The others keep their defaults."""
 
 LISTS: dict[str, Argument] = {
-    "lrs": RATE, "learning_rates": RATE, "wds": DECAY, "etas": 1.0, "step_count": 1,
+    "lrs": RATE,
+    "learning_rates": RATE,
+    "wds": DECAY,
+    "etas": 1.0,
+    "step_count": 1,
 }
 """Plain values of which each tensor of a list has its own."""
 
@@ -75,7 +95,8 @@ COUNTERS = ("num_weights", "num_tensors")
 def given(operator: Operator, values: dict[str, Argument]) -> Arguments:
     """The values that the operator has a parameter for, in the order it declares them."""
     return {
-        p.name: values[p.name] for p in operator.parameters
+        p.name: values[p.name]
+        for p in operator.parameters
         if p.name in values and p.kind not in (Kind.TENSOR, Kind.TENSORS)
     }
 
@@ -103,11 +124,27 @@ def update(operator: Operator, shape: Shape) -> Arguments:
 
 
 @FAMILIES.add(
-    "adam_update", "ftml_update", "ftrl_update", "rmsprop_update", "rmspropalex_update",
-    "nag_mom_update", "mp_nag_mom_update", "sgd_update", "sgd_mom_update", "mp_sgd_update",
-    "mp_sgd_mom_update", "signsgd_update", "signum_update", "lamb_update_phase1",
-    "lamb_update_phase2", "mp_lamb_update_phase1", "mp_lamb_update_phase2", "_adamw_update",
-    "_mp_adamw_update", "_adabelief_update", "_mp_adabelief_update",
+    "adam_update",
+    "ftml_update",
+    "ftrl_update",
+    "rmsprop_update",
+    "rmspropalex_update",
+    "nag_mom_update",
+    "mp_nag_mom_update",
+    "sgd_update",
+    "sgd_mom_update",
+    "mp_sgd_update",
+    "mp_sgd_mom_update",
+    "signsgd_update",
+    "signum_update",
+    "lamb_update_phase1",
+    "lamb_update_phase2",
+    "mp_lamb_update_phase1",
+    "mp_lamb_update_phase2",
+    "_adamw_update",
+    "_mp_adamw_update",
+    "_adabelief_update",
+    "_mp_adabelief_update",
 )
 def updates(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """Weights of each of the usual shapes; and, where the operator has a kernel for them, with
@@ -155,19 +192,26 @@ def multi_lars(operator: Operator, size: Preset) -> Iterable[Arguments]:
     yield {**rates, **given(operator, {**VALUES, "eta": 0.001})}
 
 
-SGD, MOMENTUM, ADAM = ("weight", "grad"), ("weight", "grad", "mom"), (
-    "weight", "grad", "mean", "var")
+SGD, MOMENTUM, ADAM = (
+    ("weight", "grad"),
+    ("weight", "grad", "mom"),
+    ("weight", "grad", "mean", "var"),
+)
 
 INTERLEAVED: dict[str, tuple[str, ...]] = {
-    "multi_sgd_update": SGD, "multi_sgd_mom_update": MOMENTUM,
+    "multi_sgd_update": SGD,
+    "multi_sgd_mom_update": MOMENTUM,
     "multi_mp_sgd_update": (*SGD, "weight32"),
     "multi_mp_sgd_mom_update": (*MOMENTUM, "weight32"),
-    "preloaded_multi_sgd_update": SGD, "preloaded_multi_sgd_mom_update": MOMENTUM,
+    "preloaded_multi_sgd_update": SGD,
+    "preloaded_multi_sgd_mom_update": MOMENTUM,
     "preloaded_multi_mp_sgd_update": (*SGD, "weight32"),
     "preloaded_multi_mp_sgd_mom_update": (*MOMENTUM, "weight32"),
     **{f"_multi_{name}_update": ADAM for name in ("adamw", "adabelief", "lamb", "lans")},
-    **{f"_multi_mp_{name}_update": (*ADAM, "weight32")
-       for name in ("adamw", "adabelief", "lamb", "lans")},
+    **{
+        f"_multi_mp_{name}_update": (*ADAM, "weight32")
+        for name in ("adamw", "adabelief", "lamb", "lans")
+    },
 }
 """Updates of many tensors, and which tensors they take for each of them, in this order."""
 
@@ -191,13 +235,11 @@ def multi_updates(operator: Operator, size: Preset) -> Iterable[Arguments]:
     shapes of tensors to make."""
     names = INTERLEAVED[operator.name]
     counts: dict[str, Argument] = dict.fromkeys(COUNTERS, LIST_LENGTH)
-    lists: dict[str, Argument] = {
-        name: (value,) * LIST_LENGTH for name, value in LISTS.items()}  # type: ignore[misc]
+    lists: dict[str, Argument] = {name: (value,) * LIST_LENGTH for name, value in LISTS.items()}  # type: ignore[misc]
     for shape in shapes(size):
         one = [state(operator, name, shape) for name in names]
         yield {
             "data": tensors([*one * LIST_LENGTH, *after_all(operator)]),
             **given(operator, {**VALUES, **lists, **counts}),
-            OUTPUT: tensors(
-                same(one[0], f"data.{i * len(one)}") for i in range(LIST_LENGTH)),
+            OUTPUT: tensors(same(one[0], f"data.{i * len(one)}") for i in range(LIST_LENGTH)),
         }

@@ -23,7 +23,9 @@ LIMIT = 4.0
 
 RANGE = between(-LIMIT, LIMIT)
 DIGITS: dict[str, Fill] = {
-    SIGNED: below(128, start=-127), UNSIGNED: below(256), WIDE: below(2**20, start=-(2**20)),
+    SIGNED: below(128, start=-127),
+    UNSIGNED: below(256),
+    WIDE: below(2**20, start=-(2**20)),
 }
 """The whole numbers that values in the range become."""
 
@@ -56,7 +58,8 @@ def quantize(operator: Operator, size: Preset) -> Iterable[Arguments]:
         for out in (UNSIGNED, SIGNED):
             yield {
                 "data": fixed(*shape, fill=RANGE, dtype=FLOAT),
-                **ends("min_range", "max_range"), "out_type": out,
+                **ends("min_range", "max_range"),
+                "out_type": out,
             }
 
 
@@ -66,7 +69,9 @@ def quantize_v2(operator: Operator, size: Preset) -> Iterable[Arguments]:
     for shape in shapes(size):
         data = fixed(*shape, fill=RANGE, dtype=FLOAT)
         yield {
-            "data": data, "out_type": SIGNED, "min_calib_range": -LIMIT,
+            "data": data,
+            "out_type": SIGNED,
+            "min_calib_range": -LIMIT,
             "max_calib_range": LIMIT,
         }
         yield {"data": data, "out_type": SIGNED}
@@ -79,7 +84,8 @@ def quantize_asym(operator: Operator, size: Preset) -> Iterable[Arguments]:
     The input has three axes: with two of them MXNet 1.9.1 ends the process.
     """
     yield {
-        "data": fixed(*cube(size), fill=RANGE, dtype=FLOAT), "min_calib_range": -LIMIT / 2,
+        "data": fixed(*cube(size), fill=RANGE, dtype=FLOAT),
+        "min_calib_range": -LIMIT / 2,
         "max_calib_range": LIMIT,
     }
     yield {"data": fixed(*cube(size), fill=RANGE, dtype=FLOAT)}
@@ -97,8 +103,7 @@ def dequantize(operator: Operator, size: Preset) -> Iterable[Arguments]:
 def requantize(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """From sums of products, with the range calibrated before and with the data's own."""
     for shape in shapes(size):
-        made: Arguments = {
-            "data": digits(*shape, dtype=WIDE), **ends("min_range", "max_range")}
+        made: Arguments = {"data": digits(*shape, dtype=WIDE), **ends("min_range", "max_range")}
         yield made | {"min_calib_range": -LIMIT, "max_calib_range": LIMIT}
         yield made
 
@@ -118,8 +123,7 @@ def calibrate(operator: Operator, size: Preset) -> Iterable[Arguments]:
 @FAMILIES.add("_contrib_quantized_act")
 def activation(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """The rectifier, the only one there is for 8 bits."""
-    yield {
-        "data": digits(*feature_maps(size)), **ends("min_data", "max_data"), "act_type": "relu"}
+    yield {"data": digits(*feature_maps(size)), **ends("min_data", "max_data"), "act_type": "relu"}
 
 
 @FAMILIES.add("_contrib_quantized_batch_norm")
@@ -135,7 +139,8 @@ def batch_norm(operator: Operator, size: Preset) -> Iterable[Arguments]:
         "moving_mean": fixed(channels, dtype=FLOAT),
         "moving_var": fixed(channels, fill=positive, dtype=FLOAT),
         **ends("min_data", "max_data"),
-        "min_calib_range": -LIMIT, "max_calib_range": LIMIT,
+        "min_calib_range": -LIMIT,
+        "max_calib_range": LIMIT,
     }
 
 
@@ -145,7 +150,8 @@ def concat(operator: Operator, size: Preset) -> Iterable[Arguments]:
     maps = feature_maps(size)
     yield {
         "data": tensors([digits(*maps)] * 2 + [end(-LIMIT), end(LIMIT)] * 2),
-        "num_args": 2, "dim": 1,
+        "num_args": 2,
+        "dim": 1,
     }
 
 
@@ -155,10 +161,16 @@ def convolution(operator: Operator, size: Preset) -> Iterable[Arguments]:
     maps = feature_maps(size)
     filters = maps[1]
     yield {
-        "data": digits(*maps, dtype=UNSIGNED), "weight": digits(filters, maps[1], 3, 3),
-        "bias": digits(filters), **ends("min_data", "max_data"),
-        **ends("min_weight", "max_weight"), **ends("min_bias", "max_bias"),
-        "kernel": (3, 3), "stride": (1, 1), "pad": (1, 1), "num_filter": filters,
+        "data": digits(*maps, dtype=UNSIGNED),
+        "weight": digits(filters, maps[1], 3, 3),
+        "bias": digits(filters),
+        **ends("min_data", "max_data"),
+        **ends("min_weight", "max_weight"),
+        **ends("min_bias", "max_bias"),
+        "kernel": (3, 3),
+        "stride": (1, 1),
+        "pad": (1, 1),
+        "num_filter": filters,
         "layout": "NCHW",
     }
 
@@ -168,7 +180,9 @@ def elementwise(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """Two tensors of one shape and range."""
     maps = feature_maps(size)
     yield {
-        "lhs": digits(*maps), "rhs": digits(*maps), **ends("lhs_min", "lhs_max"),
+        "lhs": digits(*maps),
+        "rhs": digits(*maps),
+        **ends("lhs_min", "lhs_max"),
         **ends("rhs_min", "rhs_max"),
     }
 
@@ -179,8 +193,10 @@ def embedding(operator: Operator, size: Preset) -> Iterable[Arguments]:
     words, width = size.extent(10000), 512
     yield {
         "data": fixed(size.batch, 128, fill=below(words), dtype=FLOAT),
-        "weight": digits(words, width), **ends("min_weight", "max_weight"),
-        "input_dim": words, "output_dim": width,
+        "weight": digits(words, width),
+        **ends("min_weight", "max_weight"),
+        "input_dim": words,
+        "output_dim": width,
     }
 
 
@@ -196,9 +212,12 @@ def fully_connected(operator: Operator, size: Preset) -> Iterable[Arguments]:
     rows, width = square(size)
     for dtype in (UNSIGNED, SIGNED):
         yield {
-            "data": digits(rows, width, dtype=dtype), "weight": digits(width, width),
-            "bias": digits(width), **ends("min_data", "max_data"),
-            **ends("min_weight", "max_weight"), **ends("min_bias", "max_bias"),
+            "data": digits(rows, width, dtype=dtype),
+            "weight": digits(width, width),
+            "bias": digits(width),
+            **ends("min_data", "max_data"),
+            **ends("min_weight", "max_weight"),
+            **ends("min_bias", "max_bias"),
             "num_hidden": width,
         }
 
@@ -208,8 +227,11 @@ def pooling(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """The maximum and the mean of blocks of 2 x 2."""
     for kind in ("max", "avg"):
         yield {
-            "data": digits(*feature_maps(size)), **ends("min_data", "max_data"),
-            "kernel": (2, 2), "stride": (2, 2), "pool_type": kind,
+            "data": digits(*feature_maps(size)),
+            **ends("min_data", "max_data"),
+            "kernel": (2, 2),
+            "stride": (2, 2),
+            "pool_type": kind,
         }
 
 
@@ -223,10 +245,14 @@ def recurrent(operator: Operator, size: Preset) -> Iterable[Arguments]:
     yield {
         "data": digits(steps, batch, width, dtype=UNSIGNED),
         "parameters": fixed(weights, fill=between(-0.1, 0.1), dtype=FLOAT),
-        "state": state, "state_cell": state,
+        "state": state,
+        "state_cell": state,
         # A quantised number is the number times the scale, plus the shift.
-        "data_scale": end(127.5 / LIMIT), "data_shift": end(128.0),
-        "state_size": width, "num_layers": 1, "mode": "lstm",
+        "data_scale": end(127.5 / LIMIT),
+        "data_shift": end(128.0),
+        "state_size": width,
+        "num_layers": 1,
+        "mode": "lstm",
     }
 
 
@@ -274,6 +300,9 @@ def intgemm_fully_connected(operator: Operator, size: Preset) -> Iterable[Argume
     """A layer as wide as its input, to numbers as they were before they were quantised."""
     rows, width = square(size)
     yield {
-        "data": digits(rows, width), "weight": digits(width, width), "scaling": end(1e-3),
-        "bias": fixed(width, dtype=FLOAT), "num_hidden": width,
+        "data": digits(rows, width),
+        "weight": digits(width, width),
+        "scaling": end(1e-3),
+        "bias": fixed(width, dtype=FLOAT),
+        "num_hidden": width,
     }

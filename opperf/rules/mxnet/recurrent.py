@@ -54,12 +54,15 @@ def rnn(operator: Operator, size: Preset) -> Iterable[Arguments]:
     for network in (*map(Network, GATES), Network("lstm", directions=2)):
         states = (network.layers * network.directions, size.batch, network.units)
         memory: Arguments = (
-            {"state_cell": tensor(*states, fill=ZEROS)} if network.mode == "lstm" else {})
+            {"state_cell": tensor(*states, fill=ZEROS)} if network.mode == "lstm" else {}
+        )
         yield {
             "data": tensor(steps, size.batch, network.units),
-            "parameters": tensor(
-                network.parameters, fill=between(-network.limit, network.limit)),
-            "state": tensor(*states, fill=ZEROS), **memory,
-            "state_size": network.units, "num_layers": network.layers,
-            "bidirectional": network.directions == 2, "mode": network.mode,
+            "parameters": tensor(network.parameters, fill=between(-network.limit, network.limit)),
+            "state": tensor(*states, fill=ZEROS),
+            **memory,
+            "state_size": network.units,
+            "num_layers": network.layers,
+            "bidirectional": network.directions == 2,
+            "mode": network.mode,
         }

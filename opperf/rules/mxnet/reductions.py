@@ -16,7 +16,10 @@ NEAR_ONE = between(0.999, 1.001)
 """A product of a million of these neither overflows nor vanishes."""
 
 FILLS: dict[str, Fill] = {
-    "prod": NEAR_ONE, "nanprod": NEAR_ONE, "all": BOOLEAN, "any": BOOLEAN,
+    "prod": NEAR_ONE,
+    "nanprod": NEAR_ONE,
+    "all": BOOLEAN,
+    "any": BOOLEAN,
 }
 """What fills the tensor, by name without prefix, where normal numbers would not do."""
 
@@ -74,7 +77,8 @@ def square_sum(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """Rows of a row-sparse matrix; the operator has no dense form."""
     for axis in (0, 1):
         yield {
-            "data": tensor(*square(size), layout="row_sparse"), "axis": (axis,),
+            "data": tensor(*square(size), layout="row_sparse"),
+            "axis": (axis,),
             "keepdims": axis == 1,
         }
 

@@ -56,15 +56,28 @@ def like(operator: Operator, size: Preset) -> Iterable[Arguments]:
 
 
 PARAMETERS: dict[str, Fill] = {
-    "mu": POSITIVE, "sigma": POSITIVE, "alpha": POSITIVE, "beta": POSITIVE, "lam": POSITIVE,
-    "low": between(0.0, 1.0), "high": between(2.0, 3.0), "p": PROBABILITY,
-    "k": below(10, start=1), "n": below(10, start=1),
+    "mu": POSITIVE,
+    "sigma": POSITIVE,
+    "alpha": POSITIVE,
+    "beta": POSITIVE,
+    "lam": POSITIVE,
+    "low": between(0.0, 1.0),
+    "high": between(2.0, 3.0),
+    "p": PROBABILITY,
+    "k": below(10, start=1),
+    "n": below(10, start=1),
 }
 """What fills the tensors that give a distribution for each row."""
 
 SAMPLED = (
-    "sample_uniform", "sample_normal", "sample_gamma", "sample_exponential", "sample_poisson",
-    "sample_binomial", "sample_negative_binomial", "sample_generalized_negative_binomial",
+    "sample_uniform",
+    "sample_normal",
+    "sample_gamma",
+    "sample_exponential",
+    "sample_poisson",
+    "sample_binomial",
+    "sample_negative_binomial",
+    "sample_generalized_negative_binomial",
 )
 
 
@@ -74,7 +87,8 @@ def sampled(operator: Operator, size: Preset) -> Iterable[Arguments]:
     for rows, columns in shapes(size):
         parameters = {
             parameter.name: fixed(rows, fill=PARAMETERS[parameter.name])
-            for parameter in operator.tensors}
+            for parameter in operator.tensors
+        }
         yield {**parameters, "shape": (columns,)}
 
 
@@ -86,12 +100,12 @@ def categories(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """
     rows, classes = tall(size)
     if operator.parameter("n"):
-        yield {
-            "n": fixed(rows, fill=below(20, start=1)), "p": fixed(rows, classes, fill=SIMPLEX)}
+        yield {"n": fixed(rows, fill=below(20, start=1)), "p": fixed(rows, classes, fill=SIMPLEX)}
         return
     yield {"data": fixed(rows, classes, fill=SIMPLEX), "shape": (size.extent(10),)}
     yield {
-        "data": tensor(rows, classes, fill=SIMPLEX), "shape": (size.extent(10),),
+        "data": tensor(rows, classes, fill=SIMPLEX),
+        "shape": (size.extent(10),),
         "get_prob": True,
     }
 
@@ -130,7 +144,8 @@ def density(operator: Operator, size: Preset) -> Iterable[Arguments]:
             parameter.name: (
                 tensor(rows, columns, fill=SAMPLES[operator.name])
                 if parameter.name == "sample"
-                else tensor(rows, fill=PARAMETERS[parameter.name]))
+                else tensor(rows, fill=PARAMETERS[parameter.name])
+            )
             for parameter in operator.tensors
         } | {"is_log": logarithm}
 
@@ -142,7 +157,8 @@ def dirichlet(operator: Operator, size: Preset) -> Iterable[Arguments]:
     for logarithm in (False, True):
         yield {
             "sample": tensor(rows, size.extent(100), classes, fill=SIMPLEX),
-            "alpha": tensor(rows, classes, fill=POSITIVE), "is_log": logarithm,
+            "alpha": tensor(rows, classes, fill=POSITIVE),
+            "is_log": logarithm,
         }
 
 
@@ -175,7 +191,7 @@ def drawn_numpy(operator: Operator, size: Preset) -> Iterable[Arguments]:
 @FAMILIES.add("_npi_choice")
 def choice(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """Picks with repetition, and a random selection without."""
-    pool, = vector(size)
+    (pool,) = vector(size)
     yield {"a": pool, "size": square(size), "replace": True, "weighted": False}
     rows, _ = column(size)
     yield {"a": pool, "size": (rows,), "replace": False, "weighted": False}

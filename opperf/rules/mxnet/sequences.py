@@ -32,7 +32,8 @@ def last(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """Sequences of a length each, and of one length. The latter without a gradient: computing
     it writes beyond its memory in MXNet 1.9.1 and 2.0, which ends the process."""
     yield {
-        "data": tensor(*cube(size)), "sequence_length": lengths(size),
+        "data": tensor(*cube(size)),
+        "sequence_length": lengths(size),
         "use_sequence_length": True,
     }
     yield {"data": fixed(*cube(size))}

@@ -41,21 +41,27 @@ def one_tensor(operator: Operator, variants: Variants) -> Iterable[Arguments]:
 def reshape(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """To a vector, to a given shape, and with an axis kept."""
     rows, columns = square(size)
-    return one_tensor(operator, (
-        (square(size), {"shape": (-1,)}),
-        (square(size), {"shape": (columns, rows)}),
-        (cube(size), {"shape": (0, -1)}),
-    ))
+    return one_tensor(
+        operator,
+        (
+            (square(size), {"shape": (-1,)}),
+            (square(size), {"shape": (columns, rows)}),
+            (cube(size), {"shape": (0, -1)}),
+        ),
+    )
 
 
 @FAMILIES.add("_np_reshape", "_npx_reshape")
 def reshape_numpy(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """To a vector, and to a given shape."""
     rows, columns = square(size)
-    return one_tensor(operator, (
-        (square(size), {"newshape": (-1,)}),
-        (square(size), {"newshape": (rows * PARTS, columns // PARTS)}),
-    ))
+    return one_tensor(
+        operator,
+        (
+            (square(size), {"newshape": (-1,)}),
+            (square(size), {"newshape": (rows * PARTS, columns // PARTS)}),
+        ),
+    )
 
 
 @FAMILIES.add("reshape_like")
@@ -71,8 +77,7 @@ def dynamic_reshape(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """To a shape that is itself a tensor."""
     rows, columns = square(size)
     shape = (rows * PARTS, columns // PARTS)
-    yield {
-        "data": fixed(rows, columns), "shape": fixed(2, fill=literal(shape), dtype="int64")}
+    yield {"data": fixed(rows, columns), "shape": fixed(2, fill=literal(shape), dtype="int64")}
 
 
 @FAMILIES.add("Flatten")
@@ -85,67 +90,92 @@ def flatten(operator: Operator, size: Preset) -> Iterable[Arguments]:
 def squeeze(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """An axis of extent 1 taken out: the only one, the one named, one of several."""
     rows, columns = tall(size)
-    return one_tensor(operator, (
-        (column(size), {}), (column(size), {"axis": (1,)}),
-        ((1, rows, 1, columns), {"axis": (0, 2)}),
-    ))
+    return one_tensor(
+        operator,
+        (
+            (column(size), {}),
+            (column(size), {"axis": (1,)}),
+            ((1, rows, 1, columns), {"axis": (0, 2)}),
+        ),
+    )
 
 
 @FAMILIES.add("expand_dims")
 def expand_dims(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """An axis of extent 1 put in front, between and behind."""
-    return one_tensor(operator, tuple(
-        (shape, {"axis": axis}) for shape, axis in zip(shapes(size), (0, 1, -1), strict=True)))
+    return one_tensor(
+        operator,
+        tuple(
+            (shape, {"axis": axis}) for shape, axis in zip(shapes(size), (0, 1, -1), strict=True)
+        ),
+    )
 
 
 @FAMILIES.add("transpose", "_np_transpose", "_npi_transpose")
 def transpose(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """All axes reversed, the last two exchanged, the last brought to the front."""
-    return one_tensor(operator, (
-        (square(size), {}), (tall(size), {}), (cube(size), {"axes": (0, 2, 1)}),
-        (cube(size), {"axes": (2, 0, 1)}),
-    ))
+    return one_tensor(
+        operator,
+        (
+            (square(size), {}),
+            (tall(size), {}),
+            (cube(size), {"axes": (0, 2, 1)}),
+            (cube(size), {"axes": (2, 0, 1)}),
+        ),
+    )
 
 
 @FAMILIES.add("SwapAxis")
 def swap_axis(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """Two axes exchanged."""
-    return one_tensor(operator, (
-        (square(size), {"dim1": 0, "dim2": 1}), (cube(size), {"dim1": 0, "dim2": 2})))
+    return one_tensor(
+        operator, ((square(size), {"dim1": 0, "dim2": 1}), (cube(size), {"dim1": 0, "dim2": 2}))
+    )
 
 
 @FAMILIES.add("reverse", "_npi_flip")
 def reverse(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """Rows in reverse order, columns, and both."""
-    return one_tensor(operator, tuple(
-        (shape, {"axis": axis})
-        for shape, axis in zip(shapes(size), ((0,), (0,), (1,)), strict=True)))
+    return one_tensor(
+        operator,
+        tuple(
+            (shape, {"axis": axis})
+            for shape, axis in zip(shapes(size), ((0,), (0,), (1,)), strict=True)
+        ),
+    )
 
 
 @FAMILIES.add("_np_moveaxis", "_npi_moveaxis")
 def moveaxis(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """The first axis made the last, and two at once."""
-    return one_tensor(operator, (
-        (cube(size), {"source": (0,), "destination": (2,)}),
-        (cube(size), {"source": (0, 1), "destination": (1, 2)}),
-    ))
+    return one_tensor(
+        operator,
+        (
+            (cube(size), {"source": (0,), "destination": (2,)}),
+            (cube(size), {"source": (0, 1), "destination": (1, 2)}),
+        ),
+    )
 
 
 @FAMILIES.add("_np_roll", "_npi_roll")
 def roll(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """Rows shifted around, and all elements."""
     rows, _ = square(size)
-    return one_tensor(operator, (
-        (square(size), {"shift": (rows // 2,), "axis": (0,)}),
-        (square(size), {"shift": (rows // 2,)}),
-    ))
+    return one_tensor(
+        operator,
+        (
+            (square(size), {"shift": (rows // 2,), "axis": (0,)}),
+            (square(size), {"shift": (rows // 2,)}),
+        ),
+    )
 
 
 @FAMILIES.add("_npi_rot90")
 def rot90(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """A quarter turn, and a half."""
-    return one_tensor(operator, tuple(
-        (square(size), {"k": turns, "axes": (0, 1)}) for turns in (1, 2)))
+    return one_tensor(
+        operator, tuple((square(size), {"k": turns, "axes": (0, 1)}) for turns in (1, 2))
+    )
 
 
 @FAMILIES.add("_npi_rollaxis")
@@ -169,8 +199,9 @@ def space_to_depth(operator: Operator, size: Preset) -> Iterable[Arguments]:
 @FAMILIES.add("diag", "_np_diag", "_npi_diag")
 def diag(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """A matrix's diagonal, one beside it, and a diagonal matrix."""
-    return one_tensor(operator, (
-        (square(size), {}), (tall(size), {"k": -1}), (square(size)[:1], {})))
+    return one_tensor(
+        operator, ((square(size), {}), (tall(size), {"k": -1}), (square(size)[:1], {}))
+    )
 
 
 @FAMILIES.add("_np_diagflat", "_npi_diagflat")
@@ -182,8 +213,7 @@ def diagflat(operator: Operator, size: Preset) -> Iterable[Arguments]:
 @FAMILIES.add("_np_diagonal", "_npi_diagonal")
 def diagonal(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """A matrix's diagonal, and those of a stack of matrices."""
-    return one_tensor(operator, (
-        (square(size), {}), (cube(size), {"axis1": 1, "axis2": 2})))
+    return one_tensor(operator, ((square(size), {}), (cube(size), {"axis1": 1, "axis2": 2})))
 
 
 @FAMILIES.add("_npi_diag_indices_from")
@@ -196,17 +226,23 @@ def diag_indices(operator: Operator, size: Preset) -> Iterable[Arguments]:
 def tile(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """Copies below and beside each other."""
     every: tuple[Shape, ...] = ((TIMES,), (1, tall(size)[1]), (TIMES, TIMES))
-    return one_tensor(operator, tuple(
-        (shape, {"reps": reps}) for shape, reps in zip(shapes(size), every, strict=True)))
+    return one_tensor(
+        operator,
+        tuple((shape, {"reps": reps}) for shape, reps in zip(shapes(size), every, strict=True)),
+    )
 
 
 @FAMILIES.add("repeat")
 def repeat(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """Elements, rows and columns repeated one by one."""
     choices: tuple[dict[str, Argument], ...] = ({}, {"axis": 0}, {"axis": 1})
-    return one_tensor(operator, tuple(
-        (shape, {"repeats": TIMES, **axis})
-        for shape, axis in zip(shapes(size), choices, strict=True)))
+    return one_tensor(
+        operator,
+        tuple(
+            (shape, {"repeats": TIMES, **axis})
+            for shape, axis in zip(shapes(size), choices, strict=True)
+        ),
+    )
 
 
 @FAMILIES.add("_npi_repeats")
@@ -236,18 +272,23 @@ def pad_numpy(operator: Operator, size: Preset) -> Iterable[Arguments]:
 def broadcast_to(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """A column repeated, and a row."""
     rows, columns = square(size)
-    return one_tensor(operator, (
-        (column(size), {"shape": tall(size)}), ((1, columns), {"shape": (rows, columns)})))
+    return one_tensor(
+        operator,
+        ((column(size), {"shape": tall(size)}), ((1, columns), {"shape": (rows, columns)})),
+    )
 
 
 @FAMILIES.add("broadcast_axis")
 def broadcast_axis(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """A column repeated, and a row."""
     rows, columns = square(size)
-    return one_tensor(operator, (
-        (column(size), {"axis": (1,), "size": (tall(size)[1],)}),
-        ((1, columns), {"axis": (0,), "size": (rows,)}),
-    ))
+    return one_tensor(
+        operator,
+        (
+            (column(size), {"axis": (1,), "size": (tall(size)[1],)}),
+            ((1, columns), {"axis": (0,), "size": (rows,)}),
+        ),
+    )
 
 
 @FAMILIES.add("broadcast_like")
@@ -279,27 +320,30 @@ def stack(operator: Operator, size: Preset) -> Iterable[Arguments]:
 @FAMILIES.add("SliceChannel")
 def split(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """Equal parts above each other, and beside each other."""
-    return one_tensor(operator, tuple(
-        (square(size), {"num_outputs": PARTS, "axis": axis}) for axis in (1, 0)))
+    return one_tensor(
+        operator, tuple((square(size), {"num_outputs": PARTS, "axis": axis}) for axis in (1, 0))
+    )
 
 
 @FAMILIES.add("_split_v2")
 def split_v2(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """Equal parts, and parts cut at given rows."""
     rows, _ = square(size)
-    return one_tensor(operator, (
-        (square(size), {"indices": (), "axis": 1, "sections": PARTS}),
-        (square(size), {"indices": (), "axis": 0, "sections": PARTS}),
-        (square(size), {"indices": (0, rows // 4, rows // 2), "axis": 0}),
-    ))
+    return one_tensor(
+        operator,
+        (
+            (square(size), {"indices": (), "axis": 1, "sections": PARTS}),
+            (square(size), {"indices": (), "axis": 0, "sections": PARTS}),
+            (square(size), {"indices": (0, rows // 4, rows // 2), "axis": 0}),
+        ),
+    )
 
 
 @FAMILIES.add("_npi_hsplit", "_npi_dsplit")
 def split_numpy(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """Equal parts of the axis that the name stands for."""
     axis = 2 if operator.name == "_npi_dsplit" else 1
-    return one_tensor(operator, (
-        (cube(size), {"indices": (), "axis": axis, "sections": PARTS}),))
+    return one_tensor(operator, ((cube(size), {"indices": (), "axis": axis, "sections": PARTS}),))
 
 
 @FAMILIES.add("_npi_hstack", "_npi_vstack", "_npi_dstack", "_npi_column_stack")

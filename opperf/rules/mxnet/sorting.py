@@ -35,11 +35,12 @@ def topk(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """Few of many, in every form the operator gives them in, and along the first axis."""
     for form in ("indices", "value", "both", "mask"):
         yield {
-            "data": tensor(*square(size)), "k": size.extent(10), "ret_typ": form,
+            "data": tensor(*square(size)),
+            "k": size.extent(10),
+            "ret_typ": form,
             "dtype": INDEX,
         }
-    yield {
-        "data": tensor(*tall(size)), "k": 1, "axis": 0, "ret_typ": "value", "dtype": INDEX}
+    yield {"data": tensor(*tall(size)), "k": 1, "axis": 0, "ret_typ": "value", "dtype": INDEX}
 
 
 @FAMILIES.add("argmax", "argmin", "_npi_argmax", "_npi_argmin")

@@ -1,0 +1,110 @@
+"""Memory measured where nothing has run before: in a fork of a process that only imported.
+
+Frameworks keep workspace for later calls. MXNet has several buffers that it uses in turn and
+lets grow, so what an operator allocates depends on what ran before it. A process that has
+imported the framework and run nothing is forked for each case; the fork measures and ends.
+A fork takes some tens of milliseconds, an import seconds.
+
+`python -m opperf.runner.pristine FRAMEWORK` is the process that is forked.
+"""
+
+from __future__ import annotations
+
+import functools
+import os
+import subprocess
+import sys
+from collections.abc import Iterable
+from typing import BinaryIO
+
+import msgspec
+
+from opperf.frameworks import Framework, load
+from opperf.model import Case, TensorSpec
+from opperf.runner.memory import Peaks, peaks
+from opperf.runner.prepared import NOTHING_BOUND, Bound, Prepared
+from opperf.runner.process import begin_child, end_with_parent, with_package
+
+NOTHING = b"null"
+"""The answer when a case could not be measured: it failed, or ended its process."""
+
+
+class Pristine:
+    """The process that is forked, seen from the one that asks. Starts at once, so that it
+    imports while its parent does other things."""
+
+    def __init__(self, framework: str) -> None:
+        self._process = subprocess.Popen(
+            [sys.executable, "-m", "opperf.runner.pristine", framework],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            env=with_package(dict(os.environ)),
+            start_new_session=True,
+        )
+
+    def peaks(self, case: Case) -> Peaks | None:
+        """The peaks of a case; None if it could not be measured there."""
+        process = self._process
+        assert process.stdin is not None and process.stdout is not None
+        try:
+            process.stdin.write(msgspec.json.encode(case) + b"\n")
+            process.stdin.flush()
+        except BrokenPipeError:
+            return None
+        answer = process.stdout.readline()
+        return msgspec.json.decode(answer or NOTHING, type=Peaks | None)
+
+
+@functools.cache
+def pristine(framework: str) -> Pristine:
+    """The process for a framework, one for each process that asks."""
+    return Pristine(framework)
+
+
+def is_self_contained(case: Case, bound: Bound) -> bool:
+    """Whether a case can be measured by another process: it needs no object of the caller's."""
+    given = any(
+        isinstance(spec, TensorSpec) and spec.fill.distribution == "given"
+        for _, spec in case.tensors()
+    )
+    return bound.function is None and not given
+
+
+def in_fork(case: Case, framework: Framework) -> bytes:
+    """What a fork finds out about a case."""
+    reader, writer = os.pipe()
+    child = os.fork()
+    if child == 0:
+        end_with_parent()
+        os.close(reader)
+        try:
+            with framework.scope(case):
+                found = peaks(Prepared(case, framework, NOTHING_BOUND))
+            os.write(writer, msgspec.json.encode(found))
+        finally:
+            # Neither the parent's buffers nor the framework's threads are this process's to end.
+            os._exit(0)
+    os.close(writer)
+    with os.fdopen(reader, "rb") as answers:
+        answer = answers.read()
+    os.waitpid(child, 0)
+    return answer or NOTHING
+
+
+def serve(requests: Iterable[bytes], responses: BinaryIO, framework: Framework) -> None:
+    """Answer requests until there are no more."""
+    decoder: msgspec.json.Decoder[Case] = msgspec.json.Decoder(Case)
+    for line in requests:
+        responses.write(in_fork(decoder.decode(line), framework) + b"\n")
+        responses.flush()
+
+
+def main() -> None:
+    """Serve on standard input and output."""
+    responses = begin_child()
+    serve(sys.stdin.buffer, responses, load(sys.argv[1]))
+
+
+if __name__ == "__main__":
+    main()
