@@ -40,8 +40,12 @@ def between(low: float, high: float) -> Fill:
 
 
 def literal(data: object) -> Fill:
-    """This very data."""
-    return Fill("literal", data=data)
+    """This very data, a number or nested sequences of numbers; kept as lists, as JSON has them."""
+    return Fill("literal", data=_listed(data))
+
+
+def _listed(data: object) -> object:
+    return [_listed(element) for element in data] if isinstance(data, (list, tuple)) else data
 
 
 def tensor(

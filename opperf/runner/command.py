@@ -123,6 +123,7 @@ def run_command(given: Mapping[str, Any], changed: Mapping[str, Any]) -> int:
         selection = _same_selection(selection_of(earlier), selection, changed)
     if not options.list_only and not (options.resuming and options.output == run_file):
         output.check_output(options.output, options.overwrite)
+        _check_unfinished(run_file, options)
     with Worker(options.framework, selection.settings.threads) as worker:
         if earlier is None or options.device is not None:
             device = worker.device(options.device)
@@ -156,6 +157,18 @@ def run_command(given: Mapping[str, Any], changed: Mapping[str, Any]) -> int:
             _say(options, _interrupted(run_file, options), error=True)
             return INTERRUPTED
     return _finish(result, run_file, options, time.monotonic() - begun)
+
+
+def _check_unfinished(run_file: Path, options: Options) -> None:
+    """Refuse to replace the records of a run that was cut short, unless told to.
+
+    Raises `OutputError`.
+    """
+    if not options.resuming and not options.overwrite and run_file.exists():
+        raise OutputError(
+            f"a run into {options.output} was cut short, its records are in {run_file}; go on "
+            "with it by --resume, or start anew by --overwrite"
+        )
 
 
 def _earlier(run_file: Path, options: Options) -> tuple[Run, list[str]]:

@@ -13,6 +13,10 @@ PLAIN_EVERY_S = 10.0
 """Seconds between two plain lines: a log of a quarter of an hour stays under 100 lines."""
 
 
+NAME_WIDTH = 28
+"""Columns for the operator's name on the live line: fixed, so that the bar does not shift."""
+
+
 class Progress(Protocol):
     """Told of every case before and after it is measured."""
 
@@ -100,10 +104,11 @@ class Live:
             TimeElapsedColumn,
         )
         from rich.progress import Progress as RichProgress
+        from rich.table import Column
 
         self._console = Console(file=stream)
         self._bar = RichProgress(
-            TextColumn("{task.description}"),
+            TextColumn("{task.description}", table_column=Column(width=NAME_WIDTH, no_wrap=True)),
             BarColumn(),
             MofNCompleteColumn(),
             TimeElapsedColumn(),

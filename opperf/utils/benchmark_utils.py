@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+import logging
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Literal
 
@@ -14,11 +16,14 @@ from opperf.results.opperf_json import result_of, results_by_operator
 from opperf.runner.allocator import steady
 from opperf.runner.measure import fresh, measure
 from opperf.runner.plan import Plan, Selection, check_settings, plan
+from opperf.runner.pool import Worker
 from opperf.runner.prepared import NOTHING_BOUND, Bound
 from opperf.utils.inputs import CaseBuilder
 from opperf.utils.namespaces import functions_called, inputs_of_size
 
 FRAMEWORK = "mxnet"
+
+LOG = logging.getLogger("opperf")
 
 DEFAULT_WARMUP = 10
 DEFAULT_RUNS = 50
@@ -147,9 +152,29 @@ def planned(
     return framework, plan(framework, selection)
 
 
-def measured(framework: Framework, made: Plan) -> Results:
-    """Every case of a plan, measured in this process."""
-    return results_by_operator([measure_here(case, framework) for case in made.cases])
+@functools.cache
+def worker() -> Worker:
+    """The worker process that plans are measured in, one for this process. It ends with it."""
+    return Worker(FRAMEWORK)
+
+
+def measured(made: Plan) -> Results:
+    """Every case of a plan, measured in a worker process: one that crashes costs itself.
+
+    What could not be measured is logged as a warning, with the reason.
+    """
+    records = []
+    try:
+        for case in made.cases:
+            record = worker().measure(case)
+            if record.status is not Status.OK:
+                LOG.warning("%s: %s: %s", case.label, record.status.value, record.reason)
+            records.append(record)
+    except BaseException:
+        # Its next answer would be to a question that nobody waits for any more.
+        worker().end()
+        raise
+    return results_by_operator(records)
 
 
 def run_op_benchmarks(
@@ -168,7 +193,8 @@ def run_op_benchmarks(
     names = tuple(ops)
     if not names:
         return {}
-    return measured(*planned(ctx, dtype, profiler, int64_tensor, warmup, runs, patterns=names))
+    _, made = planned(ctx, dtype, profiler, int64_tensor, warmup, runs, patterns=names)
+    return measured(made)
 
 
 def run_category_benchmarks(
@@ -180,7 +206,7 @@ def run_category_benchmarks(
     )
     public = {operator.name for operator in framework.operators() if operator.public}
     cases = tuple(case for case in made.cases if case.label in public)
-    return measured(framework, msgspec.structs.replace(made, cases=cases))
+    return measured(msgspec.structs.replace(made, cases=cases))
 
 
 def run_benchmark_operator(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import inspect
+import itertools
 from collections.abc import Callable, Mapping
 from types import FunctionType, ModuleType
 from typing import Any
@@ -255,11 +256,17 @@ def bind(function: Callable[..., Any], arguments: Mapping[str, Any]) -> Callable
     # MXNet finds the device of a fallback's arrays among the positional arguments only.
     fallback = falls_back_to_numpy(function)
     spread = next((p.name for p in declared.values() if p.kind is p.VAR_POSITIONAL), None)
+    # What stands before a variadic parameter can only be passed by position, if that is to be.
+    leading: set[str] = set()
+    if spread is not None and spread in arguments:
+        leading = set(itertools.takewhile(lambda name: name != spread, declared))
     positional: list[Any] = []
     keywords: dict[str, Any] = {}
     for name, value in arguments.items():
         parameter = declared.get(name)
-        if parameter is not None and parameter.kind is parameter.POSITIONAL_ONLY:
+        if name in leading or (
+            parameter is not None and parameter.kind is parameter.POSITIONAL_ONLY
+        ):
             positional.append(value)
         elif (
             spread is not None
