@@ -31,11 +31,15 @@ NOTHING = b"null"
 
 class Pristine:
     """The process that is forked, seen from the one that asks. Starts at once, so that it
-    imports while its parent does other things."""
+    imports while its parent does other things, and again should it have ended."""
 
     def __init__(self, framework: str) -> None:
-        self._process = subprocess.Popen(
-            [sys.executable, "-m", "opperf.runner.pristine", framework],
+        self._framework = framework
+        self._process = self._started()
+
+    def _started(self) -> subprocess.Popen[bytes]:
+        return subprocess.Popen(
+            [sys.executable, "-m", "opperf.runner.pristine", self._framework],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
@@ -45,15 +49,26 @@ class Pristine:
 
     def peaks(self, case: Case) -> Peaks | None:
         """The peaks of a case; None if it could not be measured there."""
+        if self._process.poll() is not None:
+            self._process = self._started()
         process = self._process
         assert process.stdin is not None and process.stdout is not None
         try:
             process.stdin.write(msgspec.json.encode(case) + b"\n")
             process.stdin.flush()
+            answer = process.stdout.readline()
         except BrokenPipeError:
             return None
-        answer = process.stdout.readline()
+        except BaseException:
+            # Its next answer would be to a question that nobody waits for any more.
+            self.end()
+            raise
         return msgspec.json.decode(answer or NOTHING, type=Peaks | None)
+
+    def end(self) -> None:
+        """End the process, whatever it is doing."""
+        self._process.kill()
+        self._process.wait()
 
 
 @functools.cache

@@ -1,0 +1,79 @@
+"""Memory measured in a fork of a process that has run nothing."""
+
+import os
+import signal
+
+import psutil
+import pytest
+
+from opperf.model import CallableTarget, Case, Fill, OperatorTarget, Settings, TensorSpec
+from opperf.runner.prepared import Bound
+from opperf.runner.pristine import Pristine, is_self_contained
+
+
+@pytest.fixture(scope="module")
+def pristine():
+    process = Pristine("mxnet")
+    yield process
+    process.end()
+
+
+def relu(shape=(64, 64), passes=("forward", "backward"), target="relu"):
+    return Case(
+        OperatorTarget("mxnet", target), {"data": TensorSpec(shape, gradient=True)}, passes=passes
+    )
+
+
+def test_peaks_are_those_of_arithmetic(pristine):
+    found = pristine.peaks(relu())
+    array = 64 * 64 * 4
+    assert (found.forward, found.both) == (array, 3 * array)
+
+
+def test_no_backward_pass_that_was_not_asked_for(pristine):
+    assert pristine.peaks(relu(passes=("forward",))).both is None
+
+
+def test_the_same_case_has_the_same_peaks_whatever_was_asked_before(pristine):
+    case = Case(OperatorTarget("mxnet", "sort"), {"data": TensorSpec((128, 128), gradient=True)})
+    first = pristine.peaks(case)
+    pristine.peaks(Case(OperatorTarget("mxnet", "sort"), {"data": TensorSpec((512, 512))}))
+    assert pristine.peaks(case) == first
+    assert first.forward > 2 * 128 * 128 * 4
+
+
+def test_a_case_that_is_refused_has_no_peaks_and_costs_no_other(pristine):
+    assert pristine.peaks(relu(target="no_such_operator")) is None
+    assert pristine.peaks(relu()) is not None
+
+
+def test_no_fork_is_left_behind(pristine):
+    pristine.peaks(relu())
+    assert psutil.Process(pristine._process.pid).children() == []
+
+
+def test_it_starts_again_when_it_has_ended():
+    process = Pristine("mxnet")
+    try:
+        os.kill(process._process.pid, signal.SIGKILL)
+        process._process.wait()
+        assert process.peaks(relu()) is not None
+    finally:
+        process.end()
+
+
+@pytest.mark.parametrize(
+    ("bound", "fill", "expected"),
+    [
+        (Bound(), Fill(), True),
+        (Bound(), Fill("given", digest="x"), False),
+        (Bound(function=len), Fill(), False),
+    ],
+)
+def test_only_what_a_case_holds_itself_is_measured_elsewhere(bound, fill, expected):
+    case = Case(
+        CallableTarget("mxnet", "mxnet.ndarray.relu"),
+        {"data": TensorSpec((2,), fill=fill)},
+        Settings(),
+    )
+    assert is_self_contained(case, bound) is expected
