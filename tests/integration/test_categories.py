@@ -5,12 +5,15 @@ from __future__ import annotations
 import importlib
 import inspect
 
+import msgspec
 import pytest
 
 import opperf
 from opperf import nd_operations
 from opperf.frameworks.mxnet import registry
+from opperf.model import Case, OperatorTarget, Settings, TensorSpec
 from opperf.rules import sizes
+from opperf.runner.plan import Plan
 from opperf.utils import benchmark_utils
 
 MEMORY = "max_storage_mem_alloc_cpu/0"
@@ -185,9 +188,7 @@ def test_a_category_at_a_small_size(small, module, name, expected):
 
 def test_every_flag_reaches_the_cases(monkeypatch):
     seen = []
-    monkeypatch.setattr(
-        benchmark_utils, "measured", lambda framework, made: seen.extend(made.cases) or {}
-    )
+    monkeypatch.setattr(benchmark_utils, "measured", lambda made: seen.extend(made.cases) or {})
     runner_of("nn_optimizer_operators", "run_optimizer_operators_benchmarks")(
         ctx="cpu(0)", dtype="float64", profiler="python", int64_tensor="off", warmup=7, runs=9
     )
@@ -206,3 +207,20 @@ def test_the_python_profilers_results(small):
     for name, shown in results.items():
         for result in shown:
             assert {f"{s}_time_{name}" for s in ("avg", "p50", "p90", "p99")} <= set(result)
+
+
+def test_a_case_that_crashes_costs_itself_alone(caplog):
+    """A runner measures in a worker process, and tells what it could not measure. Random
+    slopes with a gradient end the process in MXNet 1.9.1 and 2.0."""
+    settings = Settings(warmup=0, runs=1)
+    data = {"data": TensorSpec((64, 64), gradient=True)}
+    fine = Case(OperatorTarget("mxnet", "relu"), data, settings)
+    crashing = Case(
+        OperatorTarget("mxnet", "LeakyReLU"),
+        {**data, "act_type": "rrelu"},
+        msgspec.structs.replace(settings, mode="train"),
+    )
+    with caplog.at_level("WARNING", logger="opperf"):
+        results = benchmark_utils.measured(Plan(cases=(crashing, fine), no_benchmark={}))
+    assert list(results) == ["relu"]
+    assert "LeakyReLU: crashed: the process was ended by SIG" in caplog.text
