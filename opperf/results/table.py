@@ -14,7 +14,7 @@ from opperf.results.text import inputs_text
 INPUTS_WIDTH = 60
 """Characters of the inputs that are shown: the figures then fit beside them."""
 
-STATUS_WIDTH = 40
+STATUS_WIDTH = 50
 
 
 def render_table(records: Iterable[Record]) -> str:
