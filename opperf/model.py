@@ -190,6 +190,9 @@ class Settings(Struct, frozen=True):
     threads: int | None = None
     """Compute threads of the framework; None leaves its own choice."""
     seed: int = 0
+    max_time_s: float | None = None
+    """Seconds a pass is timed for at most, after which fewer runs have to do; None makes all of
+    them, however long they take."""
     timeout_s: float = 300.0
     mode: Literal["train", "predict"] = "predict"
     """Whether operators that care (dropout, normalisation) run as in training."""

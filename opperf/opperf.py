@@ -24,6 +24,10 @@ DEFAULT_RUNS = 50
 """As `run_performance_test` has them: enough for a median on a quiet machine, and the whole
 registry in minutes."""
 
+DEFAULT_MAX_TIME_S = 2.0
+"""Seconds a pass is timed for: the slowest default case takes half a second a call on two cores,
+and would take most of the whole run's time for 60 calls."""
+
 DEFAULT_TIMEOUT_S = 300.0
 """Seconds a case may take. The slowest default case takes under a minute on two cores."""
 
@@ -165,6 +169,14 @@ def cli() -> None:
     help="Calls that are timed, in each pass.",
 )
 @click.option(
+    "--max-time",
+    "max_time_s",
+    type=click.FloatRange(min=0, min_open=True),
+    metavar="SECONDS",
+    help="Longest time a pass is timed for; a slow operator then makes do with fewer calls, 5 at "
+    f"least.  [default: {DEFAULT_MAX_TIME_S:g}, and no limit where -w or -r is given]",
+)
+@click.option(
     "--int64-tensor",
     default="off",
     show_default=True,
@@ -242,6 +254,8 @@ def run(ctx: click.Context, /, **options: object) -> None:
         for name, value in options.items()
         if ctx.get_parameter_source(name) is not default
     }
+    if not {"warmup", "runs", "max_time_s"} & set(changed):
+        options["max_time_s"] = DEFAULT_MAX_TIME_S
     ctx.exit(run_command(options, changed))
 
 

@@ -41,6 +41,7 @@ SETTINGS: tuple[tuple[str, Callable[[Settings], object]], ...] = (
     ("Runs", lambda settings: settings.runs),
     ("Threads", lambda settings: settings.threads),
     ("Seed", lambda settings: settings.seed),
+    ("Time limit of a pass (s)", lambda settings: settings.max_time_s or "none"),
     ("Timeout (s)", lambda settings: settings.timeout_s),
 )
 

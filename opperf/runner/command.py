@@ -70,6 +70,7 @@ def selection_from(options: Mapping[str, Any]) -> Selection:
             runs=options["runs"],
             threads=options["threads"],
             seed=options["seed"],
+            max_time_s=options["max_time_s"],
             timeout_s=options["timeout_s"],
         ),
     )
@@ -192,7 +193,7 @@ SELECTING = {
 }
 """Option and the field of the selection it sets."""
 
-SETTING = ("dtype", "profiler", "warmup", "runs", "threads", "seed", "timeout_s")
+SETTING = ("dtype", "profiler", "warmup", "runs", "threads", "seed", "max_time_s", "timeout_s")
 """Options that set the field of the settings of the same name."""
 
 
@@ -256,10 +257,11 @@ def _announcement(
     settings = selection.settings
     done = len(plan.cases) - len(todo)
     already = f", {done} of them done already" if done else ""
+    limit = "" if settings.max_time_s is None else f", {settings.max_time_s:g} s a pass at most"
     return (
         f"{counted(len(plan.cases), 'case')} of {counted(operators, 'operator')}{already}: "
         f"{settings.device}, {settings.dtype}, {settings.profiler} profiler, "
-        f"{settings.warmup} warm-up and {counted(settings.runs, 'timed call')}, "
+        f"{settings.warmup} warm-up and {counted(settings.runs, 'timed call')}{limit}, "
         f"to {options.output}"
     )
 

@@ -108,6 +108,14 @@ def _in_dtype(case: Case, dtype: str) -> Case:
     return msgspec.structs.replace(case, arguments=arguments, settings=settings)
 
 
+WARMUP_SHARE = 0.2
+"""Share of a pass's time limit that its warm-up may take: an operator slow enough to feel the
+limit needs few calls to warm up."""
+
+LEAST_RUNS = 5
+"""Calls that are timed whatever the limit: fewer have no median worth the name."""
+
+
 class _Measurement:
     """The phases one prepared case is measured in, and what they gave."""
 
@@ -167,11 +175,18 @@ class _Measurement:
 
     def _time(self, timer: Profiler, phases: list[Callable[[], object]]) -> list[list[float]]:
         settings = self._case.settings
-        for _ in range(settings.warmup):
+        limit = settings.max_time_s
+        begun, done, spent = time.perf_counter(), 0, 0.0
+        while done < settings.warmup and (limit is None or spent < WARMUP_SHARE * limit):
             for phase in phases:
                 phase()
             self._framework.synchronize(settings.device)
-        return timer.trace(phases, settings.runs)
+            done += 1
+            spent = time.perf_counter() - begun
+        runs = settings.runs
+        if limit is not None and done:
+            runs = min(runs, max(LEAST_RUNS, int(limit / (spent / done))))
+        return timer.trace(phases, runs)
 
     def _keep(self, metric: str, samples: list[float]) -> None:
         if samples:

@@ -347,3 +347,17 @@ def test_tracebacks_are_for_debugging(monkeypatch, capsys, error, code, words):
         assert err.endswith(words)
         assert (err == words) is ("--debug" not in arguments)
         assert ("Traceback" in err) is ("--debug" in arguments)
+
+
+@pytest.mark.parametrize(
+    ("given", "limit"),
+    [
+        ((), "2 s a pass at most"),
+        (("--max-time", "0.5"), "0.5 s a pass at most"),
+        (("-r", "3"), ""),
+    ],
+)
+def test_the_time_of_a_pass_is_limited_unless_calls_are_counted(command, given, limit):
+    out, _ = command("relu", "--size", "small", "--dry-run", *given)
+    assert ("a pass at most" in out) == bool(limit)
+    assert limit in out

@@ -1,5 +1,7 @@
 """From a case to a record, with a framework whose every step is known."""
 
+import time
+
 import msgspec
 import pytest
 
@@ -290,3 +292,25 @@ def test_bad_settings_of_the_whole_run_are_the_plans_to_refuse(fake):
 
     with pytest.raises(UsageError, match="unknown profiler"):
         plan(fake, Selection(settings=Settings(profiler="nativ")))
+
+
+def timed_calls(fake, make_case, max_time_s, warmup):
+    case = make_case("relu", warmup=warmup, runs=40)
+    settings = msgspec.structs.replace(case.settings, max_time_s=max_time_s, profiler="python")
+    case = msgspec.structs.replace(case, settings=settings)
+    slow = Bound(function=lambda *arrays, **values: time.sleep(0.01))
+    return measure(case, fake, slow).summaries["forward"].n
+
+
+def test_a_slow_operator_makes_do_with_fewer_calls_within_its_time(fake, make_case):
+    # At 10 ms a call, 0.1 s are ten calls, or fewer where the machine is slow to wake up.
+    assert 5 <= timed_calls(fake, make_case, max_time_s=0.1, warmup=2) <= 10
+
+
+def test_a_time_limit_leaves_at_least_five_calls(fake, make_case):
+    assert timed_calls(fake, make_case, max_time_s=0.001, warmup=2) == 5
+
+
+@pytest.mark.parametrize("limit", [None, 60.0])
+def test_without_a_limit_or_within_it_every_call_is_made(fake, make_case, limit):
+    assert timed_calls(fake, make_case, max_time_s=limit, warmup=2) == 40
