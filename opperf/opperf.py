@@ -51,9 +51,11 @@ def shapes_given(
     shapes = {}
     for value in values:
         name, equals, text = value.partition("=")
-        extents = text.replace("(", "").replace(")", "").replace(",", "x").split("x")
+        # Python writes a shape of one extent with a comma behind it.
+        inside = text.replace("(", "").replace(")", "").removesuffix(",")
+        extents = inside.replace(",", "x").split("x")
         try:
-            shape = tuple(int(extent) for extent in extents if extent.strip())
+            shape = tuple(int(extent) for extent in extents)
         except ValueError:
             shape = ()
         if not name or not equals or not shape or any(extent < 1 for extent in shape):

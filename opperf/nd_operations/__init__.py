@@ -59,7 +59,7 @@ def run_all_mxnet_operator_benchmarks(
     warmup: int = DEFAULT_WARMUP,
     runs: int = DEFAULT_RUNS,
 ) -> Results:
-    """Measure every category of `mx.nd`'s operators, in this process.
+    """Measure every category of `mx.nd`'s operators, in a worker process.
 
     Returns `{operator: [result, ...]}`, sorted by operator, as each runner gives it.
     """

@@ -46,6 +46,8 @@ WITH_MXNET = [
     (("--category", "gemm", "--namespace", "image"), ["no operator is in all the categories"]),
     (("_foreach",), ["nothing to run", "_foreach: control flow"]),
     (("broadcast_add", "--shape", "lsh=3"), ["--shape lsh=", "did you mean lhs"]),
+    (("relu", "--shape", "data=12x"), ["'data=12x' is not a shape"]),
+    (("relu", "--shape", "data=12xx4"), ["'data=12xx4' is not a shape"]),
     (("relu", "--framework", "mxnt"), ["unknown framework 'mxnt'; did you mean mxnet"]),
 ]
 
