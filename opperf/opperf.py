@@ -72,12 +72,15 @@ def split_commas(
     ctx: click.Context, param: click.Parameter, values: tuple[str, ...]
 ) -> tuple[str, ...]:
     """`--ops a,b --ops c` as a, b, c. A regular expression keeps its commas."""
-    return tuple(
-        word.strip()
-        for value in values
-        for word in ([value] if value.startswith("re:") else value.split(","))
-        if word.strip()
-    )
+    words: list[str] = []
+    for value in values:
+        given = [value] if value.startswith("re:") else value.split(",")
+        named = [word.strip() for word in given if word.strip()]
+        if not named:
+            # An empty variable of a script must not mean everything.
+            raise click.BadParameter(f"{value!r} names nothing", ctx, param)
+        words += named
+    return tuple(words)
 
 
 @click.group(
@@ -91,7 +94,7 @@ def cli() -> None:
 
 
 @cli.command()
-@click.argument("names", nargs=-1, metavar="[OPERATOR]...")
+@click.argument("names", nargs=-1, metavar="[OPERATOR]...", callback=split_commas)
 @click.option(
     "--ops",
     multiple=True,

@@ -89,7 +89,7 @@ def environment_facts(run: Run) -> list[tuple[str, str]]:
         ("Allocator", environment.allocator),
         ("Devices", ", ".join(environment.devices)),
         *_settings_facts(run.records),
-        *(("Option " + name, value) for name, value in flat(header.options)),
+        *((name.capitalize().replace("_", " "), value) for name, value in flat(header.options)),
         ("Date", header.started),
     ]
     if run.closing is not None:
@@ -106,8 +106,8 @@ def _settings_facts(records: Sequence[Record]) -> list[tuple[str, str]]:
     return facts
 
 
-def flat(options: dict[str, Any], prefix: str = "") -> list[tuple[str, str]]:
-    """Options that have a value, those of a nested group under a dotted name.
+def flat(options: dict[str, Any]) -> list[tuple[str, str]]:
+    """Options that have a value, those of a nested group beside the others.
 
     A group of settings is left out: the settings in use are told from the records.
     """
@@ -115,10 +115,10 @@ def flat(options: dict[str, Any], prefix: str = "") -> list[tuple[str, str]]:
     for name, value in options.items():
         if isinstance(value, dict):
             if name != "settings":
-                found += flat(value, f"{prefix}{name}.")
+                found += flat(value)
         elif value not in (None, "", [], ()):
             text = ", ".join(map(str, value)) if isinstance(value, list | tuple) else str(value)
-            found.append((prefix + name, text))
+            found.append((name, text))
     return found
 
 

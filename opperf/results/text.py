@@ -28,6 +28,11 @@ def counted(number: int, noun: str) -> str:
     return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 
+def cut(line: str, width: int | None) -> str:
+    """A line that is no wider than this, with an ellipsis where something was cut off."""
+    return line if width is None or len(line) <= width else line[: width - 1] + "…"
+
+
 def duration(seconds: float) -> str:
     """A duration as people say it: `0.4 s`, `12 s`, `2 min 05 s`, `1 h 10 min`."""
     if seconds < 9.95:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shlex
+import shutil
 import sys
 import time
 from collections.abc import Mapping
@@ -18,7 +20,7 @@ from opperf.results import output
 from opperf.results.runfile import read_run
 from opperf.results.summary import summarise
 from opperf.results.table import render_table
-from opperf.results.text import counted, inputs_text
+from opperf.results.text import counted, cut, inputs_text
 from opperf.runner.plan import Plan, Selection
 from opperf.runner.pool import Worker
 from opperf.runner.progress import progress
@@ -101,7 +103,7 @@ def options_from(options: Mapping[str, Any]) -> Options:
         dry_run=options["dry_run"],
         strict=options["strict"],
         quiet=options["quiet"],
-        command=" ".join(sys.argv[1:]),
+        command=shlex.join(["opperf", *sys.argv[1:]]),
         device=options["device"],
     )
 
@@ -133,8 +135,10 @@ def run_command(given: Mapping[str, Any], changed: Mapping[str, Any]) -> int:
             selection = msgspec.structs.replace(selection, settings=settings)
         plan = worker.plan(selection)
         _check_plan(plan)
+        for asked, name in plan.aliases.items():
+            _say(options, f"{asked} is another name of {name}, and reported as that")
         if options.list_only:
-            print(list_of(plan))
+            print(list_of(plan, terminal_width()))
             return 0
         todo = pending(earlier, plan).cases if earlier else plan.cases
         _say(options, _announcement(plan, todo, selection, options))
@@ -235,10 +239,17 @@ def _check_plan(plan: Plan) -> None:
     )
 
 
-def list_of(plan: Plan) -> str:
-    """A table of the cases, their inputs and the rules that made them."""
-    rows = [(case.label, case.category, inputs_text(case), case.origin) for case in plan.cases]
-    text = tabulate(rows, headers=("Operator", "Category", "Inputs", "Rule"))
+def terminal_width() -> int | None:
+    """Columns of the terminal that is printed to; None for a pipe or a file."""
+    return shutil.get_terminal_size().columns if sys.stdout.isatty() else None
+
+
+def list_of(plan: Plan, width: int | None = None) -> str:
+    """A table of the cases, the rules that made them and their inputs, which come last as they
+    may be long; cut to the width of a terminal."""
+    rows = [(case.label, case.category, case.origin, inputs_text(case)) for case in plan.cases]
+    table = tabulate(rows, headers=("Operator", "Category", "Rule", "Inputs"))
+    text = "\n".join(cut(line.rstrip(), width) for line in table.splitlines())
     operators = len({case.label for case in plan.cases})
     cases = counted(len(plan.cases), "case")
     lines = [text, "", f"{cases} of {counted(operators, 'operator')}"]

@@ -31,11 +31,20 @@ def fresh(bound: Bound) -> Memory:
 
     def found(prepared: Prepared) -> Peaks:
         case, framework = prepared.case, prepared.framework
-        if not is_self_contained(case, bound) or not framework.forks(case.settings.device):
-            return peaks(prepared)
-        return pristine(framework.name).peaks(case) or peaks(prepared)
+        if not is_self_contained(case, bound):
+            return _here(prepared, "its function or its arrays are its caller's")
+        if not framework.forks(case.settings.device):
+            return _here(prepared, f"{case.settings.device} cannot be used in a fork")
+        found = pristine(framework.name).peaks(case)
+        return found or _here(prepared, "the fork made for it gave no answer")
 
     return found
+
+
+def _here(prepared: Prepared, why: str) -> Peaks:
+    """Peaks from this process, which has run this case and others before."""
+    note = f"measured where operators had run before, as {why}; workspace kept from then is missing"
+    return msgspec.structs.replace(peaks(prepared), note=note)
 
 
 def measure(
@@ -154,6 +163,8 @@ class _Measurement:
         both = found.forward if found.both is None else found.both
         self._summaries["memory"] = summarise([float(both)], "B")
         self._summaries["memory_forward"] = summarise([float(found.forward)], "B")
+        if found.note:
+            self._notes["memory"] = found.note
 
     def _forward(self, timer: Profiler) -> None:
         (forward,) = self._time(timer, [self._prepared.call])

@@ -14,6 +14,8 @@ class Peaks(Struct, frozen=True):
     both: int | None
     """Of the forward and the backward pass, gradients included; None where there is no
     gradient or none was asked for."""
+    note: str = ""
+    """What a reader of the peaks should know, if there is anything."""
 
 
 def peaks(prepared: Prepared) -> Peaks:

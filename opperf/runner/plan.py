@@ -48,6 +48,8 @@ class Plan(Struct, frozen=True):
 
     cases: tuple[Case, ...]
     no_benchmark: dict[str, str]
+    aliases: dict[str, str] = {}
+    """Names asked for that are other names of an operator, each with the one it is reported by."""
 
 
 def plan(framework: Framework, selection: Selection) -> Plan:
@@ -72,7 +74,11 @@ def plan(framework: Framework, selection: Selection) -> Plan:
     shaped = (_with_shapes(case, selection.shapes) for case in cases)
     # The user's shapes may make one case of several that differed in their shapes alone.
     distinct = {case.id: case for case in shaped}
-    return Plan(cases=tuple(distinct.values()), no_benchmark=missing)
+    return Plan(
+        cases=tuple(distinct.values()),
+        no_benchmark=missing,
+        aliases=_aliases(framework, selection.patterns),
+    )
 
 
 def check_settings(framework: Framework, selection: Selection) -> None:
@@ -131,6 +137,16 @@ def matcher(pattern: str) -> Callable[[Operator], bool]:
     return lambda operator: pattern in operator.names
 
 
+def _aliases(framework: Framework, patterns: Iterable[str]) -> dict[str, str]:
+    """The patterns that are aliases, each with the name its operator is reported by."""
+    found = {pattern: framework.resolve(pattern) for pattern in patterns}
+    return {
+        pattern: operator.name
+        for pattern, operator in found.items()
+        if operator is not None and operator.name != pattern
+    }
+
+
 def _targets(framework: Framework, selection: Selection) -> list[tuple[Target, Operator]]:
     """What is asked for, each with what it takes: operators in the registry's order, then
     callables by path in the order they were named."""
@@ -147,9 +163,8 @@ def _targets(framework: Framework, selection: Selection) -> list[tuple[Target, O
             target = framework.callable_target(pattern)
             callables.append((target, framework.signature(target)))
             continue
-        names = [name for operator in operators for name in operator.names]
-        raise UnknownOperatorError(f"no operator is called {pattern!r}{suggestion(pattern, names)}")
-    excluded = [matcher(pattern) for pattern in selection.exclude]
+        raise _unknown(pattern, operators)
+    excluded = [_excluding(pattern, operators) for pattern in selection.exclude]
 
     def asked_for(operator: Operator) -> bool:
         return (
@@ -166,6 +181,22 @@ def _targets(framework: Framework, selection: Selection) -> list[tuple[Target, O
         (OperatorTarget(framework=framework.name, name=o.name), o) for o in chosen
     ]
     return registered + callables
+
+
+def _excluding(pattern: str, operators: Iterable[Operator]) -> Callable[[Operator], bool]:
+    """The matcher of a pattern to leave out, which must fit an operator: a misspelt one would
+    leave out nothing, unnoticed."""
+    matches = matcher(pattern)
+    if not any(map(matches, operators)):
+        raise _unknown(pattern, operators, "--exclude: ")
+    return matches
+
+
+def _unknown(pattern: str, operators: Iterable[Operator], where: str = "") -> UnknownOperatorError:
+    names = [name for operator in operators for name in operator.names]
+    return UnknownOperatorError(
+        f"{where}no operator is called {pattern!r}{suggestion(pattern, names)}"
+    )
 
 
 def _case(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import zlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -25,6 +26,12 @@ class Bound:
 NOTHING_BOUND = Bound()
 
 
+def seed_at(seed: int, place: str) -> int:
+    """The seed of the tensor at a place among a case's arguments: two tensors of one shape and
+    fill hold different data, or `subtract` would give zeros."""
+    return zlib.crc32(f"{seed} {place}".encode())
+
+
 class Prepared:
     """The tensors of a case and its call. Make it, and use it, in the case's scope."""
 
@@ -33,30 +40,30 @@ class Prepared:
         self.differentiated: list[Any] = []
         """The tensors that want a gradient."""
         self._made: dict[str, Any] = {}
-        arguments = {name: self._named(name, value) for name, value in case.arguments.items()}
-        self.call = framework.bind(case, arguments, bound.function)
+        self.arguments: dict[str, Any] = {}
+        """What the call is given, by argument: tensors, lists of them, plain values."""
+        for name, argument in case.arguments.items():
+            self.arguments[name] = self._value(name, argument)
+        self.call = framework.bind(case, self.arguments, bound.function)
 
-    def _named(self, name: str, argument: Argument) -> Any:
-        """The value of an argument, kept under its name for arguments that are the same."""
-        made = self._made[name] = self._value(argument)
-        if isinstance(made, list):
-            self._made.update((f"{name}.{i}", element) for i, element in enumerate(made))
-        return made
-
-    def _value(self, argument: Argument) -> Any:
+    def _value(self, place: str, argument: Argument) -> Any:
+        """The value of an argument, or of an element of one: `place` is `name` or `name.index`."""
         if isinstance(argument, tuple):
-            made = [self._value(element) for element in argument]
+            made = [self._value(f"{place}.{i}", element) for i, element in enumerate(argument)]
             return made if any(isinstance(e, TensorSpec) for e in argument) else tuple(made)
         if not isinstance(argument, TensorSpec):
             return argument
         settings = self.case.settings
         if argument.fill.distribution == "same":
+            # The tensor itself, which is in its own place already.
             return self._made[argument.fill.data]
         if argument.fill.distribution == "given":
             held = self._bound.arrays[argument.fill.digest]
             tensor = self.framework.adopt(held, argument, settings.device)
         else:
-            tensor = self.framework.tensor(argument, settings.device, settings.seed)
+            seed = seed_at(settings.seed, place)
+            tensor = self.framework.tensor(argument, settings.device, seed)
         if argument.gradient:
             self.differentiated.append(tensor)
+        self._made[place] = tensor
         return tensor

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import functools
 import os
+import select
 import subprocess
 import sys
 from collections.abc import Iterable
@@ -25,6 +26,16 @@ from opperf.runner.memory import Peaks, peaks
 from opperf.runner.prepared import NOTHING_BOUND, Bound, Prepared
 from opperf.runner.process import begin_child, end_with_parent, with_package
 
+TIME_SHARE = 0.25
+"""Share of a case's time limit that a fork may take for its two calls; the rest is for the calls
+that are timed. A fork that takes longer is stuck, on a lock of a thread that it does not have."""
+
+IMPORT_TIMEOUT_S = 120.0
+"""Time a framework may take to import: seconds as a rule, a minute from a cold network disk."""
+
+READY = b"ready\n"
+"""The first line, once the framework is imported."""
+
 NOTHING = b"null"
 """The answer when a case could not be measured: it failed, or ended its process."""
 
@@ -35,10 +46,10 @@ class Pristine:
 
     def __init__(self, framework: str) -> None:
         self._framework = framework
-        self._process = self._started()
+        self._start()
 
-    def _started(self) -> subprocess.Popen[bytes]:
-        return subprocess.Popen(
+    def _start(self) -> None:
+        self._process = subprocess.Popen(
             [sys.executable, "-m", "opperf.runner.pristine", self._framework],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
@@ -46,17 +57,19 @@ class Pristine:
             env=with_package(dict(os.environ)),
             start_new_session=True,
         )
+        self._has_imported = False
 
     def peaks(self, case: Case) -> Peaks | None:
-        """The peaks of a case; None if it could not be measured there."""
+        """The peaks of a case; None if it could not be measured there, or not in time."""
         if self._process.poll() is not None:
-            self._process = self._started()
-        process = self._process
-        assert process.stdin is not None and process.stdout is not None
+            self._start()
         try:
-            process.stdin.write(msgspec.json.encode(case) + b"\n")
-            process.stdin.flush()
-            answer = process.stdout.readline()
+            if not self.is_ready():
+                return None
+            assert self._process.stdin is not None
+            self._process.stdin.write(msgspec.json.encode(case) + b"\n")
+            self._process.stdin.flush()
+            answer = self._line(TIME_SHARE * case.settings.timeout_s)
         except BrokenPipeError:
             return None
         except BaseException:
@@ -64,6 +77,22 @@ class Pristine:
             self.end()
             raise
         return msgspec.json.decode(answer or NOTHING, type=Peaks | None)
+
+    def is_ready(self) -> bool:
+        """Wait until it has imported the framework; whether it has."""
+        if not self._has_imported:
+            self._has_imported = self._line(IMPORT_TIMEOUT_S) == READY
+        return self._has_imported
+
+    def _line(self, timeout_s: float) -> bytes:
+        """The next line it writes; empty if it ended, or did not write in time and was ended."""
+        stream = self._process.stdout
+        assert stream is not None
+        # A line comes in one piece: it is shorter than a pipe's buffer.
+        if select.select([stream], [], [], timeout_s)[0]:
+            return stream.readline()
+        self.end()
+        return b""
 
     def end(self) -> None:
         """End the process, whatever it is doing."""
@@ -110,6 +139,8 @@ def in_fork(case: Case, framework: Framework) -> bytes:
 def serve(requests: Iterable[bytes], responses: BinaryIO, framework: Framework) -> None:
     """Answer requests until there are no more."""
     decoder: msgspec.json.Decoder[Case] = msgspec.json.Decoder(Case)
+    responses.write(READY)
+    responses.flush()
     for line in requests:
         responses.write(in_fork(decoder.decode(line), framework) + b"\n")
         responses.flush()

@@ -55,11 +55,12 @@ class Quiet:
         """A case has ended."""
 
 
-def time_left(begun: float, done: int, total: int) -> str:
-    """How long the rest takes if it is as slow as what is done. Cases differ a thousandfold,
-    so that the last few say little."""
+def times(begun: float, done: int, total: int) -> str:
+    """The time that has passed, and how long the rest takes if it is as slow as what is done.
+    Cases differ a thousandfold, so that the last few say little."""
     elapsed = time.monotonic() - begun
-    return f"about {duration(elapsed / done * (total - done))} left"
+    left = duration(elapsed / done * (total - done))
+    return f"{duration(elapsed)} elapsed, about {left} left"
 
 
 class Plain(Quiet):
@@ -84,8 +85,7 @@ class Plain(Quiet):
         reason = f" ({record.status.value}: {record.reason})" if record.reason else ""
         print(
             f"{self._done}/{self._total} {record.case.label}{reason}, "
-            f"{duration(now - self._begun)} elapsed, "
-            f"{time_left(self._begun, self._done, self._total)}",
+            f"{times(self._begun, self._done, self._total)}",
             file=self._stream,
             flush=True,
         )
@@ -97,12 +97,7 @@ class Live:
     def __init__(self, stream: TextIO, total: int) -> None:
         # Costs some 50 ms to import, and only a terminal shows it.
         from rich.console import Console
-        from rich.progress import (
-            BarColumn,
-            MofNCompleteColumn,
-            TextColumn,
-            TimeElapsedColumn,
-        )
+        from rich.progress import BarColumn, MofNCompleteColumn, TextColumn
         from rich.progress import Progress as RichProgress
         from rich.table import Column
 
@@ -111,12 +106,11 @@ class Live:
             TextColumn("{task.description}", table_column=Column(width=NAME_WIDTH, no_wrap=True)),
             BarColumn(),
             MofNCompleteColumn(),
-            TimeElapsedColumn(),
-            TextColumn("{task.fields[left]}"),
+            TextColumn("{task.fields[times]}"),
             console=self._console,
             transient=True,
         )
-        self._task = self._bar.add_task("starting", total=total, left="")
+        self._task = self._bar.add_task("starting", total=total, times="")
         self._total, self._done = total, 0
         self._begun = time.monotonic()
 
@@ -139,8 +133,7 @@ class Live:
     def end(self, record: Record) -> None:
         """A case has ended."""
         self._done += 1
-        left = time_left(self._begun, self._done, self._total)
-        self._bar.update(self._task, advance=1, left=left)
+        self._bar.update(self._task, advance=1, times=times(self._begun, self._done, self._total))
         if record.status in (Status.FAILED, Status.CRASHED, Status.TIMEOUT):
             self._console.print(
                 f"{record.case.label}: {record.status.value}: {record.reason}", markup=False

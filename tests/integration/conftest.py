@@ -16,9 +16,14 @@ import pytest
 import opperf  # noqa: F401  (restores what MXNet needs of NumPy, before a test imports MXNet)
 from opperf.frameworks import Framework
 from opperf.model import Case, OperatorTarget, Record, Settings
-from opperf.runner.measure import measure
 from opperf.runner.plan import Selection, plan
-from opperf.utils.benchmark_utils import mxnet, run_performance_test, settings_for
+from opperf.runner.prepared import Prepared
+from opperf.utils.benchmark_utils import (
+    measure_here,
+    mxnet,
+    run_performance_test,
+    settings_for,
+)
 from opperf.utils.inputs import CaseBuilder
 
 RUNS = 3
@@ -68,7 +73,7 @@ def record(framework: Framework) -> Callable[..., Record]:
         builder = CaseBuilder(
             framework, function, framework.target_of(function), settings, run_backward
         )
-        return measure(builder.case(inputs), framework, builder.bound)
+        return measure_here(builder.case(inputs), framework, builder.bound)
 
     return measured
 
@@ -93,17 +98,9 @@ def outputs(framework: Framework) -> Callable[[Case], list[np.ndarray]]:
     """What a case's call gives, as NumPy arrays."""
 
     def called(case: Case) -> list[np.ndarray]:
-        def made(value: Any) -> Any:
-            if isinstance(value, tuple) and any(hasattr(one, "fill") for one in value):
-                return [made(one) for one in value]
-            if hasattr(value, "fill"):
-                return framework.tensor(value, case.settings.device, case.settings.seed)
-            return value
-
         assert isinstance(case.target, OperatorTarget)
         with framework.scope(case):
-            call = framework.bind(case, {n: made(v) for n, v in case.arguments.items()})
-            given = call()
+            given = Prepared(case, framework).call()
             framework.synchronize(case.settings.device)
         return [one.asnumpy() for one in (given if isinstance(given, (list, tuple)) else [given])]
 

@@ -181,3 +181,16 @@ def test_workspace_does_not_depend_on_what_ran_before(tmp_path):
     shown = [line for line in done.stdout.splitlines() if line.startswith("kB")]
     assert len(shown) == 6, done.stderr[-2000:]
     assert len(set(shown)) == 1
+
+
+def test_a_custom_operator_takes_the_same_every_time(result):
+    """Its output, the gradient that comes in and the one that goes out; no array of its own."""
+    custom = {"data": [(512, 256)], "op_type": "CustomAddOne"}
+    shown = {result(nd.Custom, custom, runs=1)[MEMORY] for _ in range(10)}
+    assert shown == {kb(*[(512, 256)] * 3)}
+
+
+def test_memory_that_is_not_from_a_fork_says_so(record):
+    mine = nd.ones((64, 64))
+    assert "memory" not in record(nd.relu, {"data": (64, 64)}).notes
+    assert "run before" in record(nd.relu, {"data": mine}).notes["memory"]

@@ -131,8 +131,8 @@ def test_markdown(tmp_path: Path, run: Run) -> None:
         "- dtype: float32",
         "- Profiler: native",
         "- CPU: A \\| B, 2 cores",
-        "- Option command: run relu",
-        "- Option selection.size: small",
+        "- Command: run relu",
+        "- Size: small",
         "- Date: 2025-01-02T03:04:05+00:00",
         "- Time taken: 1 min 00 s",
     ):

@@ -82,12 +82,17 @@ def test_patterns(fake, patterns, expected):
         (("add",), ("add_n", "copyto")),
         (("add*",), ("copyto",)),
         (("re:^c",), ("add", "add_n")),
-        (("nothing_at_all",), ("add", "add_n", "copyto")),
         (("relu", "add_n", "copy*"), ("add",)),
     ],
 )
 def test_exclude(fake, exclude, expected):
     assert planned_names(fake, "add*", "copyto", exclude=exclude) == expected
+
+
+@pytest.mark.parametrize("pattern", ["nothing_at_all", "zzz*", "re:^zzz"])
+def test_an_exclude_that_leaves_out_nothing_is_refused(fake, pattern):
+    with pytest.raises(UnknownOperatorError, match="--exclude: no operator is called"):
+        planned_names(fake, "add*", exclude=("add", pattern))
 
 
 def test_exclude_by_alias(fake):

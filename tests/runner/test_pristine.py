@@ -18,9 +18,12 @@ def pristine():
     process.end()
 
 
-def relu(shape=(64, 64), passes=("forward", "backward"), target="relu"):
+def relu(shape=(64, 64), passes=("forward", "backward"), target="relu", **settings):
     return Case(
-        OperatorTarget("mxnet", target), {"data": TensorSpec(shape, gradient=True)}, passes=passes
+        OperatorTarget("mxnet", target),
+        {"data": TensorSpec(shape, gradient=True)},
+        Settings(**settings),
+        passes,
     )
 
 
@@ -60,6 +63,29 @@ def test_it_starts_again_when_it_has_ended():
         assert process.peaks(relu()) is not None
     finally:
         process.end()
+
+
+def test_one_that_hangs_is_ended_in_time_and_replaced():
+    process = Pristine("mxnet")
+    try:
+        assert process.peaks(relu()) is not None
+        stopped = process._process
+        os.kill(stopped.pid, signal.SIGSTOP)
+        assert process.peaks(relu(timeout_s=2.0)) is None
+        assert stopped.poll() == -signal.SIGKILL
+        assert process.peaks(relu()) is not None
+    finally:
+        process.end()
+
+
+def test_forks_leave_no_file_behind(tmp_path, monkeypatch):
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    process = Pristine("mxnet")
+    try:
+        assert process.peaks(relu()) is not None
+    finally:
+        process.end()
+    assert list(tmp_path.iterdir()) == []
 
 
 @pytest.mark.parametrize(

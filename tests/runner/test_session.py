@@ -40,7 +40,7 @@ ENVIRONMENT = Environment(
 
 SELECTION = Selection(
     patterns=("relu", "add*", "re:^neg"),
-    exclude=("x",),
+    exclude=("copyto",),
     categories=("unary", "binary"),
     size="small",
     shapes={"lhs": (2, 3)},

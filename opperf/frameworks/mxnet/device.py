@@ -41,8 +41,8 @@ def parse(text: str) -> str:
     if kind == "gpu":
         if not has_cuda():
             raise DeviceError(
-                f"{text}: this MXNet build ({mx.__version__}) has no CUDA; install a CUDA build "
-                "(for example pip install mxnet-cu112) or use --ctx cpu"
+                f"{text}: this MXNet build ({mx.__version__}) has no CUDA; install one that has it "
+                "(for example pip install mxnet-cu112, with --pre for 2.0) or use --ctx cpu"
             )
         count = gpu_count()
         if index >= count:

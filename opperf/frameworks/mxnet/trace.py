@@ -8,15 +8,12 @@ and the backward pass of one shows as `ImperativeBulk`.
 
 from __future__ import annotations
 
-import atexit
 import functools
 import re
-import shutil
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from pathlib import Path
 
 import msgspec
 import mxnet as mx
@@ -63,14 +60,16 @@ def parse(text: str) -> list[Event]:
 
 
 class Profiler:
-    """The process's profiler. MXNet has one, configured once; so has opperf."""
+    """The process's profiler. MXNet has one, configured once; so has opperf.
+
+    It writes to a file without a name, by way of its descriptor, so that nothing is left
+    behind however the process ends.
+    """
 
     def __init__(self) -> None:
-        folder = tempfile.mkdtemp(prefix="opperf-trace-")
-        atexit.register(shutil.rmtree, folder, ignore_errors=True)
-        self._file = Path(folder) / "trace.json"
+        self._file = tempfile.TemporaryFile()
         mx.profiler.set_config(
-            filename=str(self._file),
+            filename=f"/dev/fd/{self._file.fileno()}",
             profile_imperative=True,
             profile_memory=True,
             profile_symbolic=True,
@@ -90,9 +89,10 @@ class Profiler:
         finally:
             mx.profiler.set_state("stop")
             mx.profiler.dump(finished=False)
-            text = self._file.read_text() if self._file.exists() else ""
+            self._file.seek(0)
+            text = self._file.read().decode()
             # The next dump appends; without this each would be read again.
-            self._file.unlink(missing_ok=True)
+            self._file.truncate(0)
         events.extend(parse(text))
 
 
