@@ -196,6 +196,8 @@ class Settings(Struct, frozen=True):
     timeout_s: float = 300.0
     mode: Literal["train", "predict"] = "predict"
     """Whether operators that care (dropout, normalisation) run as in training."""
+    memory: bool = True
+    """Whether peaks of memory are measured beside the times."""
 
     def identity(self) -> dict[str, Any]:
         """The settings that are part of what is measured. How often, how long and with
@@ -295,6 +297,8 @@ class Record(Struct, frozen=True):
     """Facts a reader needs beside the numbers, e.g. `backward`: why there is none."""
     wall_s: float = 0.0
     """Wall time the case took, inputs and warm-up included, in seconds."""
+    busy_s: float = 0.0
+    """Seconds of it in which the operator's own calls ran, warm-up included."""
 
 
 class Environment(Struct, frozen=True):

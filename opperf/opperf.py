@@ -24,10 +24,6 @@ DEFAULT_RUNS = 50
 """As `run_performance_test` has them: enough for a median on a quiet machine, and the whole
 registry in minutes."""
 
-DEFAULT_MAX_TIME_S = 2.0
-"""Seconds a pass is timed for: the slowest default case takes half a second a call on two cores,
-and would take most of the whole run's time for 60 calls."""
-
 DEFAULT_TIMEOUT_S = 300.0
 """Seconds a case may take. The slowest default case takes under a minute on two cores."""
 
@@ -81,6 +77,21 @@ def split_commas(
             raise click.BadParameter(f"{value!r} names nothing", ctx, param)
         words += named
     return tuple(words)
+
+
+RETRIED = ("failed", "crashed", "timeout", "skipped")
+"""Ends of a case that may be tried again."""
+
+
+def statuses_given(
+    ctx: click.Context, param: click.Parameter, values: tuple[str, ...]
+) -> tuple[str, ...]:
+    """`failed,crashed` as a list of statuses."""
+    words = tuple(word.lower() for word in split_commas(ctx, param, values))
+    for word in words:
+        if word not in RETRIED:
+            raise click.BadParameter(f"{word!r} is none of {', '.join(RETRIED)}", ctx, param)
+    return words
 
 
 @click.group(
@@ -146,16 +157,14 @@ def cli() -> None:
     "--output-file",
     type=click.Path(path_type=Path),
     metavar="FILE",
-    help="[default: ./mxnet_operator_benchmarks.<format>]",
+    help="[default: ./<framework>_operator_benchmarks.<format>]",
 )
 @click.option(
     "-p",
     "--profiler",
-    default="native",
-    show_default=True,
     type=click.Choice(["native", "python"], case_sensitive=False),
     help="native: the framework's own profiler, kernel time. python: the wall clock "
-    "around the call and the wait for it.",
+    "around the call and the wait for it.  [default: native where the framework has one]",
 )
 @click.option(
     "-w",
@@ -179,7 +188,13 @@ def cli() -> None:
     type=click.FloatRange(min=0, min_open=True),
     metavar="SECONDS",
     help="Longest time a pass is timed for; a slow operator then makes do with fewer calls, 5 at "
-    f"least.  [default: {DEFAULT_MAX_TIME_S:g}, and no limit where -w or -r is given]",
+    "least.  [default: 2, and no limit where -w or -r is given]",
+)
+@click.option(
+    "--quick",
+    is_flag=True,
+    help="Few calls of each operator, for a look at a whole registry in minutes; -w, -r and "
+    "--max-time still count.",
 )
 @click.option(
     "--int64-tensor",
@@ -204,13 +219,15 @@ def cli() -> None:
     help="Shape of an argument, e.g. lhs=1024x1024, instead of the rule's.",
 )
 @click.option("--no-backward", is_flag=True, help="Measure the forward pass only.")
+@click.option("--no-memory", is_flag=True, help="Measure times only.")
 @click.option(
     "--seed",
     default=0,
     show_default=True,
     type=click.IntRange(min=0),
-    help="Seed of the inputs' contents.",
+    help="Seed of the inputs' contents, and of the order with --shuffle.",
 )
+@click.option("--shuffle", is_flag=True, help="Measure the cases in a random order.")
 @click.option(
     "--threads",
     type=click.IntRange(min=1),
@@ -243,6 +260,13 @@ def cli() -> None:
     help="Finish a run that was cut short: the one that was writing to the output "
     "file, or this run file.",
 )
+@click.option(
+    "--retry",
+    multiple=True,
+    metavar="STATUSES",
+    callback=statuses_given,
+    help="With --resume, measure cases again that ended so: failed, crashed, timeout, skipped.",
+)
 @click.option("--overwrite", is_flag=True, help="Replace the output file if it exists.")
 @click.option("--strict", is_flag=True, help="Exit with 1 if a case failed.")
 @click.option("--quiet", is_flag=True, help="Print nothing but errors.")
@@ -259,8 +283,6 @@ def run(ctx: click.Context, /, **options: object) -> None:
         for name, value in options.items()
         if ctx.get_parameter_source(name) is not default
     }
-    if not {"warmup", "runs", "max_time_s"} & set(changed):
-        options["max_time_s"] = DEFAULT_MAX_TIME_S
     ctx.exit(run_command(options, changed))
 
 

@@ -2,110 +2,33 @@
 
 from __future__ import annotations
 
-import shlex
 import shutil
 import sys
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import msgspec
 from tabulate import tabulate
 
-from opperf.errors import OutputError, RunFileError, UsageError
-from opperf.model import Case, Run, Settings, Status
+from opperf.errors import OutputError, UsageError
+from opperf.model import Case, Run, Status
 from opperf.results import output
-from opperf.results.runfile import read_run
 from opperf.results.summary import summarise
 from opperf.results.table import render_table
 from opperf.results.text import counted, cut, inputs_text
+from opperf.runner.options import Options, options_from, selection_from, with_counts
 from opperf.runner.plan import Plan, Selection
 from opperf.runner.pool import Worker
 from opperf.runner.progress import progress
+from opperf.runner.resuming import check_same, check_same_environment, earlier_run, same_selection
 from opperf.runner.session import execute, header, pending, run_file_for, selection_of
-
-DEFAULT_STEM = "mxnet_operator_benchmarks"
-"""Name of the output file that MXNet's users know, without its extension."""
 
 TABLE_LIMIT = 60
 """Records shown as a table after a run; more are in the file, and would bury the summary."""
 
 INTERRUPTED = 130
 FOUND = 1
-
-
-@dataclass(frozen=True)
-class Options:
-    """The options of a run that are not part of what is selected."""
-
-    framework: str
-    output: Path
-    output_format: str
-    overwrite: bool
-    resume: Path | None
-    list_only: bool
-    dry_run: bool
-    strict: bool
-    quiet: bool
-    command: str
-    device: str | None
-    resuming: bool
-
-
-def selection_from(options: Mapping[str, Any]) -> Selection:
-    """The selection the options describe; the device is still as the user wrote it."""
-    return Selection(
-        patterns=(*options["names"], *options["ops"]),
-        exclude=options["exclude"],
-        categories=tuple(word.lower() for word in options["categories"]),
-        namespaces=tuple(word.lower() for word in options["namespaces"]),
-        size=options["size"].lower(),
-        int64_tensor=options["int64_tensor"].lower() == "on",
-        shapes=options["shapes"],
-        backward=not options["no_backward"],
-        settings=Settings(
-            dtype=options["dtype"].lower(),
-            profiler=options["profiler"].lower(),
-            warmup=options["warmup"],
-            runs=options["runs"],
-            threads=options["threads"],
-            seed=options["seed"],
-            max_time_s=options["max_time_s"],
-            timeout_s=options["timeout_s"],
-        ),
-    )
-
-
-def options_from(options: Mapping[str, Any]) -> Options:
-    """The other options, with their defaults filled in."""
-    output_format = options["output_format"].lower()
-    resume = options["resume"]
-    if resume and options["output_file"] is None:
-        # A run file named alone is where the run goes on.
-        output_format = "jsonl" if Path(resume).suffix == ".jsonl" else output_format
-    path = options["output_file"] or (
-        Path(resume)
-        if resume and output_format == "jsonl"
-        else Path(f"{DEFAULT_STEM}.{output.FORMATS[output_format].extension}")
-    )
-    if resume is not None and options["overwrite"]:
-        raise UsageError("--resume goes on with a run and --overwrite replaces it; give one")
-    return Options(
-        framework=options["framework"],
-        output=path,
-        output_format=output_format,
-        overwrite=options["overwrite"],
-        resuming=resume is not None,
-        resume=Path(resume) if resume else None,
-        list_only=options["list_only"],
-        dry_run=options["dry_run"],
-        strict=options["strict"],
-        quiet=options["quiet"],
-        command=shlex.join(["opperf", *sys.argv[1:]]),
-        device=options["device"],
-    )
 
 
 def run_command(given: Mapping[str, Any], changed: Mapping[str, Any]) -> int:
@@ -115,24 +38,26 @@ def run_command(given: Mapping[str, Any], changed: Mapping[str, Any]) -> int:
     that keeps the run from starting.
     """
     begun = time.monotonic()
+    given = with_counts(given, changed)
     options = options_from(given)
     selection = selection_from(given)
     run_file = options.resume or run_file_for(options.output, options.output_format)
     earlier: Run | None = None
     if options.resuming:
-        earlier, warnings = _earlier(run_file, options)
+        earlier, warnings = earlier_run(run_file, options)
         for warning in warnings:
             _say(options, f"warning: {warning}", error=True)
-        selection = _same_selection(selection_of(earlier), selection, changed)
+        if "framework" in changed:
+            check_same("framework", earlier.header.environment.framework, options.framework)
     if not options.list_only and not (options.resuming and options.output == run_file):
         output.check_output(options.output, options.overwrite)
         _check_unfinished(run_file, options)
-    with Worker(options.framework, selection.settings.threads) as worker:
-        if earlier is None or options.device is not None:
-            device = worker.device(options.device)
-            _check_same("ctx", selection.settings.device if earlier else device, device)
-            settings = msgspec.structs.replace(selection.settings, device=device)
-            selection = msgspec.structs.replace(selection, settings=settings)
+    framework = earlier.header.environment.framework if earlier else options.framework
+    with Worker(framework, selection.settings.threads) as worker:
+        selection = worker.resolved(selection)
+        if earlier:
+            selection = same_selection(selection_of(earlier), selection, changed)
+            check_same_environment(earlier.header.environment, worker.environment())
         plan = worker.plan(selection)
         _check_plan(plan)
         for asked, name in plan.aliases.items():
@@ -140,7 +65,7 @@ def run_command(given: Mapping[str, Any], changed: Mapping[str, Any]) -> int:
         if options.list_only:
             print(list_of(plan, terminal_width()))
             return 0
-        todo = pending(earlier, plan).cases if earlier else plan.cases
+        todo = pending(earlier, plan, options.retry) if earlier else plan.cases
         _say(options, _announcement(plan, todo, selection, options))
         if options.dry_run:
             return 0
@@ -173,55 +98,6 @@ def _check_unfinished(run_file: Path, options: Options) -> None:
         raise OutputError(
             f"a run into {options.output} was cut short, its records are in {run_file}; go on "
             "with it by --resume, or start anew by --overwrite"
-        )
-
-
-def _earlier(run_file: Path, options: Options) -> tuple[Run, list[str]]:
-    """The run that was cut short."""
-    if not run_file.exists():
-        what = options.resume or options.output
-        raise RunFileError(f"{what}: there is no unfinished run to resume; run without --resume")
-    return read_run(run_file)
-
-
-SELECTING = {
-    "names": "patterns",
-    "ops": "patterns",
-    "exclude": "exclude",
-    "categories": "categories",
-    "namespaces": "namespaces",
-    "size": "size",
-    "int64_tensor": "int64_tensor",
-    "shapes": "shapes",
-    "no_backward": "backward",
-}
-"""Option and the field of the selection it sets."""
-
-SETTING = ("dtype", "profiler", "warmup", "runs", "threads", "seed", "max_time_s", "timeout_s")
-"""Options that set the field of the settings of the same name."""
-
-
-def _same_selection(earlier: Selection, asked: Selection, changed: Mapping[str, Any]) -> Selection:
-    """The earlier run's selection, if nothing the user now asks for contradicts it."""
-    differing = [
-        (option, getattr(earlier, name), getattr(asked, name))
-        for option, name in SELECTING.items()
-        if option in changed
-    ] + [
-        (option, getattr(earlier.settings, option), getattr(asked.settings, option))
-        for option in SETTING
-        if option in changed
-    ]
-    for option, before, after in differing:
-        _check_same(option, before, after)
-    return earlier
-
-
-def _check_same(option: str, before: object, after: object) -> None:
-    if before != after:
-        raise RunFileError(
-            f"the run to resume was made with {option} = {before!r}, not {after!r}; leave "
-            "the option out, or start anew with --overwrite"
         )
 
 

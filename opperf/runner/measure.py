@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 
 import msgspec
 
@@ -134,18 +135,30 @@ class _Measurement:
         self._summaries: dict[str, Summary] = {}
         self._samples: dict[str, list[float]] = {}
         self._notes: dict[str, str] = {}
+        self._busy_s = 0.0
+
+    @contextmanager
+    def _busy(self) -> Iterator[None]:
+        """Count what happens inside as time spent in the operator's calls."""
+        begun = time.perf_counter()
+        try:
+            yield
+        finally:
+            self._busy_s += time.perf_counter() - begun
 
     def record(self) -> Record:
         """Measure every pass that was asked for."""
         settings = self._case.settings
         timer = profiler(settings.profiler, self._framework, settings.device)
         # The first call compiles, caches and refuses; none of that is the operator's time.
-        outputs = self._prepared.call()
-        self._framework.synchronize(settings.device)
+        with self._busy():
+            outputs = self._prepared.call()
+            self._framework.synchronize(settings.device)
         if self._framework.has_nan(outputs):
             self._notes["output"] = "has NaN: the inputs do not suit the operator"
         del outputs
-        self._take_memory()
+        if settings.memory:
+            self._take_memory()
         self._forward(timer)
         if "backward" in self._case.passes:
             self._backward(timer)
@@ -156,6 +169,7 @@ class _Measurement:
             summaries=self._summaries,
             samples=self._samples,
             notes=self._notes,
+            busy_s=self._busy_s,
         )
 
     def _take_memory(self) -> None:
@@ -173,9 +187,10 @@ class _Measurement:
 
     def _backward(self, timer: Profiler) -> None:
         try:
-            gradient = self._framework.gradient(
-                self._case, self._prepared.call, self._prepared.differentiated
-            )
+            with self._busy():
+                gradient = self._framework.gradient(
+                    self._case, self._prepared.call, self._prepared.differentiated
+                )
         except NoGradientError as error:
             self._notes["backward"] = str(error)
             return
@@ -185,6 +200,12 @@ class _Measurement:
             self._keep("total", [a + b for a, b in zip(forward, backward, strict=True)])
 
     def _time(self, timer: Profiler, phases: list[Callable[[], object]]) -> list[list[float]]:
+        with self._busy():
+            spent_s, calls = self._warm_up(phases)
+            return timer.trace(phases, self._runs(spent_s / calls if calls else None))
+
+    def _warm_up(self, phases: list[Callable[[], object]]) -> tuple[float, int]:
+        """Call the phases without timing them; the seconds it took, and how often it was."""
         settings = self._case.settings
         limit = settings.max_time_s
         begun, done, spent = time.perf_counter(), 0, 0.0
@@ -194,10 +215,14 @@ class _Measurement:
             self._framework.synchronize(settings.device)
             done += 1
             spent = time.perf_counter() - begun
-        runs = settings.runs
-        if limit is not None and done:
-            runs = min(runs, max(LEAST_RUNS, int(limit / (spent / done))))
-        return timer.trace(phases, runs)
+        return spent, done
+
+    def _runs(self, call_s: float | None) -> int:
+        """How many calls to time, if one takes so long."""
+        settings = self._case.settings
+        if settings.max_time_s is None or call_s is None:
+            return settings.runs
+        return min(settings.runs, max(LEAST_RUNS, int(settings.max_time_s / call_s)))
 
     def _keep(self, metric: str, samples: list[float]) -> None:
         if samples:

@@ -14,10 +14,10 @@ class PlanRequest(Struct, frozen=True, tag="plan"):
     selection: Selection
 
 
-class DeviceRequest(Struct, frozen=True, tag="device"):
-    """The canonical device of a name, or the default one; answered by `Device`."""
+class ResolveRequest(Struct, frozen=True, tag="resolve"):
+    """Fill in what a selection leaves to the framework; answered by `Resolved`."""
 
-    name: str | None
+    selection: Selection
 
 
 class MeasureRequest(Struct, frozen=True, tag="measure"):
@@ -38,10 +38,10 @@ class Planned(Struct, frozen=True, tag="planned"):
     plan: Plan
 
 
-class Device(Struct, frozen=True, tag="device"):
-    """The answer to a `DeviceRequest`."""
+class Resolved(Struct, frozen=True, tag="resolved"):
+    """The answer to a `ResolveRequest`."""
 
-    name: str
+    selection: Selection
 
 
 class Measured(Struct, frozen=True, tag="measured"):
@@ -59,5 +59,5 @@ class Refused(Struct, frozen=True, tag="refused"):
     trace: str = ""
 
 
-Request = Union[PlanRequest, DeviceRequest, MeasureRequest]
-Response = Union[Ready, Planned, Device, Measured, Refused]
+Request = Union[PlanRequest, ResolveRequest, MeasureRequest]
+Response = Union[Ready, Planned, Resolved, Measured, Refused]

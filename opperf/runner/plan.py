@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import fnmatch
+import random
 import re
 from collections.abc import Callable, Iterable
 
@@ -40,6 +41,8 @@ class Selection(Struct, frozen=True):
     shapes: dict[str, tuple[int, ...]] = {}
     """Shapes that replace a rule's, by argument name."""
     backward: bool = True
+    shuffle: bool = False
+    """Whether the cases are in a random order, by the settings' seed, and not by name."""
     settings: Settings = Settings()
 
 
@@ -73,12 +76,30 @@ def plan(framework: Framework, selection: Selection) -> Plan:
     _check_shapes(cases, selection)
     shaped = (_with_shapes(case, selection.shapes) for case in cases)
     # The user's shapes may make one case of several that differed in their shapes alone.
-    distinct = {case.id: case for case in shaped}
+    distinct = list({case.id: case for case in shaped}.values())
+    if selection.shuffle:
+        random.Random(selection.settings.seed).shuffle(distinct)
     return Plan(
-        cases=tuple(distinct.values()),
+        cases=tuple(distinct),
         no_benchmark=missing,
         aliases=_aliases(framework, selection.patterns),
     )
+
+
+def resolved(framework: Framework, selection: Selection) -> Selection:
+    """The selection with the framework's own device and profiler where none is named, and
+    devices under their canonical names.
+
+    Raises `UsageError` for what is no device, and `DeviceError` for one that is not there.
+    """
+    settings = selection.settings
+    device = settings.device
+    filled = msgspec.structs.replace(
+        settings,
+        device=framework.parse_device(device) if device else framework.devices()[0],
+        profiler=settings.profiler or framework.profilers[0],
+    )
+    return msgspec.structs.replace(selection, settings=filled)
 
 
 def check_settings(framework: Framework, selection: Selection) -> None:

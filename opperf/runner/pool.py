@@ -20,8 +20,6 @@ from opperf import errors
 from opperf.errors import OpperfError, WorkerError, one_line
 from opperf.model import Case, Environment, Record, Status
 from opperf.runner.messages import (
-    Device,
-    DeviceRequest,
     Measured,
     MeasureRequest,
     Planned,
@@ -29,6 +27,8 @@ from opperf.runner.messages import (
     Ready,
     Refused,
     Request,
+    Resolved,
+    ResolveRequest,
     Response,
 )
 from opperf.runner.plan import Plan, Selection
@@ -51,7 +51,7 @@ THREADS = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS")
 LOG_TAIL_BYTES = 2000
 """How much of what a worker printed is looked at for the reason of its end."""
 
-Answer = TypeVar("Answer", Ready, Planned, Device, Measured)
+Answer = TypeVar("Answer", Ready, Planned, Resolved, Measured)
 
 
 class WorkerDied(Exception):
@@ -116,9 +116,10 @@ class Worker:
         assert self._environment is not None
         return self._environment
 
-    def device(self, name: str | None) -> str:
-        """The canonical name of a device, or of the default one."""
-        return self._ask_or_fail(DeviceRequest(name=name), Device, PLAN_TIMEOUT_S).name
+    def resolved(self, selection: Selection) -> Selection:
+        """The selection with the framework's own device and profiler where none is named."""
+        request = ResolveRequest(selection=selection)
+        return self._ask_or_fail(request, Resolved, PLAN_TIMEOUT_S).selection
 
     def plan(self, selection: Selection) -> Plan:
         """The cases of a selection."""

@@ -5,9 +5,8 @@ from __future__ import annotations
 import hashlib
 import os
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
 from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
@@ -15,7 +14,7 @@ from typing import Any
 import msgspec
 
 from opperf.errors import OutputError, RunFileError
-from opperf.model import SCHEMA_VERSION, Case, Closing, Environment, Header, Record, Run
+from opperf.model import SCHEMA_VERSION, Case, Closing, Environment, Header, Record, Run, Status
 from opperf.results.runfile import RunWriter, read_run
 from opperf.runner.plan import Plan, Selection
 from opperf.runner.pool import Worker
@@ -95,25 +94,19 @@ def make_folder(run_file: Path) -> None:
         ) from error
 
 
-@dataclass(frozen=True)
-class Pending:
-    """What a run still has to do."""
+def pending(run: Run, plan: Plan, retry: Container[Status] = ()) -> tuple[Case, ...]:
+    """The planned cases without a record, or with one of a status that is tried again.
 
-    plan: Plan
-    cases: tuple[Case, ...]
-    """The planned cases without a record."""
-
-
-def pending(run: Run, plan: Plan) -> Pending:
-    """What is left of a run. Raises `RunFileError` when it is another plan's."""
+    Raises `RunFileError` when the run is another plan's.
+    """
     planned = tuple(case.id for case in plan.cases)
     if planned != run.header.planned:
         raise RunFileError(
             f"the run file plans {len(run.header.planned)} cases and this opperf and framework "
             f"plan {len(planned)} others from the same options; start anew with --overwrite"
         )
-    done = {record.id for record in run.records}
-    return Pending(plan, tuple(case for case in plan.cases if case.id not in done))
+    done = {record.id for record in run.records if record.status not in retry}
+    return tuple(case for case in plan.cases if case.id not in done)
 
 
 @contextmanager

@@ -21,17 +21,17 @@ from opperf.runner.allocator import steady
 from opperf.runner.environment import environment
 from opperf.runner.measure import fresh, measure
 from opperf.runner.messages import (
-    Device,
-    DeviceRequest,
     Measured,
     Planned,
     PlanRequest,
     Ready,
     Refused,
     Request,
+    Resolved,
+    ResolveRequest,
     Response,
 )
-from opperf.runner.plan import plan
+from opperf.runner.plan import plan, resolved
 from opperf.runner.prepared import NOTHING_BOUND
 from opperf.runner.pristine import pristine
 from opperf.runner.process import begin_child
@@ -41,9 +41,8 @@ def answer(framework: Framework, request: Request) -> Response:
     """What there is to say to a request."""
     if isinstance(request, PlanRequest):
         return Planned(plan=plan(framework, request.selection))
-    if isinstance(request, DeviceRequest):
-        name = request.name
-        return Device(name=framework.parse_device(name) if name else framework.devices()[0])
+    if isinstance(request, ResolveRequest):
+        return Resolved(selection=resolved(framework, request.selection))
     try:
         return Measured(record=measure(request.case, framework, memory=fresh(NOTHING_BOUND)))
     except Exception as error:

@@ -36,6 +36,8 @@ WITHOUT_MXNET = [
     (("relu", "--resume"), ["there is no unfinished run to resume"]),
     (("relu", "--resume", "none.jsonl"), ["none.jsonl", "no unfinished run"]),
     (("relu", "--resume", "--overwrite"), ["--resume", "--overwrite"]),
+    (("relu", "--retry", "failed"), ["--retry", "--resume"]),
+    (("relu", "--resume", "--retry", "ok"), ["--retry", "'ok' is none of failed, crashed"]),
 ]
 """Arguments that are refused, and words of the reason."""
 

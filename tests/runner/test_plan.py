@@ -11,7 +11,7 @@ from opperf.frameworks import load
 from opperf.model import CallableTarget, Case, OperatorTarget, Settings, TensorSpec
 from opperf.rules.engine import NoInputs, inputs_for, rules_module
 from opperf.rules.sizes import PRESETS
-from opperf.runner.plan import Plan, Selection, plan
+from opperf.runner.plan import Plan, Selection, plan, resolved
 
 ALL = (
     "add",
@@ -282,3 +282,21 @@ def test_every_mxnet_operator_has_cases_or_a_reason(mxnet):
     told = {case.label for case in planned.cases} | set(planned.no_benchmark)
     assert told == {operator.name for operator in mxnet.operators()}
     assert all(planned.no_benchmark.values())
+
+
+def test_shuffled_cases_are_the_same_in_an_order_of_the_seed(fake):
+    def ids(**given):
+        return [case.id for case in plan(fake, Selection(**given)).cases]
+
+    def seeded(seed):
+        return ids(shuffle=True, settings=Settings(seed=seed))
+
+    ordered = ids()
+    assert sorted(seeded(0)) == sorted(ordered) and seeded(0) != ordered
+    assert seeded(0) == seeded(0) != seeded(1)
+
+
+def test_what_is_left_to_the_framework_is_filled_in(fake):
+    given = Selection(settings=Settings(device="", profiler="", dtype="int32"))
+    settings = resolved(fake, given).settings
+    assert (settings.device, settings.profiler, settings.dtype) == ("cpu(0)", "native", "int32")

@@ -11,12 +11,16 @@ import psutil
 import pytest
 
 from opperf.errors import DeviceError, FrameworkError, UnknownOperatorError, UsageError, WorkerError
-from opperf.model import Status
+from opperf.model import Settings, Status
 from opperf.runner.plan import Selection
 from opperf.runner.pool import Worker
 
 WAIT_S = 30
 """How long a process may take to do what it is about to do, on a busy machine."""
+
+
+def on(device):
+    return Selection(settings=Settings(device=device))
 
 
 def pid_of(worker):
@@ -160,8 +164,8 @@ def test_a_worker_that_was_never_asked_starts_no_process(variables):
 @pytest.mark.parametrize(
     "ask, error, words",
     [
-        (lambda w: w.device("tpu"), UsageError, "unknown device 'tpu'"),
-        (lambda w: w.device("gpu(0)"), DeviceError, "gpu(0): the fake has no GPU"),
+        (lambda w: w.resolved(on("tpu")), UsageError, "unknown device 'tpu'"),
+        (lambda w: w.resolved(on("gpu(0)")), DeviceError, "gpu(0): the fake has no GPU"),
         (
             lambda w: w.plan(Selection(patterns=("rilu",))),
             UnknownOperatorError,
@@ -182,7 +186,8 @@ def test_errors_cross_the_border_as_what_they_are(worker, ask, error, words):
     if hasattr(caught.value, "__notes__"):
         assert "Traceback" in "".join(caught.value.__notes__)
     # The worker lives on.
-    assert worker.device(None) == "cpu(0)"
+    settings = worker.resolved(Selection(settings=Settings(device="", profiler=""))).settings
+    assert (settings.device, settings.profiler) == ("cpu(0)", "native")
 
 
 @pytest.mark.parametrize(

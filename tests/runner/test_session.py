@@ -143,7 +143,7 @@ def test_a_whole_run(fake, planned, head, tmp_path):
     assert run.closing.counts == {"ok": len(planned.cases)}
     assert run.closing.elapsed_s == 12.5
     assert read_run(path) == (run, [])
-    assert pending(run, planned).cases == ()
+    assert pending(run, planned) == ()
 
 
 @pytest.mark.parametrize("stop_at", [0, 1, 3])
@@ -154,7 +154,7 @@ def test_an_interrupted_run_goes_on_where_it_stopped(fake, planned, head, tmp_pa
     half, _ = read_run(path)
     assert half.closing is None
     assert [record.id for record in half.records] == list(head.planned[:stop_at])
-    left = pending(half, planned).cases
+    left = pending(half, planned)
     assert left == planned.cases[stop_at:]
     worker = InProcess(fake)
     whole = execute(path, None, left, worker, Quiet(), lambda: 2.0)
@@ -170,9 +170,20 @@ def test_the_cases_that_are_left_keep_their_order(planned, head):
         for case in planned.cases[1::2]
     ]
     run = Run(header=head, records=tuple(done))
-    left = pending(run, planned)
-    assert left.cases == planned.cases[::2]
-    assert left.plan == planned
+    assert pending(run, planned) == planned.cases[::2]
+
+
+def test_what_is_tried_again_is_what_was_asked_for(planned, head):
+    statuses = [Status.OK, Status.FAILED, Status.TIMEOUT, Status.CRASHED]
+    done = [
+        Record(case=case, id=case.id, status=status)
+        for case, status in zip(planned.cases, statuses, strict=False)
+    ]
+    run = Run(header=head, records=tuple(done))
+    rest = planned.cases[len(done) :]
+    assert pending(run, planned, {Status.FAILED}) == (planned.cases[1], *rest)
+    assert pending(run, planned, {Status.TIMEOUT, Status.CRASHED}) == planned.cases[2:]
+    assert planned.cases[0] not in pending(run, planned, set(Status) - {Status.OK})
 
 
 def test_another_plans_run_is_not_gone_on_with(planned, head):

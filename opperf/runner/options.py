@@ -1,0 +1,114 @@
+"""The options of `run`, as the user gave them, turned into what is selected and how it is run."""
+
+from __future__ import annotations
+
+import shlex
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from opperf.errors import UsageError
+from opperf.model import Settings, Status
+from opperf.results import output
+from opperf.runner.plan import Selection
+
+STEM = "{framework}_operator_benchmarks"
+"""Name of the output file, without its extension."""
+
+
+@dataclass(frozen=True)
+class Options:
+    """The options of a run that are not part of what is selected."""
+
+    framework: str
+    output: Path
+    output_format: str
+    overwrite: bool
+    resume: Path | None
+    list_only: bool
+    dry_run: bool
+    strict: bool
+    quiet: bool
+    command: str
+    resuming: bool
+    retry: frozenset[Status]
+    """Statuses of the records whose cases are measured again."""
+
+
+QUICK: dict[str, Any] = {"warmup": 1, "runs": 10, "max_time_s": 0.05}
+"""Counts of `--quick`: a median of ten calls, five where they take over 10 ms, and a sweep of a
+whole registry in minutes. A count that is given stays as it is given."""
+
+DEFAULT_MAX_TIME_S = 2.0
+"""Seconds a pass is timed for where no count is given: the slowest default case takes half a
+second a call on two cores, and would take most of the whole run's time for 60 calls."""
+
+
+def with_counts(options: Mapping[str, Any], changed: Mapping[str, Any]) -> dict[str, Any]:
+    """The options with the counts that follow from the ones given."""
+    counts = dict(QUICK) if options["quick"] else {}
+    if not counts and not {"warmup", "runs", "max_time_s"} & set(changed):
+        counts = {"max_time_s": DEFAULT_MAX_TIME_S}
+    return {**options, **{name: value for name, value in counts.items() if name not in changed}}
+
+
+def selection_from(options: Mapping[str, Any]) -> Selection:
+    """The selection the options describe; a device or profiler that is not given is empty."""
+    return Selection(
+        patterns=(*options["names"], *options["ops"]),
+        exclude=options["exclude"],
+        categories=tuple(word.lower() for word in options["categories"]),
+        namespaces=tuple(word.lower() for word in options["namespaces"]),
+        size=options["size"].lower(),
+        int64_tensor=options["int64_tensor"].lower() == "on",
+        shapes=options["shapes"],
+        backward=not options["no_backward"],
+        shuffle=options["shuffle"],
+        settings=Settings(
+            device=options["device"] or "",
+            dtype=options["dtype"].lower(),
+            profiler=(options["profiler"] or "").lower(),
+            warmup=options["warmup"],
+            runs=options["runs"],
+            threads=options["threads"],
+            seed=options["seed"],
+            max_time_s=options["max_time_s"],
+            timeout_s=options["timeout_s"],
+            memory=not options["no_memory"],
+        ),
+    )
+
+
+def options_from(options: Mapping[str, Any]) -> Options:
+    """The other options, with their defaults filled in."""
+    output_format = options["output_format"].lower()
+    resume = options["resume"]
+    stem = STEM.format(framework=options["framework"])
+    if resume and options["output_file"] is None:
+        # A run file named alone is where the run goes on.
+        output_format = "jsonl" if Path(resume).suffix == ".jsonl" else output_format
+    path = options["output_file"] or (
+        Path(resume)
+        if resume and output_format == "jsonl"
+        else Path(f"{stem}.{output.FORMATS[output_format].extension}")
+    )
+    if resume is not None and options["overwrite"]:
+        raise UsageError("--resume goes on with a run and --overwrite replaces it; give one")
+    if options["retry"] and resume is None:
+        raise UsageError("--retry is for a run that is resumed; give --resume as well")
+    return Options(
+        framework=options["framework"],
+        output=path,
+        output_format=output_format,
+        overwrite=options["overwrite"],
+        resuming=resume is not None,
+        resume=Path(resume) if resume else None,
+        list_only=options["list_only"],
+        dry_run=options["dry_run"],
+        strict=options["strict"],
+        quiet=options["quiet"],
+        command=shlex.join(["opperf", *sys.argv[1:]]),
+        retry=frozenset(map(Status, options["retry"])),
+    )
