@@ -138,7 +138,6 @@ def cli() -> None:
 )
 @click.option(
     "--ctx",
-    "device",
     metavar="DEVICE",
     help="cpu, cpu(0), gpu, gpu(0), gpu(2) ...  [default: gpu(0) where this build and "
     "machine have a GPU, else cpu(0)]",

@@ -67,7 +67,7 @@ def selection_from(options: Mapping[str, Any]) -> Selection:
         backward=not options["no_backward"],
         shuffle=options["shuffle"],
         settings=Settings(
-            device=options["device"] or "",
+            device=options["ctx"] or "",
             dtype=options["dtype"].lower(),
             profiler=(options["profiler"] or "").lower(),
             warmup=options["warmup"],

@@ -37,7 +37,7 @@ SELECTING = {
 """Option and the field of the selection it sets."""
 
 SETTING = {
-    "device": "device",
+    "ctx": "device",
     "dtype": "dtype",
     "profiler": "profiler",
     "warmup": "warmup",

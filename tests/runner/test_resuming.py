@@ -25,7 +25,7 @@ def test_what_is_not_said_again_stays_as_it_was():
         ("shuffle", Selection(shuffle=True)),
         ("dtype", Selection(settings=Settings(dtype="float32"))),
         ("no_memory", Selection(settings=Settings(memory=False))),
-        ("device", Selection(settings=Settings(device="cpu(1)"))),
+        ("ctx", Selection(settings=Settings(device="cpu(1)"))),
     ],
 )
 def test_another_value_is_refused_with_both(changed, asked):
@@ -41,7 +41,9 @@ def test_another_environment_is_refused_with_what_differs(fake):
     here = environment(fake)
     there = msgspec.structs.replace(here, cpu="another", versions={"fake": "2.0"})
     check_same_environment(here, msgspec.structs.replace(here, load_1min=99.0))
-    with pytest.raises(RunFileError, match=r"versions\.fake was '1\.0' and is '2\.0'; cpu was .* is 'another'"):
+    with pytest.raises(
+        RunFileError, match=r"versions\.fake was '1\.0' and is '2\.0'; cpu was .* is 'another'"
+    ):
         check_same_environment(here, there)
 
 
