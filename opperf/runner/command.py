@@ -18,10 +18,11 @@ from opperf.results.summary import summarise
 from opperf.results.table import render_table
 from opperf.results.text import counted, cut, inputs_text
 from opperf.runner.options import Options, options_from, selection_from, with_counts
-from opperf.runner.plan import Plan, Selection
+from opperf.runner.plan import Plan
 from opperf.runner.pool import Worker
 from opperf.runner.progress import progress
 from opperf.runner.resuming import check_same, check_same_environment, earlier_run, same_selection
+from opperf.runner.selecting import Selection
 from opperf.runner.session import execute, header, pending, run_file_for, selection_of
 
 TABLE_LIMIT = 60

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Union
 
 from opperf.model import Case, Environment, Record, Struct
-from opperf.runner.plan import Plan, Selection
+from opperf.runner.plan import Plan
+from opperf.runner.selecting import Selection
 
 
 class PlanRequest(Struct, frozen=True, tag="plan"):

@@ -12,7 +12,7 @@ from typing import Any
 from opperf.errors import UsageError
 from opperf.model import Settings, Status
 from opperf.results import output
-from opperf.runner.plan import Selection
+from opperf.runner.selecting import Selection
 
 STEM = "{framework}_operator_benchmarks"
 """Name of the output file, without its extension."""

@@ -2,48 +2,32 @@
 
 from __future__ import annotations
 
-import fnmatch
 import random
-import re
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 
 import msgspec
 
-from opperf.errors import UnknownOperatorError, UsageError, suggestion
+from opperf.errors import UsageError, suggestion
 from opperf.frameworks import Framework
 from opperf.model import (
     Argument,
     Case,
     Operator,
     OperatorTarget,
-    Settings,
     Struct,
     Target,
     TensorSpec,
 )
 from opperf.rules.engine import Inputs, NoInputs, inputs_for, rules_module
 from opperf.rules.sizes import INT64, PRESETS
-
-REGEX = "re:"
-"""What a pattern that is a regular expression begins with."""
-
-
-class Selection(Struct, frozen=True):
-    """What a user asks to be measured, and how."""
-
-    patterns: tuple[str, ...] = ()
-    """Names, globs, `re:` regexes or dotted paths; none means every operator."""
-    exclude: tuple[str, ...] = ()
-    categories: tuple[str, ...] = ()
-    namespaces: tuple[str, ...] = ()
-    size: str = "default"
-    int64_tensor: bool = False
-    shapes: dict[str, tuple[int, ...]] = {}
-    """Shapes that replace a rule's, by argument name."""
-    backward: bool = True
-    shuffle: bool = False
-    """Whether the cases are in a random order, by the settings' seed, and not by name."""
-    settings: Settings = Settings()
+from opperf.runner.selecting import (
+    Selection,
+    check_groups,
+    check_known,
+    chosen,
+    is_path,
+    matching,
+)
 
 
 class Plan(Struct, frozen=True):
@@ -125,37 +109,8 @@ def check_settings(framework: Framework, selection: Selection) -> None:
             f"--int64-tensor on: this {framework.name} build ({framework.version()}) has no "
             "INT64_TENSOR_SIZE; use a build that has it (2.0 does) or --int64-tensor off"
         )
-    operators = framework.operators()
-    _check_known("category", selection.categories, {o.category for o in operators})
-    _check_known(
-        "namespace", selection.namespaces, {space for o in operators for space in o.namespaces}
-    )
-    _check_known("size", (selection.size,), set(PRESETS))
-
-
-def _check_known(what: str, given: Iterable[str], known: set[str]) -> None:
-    for word in given:
-        if word not in known:
-            raise UsageError(
-                f"unknown {what} {word!r}{suggestion(word, known)}; "
-                f"known: {', '.join(sorted(known))}"
-            )
-
-
-def matcher(pattern: str) -> Callable[[Operator], bool]:
-    """Whether an operator has a name that a pattern fits.
-
-    Raises `UsageError` for a malformed regular expression.
-    """
-    if pattern.startswith(REGEX):
-        try:
-            compiled = re.compile(pattern[len(REGEX) :])
-        except re.error as error:
-            raise UsageError(f"{pattern!r} is no regular expression: {error}") from error
-        return lambda operator: any(compiled.search(name) for name in operator.names)
-    if any(character in pattern for character in "*?["):
-        return lambda operator: any(fnmatch.fnmatchcase(n, pattern) for n in operator.names)
-    return lambda operator: pattern in operator.names
+    check_known("size", (selection.size,), set(PRESETS))
+    check_groups(framework.operators(), selection)
 
 
 def _aliases(framework: Framework, patterns: Iterable[str]) -> dict[str, str]:
@@ -172,52 +127,17 @@ def _targets(framework: Framework, selection: Selection) -> list[tuple[Target, O
     """What is asked for, each with what it takes: operators in the registry's order, then
     callables by path in the order they were named."""
     operators = framework.operators()
-    wanted: dict[str, Operator] = {} if selection.patterns else {o.name: o for o in operators}
-    callables: list[tuple[Target, Operator]] = []
-    for pattern in selection.patterns:
-        matches = matcher(pattern)
-        found = [operator for operator in operators if matches(operator)]
-        wanted.update((operator.name, operator) for operator in found)
-        if found:
-            continue
-        if "." in pattern and not pattern.startswith(REGEX) and "*" not in pattern:
-            target = framework.callable_target(pattern)
-            callables.append((target, framework.signature(target)))
-            continue
-        raise _unknown(pattern, operators)
-    excluded = [_excluding(pattern, operators) for pattern in selection.exclude]
-
-    def asked_for(operator: Operator) -> bool:
-        return (
-            (not selection.categories or operator.category in selection.categories)
-            and (
-                not selection.namespaces
-                or bool(set(operator.namespaces) & set(selection.namespaces))
-            )
-            and not any(matches(operator) for matches in excluded)
-        )
-
-    chosen = [operator for operator in operators if operator.name in wanted and asked_for(operator)]
-    registered: list[tuple[Target, Operator]] = [
-        (OperatorTarget(framework=framework.name, name=o.name), o) for o in chosen
-    ]
-    return registered + callables
-
-
-def _excluding(pattern: str, operators: Iterable[Operator]) -> Callable[[Operator], bool]:
-    """The matcher of a pattern to leave out, which must fit an operator: a misspelt one would
-    leave out nothing, unnoticed."""
-    matches = matcher(pattern)
-    if not any(map(matches, operators)):
-        raise _unknown(pattern, operators, "--exclude: ")
-    return matches
-
-
-def _unknown(pattern: str, operators: Iterable[Operator], where: str = "") -> UnknownOperatorError:
-    names = [name for operator in operators for name in operator.names]
-    return UnknownOperatorError(
-        f"{where}no operator is called {pattern!r}{suggestion(pattern, names)}"
-    )
+    paths = [p for p in selection.patterns if is_path(p) and not matching(p, operators)]
+    named = tuple(pattern for pattern in selection.patterns if pattern not in paths)
+    registered: list[tuple[Target, Operator]] = []
+    if named or not paths:
+        narrowed = msgspec.structs.replace(selection, patterns=named)
+        registered = [
+            (OperatorTarget(framework=framework.name, name=operator.name), operator)
+            for operator in chosen(operators, narrowed)
+        ]
+    targets = [framework.callable_target(path) for path in paths]
+    return registered + [(target, framework.signature(target)) for target in targets]
 
 
 def _case(

@@ -31,8 +31,9 @@ from opperf.runner.messages import (
     ResolveRequest,
     Response,
 )
-from opperf.runner.plan import Plan, Selection
+from opperf.runner.plan import Plan
 from opperf.runner.process import with_package
+from opperf.runner.selecting import Selection
 
 START_TIMEOUT_S = 120.0
 """Time a framework may take to import: seconds as a rule, a minute from a cold network disk."""

@@ -11,7 +11,7 @@ from opperf.model import Environment, Run
 from opperf.results.environment import differences
 from opperf.results.runfile import read_run
 from opperf.runner.options import Options
-from opperf.runner.plan import Selection
+from opperf.runner.selecting import Selection
 
 
 def earlier_run(run_file: Path, options: Options) -> tuple[Run, list[str]]:

@@ -16,9 +16,10 @@ import msgspec
 from opperf.errors import OutputError, RunFileError
 from opperf.model import SCHEMA_VERSION, Case, Closing, Environment, Header, Record, Run, Status
 from opperf.results.runfile import RunWriter, read_run
-from opperf.runner.plan import Plan, Selection
+from opperf.runner.plan import Plan
 from opperf.runner.pool import Worker
 from opperf.runner.progress import Progress
+from opperf.runner.selecting import Selection
 
 SELECTION = "selection"
 """Key of the selection among a header's options: what `--resume` plans again."""

@@ -10,7 +10,8 @@ from opperf.frameworks import load
 from opperf.model import Operator, Settings, TensorSpec, shown_argument
 from opperf.rules.engine import NoInputs, inputs_for, rules_module
 from opperf.rules.sizes import INT64, PRESETS
-from opperf.runner.plan import Selection, plan
+from opperf.runner.plan import plan
+from opperf.runner.selecting import Selection
 
 FRAMEWORK = "mxnet"
 

@@ -16,8 +16,9 @@ import pytest
 import opperf  # noqa: F401  (restores what MXNet needs of NumPy, before a test imports MXNet)
 from opperf.frameworks import Framework
 from opperf.model import Case, OperatorTarget, Record, Settings
-from opperf.runner.plan import Selection, plan
+from opperf.runner.plan import plan
 from opperf.runner.prepared import Prepared
+from opperf.runner.selecting import Selection
 from opperf.utils.benchmark_utils import (
     measure_here,
     mxnet,

@@ -288,7 +288,8 @@ def test_the_record_is_of_the_case(fake, make_case):
 
 
 def test_bad_settings_of_the_whole_run_are_the_plans_to_refuse(fake):
-    from opperf.runner.plan import Selection, plan
+    from opperf.runner.plan import plan
+    from opperf.runner.selecting import Selection
 
     with pytest.raises(UsageError, match="unknown profiler"):
         plan(fake, Selection(settings=Settings(profiler="nativ")))

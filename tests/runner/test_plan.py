@@ -11,7 +11,8 @@ from opperf.frameworks import load
 from opperf.model import CallableTarget, Case, OperatorTarget, Settings, TensorSpec
 from opperf.rules.engine import NoInputs, inputs_for, rules_module
 from opperf.rules.sizes import PRESETS
-from opperf.runner.plan import Plan, Selection, plan, resolved
+from opperf.runner.plan import Plan, plan, resolved
+from opperf.runner.selecting import Selection
 
 ALL = (
     "add",

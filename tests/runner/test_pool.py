@@ -12,8 +12,8 @@ import pytest
 
 from opperf.errors import DeviceError, FrameworkError, UnknownOperatorError, UsageError, WorkerError
 from opperf.model import Settings, Status
-from opperf.runner.plan import Selection
 from opperf.runner.pool import Worker
+from opperf.runner.selecting import Selection
 
 WAIT_S = 30
 """How long a process may take to do what it is about to do, on a busy machine."""

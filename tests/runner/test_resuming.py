@@ -7,8 +7,8 @@ from opperf.errors import RunFileError
 from opperf.model import Settings
 from opperf.runner.environment import environment
 from opperf.runner.options import QUICK, with_counts
-from opperf.runner.plan import Selection
 from opperf.runner.resuming import check_same_environment, same_selection
+from opperf.runner.selecting import Selection
 
 EARLIER = Selection(patterns=("relu",), size="small", settings=Settings(dtype="float64", runs=3))
 

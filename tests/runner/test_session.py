@@ -9,8 +9,9 @@ from opperf.errors import OutputError, RunFileError
 from opperf.model import Environment, Record, Run, Settings, Status
 from opperf.results.runfile import RunWriter, read_run
 from opperf.runner.measure import measure
-from opperf.runner.plan import Plan, Selection, plan
+from opperf.runner.plan import Plan, plan
 from opperf.runner.progress import Quiet
+from opperf.runner.selecting import Selection
 from opperf.runner.session import (
     execute,
     header,
