@@ -20,12 +20,9 @@ class CustomAddOne(mx.operator.CustomOp):  # type: ignore[misc]
         out_data: list[Any],
         aux: list[Any],
     ) -> None:
-        if req[0] == "add":
-            self.assign(out_data[0], req[0], in_data[0] + 1)
-        elif req[0] != "null":
-            # In place: an array of its own would be freed by another thread, at any time, and
-            # the operator's peak of memory be a matter of chance.
-            mx.nd._internal._plus_scalar(in_data[0], scalar=1, out=out_data[0])
+        self._write(out_data[0], req[0], in_data[0])
+        if req[0] != "null":
+            out_data[0] += 1
 
     def backward(
         self,
@@ -36,7 +33,15 @@ class CustomAddOne(mx.operator.CustomOp):  # type: ignore[misc]
         in_grad: list[Any],
         aux: list[Any],
     ) -> None:
-        self.assign(in_grad[0], req[0], out_grad[0])
+        self._write(in_grad[0], req[0], out_grad[0])
+
+    def _write(self, target: Any, request: str, source: Any) -> None:
+        """Copy in place: an array of its own would be freed by another thread, at any time, and
+        the operator's peak of memory be a matter of chance."""
+        if request in ("write", "inplace"):
+            source.copyto(target)
+        else:
+            self.assign(target, request, source)
 
 
 @mx.operator.register(NAME)

@@ -15,9 +15,11 @@ from opperf.model import Case, Record, Settings, Status
 from opperf.results.opperf_json import result_of, results_by_operator
 from opperf.runner.allocator import steady
 from opperf.runner.measure import fresh, measure
-from opperf.runner.plan import Plan, Selection, check_settings, plan
+from opperf.runner.plan import Plan, check_settings, plan
 from opperf.runner.pool import Worker
 from opperf.runner.prepared import NOTHING_BOUND, Bound
+from opperf.runner.pristine import is_self_contained
+from opperf.runner.selecting import Selection
 from opperf.utils.inputs import CaseBuilder
 from opperf.utils.namespaces import functions_called, inputs_of_size
 
@@ -51,7 +53,7 @@ def settings_for(
         raise UsageError(f"warmup is at least 0 and runs at least 1, not {warmup} and {runs}")
     settings = Settings(
         device=device_name(ctx, framework),
-        dtype=getattr(dtype, "__name__", str(dtype)),
+        dtype=getattr(dtype, "__name__", str(dtype)).lower(),
         profiler=profiler.lower(),
         warmup=warmup,
         runs=runs,
@@ -126,14 +128,25 @@ def run_performance_test(
     for function in ops if isinstance(ops, (list, tuple)) else [ops]:
         if not callable(function):
             raise UsageError(f"{function!r} is not callable; give functions such as mx.nd.add")
-        target = framework.target_of(function)
-        builder = CaseBuilder(framework, function, target, settings, run_backward)
-        shown = [
-            result_shown(measure_here(builder.case(one), framework, builder.bound), one)
-            for one in listed
-        ]
-        results.append({target.label: shown})
+        builder = CaseBuilder(
+            framework, function, framework.target_of(function), settings, run_backward
+        )
+        results.append(shown_results(builder, listed, measure_here))
     return results
+
+
+Measured = Callable[[Case, Framework, Bound], Record]
+
+
+def shown_results(
+    builder: CaseBuilder, inputs: Iterable[Mapping[str, Any]], measured_by: Measured
+) -> Results:
+    """`{name: [result, ...]}` of one callable, a result for each of the inputs."""
+    shown = [
+        result_shown(measured_by(builder.case(one), builder.framework, builder.bound), one)
+        for one in inputs
+    ]
+    return {builder.target.label: shown}
 
 
 def planned(
@@ -164,17 +177,29 @@ def measured(made: Plan) -> Results:
     What could not be measured is logged as a warning, with the reason.
     """
     records = []
+    for case in made.cases:
+        record = measure_apart(case)
+        if record.status is not Status.OK:
+            LOG.warning("%s: %s: %s", case.label, record.status.value, record.reason)
+        records.append(record)
+    return results_by_operator(records)
+
+
+def measure_apart(case: Case) -> Record:
+    """Measure a case in the worker process, which a crash ends in place of this one."""
     try:
-        for case in made.cases:
-            record = worker().measure(case)
-            if record.status is not Status.OK:
-                LOG.warning("%s: %s: %s", case.label, record.status.value, record.reason)
-            records.append(record)
+        return worker().measure(case)
     except BaseException:
         # Its next answer would be to a question that nobody waits for any more.
         worker().end()
         raise
-    return results_by_operator(records)
+
+
+def measure_safely(case: Case, framework: Framework, bound: Bound) -> Record:
+    """Measure a case in the worker process, unless it needs objects that only this one has."""
+    if is_self_contained(case, bound):
+        return measure_apart(case)
+    return measure_here(case, framework, bound)
 
 
 def run_op_benchmarks(
@@ -225,9 +250,12 @@ def run_benchmark_operator(
     Parameters
     ----------
     name : str
-        The operator, by its name in any of the namespaces; `batch_norm` finds `nd.BatchNorm`.
+        The operator, by its name in any of the namespaces; `batch_norm` finds `nd.BatchNorm`,
+        and `linalg.svd` what is in a submodule.
     size : tuple of int
-        Shape of the first tensor; other tensors follow from it.
+        Shape of the first tensor; other tensors follow from it. An operator that takes no tensor
+        makes one of this shape; one that wants other axes gets a shape that it takes: as many
+        elements in a vector, or the shapes that opperf's rules have for it.
     additional_inputs : dict
         Arguments that replace what would be made, by name; those a namespace's function does
         not have are left out there.
@@ -239,7 +267,9 @@ def run_benchmark_operator(
     dict
         By namespace (`mxnet.ndarray`, `mxnet.numpy`, `mxnet.numpy_extension`), what
         `run_performance_test` gives; the same is printed. Functions that fall back to the
-        host's NumPy are marked `fallback`.
+        host's NumPy are marked `fallback`. It is measured in a process of its own, so that one
+        that MXNet ends costs its own result (status `crashed`), unless the additional inputs
+        hold arrays.
 
     Raises
     ------
@@ -247,24 +277,16 @@ def run_benchmark_operator(
         When no namespace has the operator.
     """
     framework = mxnet()
+    settings = settings_for(framework, ctx, dtype, profiler, warmup, runs)
     found: dict[str, list[Results]] = {}
     for namespace, function in functions_called(framework, name).items():
-        inputs = inputs_of_size(framework, function, size, additional_inputs or {}, str(dtype))
-        results = run_performance_test(
-            function,
-            inputs=[inputs],
-            run_backward=run_backward,
-            dtype=dtype,
-            ctx=ctx,
-            profiler=profiler,
-            warmup=warmup,
-            runs=runs,
-        )
-        notes = framework.notes(framework.target_of(function))
-        for by_name in results:
-            for shown in by_name.values():
-                for result in shown:
-                    result.update(notes)
-        found[namespace] = results
-        print(f"{namespace}: {results}")
+        inputs = inputs_of_size(framework, function, size, additional_inputs or {}, settings.dtype)
+        target = framework.target_of(function)
+        builder = CaseBuilder(framework, function, target, settings, run_backward)
+        by_name = shown_results(builder, [inputs], measure_safely)
+        for shown in by_name.values():
+            for result in shown:
+                result.update(framework.notes(target))
+        found[namespace] = [by_name]
+        print(f"{namespace}: {found[namespace]}")
     return found

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -13,15 +14,20 @@ import numpy as np
 from opperf.errors import UnknownOperatorError, UsageError
 from opperf.frameworks import Framework
 from opperf.model import Argument, Case, Fill, Kind, Operator, Settings, Target, TensorSpec
-from opperf.rules.engine import NoInputs, inputs_for, rules_module, with_output
+from opperf.rules.engine import NoInputs, inputs_for, rules_module, under_own_names, with_output
 from opperf.rules.sizes import PRESETS
 from opperf.runner.plan import flavoured
 from opperf.runner.prepared import Bound
+from opperf.utils.namespaces import registered
 
 ORIGIN = "call:run_performance_test"
 
 TENSOR_KINDS = (Kind.TENSOR, Kind.TENSORS, Kind.OTHER)
 """Kinds of parameter for which a tuple of whole numbers is a shape."""
+
+LISTED = ("arg", "args")
+"""What MXNet's documentation and its symbols call the tensors of an operator of any number of
+them, each with its position behind: `args0`, `args1`."""
 
 
 def is_shape(value: Any) -> bool:
@@ -66,7 +72,9 @@ class CaseBuilder:
         self.operator = self.framework.signature(self.target, self.function)
         self.flavour = self.framework.flavour(self.target)
         self._reachable = leads_to(self.framework, self.target, self.function)
-        self._known = known_specs(self.framework, self.operator, self.settings.dtype)
+        behind = registered(self.framework, self.target, self.operator)
+        self._names = {*self.operator.names, *(behind.names if behind else ())}
+        self._known = known_specs(self.framework, self.operator, behind, self.settings.dtype)
 
     @property
     def bound(self) -> Bound:
@@ -80,6 +88,7 @@ class CaseBuilder:
                 f"inputs of {self.target.label} are a dict of arguments, "
                 f"not {type(inputs).__name__}"
             )
+        inputs = with_lists(inputs, self.operator)
         limit = smallest_extent(inputs)
         arguments = {
             name: flavoured(self._argument(name, value, limit), self.flavour)
@@ -95,7 +104,7 @@ class CaseBuilder:
         )
 
     def _mode(self) -> Any:
-        return "train" if set(self.operator.names) & self._rules.TRAIN_MODE else "predict"
+        return "train" if self._names & self._rules.TRAIN_MODE else "predict"
 
     def _argument(self, name: str, value: Any, limit: int) -> Argument:
         parameter = self.operator.parameter(name)
@@ -151,7 +160,7 @@ class CaseBuilder:
         fill = known.fill
         if fill.distribution == "integers":
             fill = Fill("integers", fill.low, max(fill.low + 1, min(fill.high, limit)))
-        if fill.distribution == "literal":
+        if fill.distribution == "literal" and shape != known.shape:
             fill = Fill()
         return msgspec.structs.replace(known, shape=shape, fill=fill)
 
@@ -164,14 +173,37 @@ def leads_to(framework: Framework, target: Target, function: Callable[..., Any])
         return False
 
 
-def known_specs(framework: Framework, operator: Operator, dtype: str) -> dict[str, TensorSpec]:
-    """The tensors of the operator's own rule, by argument; none if no rule knows it."""
-    made = inputs_for(operator, rules_module(framework.rules), PRESETS["small"], dtype)
+def with_lists(inputs: Mapping[str, Any], operator: Operator) -> Mapping[str, Any]:
+    """The inputs with `args0`, `args1`, ... as one list, in the order of their numbers, if the
+    operator takes a list of tensors and has no arguments of such names."""
+    lists = [parameter.name for parameter in operator.tensors if parameter.kind is Kind.TENSORS]
+    if len(lists) != 1 or lists[0] in inputs:
+        return inputs
+    pattern = re.compile(rf"(?:{'|'.join((*LISTED, re.escape(lists[0])))})(\d+)")
+    numbers = {
+        name: int(found.group(1))
+        for name in inputs
+        if operator.parameter(name) is None and (found := pattern.fullmatch(name))
+    }
+    if not numbers:
+        return inputs
+    listed = [inputs[name] for name in sorted(numbers, key=lambda name: numbers[name])]
+    return {lists[0]: listed} | {n: value for n, value in inputs.items() if n not in numbers}
+
+
+def known_specs(
+    framework: Framework, operator: Operator, behind: Operator | None, dtype: str
+) -> dict[str, TensorSpec]:
+    """The tensors of the rule for the operator `behind` a callable, by the callable's own
+    arguments. A callable that is no operator's goes by the names of its arguments alone: a
+    function of a user's called `sum` need not be one."""
+    known = behind or msgspec.structs.replace(operator, name="", category="")
+    made = inputs_for(known, rules_module(framework.rules), PRESETS["small"], dtype)
     if isinstance(made, NoInputs):
         return {}
     specs: dict[str, TensorSpec] = {}
     for inputs in reversed(made):
-        for name, value in inputs.arguments.items():
+        for name, value in under_own_names(operator, inputs.arguments).items():
             if isinstance(value, TensorSpec):
                 specs[name] = value
             elif isinstance(value, tuple) and value and isinstance(value[0], TensorSpec):

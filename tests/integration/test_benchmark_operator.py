@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import mxnet as mx
+import numpy as np
 import pytest
 
-from opperf.errors import UnknownOperatorError
+from opperf.errors import UnknownOperatorError, UsageError
 from opperf.frameworks.mxnet.functions import falls_back_to_numpy
+from opperf.utils import benchmark_utils
 from opperf.utils.benchmark_utils import run_benchmark_operator
 
 ND, NP, NPX = "mxnet.ndarray", "mxnet.numpy", "mxnet.numpy_extension"
@@ -135,6 +137,21 @@ def test_the_dtype_is_used():
         assert single(results)[1]["max_storage_mem_alloc_cpu/0"] == 2 * 2.048
 
 
+def test_a_dtype_may_be_written_in_any_case():
+    for results in run_benchmark_operator(
+        name="exp", size=(32, 16), dtype="FLOAT64", **FEW
+    ).values():
+        assert single(results)[1]["max_storage_mem_alloc_cpu/0"] == 2 * 2.048
+    with pytest.raises(UsageError, match="float32"):
+        run_benchmark_operator(name="exp", dtype="FLOAT33", **FEW)
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.dtype("float64")], ids=str)
+def test_the_dtype_may_be_numpys(dtype):
+    _, shown = single(run_benchmark_operator(name="zeros", size=(8, 8), dtype=dtype, **FEW)[ND])
+    assert shown["inputs"]["dtype"] == "float64"
+
+
 def test_an_unknown_name_suggests_near_ones():
     with pytest.raises(UnknownOperatorError, match="softmax"):
         run_benchmark_operator(name="sofmax", **FEW)
@@ -165,3 +182,172 @@ def test_what_does_not_is_not(name):
     found = run_benchmark_operator(name=name, size=(16, 16), **FEW)
     assert all("fallback" not in single(results)[1] for results in found.values())
     assert not falls_back_to_numpy(getattr(mx.np, name))
+
+
+SQUARE = (16, 16)
+
+
+def test_a_vector_stays_a_vector_of_as_many_elements():
+    for results in run_benchmark_operator(name="unravel_index", size=SQUARE, **FEW).values():
+        _, shown = single(results)
+        assert "status" not in shown, shown
+        assert (256,) in shown["inputs"].values()
+
+
+# Calls that end the process they are made in, by the build.
+CRASH = (
+    {"name": "unravel_index", "size": (256,), "additional_inputs": {"data": (64, 64)}}
+    if mx.__version__.startswith("1.")
+    else {"name": "linalg.vecdot", "size": SQUARE}
+)
+
+
+def test_a_crash_costs_its_own_result():
+    found = run_benchmark_operator(**CRASH, **FEW)
+    shown = [single(results)[1] for results in found.values()]
+    crashed = [one for one in shown if one.get("status") == "crashed"]
+    assert crashed
+    assert all("process" in one["reason"] for one in crashed)
+    _, shown = single(run_benchmark_operator(name="exp", size=SQUARE, **FEW)[ND])
+    assert "status" not in shown, shown
+
+
+def test_only_what_needs_the_callers_arrays_is_measured_in_its_process(monkeypatch):
+    here = []
+
+    def measured(case, framework, bound):
+        here.append(case.label)
+        return measure_here(case, framework, bound)
+
+    measure_here = benchmark_utils.measure_here
+    monkeypatch.setattr(benchmark_utils, "measure_here", measured)
+    run_benchmark_operator(name="exp", size=SQUARE, **FEW)
+    assert here == []
+    found = run_benchmark_operator(
+        name="exp", additional_inputs={"data": np.ones(SQUARE), "x": np.ones(SQUARE)}, **FEW
+    )
+    assert here == ["exp", "exp"]
+    assert all("status" not in single(results)[1] for results in found.values())
+
+
+# Functions whose rule has other axes than the size, that call their arguments otherwise than
+# they say, or that require more than tensors.
+PARTICULAR = [
+    "BilinearSampler",
+    "Convolution",
+    "Crop",
+    "RNN",
+    "UpSampling",
+    "argpartition",
+    "array",
+    "array_split",
+    "batch_take",
+    "bitwise_and",
+    "blackman",
+    "broadcast_to",
+    "depth_to_space",
+    "diag",
+    "diagflat",
+    "divmod",
+    "einsum",
+    "empty",
+    "full",
+    "heaviside",
+    "hsplit",
+    "identity",
+    "insert",
+    "interp",
+    "invert",
+    "lcm",
+    "matmul",
+    "moveaxis",
+    "pad",
+    "percentile",
+    "polyadd",
+    "polyval",
+    "preloaded_multi_sgd_update",
+    "ravel_multi_index",
+    "reshape",
+    "resize",
+    "scatter_nd",
+    "slice",
+    "softmax_cross_entropy",
+    "split",
+    "split_v2",
+    "squeeze",
+    "swapaxes",
+    "union1d",
+]
+
+IN_SUBMODULES = [
+    "contrib.adamw_update",
+    "contrib.box_iou",
+    "contrib.quantize",
+    "image.to_tensor",
+    "linalg.cholesky",
+    "linalg.matrix_power",
+    "linalg.pinv",
+    "linalg.svd",
+    "random.beta",
+    "random.gamma",
+    "random.multivariate_normal",
+    "random.randint",
+    "random.randn",
+]
+
+
+@pytest.mark.parametrize("name", PARTICULAR + IN_SUBMODULES)
+def test_particular_functions_run(name):
+    found = run_benchmark_operator(name=name, size=SQUARE, warmup=0, runs=1)
+    assert found
+    for results in found.values():
+        _, shown = single(results)
+        assert "status" not in shown, shown
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["diag", "einsum", "interp", "matmul", "reshape_like", "resize", "slice", "slice_like"]
+    + ["batch_take", "split", "linalg.svd"],
+)
+def test_particular_functions_take_the_size(name):
+    for results in run_benchmark_operator(name=name, size=SQUARE, warmup=0, runs=1).values():
+        _, shown = single(results)
+        assert "status" not in shown, shown
+        listed = [v for v in shown["inputs"].values() if isinstance(v, list)]
+        assert SQUARE in [*shown["inputs"].values(), *sum(listed, [])]
+
+
+@pytest.mark.parametrize("name", ["zeros", "ones", "full", "eye", "empty", "random_normal"])
+def test_what_takes_no_tensor_makes_one_of_the_size(name):
+    for results in run_benchmark_operator(name=name, size=(32, 16), **FEW).values():
+        _, shown = single(results)
+        assert "status" not in shown, shown
+        assert shown["max_storage_mem_alloc_cpu/0"] == pytest.approx(2.048, abs=0.02)
+
+
+@pytest.mark.parametrize("name", ["random.normal", "random.uniform", "random.gamma"])
+def test_what_draws_numbers_draws_as_many_as_the_size(name):
+    for results in run_benchmark_operator(name=name, size=(32, 16), **FEW).values():
+        _, shown = single(results)
+        assert "status" not in shown, shown
+        assert (32, 16) in (shown["inputs"].get("shape"), shown["inputs"].get("size"))
+
+
+def test_other_tensors_follow_from_additional_inputs():
+    found = run_benchmark_operator(
+        name="FullyConnected", size=(16, 32), additional_inputs={"num_hidden": 10}, **FEW
+    )
+    for results in found.values():
+        _, shown = single(results)
+        assert "status" not in shown, shown
+        assert (10, 32) in shown["inputs"].values()
+
+
+def test_more_axes_than_the_rule_has_are_taken_where_they_can_be():
+    size = (2, 3, 4, 5)
+    for results in run_benchmark_operator(name="relu", size=size, **FEW).values():
+        assert single(results)[1]["inputs"] == {"data": size}
+    _, shown = single(run_benchmark_operator(name="softmax_cross_entropy", size=size, **FEW)[ND])
+    assert "status" not in shown, shown
+    assert shown["inputs"] == {"data": (24, 5), "label": (24,)}

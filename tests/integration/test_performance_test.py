@@ -50,6 +50,12 @@ CALLABLES = {
     "np.sum": (mx.np.sum, "sum", {"a": SQUARE, "axis": 0}),
     "np.concatenate": (mx.np.concatenate, "concatenate", {"seq": [SQUARE, SQUARE], "axis": 0}),
     "np.reshape": (mx.np.reshape, "reshape", {"a": SQUARE, "newshape": (4, 16)}),
+    "np.matmul": (mx.np.matmul, "matmul", {"x1": SQUARE, "x2": SQUARE}),
+    "np.matmul as its help has it": (mx.np.matmul, "matmul", {"a": SQUARE, "b": SQUARE}),
+    "np.squeeze": (mx.np.squeeze, "squeeze", {"a": (1, 8)}),
+    "np.einsum": (mx.np.einsum, "einsum", {"operands": ["ij,jk->ik", SQUARE, SQUARE]}),
+    "np.bitwise_and": (mx.np.bitwise_and, "bitwise_and", {"x1": SQUARE, "x2": SQUARE}),
+    "np.linalg.cholesky": (mx.np.linalg.cholesky, "cholesky", {"a": SQUARE}),
     "np.linalg": (mx.np.linalg.norm, "norm", {"x": SQUARE}),
     "np.linalg.svd": (mx.np.linalg.svd, "svd", {"a": SQUARE}),
     "np.linalg.inv": (mx.np.linalg.inv, "inv", {"a": SQUARE}),
@@ -59,6 +65,10 @@ CALLABLES = {
         "uniform",
         {"low": 0.0, "high": 1.0, "size": SQUARE},
     ),
+    "np.random.gamma": (mx.np.random.gamma, "gamma", {"shape": 2.0, "size": SQUARE}),
+    "np.random.randn": (mx.np.random.randn, "randn", {"size": SQUARE}),
+    "nd.random.randn": (nd.random.randn, "randn", {"shape": SQUARE}),
+    "nd alias of a reduction": (nd.sum_axis, "sum_axis", {"data": SQUARE, "axis": 0}),
     "npx": (mx.npx.relu, "relu", {"data": SQUARE}),
     "npx.softmax": (mx.npx.softmax, "softmax", {"data": SQUARE}),
     "function": (scaled, "scaled", {"data": SQUARE}),
@@ -118,6 +128,55 @@ def test_any_kind_of_input_works(result, kind):
     assert "status" not in shown, shown
     assert set(shown["inputs"]) == set(inputs)
     assert shown[f"avg_time_forward_{function.__name__}"] > 0
+
+
+def joined(*parts, axis=0):
+    """A function of any number of arrays."""
+    return nd.concat(*parts, dim=axis)
+
+
+NUMBERED = {
+    "nd.concat": (nd.concat, {"args0": (2, 3), "args1": (2, 4), "dim": 1}),
+    "nd.concat in another order": (nd.concat, {"dim": 1, "args1": (2, 4), "args0": (2, 3)}),
+    "as MXNet's symbols have them": (nd.concat, {"arg0": (2, 3), "arg1": (2, 4), "dim": 1}),
+    "by the argument's name": (nd.concat, {"data0": (2, 3), "data1": (2, 4), "dim": 1}),
+    "nd.add_n": (nd.add_n, {"args0": SQUARE, "args1": SQUARE}),
+    "np.concatenate": (mx.np.concatenate, {"seq0": SQUARE, "seq1": SQUARE}),
+    "arrays": (nd.concat, {"args0": nd.ones((2, 3)), "args1": np.ones((2, 3))}),
+    "a function": (joined, {"parts0": SQUARE, "parts1": SQUARE}),
+}
+
+
+@pytest.mark.parametrize("kind", NUMBERED)
+def test_tensors_of_a_list_may_be_numbered(result, kind):
+    function, inputs = NUMBERED[kind]
+    shown = result(function, inputs)
+    assert "status" not in shown, shown
+    assert shown["inputs"].keys() == inputs.keys()
+
+
+def test_numbered_tensors_come_in_the_order_of_their_numbers():
+    seen = []
+
+    def function(*parts):
+        seen.append([part.shape[0] for part in parts])
+        return parts[0]
+
+    inputs = {f"args{i}": (i + 1, 2) for i in (10, 2, 1, 0, 3, 4, 5, 6, 7, 8, 9)}
+    run_performance_test(function, inputs=[inputs], run_backward=False, warmup=0, runs=1)
+    assert seen
+    assert all(one == list(range(1, 12)) for one in seen)
+
+
+def test_a_function_of_the_users_is_no_operator_of_its_name(result):
+    def sum(values):
+        return nd.relu(values)
+
+    def gamma(scale):
+        return nd.relu(nd.ones(SQUARE)) * scale
+
+    assert "status" not in result(sum, {"values": SQUARE})
+    assert "status" not in result(gamma, {"scale": 2.0})
 
 
 def test_values_reach_the_operator():
@@ -232,10 +291,13 @@ def test_devices(result, ctx):
     assert MEMORY in result(nd.relu, {"data": SQUARE}, ctx=ctx)
 
 
-@pytest.mark.parametrize("dtype", ["float16", "float64", np.float64, np.dtype("float64")], ids=str)
+@pytest.mark.parametrize(
+    "dtype", ["float16", "FLOAT64", "float64", np.float64, np.dtype("float64")], ids=str
+)
 def test_dtypes(result, dtype):
     shown = result(nd.relu, {"data": (64, 64)}, dtype=dtype, run_backward=False)
-    assert shown[MEMORY] == pytest.approx(64 * 64 * np.dtype(dtype).itemsize / 1000, abs=5e-4)
+    itemsize = np.dtype(dtype.lower() if isinstance(dtype, str) else dtype).itemsize
+    assert shown[MEMORY] == pytest.approx(64 * 64 * itemsize / 1000, abs=5e-4)
 
 
 def raising(x):

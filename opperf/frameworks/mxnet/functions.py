@@ -10,6 +10,7 @@ from types import FunctionType, ModuleType
 from typing import Any
 
 import mxnet as mx
+import numpy as np
 
 from opperf.errors import UnknownOperatorError, suggestion
 from opperf.frameworks.mxnet import registry
@@ -143,6 +144,9 @@ NUMPY_VALUES = frozenset(
     {
         "axes",
         "axis",
+        "batch_shape",
+        "dimensions",
+        "new_shape",
         "newshape",
         "pad_width",
         "reps",
@@ -178,12 +182,53 @@ def _kinds() -> dict[str, Kind]:
     )
 
 
+UFUNC_INPUTS = {1: ("x",), 2: ("x1", "x2")}
+"""What NumPy's documentation calls the inputs of its ufuncs, by how many there are: a ufunc does
+not tell them itself."""
+
+
 def _declared(function: Callable[..., Any]) -> Mapping[str, inspect.Parameter]:
-    """The parameters of a callable; none for one that does not tell them."""
+    """The parameters of a callable; none for one that does not tell them.
+
+    A function's own code is believed before `__wrapped__` and `__signature__`: `np.matmul` takes
+    `x1` and wraps a function of `a`, and `np.squeeze` takes `x` and is said to take `a`. A
+    wrapper that passes everything on has the parameters of what it wraps.
+    """
+    if isinstance(function, np.ufunc):
+        names = UFUNC_INPUTS.get(function.nin, ())
+        return {n: inspect.Parameter(n, inspect.Parameter.POSITIONAL_ONLY) for n in names}
+    if isinstance(function, FunctionType):
+        own = inspect.signature(_undecorated(function)).parameters
+        if any(p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD) for p in own.values()):
+            return own
+    wrapped = getattr(function, "__wrapped__", None)
+    if wrapped is not None:
+        return _declared(wrapped)
     try:
         return inspect.signature(function).parameters
     except (TypeError, ValueError):
         return {}
+
+
+def _undecorated(function: FunctionType) -> FunctionType:
+    """The same code without the attributes that a decorator left on it."""
+    bare = FunctionType(
+        function.__code__,
+        function.__globals__,
+        function.__name__,
+        function.__defaults__,
+        function.__closure__,
+    )
+    bare.__kwdefaults__ = function.__kwdefaults__
+    return bare
+
+
+def _kind(parameter: inspect.Parameter) -> Kind:
+    """The kind of a Python parameter: a variadic one takes arrays, or extents (`randn(*shape)`)."""
+    kind = _kinds().get(parameter.name, Kind.OTHER)
+    if parameter.kind is parameter.VAR_POSITIONAL and kind is not Kind.SHAPE:
+        return Kind.TENSORS
+    return kind
 
 
 def signature(function: Callable[..., Any]) -> Operator:
@@ -194,11 +239,7 @@ def signature(function: Callable[..., Any]) -> Operator:
         return operator
     name = getattr(function, "__name__", type(function).__name__)
     parameters = tuple(
-        Parameter(
-            name=p.name,
-            kind=Kind.TENSORS if p.kind is p.VAR_POSITIONAL else _kinds().get(p.name, Kind.OTHER),
-            required=p.default is p.empty,
-        )
+        Parameter(name=p.name, kind=_kind(p), required=p.default is p.empty)
         for p in _declared(function).values()
         if p.kind is not p.VAR_KEYWORD
     )
@@ -253,6 +294,7 @@ def bind(function: Callable[..., Any], arguments: Mapping[str, Any]) -> Callable
     for it is passed by position, too: `Custom` ends the process when it gets it by keyword.
     """
     declared = _declared(function)
+    renamed = _renamed(function, declared)
     # MXNet finds the device of a fallback's arrays among the positional arguments only.
     fallback = falls_back_to_numpy(function)
     spread = next((p.name for p in declared.values() if p.kind is p.VAR_POSITIONAL), None)
@@ -262,17 +304,16 @@ def bind(function: Callable[..., Any], arguments: Mapping[str, Any]) -> Callable
         leading = set(itertools.takewhile(lambda name: name != spread, declared))
     positional: list[Any] = []
     keywords: dict[str, Any] = {}
-    for name, value in arguments.items():
+    for given, value in arguments.items():
+        name = renamed.get(given, given)
         parameter = declared.get(name)
         if name in leading or (
             parameter is not None and parameter.kind is parameter.POSITIONAL_ONLY
         ):
             positional.append(value)
-        elif (
-            spread is not None
-            and isinstance(value, list)
-            and (name == spread or (parameter is None and name != OUT))
-            and _holds_arrays(value)
+        elif spread is not None and (
+            (name == spread and isinstance(value, (list, tuple)))
+            or (parameter is None and name != OUT and _holds_arrays(value))
         ):
             positional.extend(value)
         elif isinstance(value, mx.nd.NDArray) and (name == spread or (fallback and not keywords)):
@@ -282,8 +323,26 @@ def bind(function: Callable[..., Any], arguments: Mapping[str, Any]) -> Callable
     return functools.partial(function, *positional, **keywords)
 
 
-def _holds_arrays(values: list[Any]) -> bool:
-    return any(isinstance(value, mx.nd.NDArray) for value in values)
+def _renamed(
+    function: Callable[..., Any], declared: Mapping[str, inspect.Parameter]
+) -> dict[str, str]:
+    """The names that a function of MXNet has for its arguments, by those that its help shows and
+    it does not take: `np.matmul` says `a` and takes `x1`."""
+    if not path_of(function).startswith("mxnet."):
+        return {}
+    try:
+        shown = inspect.signature(function).parameters
+    except (TypeError, ValueError):
+        return {}
+    return {
+        told: name
+        for told, name in zip(shown, declared, strict=False)
+        if told not in declared and declared[name].kind is inspect.Parameter.POSITIONAL_OR_KEYWORD
+    }
+
+
+def _holds_arrays(value: Any) -> bool:
+    return isinstance(value, list) and any(isinstance(one, mx.nd.NDArray) for one in value)
 
 
 def target_of(function: Callable[..., Any]) -> Target:

@@ -1,0 +1,169 @@
+"""A rule's configuration made to fit a size that a user asks for."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import msgspec
+
+from opperf.model import Operator, TensorSpec
+from opperf.rules.values import Arguments
+
+Shape = tuple[int, ...]
+
+LENGTHS = ("begin", "end")
+"""Plain arguments of a rule that count elements along the first tensor's axes: they shrink and
+grow with it."""
+
+FIXED_RANK = frozenset(
+    {
+        "InstanceNorm",
+        "_contrib_calibrate_entropy",
+        "_contrib_quantize_asym",
+        "_contrib_sldwin_atten_mask_like",
+        "_npx_index_add",
+        "_npx_index_update",
+    }
+)
+"""Operators whose first tensor keeps its rule's number of axes: MXNet infers the shapes of others
+and then refuses the call, or ends the process, as in `_contrib_quantize_asym`."""
+
+
+def fitted(
+    operator: Operator, configurations: list[Arguments], size: Shape, given: Arguments
+) -> Arguments:
+    """The first configuration that takes its first tensor in this size, its other tensors as
+    they follow from that one; the first configuration as it is if none does.
+
+    Those whose first tensor has as many axes come first. `given` stands in for arguments of the
+    same name, unless nothing can be made to go with it.
+    """
+    ranked = sorted(configurations, key=lambda one: _rank(one) != len(size))
+    for theirs in (given, {}) if given else (given,):
+        for arguments in ranked:
+            for candidate in _candidates(operator, arguments, size, theirs):
+                if _accepted(operator, arguments, candidate):
+                    return candidate
+    return ranked[0]
+
+
+def _tensors(arguments: Arguments) -> dict[str, TensorSpec]:
+    """The tensors under the names that MXNet's symbols have for them: an element of a list goes
+    by its position, `args0`."""
+    found: dict[str, TensorSpec] = {}
+    for name, value in arguments.items():
+        if isinstance(value, TensorSpec):
+            found[name] = value
+        elif isinstance(value, tuple):
+            listed = ((f"{name}{i}", element) for i, element in enumerate(value))
+            found.update((n, element) for n, element in listed if isinstance(element, TensorSpec))
+    return found
+
+
+def _rank(arguments: Arguments) -> int:
+    """Axes of the first tensor."""
+    return next((len(spec.shape) for spec in _tensors(arguments).values()), 0)
+
+
+def _candidates(
+    operator: Operator, arguments: Arguments, size: Shape, given: Arguments
+) -> Iterator[Arguments]:
+    """A rule's arguments at a size, the likeliest first."""
+    first, own = next(((n, s.shape) for n, s in _tensors(arguments).items()), ("", ()))
+    for shape in _shapes_of_rank(operator, size, len(own)) if first else ():
+        for values in (arguments, _lengthened(arguments, own, shape)):
+            yield _with_first(operator, {**values, **given}, first, own, shape, _tensors(given))
+
+
+def _shapes_of_rank(operator: Operator, size: Shape, rank: int) -> list[Shape]:
+    """The shapes to try for a first tensor to which the rule gives `rank` axes.
+
+    Most operators take any number of axes, so the size is tried as it is, and one of too many
+    axes with its leading ones in one. A vector stays a vector: 1.9.1 gives `unravel_index` a
+    matrix and then ends the process.
+    """
+    if rank == len(size):
+        return [size]
+    if operator.name in FIXED_RANK:
+        return []
+    if rank == 1:
+        return [(math.prod(size),)]
+    leading = len(size) - rank + 1
+    return [size] if leading < 1 else [size, (math.prod(size[:leading]), *size[leading:])]
+
+
+def _lengthened(arguments: Arguments, own: Shape, shape: Shape) -> Arguments:
+    """The arguments with `LENGTHS` in the proportion of a new shape to the rule's own."""
+    changed = dict(arguments)
+    axis = arguments.get("axis")
+    for name in LENGTHS:
+        value = arguments.get(name)
+        if isinstance(value, tuple) and len(value) == len(own) == len(shape):
+            changed[name] = tuple(v * to // of for v, of, to in zip(value, own, shape, strict=True))  # type: ignore[operator]
+        elif isinstance(value, int) and isinstance(axis, int) and len(own) == len(shape):
+            changed[name] = value * shape[axis] // own[axis]
+    return changed
+
+
+def _with_first(
+    operator: Operator,
+    arguments: Arguments,
+    first: str,
+    own: Shape,
+    shape: Shape,
+    given: Mapping[str, TensorSpec],
+) -> Arguments:
+    """The arguments with the first tensor of this shape in place of the rule's `own`, and the
+    others as MXNet infers them or, where it does not, with extents in common changed alike."""
+    from opperf.frameworks.mxnet.inference import inferred
+
+    known = {first: shape} | {name: spec.shape for name, spec in given.items()}
+    found = inferred(operator.name, arguments, known)
+    shapes = (found[0] if found else {}) | known
+
+    def placed(name: str, argument: Any) -> Any:
+        if isinstance(argument, TensorSpec):
+            made = shapes.get(name) or _alike(argument.shape, own, shape)
+            return msgspec.structs.replace(argument, shape=made)
+        if isinstance(argument, tuple):
+            return tuple(placed(f"{name}{i}", element) for i, element in enumerate(argument))
+        return argument
+
+    return {name: placed(name, argument) for name, argument in arguments.items()}
+
+
+def _alike(other: Shape, own: Shape, shape: Shape) -> Shape:
+    """The shape of another tensor when the first, in the rule of shape `own`, has `shape`: extents
+    that are the first's stay so, and those of as many axes keep their proportion to it."""
+    if other == own:
+        return shape
+    extents = {math.prod(own): math.prod(shape)}
+    if len(own) != len(shape):
+        return tuple(extents.get(extent, extent) for extent in other)
+    extents |= dict(zip(own, shape, strict=True))
+
+    def extent_at(i: int, extent: int) -> int:
+        along = own[i] if i < len(own) else 0
+        if extent == along:
+            return shape[i]
+        if extent in extents:
+            return extents[extent]
+        if len(other) == len(own) and extent > 1 and along % extent == 0:
+            return max(1, shape[i] * extent // along)
+        return extent
+
+    return tuple(extent_at(i, extent) for i, extent in enumerate(other))
+
+
+def _accepted(operator: Operator, own: Arguments, candidate: Arguments) -> bool:
+    """Whether MXNet infers as much about the outputs of a candidate as about those of the rule's
+    own arguments. Where it infers nothing, whether the axes are as many."""
+    from opperf.frameworks.mxnet.inference import output_shapes
+
+    expected = output_shapes(operator.name, own)
+    if expected is None:
+        return _rank(candidate) == _rank(own)
+    found = output_shapes(operator.name, candidate)
+    return found is not None and len(found) >= len(expected)
