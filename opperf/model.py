@@ -86,6 +86,27 @@ class Operator(Struct, frozen=True):
         return next((p for p in self.parameters if p.name == name), None)
 
 
+class Listed(Struct, frozen=True):
+    """An operator and where its inputs come from."""
+
+    operator: Operator
+    rule: str = ""
+    """The rule that makes its inputs; empty where there is none."""
+    reason: str = ""
+    """Why there is none."""
+
+
+class Listing(Struct, frozen=True):
+    """A framework's registry, as `opperf list` shows it."""
+
+    framework: str
+    version: str
+    registered: int
+    """Names in the registry, whatever they are for."""
+    operators: tuple[Listed, ...]
+    """Every distinct operator, sorted by name."""
+
+
 Scalar = Union[bool, int, float, str, None]
 
 

@@ -15,6 +15,17 @@ import click
 
 import opperf
 from opperf.errors import InternalError, OpperfError, UsageError
+from opperf.parameters import (
+    as_json,
+    choosing,
+    debug,
+    dtype,
+    framework,
+    shapes_given,
+    size,
+    split_commas,
+    statuses_given,
+)
 
 INTERRUPTED = 130
 """Exit code after Ctrl-C: 128 plus the number of SIGINT, as shells have it."""
@@ -27,8 +38,6 @@ registry in minutes."""
 DEFAULT_TIMEOUT_S = 300.0
 """Seconds a case may take. The slowest default case takes under a minute on two cores."""
 
-DTYPES = "float16, float32, float64, bfloat16, int8, uint8, int32, int64 or bool"
-
 
 class DefaultToRun(click.Group):
     """A group whose command is `run` unless another one is named."""
@@ -38,60 +47,6 @@ class DefaultToRun(click.Group):
         if not args or (args[0] not in self.commands and args[0] not in own):
             args = ["run", *args]
         return super().parse_args(ctx, args)
-
-
-def shapes_given(
-    ctx: click.Context, param: click.Parameter, values: tuple[str, ...]
-) -> dict[str, tuple[int, ...]]:
-    """`lhs=1024x1024` as a name and a shape."""
-    shapes = {}
-    for value in values:
-        name, equals, text = value.partition("=")
-        # Python writes a shape of one extent with a comma behind it.
-        inside = text.replace("(", "").replace(")", "").removesuffix(",")
-        extents = inside.replace(",", "x").split("x")
-        try:
-            shape = tuple(int(extent) for extent in extents)
-        except ValueError:
-            shape = ()
-        if not name or not equals or not shape or any(extent < 1 for extent in shape):
-            raise click.BadParameter(
-                f"{value!r} is not a shape; write it as lhs=1024x1024, every extent at least 1",
-                ctx,
-                param,
-            )
-        shapes[name] = shape
-    return shapes
-
-
-def split_commas(
-    ctx: click.Context, param: click.Parameter, values: tuple[str, ...]
-) -> tuple[str, ...]:
-    """`--ops a,b --ops c` as a, b, c. A regular expression keeps its commas."""
-    words: list[str] = []
-    for value in values:
-        given = [value] if value.startswith("re:") else value.split(",")
-        named = [word.strip() for word in given if word.strip()]
-        if not named:
-            # An empty variable of a script must not mean everything.
-            raise click.BadParameter(f"{value!r} names nothing", ctx, param)
-        words += named
-    return tuple(words)
-
-
-RETRIED = ("failed", "crashed", "timeout", "skipped")
-"""Ends of a case that may be tried again."""
-
-
-def statuses_given(
-    ctx: click.Context, param: click.Parameter, values: tuple[str, ...]
-) -> tuple[str, ...]:
-    """`failed,crashed` as a list of statuses."""
-    words = tuple(word.lower() for word in split_commas(ctx, param, values))
-    for word in words:
-        if word not in RETRIED:
-            raise click.BadParameter(f"{word!r} is none of {', '.join(RETRIED)}", ctx, param)
-    return words
 
 
 @click.group(
@@ -114,35 +69,14 @@ def cli() -> None:
     help="Operators, as names, globs ('broadcast_*'), regexes ('re:^sum') or paths "
     "(nd.add); also as plain arguments. Commas separate several.",
 )
-@click.option(
-    "--category",
-    "categories",
-    multiple=True,
-    callback=split_commas,
-    help="Only operators of this category, e.g. unary, reduction, optimizer.",
-)
-@click.option(
-    "--namespace",
-    "namespaces",
-    multiple=True,
-    callback=split_commas,
-    help="Only operators of this namespace: nd, np, npx, internal, contrib, sparse, "
-    "image, linalg, random.",
-)
-@click.option(
-    "--exclude",
-    multiple=True,
-    metavar="NAMES",
-    callback=split_commas,
-    help="Leave these operators out; names, globs or regexes.",
-)
+@choosing
 @click.option(
     "--ctx",
     metavar="DEVICE",
     help="cpu, cpu(0), gpu, gpu(0), gpu(2) ...  [default: gpu(0) where this build and "
     "machine have a GPU, else cpu(0)]",
 )
-@click.option("--dtype", default="float32", show_default=True, help=DTYPES + ".")
+@dtype
 @click.option(
     "-f",
     "--output-format",
@@ -202,13 +136,7 @@ def cli() -> None:
     type=click.Choice(["on", "off"], case_sensitive=False),
     help="Tensors of more than 2**31 elements, on builds that index them.",
 )
-@click.option(
-    "--size",
-    default="default",
-    show_default=True,
-    type=click.Choice(["small", "default", "large"], case_sensitive=False),
-    help="Size of the inputs.",
-)
+@size
 @click.option(
     "--shape",
     "shapes",
@@ -269,8 +197,8 @@ def cli() -> None:
 @click.option("--overwrite", is_flag=True, help="Replace the output file if it exists.")
 @click.option("--strict", is_flag=True, help="Exit with 1 if a case failed.")
 @click.option("--quiet", is_flag=True, help="Print nothing but errors.")
-@click.option("--debug", is_flag=True, help="Show tracebacks.")
-@click.option("--framework", default="mxnet", show_default=True, help="Framework to benchmark.")
+@debug
+@framework
 @click.pass_context
 def run(ctx: click.Context, /, **options: object) -> None:
     """Measure operators: all of them, or those chosen by name, category and namespace."""
@@ -283,6 +211,57 @@ def run(ctx: click.Context, /, **options: object) -> None:
         if ctx.get_parameter_source(name) is not default
     }
     ctx.exit(run_command(options, changed))
+
+
+@cli.command("list")
+@click.argument("names", nargs=-1, metavar="[OPERATOR]...", callback=split_commas)
+@choosing
+@as_json
+@debug
+@framework
+@click.pass_context
+def list_operators(ctx: click.Context, /, **options: object) -> None:
+    """List operators: names, category, the rule that makes their inputs, parameters, aliases."""
+    from opperf.runner.registry_commands import list_command
+
+    ctx.exit(list_command(options))
+
+
+@cli.command()
+@click.argument("name", metavar="OPERATOR")
+@size
+@dtype
+@as_json
+@debug
+@framework
+@click.pass_context
+def show(ctx: click.Context, /, **options: object) -> None:
+    """Show one operator, its cases, and the script that reproduces each in the framework itself."""
+    from opperf.runner.registry_commands import show_command
+
+    ctx.exit(show_command(options))
+
+
+@cli.command()
+@click.argument("run_file", required=False, metavar="[RUNFILE]", type=click.Path(path_type=Path))
+@click.option(
+    "--min",
+    "least",
+    type=click.FloatRange(0, 100),
+    metavar="PERCENT",
+    help="Exit with 1 if a smaller share of the distinct operators is measured.",
+)
+@as_json
+@click.option("--quiet", is_flag=True, help="Show no progress.")
+@debug
+@framework
+@click.pass_context
+def coverage(ctx: click.Context, /, **options: object) -> None:
+    """Tell how much of the registry is measured: by the records of a run file, or else by running
+    every operator once, at a small size."""
+    from opperf.runner.registry_commands import coverage_command
+
+    ctx.exit(coverage_command(options))
 
 
 def main(arguments: list[str] | None = None) -> None:

@@ -84,6 +84,10 @@ class Framework(Protocol):
         """Whether this build indexes tensors of more than 2**31 elements."""
         ...
 
+    def registered(self) -> int:
+        """Number of names in the registry, whatever they are for."""
+        ...
+
     def operators(self) -> tuple[Operator, ...]:
         """Every distinct operator of the registry, sorted by name."""
         ...
@@ -143,6 +147,13 @@ class Framework(Protocol):
 
     def output_shapes(self, case: Case) -> list[tuple[int, ...]] | None:
         """Shapes of the case's outputs, if the framework can tell them without a call."""
+        ...
+
+    def source(self, case: Case, arguments: Mapping[str, Any], call: Callable[[], Any]) -> str:
+        """A script in the framework's own terms that makes the case's tensors and its call.
+
+        `arguments` are the tensors and values made for the case, `call` what `bind` gave.
+        """
         ...
 
     def scope(self, case: Case) -> AbstractContextManager[None]:

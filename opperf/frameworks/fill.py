@@ -38,11 +38,12 @@ def _tiled(draw: Callable[[int], Array], count: int) -> Array:
     return values if count <= CHUNK else np.resize(values, count)
 
 
-def _is_integer(dtype: str) -> bool:
+def is_integer(dtype: str) -> bool:
+    """Whether a dtype holds whole numbers only."""
     return dtype.startswith(("int", "uint")) or dtype == "bool"
 
 
-def _whole_range(fill: Fill, dtype: str) -> tuple[int, int]:
+def whole_range(fill: Fill, dtype: str) -> tuple[int, int]:
     """The whole numbers of a continuous fill's domain: [low, high)."""
     if fill.distribution == "normal":
         low, high = -INTEGER_SPAN // 2, INTEGER_SPAN // 2
@@ -57,8 +58,8 @@ def _whole_range(fill: Fill, dtype: str) -> tuple[int, int]:
 
 def _continuous(spec: TensorSpec, rng: np.random.Generator) -> Array:
     fill, count = spec.fill, spec.size
-    if _is_integer(spec.dtype):
-        low, high = _whole_range(fill, spec.dtype)
+    if is_integer(spec.dtype):
+        low, high = whole_range(fill, spec.dtype)
         return _tiled(lambda n: rng.integers(low, high, n), count)
     if fill.distribution == "normal":
         return _tiled(lambda n: rng.normal(fill.low, fill.high, n).astype(np.float32), count)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shutil
+import sys
 from typing import Any
 
 from opperf.model import Case, shown_arguments
@@ -26,6 +28,11 @@ def inputs_text(case: Case) -> str:
 def counted(number: int, noun: str) -> str:
     """`1 record`, `2 records`."""
     return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+
+
+def terminal_width() -> int | None:
+    """Columns of the terminal that is printed to; None for a pipe or a file."""
+    return shutil.get_terminal_size().columns if sys.stdout.isatty() else None
 
 
 def cut(line: str, width: int | None) -> str:

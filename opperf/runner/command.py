@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 import sys
 import time
 from collections.abc import Mapping
@@ -16,7 +15,7 @@ from opperf.model import Case, Run, Status
 from opperf.results import output
 from opperf.results.summary import summarise
 from opperf.results.table import render_table
-from opperf.results.text import counted, cut, inputs_text
+from opperf.results.text import counted, cut, inputs_text, terminal_width
 from opperf.runner.options import Options, options_from, selection_from, with_counts
 from opperf.runner.plan import Plan
 from opperf.runner.pool import Worker
@@ -114,11 +113,6 @@ def _check_plan(plan: Plan) -> None:
         f"nothing to run: none of the {len(plan.no_benchmark)} operators chosen "
         f"has a benchmark, e.g. {name}: {reason}"
     )
-
-
-def terminal_width() -> int | None:
-    """Columns of the terminal that is printed to; None for a pipe or a file."""
-    return shutil.get_terminal_size().columns if sys.stdout.isatty() else None
 
 
 def list_of(plan: Plan, width: int | None = None) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Union
 
-from opperf.model import Case, Environment, Record, Struct
+from opperf.model import Case, Environment, Listing, Record, Struct
 from opperf.runner.plan import Plan
 from opperf.runner.selecting import Selection
 
@@ -17,6 +17,16 @@ class PlanRequest(Struct, frozen=True, tag="plan"):
 
 class ResolveRequest(Struct, frozen=True, tag="resolve"):
     """Fill in what a selection leaves to the framework; answered by `Resolved`."""
+
+    selection: Selection
+
+
+class ListRequest(Struct, frozen=True, tag="list"):
+    """List the registry; answered by `ListedAll`."""
+
+
+class ExplainRequest(Struct, frozen=True, tag="explain"):
+    """Show the cases of a selection as scripts; answered by `Explained`."""
 
     selection: Selection
 
@@ -45,6 +55,20 @@ class Resolved(Struct, frozen=True, tag="resolved"):
     selection: Selection
 
 
+class ListedAll(Struct, frozen=True, tag="listed"):
+    """The answer to a `ListRequest`."""
+
+    listing: Listing
+
+
+class Explained(Struct, frozen=True, tag="explained"):
+    """The answer to an `ExplainRequest`: the plan, and a script for each of its cases, in the
+    framework's own terms; where a case cannot be made, the reason as a comment."""
+
+    plan: Plan
+    scripts: tuple[str, ...]
+
+
 class Measured(Struct, frozen=True, tag="measured"):
     """The answer to a `MeasureRequest`."""
 
@@ -60,5 +84,5 @@ class Refused(Struct, frozen=True, tag="refused"):
     trace: str = ""
 
 
-Request = Union[PlanRequest, ResolveRequest, MeasureRequest]
-Response = Union[Ready, Planned, Resolved, Measured, Refused]
+Request = Union[PlanRequest, ResolveRequest, ListRequest, ExplainRequest, MeasureRequest]
+Response = Union[Ready, Planned, Resolved, ListedAll, Explained, Measured, Refused]

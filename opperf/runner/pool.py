@@ -18,8 +18,12 @@ import msgspec
 
 from opperf import errors
 from opperf.errors import OpperfError, WorkerError, one_line
-from opperf.model import Case, Environment, Record, Status
+from opperf.model import Case, Environment, Listing, Record, Status
 from opperf.runner.messages import (
+    Explained,
+    ExplainRequest,
+    ListedAll,
+    ListRequest,
     Measured,
     MeasureRequest,
     Planned,
@@ -44,6 +48,10 @@ PLAN_TIMEOUT_S = 120.0
 KILL_WAIT_S = 5.0
 """Time the kernel may take to end a killed process that is in the middle of a system call."""
 
+START_ATTEMPTS = 3
+"""How often a worker is started that a signal ends while it imports. Once may be bad luck, as
+when the kernel needs memory; a framework that crashes on import does so every time."""
+
 READ_BYTES = 1 << 16
 
 THREADS = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS")
@@ -52,7 +60,7 @@ THREADS = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS")
 LOG_TAIL_BYTES = 2000
 """How much of what a worker printed is looked at for the reason of its end."""
 
-Answer = TypeVar("Answer", Ready, Planned, Resolved, Measured)
+Answer = TypeVar("Answer", Ready, Planned, Resolved, ListedAll, Explained, Measured)
 
 
 class WorkerDied(Exception):
@@ -126,6 +134,14 @@ class Worker:
         """The cases of a selection."""
         return self._ask_or_fail(PlanRequest(selection=selection), Planned, PLAN_TIMEOUT_S).plan
 
+    def listing(self) -> Listing:
+        """The framework's registry."""
+        return self._ask_or_fail(ListRequest(), ListedAll, PLAN_TIMEOUT_S).listing
+
+    def explained(self, selection: Selection) -> Explained:
+        """The cases of a selection, each with a script in the framework's own terms."""
+        return self._ask_or_fail(ExplainRequest(selection=selection), Explained, PLAN_TIMEOUT_S)
+
     def measure(self, case: Case) -> Record:
         """The record of a case; a crash or a hang of the worker is the record's status."""
         begun = time.monotonic()
@@ -159,8 +175,29 @@ class Worker:
     def _start(self) -> None:
         if self._process is not None and self._process.poll() is None:
             return
-        # One that ended after it had answered has cost no case.
-        self.end()
+        for attempts_left in reversed(range(START_ATTEMPTS)):
+            # One that ended after it had answered has cost no case.
+            self.end()
+            self._launch()
+            try:
+                self._environment = self._answer(Ready, START_TIMEOUT_S).environment
+                return
+            except WorkerDied as died:
+                if died.returncode < 0 and attempts_left:
+                    continue
+                raise WorkerError(
+                    f"the worker ended while importing {self._framework}: {how_it_ended(died)}"
+                ) from died
+            except WorkerSilent as silent:
+                self.end()
+                raise WorkerError(
+                    f"importing {self._framework} took over {START_TIMEOUT_S:g} s"
+                ) from silent
+            except OpperfError:
+                self.end()
+                raise
+
+    def _launch(self) -> None:
         self._buffer = b""
         # The last words of one worker are not those of the next.
         self._log.seek(0)
@@ -178,20 +215,6 @@ class Worker:
             )
         except OSError as error:
             raise WorkerError(f"cannot start a worker process: {error}") from error
-        try:
-            self._environment = self._answer(Ready, START_TIMEOUT_S).environment
-        except WorkerDied as died:
-            raise WorkerError(
-                f"the worker ended while importing {self._framework}: {how_it_ended(died)}"
-            ) from died
-        except WorkerSilent as silent:
-            self.end()
-            raise WorkerError(
-                f"importing {self._framework} took over {START_TIMEOUT_S:g} s"
-            ) from silent
-        except OpperfError:
-            self.end()
-            raise
 
     def _ask_or_fail(self, request: Request, kind: type[Answer], timeout_s: float) -> Answer:
         """As `_ask`, for questions whose loss ends the run."""

@@ -19,8 +19,13 @@ from opperf.frameworks import Framework, load
 from opperf.model import Record, Status
 from opperf.runner.allocator import steady
 from opperf.runner.environment import environment
+from opperf.runner.listing import listing_of, script
 from opperf.runner.measure import fresh, measure
 from opperf.runner.messages import (
+    Explained,
+    ExplainRequest,
+    ListedAll,
+    ListRequest,
     Measured,
     Planned,
     PlanRequest,
@@ -35,6 +40,7 @@ from opperf.runner.plan import plan, resolved
 from opperf.runner.prepared import NOTHING_BOUND
 from opperf.runner.pristine import pristine
 from opperf.runner.process import begin_child
+from opperf.runner.selecting import Selection
 
 
 def answer(framework: Framework, request: Request) -> Response:
@@ -43,6 +49,10 @@ def answer(framework: Framework, request: Request) -> Response:
         return Planned(plan=plan(framework, request.selection))
     if isinstance(request, ResolveRequest):
         return Resolved(selection=resolved(framework, request.selection))
+    if isinstance(request, ListRequest):
+        return ListedAll(listing=listing_of(framework))
+    if isinstance(request, ExplainRequest):
+        return explained(framework, request.selection)
     try:
         return Measured(record=measure(request.case, framework, memory=fresh(NOTHING_BOUND)))
     except Exception as error:
@@ -54,6 +64,12 @@ def answer(framework: Framework, request: Request) -> Response:
                 case=request.case, id=request.case.id, status=Status.FAILED, reason=reason
             )
         )
+
+
+def explained(framework: Framework, selection: Selection) -> Explained:
+    """The cases of a selection, and a script for each."""
+    made = plan(framework, resolved(framework, selection))
+    return Explained(plan=made, scripts=tuple(script(framework, case) for case in made.cases))
 
 
 def serve(requests: Iterable[bytes], responses: BinaryIO, framework_name: str) -> None:

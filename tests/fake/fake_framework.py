@@ -174,6 +174,9 @@ class FakeFramework(Framework):
     def large_tensors(self):
         return self.int64
 
+    def registered(self):
+        return 2 * len(OPERATORS)
+
     def operators(self):
         return OPERATORS
 
@@ -215,6 +218,9 @@ class FakeFramework(Framework):
 
     def output_shapes(self, case):
         return self.outputs
+
+    def source(self, case, arguments, call):
+        return f"fake.{case.label}({', '.join(arguments)})\n"
 
     @contextmanager
     def scope(self, case):

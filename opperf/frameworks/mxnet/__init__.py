@@ -7,6 +7,12 @@ it, never by comparing versions.
 from __future__ import annotations
 
 from opperf.frameworks.base import Framework
+from opperf.frameworks.installed import package_identity
+
+
+def identity() -> str:
+    """What tells this build of MXNet from another. Raises `ImportError` when it is missing."""
+    return package_identity("mxnet", ("__init__.py", "libinfo.py", "libmxnet*"))
 
 
 def framework() -> Framework:

@@ -14,7 +14,7 @@ import numpy as np
 from opperf.errors import UnknownOperatorError
 from opperf.frameworks.base import Gradient, MemoryReading, Tracer
 from opperf.frameworks.mxnet import device as devices
-from opperf.frameworks.mxnet import functions, inference, messages, registry, tensors, trace
+from opperf.frameworks.mxnet import functions, inference, messages, registry, source, tensors, trace
 from opperf.frameworks.mxnet.gradient import RecordedGradient, flatten
 from opperf.model import CallableTarget, Case, Operator, OperatorTarget, Target, TensorSpec
 
@@ -64,6 +64,9 @@ class MXNet:
 
     def device_memory(self, device: str) -> int:
         return devices.free_memory(device)
+
+    def registered(self) -> int:
+        return len(registry.registered())
 
     def operators(self) -> tuple[Operator, ...]:
         return registry.operators()
@@ -134,6 +137,9 @@ class MXNet:
         except UnknownOperatorError:
             # The path of a lambda or of a function inside another leads nowhere.
             return None
+
+    def source(self, case: Case, arguments: Mapping[str, Any], call: Callable[[], Any]) -> str:
+        return source.script(case, arguments, call)
 
     @contextmanager
     def scope(self, case: Case) -> Iterator[None]:

@@ -48,11 +48,13 @@ KINDS = (
 """Beginning of a declared type and the kind it means; the first match counts."""
 
 
-def _registered() -> list[str]:
+@functools.cache
+def registered() -> tuple[str, ...]:
+    """Every registered name, those of backward operators included."""
     size = ctypes.c_uint()
     names = ctypes.POINTER(ctypes.c_char_p)()
     check_call(_LIB.MXListAllOpNames(ctypes.byref(size), ctypes.byref(names)))
-    return [py_str(names[i]) for i in range(size.value)]
+    return tuple(py_str(names[i]) for i in range(size.value))
 
 
 def _handle(name: str) -> int:
@@ -116,7 +118,7 @@ def shown_name(canonical: str, names: list[str]) -> str:
 def operators() -> tuple[Operator, ...]:
     """Every distinct operator that is not a backward one, aliases folded, sorted by name."""
     by_handle: dict[int, list[str]] = {}
-    for name in _registered():
+    for name in registered():
         if "backward" not in name:
             by_handle.setdefault(_handle(name), []).append(name)
     folded: dict[str, tuple[list[str], tuple[Parameter, ...], str | None]] = {}

@@ -1,0 +1,119 @@
+"""What the commands' parameters accept, and the options that several commands have."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+import click
+
+Command = TypeVar("Command", bound=Callable[..., Any])
+
+
+def shapes_given(
+    ctx: click.Context, param: click.Parameter, values: tuple[str, ...]
+) -> dict[str, tuple[int, ...]]:
+    """`lhs=1024x1024` as a name and a shape."""
+    shapes = {}
+    for value in values:
+        name, equals, text = value.partition("=")
+        # Python writes a shape of one extent with a comma behind it.
+        inside = text.replace("(", "").replace(")", "").removesuffix(",")
+        extents = inside.replace(",", "x").split("x")
+        try:
+            shape = tuple(int(extent) for extent in extents)
+        except ValueError:
+            shape = ()
+        if not name or not equals or not shape or any(extent < 1 for extent in shape):
+            raise click.BadParameter(
+                f"{value!r} is not a shape; write it as lhs=1024x1024, every extent at least 1",
+                ctx,
+                param,
+            )
+        shapes[name] = shape
+    return shapes
+
+
+def split_commas(
+    ctx: click.Context, param: click.Parameter, values: tuple[str, ...]
+) -> tuple[str, ...]:
+    """`--ops a,b --ops c` as a, b, c. A regular expression keeps its commas."""
+    words: list[str] = []
+    for value in values:
+        given = [value] if value.startswith("re:") else value.split(",")
+        named = [word.strip() for word in given if word.strip()]
+        if not named:
+            # An empty variable of a script must not mean everything.
+            raise click.BadParameter(f"{value!r} names nothing", ctx, param)
+        words += named
+    return tuple(words)
+
+
+RETRIED = ("failed", "crashed", "timeout", "skipped")
+"""Ends of a case that may be tried again."""
+
+
+def statuses_given(
+    ctx: click.Context, param: click.Parameter, values: tuple[str, ...]
+) -> tuple[str, ...]:
+    """`failed,crashed` as a list of statuses."""
+    words = tuple(word.lower() for word in split_commas(ctx, param, values))
+    for word in words:
+        if word not in RETRIED:
+            raise click.BadParameter(f"{word!r} is none of {', '.join(RETRIED)}", ctx, param)
+    return words
+
+
+def together(*options: Callable[[Command], Command]) -> Callable[[Command], Command]:
+    """Several options as one decorator, in the order in which help shows them."""
+
+    def decorated(command: Command) -> Command:
+        for option in reversed(options):
+            command = option(command)
+        return command
+
+    return decorated
+
+
+choosing = together(
+    click.option(
+        "--category",
+        "categories",
+        multiple=True,
+        callback=split_commas,
+        help="Only operators of this category, e.g. unary, reduction, optimizer.",
+    ),
+    click.option(
+        "--namespace",
+        "namespaces",
+        multiple=True,
+        callback=split_commas,
+        help="Only operators of this namespace: nd, np, npx, internal, contrib, sparse, "
+        "image, linalg, random.",
+    ),
+    click.option(
+        "--exclude",
+        multiple=True,
+        metavar="NAMES",
+        callback=split_commas,
+        help="Leave these operators out; names, globs or regexes.",
+    ),
+)
+"""Which operators are meant, apart from their names."""
+
+framework = click.option(
+    "--framework", default="mxnet", show_default=True, help="Framework to benchmark."
+)
+debug = click.option("--debug", is_flag=True, help="Show tracebacks.")
+as_json = click.option("--json", is_flag=True, help="Print JSON, for a machine.")
+
+size = click.option(
+    "--size",
+    default="default",
+    show_default=True,
+    type=click.Choice(["small", "default", "large"], case_sensitive=False),
+    help="Size of the inputs.",
+)
+
+DTYPES = "float16, float32, float64, bfloat16, int8, uint8, int32, int64 or bool"
+dtype = click.option("--dtype", default="float32", show_default=True, help=DTYPES + ".")

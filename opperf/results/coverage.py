@@ -1,0 +1,152 @@
+"""How much of a registry was measured, told from the records of what ran."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+
+from tabulate import tabulate
+
+from opperf.errors import one_line
+from opperf.model import Listed, Listing, Operator, Record, Status, Struct
+from opperf.results.text import cut
+
+NOT_RUN = "not among the records"
+"""The reason of an operator that has a rule and was not run."""
+
+Group = Callable[[Operator], Iterable[str]]
+
+
+class Count(Struct, frozen=True):
+    """Distinct operators, and how many of them were measured."""
+
+    distinct: int
+    forward: int
+    backward: int
+
+    @property
+    def percent(self) -> float:
+        """Share measured forward, in percent; 100 of nothing."""
+        return 100.0 * self.forward / self.distinct if self.distinct else 100.0
+
+
+class Coverage(Struct, frozen=True):
+    """What of a registry was measured."""
+
+    framework: str
+    version: str
+    registered: int
+    """Names in the registry, whatever they are for."""
+    names: int
+    """Names of operators proper, aliases included."""
+    total: Count
+    namespaces: dict[str, Count]
+    categories: dict[str, Count]
+    not_measured: dict[str, str]
+    """Operators that were not measured forward, each with the reason."""
+
+    def as_json(self) -> dict[str, object]:
+        """The coverage as plain values, percentages included."""
+
+        def shown(count: Count) -> dict[str, float]:
+            return {
+                "distinct": count.distinct,
+                "forward": count.forward,
+                "backward": count.backward,
+                "percent": round(count.percent, 2),
+            }
+
+        return {
+            "framework": self.framework,
+            "version": self.version,
+            "registered": self.registered,
+            "names": self.names,
+            **shown(self.total),
+            "namespaces": {name: shown(count) for name, count in self.namespaces.items()},
+            "categories": {name: shown(count) for name, count in self.categories.items()},
+            "not_measured": self.not_measured,
+        }
+
+
+def coverage(listing: Listing, records: Iterable[Record]) -> Coverage:
+    """What the records cover. An operator is measured forward if one of its cases is ok, and
+    backward if one has a backward time."""
+    by_label: dict[str, list[Record]] = {}
+    for record in records:
+        by_label.setdefault(record.case.label, []).append(record)
+    measured = [record for group in by_label.values() for record in group if _is_ok(record)]
+    forward = {record.case.label for record in measured}
+    backward = {record.case.label for record in measured if "backward" in record.summaries}
+    operators = [listed.operator for listed in listing.operators]
+
+    def counted(group: Group) -> dict[str, Count]:
+        members: dict[str, list[str]] = {}
+        for operator in operators:
+            for key in group(operator):
+                members.setdefault(key, []).append(operator.name)
+        return {key: _count(names, forward, backward) for key, names in sorted(members.items())}
+
+    return Coverage(
+        framework=listing.framework,
+        version=listing.version,
+        registered=listing.registered,
+        names=sum(len(operator.names) for operator in operators),
+        total=_count([operator.name for operator in operators], forward, backward),
+        namespaces=counted(lambda operator: [operator.namespace]),
+        categories=counted(lambda operator: [operator.category]),
+        not_measured={
+            listed.operator.name: _reason(listed, by_label.get(listed.operator.name, []))
+            for listed in listing.operators
+            if listed.operator.name not in forward
+        },
+    )
+
+
+def _is_ok(record: Record) -> bool:
+    return record.status is Status.OK
+
+
+def _count(names: Sequence[str], forward: set[str], backward: set[str]) -> Count:
+    return Count(len(names), len(forward.intersection(names)), len(backward.intersection(names)))
+
+
+def _reason(listed: Listed, records: Sequence[Record]) -> str:
+    """Why an operator was not measured: what its first case says, or why it has none."""
+    if records:
+        return f"{records[0].status.value}: {one_line(records[0].reason)}"
+    return listed.reason or NOT_RUN
+
+
+def coverage_text(found: Coverage, width: int | None = None) -> str:
+    """Tables for a reader, no wider than `width`."""
+    total = found.total
+    facts = [
+        (f"{found.framework} {found.version}", ""),
+        ("registered names", found.registered),
+        ("names of operators", found.names),
+        ("distinct operators", total.distinct),
+        ("measured forward", f"{total.forward} ({total.percent:.1f} %)"),
+        ("measured backward", total.backward),
+    ]
+    sections = [
+        tabulate(facts, tablefmt="plain", colalign=("left", "left")),
+        _counts("Namespace", found.namespaces),
+        _counts("Category", found.categories),
+    ]
+    if found.not_measured:
+        rows = tabulate(sorted(found.not_measured.items()), ("Not measured", "Reason"))
+        sections.append("\n".join(cut(line, width) for line in rows.splitlines()))
+    return "\n\n".join(sections)
+
+
+def _counts(title: str, counts: dict[str, Count]) -> str:
+    rows = [
+        (name, count.distinct, count.forward, f"{count.percent:.1f}", count.backward)
+        for name, count in counts.items()
+    ]
+    table: str = tabulate(
+        rows,
+        (title, "Distinct", "Forward", "%", "Backward"),
+        disable_numparse=True,
+        colalign=("left", "right", "right", "right", "right"),
+    )
+    return table

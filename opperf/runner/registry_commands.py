@@ -1,0 +1,162 @@
+"""What the commands `list`, `show` and `coverage` do, from options to the exit code."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from opperf.errors import RunFileError, UsageError
+from opperf.model import Case, Listing, Record, Settings
+from opperf.results.coverage import coverage, coverage_text
+from opperf.results.listing import list_text, operator_text
+from opperf.results.runfile import read_run
+from opperf.results.text import terminal_width
+from opperf.runner.listing import kept_listing
+from opperf.runner.plan import Plan
+from opperf.runner.pool import Worker
+from opperf.runner.progress import progress
+from opperf.runner.selecting import Selection, chosen
+from opperf.runner.session import cache_folder, execute, header
+
+FOUND = 1
+INTERRUPTED = 130
+
+COVERAGE_SETTINGS = Settings(
+    device="", profiler="python", warmup=0, runs=1, timeout_s=60.0, memory=False
+)
+"""One call of each pass by the wall clock: enough to see that an operator runs. A minute is
+a hundred times what the slowest small case takes."""
+
+
+def listing_for(framework: str) -> Listing:
+    """The framework's registry, from the cache if it is there."""
+
+    def ask() -> Listing:
+        with Worker(framework) as worker:
+            return worker.listing()
+
+    listing, warnings = kept_listing(framework, ask)
+    for warning in warnings:
+        print(f"warning: {warning}", file=sys.stderr)
+    return listing
+
+
+def _print_json(value: object) -> None:
+    print(msgspec.json.format(msgspec.json.encode(value), indent=2).decode())
+
+
+def list_command(options: Mapping[str, Any]) -> int:
+    """Print the operators chosen, as a table or as JSON."""
+    listing = listing_for(options["framework"])
+    selection = Selection(
+        patterns=options["names"],
+        exclude=options["exclude"],
+        categories=tuple(word.lower() for word in options["categories"]),
+        namespaces=tuple(word.lower() for word in options["namespaces"]),
+    )
+    names = {o.name for o in chosen([one.operator for one in listing.operators], selection)}
+    found = [listed for listed in listing.operators if listed.operator.name in names]
+    if options["json"]:
+        _print_json(found)
+    else:
+        print(list_text(found, terminal_width()))
+    return 0
+
+
+def show_command(options: Mapping[str, Any]) -> int:
+    """Print everything about one operator, its cases and how to reproduce them."""
+    listing = listing_for(options["framework"])
+    operators = [one.operator for one in listing.operators]
+    found = chosen(operators, Selection(patterns=(options["name"],)))
+    if len(found) != 1:
+        names = ", ".join(operator.name for operator in found)
+        raise UsageError(f"show takes one operator, and {options['name']!r} fits several: {names}")
+    (operator,) = found
+    listed = next(one for one in listing.operators if one.operator == operator)
+    settings = Settings(device="", profiler="", dtype=options["dtype"].lower())
+    selection = Selection(patterns=(operator.name,), size=options["size"], settings=settings)
+    cases: tuple[Case, ...] = ()
+    scripts: tuple[str, ...] = ()
+    if listed.rule:
+        with Worker(options["framework"]) as worker:
+            explained = worker.explained(selection)
+        cases, scripts = explained.plan.cases, explained.scripts
+    if options["json"]:
+        shown = [
+            {"id": case.id, "case": case, "script": script}
+            for case, script in zip(cases, scripts, strict=True)
+        ]
+        _print_json({"operator": operator, "rule": listed.rule, "cases": shown})
+    else:
+        print(operator_text(listed, cases, scripts))
+    return 0
+
+
+def coverage_command(options: Mapping[str, Any]) -> int:
+    """Print how much of the registry is measured, by the records of a run file or of a run of
+    every operator made now."""
+    listing = listing_for(options["framework"])
+    run_file: Path | None = options["run_file"]
+    records = _records_of(run_file, listing) if run_file else _run_everything(options)
+    if records is None:
+        return INTERRUPTED
+    found = coverage(listing, records)
+    if options["json"]:
+        _print_json(found.as_json())
+    else:
+        print(coverage_text(found, terminal_width()))
+    least = options["least"]
+    if least is not None and found.total.percent < least:
+        print(
+            f"opperf: {found.total.percent:.2f} % of the distinct operators are measured, "
+            f"less than {least:g} %",
+            file=sys.stderr,
+        )
+        return FOUND
+    return 0
+
+
+def _records_of(path: Path, listing: Listing) -> tuple[Record, ...]:
+    """The records of a run file of the very framework that is listed.
+
+    Raises `RunFileError`.
+    """
+    run, warnings = read_run(path)
+    for warning in warnings:
+        print(f"warning: {warning}", file=sys.stderr)
+    environment = run.header.environment
+    measured = (environment.framework, environment.versions.get(environment.framework, ""))
+    if measured != (listing.framework, listing.version):
+        raise RunFileError(
+            f"{path} is a run of {' '.join(measured)}, and {listing.framework} {listing.version} "
+            "is installed; name the framework with --framework, or use the same version"
+        )
+    return run.records
+
+
+def _run_everything(options: Mapping[str, Any]) -> tuple[Record, ...] | None:
+    """Run every operator once, at a small size; None if that was interrupted."""
+    begun = time.monotonic()
+    path = cache_folder() / "coverage" / f"{options['framework']}.jsonl"
+    with Worker(options["framework"]) as worker:
+        selection = worker.resolved(Selection(size="small", settings=COVERAGE_SETTINGS))
+        plan: Plan = worker.plan(selection)
+        head = header(plan, selection, worker.environment(), {"command": "opperf coverage"})
+        try:
+            run = execute(
+                path,
+                head,
+                plan.cases,
+                worker,
+                progress(sys.stderr, len(plan.cases), options["quiet"]),
+                lambda: time.monotonic() - begun,
+            )
+        except KeyboardInterrupt:
+            print(f"interrupted; what was measured is in {path}", file=sys.stderr)
+            return None
+    return run.records

@@ -1,0 +1,105 @@
+"""The commands list, show and coverage, as a user calls them."""
+
+import json
+
+import mxnet as mx
+import pytest
+
+from opperf.model import Settings
+from opperf.runner.listing import script
+from opperf.runner.plan import plan
+from opperf.runner.selecting import Selection
+
+
+def test_list_names_operators_and_the_second_time_loads_no_framework(command):
+    first, _ = command("list", "broadcast_add", "re:^relu$")
+    head, *rows = first.splitlines()
+    assert head.split() == ["Operator", "Namespace", "Category", "Rule", "Parameters", "Aliases"]
+    assert rows[0].split()[:3] == ["broadcast_add", "nd", "binary_broadcast"]
+    assert rows[-1] == "2 operators"
+    again, err = command("list", "broadcast_add", "re:^relu$", "--framework", "mxnet")
+    assert (again, err) == (first, "")
+    (kept,) = command.home.rglob("registry/*.json")
+    kept.write_text("{")
+    mended, err = command("list", "broadcast_add", "re:^relu$")
+    assert mended == first and err.startswith("warning: ") and "made again" in err
+
+
+def test_list_as_json_is_whole(command):
+    out, _ = command("list", "--category", "gemm", "--namespace", "nd", "--json")
+    listed = json.loads(out)
+    dot = next(one["operator"] for one in listed if one["operator"]["name"] == "dot")
+    assert [p["name"] for p in dot["parameters"]][:2] == ["lhs", "rhs"]
+    assert all(one["operator"]["category"] == "gemm" for one in listed)
+
+
+def test_show_prints_a_script_that_runs(command):
+    out, _ = command("show", "sum_axis", "--size", "small", "--json")
+    shown = json.loads(out)
+    assert shown["operator"]["name"] == "sum" and "sum_axis" in shown["operator"]["aliases"]
+    assert len(shown["cases"]) > 1
+    text, _ = command("show", "_plus_scalar", "--size", "small")
+    assert "mx.nd._internal._plus_scalar(" in text and "Parameter" in text and "aliases" in text
+    path = command.folder / "script.py"
+    path.write_text(shown["cases"][0]["script"])
+    import sys
+
+    command(program=(sys.executable, str(path)))
+
+
+def test_show_of_what_has_no_benchmark_says_why(command):
+    out, _ = command("show", "_CachedOp")
+    assert "none: " in out and "Case" not in out
+
+
+REFUSED = [
+    (("list", "rleu"), ["no operator is called 'rleu'; did you mean relu"]),
+    (("list", "--category", "unry"), ["unknown category 'unry'; did you mean unary"]),
+    (("list", "re:("), ["'re:(' is no regular expression"]),
+    (("show",), ["Missing argument 'OPERATOR'"]),
+    (("show", "broadcast_*"), ["show takes one operator", "broadcast_add"]),
+    (("show", "relu", "--dtype", "flaot32"), ["unknown dtype 'flaot32'"]),
+    (("coverage", "none.jsonl"), ["none.jsonl cannot be read"]),
+    (("coverage", "--min", "101"), ["--min", "101"]),
+]
+
+
+@pytest.mark.parametrize("arguments, words", REFUSED)
+def test_what_is_refused(command, arguments, words):
+    out, err = command(*arguments, code=2)
+    assert out == "" and err.startswith("opperf: ") and err.count("\n") == 1
+    for word in words:
+        assert word in err, err
+
+
+def test_coverage_of_a_run_file(command):
+    command("relu", "_CachedOp", "exp", "--size", "small", "-w", "0", "-r", "1", "-o", "run.jsonl",
+            "-f", "jsonl")  # fmt: skip
+    out, _ = command("coverage", "run.jsonl", "--json")
+    found = json.loads(out)
+    assert (found["forward"], found["backward"]) == (2, 2)
+    assert found["distinct"] == len(found["not_measured"]) + 2
+    assert found["not_measured"]["sigmoid"] == "not among the records"
+    assert found["registered"] > found["names"] > found["distinct"] > 600
+    assert "nd" in found["namespaces"] and found["categories"]["unary"]["forward"] == 2
+    _, err = command("coverage", "run.jsonl", "--min", "97", code=1)
+    assert "less than 97 %" in err
+
+
+def test_the_script_of_every_case_runs(framework):
+    """In plain MXNet, without opperf's own tensors."""
+    cases = plan(framework, Selection(size="small", settings=Settings(), backward=False)).cases
+    ran = set()
+    for case in cases:
+        text = script(framework, case)
+        if text.startswith("# cannot be made here: "):
+            continue
+        semantics = "mx.npx.set_np()\n" in text
+        with mx.util.np_shape(semantics), mx.util.np_array(semantics):
+            try:
+                exec(text.replace("mx.npx.set_np()\n", ""), {})
+            except mx.base.MXNetError as error:
+                assert framework.unavailable(framework.refusal(error)), text
+                continue
+        ran.add(case.label)
+    assert len(ran) > 0.97 * len({case.label for case in cases})

@@ -1,0 +1,89 @@
+"""The list of a registry is made once for each build, and made again when it cannot be read."""
+
+import os
+
+import pytest
+
+from opperf import frameworks
+from opperf.frameworks.installed import package_identity
+from opperf.model import Listing
+from opperf.runner import listing
+from opperf.runner.listing import kept_listing, listing_of
+
+
+@pytest.fixture
+def asked(fake, tmp_path, monkeypatch):
+    """Counts how often the listing had to be made."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    build = {"identity": "build 1"}
+    monkeypatch.setattr(listing, "identity", lambda name: build["identity"])
+    calls = []
+
+    def ask():
+        calls.append(1)
+        return listing_of(fake)
+
+    ask.calls, ask.build, ask.folder = calls, build, tmp_path / "cache"
+    return ask
+
+
+def cached(ask):
+    return list(ask.folder.rglob("*.json"))
+
+
+def test_every_operator_is_listed_with_its_rule_or_the_reason(fake):
+    made = listing_of(fake)
+    assert [one.operator for one in made.operators] == list(fake.operators())
+    by_name = {one.operator.name: one for one in made.operators}
+    assert by_name["relu"].rule and not by_name["relu"].reason
+    assert by_name["mystery"].reason and not by_name["mystery"].rule
+
+
+def test_it_is_made_once_for_a_build(asked):
+    first, _ = kept_listing("fake", asked)
+    again, warnings = kept_listing("fake", asked)
+    assert first == again and warnings == [] and len(asked.calls) == 1
+    asked.build["identity"] = "build 2"
+    kept_listing("fake", asked)
+    assert len(asked.calls) == 2
+
+
+@pytest.mark.parametrize("damage", [b"", b"{", b'{"framework": 3}', b"\xff\xfe"])
+def test_a_damaged_one_is_made_again_with_a_warning(asked, damage):
+    first, _ = kept_listing("fake", asked)
+    (path,) = cached(asked)
+    path.write_bytes(damage)
+    again, (warning,) = kept_listing("fake", asked)
+    assert again == first and str(path) in warning and "made again" in warning
+    assert kept_listing("fake", asked) == (first, [])
+
+
+def test_a_cache_that_cannot_be_written_costs_a_warning(asked):
+    asked.folder.write_text("in the way")
+    made, warnings = kept_listing("fake", asked)
+    assert isinstance(made, Listing) and "is not kept" in warnings[-1]
+
+
+def test_without_an_identity_nothing_is_kept(asked):
+    asked.build["identity"] = None
+    assert kept_listing("fake", asked)[1] == []
+    assert cached(asked) == []
+
+
+def test_a_package_is_told_by_its_files_without_being_imported(tmp_path, monkeypatch):
+    monkeypatch.syspath_prepend(tmp_path)
+    folder = tmp_path / "not_to_be_imported"
+    folder.mkdir()
+    (folder / "__init__.py").write_text("raise RuntimeError")
+    (folder / "kernel.so").write_bytes(b"1")
+    patterns = ("__init__.py", "*.so")
+    first = package_identity("not_to_be_imported", patterns)
+    assert package_identity("not_to_be_imported", patterns) == first
+    os.utime(folder / "kernel.so", (1, 1))
+    assert package_identity("not_to_be_imported", patterns) != first
+    with pytest.raises(ImportError, match="nowhere"):
+        package_identity("nowhere")
+
+
+def test_a_framework_has_an_identity_or_none(fake):
+    assert "mxnet" in frameworks.identity("mxnet")
