@@ -1,0 +1,137 @@
+"""NumPy's Python callables: by path, by the operator they are, and how to call them."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+
+from opperf.errors import UnknownOperatorError, suggestion
+from opperf.frameworks.numpy import registry, signatures
+from opperf.model import CallableTarget, Operator, OperatorTarget, Target
+
+ROOTS = ("np", "numpy")
+"""First words of a dotted path."""
+
+
+GENERATORS: Mapping[str, Callable[[int], Any]] = {
+    "random": np.random.RandomState,
+    "random.Generator": np.random.default_rng,
+}
+"""What makes the generator of which a function is a method, by what is before its name. The
+functions of `np.random` are methods of a RandomState that NumPy keeps for itself."""
+
+
+def find(path: str) -> Callable[..., Any]:
+    """The callable at a dotted path: `np.add`, `numpy.linalg.norm`.
+
+    Raises `UnknownOperatorError` naming the first word of the path that is not there.
+    """
+    first, *rest = path.split(".")
+    if first not in ROOTS:
+        raise UnknownOperatorError(
+            f"{path!r} is no NumPy path; it starts with one of {', '.join(ROOTS)}"
+        )
+    place: Any = np
+    for word in rest:
+        if not hasattr(place, word):
+            raise UnknownOperatorError(
+                f"{path!r}: {getattr(place, '__name__', place)} has no {word!r}"
+                f"{suggestion(word, dir(place))}"
+            )
+        place = getattr(place, word)
+    if not callable(place):
+        raise UnknownOperatorError(f"{path!r} is not callable")
+    function: Callable[..., Any] = place
+    return function
+
+
+def path_of(function: Callable[..., Any]) -> str:
+    """Dotted path of a callable, under which `find` has it if it is NumPy's."""
+    name = getattr(function, "__qualname__", None) or getattr(function, "__name__", None)
+    owner = getattr(function, "__self__", None)
+    if isinstance(owner, np.ufunc):
+        return f"numpy.{owner.__name__}.{function.__name__}"
+    module = getattr(function, "__module__", None)
+    name = name or type(function).__qualname__
+    return f"{module}.{name}" if module else name
+
+
+def target_at(path: str) -> Target:
+    """The target at a dotted path: the operator, if one is there. Raises
+    `UnknownOperatorError`."""
+    operator = registry.of_function(find(path))
+    if operator is None:
+        return CallableTarget(framework=registry.FRAMEWORK, path=path)
+    return OperatorTarget(framework=registry.FRAMEWORK, name=operator.name)
+
+
+def target_of(function: Callable[..., Any]) -> Target:
+    """The target of a callable a user holds."""
+    operator = registry.of_function(function)
+    if operator is None:
+        return CallableTarget(framework=registry.FRAMEWORK, path=path_of(function))
+    return OperatorTarget(framework=registry.FRAMEWORK, name=operator.name)
+
+
+def function_of(target: Target) -> Callable[..., Any]:
+    """The callable behind a target. Raises `UnknownOperatorError`."""
+    if not isinstance(target, OperatorTarget):
+        return find(target.path)
+    operator = registry.by_name().get(target.name)
+    if operator is None:
+        raise UnknownOperatorError(
+            f"NumPy has no function {target.name!r}{suggestion(target.name, registry.by_name())}"
+        )
+    return registry.public_functions()[operator.name].function
+
+
+def seeded(target: Target, seed: int) -> Callable[..., Any]:
+    """The callable behind a target; one that draws random numbers is the same method of a
+    generator of its own, so that a case draws the same on every run and the generator that
+    the user's program has is left alone."""
+    if isinstance(target, OperatorTarget):
+        holder, _, method = target.name.rpartition(".")
+        if holder in GENERATORS:
+            drawing: Callable[..., Any] = getattr(GENERATORS[holder](seed), method)
+            return drawing
+    return function_of(target)
+
+
+def signature(target: Target, function: Callable[..., Any]) -> Operator:
+    """What a target takes: the operator's declaration, or else one made up from the callable's
+    own signature, tensors known by their names."""
+    operator = registry.of_function(function)
+    if operator is not None:
+        return operator
+    parameters = registry.declared(target.label, "", function)
+    return Operator(
+        framework=registry.FRAMEWORK, namespace="", name=target.label, parameters=parameters
+    )
+
+
+def bind(
+    function: Callable[..., Any], declared: signatures.Parameters, arguments: Mapping[str, Any]
+) -> Callable[[], Any]:
+    """A call of `function` with these arguments, decided once so that the call itself is bare.
+
+    Arguments go by position as far as they are given in the order declared, as programs write
+    them, and by keyword from the first one left out. A list for a variadic parameter is spread.
+    """
+    positional: list[Any] = []
+    given = dict(arguments)
+    for name, parameter in declared.items():
+        if name == "self":
+            continue
+        if name not in given or parameter.kind is parameter.KEYWORD_ONLY:
+            if parameter.kind is parameter.VAR_POSITIONAL:
+                continue
+            break
+        value = given.pop(name)
+        if parameter.kind is parameter.VAR_POSITIONAL:
+            positional.extend(value)
+        else:
+            positional.append(value)
+    return functools.partial(function, *positional, **given)

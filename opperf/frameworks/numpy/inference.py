@@ -1,0 +1,57 @@
+"""Shapes of outputs that are known without a call."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+
+import numpy as np
+
+from opperf.frameworks.numpy import functions
+from opperf.model import Case, OperatorTarget
+
+Shape = tuple[int, ...]
+
+
+def output_shapes(case: Case) -> list[Shape] | None:
+    """Shapes of a case's outputs where arithmetic tells them: of ufuncs by broadcasting, of
+    functions that make an array of the shape they are given, of outer products; else None."""
+    if not isinstance(case.target, OperatorTarget):
+        return None
+    function = functions.function_of(case.target)
+    inputs = [spec.shape for _, spec in case.tensors()]
+    if isinstance(function, np.ufunc) and function.signature is None:
+        try:
+            return [np.broadcast_shapes(*inputs)] * function.nout
+        except ValueError:
+            # For NumPy to refuse, in its own words.
+            return None
+    if case.target.name in OF_TWO and len(inputs) == PAIR:
+        return [OF_TWO[case.target.name](*inputs)]
+    for name in GIVEN:
+        asked = case.arguments.get(name)
+        if not inputs and isinstance(asked, tuple):
+            extents = [extent for extent in asked if isinstance(extent, int)]
+            return [tuple(extents)]
+    return None
+
+
+def kronecker(left: Shape, right: Shape) -> Shape:
+    """The shape of a Kronecker product: extents multiplied, from the last axis on."""
+    axes = max(len(left), len(right))
+    padded = ((1,) * (axes - len(shape)) + shape for shape in (left, right))
+    return tuple(a * b for a, b in zip(*padded, strict=True))
+
+
+OF_TWO: Mapping[str, Callable[[Shape, Shape], Shape]] = {
+    "outer": lambda left, right: (math.prod(left), math.prod(right)),
+    "kron": kronecker,
+}
+"""Functions whose output has an element for each pair of two arrays' elements, far more than
+either has."""
+
+PAIR = 2
+"""Arrays that these take, an output to write to left aside."""
+
+GIVEN = ("shape", "size")
+"""Arguments that are the output's shape, of functions that take no array."""

@@ -1,0 +1,207 @@
+"""NumPy's public functions as operators, read from the package itself."""
+
+from __future__ import annotations
+
+import builtins
+import functools
+import inspect
+import re
+from collections.abc import Callable, Mapping
+from types import ModuleType
+from typing import Any, NamedTuple
+
+import msgspec
+import numpy as np
+
+from opperf.frameworks.numpy import categories, kinds, left_out, signatures
+from opperf.model import Kind, Operator, Parameter
+
+FRAMEWORK = "numpy"
+
+
+class Place(NamedTuple):
+    """Where functions are found."""
+
+    namespace: str
+    prefix: str
+    """What their names begin with, below `np`."""
+    holder: Any
+
+
+PLACES = (
+    Place("np", "", np),
+    Place("linalg", "linalg.", np.linalg),
+    Place("fft", "fft.", np.fft),
+    Place("emath", "emath.", np.emath),
+    Place("random", "random.", np.random),
+    Place("random", "random.Generator.", np.random.Generator),
+)
+"""The public namespaces. A name that several hold counts for the first."""
+
+DTYPES = (
+    "float16",
+    "float32",
+    "float64",
+    "int8",
+    "uint8",
+    "int32",
+    "int64",
+    "bool",
+    "complex64",
+    "complex128",
+)
+"""The dtypes a user may ask for."""
+
+ALIAS = re.compile(r"(?:\balias (?:of|for)|please use)\s+`(?:~numpy\.)?(\w+)`", re.IGNORECASE)
+"""How a docstring says that a function is another one by a name kept for old programs: `amax` of
+`max`, `random.ranf` of `random_sample`, `product` of `prod`."""
+
+SECTION = re.compile(r"\n-{3,}")
+"""The line below the title of a docstring's section. Other functions' aliases are told of in the
+sections; what precedes them is about the function itself."""
+
+
+UNTOLD = {
+    "alltrue": "all",
+    "around": "round_",
+    "cumproduct": "cumprod",
+    "product": "prod",
+    "sometrue": "any",
+}
+"""Names kept for old programs of which docstrings do not say so before NumPy 1.25."""
+
+
+class Found(NamedTuple):
+    """A function and where it is."""
+
+    name: str
+    """Below `np`."""
+    place: Place
+    function: Callable[..., Any]
+
+
+def is_function(value: Any) -> bool:
+    """Whether a value is a function, written in Python or C, or a ufunc."""
+    return callable(value) and not isinstance(value, (type, ModuleType))
+
+
+def public_names(holder: Any) -> list[str]:
+    """The names a module or class offers.
+
+    A module lists them in `__all__`; NumPy itself leaves out those that would hide a builtin
+    after `from numpy import *`, such as `np.abs`.
+    """
+    listed = set(getattr(holder, "__all__", None) or dir(holder))
+    if holder is np:
+        listed |= set(vars(holder)) & set(vars(builtins))
+    return sorted(name for name in listed if not name.startswith("_"))
+
+
+@functools.cache
+def public_functions() -> dict[str, Found]:
+    """Every public function by its full name, operator or not."""
+    found: dict[str, Found] = {}
+    for place in PLACES:
+        for short in public_names(place.holder):
+            value: Any = getattr(place.holder, short, None)
+            if is_function(value):
+                name = place.prefix + short
+                found[name] = Found(name, place, value)
+    return found
+
+
+def _alias_of(found: Found) -> str:
+    """Name of the function that this one is another name of; its own if it is none.
+
+    Two names of one object are told by the object; otherwise NumPy's documentation is believed.
+    """
+    known = public_functions()
+    own = found.place.prefix + getattr(found.function, "__name__", "")
+    if own != found.name and own in known and known[own].function is found.function:
+        return own
+    said = ALIAS.search(SECTION.split(inspect.getdoc(found.function) or "")[0])
+    named = found.place.prefix + said.group(1) if said else UNTOLD.get(found.name, found.name)
+    return named if named in known else found.name
+
+
+def canonical(name: str) -> str:
+    """The name at the end of a chain of aliases: `around`, said to be `round`, of `round_`."""
+    seen: set[str] = set()
+    while name not in seen:
+        seen.add(name)
+        name = _alias_of(public_functions()[name])
+    return name
+
+
+@functools.cache
+def _folded() -> Mapping[str, tuple[str, ...]]:
+    """The aliases of every function that is an operator, by its canonical name."""
+    folded: dict[str, list[str]] = {}
+    for name, found in public_functions().items():
+        if not left_out.reason(name, found.function):
+            folded.setdefault(canonical(name), []).append(name)
+    return {name: tuple(sorted({*names} - {name})) for name, names in folded.items()}
+
+
+@functools.cache
+def operators() -> tuple[Operator, ...]:
+    """Every distinct operator, aliases folded, sorted by name."""
+    return tuple(
+        _operator(public_functions()[name], aliases) for name, aliases in sorted(_folded().items())
+    )
+
+
+def _operator(found: Found, aliases: tuple[str, ...]) -> Operator:
+    name, place, function = found
+    known = public_functions()
+    operator = Operator(
+        framework=FRAMEWORK,
+        namespace=place.namespace,
+        name=name,
+        aliases=aliases,
+        namespaces=tuple(sorted({known[one].place.namespace for one in (name, *aliases)})),
+        parameters=declared(name, place.namespace, function),
+        # NumPy has no gradients to try.
+        differentiable=False,
+    )
+    category = categories.category_of(operator, function)
+    return msgspec.structs.replace(operator, category=category)
+
+
+def declared(name: str, namespace: str, function: Callable[..., Any]) -> tuple[Parameter, ...]:
+    """The parameters of a function; `self` of a method is none."""
+    return tuple(
+        _parameter(name, namespace, one)
+        for one in signatures.parameters(name, function).values()
+        if one.kind is not one.VAR_KEYWORD and one.name != "self"
+    )
+
+
+def _parameter(name: str, namespace: str, declared: inspect.Parameter) -> Parameter:
+    kind = kinds.kind_of(name, namespace, declared)
+    required = declared.default is declared.empty
+    return Parameter(
+        name=declared.name,
+        kind=kind,
+        required=required,
+        default=None if required else str(declared.default),
+        choices=DTYPES if (declared.name, kind) == ("dtype", Kind.ENUM) else (),
+        declared=str(declared),
+    )
+
+
+@functools.cache
+def by_name() -> dict[str, Operator]:
+    """Every full name, canonical or alias, and its operator."""
+    return {name: operator for operator in operators() for name in operator.names}
+
+
+@functools.cache
+def by_identity() -> dict[int, Operator]:
+    """The operator of each function object that any of its names stands for."""
+    return {id(public_functions()[name].function): one for name, one in by_name().items()}
+
+
+def of_function(function: Callable[..., Any]) -> Operator | None:
+    """The operator that a callable is; None for any other."""
+    return by_identity().get(id(function))

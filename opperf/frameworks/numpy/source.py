@@ -1,0 +1,76 @@
+"""A case as a script in plain NumPy: what to run to see for oneself what was measured."""
+
+from __future__ import annotations
+
+import keyword
+from collections.abc import Callable, Iterator, Mapping
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from opperf.frameworks.fill_source import GENERATOR, expression
+from opperf.frameworks.numpy import functions, tensors
+from opperf.model import Argument, Case, OperatorTarget, TensorSpec
+
+Names = dict[int, str]
+"""Expression in the script for each array, by its identity."""
+
+
+def script(case: Case, arguments: Mapping[str, Any], call: Callable[[], Any]) -> str:
+    """The import, the arrays and the call."""
+    assert isinstance(call, partial)
+    names: Names = {}
+    made = list(_arrays(case, arguments, names))
+    words = [_value(value, names) for value in call.args]
+    words += [f"{name}={_value(value, names)}" for name, value in call.keywords.items()]
+    called = f"out = {dotted(case, call.func)}({', '.join(words)})"
+    return "\n".join(["import numpy as np", "", GENERATOR, *made, "", called]) + "\n"
+
+
+def dotted(case: Case, function: Callable[..., Any]) -> str:
+    """Where a script finds the function; a method is one of a generator with the case's seed."""
+    target, seed = case.target, case.settings.seed
+    if not isinstance(target, OperatorTarget):
+        return functions.path_of(function).replace("numpy.", "np.", 1)
+    method = target.name.rpartition(".")[2]
+    owner = getattr(function, "__self__", None)
+    if isinstance(owner, np.random.Generator):
+        return f"np.random.default_rng({seed}).{method}"
+    if isinstance(owner, np.random.RandomState):
+        return f"np.random.RandomState({seed}).{method}"
+    return f"np.{target.name}"
+
+
+def _arrays(case: Case, arguments: Mapping[str, Any], names: Names) -> Iterator[str]:
+    """A line for each array; its name is noted for the line of the call."""
+    for name, argument in case.arguments.items():
+        variable = f"{name}_" if keyword.iskeyword(name) else name
+        for index, (spec, array) in enumerate(_elements(argument, arguments[name])):
+            one = variable if isinstance(argument, TensorSpec) else f"{variable}{index}"
+            if spec.fill.distribution != "same":
+                names[id(array)] = one
+                yield f'{one} = ({contents(spec)}).astype("{spec.dtype}")'
+
+
+def contents(spec: TensorSpec) -> str:
+    """An expression for what an array holds."""
+    real = expression(spec)
+    return f"{real} + 1j * {real}" if tensors.has_imaginary_part(spec) else real
+
+
+def _elements(argument: Argument, made: Any) -> list[tuple[TensorSpec, Any]]:
+    if isinstance(argument, TensorSpec):
+        return [(argument, made)]
+    if isinstance(argument, tuple) and isinstance(made, list):
+        pairs = zip(argument, made, strict=True)
+        return [(spec, array) for spec, array in pairs if isinstance(spec, TensorSpec)]
+    return []
+
+
+def _value(value: Any, names: Names) -> str:
+    if id(value) in names:
+        return names[id(value)]
+    if isinstance(value, list):
+        return f"[{', '.join(_value(element, names) for element in value)}]"
+    return repr(value)

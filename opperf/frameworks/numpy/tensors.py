@@ -1,0 +1,66 @@
+"""NumPy arrays from specs, and specs from NumPy arrays."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from opperf.errors import UnsupportedError
+from opperf.frameworks import fill
+from opperf.model import Fill, TensorSpec
+
+TWO_DIMENSIONAL = "normal"
+"""The fill that a complex array has in both its parts. The others are about real numbers: those
+near one, positive definite matrices."""
+
+IMAGINARY = 1
+"""Added to the seed for the imaginary part, lest it be the real one."""
+
+
+def has_imaginary_part(spec: TensorSpec) -> bool:
+    """Whether an array is filled with numbers that are not real."""
+    return np.dtype(spec.dtype).kind == "c" and spec.fill.distribution == TWO_DIMENSIONAL
+
+
+def tensor(spec: TensorSpec, seed: int) -> Any:
+    """An array as specified. Raises `UnsupportedError` if NumPy has no such array."""
+    if spec.layout != "dense":
+        raise UnsupportedError(f"NumPy has no {spec.layout} arrays")
+    try:
+        dtype = np.dtype(spec.dtype)
+    except TypeError as error:
+        raise UnsupportedError(f"NumPy has no dtype {spec.dtype}") from error
+    array: Any = fill.values(spec, seed)
+    if has_imaginary_part(spec):
+        imaginary: Any = fill.values(spec, seed + IMAGINARY)
+        array = array + imaginary * dtype.type(1j)
+    # `fill.values` may give a view of what it was made from; a case may write to its arrays.
+    return np.require(array, requirements=["C", "O", "W"])
+
+
+def describe(value: Any) -> TensorSpec | None:
+    """The spec of an array a caller holds; None for anything that is not an array."""
+    if not isinstance(value, np.ndarray):
+        return None
+    data = np.ascontiguousarray(value)
+    digest = hashlib.sha256(data.tobytes()).hexdigest()[:16]
+    return TensorSpec(
+        shape=tuple(value.shape), dtype=value.dtype.name, fill=Fill("given", digest=digest)
+    )
+
+
+def arrays(outputs: Any) -> Iterator[Any]:
+    """Every array and number among a call's results, tuples and lists of them opened."""
+    if isinstance(outputs, (tuple, list)):
+        for output in outputs:
+            yield from arrays(output)
+    elif isinstance(outputs, (np.ndarray, np.generic)):
+        yield outputs
+
+
+def has_nan(outputs: Any) -> bool:
+    """Whether any array among a call's results has a NaN."""
+    return any(bool(np.isnan(one).any()) for one in arrays(outputs) if one.dtype.kind in "fc")

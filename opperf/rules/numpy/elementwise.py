@@ -1,0 +1,189 @@
+"""Functions that work element by element: ufuncs of one array and of two, and what is like them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from opperf.model import Fill, Operator, TensorSpec
+from opperf.rules.engine import Families
+from opperf.rules.numpy.names import Shape, Variants, column, own, shapes, square, tall
+from opperf.rules.sizes import Preset
+from opperf.rules.values import (
+    ABOVE_ONE,
+    BOOLEAN,
+    NORMAL,
+    OPEN_UNIT,
+    POSITIVE,
+    REQUESTED,
+    Arguments,
+    below,
+    between,
+    fixed,
+)
+
+FAMILIES = Families()
+
+WHOLE = "int32"
+"""Dtype of functions that take whole numbers only."""
+COMPLEX = "complex64"
+"""Dtype of an array whose imaginary part is not zero, for functions about it."""
+DATE = "datetime64[D]"
+
+BITS = below(64)
+SHIFTS = below(8)
+"""Shifting `BITS` by these stays within 32 bits."""
+COUNTING = below(64, start=1)
+"""For common divisors and multiples, of which zero has none worth computing."""
+DAYS = below(20000)
+"""Dates from 1970 to 2024."""
+EXPONENTS = between(0.0, 3.0)
+"""Not negative, as whole numbers have no such powers."""
+
+DOMAINS: dict[str, Fill] = {
+    **dict.fromkeys(("log", "log2", "log10", "log1p", "sqrt", "reciprocal"), POSITIVE),
+    # Between its poles at plus and minus pi / 2.
+    "tan": OPEN_UNIT,
+    **dict.fromkeys(("arccos", "arcsin", "arctanh"), OPEN_UNIT),
+    "arccosh": ABOVE_ONE,
+    "logical_not": BOOLEAN,
+    "invert": BITS,
+    "isnat": DAYS,
+}
+"""Where functions of one array are defined and finite. One that is not here is defined
+everywhere."""
+
+DTYPES: dict[str, str] = {
+    **dict.fromkeys(("bitwise_and", "bitwise_or", "bitwise_xor", "invert"), WHOLE),
+    **dict.fromkeys(("left_shift", "right_shift", "gcd", "lcm"), WHOLE),
+    "isnat": DATE,
+}
+"""Dtypes that functions insist on."""
+
+ABOUT_COMPLEX = frozenset(
+    {"angle", "conjugate", "imag", "iscomplex", "isreal", "real", "real_if_close"}
+)
+"""Functions that are about complex numbers, and leave real ones nearly alone."""
+
+
+@FAMILIES.category("unary")
+def unary(operator: Operator, size: Preset) -> Iterable[Arguments]:
+    """One array, inside the function's domain."""
+    name, array = operator.name, operator.tensors[0].name
+    fill, dtype = DOMAINS.get(name, NORMAL), DTYPES.get(name, REQUESTED)
+    for shape in shapes(size):
+        yield {array: fixed(*shape, fill=fill, dtype=dtype)}
+    if name in ABOUT_COMPLEX:
+        yield {array: fixed(*square(size), dtype=COMPLEX)}
+
+
+class Pair(NamedTuple):
+    """What fills the two arrays of a function."""
+
+    left: Fill = NORMAL
+    right: Fill = NORMAL
+
+
+PAIRS: dict[str, Pair] = {
+    **dict.fromkeys(
+        ("divide", "divmod", "floor_divide", "fmod", "remainder"), Pair(NORMAL, POSITIVE)
+    ),
+    # A negative base has no power by a fraction.
+    **dict.fromkeys(("float_power", "power"), Pair(POSITIVE, EXPONENTS)),
+    **dict.fromkeys(("logical_and", "logical_or", "logical_xor"), Pair(BOOLEAN, BOOLEAN)),
+    **dict.fromkeys(("bitwise_and", "bitwise_or", "bitwise_xor"), Pair(BITS, BITS)),
+    **dict.fromkeys(("left_shift", "right_shift"), Pair(BITS, SHIFTS)),
+    **dict.fromkeys(("gcd", "lcm"), Pair(COUNTING, COUNTING)),
+    "ldexp": Pair(NORMAL, SHIFTS),
+}
+"""What fills the two arrays of a function, where normal numbers would not do."""
+
+RIGHT_DTYPES = {"ldexp": WHOLE}
+"""Dtypes of second arrays that are not the first's."""
+
+
+def broadcasting(size: Preset) -> tuple[tuple[Shape, Shape], ...]:
+    """Pairs of one shape, and of shapes that broadcast along the last axis."""
+    return ((square(size), square(size)), (tall(size), tall(size)), (column(size), tall(size)))
+
+
+@FAMILIES.category("binary")
+def binary(operator: Operator, size: Preset) -> Iterable[Arguments]:
+    """Two arrays, one broadcast to the other's shape where they differ."""
+    fills = PAIRS.get(operator.name, Pair())
+    dtype = DTYPES.get(operator.name, REQUESTED)
+    left, right = (parameter.name for parameter in operator.tensors[:2])
+    for left_shape, right_shape in broadcasting(size):
+        yield {
+            left: fixed(*left_shape, fill=fills.left, dtype=dtype),
+            right: fixed(
+                *right_shape, fill=fills.right, dtype=RIGHT_DTYPES.get(operator.name, dtype)
+            ),
+        }
+
+
+@FAMILIES.add("clip")
+def clip(operator: Operator, size: Preset) -> Iterable[Arguments]:
+    """Bounds that cut off about a third of the elements; for bytes without a sign, too."""
+    for shape in shapes(size):
+        yield {"a": fixed(*shape), "a_min": 0, "a_max": 1}
+
+
+@FAMILIES.add("round")
+def rounded(operator: Operator, size: Preset) -> Iterable[Arguments]:
+    """To whole numbers, and to tenths."""
+    for decimals in (0, 1):
+        for shape in shapes(size):
+            yield {"a": fixed(*shape), "decimals": decimals}
+
+
+BEYOND: dict[str, tuple[Fill, Fill]] = {
+    **dict.fromkeys(("emath.arccos", "emath.arcsin", "emath.arctanh"), (OPEN_UNIT, ABOVE_ONE)),
+    **dict.fromkeys(("emath.log", "emath.log10", "emath.log2", "emath.sqrt"), (POSITIVE, NORMAL)),
+}
+"""Inside the domain of real numbers, and beyond it, where these functions give complex ones."""
+
+
+@FAMILIES.add(*BEYOND)
+def extended(operator: Operator, size: Preset) -> Iterable[Arguments]:
+    """Inside the domain of real numbers, and beyond it."""
+    for fill in BEYOND[operator.name]:
+        yield {"x": fixed(*square(size), fill=fill)}
+
+
+EXTENDED_POWERS: dict[str, Variants] = {
+    "emath.logn": lambda size: [{"n": 2, "x": fixed(*square(size), fill=POSITIVE)}],
+    "emath.power": lambda size: [
+        {"x": fixed(*square(size), fill=fill), "p": 2} for fill in (POSITIVE, NORMAL)
+    ],
+}
+
+
+@FAMILIES.add(*EXTENDED_POWERS)
+def extended_powers(operator: Operator, size: Preset) -> Iterable[Arguments]:
+    """To a base, and to a power, of two."""
+    return own(EXTENDED_POWERS, operator, size)
+
+
+DATES: dict[str, Variants] = {
+    "is_busday": lambda size: [{"dates": dates(size)}],
+    "busday_count": lambda size: [{"begindates": dates(size), "enddates": dates(size)}],
+    "busday_offset": lambda size: [
+        {
+            "dates": dates(size),
+            "offsets": fixed(*column(size), fill=SHIFTS, dtype="int64"),
+            "roll": "forward",
+        }
+    ],
+}
+
+
+def dates(size: Preset) -> TensorSpec:
+    """Days of half a century."""
+    return fixed(*column(size), fill=DAYS, dtype=DATE)
+
+
+@FAMILIES.add(*DATES)
+def working_days(operator: Operator, size: Preset) -> Iterable[Arguments]:
+    """Days of half a century."""
+    return own(DATES, operator, size)

@@ -1,0 +1,98 @@
+"""Functions that reduce an array along axes, or run along one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from opperf.model import Argument, Fill, Operator
+from opperf.rules.engine import Families
+from opperf.rules.numpy.names import Variants, cube, line, own, shapes, square, vector
+from opperf.rules.sizes import Preset
+from opperf.rules.values import (
+    BOOLEAN,
+    NORMAL,
+    ONES,
+    POSITIVE,
+    Arguments,
+    between,
+    fixed,
+    literal,
+)
+
+FAMILIES = Families()
+
+NEAR_ONE = between(0.999, 1.001)
+"""A product of a million of these neither overflows nor vanishes."""
+
+FILLS: dict[str, Fill] = {
+    **dict.fromkeys(("prod", "nanprod", "cumprod", "nancumprod"), NEAR_ONE),
+    **dict.fromkeys(("all", "any", "count_nonzero"), BOOLEAN),
+}
+"""What fills the array, where normal numbers would not do."""
+
+AXES: tuple[dict[str, Argument], ...] = ({"axis": 0}, {"axis": 1}, {})
+"""The first axis, the second, and all of them, which is the argument left out."""
+
+QUARTERS = (0.25, 0.5, 0.75)
+
+QUANTILES: dict[str, dict[str, Argument]] = {
+    **dict.fromkeys(
+        ("quantile", "nanquantile"), {"q": fixed(3, fill=literal(QUARTERS), dtype="float64")}
+    ),
+    **dict.fromkeys(
+        ("percentile", "nanpercentile"),
+        {"q": fixed(3, fill=literal([100 * q for q in QUARTERS]), dtype="float64")},
+    ),
+}
+"""The quartiles, in the unit each function has for them."""
+
+
+@FAMILIES.category("reduction")
+@FAMILIES.add("cumprod", "cumsum", "nancumprod", "nancumsum")
+def reduction(operator: Operator, size: Preset) -> Iterable[Arguments]:
+    """Along the first axis, the second and both of one matrix, which shows what the order of
+    memory costs, and of the other shapes."""
+    fill = next((FILLS[name] for name in operator.names if name in FILLS), NORMAL)
+    also = QUANTILES.get(operator.name, {})
+    array = operator.tensors[0].name
+    first, *others = shapes(size)
+    for axis in AXES:
+        yield {array: fixed(*first, fill=fill), **also, **axis}
+    for shape in others:
+        yield {array: fixed(*shape, fill=fill), **also, **AXES[0]}
+
+
+@FAMILIES.add("average")
+def average(operator: Operator, size: Preset) -> Iterable[Arguments]:
+    """With a weight for each element, and with none."""
+    for axis in AXES:
+        yield {
+            "a": fixed(*square(size)),
+            **axis,
+            "weights": fixed(*square(size), fill=POSITIVE),
+        }
+    yield {"a": fixed(*square(size))}
+
+
+@FAMILIES.add("allclose", "array_equal", "array_equiv")
+def comparison(operator: Operator, size: Preset) -> Iterable[Arguments]:
+    """Two arrays that are equal, as only then all elements are looked at."""
+    left, right = (parameter.name for parameter in operator.tensors[:2])
+    for shape in shapes(size):
+        yield {left: fixed(*shape, fill=ONES), right: fixed(*shape, fill=ONES)}
+
+
+VARIANTS: dict[str, Variants] = {
+    "trace": lambda size: [{"a": fixed(*square(size))}, {"a": fixed(*cube(size))}],
+    "trapz": lambda size: [{"y": fixed(*square(size))}],
+    "diff": lambda size: [{"a": fixed(*square(size)), "n": 1, "axis": axis} for axis in (0, 1)],
+    "ediff1d": lambda size: [{"ary": fixed(*vector(size))}],
+    "gradient": lambda size: [{"f": fixed(*square(size))}, {"f": fixed(*line(size))}],
+    "unwrap": lambda size: [{"p": fixed(*square(size))}],
+}
+
+
+@FAMILIES.add(*VARIANTS)
+def along(operator: Operator, size: Preset) -> Iterable[Arguments]:
+    """Sums and differences along an axis or a diagonal."""
+    return own(VARIANTS, operator, size)

@@ -1,0 +1,104 @@
+"""Histograms, correlation, interpolation, windows and polynomials."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from opperf.model import Operator, TensorSpec
+from opperf.rules.engine import Families
+from opperf.rules.numpy.names import Variants, line, own, shapes, square, vector
+from opperf.rules.sizes import Preset
+from opperf.rules.values import OPEN_UNIT, POSITIVE, Arguments, below, between, fixed, literal
+
+FAMILIES = Families()
+
+BINS = 64
+KERNEL = 64
+"""Elements of what a signal is convolved with."""
+SEQUENCE = between(0, BINS - 1)
+"""Between the ends of a rising sequence of `BINS` numbers from 0."""
+VARIABLES = 32
+"""Variables whose covariance is found."""
+
+
+def rising() -> TensorSpec:
+    """The bounds of bins, or what is interpolated between: 0, 1, 2 ..."""
+    return fixed(BINS, fill=RISING, dtype="float64")
+
+
+RISING = literal([float(i) for i in range(BINS)])
+
+
+def samples(size: Preset) -> TensorSpec:
+    """Numbers between the ends of `rising`."""
+    return fixed(*vector(size), fill=SEQUENCE)
+
+
+COUNTED: dict[str, Variants] = {
+    "histogram": lambda size: [{"a": fixed(*vector(size)), "bins": BINS}],
+    "histogram_bin_edges": lambda size: [
+        {"a": fixed(*vector(size)), "bins": rule} for rule in (BINS, "auto")
+    ],
+    "histogram2d": lambda size: [{"x": fixed(*line(size)), "y": fixed(*line(size)), "bins": BINS}],
+    "histogramdd": lambda size: [{"sample": fixed(*line(size), 3), "bins": 16}],
+    "bincount": lambda size: [
+        {"x": fixed(*vector(size), fill=below(BINS), dtype="int64"), "minlength": BINS}
+    ],
+    "digitize": lambda size: [{"x": samples(size), "bins": rising()}],
+    "interp": lambda size: [{"x": samples(size), "xp": rising(), "fp": fixed(BINS)}],
+    "corrcoef": lambda size: [{"x": fixed(VARIABLES, *line(size))}],
+    "cov": lambda size: [{"m": fixed(VARIABLES, *line(size))}],
+    **dict.fromkeys(
+        ("convolve", "correlate"),
+        lambda size: [
+            {"a": fixed(*line(size)), "v": fixed(KERNEL), "mode": mode}
+            for mode in ("full", "same", "valid")
+        ],
+    ),
+}
+
+
+@FAMILIES.add(*COUNTED)
+def counted(operator: Operator, size: Preset) -> Iterable[Arguments]:
+    """Samples that fall within the bins, several variables, a signal and a short kernel."""
+    return own(COUNTED, operator, size)
+
+
+@FAMILIES.category("window")
+def window(operator: Operator, size: Preset) -> Iterable[Arguments]:
+    """A window as long as a signal."""
+    shape: Arguments = {"beta": 14.0} if operator.parameter("beta") else {}
+    yield {"M": vector(size)[0], **shape}
+
+
+ZEROS_OF = 16
+"""Degree of a polynomial whose zeros are found: of a higher one they are not, to any use."""
+DEGREE = 4
+DIVISOR = literal([4.0, 1.0, 0.5])
+"""Its zeros are inside the unit circle, so that the remainders do not grow."""
+
+POLYNOMIALS: dict[str, Variants] = {
+    "poly": lambda size: [{"seq_of_zeros": fixed(ZEROS_OF, fill=OPEN_UNIT)}],
+    "roots": lambda size: [{"p": fixed(ZEROS_OF, fill=POSITIVE)}],
+    "polyfit": lambda size: [
+        {"x": fixed(*line(size), fill=OPEN_UNIT), "y": fixed(*line(size)), "deg": DEGREE}
+    ],
+    "polyval": lambda size: [
+        {"p": fixed(DEGREE + 1), "x": fixed(*shape, fill=OPEN_UNIT)} for shape in shapes(size)
+    ],
+    **dict.fromkeys(
+        ("polyadd", "polysub"),
+        lambda size: [{"a1": fixed(*line(size)), "a2": fixed(*line(size))}],
+    ),
+    "polymul": lambda size: [{"a1": fixed(*line(size)), "a2": fixed(KERNEL)}],
+    "polydiv": lambda size: [
+        {"u": fixed(*square(size)[:1]), "v": fixed(3, fill=DIVISOR, dtype="float64")}
+    ],
+    **dict.fromkeys(("polyder", "polyint"), lambda size: [{"p": fixed(*line(size)), "m": 1}]),
+}
+
+
+@FAMILIES.add(*POLYNOMIALS)
+def polynomial(operator: Operator, size: Preset) -> Iterable[Arguments]:
+    """Coefficients of polynomials, in number as many as the operation bears."""
+    return own(POLYNOMIALS, operator, size)

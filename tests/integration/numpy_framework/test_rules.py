@@ -1,0 +1,121 @@
+"""Every case that the rules make for NumPy runs, and gives numbers."""
+
+import warnings
+from collections import Counter
+
+import numpy as np
+import pytest
+
+from opperf.frameworks import load
+from opperf.frameworks.numpy.tensors import arrays
+from opperf.model import Settings, Status
+from opperf.rules import numpy as rules
+from opperf.rules.sizes import PRESETS
+from opperf.runner.guard import GIB, estimated_bytes
+from opperf.runner.measure import measure
+from opperf.runner.plan import Selection, plan
+from opperf.runner.prepared import Prepared
+
+FRAMEWORK = load("numpy")
+
+UNDEFINED = frozenset({"empty", "empty_like"})
+"""Functions whose output is whatever lay in memory."""
+
+ROOM_GIB = 2
+"""Memory that a case of the default size may take."""
+
+
+def planned(size="small", dtype="float32"):
+    settings = Settings(profiler="python", warmup=0, runs=1, dtype=dtype)
+    return plan(FRAMEWORK, Selection(size=size, settings=settings))
+
+
+CASES = planned().cases
+
+
+@pytest.fixture(scope="module")
+def outputs():
+    """What the call of every small case gives, by the case's id."""
+    found = {}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for case in CASES:
+            with FRAMEWORK.scope(case):
+                found[case.id] = list(arrays(Prepared(case, FRAMEWORK).call()))
+    return found
+
+
+def test_every_output_is_finite(outputs):
+    for case in CASES:
+        for array in outputs[case.id]:
+            if array.dtype.kind in "fc" and case.label not in UNDEFINED:
+                assert np.isfinite(array).all(), (case.label, case.arguments)
+
+
+def test_outputs_are_not_all_one_number(outputs):
+    """A rule whose data is all outside of what the function is about gives zeros."""
+    constant = {"zeros", "ones", "full", "zeros_like", "ones_like", "full_like"}
+    flat = {
+        case.label
+        for case in CASES
+        for array in outputs[case.id]
+        if array.size > 100 and array.dtype.kind in "fc" and case.label not in UNDEFINED
+        if (array == array.flat[0]).all()
+    }
+    # The imaginary part of real numbers is zero.
+    assert flat <= constant | {"imag"}
+
+
+def test_shapes_told_without_a_call_are_those_of_the_outputs(outputs):
+    told = 0
+    for case in CASES:
+        shapes = FRAMEWORK.output_shapes(case)
+        if shapes is not None:
+            told += 1
+            sizes = [int(np.prod(shape)) for shape in shapes]
+            assert (
+                sizes[: len(outputs[case.id])] == [a.size for a in outputs[case.id]][: len(sizes)]
+            ), case.label
+    assert told > len(CASES) / 4
+
+
+def test_every_operator_has_cases_or_a_reason():
+    made = planned()
+    names = {case.label for case in made.cases}
+    assert names | set(made.no_benchmark) == {o.name for o in FRAMEWORK.operators()}
+    assert set(made.no_benchmark) <= set(rules.NOT_BENCHMARKED)
+
+
+@pytest.mark.parametrize("dtype", ["float16", "float64", "int32", "uint8", "bool", "complex64"])
+def test_another_dtype_runs_or_is_said_not_to(dtype):
+    statuses = Counter()
+    for case in planned(dtype=dtype).cases:
+        record = measure(case, FRAMEWORK)
+        statuses[record.status] += 1
+        assert record.status in (Status.OK, Status.SKIPPED), (case.label, record.reason)
+    assert statuses[Status.OK] > 5 * statuses[Status.SKIPPED]
+
+
+def test_the_default_size_fits():
+    for case in planned("default").cases:
+        needed = estimated_bytes(case, FRAMEWORK.output_shapes(case))
+        assert needed < ROOM_GIB * GIB, (case.label, case.arguments)
+
+
+def test_sizes_grow_with_the_preset():
+    small, default = (
+        sum(spec.size for case in planned(size).cases for _, spec in case.tensors())
+        for size in ("small", "default")
+    )
+    assert default > small / PRESETS["small"].scale
+
+
+def test_every_script_runs():
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for case in CASES:
+            prepared = Prepared(case, FRAMEWORK)
+            text = FRAMEWORK.source(case, prepared.arguments, prepared.call)
+            namespace = {}
+            exec(compile(text, case.label, "exec"), namespace)
+            assert "out" in namespace

@@ -1,0 +1,106 @@
+"""NumPy's whole registry, once, as a user runs it: what runs, and what that covers."""
+
+import os
+import subprocess
+import sys
+
+import pytest
+
+from opperf.frameworks import load
+from opperf.model import Status
+from opperf.results.runfile import read_run
+
+COVERED = 0.95
+"""Share of the functions that compute on arrays that a run must measure."""
+
+
+def run(folder, *arguments):
+    return subprocess.run(
+        [sys.executable, "-m", "opperf", "--framework", "numpy", "-p", "python", *arguments],
+        cwd=folder,
+        env=os.environ | {"HOME": str(folder)},
+        capture_output=True,
+        text=True,
+        timeout=300,
+    )
+
+
+@pytest.fixture(scope="module")
+def sweep(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("sweep")
+    options = ("--size", "small", "-w", "0", "-r", "1", "--quiet", "-f", "jsonl")
+    done = run(folder, *options, "-o", "run.jsonl")
+    assert done.returncode == 0, done.stderr
+    found, warnings = read_run(folder / "run.jsonl")
+    assert not warnings
+    return found
+
+
+def test_every_planned_case_has_its_record(sweep):
+    assert [record.id for record in sweep.records] == list(sweep.header.planned)
+
+
+def test_every_case_is_measured(sweep):
+    broken = {r.case.label: r.reason for r in sweep.records if r.status is not Status.OK}
+    assert not broken
+
+
+def test_nearly_every_function_is_covered(sweep):
+    measured = {r.case.label for r in sweep.records if r.status is Status.OK}
+    operators = {operator.name for operator in load("numpy").operators()}
+    assert operators
+    assert len(measured & operators) >= COVERED * len(operators)
+    assert operators - measured == set(sweep.header.no_benchmark)
+    assert all(sweep.header.no_benchmark.values())
+
+
+def test_no_output_has_nan(sweep):
+    assert not [r.case.label for r in sweep.records if "output" in r.notes]
+
+
+def test_every_peak_is_from_a_process_of_its_own(sweep):
+    assert not [r.case.label for r in sweep.records if "memory" in r.notes]
+
+
+def test_times_memory_and_the_reason_for_no_backward_pass(sweep):
+    for record in sweep.records:
+        assert record.summaries["forward"].mean > 0, record.case
+        assert "backward" not in record.summaries
+        assert record.notes["backward"] == "NumPy computes no gradients"
+
+
+def test_the_memory_of_an_addition_is_that_of_its_output(sweep):
+    (record,) = [
+        r
+        for r in sweep.records
+        if r.case.label == "add" and r.case.arguments["x1"].shape == (64, 64)
+    ]
+    assert record.summaries["memory"].median == 64 * 64 * 4
+
+
+def test_every_category_is_measured(sweep):
+    measured = {r.case.category for r in sweep.records}
+    wanted = {operator.category for operator in load("numpy").operators()}
+    assert wanted - measured == {"python_function"}
+
+
+def test_a_path_is_the_operator_there(tmp_path):
+    done = run(tmp_path, "np.abs", "numpy.linalg.norm", "--size", "small", "--list")
+    assert done.returncode == 0, done.stderr
+    assert "absolute" in done.stdout
+    assert "linalg.norm" in done.stdout
+
+
+@pytest.mark.parametrize(
+    "arguments, words",
+    [
+        (("add", "--ctx", "gpu"), "processor only"),
+        (("add", "--dtype", "bfloat16"), "unknown dtype"),
+        (("addd",), "did you mean add"),
+    ],
+)
+def test_what_cannot_be_done_is_said_in_one_line(tmp_path, arguments, words):
+    done = run(tmp_path, *arguments)
+    assert done.returncode == 2
+    assert words in done.stderr
+    assert len(done.stderr.strip().splitlines()) == 1
