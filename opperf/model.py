@@ -157,7 +157,7 @@ class TensorSpec(Struct, frozen=True):
     gradient: bool = False
     """Whether the backward pass computes a gradient for it."""
     flavour: str = ""
-    """Array type where a framework has several, e.g. `np` for MXNet's NumPy arrays."""
+    """Array type where a framework has several, as in `TensorSpec(flavour="np")`."""
 
     @property
     def size(self) -> int:
@@ -186,7 +186,7 @@ class OperatorTarget(Struct, frozen=True, tag="operator"):
 
 
 class CallableTarget(Struct, frozen=True, tag="callable"):
-    """A Python callable, by dotted path (`mxnet.ndarray.add`)."""
+    """A Python callable, by dotted path."""
 
     framework: str
     path: str
@@ -232,13 +232,16 @@ class Settings(Struct, frozen=True):
         }
 
 
+Pass = Literal["forward", "backward"]
+
+
 class Case(Struct, frozen=True):
     """One thing to measure."""
 
     target: Target
     arguments: dict[str, Argument]
     settings: Settings = Settings()
-    passes: tuple[Literal["forward", "backward"], ...] = ("forward", "backward")
+    passes: tuple[Pass, ...] = ("forward", "backward")
     """`backward` asks for it; whether there is a gradient is found by trying."""
     origin: str = ""
     """Which rule, file or call made the case."""

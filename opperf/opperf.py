@@ -14,6 +14,7 @@ if __name__ == "__main__" and not __package__:
 import click
 
 import opperf
+from opperf import defaults
 from opperf.errors import InternalError, OpperfError, UsageError
 from opperf.parameters import (
     as_json,
@@ -29,14 +30,6 @@ from opperf.parameters import (
 
 INTERRUPTED = 130
 """Exit code after Ctrl-C: 128 plus the number of SIGINT, as shells have it."""
-
-DEFAULT_WARMUP = 10
-DEFAULT_RUNS = 50
-"""As `run_performance_test` has them: enough for a median on a quiet machine, and the whole
-registry in minutes."""
-
-DEFAULT_TIMEOUT_S = 300.0
-"""Seconds a case may take. The slowest default case takes under a minute on two cores."""
 
 
 class DefaultToRun(click.Group):
@@ -83,7 +76,7 @@ def cli() -> None:
     default="json",
     show_default=True,
     type=click.Choice(["json", "md", "csv", "jsonl"], case_sensitive=False),
-    help="json and md as MXNet's users know them, csv, or jsonl, the run file with every sample.",
+    help="json, md (a page to read), csv, or jsonl, the run file with every sample.",
 )
 @click.option(
     "-o",
@@ -102,7 +95,7 @@ def cli() -> None:
 @click.option(
     "-w",
     "--warmup",
-    default=DEFAULT_WARMUP,
+    default=defaults.WARMUP,
     show_default=True,
     type=click.IntRange(min=0),
     help="Calls before anything is timed.",
@@ -110,7 +103,7 @@ def cli() -> None:
 @click.option(
     "-r",
     "--runs",
-    default=DEFAULT_RUNS,
+    default=defaults.RUNS,
     show_default=True,
     type=click.IntRange(min=1),
     help="Calls that are timed, in each pass.",
@@ -121,7 +114,7 @@ def cli() -> None:
     type=click.FloatRange(min=0, min_open=True),
     metavar="SECONDS",
     help="Longest time a pass is timed for; a slow operator then makes do with fewer calls, 5 at "
-    "least.  [default: 2, and no limit where -w or -r is given]",
+    f"least.  [default: {defaults.MAX_TIME_S:g}, and no limit where -w or -r is given]",
 )
 @click.option(
     "--quick",
@@ -163,7 +156,7 @@ def cli() -> None:
 @click.option(
     "--timeout",
     "timeout_s",
-    default=DEFAULT_TIMEOUT_S,
+    default=defaults.TIMEOUT_S,
     show_default=True,
     type=click.FloatRange(min=0, min_open=True),
     metavar="SECONDS",

@@ -7,6 +7,8 @@ from typing import Any, TypeVar
 
 import click
 
+from opperf import defaults
+
 Command = TypeVar("Command", bound=Callable[..., Any])
 
 
@@ -88,7 +90,7 @@ choosing = together(
         "namespaces",
         multiple=True,
         callback=split_commas,
-        help="Only operators of this namespace: nd, np, npx, internal, contrib, sparse, "
+        help="Only operators of this namespace, e.g. nd, np, npx, internal, contrib, sparse, "
         "image, linalg, random.",
     ),
     click.option(
@@ -102,7 +104,7 @@ choosing = together(
 """Which operators are meant, apart from their names."""
 
 framework = click.option(
-    "--framework", default="mxnet", show_default=True, help="Framework to benchmark."
+    "--framework", default=defaults.FRAMEWORK, show_default=True, help="Framework to benchmark."
 )
 debug = click.option("--debug", is_flag=True, help="Show tracebacks.")
 as_json = click.option("--json", is_flag=True, help="Print JSON, for a machine.")

@@ -53,6 +53,10 @@ class Framework(Protocol):
     """Names of the time back ends it offers, the preferred one first."""
     dtypes: tuple[str, ...]
     """The dtypes a user may ask for."""
+    variables: tuple[str, ...]
+    """Environment variables of its own that decide how it computes."""
+    gradients: bool
+    """Whether it computes gradients at all."""
 
     def version(self) -> str: ...
 
@@ -80,8 +84,9 @@ class Framework(Protocol):
         """Bytes that can still be allocated on the device."""
         ...
 
-    def large_tensors(self) -> bool:
-        """Whether this build indexes tensors of more than 2**31 elements."""
+    def no_large_tensors(self) -> str:
+        """Why this build does not index tensors of more than 2**31 elements, and which one does;
+        empty if it does."""
         ...
 
     def registered(self) -> int:

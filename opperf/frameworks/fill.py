@@ -14,8 +14,8 @@ from opperf.model import Fill, TensorSpec
 Array = npt.NDArray[np.generic]
 
 INTEGER_SPAN = 10
-"""Width of the range integers are drawn from when a fill's domain holds fewer than two
-whole numbers, e.g. [0, 1). Small, so that sums and products of int8 stay in range."""
+"""Width of the range integers are drawn from when a fill's domain holds no whole number, e.g.
+[0.1, 0.9). Small, so that sums and products of int8 stay in range."""
 
 DIAGONAL_MARGIN = 1.0
 """Added to the diagonal of triangular matrices so that solving with them is stable."""
@@ -49,7 +49,7 @@ def whole_range(fill: Fill, dtype: str) -> tuple[int, int]:
         low, high = -INTEGER_SPAN // 2, INTEGER_SPAN // 2
     else:
         low, high = math.ceil(fill.low), math.ceil(fill.high)
-    if high - low < 2:
+    if high <= low:
         high = low + INTEGER_SPAN
     if dtype in ("uint8", "bool") and low < 0:
         low, high = 0, max(high, INTEGER_SPAN)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Literal
 
+from opperf.defaults import RUNS, WARMUP
 from opperf.nd_operations import (
     array_manipulation_operators,
     binary_operators,
@@ -25,7 +26,7 @@ from opperf.nd_operations import (
     vision_operators,
 )
 from opperf.nd_operations.runners import RUNNERS
-from opperf.utils.benchmark_utils import DEFAULT_RUNS, DEFAULT_WARMUP, Results
+from opperf.utils.benchmark_utils import Results
 from opperf.utils.common_utils import merge_map_list
 
 MODULES = (
@@ -56,8 +57,8 @@ def run_all_mxnet_operator_benchmarks(
     dtype: Any = "float32",
     profiler: Literal["native", "python"] = "native",
     int64_tensor: str = "off",
-    warmup: int = DEFAULT_WARMUP,
-    runs: int = DEFAULT_RUNS,
+    warmup: int = WARMUP,
+    runs: int = RUNS,
 ) -> Results:
     """Measure every category of `mx.nd`'s operators, in a worker process.
 

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Literal
 
+from opperf.defaults import RUNS, WARMUP
 from opperf.utils.benchmark_utils import (
-    DEFAULT_RUNS,
-    DEFAULT_WARMUP,
     Results,
     run_category_benchmarks,
 )
@@ -26,8 +25,8 @@ def category_runner(category: str, name: str, what: str) -> Runner:
         dtype: Any = "float32",
         profiler: Literal["native", "python"] = "native",
         int64_tensor: str = "off",
-        warmup: int = DEFAULT_WARMUP,
-        runs: int = DEFAULT_RUNS,
+        warmup: int = WARMUP,
+        runs: int = RUNS,
     ) -> Results:
         return run_category_benchmarks(category, ctx, dtype, profiler, int64_tensor, warmup, runs)
 

@@ -21,7 +21,7 @@ UNITS = {"ns": ("ms", 1e6, 6), "B": ("kB", 1e3, 3)}
 the decimals kept: as many as tell one nanosecond, or one byte, from the next."""
 
 NOT_APPLICABLE = "---"
-"""A cell that has no value, as MXNet's users know it."""
+"""A cell that has no value, as users of operator benchmarks know it."""
 
 PYTHON = "python"
 """The profiler whose results have percentiles."""

@@ -1,4 +1,4 @@
-"""Results as MXNet's users know them: `{operator: [result, ...]}`."""
+"""Results as users of operator benchmarks know them: `{operator: [result, ...]}`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A Markdown page from results as MXNet's users hold them: `{operator: [result, ...]}`."""
+"""A Markdown page from results as users hold them: `{operator: [result, ...]}`."""
 
 from __future__ import annotations
 

@@ -147,8 +147,8 @@ def by_names(
 
 
 def is_needed(parameter: Parameter, rules: RulesModule) -> bool:
-    """Whether a table must give the parameter a value. MXNet does not say which tensors are
-    optional, so the rules do."""
+    """Whether a table must give the parameter a value. A registry may not say which tensors
+    are optional, so the rules do."""
     if parameter.kind in (Kind.TENSOR, Kind.TENSORS):
         return parameter.name not in rules.OPTIONAL_TENSORS
     return parameter.required

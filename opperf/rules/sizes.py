@@ -35,7 +35,7 @@ INT64 = "int64"
 PRESETS = {
     # A test's size: dispatch dominates, and a sweep takes seconds.
     "small": Preset("small", scale=1 / 16, batch=2, image=1 / 4),
-    # MXNet's users know 1024 x 1024 (4 MiB of float32) and images of 256 x 256.
+    # What operators are known by: 1024 x 1024 (4 MiB of float32) and images of 256 x 256.
     "default": Preset("default", scale=1.0, batch=32, image=1.0),
     # Four times the default in each extent that grows: beyond most last-level caches.
     "large": Preset("large", scale=4.0, batch=64, image=1.0),

@@ -18,12 +18,11 @@ THREAD_VARIABLES = (
     "OMP_NUM_THREADS",
     "MKL_NUM_THREADS",
     "OPENBLAS_NUM_THREADS",
-    "MXNET_CPU_WORKER_NTHREADS",
-    "MXNET_ENGINE_TYPE",
     "KMP_AFFINITY",
     "OMP_PROC_BIND",
 )
-"""Environment variables that decide how many threads compute, and where."""
+"""Environment variables that decide how many threads compute, and where, whatever the framework;
+each has more of its own."""
 
 GOVERNOR = Path("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor")
 CPUINFO = Path("/proc/cpuinfo")
@@ -58,7 +57,11 @@ def environment(framework: Framework) -> Environment:
         hostname=socket.gethostname(),
         cpu=cpu_model(),
         cores=usable_cores(),
-        threads={name: os.environ[name] for name in THREAD_VARIABLES if name in os.environ},
+        threads={
+            name: os.environ[name]
+            for name in (*THREAD_VARIABLES, *framework.variables)
+            if name in os.environ
+        },
         memory_bytes=psutil.virtual_memory().total,
         load_1min=round(os.getloadavg()[0], 2),
         governor=GOVERNOR.read_text().strip() if GOVERNOR.exists() else "unknown",

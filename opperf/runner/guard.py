@@ -15,7 +15,12 @@ WORKSPACE = 2
 """Times an operator's output that a call is assumed to need: the output, and as much again
 for its workspace, or for the gradient that comes back to the output."""
 
-BYTES = {"float16": 2, "bfloat16": 2, "float64": 8, "int64": 8, "int8": 1, "uint8": 1, "bool": 1}
+BYTES = {
+    **dict.fromkeys(("int8", "uint8", "bool"), 1),
+    **dict.fromkeys(("float16", "bfloat16"), 2),
+    **dict.fromkeys(("float64", "int64", "complex64", "datetime64[D]"), 8),
+    "complex128": 16,
+}
 """Bytes an element takes; every dtype that is not here takes four."""
 
 

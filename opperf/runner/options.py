@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from opperf import defaults
 from opperf.errors import UsageError
 from opperf.model import Settings, Status
 from opperf.results import output
@@ -41,16 +42,12 @@ QUICK: dict[str, Any] = {"warmup": 1, "runs": 10, "max_time_s": 0.05}
 """Counts of `--quick`: a median of ten calls, five where they take over 10 ms, and a sweep of a
 whole registry in minutes. A count that is given stays as it is given."""
 
-DEFAULT_MAX_TIME_S = 2.0
-"""Seconds a pass is timed for where no count is given: the slowest default case takes half a
-second a call on two cores, and would take most of the whole run's time for 60 calls."""
-
 
 def with_counts(options: Mapping[str, Any], changed: Mapping[str, Any]) -> dict[str, Any]:
     """The options with the counts that follow from the ones given."""
     counts = dict(QUICK) if options["quick"] else {}
     if not counts and not {"warmup", "runs", "max_time_s"} & set(changed):
-        counts = {"max_time_s": DEFAULT_MAX_TIME_S}
+        counts = {"max_time_s": defaults.MAX_TIME_S}
     return {**options, **{name: value for name, value in counts.items() if name not in changed}}
 
 

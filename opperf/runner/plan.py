@@ -14,6 +14,7 @@ from opperf.model import (
     Case,
     Operator,
     OperatorTarget,
+    Pass,
     Struct,
     Target,
     TensorSpec,
@@ -104,10 +105,9 @@ def check_settings(framework: Framework, selection: Selection) -> None:
             f"unknown profiler {settings.profiler!r}; "
             f"{framework.name} offers: {', '.join(framework.profilers)}"
         )
-    if selection.int64_tensor and not framework.large_tensors():
+    if selection.int64_tensor and framework.no_large_tensors():
         raise UsageError(
-            f"--int64-tensor on: this {framework.name} build ({framework.version()}) has no "
-            "INT64_TENSOR_SIZE; use a build that has it (2.0 does) or --int64-tensor off"
+            f"--int64-tensor on: {framework.no_large_tensors()}, or --int64-tensor off"
         )
     check_known("size", (selection.size,), set(PRESETS))
     check_groups(framework.operators(), selection)
@@ -148,11 +148,13 @@ def _case(
     selection: Selection,
 ) -> Case:
     flavour = framework.flavour(target)
+    both = selection.backward and framework.gradients
+    passes: tuple[Pass, ...] = ("forward", "backward") if both else ("forward",)
     return Case(
         target=target,
         arguments={n: flavoured(value, flavour) for n, value in inputs.arguments.items()},
         settings=msgspec.structs.replace(selection.settings, mode=inputs.mode),
-        passes=("forward", "backward") if selection.backward else ("forward",),
+        passes=passes,
         origin=inputs.origin,
         category=operator.category,
     )

@@ -1,6 +1,6 @@
 """Memory measured where nothing has run before: in a fork of a process that only imported.
 
-Frameworks keep workspace for later calls. MXNet has several buffers that it uses in turn and
+Frameworks keep workspace for later calls. One may have several buffers that it uses in turn and
 lets grow, so what an operator allocates depends on what ran before it. A process that has
 imported the framework and run nothing is forked for each case; the fork measures and ends.
 A fork takes some tens of milliseconds, an import seconds.

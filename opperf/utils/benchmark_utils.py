@@ -9,6 +9,7 @@ from typing import Any, Literal
 
 import msgspec
 
+from opperf.defaults import RUNS, WARMUP
 from opperf.errors import UsageError
 from opperf.frameworks import Framework, load
 from opperf.model import Case, Record, Settings, Status
@@ -26,10 +27,6 @@ from opperf.utils.namespaces import functions_called, inputs_of_size
 FRAMEWORK = "mxnet"
 
 LOG = logging.getLogger("opperf")
-
-DEFAULT_WARMUP = 10
-DEFAULT_RUNS = 50
-"""Calls before and while timing: enough for a median on a quiet machine."""
 
 Results = dict[str, list[dict[str, Any]]]
 
@@ -82,8 +79,8 @@ def run_performance_test(
     dtype: Any = "float32",
     ctx: Any = None,
     profiler: Literal["native", "python"] = "native",
-    warmup: int = DEFAULT_WARMUP,
-    runs: int = DEFAULT_RUNS,
+    warmup: int = WARMUP,
+    runs: int = RUNS,
 ) -> list[Results]:
     """Measure one callable, or several, on each of the inputs.
 
@@ -208,8 +205,8 @@ def run_op_benchmarks(
     ctx: Any = None,
     profiler: Literal["native", "python"] = "native",
     int64_tensor: str = "off",
-    warmup: int = DEFAULT_WARMUP,
-    runs: int = DEFAULT_RUNS,
+    warmup: int = WARMUP,
+    runs: int = RUNS,
 ) -> Results:
     """Measure operators by name, on the inputs that opperf's rules make for them.
 
@@ -242,8 +239,8 @@ def run_benchmark_operator(
     run_backward: bool = False,
     ctx: Any = None,
     profiler: Literal["native", "python"] = "native",
-    warmup: int = DEFAULT_WARMUP,
-    runs: int = DEFAULT_RUNS,
+    warmup: int = WARMUP,
+    runs: int = RUNS,
 ) -> dict[str, list[Results]]:
     """Measure an operator in every namespace that has it: `mx.nd`, `mx.np` and `mx.npx`.
 

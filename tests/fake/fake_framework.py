@@ -137,6 +137,8 @@ class FakeFramework(Framework):
     rules = "fake_rules"
     profilers = ("native", "python")
     dtypes = ("float32", "float64", "int32")
+    variables = ("FAKE_THREADS",)
+    gradients = True
 
     def __init__(self):
         self.calls = []
@@ -171,8 +173,8 @@ class FakeFramework(Framework):
     def device_memory(self, device):
         return self.free
 
-    def large_tensors(self):
-        return self.int64
+    def no_large_tensors(self):
+        return "" if self.int64 else "the fake counts to 2**31; use a real one"
 
     def registered(self):
         return 2 * len(OPERATORS)

@@ -1,6 +1,7 @@
 """The whole registry, once, as a user runs it: what runs, and what the rules make of it."""
 
 import os
+import re
 import subprocess
 import sys
 from collections import Counter
@@ -11,17 +12,30 @@ from opperf.frameworks import load
 from opperf.model import Status
 from opperf.results.runfile import read_run
 
-MAY_HOLD_NAN = {"LeakyReLU"}
-"""Operators with an output that is not written: the mask of random slopes, when predicting."""
+UNWRITTEN = {
+    # A second output holds the slopes that were drawn. Only training draws any, and ends the
+    # process in MXNet 1.9.1 and 2.0.
+    "LeakyReLU": {"act_type": "rrelu"},
+    # The weights of the vertices of a sample, and nothing behind them where it has room for more.
+    "_contrib_dgl_csr_neighbor_non_uniform_sample": {},
+}
+"""Operators with an output that they do not write, or not to its end, and the arguments with which
+that is so. Memory that is not written may hold NaN."""
 
 REFUSED_BY_THIS_BUILD = {
-    "_contrib_quantized_elemwise_mul",
-    "_contrib_quantized_rnn",
-    "_np_reshape",
+    # MXNet 1.9.1's shape inference gives nothing back.
+    "_contrib_quantized_elemwise_mul": "MXNet's check failed: out_shapes.size() == outputs.size()",
+    # A name that MXNet 2.0 registers and leaves out when it makes functions.
+    "_np_reshape": "generates no function for it",
 }
-"""Operators with valid inputs that one build or another of MXNet refuses all the same: a
-shape inference that gives nothing back, a primitive this processor lacks, a registered name
-without a function."""
+"""Operators with valid inputs that one build or another of MXNet refuses all the same, and what
+the reason says."""
+
+INTERNAL = re.compile(r"Check failed: |\[\d\d:\d\d:\d\d\]|\.(cc|h|cu|cuh):\d+|Stack trace")
+"""What a reader of a reason cannot act on: conditions in C++ as they are, times and places."""
+
+LEAST_MEASURED = 0.95
+"""Share of the registry's distinct operators that have to be measured."""
 
 
 @pytest.fixture(scope="module")
@@ -75,16 +89,32 @@ def test_what_the_rules_make_is_accepted(sweep):
         for record in sweep.records
         if record.status not in (Status.OK, Status.SKIPPED)
     }
-    assert not set(broken) - REFUSED_BY_THIS_BUILD, broken
+    unexpected = {
+        name: reason
+        for name, reason in broken.items()
+        if name not in REFUSED_BY_THIS_BUILD or REFUSED_BY_THIS_BUILD[name] not in reason
+    }
+    assert unexpected == {}
 
 
 def test_nothing_that_is_not_ok_lacks_a_reason(sweep):
     assert all(record.reason for record in sweep.records if record.status is not Status.OK)
 
 
+def test_reasons_have_nothing_of_mxnets_insides(sweep):
+    said = [text for record in sweep.records for text in (record.reason, *record.notes.values())]
+    assert [text for text in said if INTERNAL.search(text)] == []
+
+
+def leaves_unwritten(case):
+    """Whether an output of the case is one that its operator does not write."""
+    arguments = UNWRITTEN.get(case.label)
+    return arguments is not None and arguments.items() <= case.arguments.items()
+
+
 def test_no_output_has_nan(sweep):
-    found = {record.case.label for record in sweep.records if "output" in record.notes}
-    assert not found - MAY_HOLD_NAN
+    found = [record.case for record in sweep.records if "output" in record.notes]
+    assert [case.label for case in found if not leaves_unwritten(case)] == []
 
 
 def test_every_measured_case_has_a_time_and_a_memory_figure(sweep):
@@ -96,8 +126,7 @@ def test_every_measured_case_has_a_time_and_a_memory_figure(sweep):
 
 def test_most_of_the_registry_has_a_benchmark(sweep):
     measured = {r.case.label for r in sweep.records if r.status is Status.OK}
-    public = {operator.name for operator in load("mxnet").operators() if operator.public}
-    assert len(measured & public) > 0.9 * len(public)
+    assert len(measured) >= LEAST_MEASURED * len(load("mxnet").operators())
 
 
 def test_a_backward_time_or_the_reason_for_none(sweep):

@@ -158,7 +158,10 @@ def test_unknown_names(fake, pattern, words):
         ),
         (Selection(settings=Settings(device="tpu")), "unknown device 'tpu'"),
         (Selection(settings=Settings(profiler="x")), "unknown profiler 'x'; fake offers: native"),
-        (Selection(int64_tensor=True), "has no INT64_TENSOR_SIZE"),
+        (
+            Selection(int64_tensor=True),
+            "the fake counts to 2**31; use a real one, or --int64-tensor off",
+        ),
         (
             Selection(patterns=("relu",), shapes={"lhs": (2,)}),
             "--shape lhs=...: no tensor argument",
@@ -301,3 +304,9 @@ def test_what_is_left_to_the_framework_is_filled_in(fake):
     given = Selection(settings=Settings(device="", profiler="", dtype="int32"))
     settings = resolved(fake, given).settings
     assert (settings.device, settings.profiler, settings.dtype) == ("cpu(0)", "native", "int32")
+
+
+def test_a_framework_without_gradients_has_no_backward_passes(fake):
+    assert plan(fake, Selection(patterns=("add",))).cases[0].passes == ("forward", "backward")
+    fake.gradients = False
+    assert plan(fake, Selection(patterns=("add",))).cases[0].passes == ("forward",)

@@ -37,6 +37,9 @@ class MXNet:
         "bool",
     )
 
+    variables: tuple[str, ...] = ("MXNET_CPU_WORKER_NTHREADS", "MXNET_ENGINE_TYPE")
+    gradients: bool = True
+
     def __init__(self) -> None:
         # Importing it registers the custom operator that `Custom` is measured with.
         importlib.import_module("opperf.custom_operations.custom_operations")
@@ -71,8 +74,13 @@ class MXNet:
     def operators(self) -> tuple[Operator, ...]:
         return registry.operators()
 
-    def large_tensors(self) -> bool:
-        return self.features().get("INT64_TENSOR_SIZE", False)
+    def no_large_tensors(self) -> str:
+        if self.features().get("INT64_TENSOR_SIZE", False):
+            return ""
+        return (
+            f"this mxnet build ({self.version()}) has no INT64_TENSOR_SIZE; use a build that has "
+            "it (2.0 does)"
+        )
 
     def resolve(self, name: str) -> Operator | None:
         return registry.by_name().get(name)

@@ -38,6 +38,8 @@ class NumPy:
     rules = "opperf.rules.numpy"
     profilers: tuple[str, ...] = ("python",)
     dtypes: tuple[str, ...] = registry.DTYPES
+    variables: tuple[str, ...] = ("NPY_DISABLE_CPU_FEATURES",)
+    gradients: bool = False
 
     def __init__(self) -> None:
         # Read now, once: each fork of the process that loads this would read it anew.
@@ -70,8 +72,8 @@ class NumPy:
     def device_memory(self, device: str) -> int:
         return int(psutil.virtual_memory().available)
 
-    def large_tensors(self) -> bool:
-        return True
+    def no_large_tensors(self) -> str:
+        return ""
 
     def registered(self) -> int:
         return len(registry.public_functions())

@@ -8,6 +8,7 @@ from opperf.rules.mxnet import (
     convolution,
     detection,
     elementwise,
+    graphs,
     image,
     in_place,
     indexing,
@@ -34,6 +35,7 @@ MODULES = (
     convolution,
     detection,
     elementwise,
+    graphs,
     image,
     in_place,
     indexing,
@@ -77,25 +79,18 @@ BatchNorm reads its statistics instead of computing them."""
 NEEDS_OUTPUT = frozenset({"_copyto"})
 """Operators that copy into an array they are given, and cannot make one."""
 
-_PLACEHOLDER = "an internal placeholder: it does nothing without what MXNet fills in around it"
 _CONTROL_FLOW = "control flow: it takes subgraphs, not tensors, and has no imperative form"
 _FUSED = "made only by MXNet itself, when it replaces a part of a graph by a fused operator"
-
+_CALLBACKS = "takes the address of a Python operator's callbacks, which only that operator has"
+_CACHED = "stands for a whole graph, which only an `mx.nd.CachedOp` can give it"
 _HIDDEN_STATE = "keeps a state in an input that its function in mx.nd has no argument for"
 
 NOT_BENCHMARKED: dict[str, str] = {
-    **dict.fromkeys(
-        (
-            "_CachedOp",
-            "_CachedOpThreadSafe",
-            "_CrossDeviceCopy",
-            "_CustomFunction",
-            "_NDArray",
-            "_Native",
-            "_NoGradient",
-        ),
-        _PLACEHOLDER,
-    ),
+    **dict.fromkeys(("_CachedOp", "_CachedOpThreadSafe"), _CACHED),
+    **dict.fromkeys(("_NDArray", "_Native"), _CALLBACKS),
+    "_CrossDeviceCopy": "copies from device to device inside of a graph; a direct call is refused",
+    "_CustomFunction": "what an `mx.autograd.Function` leaves on the tape for its gradient",
+    "_NoGradient": "marks that there is no gradient, and computes nothing",
     **dict.fromkeys(
         ("_cond", "_foreach", "_while_loop", "_npx_cond", "_npx_foreach", "_npx_while_loop"),
         _CONTROL_FLOW,
@@ -111,6 +106,9 @@ NOT_BENCHMARKED: dict[str, str] = {
         _FUSED,
     ),
     **dict.fromkeys(("BatchNorm_v1", "IdentityAttachKLSparseReg"), _HIDDEN_STATE),
+    "_cvimread": "reads a file, and inputs are tensors; `_cvimdecode` decodes the same bytes",
+    "_imdecode": "takes a picture as text that ends at the first zero byte, and every picture "
+    "file has one; `_cvimdecode` takes bytes",
     "_zeros_without_dtype": "makes a tensor of no type, which only a graph can give one later",
 }
 """Operators that cannot be called on their own, each with the reason."""

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 
 from opperf.model import Operator, TensorSpec
 from opperf.rules.engine import Families
 from opperf.rules.mxnet.convolution import COLOURS, images
+from opperf.rules.mxnet.jpeg import TILE_SIDE, jpeg
 from opperf.rules.sizes import Preset
-from opperf.rules.values import REQUESTED, Arguments, below, tensor
+from opperf.rules.values import REQUESTED, Arguments, below, fixed, literal, tensor
 
 FAMILIES = Families()
 
@@ -130,3 +132,21 @@ def border(operator: Operator, size: Preset) -> Iterable[Arguments]:
     width = 8
     sides: Arguments = dict.fromkeys(("top", "bot", "left", "right"), width)
     yield {"src": picture(size), **sides}
+
+
+def picture_file(size: Preset) -> TensorSpec:
+    """The bytes of a JPEG file of a picture as large as the others, or just larger."""
+    height, width = (TILE_SIDE * math.ceil(extent / TILE_SIDE) for extent in extents(size))
+    data = jpeg(height, width)
+    return fixed(len(data), fill=literal(tuple(data)), dtype=BYTE)
+
+
+COLOUR, GREY = 1, 0
+"""What OpenCV calls the two ways to decode a picture."""
+
+
+@FAMILIES.add("_cvimdecode")
+def decode(operator: Operator, size: Preset) -> Iterable[Arguments]:
+    """A JPEG file in colour, and in grey."""
+    for flag in (COLOUR, GREY):
+        yield {"buf": picture_file(size), "flag": flag}

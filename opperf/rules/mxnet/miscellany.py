@@ -18,8 +18,10 @@ from opperf.rules.mxnet.names import (
 )
 from opperf.rules.sizes import Preset
 from opperf.rules.values import (
+    AT_LEAST_SINGLE,
     NORMAL,
     POSITIVE,
+    REQUESTED,
     Arguments,
     below,
     fixed,
@@ -34,11 +36,16 @@ INDEX = "int64"
 SEQUENCE = Fill("sequence")
 
 
+CASTS = ((AT_LEAST_SINGLE, "float16"), (REQUESTED, "int32"), (REQUESTED, "float64"))
+"""From which type to which. What is 16 bits wide already is not cast to 16 bits: it is the wider
+type that is, as where a network's parameters are kept in full precision."""
+
+
 @FAMILIES.add("Cast")
 def cast(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """To a narrower, a whole and a wider type. In the gradient the way back is taken."""
-    for shape, dtype in zip(shapes(size), ("float16", "int32", "float64"), strict=True):
-        yield {"data": tensor(*shape), "dtype": dtype}
+    for shape, (source, wanted) in zip(shapes(size), CASTS, strict=True):
+        yield {"data": tensor(*shape, dtype=source), "dtype": wanted}
 
 
 @FAMILIES.add("amp_cast")
@@ -162,28 +169,6 @@ def sparse_retain(operator: Operator, size: Preset) -> Iterable[Arguments]:
 def getnnz(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """Stored elements of the whole matrix."""
     yield {"data": csr(size)}
-
-
-@FAMILIES.add("_contrib_dgl_adjacency")
-def adjacency(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """A graph whose edges have numbers, as a matrix of ones where there is an edge."""
-    rows, columns = square(size)
-    yield {
-        "data": tensor(
-            rows, columns, fill=below(1000, start=1), dtype=INDEX, layout="csr", gradient=False
-        ),
-    }
-
-
-@FAMILIES.add("_contrib_edge_id")
-def edge_id(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """Values of the edges between pairs of vertices, most of them not in the graph."""
-    rows, columns = square(size)
-    yield {
-        "data": csr(size),
-        "u": fixed(rows, fill=below(rows), dtype=INDEX),
-        "v": fixed(rows, fill=below(columns), dtype=INDEX),
-    }
 
 
 @FAMILIES.add("_contrib_fft")

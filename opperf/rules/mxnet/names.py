@@ -33,8 +33,8 @@ def column(size: Preset) -> Shape:
 
 
 def slim(size: Preset) -> Shape:
-    """Shape of a matrix of as many rows as `column` and few columns."""
-    return (size.extent(10000), size.extent(10))
+    """Shape of a matrix of as many rows as `column` and few columns, but more than its one."""
+    return (size.extent(10000), size.extent(10, least=2))
 
 
 def tall(size: Preset) -> Shape:

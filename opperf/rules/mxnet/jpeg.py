@@ -1,0 +1,65 @@
+"""Picture files for operators that decode them: JPEG of any size, from one tile.
+
+A JPEG made by an encoder would need one here, or be of one size. This one repeats a tile: a
+restart marker after each makes the decoder forget what came before, so that the compressed tile
+may be put in as often as wanted, and the header be told another height and width.
+"""
+
+from __future__ import annotations
+
+import base64
+
+TILE_SIDE = 16
+"""Height and width of the tile: one unit of a JPEG that has half as many colours each way."""
+
+TILE = base64.b64decode(
+    "/9j/4AAQSkZJRgABAQAAAQABAAD/2wBDABALDA4MChAODQ4SERATGCgaGBYWGDEjJR0oOjM9PDkzODdASFxOQERX"
+    "RTc4UG1RV19iZ2hnPk1xeXBkeFxlZ2P/2wBDARESEhgVGC8aGi9jQjhCY2NjY2NjY2NjY2NjY2NjY2NjY2NjY2Nj"
+    "Y2NjY2NjY2NjY2NjY2NjY2NjY2NjY2NjY2P/wAARCAAQABADASIAAhEBAxEB/8QAFQABAQAAAAAAAAAAAAAAAAAA"
+    "BAX/xAAgEAACAAYCAwAAAAAAAAAAAAABAgADBAURIRIxQXHB/8QAFQEBAQAAAAAAAAAAAAAAAAAAAwT/xAAdEQAB"
+    "BAIDAAAAAAAAAAAAAAABAAMEEQISEyEi/9oADAMBAAIRAxEAPwCIyCTgY2YZQcZ7FOIDAZ9wyotLVABlkK4GN9GG"
+    "WmzNTFpk1gzsMa6A++IrcfZ4bv0jiSctgQel/9k="
+)
+"""A JFIF file of quality 50: a blue disc of five pixels' radius on colours that turn redder to the
+right and greener downwards. JFIF is the one kind whose size MXNet reads beforehand, and so decodes
+where it runs other operators; the others it decodes before the call returns."""
+
+START, END = b"\xff\xd8", b"\xff\xd9"
+FRAME, SCAN, INTERVAL = b"\xff\xc0", b"\xff\xda", b"\xff\xdd"
+"""Markers of a baseline frame, of a scan, and of the segment that says how often it restarts."""
+
+RESTARTS = tuple(bytes((0xFF, 0xD0 + i)) for i in range(8))
+"""The restart markers, which follow each other in turn."""
+
+
+def _segments(file: bytes) -> tuple[list[bytes], bytes]:
+    """A file's header as segments, each with its marker, and the compressed data behind them."""
+    segments, position = [], len(START)
+    while True:
+        length = 2 + int.from_bytes(file[position + 2 : position + 4], "big")
+        segment = file[position : position + length]
+        segments.append(segment)
+        position += length
+        if segment.startswith(SCAN):
+            return segments, file[position : -len(END)]
+
+
+def _sized(frame: bytes, height: int, width: int) -> bytes:
+    """A frame's segment with another height and width: two bytes each, behind marker, length and
+    bits per colour."""
+    return frame[:5] + height.to_bytes(2, "big") + width.to_bytes(2, "big") + frame[9:]
+
+
+def jpeg(height: int, width: int) -> bytes:
+    """A file of a picture of tiles. Raises `ValueError` if they do not fill it."""
+    if height % TILE_SIDE or width % TILE_SIDE:
+        raise ValueError(f"{height} x {width} is not made of tiles of {TILE_SIDE} x {TILE_SIDE}")
+    segments, tile = _segments(TILE)
+    *header, scan = (
+        _sized(segment, height, width) if segment.startswith(FRAME) else segment
+        for segment in segments
+    )
+    after_each_tile = INTERVAL + bytes((0, 4, 0, 1))
+    count = (height // TILE_SIDE) * (width // TILE_SIDE)
+    tiles = b"".join(tile + RESTARTS[i % len(RESTARTS)] for i in range(count - 1)) + tile
+    return b"".join([START, *header, after_each_tile, scan, tiles, END])

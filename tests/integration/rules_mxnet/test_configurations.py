@@ -1,0 +1,38 @@
+"""What the rules make for MXNet's registry, before anything is run."""
+
+import pytest
+
+from opperf.frameworks import load
+from opperf.model import TensorSpec
+from opperf.rules import mxnet as rules
+from opperf.rules.engine import NoInputs, inputs_for
+from opperf.rules.sizes import PRESETS
+
+
+@pytest.mark.parametrize("size", ["small", "default", "large"])
+def test_no_operator_has_one_configuration_twice(size):
+    twice = []
+    for operator in load("mxnet").operators():
+        made = inputs_for(operator, rules, PRESETS[size], "float32")
+        if not isinstance(made, NoInputs):
+            shown = [repr(inputs.arguments) for inputs in made]
+            twice += [operator.name] * (len(set(shown)) < len(shown))
+    assert twice == []
+
+
+def test_every_reason_for_no_benchmark_is_one_a_rule_gives():
+    reasons = {
+        made.reason
+        for operator in load("mxnet").operators()
+        if isinstance(made := inputs_for(operator, rules, PRESETS["small"], "float32"), NoInputs)
+    }
+    assert not [reason for reason in reasons if "no rule" in reason]
+
+
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float32"])
+def test_nothing_is_cast_to_its_own_type(dtype):
+    cast = load("mxnet").resolve("Cast")
+    for inputs in inputs_for(cast, rules, PRESETS["small"], dtype):
+        data = inputs.arguments["data"]
+        assert isinstance(data, TensorSpec)
+        assert data.dtype != inputs.arguments["dtype"]

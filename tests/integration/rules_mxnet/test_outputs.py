@@ -1,0 +1,54 @@
+"""What operators make of the inputs that rules give them, where it can be told."""
+
+import numpy as np
+import pytest
+
+from opperf.rules.mxnet.jpeg import TILE_SIDE
+
+
+def test_a_picture_of_tiles_is_decoded(cases, outputs):
+    colour, grey = (outputs(case)[0] for case in cases("_cvimdecode"))
+    assert colour.shape == (64, 64, 3)
+    assert grey.shape == (64, 64, 1)
+    tile = colour[:TILE_SIDE, :TILE_SIDE].astype(int)
+    rows, columns = (extent // TILE_SIDE for extent in colour.shape[:2])
+    blocks = colour.reshape(rows, TILE_SIDE, columns, TILE_SIDE, 3).swapaxes(1, 2)
+    # At the edges of a tile a decoder mixes in its neighbour's colour.
+    inside = blocks[:, :, 2:-2, 2:-2]
+    np.testing.assert_array_equal(inside, np.broadcast_to(tile[2:-2, 2:-2], inside.shape))
+    # A blue disc; around it red grows to the right, and green downwards.
+    assert tile[8, 8].argmax() == 2
+    assert tile[0, -1, 0] - tile[0, 0, 0] > 100
+    assert tile[-1, 0, 1] - tile[0, 0, 1] > 100
+
+
+@pytest.mark.parametrize("kind", ["uniform", "non_uniform"])
+def test_a_sample_of_a_graph_has_its_seeds_and_their_neighbours(cases, outputs, kind):
+    (case,) = cases(f"_contrib_dgl_csr_neighbor_{kind}_sample")
+    vertices, edges, *_, layers = outputs(case)
+    count = vertices[-1]
+    seeds = case.arguments["seed_arrays"][-1].size
+    assert seeds < count <= case.arguments["max_num_vertices"]
+    assert set(range(seeds)) <= set(vertices[:count])
+    assert set(layers[:count]) == {0, 1, 2}
+    assert 0 < np.count_nonzero(edges) <= count * case.arguments["num_neighbor"]
+
+
+def test_a_graph_made_compact_has_its_edges_numbered_anew(cases, outputs):
+    (case,) = cases("_contrib_dgl_graph_compact")
+    (compact,) = outputs(case)
+    numbers = compact[compact > 0]
+    assert len(numbers) > len(compact)
+    np.testing.assert_array_equal(numbers, np.arange(1, len(numbers) + 1))
+
+
+def test_half_of_a_graph_has_the_edges_between_its_vertices(cases, outputs):
+    plain, mapped = cases("_contrib_dgl_subgraph")
+    half, numbers = outputs(mapped)
+    (alone,) = outputs(plain)
+    np.testing.assert_array_equal(alone, half)
+    count, whole = len(half), 2 * len(half)
+    # An edge's number is its place in the matrix.
+    rows, columns = np.nonzero(numbers)
+    np.testing.assert_array_equal(numbers[rows, columns], rows * whole + columns)
+    assert np.count_nonzero(half) > count
