@@ -115,8 +115,9 @@ class Fill(Struct, frozen=True):
 
     `normal`: mean `low`, standard deviation `high`. `uniform`: in [low, high).
     `integers`: whole numbers in [low, high), whatever the dtype. `constant`: `low`
-    everywhere. `sequence`: 0, 1, 2, ... `boolean`: zeros and ones. `permutation`: 0..n-1
-    shuffled along the last axis. `simplex`: positive, summing to 1 along the last axis.
+    everywhere. `sequence`: 0, 1, 2, ... `boolean`: zeros and ones, as many of each. `odds`:
+    `low` zeros to `high` ones. `permutation`: 0..n-1 shuffled along the last axis.
+    `simplex`: positive, summing to 1 along the last axis.
     `positive_definite`, `lower_triangular`: well-conditioned matrices in the last two axes.
     `boxes`: corner boxes (x1, y1, x2, y2) with x1 < x2, y1 < y2 in [low, high).
     `literal`: `data`. `given`: an object the caller holds, known here by its `digest` only.
@@ -131,6 +132,7 @@ class Fill(Struct, frozen=True):
         "constant",
         "sequence",
         "boolean",
+        "odds",
         "permutation",
         "simplex",
         "positive_definite",
@@ -144,6 +146,10 @@ class Fill(Struct, frozen=True):
     high: float = 1.0
     data: Any = None
     digest: str = ""
+    of: str = ""
+    """The argument, named as for `same`, whose numbers these are, in this tensor's dtype. That
+    argument has to be of the same shape and filled alike; both of real numbers. Empty: numbers
+    of its own."""
 
 
 class TensorSpec(Struct, frozen=True):
@@ -153,7 +159,8 @@ class TensorSpec(Struct, frozen=True):
     dtype: str = "float32"
     fill: Fill = Fill()
     layout: str = "dense"
-    """`dense`, `csr` or `row_sparse`."""
+    """`dense`, `csr`, `row_sparse`, or `file`: the operator is given the path of a file of these
+    bytes."""
     gradient: bool = False
     """Whether the backward pass computes a gradient for it."""
     flavour: str = ""

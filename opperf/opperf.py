@@ -113,14 +113,20 @@ def cli() -> None:
     "max_time_s",
     type=click.FloatRange(min=0, min_open=True),
     metavar="SECONDS",
-    help="Longest time a pass is timed for; a slow operator then makes do with fewer calls, 5 at "
+    help="Longest time a pass is timed for; a slow operator then makes do with fewer calls, 3 at "
     f"least.  [default: {defaults.MAX_TIME_S:g}, and no limit where -w or -r is given]",
 )
 @click.option(
     "--quick",
     is_flag=True,
-    help="Few calls of each operator, for a look at a whole registry in minutes; -w, -r and "
-    "--max-time still count.",
+    help="One configuration and few calls of each operator, for a look at a whole registry in "
+    "minutes; -w, -r, --max-time and --max-configs still count.",
+)
+@click.option(
+    "--max-configs",
+    "configurations",
+    type=click.IntRange(min=1),
+    help="Configurations of each operator that are measured at most.  [default: all]",
 )
 @click.option(
     "--int64-tensor",

@@ -23,11 +23,16 @@ class Gradient(Protocol):
 
 
 class MemoryReading(Protocol):
-    """What a memory meter saw; valid once its context has ended."""
+    """What a memory meter saw; valid once its context has ended, and those around it."""
 
     @property
     def peak_bytes(self) -> int:
         """Largest number of bytes allocated above the level at entry."""
+        ...
+
+    @property
+    def kept_bytes(self) -> int:
+        """Bytes allocated at the end above the level at entry."""
         ...
 
 
@@ -185,7 +190,7 @@ class Framework(Protocol):
         ...
 
     def memory(self, device: str) -> AbstractContextManager[MemoryReading]:
-        """Measures what is allocated on the device inside the context."""
+        """Measures what is allocated on the device inside the context. Contexts may be nested."""
         ...
 
     def tracer(self, device: str) -> Tracer:

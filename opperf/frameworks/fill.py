@@ -27,8 +27,10 @@ full sweep would otherwise spend more time drawing than measuring."""
 
 
 def generator(spec: TensorSpec, seed: int) -> np.random.Generator:
-    """A generator that depends on the seed and on what is filled, and on nothing else."""
-    key = f"{spec.shape}{spec.dtype}{spec.fill.distribution}{spec.fill.low}{spec.fill.high}"
+    """A generator that depends on the seed and on what is filled, and on nothing else. Real
+    numbers are drawn in single precision, whatever they are rounded to: the same in each."""
+    kind = spec.dtype if is_integer(spec.dtype) else "float32"
+    key = f"{spec.shape}{kind}{spec.fill.distribution}{spec.fill.low}{spec.fill.high}"
     return np.random.default_rng([seed, zlib.crc32(key.encode())])
 
 
@@ -69,6 +71,11 @@ def _continuous(spec: TensorSpec, rng: np.random.Generator) -> Array:
 def _integers(spec: TensorSpec, rng: np.random.Generator) -> Array:
     low, high = int(spec.fill.low), int(spec.fill.high)
     return _tiled(lambda n: rng.integers(low, high, n), spec.size)
+
+
+def _odds(spec: TensorSpec, rng: np.random.Generator) -> Array:
+    zeros, ones = spec.fill.low, spec.fill.high
+    return _tiled(lambda n: rng.random(n) * (zeros + ones) < ones, spec.size)
 
 
 def _permutation(spec: TensorSpec, rng: np.random.Generator) -> Array:
@@ -113,6 +120,7 @@ MAKERS: dict[str, Callable[[TensorSpec, np.random.Generator], Array]] = {
     "constant": lambda spec, rng: np.full(spec.size, spec.fill.low),
     "sequence": lambda spec, rng: np.arange(spec.size),
     "boolean": lambda spec, rng: _tiled(lambda n: rng.integers(0, 2, n), spec.size),
+    "odds": _odds,
     "permutation": _permutation,
     "simplex": _simplex,
     "positive_definite": _positive_definite,

@@ -68,6 +68,9 @@ EXPRESSIONS: dict[str, Callable[[TensorSpec], str]] = {
     "constant": lambda s: f"np.full({s.shape}, {s.fill.low})",
     "sequence": lambda s: f"np.arange({s.size}).reshape({s.shape})",
     "boolean": lambda s: f"rng.integers(0, 2, {s.shape})",
+    "odds": lambda s: (
+        f"(rng.random({s.shape}) * {s.fill.low + s.fill.high} < {s.fill.high}).astype(int)"
+    ),
     "permutation": _permutation,
     "simplex": lambda s: f"rng.dirichlet(np.ones({s.shape[-1]}), {s.shape[:-1]})",
     "positive_definite": _positive_definite,

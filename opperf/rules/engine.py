@@ -11,14 +11,16 @@ from __future__ import annotations
 import importlib
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Literal, Protocol
+from typing import Literal, Protocol, TypeVar
 
 from opperf.model import Argument, Fill, Kind, Operator, Parameter, TensorSpec
 from opperf.rules.sizes import Preset
 from opperf.rules.values import AT_LEAST_SINGLE, REQUESTED, Arguments
 
 Mode = Literal["train", "predict"]
-Family = Callable[[Operator, Preset], Iterable[Arguments]]
+Family = Callable[[Operator, Preset], "Iterable[Arguments] | NoInputs"]
+"""A rule: the configurations of an operator, or why it has none."""
+F = TypeVar("F", bound=Family)
 Alternatives = Callable[[Operator, Preset], "list[Argument]"]
 """Values of one argument, one for each configuration that is measured."""
 
@@ -46,10 +48,10 @@ class Families:
     by_name: dict[str, Family] = field(default_factory=dict)
     by_category: dict[str, Family] = field(default_factory=dict)
 
-    def add(self, *names: str) -> Callable[[Family], Family]:
+    def add(self, *names: str) -> Callable[[F], F]:
         """Decorator: the family of the operators of these names, canonical or alias."""
 
-        def register(family: Family) -> Family:
+        def register(family: F) -> F:
             for name in names:
                 if name in self.by_name:
                     raise ValueError(f"two families for the operator {name!r}")
@@ -58,10 +60,10 @@ class Families:
 
         return register
 
-    def category(self, *names: str) -> Callable[[Family], Family]:
+    def category(self, *names: str) -> Callable[[F], F]:
         """Decorator: the family of all operators of these categories without one by name."""
 
-        def register(family: Family) -> Family:
+        def register(family: F) -> F:
             for name in names:
                 if name in self.by_category:
                     raise ValueError(f"two families for the category {name!r}")
@@ -113,7 +115,7 @@ def inputs_for(
     family = rules.FAMILIES.find(operator)
     if family is not None:
         origin = f"rule:{family.__module__.rpartition('.')[2]}.{family.__name__}"
-        made: Iterable[Arguments] | NoInputs = family(operator, preset)
+        made = family(operator, preset)
     else:
         origin = "table:names"
         made = by_names(operator, rules, preset)
@@ -198,9 +200,13 @@ def requested(operator: Operator, arguments: Arguments, dtype: str) -> Arguments
     """The arguments with the dtype the user asked for put in where a rule left it open.
 
     Tensors that cannot have a gradient, because they hold whole numbers, lose it. An
-    operator that makes its output from nothing gets the dtype as its parameter.
+    operator that makes its output from nothing gets the dtype as its parameter. Where a rule
+    gives several for the parameter, the first counts that is not the tensors' own.
     """
     made = {name: _requested(value, dtype) for name, value in arguments.items()}
+    choices = made.get("dtype")
+    if isinstance(choices, tuple):
+        made["dtype"] = next(one for one in choices if one != dtype)
     choice = operator.parameter("dtype")
     if choice is not None and choice.kind is Kind.ENUM and not operator.tensors:
         made.setdefault("dtype", dtype)

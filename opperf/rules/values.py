@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+import msgspec
+
 from opperf.model import Argument, Fill, TensorSpec
 
 REQUESTED = ""
@@ -23,6 +25,7 @@ ABOVE_ONE = Fill("uniform", 1.1, 3.0)
 ZEROS = Fill("constant", 0.0)
 ONES = Fill("constant", 1.0)
 BOOLEAN = Fill("boolean")
+SEQUENCE = Fill("sequence")
 SIMPLEX = Fill("simplex")
 POSITIVE_DEFINITE = Fill("positive_definite")
 LOWER_TRIANGULAR = Fill("lower_triangular")
@@ -37,6 +40,11 @@ def below(limit: int, start: int = 0) -> Fill:
 def between(low: float, high: float) -> Fill:
     """Uniform in [low, high)."""
     return Fill("uniform", low, high)
+
+
+def odds(zeros: int, ones: int) -> Fill:
+    """Zeros and ones, so many of the one to so many of the other."""
+    return Fill("odds", float(zeros), float(ones))
 
 
 def literal(data: object) -> Fill:
@@ -70,6 +78,12 @@ def tensors(specs: Iterable[TensorSpec]) -> tuple[TensorSpec, ...]:
 
 
 Arguments = dict[str, Argument]
+
+
+def rounded(fill: Fill, name: str) -> Fill:
+    """The numbers of another argument that is filled so, in the dtype of the tensor that has
+    this fill: its copy in lower precision. `name.index` names an element of a list."""
+    return msgspec.structs.replace(fill, of=name)
 
 
 def same(spec: TensorSpec, name: str) -> TensorSpec:

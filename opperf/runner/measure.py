@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -122,7 +123,7 @@ WARMUP_SHARE = 0.2
 """Share of a pass's time limit that its warm-up may take: an operator slow enough to feel the
 limit needs few calls to warm up."""
 
-LEAST_RUNS = 5
+LEAST_RUNS = 3
 """Calls that are timed whatever the limit: fewer have no median worth the name."""
 
 
@@ -136,6 +137,8 @@ class _Measurement:
         self._samples: dict[str, list[float]] = {}
         self._notes: dict[str, str] = {}
         self._busy_s = 0.0
+        self._latest_s = 0.0
+        """Seconds that the latest of these calls took."""
 
     @contextmanager
     def _busy(self) -> Iterator[None]:
@@ -144,7 +147,8 @@ class _Measurement:
         try:
             yield
         finally:
-            self._busy_s += time.perf_counter() - begun
+            self._latest_s = time.perf_counter() - begun
+            self._busy_s += self._latest_s
 
     def record(self) -> Record:
         """Measure every pass that was asked for."""
@@ -157,9 +161,10 @@ class _Measurement:
         if self._framework.has_nan(outputs):
             self._notes["output"] = "has NaN: the inputs do not suit the operator"
         del outputs
+        first_s = self._latest_s
         if settings.memory:
             self._take_memory()
-        self._forward(timer)
+        self._forward(timer, first_s)
         if "backward" in self._case.passes:
             self._backward(timer)
         return Record(
@@ -177,11 +182,12 @@ class _Measurement:
         both = found.forward if found.both is None else found.both
         self._summaries["memory"] = summarise([float(both)], "B")
         self._summaries["memory_forward"] = summarise([float(found.forward)], "B")
+        self._busy_s += found.busy_s
         if found.note:
             self._notes["memory"] = found.note
 
-    def _forward(self, timer: Profiler) -> None:
-        (forward,) = self._time(timer, [self._prepared.call])
+    def _forward(self, timer: Profiler, first_s: float) -> None:
+        (forward,) = self._time(timer, [self._prepared.call], first_s)
         self._keep("forward", forward)
         self._keep("total", forward)
 
@@ -194,22 +200,27 @@ class _Measurement:
         except NoGradientError as error:
             self._notes["backward"] = str(error)
             return
-        forward, backward = self._time(timer, [gradient.record, gradient.backward])
+        phases: list[Callable[[], object]] = [gradient.record, gradient.backward]
+        forward, backward = self._time(timer, phases, self._latest_s)
         self._keep("backward", backward)
         if forward and backward:
             self._keep("total", [a + b for a, b in zip(forward, backward, strict=True)])
 
-    def _time(self, timer: Profiler, phases: list[Callable[[], object]]) -> list[list[float]]:
+    def _time(
+        self, timer: Profiler, phases: list[Callable[[], object]], first_s: float
+    ) -> list[list[float]]:
+        """Samples of the phases, the first time through which took `first_s` seconds."""
         with self._busy():
-            spent_s, calls = self._warm_up(phases)
-            return timer.trace(phases, self._runs(spent_s / calls if calls else None))
+            spent_s, calls = self._warm_up(phases, first_s)
+            return timer.trace(phases, self._runs(spent_s / calls if calls else first_s))
 
-    def _warm_up(self, phases: list[Callable[[], object]]) -> tuple[float, int]:
+    def _warm_up(self, phases: list[Callable[[], object]], first_s: float) -> tuple[float, int]:
         """Call the phases without timing them; the seconds it took, and how often it was."""
         settings = self._case.settings
-        limit = settings.max_time_s
+        share = math.inf if settings.max_time_s is None else WARMUP_SHARE * settings.max_time_s
         begun, done, spent = time.perf_counter(), 0, 0.0
-        while done < settings.warmup and (limit is None or spent < WARMUP_SHARE * limit):
+        # What took its share the first time is warm by that.
+        while done < settings.warmup and max(first_s, spent) < share:
             for phase in phases:
                 phase()
             self._framework.synchronize(settings.device)
@@ -217,10 +228,10 @@ class _Measurement:
             spent = time.perf_counter() - begun
         return spent, done
 
-    def _runs(self, call_s: float | None) -> int:
+    def _runs(self, call_s: float) -> int:
         """How many calls to time, if one takes so long."""
         settings = self._case.settings
-        if settings.max_time_s is None or call_s is None:
+        if settings.max_time_s is None:
             return settings.runs
         return min(settings.runs, max(LEAST_RUNS, int(settings.max_time_s / call_s)))
 

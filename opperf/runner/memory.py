@@ -1,10 +1,18 @@
-"""The peaks of memory of a prepared case."""
+"""The peaks of memory of a case."""
 
 from __future__ import annotations
 
+import gc
+import time
+
 from opperf.errors import NoGradientError
-from opperf.model import Struct
-from opperf.runner.prepared import Prepared
+from opperf.frameworks import Framework, MemoryReading
+from opperf.model import Case, Struct
+from opperf.runner.prepared import NOTHING_BOUND, Prepared
+
+SETTLE_S = 0.002
+"""Seconds that threads of a framework may take to give back what was dropped. Too short a time
+costs a fork for the next case, and nothing else."""
 
 
 class Peaks(Struct, frozen=True):
@@ -16,25 +24,58 @@ class Peaks(Struct, frozen=True):
     gradient or none was asked for."""
     note: str = ""
     """What a reader of the peaks should know, if there is anything."""
+    busy_s: float = 0.0
+    """Seconds in which the operator's own calls ran."""
+    clean: bool = True
+    """Whether the framework kept nothing: the next case finds the process as this one did."""
+
+
+class _Readings:
+    """The calls whose memory is read, made; what was read is there once the framework has
+    stopped reading."""
+
+    def __init__(self, prepared: Prepared) -> None:
+        framework, device = prepared.framework, prepared.case.settings.device
+        begun = time.perf_counter()
+        with framework.memory(device) as self._forward:
+            outputs = prepared.call()
+            framework.synchronize(device)
+        del outputs
+        self._both: MemoryReading | None = None
+        if "backward" in prepared.case.passes:
+            try:
+                with framework.memory(device) as reading:
+                    framework.gradient(prepared.case, prepared.call, prepared.differentiated)
+                self._both = reading
+            except NoGradientError:
+                # The record says so where the backward pass is timed.
+                self._both = None
+        self._busy_s = time.perf_counter() - begun
+
+    def peaks(self, clean: bool) -> Peaks:
+        both = None if self._both is None else self._both.peak_bytes
+        return Peaks(self._forward.peak_bytes, both, busy_s=self._busy_s, clean=clean)
 
 
 def peaks(prepared: Prepared) -> Peaks:
     """The peaks of one forward call and, if asked for, of one with its backward pass.
 
-    Exact in a process where the framework has not run anything. Elsewhere workspace that the
-    framework keeps for later calls, because an earlier one needed as much, is missing.
+    Exact in a process where the framework has kept nothing. Elsewhere workspace that it keeps
+    for later calls, because an earlier one needed as much, is missing.
     """
-    framework, device = prepared.framework, prepared.case.settings.device
-    with framework.memory(device) as reading:
-        outputs = prepared.call()
+    return _Readings(prepared).peaks(clean=False)
+
+
+def peaks_of(case: Case, framework: Framework) -> Peaks:
+    """The peaks of a case whose tensors are made for it alone, and whether the framework has
+    given back everything afterwards."""
+    device = case.settings.device
+    with framework.memory(device) as whole, framework.scope(case):
+        prepared = Prepared(case, framework, NOTHING_BOUND)
+        readings = _Readings(prepared)
+        del prepared
+        # An exception that was caught may hold arrays, in a cycle with its traceback.
+        gc.collect()
+        time.sleep(SETTLE_S)
         framework.synchronize(device)
-    del outputs
-    forward = reading.peak_bytes
-    if "backward" not in prepared.case.passes:
-        return Peaks(forward=forward, both=None)
-    try:
-        with framework.memory(device) as reading:
-            framework.gradient(prepared.case, prepared.call, prepared.differentiated)
-    except NoGradientError:
-        return Peaks(forward=forward, both=None)
-    return Peaks(forward=forward, both=reading.peak_bytes)
+    return readings.peaks(clean=whole.kept_bytes == 0)

@@ -57,7 +57,8 @@ def plan(framework: Framework, selection: Selection) -> Plan:
         if isinstance(made, NoInputs):
             missing[target.label] = made.reason
             continue
-        cases.extend(_case(framework, target, operator, inputs, selection) for inputs in made)
+        first = made[: selection.configurations]
+        cases.extend(_case(framework, target, operator, inputs, selection) for inputs in first)
     _check_shapes(cases, selection)
     shaped = (_with_shapes(case, selection.shapes) for case in cases)
     # The user's shapes may make one case of several that differed in their shapes alone.

@@ -61,7 +61,7 @@ class Prepared:
             held = self._bound.arrays[argument.fill.digest]
             tensor = self.framework.adopt(held, argument, settings.device)
         else:
-            seed = seed_at(settings.seed, place)
+            seed = seed_at(settings.seed, argument.fill.of or place)
             tensor = self.framework.tensor(argument, settings.device, seed)
         if argument.gradient:
             self.differentiated.append(tensor)

@@ -1,9 +1,10 @@
-"""Memory measured where nothing has run before: in a fork of a process that only imported.
+"""Memory measured where a framework keeps nothing: in a fork of a process that only imported.
 
 Frameworks keep workspace for later calls. One may have several buffers that it uses in turn and
 lets grow, so what an operator allocates depends on what ran before it. A process that has
-imported the framework and run nothing is forked for each case; the fork measures and ends.
-A fork takes some tens of milliseconds, an import seconds.
+imported the framework and run nothing is forked; the fork measures one case after the other for
+as long as the framework gives back all it took, and is replaced as soon as it keeps something.
+A fork takes some tens of milliseconds, and its end as long again; an import takes seconds.
 
 `python -m opperf.runner.pristine FRAMEWORK` is the process that is forked.
 """
@@ -11,8 +12,10 @@ A fork takes some tens of milliseconds, an import seconds.
 from __future__ import annotations
 
 import functools
+import gc
 import os
 import select
+import signal
 import subprocess
 import sys
 from collections.abc import Iterable
@@ -22,8 +25,9 @@ import msgspec
 
 from opperf.frameworks import Framework, load
 from opperf.model import Case, TensorSpec
-from opperf.runner.memory import Peaks, peaks
-from opperf.runner.prepared import NOTHING_BOUND, Bound, Prepared
+from opperf.runner.allocator import steady
+from opperf.runner.memory import Peaks, peaks_of
+from opperf.runner.prepared import Bound
 from opperf.runner.process import begin_child, end_with_parent, with_package
 
 TIME_SHARE = 0.25
@@ -35,6 +39,8 @@ IMPORT_TIMEOUT_S = 120.0
 
 READY = b"ready\n"
 """The first line, once the framework is imported."""
+
+READ_BYTES = 1 << 16
 
 NOTHING = b"null"
 """The answer when a case could not be measured: it failed, or ended its process."""
@@ -115,40 +121,74 @@ def is_self_contained(case: Case, bound: Bound) -> bool:
     return bound.function is None and not given
 
 
-def in_fork(case: Case, framework: Framework) -> bytes:
-    """What a fork finds out about a case."""
-    reader, writer = os.pipe()
-    child = os.fork()
-    if child == 0:
+class Fork:
+    """A fork that answers requests, seen from the process that was forked."""
+
+    def __init__(self, framework: Framework) -> None:
+        (requests, self._requests), (self._answers, answers) = os.pipe(), os.pipe()
+        self._pid = os.fork()
+        if self._pid:
+            os.close(requests)
+            os.close(answers)
+            return
         end_with_parent()
-        os.close(reader)
+        os.close(self._requests)
+        os.close(self._answers)
         try:
-            with framework.scope(case):
-                found = peaks(Prepared(case, framework, NOTHING_BOUND))
-            os.write(writer, msgspec.json.encode(found))
+            with os.fdopen(requests, "rb") as lines, os.fdopen(answers, "wb") as out:
+                for line in lines:
+                    found = peaks_of(msgspec.json.decode(line, type=Case), framework)
+                    out.write(msgspec.json.encode(found) + b"\n")
+                    out.flush()
         finally:
             # Neither the parent's buffers nor the framework's threads are this process's to end.
             os._exit(0)
-    os.close(writer)
-    with os.fdopen(reader, "rb") as answers:
-        answer = answers.read()
-    os.waitpid(child, 0)
-    return answer or NOTHING
+
+    def ask(self, line: bytes) -> bytes:
+        """Its answer to a request; `NOTHING` if it ended instead."""
+        answer = b""
+        try:
+            os.write(self._requests, line)
+            while not answer.endswith(b"\n"):
+                piece = os.read(self._answers, READ_BYTES)
+                if not piece:
+                    return NOTHING + b"\n"
+                answer += piece
+        except BrokenPipeError:
+            return NOTHING + b"\n"
+        return answer
+
+    def end(self) -> None:
+        """End it, and wait until it is gone."""
+        os.close(self._requests)
+        os.close(self._answers)
+        # Its memory is given back faster than by an end of its own accord.
+        os.kill(self._pid, signal.SIGKILL)
+        os.waitpid(self._pid, 0)
 
 
 def serve(requests: Iterable[bytes], responses: BinaryIO, framework: Framework) -> None:
     """Answer requests until there are no more."""
-    decoder: msgspec.json.Decoder[Case] = msgspec.json.Decoder(Case)
+    # What was imported stays; forks are to look for garbage among what they made only.
+    gc.freeze()
     responses.write(READY)
     responses.flush()
+    fork = Fork(framework)
     for line in requests:
-        responses.write(in_fork(decoder.decode(line), framework) + b"\n")
+        answer = fork.ask(line)
+        responses.write(answer)
         responses.flush()
+        found = msgspec.json.decode(answer, type=Peaks | None)
+        if found is None or not found.clean:
+            # Now, while nobody waits.
+            fork.end()
+            fork = Fork(framework)
 
 
 def main() -> None:
     """Serve on standard input and output."""
     responses = begin_child()
+    steady()
     serve(sys.stdin.buffer, responses, load(sys.argv[1]))
 
 

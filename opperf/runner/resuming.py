@@ -32,6 +32,7 @@ SELECTING = {
     "int64_tensor": "int64_tensor",
     "shapes": "shapes",
     "no_backward": "backward",
+    "configurations": "configurations",
     "shuffle": "shuffle",
 }
 """Option and the field of the selection it sets."""

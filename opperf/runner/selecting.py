@@ -26,6 +26,8 @@ class Selection(Struct, frozen=True):
     shapes: dict[str, tuple[int, ...]] = {}
     """Shapes that replace a rule's, by argument name."""
     backward: bool = True
+    configurations: int | None = None
+    """Configurations of each operator that are measured at most; None means all."""
     shuffle: bool = False
     """Whether the cases are in a random order, by the settings' seed, and not by name."""
     settings: Settings = Settings()

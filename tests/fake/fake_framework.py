@@ -247,7 +247,7 @@ class FakeFramework(Framework):
         reading = Reading()
         begin = self.peak = self.level
         yield reading
-        reading.peak_bytes = self.peak - begin
+        reading.peak_bytes, reading.kept_bytes = self.peak - begin, self.level - begin
 
     def tracer(self, device):
         return FakeTracer(self)
@@ -260,7 +260,7 @@ class FakeFramework(Framework):
 
 
 class Reading:
-    peak_bytes = 0
+    peak_bytes = kept_bytes = 0
 
 
 class FakeGradient:

@@ -54,6 +54,12 @@ def test_permutations_are_permutations_of_every_row():
     assert all(sorted(row) == list(range(6)) for row in made((4, 6), distribution="permutation"))
 
 
+def test_odds_are_zeros_to_ones():
+    array = made((100_000,), "int32", distribution="odds", low=99, high=1)
+    assert set(np.unique(array)) == {0, 1}
+    assert 0.008 < array.mean() < 0.012
+
+
 def test_simplex_rows_sum_to_one():
     array = made((4, 6), distribution="simplex")
     assert array.min() > 0 and np.allclose(array.sum(axis=-1), 1)

@@ -268,6 +268,14 @@ class TestRequested:
         assert requested(maker, {"shape": (2,)}, "float16") == {"shape": (2,), "dtype": "float16"}
         assert requested(maker, {"shape": (2,), "dtype": "int32"}, "float16")["dtype"] == "int32"
 
+    @pytest.mark.parametrize(
+        "dtype, wanted", [("float16", "float32"), ("float32", "float16"), ("int8", "float16")]
+    )
+    def test_of_several_dtypes_the_first_that_is_another(self, dtype, wanted):
+        cast = operator("cast", parameter("data"), parameter("dtype", Kind.ENUM))
+        arguments = {"data": tensor(2), "dtype": ("float16", "float32")}
+        assert requested(cast, arguments, dtype)["dtype"] == wanted
+
     def test_an_operator_with_inputs_is_not(self):
         cast = operator("cast", parameter("data"), parameter("dtype", Kind.ENUM, False))
         assert "dtype" not in requested(cast, {"data": tensor(2)}, "float16")

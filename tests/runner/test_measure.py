@@ -305,11 +305,11 @@ def timed_calls(fake, make_case, max_time_s, warmup):
 
 def test_a_slow_operator_makes_do_with_fewer_calls_within_its_time(fake, make_case):
     # At 10 ms a call, 0.1 s are ten calls, or fewer where the machine is slow to wake up.
-    assert 5 <= timed_calls(fake, make_case, max_time_s=0.1, warmup=2) <= 10
+    assert 3 <= timed_calls(fake, make_case, max_time_s=0.1, warmup=2) <= 10
 
 
-def test_a_time_limit_leaves_at_least_five_calls(fake, make_case):
-    assert timed_calls(fake, make_case, max_time_s=0.001, warmup=2) == 5
+def test_a_time_limit_leaves_at_least_three_calls(fake, make_case):
+    assert timed_calls(fake, make_case, max_time_s=0.001, warmup=2) == 3
 
 
 @pytest.mark.parametrize("limit", [None, 60.0])

@@ -310,3 +310,10 @@ def test_a_framework_without_gradients_has_no_backward_passes(fake):
     assert plan(fake, Selection(patterns=("add",))).cases[0].passes == ("forward", "backward")
     fake.gradients = False
     assert plan(fake, Selection(patterns=("add",))).cases[0].passes == ("forward",)
+
+
+def test_at_most_so_many_configurations_of_each_operator(fake):
+    every = Counter(planned_names(fake, "re:.*"))
+    first = plan(fake, Selection(configurations=1)).cases
+    assert [case.label for case in first] == list(every)
+    assert {case.id for case in first} <= {case.id for case in plan(fake, Selection()).cases}

@@ -52,6 +52,12 @@ def test_the_same_tensor_is_the_one_at_its_place(prepare):
     assert made["out"] is made["args"][1]
 
 
+def test_a_copy_in_lower_precision_is_the_other_rounded(prepare):
+    half = TensorSpec(SPEC.shape, "float16", Fill("normal", of="args.1"))
+    made = arrays(prepare({"lhs": half, "args": (SPEC, SPEC)}))
+    np.testing.assert_array_equal(made["lhs"][0], made["args"][1].astype(np.float16))
+
+
 def test_places_have_seeds_of_their_own():
     places = ("a", "b", "a.0", "a.1")
     assert len({seed_at(seed, place) for seed in range(3) for place in places}) == 12

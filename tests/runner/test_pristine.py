@@ -41,7 +41,8 @@ def test_the_same_case_has_the_same_peaks_whatever_was_asked_before(pristine):
     case = Case(OperatorTarget("mxnet", "sort"), {"data": TensorSpec((128, 128), gradient=True)})
     first = pristine.peaks(case)
     pristine.peaks(Case(OperatorTarget("mxnet", "sort"), {"data": TensorSpec((512, 512))}))
-    assert pristine.peaks(case) == first
+    again = pristine.peaks(case)
+    assert (again.forward, again.both) == (first.forward, first.both)
     assert first.forward > 2 * 128 * 128 * 4
 
 
@@ -50,9 +51,31 @@ def test_a_case_that_is_refused_has_no_peaks_and_costs_no_other(pristine):
     assert pristine.peaks(relu()) is not None
 
 
-def test_no_fork_is_left_behind(pristine):
+def sort(extent):
+    spec = TensorSpec((extent, extent), gradient=True)
+    return Case(OperatorTarget("mxnet", "sort"), {"data": spec})
+
+
+def forks_of(pristine):
+    return [child.pid for child in psutil.Process(pristine._process.pid).children()]
+
+
+def test_a_fork_serves_for_as_long_as_nothing_is_kept(pristine):
     pristine.peaks(relu())
-    assert psutil.Process(pristine._process.pid).children() == []
+    (first,) = forks_of(pristine)
+    pristine.peaks(relu((128, 128)))
+    assert forks_of(pristine) == [first]
+
+
+@pytest.mark.parametrize("case", [sort(64), relu(target="no_such_operator")])
+def test_a_fork_that_is_not_as_it_was_is_replaced(pristine, case):
+    pristine.peaks(relu())
+    (first,) = forks_of(pristine)
+    pristine.peaks(case)
+    # It is replaced after it has answered.
+    pristine.peaks(relu())
+    (second,) = forks_of(pristine)
+    assert second != first
 
 
 def test_it_starts_again_when_it_has_ended():

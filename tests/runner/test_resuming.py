@@ -47,7 +47,13 @@ def test_another_environment_is_refused_with_what_differs(fake):
         check_same_environment(here, there)
 
 
-NO_COUNTS = {"quick": False, "warmup": 10, "runs": 50, "max_time_s": None}
+NO_COUNTS = {
+    "quick": False,
+    "warmup": 10,
+    "runs": 50,
+    "max_time_s": None,
+    "configurations": None,
+}
 
 
 def test_quick_counts_give_way_to_those_that_are_given():
@@ -58,5 +64,5 @@ def test_quick_counts_give_way_to_those_that_are_given():
 
 
 def test_a_count_that_is_given_ends_the_limit_on_time():
-    assert with_counts(NO_COUNTS, {})["max_time_s"] == 2.0
+    assert with_counts(NO_COUNTS, {})["max_time_s"] == 1.0
     assert with_counts(NO_COUNTS | {"runs": 7}, {"runs": 7})["max_time_s"] is None

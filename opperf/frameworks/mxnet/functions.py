@@ -13,7 +13,7 @@ import mxnet as mx
 import numpy as np
 
 from opperf.errors import UnknownOperatorError, suggestion
-from opperf.frameworks.mxnet import registry
+from opperf.frameworks.mxnet import direct, registry
 from opperf.model import CallableTarget, Kind, Operator, OperatorTarget, Parameter, Target
 
 ROOTS = {"mx": "", "mxnet": "", "nd": "ndarray", "np": "numpy", "npx": "numpy_extension"}
@@ -53,7 +53,8 @@ def _generated(module: ModuleType, name: str) -> Callable[..., Any] | None:
 
 @functools.cache
 def operator_function(name: str) -> Callable[..., Any]:
-    """The generated function of an operator, by any of its names.
+    """The function of an operator, by any of its names: the one that MXNet generates, or one of
+    `direct` where that does not do or is not there.
 
     Raises `UnknownOperatorError` for a name the registry does not have.
     """
@@ -62,13 +63,15 @@ def operator_function(name: str) -> Callable[..., Any]:
         raise UnknownOperatorError(
             f"MXNet has no operator {name!r}{suggestion(name, registry.by_name())}"
         )
+    if direct.takes(operator):
+        return direct.function(operator)
     for candidate in operator.names:
         for prefix, module in MODULES:
             if candidate.startswith(prefix):
                 function = _generated(module, candidate[len(prefix) :])
                 if function is not None:
                     return function
-    raise UnknownOperatorError(f"MXNet registers {name!r} but generates no function for it")
+    return direct.function(operator)
 
 
 @functools.cache
@@ -86,7 +89,7 @@ def _operators_by_function() -> dict[int, Operator]:
 
 def operator_behind(function: Callable[..., Any]) -> Operator | None:
     """The operator a generated function calls; None for any other callable."""
-    return _operators_by_function().get(id(function))
+    return _operators_by_function().get(id(function)) or direct.MADE.get(id(function))
 
 
 def find(path: str) -> Callable[..., Any]:

@@ -57,10 +57,11 @@ def registered() -> tuple[str, ...]:
     return tuple(py_str(names[i]) for i in range(size.value))
 
 
-def _handle(name: str) -> int:
-    handle = ctypes.c_void_p()
-    check_call(_LIB.NNGetOpHandle(c_str(name), ctypes.byref(handle)))
-    return int(handle.value or 0)
+def handle(name: str) -> int:
+    """What MXNet's C API knows an operator by."""
+    found = ctypes.c_void_p()
+    check_call(_LIB.NNGetOpHandle(c_str(name), ctypes.byref(found)))
+    return int(found.value or 0)
 
 
 def parse_parameter(name: str, declared: str) -> Parameter:
@@ -120,10 +121,10 @@ def operators() -> tuple[Operator, ...]:
     by_handle: dict[int, list[str]] = {}
     for name in registered():
         if "backward" not in name:
-            by_handle.setdefault(_handle(name), []).append(name)
+            by_handle.setdefault(handle(name), []).append(name)
     folded: dict[str, tuple[list[str], tuple[Parameter, ...], str | None]] = {}
-    for handle, names in by_handle.items():
-        canonical, parameters, counter = _describe(handle)
+    for number, names in by_handle.items():
+        canonical, parameters, counter = _describe(number)
         folded.setdefault(canonical, ([], parameters, counter))[0].extend(names)
     found = [
         _operator(canonical, names, parameters, counter)

@@ -12,9 +12,9 @@ import mxnet as mx
 import numpy as np
 
 from opperf.frameworks.fill_source import GENERATOR, expression
-from opperf.frameworks.mxnet import functions
+from opperf.frameworks.mxnet import direct, functions
 from opperf.frameworks.mxnet.tensors import BFLOAT16, DENSITY
-from opperf.model import Argument, Case, TensorSpec
+from opperf.model import Argument, Case, Operator, TensorSpec
 from opperf.numpy_aliases import REMOVED
 
 PLACES: tuple[tuple[str, ModuleType], ...] = (
@@ -55,7 +55,7 @@ def script(case: Case, arguments: Mapping[str, Any], call: Callable[[], Any]) ->
     called = _called(call, names)
     wanted = [names[id(array)] for spec, array in _made(case, arguments) if spec.gradient]
     backward = "backward" in case.passes and bool(wanted)
-    lines = [*_imports(case), "", GENERATOR, *tensors, ""]
+    lines = [*_imports(case), *_handle(call), "", GENERATOR, *tensors, ""]
     train = case.settings.mode == "train"
     if backward:
         lines += [f"{name}.attach_grad()" for name in dict.fromkeys(wanted)]
@@ -69,7 +69,8 @@ def script(case: Case, arguments: Mapping[str, Any], call: Callable[[], Any]) ->
 
 
 def _imports(case: Case) -> list[str]:
-    lines = ["import numpy as np"]
+    lines = ["import tempfile"] if any(s.layout == "file" for _, s in case.tensors()) else []
+    lines += ["import numpy as np"]
     if RESTORED:
         names = ", ".join(RESTORED)
         lines += [
@@ -105,7 +106,12 @@ def _tensors(case: Case, arguments: Mapping[str, Any], names: Names) -> Iterator
         variable = f"{name}_" if keyword.iskeyword(name) else name
         for index, (element, array) in enumerate(_elements(argument, arguments[name])):
             one = variable if isinstance(argument, TensorSpec) else f"{variable}{index}"
-            if element.fill.distribution != "same":
+            if element.layout == "file":
+                names[id(array)] = f"{one}.name"
+                yield f"{one} = tempfile.NamedTemporaryFile()"
+                yield f"{one}.write({expression(element)}.astype({element.dtype!r}).tobytes())"
+                yield f"{one}.flush()"
+            elif element.fill.distribution != "same":
                 names[id(array)] = one
                 yield f"{one} = {_array(element, case.settings.device)}"
 
@@ -151,9 +157,47 @@ def dotted(function: Callable[..., Any]) -> str:
 def _called(call: Callable[[], Any], names: Names) -> str:
     """The call as text, its arguments as they were bound."""
     assert isinstance(call, partial)
+    operator = direct.MADE.get(id(call.func))
+    if operator is not None:
+        return _called_directly(operator, call.keywords, names)
     words = [_value(value, names) for value in call.args]
     words += [f"{name}={_value(value, names)}" for name, value in call.keywords.items()]
     return f"{dotted(call.func)}({', '.join(words)})"
+
+
+def _called_directly(operator: Operator, keywords: Mapping[str, Any], names: Names) -> str:
+    """The call of an operator that has no function which can call it."""
+    tensors = {n: names[id(value)] for n, value in keywords.items() if id(value) in names}
+    plain = {n: value for n, value in keywords.items() if n not in tensors}
+    given = f"[{', '.join(tensors.values())}]"
+    if operator.name in direct.AS_GRAPH:
+        values = "".join(f", {name}={value!r}" for name, value in plain.items())
+        inputs = f"*map(mx.sym.Variable, {list(tensors)})"
+        symbol = f"mx.sym.{operator.namespace}.{direct.bare_name(operator)}({inputs}{values})"
+        return f"mx.nd.CachedOp({symbol})(*{given})"
+    words = f"{list(plain)}, {list(map(str, plain.values()))}"
+    return (
+        f"_imperative_invoke(handle.value, {given}, {words}, None, {_takes_numpy(operator)}, False)"
+    )
+
+
+def _takes_numpy(operator: Operator) -> bool:
+    return operator.name.startswith(direct.NUMPY)
+
+
+def _handle(call: Callable[[], Any]) -> list[str]:
+    """The lines that find an operator that is called by its handle."""
+    assert isinstance(call, partial)
+    operator = direct.MADE.get(id(call.func))
+    if operator is None or operator.name in direct.AS_GRAPH:
+        return []
+    return [
+        "import ctypes",
+        "from mxnet.base import _LIB, c_str, check_call",
+        "from mxnet.ndarray._internal import _imperative_invoke",
+        "handle = ctypes.c_void_p()  # no function of MXNet's can call this operator",
+        f'check_call(_LIB.NNGetOpHandle(c_str("{operator.name}"), ctypes.byref(handle)))',
+    ]
 
 
 def _value(value: Any, names: Names) -> str:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import hashlib
+import os
+import weakref
 from typing import Any
 
 import mxnet as mx
@@ -44,8 +46,11 @@ def has_nan(array: Any) -> bool:
 
 
 def tensor(spec: TensorSpec, device: str, seed: int) -> Any:
-    """An array as specified. Raises `UnsupportedError` if MXNet has no such array."""
+    """An array as specified, or the path of a file. Raises `UnsupportedError` if MXNet has no
+    such array."""
     array = fill.values(spec, seed)
+    if spec.layout == "file":
+        return file_of(array.tobytes())
     if spec.layout != "dense":
         keep = (
             np.random.default_rng(seed).random(
@@ -69,6 +74,22 @@ def tensor(spec: TensorSpec, device: str, seed: int) -> Any:
     if spec.flavour == "np" and not isinstance(made, mx.np.ndarray):
         made = made.as_np_ndarray()
     return made if spec.layout == "dense" else made.tostype(spec.layout)
+
+
+class Path(str):
+    """The path of a file in memory, which is there as long as this very object."""
+
+
+def file_of(data: bytes) -> Path:
+    """A file of these bytes, of which nothing is left on a disk, however the process ends. Raises
+    `UnsupportedError` where there are no such files."""
+    if not hasattr(os, "memfd_create"):
+        raise UnsupportedError("files in memory need Linux")
+    handle = os.memfd_create("opperf")
+    os.write(handle, data)
+    path = Path(f"/proc/self/fd/{handle}")
+    weakref.finalize(path, os.close, handle)
+    return path
 
 
 def adopt(value: Any, spec: TensorSpec, device: str) -> Any:

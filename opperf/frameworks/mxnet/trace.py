@@ -77,16 +77,24 @@ class Profiler:
             aggregate_stats=False,
             continuous_dump=True,
         )
+        self._recorded: list[Event] | None = None
 
     @contextmanager
-    def recording(self, events: list[Event]) -> Iterator[None]:
-        """Add to `events` what happens inside, once it has ended."""
+    def recording(self) -> Iterator[list[Event]]:
+        """What happens inside; filled in once it has ended. Inside of another recording it is
+        that one's list."""
+        if self._recorded is not None:
+            yield self._recorded
+            mx.nd.waitall()
+            return
+        events = self._recorded = []
         mx.nd.waitall()
         mx.profiler.set_state("run")
         try:
-            yield
+            yield events
             mx.nd.waitall()
         finally:
+            self._recorded = None
             mx.profiler.set_state("stop")
             mx.profiler.dump(finished=False)
             self._file.seek(0)
@@ -154,10 +162,9 @@ class NativeTracer:
 
     def trace(self, phases: Sequence[Callable[[], object]], count: int) -> list[list[float]]:
         """Kernel times of every phase in nanoseconds, at the profiler's resolution of 1 us."""
-        events: list[Event] = []
         windows: list[list[Interval]] = [[] for _ in phases]
         waitall = mx.nd.waitall
-        with profiler().recording(events):
+        with profiler().recording() as events:
             for _ in range(count):
                 for phase, window in zip(phases, windows, strict=True):
                     begin = now_us()
@@ -180,30 +187,53 @@ class MemoryMeter:
         self._device = device
         self._counter = counter_name(device)
         self._events: list[Event] = []
-        self._entered_us = 0
-        self.peak_bytes = 0
+        self._entered_us = self._left_us = 0
 
     @contextmanager
     def measuring(self) -> Iterator[MemoryMeter]:
         """Measure what is allocated inside."""
-        with profiler().recording(self._events):
+        with profiler().recording() as self._events:
             mark = mx.nd.zeros((1,), ctx=context(self._device))
             mx.nd.waitall()
-            self._entered_us = now_us()
-            # Events carry whole microseconds: nothing inside may share the mark's.
-            while now_us() == self._entered_us:
-                pass
+            self._entered_us = _tick()
             yield self
+            mx.nd.waitall()
+            self._left_us = _tick()
         del mark
-        self.peak_bytes = self._peak()
 
-    def _peak(self) -> int:
-        level, peak = 0, 0
-        counts = [e for e in self._events if e.ph == "C" and e.name == self._counter]
-        before = [e for e in counts if e.ts <= self._entered_us]
-        if before:
-            level = int(max(before, key=lambda event: event.ts).args[self._counter])
-        for event in counts:
+    @functools.cached_property
+    def _levels(self) -> tuple[int, list[int]]:
+        """The counter at entry, and its values inside, in bytes."""
+        level = 0
+        inside: list[tuple[int, int]] = []
+        latest = -1
+        for event in self._events:
+            if event.ph != "C" or event.name != self._counter:
+                continue
+            value = int(event.args[self._counter])
             if event.ts > self._entered_us:
-                peak = max(peak, int(event.args[self._counter]) - level)
-        return peak
+                if event.ts <= self._left_us:
+                    inside.append((event.ts, value))
+            elif event.ts >= latest:
+                latest, level = event.ts, value
+        inside.sort(key=lambda pair: pair[0])
+        return level, [value for _, value in inside]
+
+    @property
+    def peak_bytes(self) -> int:
+        level, inside = self._levels
+        return max(0, *inside, level) - level if inside else 0
+
+    @property
+    def kept_bytes(self) -> int:
+        level, inside = self._levels
+        return inside[-1] - level if inside else 0
+
+
+def _tick() -> int:
+    """A microsecond of the profiler's clock that is over: events carry whole ones, and none of
+    what comes next may share it with what was before."""
+    now = now_us()
+    while now_us() == now:
+        pass
+    return now

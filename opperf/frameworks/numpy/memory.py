@@ -35,6 +35,7 @@ class Reading:
     """What was seen; valid once its context has ended."""
 
     peak_bytes: int = 0
+    kept_bytes: int = 0
 
 
 def _allocators() -> list[Allocator]:
@@ -72,7 +73,8 @@ def measuring() -> Iterator[Reading]:
         level, _ = tracemalloc.get_traced_memory()
         tracemalloc.reset_peak()
         yield reading
-        reading.peak_bytes = tracemalloc.get_traced_memory()[1] - level
+        now, peak = tracemalloc.get_traced_memory()
+        reading.peak_bytes, reading.kept_bytes = peak - level, now - level
     finally:
         if mine:
             tracemalloc.stop()

@@ -67,6 +67,7 @@ OPTIONAL_TENSORS = names.OPTIONAL_TENSORS
 TRAIN_MODE = frozenset(
     {
         "BatchNorm",
+        "BatchNorm_v1",
         "Dropout",
         "RNN",
         "_contrib_BatchNormWithReLU",
@@ -83,7 +84,6 @@ _CONTROL_FLOW = "control flow: it takes subgraphs, not tensors, and has no imper
 _FUSED = "made only by MXNet itself, when it replaces a part of a graph by a fused operator"
 _CALLBACKS = "takes the address of a Python operator's callbacks, which only that operator has"
 _CACHED = "stands for a whole graph, which only an `mx.nd.CachedOp` can give it"
-_HIDDEN_STATE = "keeps a state in an input that its function in mx.nd has no argument for"
 
 NOT_BENCHMARKED: dict[str, str] = {
     **dict.fromkeys(("_CachedOp", "_CachedOpThreadSafe"), _CACHED),
@@ -99,16 +99,10 @@ NOT_BENCHMARKED: dict[str, str] = {
         (
             "_sg_mkldnn_conv",
             "_sg_mkldnn_fully_connected",
-            "_sg_mkldnn_selfatt_qk",
-            "_sg_mkldnn_selfatt_valatt",
-            "_sg_onednn_batch_dot",
         ),
         _FUSED,
     ),
-    **dict.fromkeys(("BatchNorm_v1", "IdentityAttachKLSparseReg"), _HIDDEN_STATE),
-    "_cvimread": "reads a file, and inputs are tensors; `_cvimdecode` decodes the same bytes",
     "_imdecode": "takes a picture as text that ends at the first zero byte, and every picture "
     "file has one; `_cvimdecode` takes bytes",
-    "_zeros_without_dtype": "makes a tensor of no type, which only a graph can give one later",
 }
 """Operators that cannot be called on their own, each with the reason."""

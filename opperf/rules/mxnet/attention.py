@@ -5,17 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from opperf.model import Operator, TensorSpec
-from opperf.rules.engine import Families
-from opperf.rules.mxnet.layers import INDEX, UNITS, tokens
-from opperf.rules.mxnet.names import Shape
+from opperf.rules.engine import Families, NoInputs
+from opperf.rules.mxnet.bert import HEADS, UNITS, WIDTH, scores, tokens
+from opperf.rules.mxnet.layers import INDEX
+from opperf.rules.shapes import Shape
 from opperf.rules.sizes import Preset
 from opperf.rules.values import BOOLEAN, PROBABILITY, SIMPLEX, Arguments, below, fixed, tensor
 
 FAMILIES = Families()
 
-HEADS = 12
-WIDTH = UNITS // HEADS
-"""Length of one head's vectors."""
+SINGLE = "float32"
+"""What oneDNN's fused operators take, apart from quantised numbers."""
 
 
 def projected(size: Preset, parts: int) -> TensorSpec:
@@ -46,6 +46,30 @@ def self_context(operator: Operator, size: Preset) -> Iterable[Arguments]:
     }
 
 
+@FAMILIES.add("_sg_onednn_selfatt_qk")
+def fused_scores(operator: Operator, size: Preset) -> Iterable[Arguments]:
+    """As `self_scores`, sentence by sentence."""
+    batch, length = tokens(size)
+    yield {"queries_keys_values": fixed(batch, length, 3 * UNITS, dtype=SINGLE), "heads": HEADS}
+
+
+@FAMILIES.add("_sg_onednn_selfatt_valatt")
+def fused_context(operator: Operator, size: Preset) -> Iterable[Arguments]:
+    """As `self_context`, sentence by sentence."""
+    batch, length = tokens(size)
+    yield {
+        "attention": fixed(*scores(size), fill=SIMPLEX, dtype=SINGLE),
+        "queries_keys_values": fixed(batch, length, 3 * UNITS, dtype=SINGLE),
+        "heads": HEADS,
+    }
+
+
+@FAMILIES.add("_sg_mkldnn_selfatt_qk", "_sg_mkldnn_selfatt_valatt")
+def fused_in_mxnet_1(operator: Operator, size: Preset) -> NoInputs:
+    """The two above under MXNet 1's names, which MXNet 2 has as other names of its own."""
+    return NoInputs("ends the process when MXNet 1 infers its shapes; MXNet 2 runs it")
+
+
 @FAMILIES.add("_contrib_interleaved_matmul_encdec_qk")
 def cross_scores(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """Scores of tokens of a sentence and its translation."""
@@ -68,8 +92,7 @@ def scaled_queries(operator: Operator, size: Preset) -> Iterable[Arguments]:
 @FAMILIES.add("masked_softmax", "masked_log_softmax")
 def masked_softmax(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """Scores of each head, half of them masked."""
-    batch, length = tokens(size)
-    shape = (batch, HEADS, length, length)
+    shape = scores(size)
     yield {"data": tensor(*shape), "mask": fixed(*shape, fill=BOOLEAN, dtype="bool"), "axis": -1}
 
 

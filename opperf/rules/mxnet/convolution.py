@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from opperf.model import Argument, Operator
 from opperf.rules.engine import Families
-from opperf.rules.mxnet.names import Shape
+from opperf.rules.shapes import Shape
 from opperf.rules.sizes import Preset
 from opperf.rules.values import OPEN_UNIT, PROBABILITY, Arguments, tensor, tensors
 
@@ -39,6 +39,11 @@ def signals(size: Preset) -> Shape:
 def images(size: Preset) -> Shape:
     """Shape of a batch of colour images."""
     return (size.batch, COLOURS, size.side(256), size.side(256))
+
+
+def photographs(size: Preset) -> Shape:
+    """Shape of a batch of ImageNet's pictures, as classifiers are trained on them."""
+    return (size.batch, COLOURS, size.side(224), size.side(224))
 
 
 def feature_maps(size: Preset, channels: int = FILTERS) -> Shape:
@@ -118,9 +123,9 @@ def convolution(operator: Operator, size: Preset) -> Iterable[Arguments]:
         (
             Window(signals(size)),
             Window(images(size)),
-            # The first layer of a ResNet, its bottlenecks' narrowing layer, its 3 x 3 layer and
-            # the one that halves the map.
-            Window(images(size), kernel=7, stride=2, pad=3),
+            # ResNet-50 on ImageNet: its first layer, its bottlenecks' narrowing layer, their
+            # 3 x 3 layer and the one that halves the map.
+            Window(photographs(size), kernel=7, stride=2, pad=3),
             Window(feature_maps(size, 4 * FILTERS), kernel=1),
             Window(maps, pad=1),
             Window(maps, filters=2 * FILTERS, stride=2, pad=1),

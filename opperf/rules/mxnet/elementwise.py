@@ -3,55 +3,44 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import NamedTuple
 
 from opperf.model import Fill, Operator
-from opperf.rules.engine import Families
-from opperf.rules.mxnet.names import (
-    FACTOR,
-    Shape,
-    base_name,
-    column,
-    shapes,
-    slim,
-    square,
-    tall,
+from opperf.rules.domains import (
+    BITS,
+    COUNTING,
+    DOMAINS,
+    FEW,
+    PAIRS,
+    RATIO,
+    SHIFTING,
+    SHIFTS,
+    WHOLE,
+    Pair,
 )
+from opperf.rules.engine import Families
+from opperf.rules.mxnet.names import FACTOR, base_name
+from opperf.rules.shapes import Shape, column, shapes, slim, square, tall
 from opperf.rules.sizes import Preset
 from opperf.rules.values import (
-    ABOVE_ONE,
     BOOLEAN,
     NORMAL,
     OPEN_UNIT,
     POSITIVE,
     REQUESTED,
     Arguments,
-    below,
     tensor,
 )
 
 FAMILIES = Families()
 
-WHOLE = "int32"
-"""Dtype of operators that take whole numbers only."""
-BITS = below(64)
-SHIFTS = below(8)
-"""Shifting `BITS` by these stays within 32 bits."""
-COUNTING = below(64, start=1)
-"""For common divisors and multiples, of which zero has none worth computing."""
-
-DOMAINS: dict[str, Fill] = {
-    **dict.fromkeys(("log", "log2", "log10", "log1p", "rsqrt", "sqrt"), POSITIVE),
-    **dict.fromkeys(("rcbrt", "reciprocal", "gamma", "gammaln", "digamma"), POSITIVE),
-    # Between its poles at plus and minus pi / 2.
-    "tan": OPEN_UNIT,
-    **dict.fromkeys(("arccos", "arcsin", "arctanh", "erfinv"), OPEN_UNIT),
-    "arccosh": ABOVE_ONE,
-    "logical_not": BOOLEAN,
+ONE: dict[str, Fill] = {
+    **DOMAINS,
+    **dict.fromkeys(("rsqrt", "rcbrt", "gamma", "gammaln", "digamma"), POSITIVE),
+    "erfinv": OPEN_UNIT,
     "bitwise_not": BITS,
 }
-"""Where operators of one tensor are defined and finite, by name without prefix. One that is
-not here is defined everywhere."""
+"""What fills the tensor of an operator of one, by name without prefix. One that is not here is
+defined everywhere."""
 
 WHOLE_ONLY = frozenset(
     {
@@ -75,36 +64,22 @@ def dtype_for(base: str) -> str:
     return WHOLE if base in WHOLE_ONLY else REQUESTED
 
 
-@FAMILIES.add(*(name for name in DOMAINS if name not in WHOLE_ONLY))
+@FAMILIES.add(*(name for name in ONE if name not in WHOLE_ONLY))
 @FAMILIES.category("unary", "rounding")
 def unary(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """One tensor, inside the operator's domain."""
     base = base_name(operator.name)
     name = operator.tensors[0].name
     for shape in shapes(size):
-        yield {name: tensor(*shape, fill=DOMAINS.get(base, NORMAL), dtype=dtype_for(base))}
+        yield {name: tensor(*shape, fill=ONE.get(base, NORMAL), dtype=dtype_for(base))}
 
 
-class Pair(NamedTuple):
-    """What fills the two tensors of an operator."""
-
-    left: Fill = NORMAL
-    right: Fill = NORMAL
-
-
-LOGICAL = Pair(BOOLEAN, BOOLEAN)
-BITWISE = Pair(BITS, BITS)
-RATIO = Pair(NORMAL, POSITIVE)
-
-PAIRS: dict[str, Pair] = {
-    **dict.fromkeys(("div", "true_divide", "floor_divide", "mod", "fmod"), RATIO),
+TWO: dict[str, Pair] = {
+    **PAIRS,
+    **dict.fromkeys(("div", "true_divide", "mod"), RATIO),
     # A negative base has no power by a fraction.
     "power": Pair(POSITIVE, NORMAL),
-    **dict.fromkeys(("logical_and", "logical_or", "logical_xor"), LOGICAL),
-    **dict.fromkeys(("bitwise_and", "bitwise_or", "bitwise_xor"), BITWISE),
-    **dict.fromkeys(("bitwise_left_shift", "bitwise_right_shift"), Pair(BITS, SHIFTS)),
-    **dict.fromkeys(("lcm", "gcd"), Pair(COUNTING, COUNTING)),
-    "ldexp": Pair(NORMAL, SHIFTS),
+    **dict.fromkeys(("bitwise_left_shift", "bitwise_right_shift"), SHIFTING),
 }
 """What fills the two tensors of an operator, by its name without prefix."""
 
@@ -130,7 +105,7 @@ def broadcasting(size: Preset) -> tuple[tuple[Shape, Shape], ...]:
 def pairs(operator: Operator, shape_pairs: Iterable[tuple[Shape, Shape]]) -> Iterable[Arguments]:
     """Two tensors of each pair of shapes, inside the operator's domain."""
     base = pair_name(operator.name)
-    fills = PAIRS.get(base, Pair())
+    fills = TWO.get(base, Pair())
     dtype = dtype_for(base)
     left, right = (parameter.name for parameter in operator.tensors[:2])
     for left_shape, right_shape in shape_pairs:
@@ -161,6 +136,7 @@ def binary(operator: Operator, size: Preset) -> Iterable[Arguments]:
 
 SCALAR_DOMAINS: dict[str, Fill] = {
     **dict.fromkeys(("rdiv", "rtrue_divide", "rfloor_divide", "rmod", "rfmod", "power"), POSITIVE),
+    **dict.fromkeys(("equal", "not_equal"), FEW),
     **dict.fromkeys(("logical_and", "logical_or", "logical_xor"), BOOLEAN),
     **dict.fromkeys(
         ("bitwise_and", "bitwise_or", "bitwise_xor", "bitwise_left_shift", "bitwise_right_shift"),
@@ -172,6 +148,18 @@ SCALAR_DOMAINS: dict[str, Fill] = {
 """What fills the tensor of an operator of a tensor and a number, by name without prefix and
 without `_scalar`. `r` in front: the number is the left operand."""
 
+AMONG = 0.5
+"""A number that many normal ones are above, and many below."""
+
+SCALARS: dict[str, float] = {
+    **dict.fromkeys(("greater", "greater_equal", "less", "less_equal"), AMONG),
+    **dict.fromkeys(("lesser", "lesser_equal", "maximum", "minimum", "fmax", "fmin"), AMONG),
+    # Anything or a number that is not zero is true.
+    "logical_or": 0.0,
+}
+"""The number, where with `FACTOR` nearly all elements would come out alike; by name without
+prefix and without `_scalar`."""
+
 
 @FAMILIES.category("binary_scalar")
 def scalar(operator: Operator, size: Preset) -> Iterable[Arguments]:
@@ -180,7 +168,7 @@ def scalar(operator: Operator, size: Preset) -> Iterable[Arguments]:
     for shape in shapes(size):
         yield {
             "data": tensor(*shape, fill=SCALAR_DOMAINS.get(base, NORMAL), dtype=dtype_for(base)),
-            "scalar": FACTOR,
+            "scalar": SCALARS.get(base, FACTOR),
         }
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from opperf.model import Fill, Operator, TensorSpec
 from opperf.rules.engine import Families
-from opperf.rules.mxnet.names import square
+from opperf.rules.shapes import square
 from opperf.rules.sizes import Preset
 from opperf.rules.values import PROBABILITY, Arguments, below, fixed, tensor, tensors
 

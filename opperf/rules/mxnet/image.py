@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 
+import msgspec
+
 from opperf.model import Operator, TensorSpec
 from opperf.rules.engine import Families
 from opperf.rules.mxnet.convolution import COLOURS, images
@@ -150,3 +152,11 @@ def decode(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """A JPEG file in colour, and in grey."""
     for flag in (COLOUR, GREY):
         yield {"buf": picture_file(size), "flag": flag}
+
+
+@FAMILIES.add("_cvimread")
+def read(operator: Operator, size: Preset) -> Iterable[Arguments]:
+    """A JPEG file opened and decoded in colour, and in grey."""
+    path = msgspec.structs.replace(picture_file(size), layout="file")
+    for flag in (COLOUR, GREY):
+        yield {"filename": path, "flag": flag}

@@ -6,8 +6,8 @@ from collections.abc import Iterable
 
 from opperf.model import Operator
 from opperf.rules.engine import OUTPUT, Families
-from opperf.rules.mxnet.indexing import PERMUTATION, indices
-from opperf.rules.mxnet.names import column, shapes, square
+from opperf.rules.mxnet.indexing import scattered
+from opperf.rules.shapes import shapes, square
 from opperf.rules.sizes import Preset
 from opperf.rules.values import BOOLEAN, Arguments, fixed, same
 
@@ -16,24 +16,17 @@ FAMILIES = Families()
 
 @FAMILIES.add("_scatter_set_nd")
 def scatter_set_nd(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """Single elements, and whole rows, no row twice."""
-    rows, columns = square(size)
-    count, _ = column(size)
-    written = fixed(rows, columns)
-    yield {
-        "lhs": written,
-        "rhs": fixed(count),
-        "indices": indices(2, count, limit=min(rows, columns)),
-        "shape": (rows, columns),
-        OUTPUT: same(written, "lhs"),
-    }
-    yield {
-        "lhs": written,
-        "rhs": fixed(rows, columns),
-        "indices": fixed(1, rows, fill=PERMUTATION, dtype="int32"),
-        "shape": (rows, columns),
-        OUTPUT: same(written, "lhs"),
-    }
+    """A single element of each row and of each column, and whole rows."""
+    shape = square(size)
+    written = fixed(*shape)
+    for values, places in scattered(shape):
+        yield {
+            "lhs": written,
+            "rhs": fixed(*values),
+            "indices": places,
+            "shape": shape,
+            OUTPUT: same(written, "lhs"),
+        }
 
 
 @FAMILIES.add("_npi_boolean_mask_assign_scalar")

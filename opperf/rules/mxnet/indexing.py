@@ -7,7 +7,8 @@ from collections.abc import Iterable
 
 from opperf.model import Fill, Operator, TensorSpec
 from opperf.rules.engine import Families
-from opperf.rules.mxnet.names import FACTOR, Shape, column, cube, shapes, square, tall, vector
+from opperf.rules.mxnet.names import FACTOR
+from opperf.rules.shapes import Shape, column, cube, shapes, square, tall, vector, wide
 from opperf.rules.sizes import Preset
 from opperf.rules.values import BOOLEAN, Arguments, below, fixed, tensor
 
@@ -17,6 +18,7 @@ INDEX = "int32"
 FLAT_INDEX = "int64"
 """For positions among all elements, which may be more than 32 bits count."""
 PERMUTATION = Fill("permutation")
+"""Indices of which each occurs once: where two name one place, threads race to it."""
 
 
 def indices(*shape: int, limit: int, dtype: str = INDEX) -> TensorSpec:
@@ -37,14 +39,14 @@ def take(operator: Operator, size: Preset) -> Iterable[Arguments]:
 @FAMILIES.add("batch_take")
 def batch_take(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """One element of each row."""
-    for rows, columns in shapes(size):
+    for rows, columns in wide(size):
         yield {"a": tensor(rows, columns), "indices": indices(rows, limit=columns)}
 
 
 @FAMILIES.add("pick")
 def pick(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """One element of each row, or of each column."""
-    for rows, columns in shapes(size):
+    for rows, columns in wide(size):
         yield {"data": tensor(rows, columns), "index": indices(rows, limit=columns), "axis": -1}
     rows, columns = square(size)
     yield {"data": tensor(rows, columns), "index": indices(columns, limit=rows), "axis": 0}
@@ -60,22 +62,20 @@ def gather_nd(operator: Operator, size: Preset) -> Iterable[Arguments]:
     yield {"data": tensor(rows, columns), "indices": indices(1, rows, limit=rows)}
 
 
+def scattered(shape: Shape) -> Iterable[tuple[Shape, TensorSpec]]:
+    """Shape of the values, and the indices, of a single element of each row and of each column
+    of a square matrix, and of its rows."""
+    rows, _ = shape
+    yield (rows,), fixed(2, rows, fill=PERMUTATION, dtype=INDEX)
+    yield shape, fixed(1, rows, fill=PERMUTATION, dtype=INDEX)
+
+
 @FAMILIES.add("scatter_nd")
 def scatter_nd(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """Single elements, and whole rows, no row twice."""
-    rows, columns = square(size)
-    count, _ = column(size)
-    extent = min(rows, columns)
-    yield {
-        "data": tensor(count),
-        "indices": indices(2, count, limit=extent),
-        "shape": (rows, columns),
-    }
-    yield {
-        "data": tensor(rows, columns),
-        "indices": fixed(1, rows, fill=PERMUTATION, dtype=INDEX),
-        "shape": (rows, columns),
-    }
+    """A single element of each row and of each column, and whole rows."""
+    shape = square(size)
+    for values, places in scattered(shape):
+        yield {"data": tensor(*values), "indices": places, "shape": shape}
 
 
 @FAMILIES.add("one_hot")
@@ -180,7 +180,7 @@ def slice_assign_scalar(operator: Operator, size: Preset) -> Iterable[Arguments]
 @FAMILIES.add("fill_element_0index")
 def fill_element(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """One element of each row overwritten. Data and indices are of one dtype."""
-    for rows, columns in shapes(size):
+    for rows, columns in wide(size):
         yield {
             "lhs": fixed(rows, columns),
             "mhs": fixed(rows),
@@ -191,7 +191,7 @@ def fill_element(operator: Operator, size: Preset) -> Iterable[Arguments]:
 @FAMILIES.add("_onehot_encode")
 def onehot_encode(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """Class numbers as rows with a single one, as wide as a given matrix. All of one dtype."""
-    for rows, columns in shapes(size):
+    for rows, columns in wide(size):
         yield {"lhs": fixed(rows, fill=below(columns)), "rhs": fixed(rows, columns)}
 
 
@@ -299,7 +299,7 @@ def advanced_indexing_multiple(operator: Operator, size: Preset) -> Iterable[Arg
     }
 
 
-@FAMILIES.add("_npx_index_add", "_npx_index_update")
+@FAMILIES.add("_npx_index_add")
 def index_add(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """A slice of a tensor of three axes for each pair of indices."""
     rows, columns, width = cube(size)
@@ -309,4 +309,16 @@ def index_add(operator: Operator, size: Preset) -> Iterable[Arguments]:
         "a": tensor(rows, columns, width),
         "ind": indices(2, count, limit=extent),
         "val": tensor(count, width),
+    }
+
+
+@FAMILIES.add("_npx_index_update")
+def index_update(operator: Operator, size: Preset) -> Iterable[Arguments]:
+    """Half of a matrix's rows overwritten, each once."""
+    rows, width = tall(size)
+    half = rows // 2
+    yield {
+        "a": tensor(rows, width),
+        "ind": fixed(1, half, fill=PERMUTATION, dtype=INDEX),
+        "val": tensor(half, width),
     }

@@ -7,38 +7,30 @@ from collections.abc import Iterable
 
 from opperf.model import Operator
 from opperf.rules.engine import Families
+from opperf.rules.mxnet.bert import FEED_FORWARD, UNITS, WORDS, scores, sentences, tokens
 from opperf.rules.mxnet.convolution import feature_maps, images
-from opperf.rules.mxnet.names import Shape, shapes, square
+from opperf.rules.shapes import shapes, square, wide
 from opperf.rules.sizes import Preset
 from opperf.rules.values import PROBABILITY, Arguments, below, fixed, tensor
 
 FAMILIES = Families()
 
 HIDDEN = 64
-UNITS = 768
-"""Width of BERT-base."""
+"""Units of the layer that MXNet's users know."""
 INDEX = "int32"
 """Dtype of indices: float16 has no whole numbers beyond 2048."""
 
 
-def tokens(size: Preset) -> Shape:
-    """Shape of a batch of sentences as token numbers."""
-    return (size.batch, size.extent(128, least=8))
-
-
-def sentences(size: Preset) -> Shape:
-    """Shape of a batch of sentences, a vector for each token."""
-    return (*tokens(size), UNITS)
-
-
 @FAMILIES.add("FullyConnected")
 def fully_connected(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """Images as one vector each and row by row, as MXNet's users know them, and BERT's
-    sentences token by token."""
+    """Images as one vector each and row by row, as MXNet's users know them, and the layers of
+    BERT-base, token by token: a projection, and the two of a feed-forward block."""
     for shape, hidden, flat in (
         (images(size), HIDDEN, True),
         (images(size), HIDDEN, False),
         (sentences(size), UNITS, False),
+        (sentences(size), FEED_FORWARD, False),
+        (sentences(size, FEED_FORWARD), UNITS, False),
     ):
         inputs = math.prod(shape[1:]) if flat else shape[-1]
         yield {
@@ -60,8 +52,8 @@ def dropout(operator: Operator, size: Preset) -> Iterable[Arguments]:
 
 @FAMILIES.add("Embedding", "_contrib_SparseEmbedding")
 def embedding(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """BERT's vocabulary, looked up for a batch of sentences."""
-    words = size.extent(30_000)
+    """BERT-base's vocabulary, looked up for a batch of sentences."""
+    words = size.extent(WORDS)
     yield {
         "data": fixed(*tokens(size), fill=below(words), dtype=INDEX),
         "weight": tensor(words, UNITS),
@@ -101,8 +93,9 @@ def leaky_relu(operator: Operator, size: Preset) -> Iterable[Arguments]:
 
 @FAMILIES.add("softmax", "log_softmax", "softmin")
 def softmax(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """Along rows, and along columns, where neighbours in memory are apart."""
-    for shape in shapes(size):
+    """Along rows, and along columns, where neighbours in memory are apart. The last rows are
+    the scores of BERT-base's heads."""
+    for shape in (*wide(size), scores(size)):
         yield {"data": tensor(*shape), "axis": -1}
     yield {"data": tensor(*square(size)), "axis": 0}
 
@@ -110,7 +103,7 @@ def softmax(operator: Operator, size: Preset) -> Iterable[Arguments]:
 @FAMILIES.add("SoftmaxActivation")
 def softmax_activation(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """Classes of whole samples, and of each pixel."""
-    for shape in shapes(size):
+    for shape in wide(size):
         yield {"data": tensor(*shape), "mode": "instance"}
     yield {"data": tensor(*feature_maps(size)), "mode": "channel"}
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from opperf.model import Fill, Operator
 from opperf.rules.engine import Families
-from opperf.rules.mxnet.names import Shape, square
+from opperf.rules.shapes import Shape, square
 from opperf.rules.sizes import Preset
 from opperf.rules.values import (
     LOWER_TRIANGULAR,

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from opperf.model import Fill, Operator
 from opperf.rules.engine import Families
 from opperf.rules.mxnet.convolution import feature_maps
-from opperf.rules.mxnet.names import Shape, shapes, slim, square, tall
+from opperf.rules.shapes import Shape, shapes, slim, square, tall
 from opperf.rules.sizes import Preset
 from opperf.rules.values import (
     BOOLEAN,

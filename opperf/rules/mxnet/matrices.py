@@ -6,9 +6,10 @@ from collections.abc import Iterable
 
 from opperf.model import Operator
 from opperf.rules.engine import Families
-from opperf.rules.mxnet.names import LIST_LENGTH, square
+from opperf.rules.mxnet.bert import HEADS, WIDTH, tokens
+from opperf.rules.shapes import LIST_LENGTH, square
 from opperf.rules.sizes import Preset
-from opperf.rules.values import Arguments, tensor, tensors
+from opperf.rules.values import SIMPLEX, Arguments, tensor, tensors
 
 FAMILIES = Families()
 
@@ -39,13 +40,18 @@ def dot(operator: Operator, size: Preset) -> Iterable[Arguments]:
     return products(rows, wide, size.extent(10), size.extent(100), ())
 
 
-@FAMILIES.add("batch_dot")
+@FAMILIES.add("batch_dot", "_sg_onednn_batch_dot")
 def batch_dot(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """Batches of products as attention computes them, and of narrow ones.
+    """Batches of large products, of narrow ones, and those of BERT-base's attention: scores of
+    queries and keys, and values weighted by them.
 
-    The batch grows with the size and the matrices do not, so that time grows in proportion.
+    The batch grows with the size and the first matrices do not, so that time grows in proportion.
     """
     yield from products(1000, 256, 10, 100, (size.extent(32),))
+    batch, length = tokens(size)
+    heads = (batch * HEADS, length)
+    yield {"lhs": tensor(*heads, WIDTH), "rhs": tensor(*heads, WIDTH), "transpose_b": True}
+    yield {"lhs": tensor(*heads, length, fill=SIMPLEX), "rhs": tensor(*heads, WIDTH)}
 
 
 @FAMILIES.add("khatri_rao")

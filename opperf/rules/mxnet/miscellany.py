@@ -6,22 +6,13 @@ from collections.abc import Iterable
 
 from opperf.model import Argument, Fill, Operator, TensorSpec
 from opperf.rules.engine import Families
-from opperf.rules.mxnet.names import (
-    FACTOR,
-    LIST_LENGTH,
-    alike,
-    column,
-    shapes,
-    square,
-    tall,
-    vector,
-)
+from opperf.rules.mxnet.names import FACTOR, alike
+from opperf.rules.shapes import LIST_LENGTH, column, shapes, square, tall, vector
 from opperf.rules.sizes import Preset
 from opperf.rules.values import (
-    AT_LEAST_SINGLE,
     NORMAL,
     POSITIVE,
-    REQUESTED,
+    SEQUENCE,
     Arguments,
     below,
     fixed,
@@ -33,19 +24,16 @@ from opperf.rules.values import (
 FAMILIES = Families()
 
 INDEX = "int64"
-SEQUENCE = Fill("sequence")
 
-
-CASTS = ((AT_LEAST_SINGLE, "float16"), (REQUESTED, "int32"), (REQUESTED, "float64"))
-"""From which type to which. What is 16 bits wide already is not cast to 16 bits: it is the wider
-type that is, as where a network's parameters are kept in full precision."""
+CASTS = (("float16", "float32"), ("int32", "int64"), ("float64", "float32"))
+"""To which type, and to which other one where the tensor is of that type already."""
 
 
 @FAMILIES.add("Cast")
 def cast(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """To a narrower, a whole and a wider type. In the gradient the way back is taken."""
-    for shape, (source, wanted) in zip(shapes(size), CASTS, strict=True):
-        yield {"data": tensor(*shape, dtype=source), "dtype": wanted}
+    for shape, wanted in zip(shapes(size), CASTS, strict=True):
+        yield {"data": tensor(*shape), "dtype": wanted}
 
 
 @FAMILIES.add("amp_cast")
@@ -202,6 +190,17 @@ def constants(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """A new tensor of one value."""
     for shape in shapes(size):
         yield {"shape": shape}
+
+
+FLOAT32 = 0
+"""MXNet's own number for the type."""
+
+
+@FAMILIES.add("_zeros_without_dtype")
+def typed_zeros(operator: Operator, size: Preset) -> Iterable[Arguments]:
+    """A new tensor of zeros, told the type that it would otherwise get from a graph."""
+    for shape in shapes(size):
+        yield {"shape": shape, "dtype": FLOAT32}
 
 
 @FAMILIES.add("_full", "_npi_full")

@@ -1,7 +1,6 @@
 """Values by argument name and kind: what the field uses for `data`, `axis`, `scalar` ...
 
-Only names that mean the same wherever they occur are here. The shapes are also what the
-families of operators build on, so that each size is written once.
+Only names that mean the same wherever they occur are here.
 """
 
 from __future__ import annotations
@@ -10,53 +9,12 @@ import re
 
 from opperf.model import Argument, Fill, Kind, Operator, TensorSpec
 from opperf.rules.engine import Alternatives
+from opperf.rules.shapes import LIST_LENGTH, Shape, shapes
 from opperf.rules.sizes import Preset
 from opperf.rules.values import BOOLEAN, NORMAL, POSITIVE, REQUESTED, fixed, tensor, tensors
 
-Shape = tuple[int, ...]
-
-LIST_LENGTH = 3
-"""Tensors in a list whose length is free: more than a pair, so that a loop shows."""
-
 FACTOR = 2.0
 """The scalar of operators of a tensor and a number."""
-
-
-def square(size: Preset) -> Shape:
-    """Shape of a square matrix, 4 MiB of float32 at the default size."""
-    return (size.extent(1024), size.extent(1024))
-
-
-def column(size: Preset) -> Shape:
-    """Shape of a matrix of one column."""
-    return (size.extent(10000), 1)
-
-
-def slim(size: Preset) -> Shape:
-    """Shape of a matrix of as many rows as `column` and few columns, but more than its one."""
-    return (size.extent(10000), size.extent(10, least=2))
-
-
-def tall(size: Preset) -> Shape:
-    """Shape of a matrix of as many rows as `column` and a tenth of a `square`'s."""
-    return (size.extent(10000), size.extent(100))
-
-
-def vector(size: Preset) -> Shape:
-    """Shape of a vector of as many elements as `square` has."""
-    rows, columns = square(size)
-    return (rows * columns,)
-
-
-def cube(size: Preset) -> Shape:
-    """Shape of three axes, with about as many elements as `square`. The last two keep their
-    extents, so that the elements grow with the size and not with its cube."""
-    return (size.extent(64), 128, 128)
-
-
-def shapes(size: Preset) -> tuple[Shape, Shape, Shape]:
-    """The shapes that most operators are measured at."""
-    return (square(size), column(size), tall(size))
 
 
 def base_name(name: str) -> str:

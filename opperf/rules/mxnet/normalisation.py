@@ -6,14 +6,15 @@ from collections.abc import Iterable
 
 from opperf.model import Operator
 from opperf.rules.engine import Families
+from opperf.rules.mxnet.bert import UNITS, sentences
 from opperf.rules.mxnet.convolution import feature_maps, images
-from opperf.rules.mxnet.layers import UNITS, sentences
-from opperf.rules.mxnet.names import Shape
+from opperf.rules.shapes import Shape, shapes
 from opperf.rules.sizes import Preset
 from opperf.rules.values import (
     AT_LEAST_SINGLE,
     ONES,
     POSITIVE,
+    PROBABILITY,
     ZEROS,
     Arguments,
     fixed,
@@ -55,6 +56,24 @@ def batch_norm(operator: Operator, size: Preset) -> Iterable[Arguments]:
         yield {**with_statistics(shape), "axis": 1}
 
 
+@FAMILIES.add("BatchNorm_v1")
+def first_batch_norm(operator: Operator, size: Preset) -> Iterable[Arguments]:
+    """As `batch_norm`, of which it is an earlier form: channels are always the second axis."""
+    for shape in (images(size), feature_maps(size)):
+        yield with_statistics(shape)
+
+
+@FAMILIES.add("IdentityAttachKLSparseReg")
+def sparse_activations(operator: Operator, size: Preset) -> Iterable[Arguments]:
+    """Activations between 0 and 1, and the mean that each had so far; backward adds what makes
+    them sparse."""
+    for shape in shapes(size):
+        yield {
+            "data": tensor(*shape, fill=PROBABILITY),
+            "moving_avg": fixed(shape[1], fill=PROBABILITY),
+        }
+
+
 @FAMILIES.add("_contrib_SyncBatchNorm")
 def sync_batch_norm(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """As `batch_norm`, on one device: it waits for no other. Layers of one key share memory
@@ -65,7 +84,7 @@ def sync_batch_norm(operator: Operator, size: Preset) -> Iterable[Arguments]:
 
 @FAMILIES.add("LayerNorm")
 def layer_norm(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """BERT's sentences, token by token."""
+    """BERT-base's sentences, token by token."""
     yield {**scaled(sentences(size), UNITS), "axis": -1}
 
 

@@ -5,10 +5,20 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from opperf.model import Fill, Operator
-from opperf.rules.engine import Families
-from opperf.rules.mxnet.names import FACTOR, LIST_LENGTH, shapes, square, vector
+from opperf.rules.engine import OUTPUT, Families
+from opperf.rules.mxnet.names import FACTOR
+from opperf.rules.shapes import LIST_LENGTH, shapes, square, vector, wide
 from opperf.rules.sizes import Preset
-from opperf.rules.values import PROBABILITY, Arguments, below, fixed, literal, tensor
+from opperf.rules.values import (
+    PROBABILITY,
+    SEQUENCE,
+    Arguments,
+    below,
+    fixed,
+    literal,
+    same,
+    tensor,
+)
 
 FAMILIES = Families()
 
@@ -20,7 +30,7 @@ WHOLE, DOUBLE = "int32", "float64"
 def average(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """With weights, along the first axis, the second and both."""
     axes: tuple[Arguments, ...] = ({"axis": (0,)}, {"axis": (1,)}, {})
-    for shape, axis in zip(shapes(size), axes, strict=True):
+    for shape, axis in zip(wide(size), axes, strict=True):
         yield {
             "a": tensor(*shape),
             "weights": tensor(*shape, fill=PROBABILITY),
@@ -83,8 +93,10 @@ def cross(operator: Operator, size: Preset) -> Iterable[Arguments]:
 
 @FAMILIES.add("_npi_fill_diagonal")
 def fill_diagonal(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """One number along the diagonal."""
-    yield {"a": tensor(*square(size)), "val": (FACTOR,)}
+    """One number along the diagonal, in place: of an output of its own, which is what the
+    operator would make, it writes nothing else."""
+    written = fixed(*square(size))
+    yield {"a": written, "val": (FACTOR,), OUTPUT: same(written, "a")}
 
 
 @FAMILIES.add("_npi_interp")
@@ -92,7 +104,7 @@ def interp(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """Many points between the points of a line; the operator works in float64 only."""
     knots = size.extent(1024)
     yield {
-        "xp": fixed(knots, fill=Fill("sequence"), dtype=DOUBLE),
+        "xp": fixed(knots, fill=SEQUENCE, dtype=DOUBLE),
         "fp": fixed(knots, dtype=DOUBLE),
         "x": fixed(*vector(size), fill=Fill("uniform", 0.0, float(knots)), dtype=DOUBLE),
     }

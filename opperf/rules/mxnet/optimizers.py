@@ -5,11 +5,12 @@ The tensors and values of every update follow from the names of its parameters, 
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from functools import partial
 
 from opperf.model import Argument, Fill, Kind, Operator, TensorSpec
 from opperf.rules.engine import OUTPUT, Families
-from opperf.rules.mxnet.names import LIST_LENGTH, Shape, shapes, square
+from opperf.rules.shapes import LIST_LENGTH, Shape, shapes, square
 from opperf.rules.sizes import Preset
 from opperf.rules.values import (
     NORMAL,
@@ -20,6 +21,7 @@ from opperf.rules.values import (
     Arguments,
     fixed,
     literal,
+    rounded,
     same,
     tensor,
     tensors,
@@ -67,6 +69,9 @@ NUMBERS = frozenset({"r1", "r2", SCALE})
 HALVES = frozenset({"weight", "grad"})
 """Tensors that are of half precision in mixed precision."""
 
+COPIES = {"weight": "weight32"}
+"""Tensors that hold another one's numbers, rounded, in mixed precision."""
+
 RATE, DECAY = 0.01, 1e-4
 
 VALUES: dict[str, Argument] = {
@@ -106,13 +111,17 @@ def is_mixed(operator: Operator) -> bool:
     return "mp_" in operator.name
 
 
-def state(operator: Operator, name: str, shape: Shape) -> TensorSpec:
-    """One tensor of an update. None takes a gradient."""
-    dtype = MASTER if name == SCALE else REQUESTED
+def state(
+    operator: Operator, name: str, shape: Shape, place: Callable[[str], str] = str
+) -> TensorSpec:
+    """One tensor of an update. None takes a gradient. `place` is where a tensor of a name is
+    among the arguments, if not there."""
+    fills = STATES | MOMENTS if operator.name == "rmspropalex_update" else STATES
+    fill, dtype = fills[name], MASTER if name == SCALE else REQUESTED
     if is_mixed(operator):
         dtype = HALF if name in HALVES else MASTER
-    fills = STATES | MOMENTS if operator.name == "rmspropalex_update" else STATES
-    return fixed(*((1,) if name in NUMBERS else shape), fill=fills[name], dtype=dtype)
+        fill = rounded(fill, place(COPIES[name])) if name in COPIES else fill
+    return fixed(*((1,) if name in NUMBERS else shape), fill=fill, dtype=dtype)
 
 
 def update(operator: Operator, shape: Shape) -> Arguments:
@@ -237,9 +246,21 @@ def multi_updates(operator: Operator, size: Preset) -> Iterable[Arguments]:
     counts: dict[str, Argument] = dict.fromkeys(COUNTERS, LIST_LENGTH)
     lists: dict[str, Argument] = {name: (value,) * LIST_LENGTH for name, value in LISTS.items()}  # type: ignore[misc]
     for shape in shapes(size):
-        one = [state(operator, name, shape) for name in names]
-        yield {
-            "data": tensors([*one * LIST_LENGTH, *after_all(operator)]),
-            **given(operator, {**VALUES, **lists, **counts}),
-            OUTPUT: tensors(same(one[0], f"data.{i * len(one)}") for i in range(LIST_LENGTH)),
+        made = {
+            place_of(names, name, i): state(operator, name, shape, partial(place_of, names, i=i))
+            for i in range(LIST_LENGTH)
+            for name in names
         }
+        yield {
+            "data": tensors([*made.values(), *after_all(operator)]),
+            **given(operator, {**VALUES, **lists, **counts}),
+            OUTPUT: tensors(
+                same(made[place], place)
+                for place in (place_of(names, "weight", i) for i in range(LIST_LENGTH))
+            ),
+        }
+
+
+def place_of(names: tuple[str, ...], name: str, i: int) -> str:
+    """Where a tensor of the i-th weights is in the list of all."""
+    return f"data.{i * len(names) + names.index(name)}"

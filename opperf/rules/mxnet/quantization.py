@@ -9,7 +9,7 @@ from collections.abc import Iterable
 
 from opperf.model import Fill, Operator, TensorSpec
 from opperf.rules.engine import Families
-from opperf.rules.mxnet.names import Shape, cube, shapes, square
+from opperf.rules.shapes import Shape, cube, shapes, square
 from opperf.rules.sizes import Preset
 from opperf.rules.values import Arguments, below, between, fixed, literal, tensors
 
@@ -22,10 +22,19 @@ LIMIT = 4.0
 """Range [-LIMIT, LIMIT] that quantised numbers stand for."""
 
 RANGE = between(-LIMIT, LIMIT)
+
+SUM = 2**20
+"""Below this are sums of products of 8 bits: of some 64 products, as a layer has them."""
+SUM_LIMIT = LIMIT * 2**31 / SUM
+"""End of the range that all of `WIDE` stands for, where sums stand for up to `LIMIT`."""
+
+LOWEST = {SIGNED: -LIMIT, UNSIGNED: 0.0}
+"""What the range of numbers begins with: those without a sign stand for none below zero."""
+
 DIGITS: dict[str, Fill] = {
     SIGNED: below(128, start=-127),
     UNSIGNED: below(256),
-    WIDE: below(2**20, start=-(2**20)),
+    WIDE: below(SUM, start=-SUM),
 }
 """The whole numbers that values in the range become."""
 
@@ -35,9 +44,9 @@ def end(value: float) -> TensorSpec:
     return fixed(1, fill=Fill("constant", value), dtype=FLOAT)
 
 
-def ends(low: str, high: str, limit: float = LIMIT) -> Arguments:
-    """Both ends of a range, under the names an operator gives them."""
-    return {low: end(-limit), high: end(limit)}
+def ends(low: str, high: str, dtype: str = SIGNED) -> Arguments:
+    """Both ends of the range of quantised numbers, under the names an operator gives them."""
+    return {low: end(LOWEST[dtype]), high: end(LIMIT)}
 
 
 def digits(*shape: int, dtype: str = SIGNED) -> TensorSpec:
@@ -96,14 +105,18 @@ def dequantize(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """From signed and from unsigned numbers."""
     for shape in shapes(size):
         for dtype in (SIGNED, UNSIGNED):
-            yield {"data": digits(*shape, dtype=dtype), **ends("min_range", "max_range")}
+            yield {"data": digits(*shape, dtype=dtype), **ends("min_range", "max_range", dtype)}
 
 
 @FAMILIES.add("_contrib_requantize")
 def requantize(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """From sums of products, with the range calibrated before and with the data's own."""
     for shape in shapes(size):
-        made: Arguments = {"data": digits(*shape, dtype=WIDE), **ends("min_range", "max_range")}
+        made: Arguments = {
+            "data": digits(*shape, dtype=WIDE),
+            "min_range": end(-SUM_LIMIT),
+            "max_range": end(SUM_LIMIT),
+        }
         yield made | {"min_calib_range": -LIMIT, "max_calib_range": LIMIT}
         yield made
 
@@ -164,7 +177,7 @@ def convolution(operator: Operator, size: Preset) -> Iterable[Arguments]:
         "data": digits(*maps, dtype=UNSIGNED),
         "weight": digits(filters, maps[1], 3, 3),
         "bias": digits(filters),
-        **ends("min_data", "max_data"),
+        **ends("min_data", "max_data", UNSIGNED),
         **ends("min_weight", "max_weight"),
         **ends("min_bias", "max_bias"),
         "kernel": (3, 3),
@@ -215,7 +228,7 @@ def fully_connected(operator: Operator, size: Preset) -> Iterable[Arguments]:
             "data": digits(rows, width, dtype=dtype),
             "weight": digits(width, width),
             "bias": digits(width),
-            **ends("min_data", "max_data"),
+            **ends("min_data", "max_data", dtype),
             **ends("min_weight", "max_weight"),
             **ends("min_bias", "max_bias"),
             "num_hidden": width,

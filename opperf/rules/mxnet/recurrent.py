@@ -18,12 +18,14 @@ GATES = {"rnn_relu": 1, "rnn_tanh": 1, "lstm": 4, "gru": 3}
 
 
 class Network(NamedTuple):
-    """A stack of recurrent layers: a small language model's."""
+    """A stack of recurrent layers: a small language model's, if nothing else is said."""
 
     mode: str
     units: int = 256
     layers: int = 2
     directions: int = 1
+    steps: int = 64
+    """Length of a sequence at the default size."""
 
     @property
     def shapes(self) -> list[tuple[int, ...]]:
@@ -47,11 +49,23 @@ class Network(NamedTuple):
         return 1 / math.sqrt(self.units)
 
 
+NETWORKS = (
+    *map(Network, GATES),
+    Network("lstm", directions=2),
+    # The medium model of Zaremba et al., "Recurrent Neural Network Regularization", on Penn
+    # Treebank.
+    Network("lstm", units=650, steps=35),
+    # A layer of GNMT's encoder and decoder, on sentences of about the usual length.
+    Network("lstm", units=1024, layers=1, steps=50),
+)
+"""Each mode, both directions, and layers of larger models."""
+
+
 @FAMILIES.add("RNN")
 def rnn(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """Two layers of 256 units over a batch of sequences, each mode, and both directions."""
-    steps = size.extent(64, least=4)
-    for network in (*map(Network, GATES), Network("lstm", directions=2)):
+    """Recurrent layers over a batch of sequences. Time grows with the size, width does not."""
+    for network in NETWORKS:
+        steps = size.extent(network.steps, least=4)
         states = (network.layers * network.directions, size.batch, network.units)
         memory: Arguments = (
             {"state_cell": tensor(*states, fill=ZEROS)} if network.mode == "lstm" else {}

@@ -4,43 +4,36 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from opperf.model import Argument, Fill, Operator
+from opperf.model import Argument, Operator
+from opperf.rules.domains import REDUCED, reduced
 from opperf.rules.engine import Families
-from opperf.rules.mxnet.names import base_name, shapes, square
+from opperf.rules.mxnet.names import base_name
+from opperf.rules.shapes import shapes, square, wide
 from opperf.rules.sizes import Preset
-from opperf.rules.values import BOOLEAN, NORMAL, Arguments, between, tensor
+from opperf.rules.values import NORMAL, Arguments, tensor
 
 FAMILIES = Families()
 
-NEAR_ONE = between(0.999, 1.001)
-"""A product of a million of these neither overflows nor vanishes."""
 
-FILLS: dict[str, Fill] = {
-    "prod": NEAR_ONE,
-    "nanprod": NEAR_ONE,
-    "all": BOOLEAN,
-    "any": BOOLEAN,
-}
-"""What fills the tensor, by name without prefix, where normal numbers would not do."""
+Axes = tuple[int, ...]
+
+AXES: tuple[Axes, ...] = ((0,), (1,), ())
+"""The axes of each configuration: the first, the second, all of them."""
 
 
-def axes_of(operator: Operator) -> tuple[Arguments, ...]:
-    """The axis argument of each configuration: the first, the second, all of them.
-
-    NumPy's operators take no axes to mean none, so all is the argument left out.
-    """
-    numpy = operator.name.startswith("_np")
-    every: Arguments = {} if numpy else {"axis": ()}
-    return ({"axis": (0,)}, {"axis": (1,)}, every)
+def given(operator: Operator, axes: Axes) -> Arguments:
+    """The axis argument. NumPy's operators take no axes to mean none, so all is the argument
+    left out."""
+    return {"axis": axes} if axes or not operator.name.startswith("_np") else {}
 
 
 @FAMILIES.category("reduction")
 def reduction(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """Along the first axis, the second, and both."""
     data = operator.tensors[0].name
-    fill = FILLS.get(base_name(operator.name), NORMAL)
-    for shape, axes in zip(shapes(size), axes_of(operator), strict=True):
-        yield {data: tensor(*shape, fill=fill), **axes}
+    base = base_name(operator.name)
+    for shape, axes in zip(wide(size), AXES, strict=True):
+        yield {data: tensor(*shape, fill=reduced(base, shape, axes)), **given(operator, axes)}
 
 
 @FAMILIES.add("sum", "mean", "max", "min", "prod", "nansum", "nanprod")
@@ -48,19 +41,19 @@ def common(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """The usual ones along the first axis, the second and both of the same matrix, which
     shows what the order of memory costs, and then of the other shapes."""
     name = operator.tensors[0].name
-    fill = FILLS.get(operator.name, NORMAL)
+    fill = REDUCED.get(operator.name, NORMAL)
     first, *others = shapes(size)
-    for axes in axes_of(operator):
-        yield {name: tensor(*first, fill=fill), **axes}
+    for axes in AXES:
+        yield {name: tensor(*first, fill=fill), **given(operator, axes)}
     for shape in others:
-        yield {name: tensor(*shape, fill=fill), **axes_of(operator)[0]}
+        yield {name: tensor(*shape, fill=fill), **given(operator, AXES[0])}
 
 
 @FAMILIES.add("moments")
 def moments(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """Mean and variance along the first axis, the second and both, all of them named: this
     operator alone does not take none to mean all."""
-    for shape, axes in zip(shapes(size), ((0,), (1,), (0, 1)), strict=True):
+    for shape, axes in zip(wide(size), ((0,), (1,), (0, 1)), strict=True):
         yield {"data": tensor(*shape), "axes": axes}
 
 
@@ -68,8 +61,12 @@ def moments(operator: Operator, size: Preset) -> Iterable[Arguments]:
 def norm(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """The norms of order 1 and 2, along the first axis, the second and both."""
     for order in (2, 1):
-        for shape, axes in zip(shapes(size), axes_of(operator), strict=True):
-            yield {operator.tensors[0].name: tensor(*shape), "ord": order, **axes}
+        for shape, axes in zip(wide(size), AXES, strict=True):
+            yield {
+                operator.tensors[0].name: tensor(*shape),
+                "ord": order,
+                **given(operator, axes),
+            }
 
 
 @FAMILIES.add("_square_sum")
@@ -86,7 +83,7 @@ def square_sum(operator: Operator, size: Preset) -> Iterable[Arguments]:
 @FAMILIES.add("_np_trace", "_npi_trace")
 def trace(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """The sum of the diagonal."""
-    for shape in shapes(size):
+    for shape in wide(size):
         yield {"data": tensor(*shape)}
 
 
@@ -94,5 +91,5 @@ def trace(operator: Operator, size: Preset) -> Iterable[Arguments]:
 def cumsum(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """Running sums along the first axis, the second, and of the matrix as one vector."""
     choices: tuple[dict[str, Argument], ...] = ({"axis": 0}, {"axis": 1}, {})
-    for shape, axis in zip(shapes(size), choices, strict=True):
+    for shape, axis in zip(wide(size), choices, strict=True):
         yield {"a": tensor(*shape), **axis}

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from opperf.model import Argument, Fill, Operator
 from opperf.rules.engine import Families
-from opperf.rules.mxnet.names import column, shapes, square, tall, vector
+from opperf.rules.shapes import column, shapes, square, tall, vector
 from opperf.rules.sizes import Preset
 from opperf.rules.values import (
     NORMAL,

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from opperf.model import Operator, TensorSpec
 from opperf.rules.engine import Families
-from opperf.rules.mxnet.names import cube
+from opperf.rules.shapes import cube
 from opperf.rules.sizes import Preset
 from opperf.rules.values import Arguments, below, fixed, tensor
 

@@ -6,7 +6,8 @@ from collections.abc import Iterable
 
 from opperf.model import Argument, Operator
 from opperf.rules.engine import Families
-from opperf.rules.mxnet.names import Shape, alike, column, cube, shapes, square, tall, vector
+from opperf.rules.mxnet.names import alike
+from opperf.rules.shapes import Shape, column, cube, shapes, square, tall, vector
 from opperf.rules.sizes import Preset
 from opperf.rules.values import Arguments, fixed, literal, tensor, tensors
 

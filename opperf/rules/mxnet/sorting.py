@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from opperf.model import Operator
 from opperf.rules.engine import Families
-from opperf.rules.mxnet.names import shapes, square, tall, vector
+from opperf.rules.shapes import shapes, square, tall, vector, wide
 from opperf.rules.sizes import Preset
 from opperf.rules.values import BOOLEAN, Arguments, below, fixed, tensor
 
@@ -36,7 +36,7 @@ def topk(operator: Operator, size: Preset) -> Iterable[Arguments]:
     for form in ("indices", "value", "both", "mask"):
         yield {
             "data": tensor(*square(size)),
-            "k": size.extent(10),
+            "k": size.extent(10, least=2),
             "ret_typ": form,
             "dtype": INDEX,
         }
@@ -53,7 +53,7 @@ def extremes(operator: Operator, size: Preset) -> Iterable[Arguments]:
 @FAMILIES.add("argmax_channel")
 def argmax_channel(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """The class with the highest score of each row."""
-    for shape in shapes(size):
+    for shape in wide(size):
         yield {"data": fixed(*shape)}
 
 

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import NamedTuple
 
 from opperf.model import Fill, Operator, TensorSpec
+from opperf.rules.domains import BITS, DOMAINS, PAIRS, RATIO, SHIFTING, SHIFTS, WHOLE, Pair
 from opperf.rules.engine import Families
-from opperf.rules.numpy.names import Shape, Variants, column, own, shapes, square, tall
+from opperf.rules.numpy.names import Variants, own
+from opperf.rules.shapes import Shape, column, shapes, square, tall
 from opperf.rules.sizes import Preset
 from opperf.rules.values import (
     ABOVE_ONE,
-    BOOLEAN,
     NORMAL,
     OPEN_UNIT,
     POSITIVE,
@@ -24,34 +24,17 @@ from opperf.rules.values import (
 
 FAMILIES = Families()
 
-WHOLE = "int32"
-"""Dtype of functions that take whole numbers only."""
 COMPLEX = "complex64"
 """Dtype of an array whose imaginary part is not zero, for functions about it."""
 DATE = "datetime64[D]"
 
-BITS = below(64)
-SHIFTS = below(8)
-"""Shifting `BITS` by these stays within 32 bits."""
-COUNTING = below(64, start=1)
-"""For common divisors and multiples, of which zero has none worth computing."""
 DAYS = below(20000)
 """Dates from 1970 to 2024."""
 EXPONENTS = between(0.0, 3.0)
 """Not negative, as whole numbers have no such powers."""
 
-DOMAINS: dict[str, Fill] = {
-    **dict.fromkeys(("log", "log2", "log10", "log1p", "sqrt", "reciprocal"), POSITIVE),
-    # Between its poles at plus and minus pi / 2.
-    "tan": OPEN_UNIT,
-    **dict.fromkeys(("arccos", "arcsin", "arctanh"), OPEN_UNIT),
-    "arccosh": ABOVE_ONE,
-    "logical_not": BOOLEAN,
-    "invert": BITS,
-    "isnat": DAYS,
-}
-"""Where functions of one array are defined and finite. One that is not here is defined
-everywhere."""
+ONE: dict[str, Fill] = DOMAINS | {"invert": BITS, "isnat": DAYS}
+"""What fills the array of a function of one. One that is not here is defined everywhere."""
 
 DTYPES: dict[str, str] = {
     **dict.fromkeys(("bitwise_and", "bitwise_or", "bitwise_xor", "invert"), WHOLE),
@@ -70,33 +53,21 @@ ABOUT_COMPLEX = frozenset(
 def unary(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """One array, inside the function's domain."""
     name, array = operator.name, operator.tensors[0].name
-    fill, dtype = DOMAINS.get(name, NORMAL), DTYPES.get(name, REQUESTED)
+    fill, dtype = ONE.get(name, NORMAL), DTYPES.get(name, REQUESTED)
     for shape in shapes(size):
         yield {array: fixed(*shape, fill=fill, dtype=dtype)}
     if name in ABOUT_COMPLEX:
         yield {array: fixed(*square(size), dtype=COMPLEX)}
 
 
-class Pair(NamedTuple):
-    """What fills the two arrays of a function."""
-
-    left: Fill = NORMAL
-    right: Fill = NORMAL
-
-
-PAIRS: dict[str, Pair] = {
-    **dict.fromkeys(
-        ("divide", "divmod", "floor_divide", "fmod", "remainder"), Pair(NORMAL, POSITIVE)
-    ),
+TWO: dict[str, Pair] = {
+    **PAIRS,
+    **dict.fromkeys(("divide", "divmod", "remainder"), RATIO),
     # A negative base has no power by a fraction.
     **dict.fromkeys(("float_power", "power"), Pair(POSITIVE, EXPONENTS)),
-    **dict.fromkeys(("logical_and", "logical_or", "logical_xor"), Pair(BOOLEAN, BOOLEAN)),
-    **dict.fromkeys(("bitwise_and", "bitwise_or", "bitwise_xor"), Pair(BITS, BITS)),
-    **dict.fromkeys(("left_shift", "right_shift"), Pair(BITS, SHIFTS)),
-    **dict.fromkeys(("gcd", "lcm"), Pair(COUNTING, COUNTING)),
-    "ldexp": Pair(NORMAL, SHIFTS),
+    **dict.fromkeys(("left_shift", "right_shift"), SHIFTING),
 }
-"""What fills the two arrays of a function, where normal numbers would not do."""
+"""What fills the arrays of a function of two, where normal numbers would not do."""
 
 RIGHT_DTYPES = {"ldexp": WHOLE}
 """Dtypes of second arrays that are not the first's."""
@@ -110,7 +81,7 @@ def broadcasting(size: Preset) -> tuple[tuple[Shape, Shape], ...]:
 @FAMILIES.category("binary")
 def binary(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """Two arrays, one broadcast to the other's shape where they differ."""
-    fills = PAIRS.get(operator.name, Pair())
+    fills = TWO.get(operator.name, Pair())
     dtype = DTYPES.get(operator.name, REQUESTED)
     left, right = (parameter.name for parameter in operator.tensors[:2])
     for left_shape, right_shape in broadcasting(size):

@@ -4,29 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from opperf.model import Fill, Operator, TensorSpec
+from opperf.model import Operator, TensorSpec
 from opperf.rules.engine import Families
-from opperf.rules.numpy.names import (
-    LIST_LENGTH,
-    Shape,
-    Variants,
-    alike,
-    line,
-    own,
-    shapes,
-    square,
-    tall,
-    vector,
-)
+from opperf.rules.numpy.names import Variants, alike, own
+from opperf.rules.shapes import LIST_LENGTH, Shape, line, shapes, square, tall, vector
 from opperf.rules.sizes import Preset
-from opperf.rules.values import BOOLEAN, Arguments, below, fixed, tensors
+from opperf.rules.values import BOOLEAN, SEQUENCE, Arguments, below, fixed, tensors
 
 FAMILIES = Families()
 
 INDEX = "int64"
 """The dtype that NumPy indexes with: another would be cast first."""
 MASK = "bool"
-RISING = Fill("sequence")
 
 
 def mask(shape: Shape) -> TensorSpec:
@@ -155,7 +144,7 @@ SORTED: dict[str, Variants] = {
     # The first array rises, as it must to be searched.
     "searchsorted": lambda size: [
         {
-            "a": fixed(*line(size), fill=RISING),
+            "a": fixed(*line(size), fill=SEQUENCE),
             "v": fixed(*vector(size), fill=below(line(size)[0])),
             "side": side,
         }

@@ -6,7 +6,8 @@ from collections.abc import Iterable
 
 from opperf.model import Operator, TensorSpec
 from opperf.rules.engine import Families
-from opperf.rules.numpy.names import Shape, Variants, cube, line, own, square, tall, vector
+from opperf.rules.numpy.names import Variants, own
+from opperf.rules.shapes import Shape, cube, line, square, tall, vector
 from opperf.rules.sizes import Preset
 from opperf.rules.values import POSITIVE_DEFINITE, Arguments, fixed, tensors
 

@@ -1,7 +1,4 @@
-"""The shapes that NumPy's functions are measured at, and values by argument name and kind.
-
-What the families of functions build on, so that each size is written once.
-"""
+"""Values of NumPy's functions by argument name and kind, and what their families build on."""
 
 from __future__ import annotations
 
@@ -9,52 +6,12 @@ from collections.abc import Callable, Iterable, Mapping
 
 from opperf.model import Argument, Fill, Kind, Operator, TensorSpec
 from opperf.rules.engine import Alternatives
+from opperf.rules.shapes import LIST_LENGTH, Shape, shapes
 from opperf.rules.sizes import Preset
 from opperf.rules.values import NORMAL, REQUESTED, Arguments, fixed, tensors
 
-Shape = tuple[int, ...]
 Variants = Callable[[Preset], Iterable[Arguments]]
 """The configurations of one function at a size."""
-
-LIST_LENGTH = 3
-"""Arrays in a list whose length is free: more than a pair, so that a loop shows."""
-
-
-def square(size: Preset) -> Shape:
-    """Shape of a square matrix, 4 MiB of float32 at the default size."""
-    return (size.extent(1024), size.extent(1024))
-
-
-def column(size: Preset) -> Shape:
-    """Shape of a matrix of one column."""
-    return (size.extent(10000), 1)
-
-
-def tall(size: Preset) -> Shape:
-    """Shape of a matrix of as many rows as `column` and a tenth of a `square`'s columns."""
-    return (size.extent(10000), size.extent(100))
-
-
-def vector(size: Preset) -> Shape:
-    """Shape of a vector of as many elements as `square` has."""
-    rows, columns = square(size)
-    return (rows * columns,)
-
-
-def line(size: Preset) -> Shape:
-    """Shape of a vector for functions that take more than linear time, or run in Python."""
-    return (size.extent(10000),)
-
-
-def cube(size: Preset) -> Shape:
-    """Shape of three axes, with about as many elements as `square`. The last two keep their
-    extents, so that the elements grow with the size and not with its cube."""
-    return (size.extent(64), 128, 128)
-
-
-def shapes(size: Preset) -> tuple[Shape, Shape, Shape]:
-    """The shapes that most functions are measured at."""
-    return (square(size), column(size), tall(size))
 
 
 def alike(shape: Shape, fill: Fill = NORMAL, dtype: str = REQUESTED) -> tuple[TensorSpec, ...]:

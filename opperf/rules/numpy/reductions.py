@@ -4,34 +4,30 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from opperf.model import Argument, Fill, Operator
+from opperf.model import Argument, Operator
+from opperf.rules.domains import reduced
 from opperf.rules.engine import Families
-from opperf.rules.numpy.names import Variants, cube, line, own, shapes, square, vector
+from opperf.rules.numpy.names import Variants, own
+from opperf.rules.shapes import cube, line, shapes, square, vector
 from opperf.rules.sizes import Preset
 from opperf.rules.values import (
-    BOOLEAN,
-    NORMAL,
     ONES,
     POSITIVE,
     Arguments,
-    between,
     fixed,
     literal,
 )
 
 FAMILIES = Families()
 
-NEAR_ONE = between(0.999, 1.001)
-"""A product of a million of these neither overflows nor vanishes."""
+AXES = (0, 1, None)
+"""The first axis, the second, and all of them."""
 
-FILLS: dict[str, Fill] = {
-    **dict.fromkeys(("prod", "nanprod", "cumprod", "nancumprod"), NEAR_ONE),
-    **dict.fromkeys(("all", "any", "count_nonzero"), BOOLEAN),
-}
-"""What fills the array, where normal numbers would not do."""
 
-AXES: tuple[dict[str, Argument], ...] = ({"axis": 0}, {"axis": 1}, {})
-"""The first axis, the second, and all of them, which is the argument left out."""
+def along_axis(axis: int | None) -> dict[str, Argument]:
+    """The axis argument, which is left out for all of them."""
+    return {} if axis is None else {"axis": axis}
+
 
 QUARTERS = (0.25, 0.5, 0.75)
 
@@ -52,14 +48,12 @@ QUANTILES: dict[str, dict[str, Argument]] = {
 def reduction(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """Along the first axis, the second and both of one matrix, which shows what the order of
     memory costs, and of the other shapes."""
-    fill = next((FILLS[name] for name in operator.names if name in FILLS), NORMAL)
     also = QUANTILES.get(operator.name, {})
     array = operator.tensors[0].name
     first, *others = shapes(size)
-    for axis in AXES:
-        yield {array: fixed(*first, fill=fill), **also, **axis}
-    for shape in others:
-        yield {array: fixed(*shape, fill=fill), **also, **AXES[0]}
+    for shape, axis in (*((first, axis) for axis in AXES), *((shape, 0) for shape in others)):
+        fill = reduced(operator.name, shape, () if axis is None else (axis,))
+        yield {array: fixed(*shape, fill=fill), **also, **along_axis(axis)}
 
 
 @FAMILIES.add("average")
@@ -68,7 +62,7 @@ def average(operator: Operator, size: Preset) -> Iterable[Arguments]:
     for axis in AXES:
         yield {
             "a": fixed(*square(size)),
-            **axis,
+            **along_axis(axis),
             "weights": fixed(*square(size), fill=POSITIVE),
         }
     yield {"a": fixed(*square(size))}

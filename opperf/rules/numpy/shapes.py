@@ -6,18 +6,8 @@ from collections.abc import Iterable, Sequence
 
 from opperf.model import Argument, Operator
 from opperf.rules.engine import Families
-from opperf.rules.numpy.names import (
-    Variants,
-    alike,
-    column,
-    cube,
-    line,
-    own,
-    shapes,
-    square,
-    tall,
-    vector,
-)
+from opperf.rules.numpy.names import Variants, alike, own
+from opperf.rules.shapes import column, cube, line, shapes, square, tall, vector
 from opperf.rules.sizes import Preset
 from opperf.rules.values import BOOLEAN, Arguments, below, fixed, tensors
 

@@ -6,7 +6,8 @@ from collections.abc import Iterable
 
 from opperf.model import Operator, TensorSpec
 from opperf.rules.engine import Families
-from opperf.rules.numpy.names import Variants, line, own, shapes, square, vector
+from opperf.rules.numpy.names import Variants, own
+from opperf.rules.shapes import line, shapes, square, vector
 from opperf.rules.sizes import Preset
 from opperf.rules.values import OPEN_UNIT, POSITIVE, Arguments, below, between, fixed, literal
 

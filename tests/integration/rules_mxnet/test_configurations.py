@@ -29,10 +29,11 @@ def test_every_reason_for_no_benchmark_is_one_a_rule_gives():
     assert not [reason for reason in reasons if "no rule" in reason]
 
 
-@pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float32"])
+@pytest.mark.parametrize("dtype", load("mxnet").dtypes)
 def test_nothing_is_cast_to_its_own_type(dtype):
     cast = load("mxnet").resolve("Cast")
     for inputs in inputs_for(cast, rules, PRESETS["small"], dtype):
         data = inputs.arguments["data"]
         assert isinstance(data, TensorSpec)
+        assert data.dtype == dtype
         assert data.dtype != inputs.arguments["dtype"]

@@ -24,6 +24,7 @@ from references import (
     matrices,
     numpy_like,
     optimizers,
+    quantization,
     reductions,
     sampling,
     shapes,
@@ -40,7 +41,7 @@ OPERATORS = {name: operator for operator in load("mxnet").operators() for name i
 
 GROUPS: tuple[Any, ...] = (
     *(binary, convolutions, indexing, layers, losses, matrices, numpy_like, optimizers),
-    *(reductions, sampling, shapes, sorting, unary),
+    *(quantization, reductions, sampling, shapes, sorting, unary),
 )
 
 NAMES = [
@@ -81,11 +82,6 @@ def test_indexing(agrees: Compare, name: str) -> None:
     agrees(name, indexing.REFERENCES[name], USUAL)
 
 
-@pytest.mark.parametrize("name", here(indexing.PROPERTIES))
-def test_scattering(holds: Compare, name: str) -> None:
-    holds(name, indexing.PROPERTIES[name], USUAL)
-
-
 @pytest.mark.parametrize("name", here(matrices.REFERENCES))
 def test_matrices(agrees: Compare, name: str) -> None:
     agrees(name, matrices.REFERENCES[name], USUAL)
@@ -123,7 +119,12 @@ def test_losses(agrees: Compare, name: str) -> None:
 
 @pytest.mark.parametrize("name", here(optimizers.REFERENCES))
 def test_optimizers(agrees: Compare, name: str) -> None:
-    agrees(name, optimizers.REFERENCES[name], STRICT)
+    agrees(name, optimizers.REFERENCES[name], optimizers.TOLERANCES.get(name, STRICT))
+
+
+@pytest.mark.parametrize("name", here(quantization.REFERENCES))
+def test_quantisation(agrees: Compare, name: str) -> None:
+    agrees(name, quantization.REFERENCES[name], USUAL)
 
 
 @pytest.mark.parametrize("name", here(numpy_like.REFERENCES))

@@ -25,6 +25,7 @@ FUNCTIONS: dict[str, Any] = {
     "bitwise_xor": np.bitwise_xor,
     "copysign": np.copysign,
     "div": np.divide,
+    "equal": np.equal,
     "floor_divide": np.floor_divide,
     "fmax": np.fmax,
     "fmin": np.fmin,
@@ -49,6 +50,7 @@ FUNCTIONS: dict[str, Any] = {
     "mod": np.mod,
     "mul": np.multiply,
     "multiply": np.multiply,
+    "not_equal": np.not_equal,
     "plus": np.add,
     "power": np.power,
     "sub": np.subtract,
@@ -76,18 +78,16 @@ NUMBER: dict[str, Reference] = {
     **{f"r{name}_scalar": with_number(name, left=True) for name in FUNCTIONS},
 }
 
-COMPARED = ("greater", "greater_equal", "lesser", "lesser_equal")
+COMPARED = ("equal", "greater", "greater_equal", "lesser", "lesser_equal", "not_equal")
 LOGICAL = ("logical_and", "logical_or", "logical_xor")
-LOGICAL_WITH_NUMBER = ("logical_and", "logical_xor")
-"""Of anything or two, all of it is true."""
 CALCULATED = ("add", "div", "mul", "sub")
 SHARED = ("hypot", "maximum", "minimum", "mod", "power")
 BITWISE = ("bitwise_and", "bitwise_or", "bitwise_xor")
 SHIFTS = ("bitwise_left_shift", "bitwise_right_shift")
 OF_NUMPY = (
-    *("add", "arctan2", "copysign", "floor_divide", "fmax", "fmin", "fmod", "gcd", "greater"),
-    *("greater_equal", "lcm", "ldexp", "less", "less_equal", "logaddexp", "mod", "multiply"),
-    *("power", "subtract", "true_divide", *BITWISE, *SHIFTS),
+    *("add", "arctan2", "copysign", "equal", "floor_divide", "fmax", "fmin", "fmod", "gcd"),
+    *("greater", "greater_equal", "lcm", "ldexp", "less", "less_equal", "logaddexp", "mod"),
+    *("multiply", "not_equal", "power", "subtract", "true_divide", *BITWISE, *SHIFTS),
 )
 LEFT_OF_NUMPY = (
     *("arctan2", "copysign", "floor_divide", "fmod", "ldexp", "mod", "power", "subtract"),
@@ -117,9 +117,9 @@ REFERENCES: dict[str, Reference] = {
     **named(CALCULATED, TWO, "elemwise_"),
     **named((*COMPARED, *LOGICAL, *SHARED), TWO, "_"),
     **named((*OF_NUMPY, *LOGICAL, "hypot"), TWO, "_npi_"),
-    **scalars((*COMPARED, *LOGICAL_WITH_NUMBER, *SHARED, "div", "minus", "mul", "plus")),
+    **scalars((*COMPARED, *LOGICAL, *SHARED, "div", "minus", "mul", "plus")),
     **scalars(("div", "minus", "mod", "power"), left=True),
-    **scalars((*OF_NUMPY, *LOGICAL_WITH_NUMBER), "_npi_"),
+    **scalars((*OF_NUMPY, *LOGICAL), "_npi_"),
     **scalars(LEFT_OF_NUMPY, "_npi_", left=True),
     "_grad_add": TWO["add"],
     "_scatter_elemwise_div": TWO["div"],

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from references import Array, Pairs, Property, Reference, Written
+from references import Array, Reference, Written
 
 Bounds = tuple[int, ...]
 
@@ -51,21 +51,16 @@ def gathered(data: Array, indices: Array) -> Array:
     return data[tuple(indices.astype(int))]
 
 
-def scattered(
-    outputs: list[Array], indices: Array, shape: Bounds, lhs: Any = 0.0, **given: Array
-) -> Pairs:
-    """Elements put into zeros, or into a tensor. Where several go to one place any may stay, as
-    threads put them in."""
-    (made,), values = outputs, given["data" if "data" in given else "rhs"]
-    where = tuple(indices.astype(int))
-    untouched = np.ones(shape, bool)
-    untouched[where] = False
-    stayed = made[where] == values
-    found = np.zeros(shape, bool)
-    np.logical_or.at(found, where, stayed)
-    yield made.shape, shape
-    yield made[untouched], np.broadcast_to(lhs, shape)[untouched]
-    yield found, ~untouched
+def scattered(indices: Array, shape: Bounds, data: Array) -> Array:
+    """Elements, or rows, put into zeros at indices that are columns of a matrix."""
+    return replaced(np.zeros(shape), indices, data)
+
+
+def overwritten(lhs: Array, rhs: Array, indices: Array, shape: Bounds, out: Array) -> Written:
+    """Elements, or rows, of a tensor replaced in place."""
+    assert lhs.shape == shape
+    made = replaced(lhs, indices, rhs)
+    return Written(made, {"lhs": made})
 
 
 def hot(indices: Array, depth: int) -> Array:
@@ -101,6 +96,13 @@ def masked_in(data: Array, mask: Array, value: Any, start_axis: int, out: Array)
     return Written(made, {"data": made})
 
 
+def diagonal_filled(a: Array, val: tuple[float, ...], out: Array) -> Written:
+    """One number along the diagonal, in place."""
+    made = a.copy()
+    np.fill_diagonal(made, val)
+    return Written(made, {"a": made})
+
+
 def deleted(arr: Array, axis: int, int_ind: Any = None, **bounds: int) -> Array:
     """Without a row, or without some."""
     return np.delete(arr, slice(*bounds.values()) if int_ind is None else int_ind, axis)
@@ -122,9 +124,11 @@ def chosen(condition: Array, x: Any, y: Any) -> Array:
     return np.where(wide != 0, x, y)
 
 
-def replaced(outputs: list[Array], a: Array, ind: Array, val: Array) -> Pairs:
-    """Rows replaced at indices that are columns of a matrix."""
-    return scattered(outputs, ind, a.shape, a, data=val)
+def replaced(a: Array, ind: Array, val: Array) -> Array:
+    """Elements, or rows, replaced at indices that are columns of a matrix."""
+    made = a.copy()
+    made[tuple(ind)] = val
+    return made
 
 
 def increased(a: Array, ind: Array, val: Array) -> Array:
@@ -159,9 +163,12 @@ REFERENCES: dict[str, Reference] = {
     "_npi_where_lscalar": lambda condition, x, scalar: np.where(condition, scalar, x),
     "_npi_where_rscalar": lambda condition, y, scalar: np.where(condition, y, scalar),
     "_npi_where_scalar2": lambda condition, x, y: np.where(condition, x, y),
+    "_npi_fill_diagonal": diagonal_filled,
     "_npx_index_add": increased,
+    "_npx_index_update": replaced,
     "_npx_nonzero": lambda x: np.argwhere(x),
     "_onehot_encode": lambda lhs, rhs: hot(lhs, rhs.shape[1]),
+    "_scatter_set_nd": overwritten,
     "_slice_assign": assigned,
     "_slice_assign_scalar": lambda data, scalar, begin, end: assigned(data, scalar, begin, end),
     "_sparse_retain": kept,
@@ -171,16 +178,11 @@ REFERENCES: dict[str, Reference] = {
     "one_hot": hot,
     "pick": picked,
     "ravel_multi_index": lambda data, shape: np.ravel_multi_index(tuple(data), shape),
+    "scatter_nd": scattered,
     "slice": cut,
     "slice_axis": cut_axis,
     "slice_like": cut_like,
     "take": lambda a, indices, axis=0: np.take(a, indices, axis),
     "unravel_index": lambda data, shape: np.stack(np.unravel_index(data, shape)),
     "where": chosen,
-}
-
-PROPERTIES: dict[str, Property] = {
-    "_npx_index_update": replaced,
-    "_scatter_set_nd": scattered,
-    "scatter_nd": scattered,
 }

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from references import Array, Reference, Written, single
+from references import ROUGH_SQUARES, Array, Reference, Written, single
 
 BETA1, BETA2, EPS = single(0.9), single(0.999), 1e-8
 """The defaults of `adam_update` and its like, in MXNet's single precision: 1 - beta2 is
@@ -191,6 +191,7 @@ def mixed(update: Callable[..., Written]) -> Reference:
     """An update of weights of half precision, beside which there are those of single."""
 
     def updated(weight: Array, weight32: Array, **given: Any) -> Written:
+        np.testing.assert_array_equal(weight, weight32.astype(np.float16))
         made = update(weight=weight32, **given)
         return Written(made.output.astype(np.float16), {**made.arguments, "weight32": made.output})
 
@@ -293,3 +294,6 @@ REFERENCES: dict[str, Reference] = {
     "signsgd_update": sign_sgd,
     "signum_update": signum,
 }
+
+TOLERANCES = dict.fromkeys(("_multi_adamw_update", "_multi_mp_adamw_update"), ROUGH_SQUARES)
+"""For operators that are not as exact as the others."""

@@ -1,0 +1,38 @@
+"""The shapes of BERT-base, which several families measure their operators at.
+
+Devlin et al., "BERT: Pre-training of Deep Bidirectional Transformers for Language
+Understanding", 2019: twelve layers of this width, pre-trained on sentences of 128 tokens for the
+most part.
+"""
+
+from __future__ import annotations
+
+from opperf.rules.shapes import Shape
+from opperf.rules.sizes import Preset
+
+UNITS = 768
+"""Width of a token's vector."""
+HEADS = 12
+"""Heads of attention in a layer."""
+WIDTH = UNITS // HEADS
+"""Length of one head's vectors."""
+FEED_FORWARD = 4 * UNITS
+"""Width of the layer between a block's two dense ones."""
+WORDS = 30_522
+"""Pieces of words in the vocabulary, uncased."""
+
+
+def tokens(size: Preset) -> Shape:
+    """Shape of a batch of sentences as token numbers."""
+    return (size.batch, size.extent(128, least=8))
+
+
+def sentences(size: Preset, width: int = UNITS) -> Shape:
+    """Shape of a batch of sentences, a vector for each token."""
+    return (*tokens(size), width)
+
+
+def scores(size: Preset) -> Shape:
+    """Shape of what each token's vector and each other's give, head by head."""
+    batch, length = tokens(size)
+    return (batch, HEADS, length, length)

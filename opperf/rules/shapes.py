@@ -1,0 +1,58 @@
+"""The shapes that operators of every framework are measured at, so that each is written once."""
+
+from __future__ import annotations
+
+from opperf.rules.sizes import Preset
+
+Shape = tuple[int, ...]
+
+LIST_LENGTH = 3
+"""Tensors in a list whose length is free: more than a pair, so that a loop shows."""
+
+
+def square(size: Preset) -> Shape:
+    """Shape of a square matrix, 4 MiB of float32 at the default size."""
+    return (size.extent(1024), size.extent(1024))
+
+
+def column(size: Preset) -> Shape:
+    """Shape of a matrix of one column."""
+    return (size.extent(10000), 1)
+
+
+def slim(size: Preset) -> Shape:
+    """Shape of a matrix of as many rows as `column` and few columns, but more than its one."""
+    return (size.extent(10000), size.extent(10, least=2))
+
+
+def tall(size: Preset) -> Shape:
+    """Shape of a matrix of as many rows as `column` and a tenth of a `square`'s columns."""
+    return (size.extent(10000), size.extent(100))
+
+
+def vector(size: Preset) -> Shape:
+    """Shape of a vector of as many elements as `square` has."""
+    rows, columns = square(size)
+    return (rows * columns,)
+
+
+def line(size: Preset) -> Shape:
+    """Shape of a vector for what takes more than linear time, or runs in Python."""
+    return (size.extent(10000),)
+
+
+def cube(size: Preset) -> Shape:
+    """Shape of three axes, with about as many elements as `square`. The last two keep their
+    extents, so that the elements grow with the size and not with its cube."""
+    return (size.extent(64), 128, 128)
+
+
+def shapes(size: Preset) -> tuple[Shape, Shape, Shape]:
+    """The shapes that most operators are measured at."""
+    return (square(size), column(size), tall(size))
+
+
+def wide(size: Preset) -> tuple[Shape, Shape, Shape]:
+    """As `shapes`, for operators that work along the last axis: it has more than one element,
+    of which there is nothing to sum, to sort or to choose."""
+    return (square(size), slim(size), tall(size))
