@@ -52,8 +52,11 @@ def run_command(given: Mapping[str, Any], changed: Mapping[str, Any]) -> int:
     if not options.list_only and not (options.resuming and options.output == run_file):
         output.check_output(options.output, options.overwrite)
         _check_unfinished(run_file, options)
-    framework = earlier.header.environment.framework if earlier else options.framework
-    with Worker(framework, selection.settings.threads) as worker:
+    framework, threads = options.framework, selection.settings.threads
+    if earlier:
+        framework = earlier.header.environment.framework
+        threads = selection_of(earlier).settings.threads
+    with Worker(framework, threads) as worker:
         selection = worker.resolved(selection)
         if earlier:
             selection = same_selection(selection_of(earlier), selection, changed)

@@ -97,7 +97,8 @@ def test_a_run_file(command):
 
 
 def test_another_format_and_a_line_that_was_cut_short(command):
-    with command.start(*SLOW, "-o", "out.json") as process:
+    # The threads are those of the run that was cut short, without being named again.
+    with command.start(*SLOW, "--threads", "1", "-o", "out.json") as process:
         wait_for(lambda: command.unfinished() and records_in(command.unfinished()[0]) >= 1, process)
         _, err = interrupt(process)
     assert command.files() == []
@@ -138,3 +139,12 @@ def test_an_interrupt_before_anything_is_measured(command):
         out, err = interrupt(process)
     assert out == "" and err.strip() == ""
     assert command.files() == [] and command.unfinished() == []
+
+
+def test_a_run_of_another_framework_goes_on_with_that_one(command):
+    options = ("add", "-f", "jsonl", "-o", "run.jsonl", "--size", "small", "-w", "0", "-r", "1")
+    command("--framework", "numpy", *options)
+    out, _ = command("--resume", "run.jsonl")
+    assert "done already" in out
+    _, err = command("--resume", "run.jsonl", "--framework", "mxnet", code=2)
+    assert "made with framework = 'numpy', not 'mxnet'" in err
