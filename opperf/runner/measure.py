@@ -119,6 +119,8 @@ def _in_dtype(case: Case, dtype: str) -> Case:
     return msgspec.structs.replace(case, arguments=arguments, settings=settings)
 
 
+HAS_NAN = "has NaN: the inputs do not suit the operator, or it leaves an output unwritten"
+
 WARMUP_SHARE = 0.2
 """Share of a pass's time limit that its warm-up may take: an operator slow enough to feel the
 limit needs few calls to warm up."""
@@ -159,7 +161,7 @@ class _Measurement:
             outputs = self._prepared.call()
             self._framework.synchronize(settings.device)
         if self._framework.has_nan(outputs):
-            self._notes["output"] = "has NaN: the inputs do not suit the operator"
+            self._notes["output"] = HAS_NAN
         del outputs
         first_s = self._latest_s
         if settings.memory:
