@@ -8,6 +8,12 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterable
 
+FOUND = 1
+"""Exit code of a command that found what it was asked to look for."""
+
+INTERRUPTED = 130
+"""Exit code after Ctrl-C: 128 plus the number of SIGINT, as shells have it."""
+
 
 class OpperfError(Exception):
     """Base of every error opperf raises on purpose.

@@ -15,7 +15,7 @@ import click
 
 import opperf
 from opperf import defaults
-from opperf.errors import InternalError, OpperfError, UsageError
+from opperf.errors import INTERRUPTED, InternalError, OpperfError, UsageError
 from opperf.parameters import (
     as_json,
     choosing,
@@ -27,9 +27,6 @@ from opperf.parameters import (
     split_commas,
     statuses_given,
 )
-
-INTERRUPTED = 130
-"""Exit code after Ctrl-C: 128 plus the number of SIGINT, as shells have it."""
 
 
 class DefaultToRun(click.Group):

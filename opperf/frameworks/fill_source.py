@@ -6,9 +6,10 @@ The numbers drawn are others than those a case is measured with; their distribut
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 from opperf.frameworks.fill import DIAGONAL_MARGIN, is_integer, whole_range
-from opperf.model import TensorSpec
+from opperf.model import Argument, TensorSpec
 
 GENERATOR = "rng = np.random.default_rng(0)"
 """What makes the `rng` that the expressions draw from."""
@@ -86,3 +87,13 @@ def expression(spec: TensorSpec) -> str:
     Raises `KeyError` for contents that only a caller has (`given`), or another tensor (`same`).
     """
     return EXPRESSIONS[spec.fill.distribution](spec)
+
+
+def elements(argument: Argument, made: Any) -> list[tuple[TensorSpec, Any]]:
+    """The tensors of an argument, lists flattened: each spec with the array made from it."""
+    if isinstance(argument, TensorSpec):
+        return [(argument, made)]
+    if isinstance(argument, tuple) and isinstance(made, list):
+        pairs = zip(argument, made, strict=True)
+        return [(spec, array) for spec, array in pairs if isinstance(spec, TensorSpec)]
+    return []

@@ -10,7 +10,7 @@ from typing import Any
 
 from tabulate import tabulate
 
-from opperf.errors import OutputError, UsageError
+from opperf.errors import FOUND, INTERRUPTED, OutputError, UsageError
 from opperf.model import Case, Run, Status
 from opperf.results import output
 from opperf.results.summary import summarise
@@ -26,9 +26,6 @@ from opperf.runner.session import execute, header, pending, run_file_for, select
 
 TABLE_LIMIT = 60
 """Records shown as a table after a run; more are in the file, and would bury the summary."""
-
-INTERRUPTED = 130
-FOUND = 1
 
 
 def run_command(given: Mapping[str, Any], changed: Mapping[str, Any]) -> int:

@@ -10,7 +10,7 @@ from typing import Any
 
 import msgspec
 
-from opperf.errors import RunFileError, UsageError
+from opperf.errors import FOUND, INTERRUPTED, RunFileError, UsageError
 from opperf.model import Case, Listing, Record, Settings
 from opperf.results.coverage import coverage, coverage_text
 from opperf.results.listing import list_text, operator_text
@@ -22,9 +22,6 @@ from opperf.runner.pool import Worker
 from opperf.runner.progress import progress
 from opperf.runner.selecting import Selection, chosen
 from opperf.runner.session import cache_folder, execute, header
-
-FOUND = 1
-INTERRUPTED = 130
 
 COVERAGE_SETTINGS = Settings(
     device="", profiler="python", warmup=0, runs=1, timeout_s=60.0, memory=False

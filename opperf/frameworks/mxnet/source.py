@@ -11,10 +11,10 @@ from typing import Any
 import mxnet as mx
 import numpy as np
 
-from opperf.frameworks.fill_source import GENERATOR, expression
+from opperf.frameworks.fill_source import GENERATOR, elements, expression
 from opperf.frameworks.mxnet import direct, functions
 from opperf.frameworks.mxnet.tensors import BFLOAT16, DENSITY
-from opperf.model import Argument, Case, Operator, TensorSpec
+from opperf.model import Case, Operator, TensorSpec
 from opperf.numpy_aliases import REMOVED
 
 PLACES: tuple[tuple[str, ModuleType], ...] = (
@@ -92,19 +92,14 @@ def _is_numpy(case: Case) -> bool:
 def _made(case: Case, arguments: Mapping[str, Any]) -> Iterator[tuple[TensorSpec, Any]]:
     """Every tensor's spec, and the array made from it."""
     for name, argument in case.arguments.items():
-        if isinstance(argument, TensorSpec):
-            yield argument, arguments[name]
-        elif isinstance(argument, tuple):
-            for i, element in enumerate(argument):
-                if isinstance(element, TensorSpec):
-                    yield element, arguments[name][i]
+        yield from elements(argument, arguments[name])
 
 
 def _tensors(case: Case, arguments: Mapping[str, Any], names: Names) -> Iterator[str]:
     """A line for each tensor; its name is noted for the lines that use it."""
     for name, argument in case.arguments.items():
         variable = f"{name}_" if keyword.iskeyword(name) else name
-        for index, (element, array) in enumerate(_elements(argument, arguments[name])):
+        for index, (element, array) in enumerate(elements(argument, arguments[name])):
             one = variable if isinstance(argument, TensorSpec) else f"{variable}{index}"
             if element.layout == "file":
                 names[id(array)] = f"{one}.name"
@@ -114,15 +109,6 @@ def _tensors(case: Case, arguments: Mapping[str, Any], names: Names) -> Iterator
             elif element.fill.distribution != "same":
                 names[id(array)] = one
                 yield f"{one} = {_array(element, case.settings.device)}"
-
-
-def _elements(argument: Argument, made: Any) -> list[tuple[TensorSpec, Any]]:
-    if isinstance(argument, TensorSpec):
-        return [(argument, made)]
-    if isinstance(argument, tuple) and isinstance(made, list):
-        pairs = zip(argument, made, strict=True)
-        return [(spec, array) for spec, array in pairs if isinstance(spec, TensorSpec)]
-    return []
 
 
 def _array(spec: TensorSpec, device: str) -> str:

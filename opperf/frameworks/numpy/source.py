@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from opperf.frameworks.fill_source import GENERATOR, expression
+from opperf.frameworks.fill_source import GENERATOR, elements, expression
 from opperf.frameworks.numpy import functions, tensors
-from opperf.model import Argument, Case, OperatorTarget, TensorSpec
+from opperf.model import Case, OperatorTarget, TensorSpec
 
 Names = dict[int, str]
 """Expression in the script for each array, by its identity."""
@@ -46,7 +46,7 @@ def _arrays(case: Case, arguments: Mapping[str, Any], names: Names) -> Iterator[
     """A line for each array; its name is noted for the line of the call."""
     for name, argument in case.arguments.items():
         variable = f"{name}_" if keyword.iskeyword(name) else name
-        for index, (spec, array) in enumerate(_elements(argument, arguments[name])):
+        for index, (spec, array) in enumerate(elements(argument, arguments[name])):
             one = variable if isinstance(argument, TensorSpec) else f"{variable}{index}"
             if spec.fill.distribution != "same":
                 names[id(array)] = one
@@ -57,15 +57,6 @@ def contents(spec: TensorSpec) -> str:
     """An expression for what an array holds."""
     real = expression(spec)
     return f"{real} + 1j * {real}" if tensors.has_imaginary_part(spec) else real
-
-
-def _elements(argument: Argument, made: Any) -> list[tuple[TensorSpec, Any]]:
-    if isinstance(argument, TensorSpec):
-        return [(argument, made)]
-    if isinstance(argument, tuple) and isinstance(made, list):
-        pairs = zip(argument, made, strict=True)
-        return [(spec, array) for spec, array in pairs if isinstance(spec, TensorSpec)]
-    return []
 
 
 def _value(value: Any, names: Names) -> str:
