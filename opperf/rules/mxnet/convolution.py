@@ -38,22 +38,22 @@ def signals(size: Preset) -> Shape:
 
 def images(size: Preset) -> Shape:
     """Shape of a batch of colour images."""
-    return (size.batch, COLOURS, size.side(256), size.side(256))
+    return (size.pictures, COLOURS, size.side(256), size.side(256))
 
 
 def photographs(size: Preset) -> Shape:
     """Shape of a batch of ImageNet's pictures, as classifiers are trained on them."""
-    return (size.batch, COLOURS, size.side(224), size.side(224))
+    return (size.pictures, COLOURS, size.side(224), size.side(224))
 
 
 def feature_maps(size: Preset, channels: int = FILTERS) -> Shape:
     """Shape of a batch of feature maps: those of the first stage of a ResNet."""
-    return (size.batch, channels, size.side(56), size.side(56))
+    return (size.pictures, channels, size.side(56), size.side(56))
 
 
 def coarse_maps(size: Preset, channels: int = FILTERS) -> Shape:
     """Shape of a batch of feature maps of a later stage, for costlier operators."""
-    return (size.batch, channels, size.side(32), size.side(32))
+    return (size.pictures, channels, size.side(32), size.side(32))
 
 
 def video(size: Preset) -> Shape:
@@ -191,7 +191,7 @@ def deformable(operator: Operator, size: Preset) -> Iterable[Arguments]:
     window = offset_window(size)
     yield {
         "data": tensor(*window.shape),
-        "offset": tensor(size.batch, 2 * math.prod(window.along(KERNEL)), *window.positions),
+        "offset": tensor(window.shape[0], 2 * math.prod(window.along(KERNEL)), *window.positions),
         "weight": tensor(FILTERS, window.shape[1], *window.along(KERNEL)),
         "bias": tensor(FILTERS),
         **window.values(),
@@ -205,7 +205,7 @@ def modulated(operator: Operator, size: Preset) -> Iterable[Arguments]:
         data, offset, *others = arguments.items()
         window = offset_window(size)
         mask = tensor(
-            size.batch, math.prod(window.along(KERNEL)), *window.positions, fill=PROBABILITY
+            window.shape[0], math.prod(window.along(KERNEL)), *window.positions, fill=PROBABILITY
         )
         yield dict((data, offset, ("mask", mask), *others))
 

@@ -89,7 +89,7 @@ def regions_of_interest(size: Preset) -> TensorSpec:
     """Boxes, each after the number of its image."""
     count = regions(size)
     rows = tuple(
-        (float(i % size.batch), *box) for i, box in enumerate(corners(count, image_extent(size)))
+        (float(i % size.pictures), *box) for i, box in enumerate(corners(count, image_extent(size)))
     )
     return fixed(count, 1 + CORNERS, fill=literal(rows))
 
@@ -111,7 +111,7 @@ def rotated_roi_align(operator: Operator, size: Preset) -> Iterable[Arguments]:
     count = regions(size)
     rows = tuple(
         (
-            float(i % size.batch),
+            float(i % size.pictures),
             left + width / 2,
             top + height / 2,
             width,

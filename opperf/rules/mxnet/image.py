@@ -36,7 +36,7 @@ def picture(size: Preset, dtype: str = BYTE) -> TensorSpec:
 
 def pictures(size: Preset, dtype: str = BYTE) -> TensorSpec:
     """A batch of pictures of one size."""
-    return tensor(size.batch, *extents(size), COLOURS, fill=LEVELS, dtype=dtype)
+    return tensor(size.pictures, *extents(size), COLOURS, fill=LEVELS, dtype=dtype)
 
 
 def window(size: Preset) -> Arguments:

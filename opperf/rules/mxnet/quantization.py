@@ -57,7 +57,7 @@ def digits(*shape: int, dtype: str = SIGNED) -> TensorSpec:
 def feature_maps(size: Preset) -> Shape:
     """Shape of a batch of feature maps. Channels are a multiple of 16, as vector instructions
     for 8 bits want them."""
-    return (size.batch, 64, size.side(56), size.side(56))
+    return (size.pictures, 64, size.side(56), size.side(56))
 
 
 @FAMILIES.add("_contrib_quantize")
