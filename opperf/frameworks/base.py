@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from opperf.model import Case, Operator, Target, TensorSpec
 
@@ -36,14 +36,29 @@ class MemoryReading(Protocol):
         ...
 
 
+class Timed(NamedTuple):
+    """A phase's samples, in nanoseconds."""
+
+    times: list[float]
+    """Kernel time or the wall clock, as the back end has it; empty for a phase without kernels."""
+    walls: list[float]
+    """The wall clock around each call and the wait for it."""
+
+
 class Tracer(Protocol):
     """The framework's own profiler."""
 
-    def trace(self, phases: Sequence[Callable[[], object]], count: int) -> list[list[float]]:
-        """Run the phases in order, `count` times over, waiting for the device after each.
+    resolution_ns: float
+    """Steps in which it tells time."""
 
-        Returns for every phase its kernel time in each round, in nanoseconds; an empty list
-        for a phase that runs no kernel.
+    def trace(
+        self, phases: Sequence[Callable[[], object]], count: int, loops: int = 1
+    ) -> list[Timed]:
+        """Run the phases in order, `count` times `loops` times over, waiting for the device after
+        each.
+
+        Returns for every phase `count` samples, in nanoseconds, each the mean kernel time of
+        `loops` calls, and no times for a phase that runs no kernel.
         """
         ...
 
@@ -159,6 +174,13 @@ class Framework(Protocol):
         """Shapes of the case's outputs, if the framework can tell them without a call."""
         ...
 
+    def with_inferred_shapes(self, case: Case) -> Case:
+        """The case with the shapes that follow from others in place of `UNKNOWN` ones.
+
+        Raises `UnsupportedError` where the framework cannot tell one.
+        """
+        ...
+
     def source(self, case: Case, arguments: Mapping[str, Any], call: Callable[[], Any]) -> str:
         """A script in the framework's own terms that makes the case's tensors and its call.
 
@@ -172,6 +194,10 @@ class Framework(Protocol):
 
     def has_nan(self, outputs: Any) -> bool:
         """Whether any tensor among a call's results has a NaN."""
+        ...
+
+    def bytes_of(self, outputs: Any) -> int:
+        """Bytes of the tensors among a call's results."""
         ...
 
     def gradient(self, case: Case, call: Callable[[], Any], inputs: Sequence[Any]) -> Gradient:

@@ -20,9 +20,9 @@ INTEGER_SPAN = 10
 DIAGONAL_MARGIN = 1.0
 """Added to the diagonal of triangular matrices so that solving with them is stable."""
 
-CHUNK = 1 << 20
+CHUNK = 1 << 18
 """Random numbers drawn at most per tensor; longer tensors repeat them. Filling is outside
-every measurement, and an operator's time does not depend on values a million apart, but a
+every measurement, and an operator's time does not depend on values so far apart, but a
 full sweep would otherwise spend more time drawing than measuring."""
 
 

@@ -5,11 +5,12 @@ The numbers drawn are others than those a case is measured with; their distribut
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import keyword
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from opperf.frameworks.fill import DIAGONAL_MARGIN, is_integer, whole_range
-from opperf.model import Argument, TensorSpec
+from opperf.model import Argument, Case, TensorSpec
 
 GENERATOR = "rng = np.random.default_rng(0)"
 """What makes the `rng` that the expressions draw from."""
@@ -89,11 +90,33 @@ def expression(spec: TensorSpec) -> str:
     return EXPRESSIONS[spec.fill.distribution](spec)
 
 
-def elements(argument: Argument, made: Any) -> list[tuple[TensorSpec, Any]]:
-    """The tensors of an argument, lists flattened: each spec with the array made from it."""
+def variable(place: str) -> str:
+    """What a script calls the tensor at a place: `name`, or `name.index` in a list."""
+    name, _, index = place.partition(".")
+    return f"{name}{index}" if index or not keyword.iskeyword(name) else f"{name}_"
+
+
+def numbers_of(spec: TensorSpec) -> str:
+    """What a script calls the tensor whose numbers this one has; empty if they are its own."""
+    return variable(spec.fill.of) if spec.fill.of else ""
+
+
+def _placed(name: str, argument: Argument, made: Any) -> Iterator[tuple[str, TensorSpec, Any]]:
     if isinstance(argument, TensorSpec):
-        return [(argument, made)]
-    if isinstance(argument, tuple) and isinstance(made, list):
-        pairs = zip(argument, made, strict=True)
-        return [(spec, array) for spec, array in pairs if isinstance(spec, TensorSpec)]
-    return []
+        yield name, argument, made
+    elif isinstance(argument, tuple) and isinstance(made, list):
+        for index, (spec, array) in enumerate(zip(argument, made, strict=True)):
+            if isinstance(spec, TensorSpec):
+                yield f"{name}.{index}", spec, array
+
+
+def tensors(case: Case, arguments: Mapping[str, Any]) -> list[tuple[str, TensorSpec, Any]]:
+    """Every tensor a script makes: its name there, its spec, and the array made from it. Those
+    that have another one's numbers come behind it."""
+    made = [
+        (variable(place), spec, array)
+        for name, argument in case.arguments.items()
+        for place, spec, array in _placed(name, argument, arguments[name])
+        if spec.fill.distribution != "same"
+    ]
+    return sorted(made, key=lambda tensor: bool(tensor[1].fill.of))

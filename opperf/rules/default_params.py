@@ -1,4 +1,7 @@
-"""Default inputs by argument name, as plain values: what the tables of rules come to."""
+"""Default inputs by argument name, as plain values: what the tables of MXNet's rules come to.
+
+MXNet's users import the names below from this place, which is why it knows of their framework.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""From an operator to its inputs: hand-written families first, then tables by argument name.
+"""From an operator to its inputs: hand-written families first, then tables by argument name,
+then what a search has found.
 
 A framework's rules module offers `FAMILIES` (a `Families`), `TABLE` (values by argument name),
 `OPTIONAL_TENSORS` (names of tensors an operator runs without), `TRAIN_MODE` (operators that run
@@ -39,6 +40,8 @@ class NoInputs:
     """No rule makes inputs for an operator."""
 
     reason: str
+    searchable: bool = False
+    """Whether inputs may be found by trying: nothing says that there are none."""
 
 
 @dataclass
@@ -104,10 +107,21 @@ def rules_module(path: str) -> RulesModule:
     return module
 
 
+SEARCH = "search"
+"""Origin of inputs that were found by trying."""
+
+
 def inputs_for(
-    operator: Operator, rules: RulesModule, preset: Preset, dtype: str
+    operator: Operator,
+    rules: RulesModule,
+    preset: Preset,
+    dtype: str,
+    found: Arguments | None = None,
 ) -> list[Inputs] | NoInputs:
-    """Every configuration of an operator at one size, or why there is none."""
+    """Every configuration of an operator at one size, or why there is none.
+
+    `found` are inputs that a search came upon; they count where no rule has any.
+    """
     for name in operator.names:
         if name in rules.NOT_BENCHMARKED:
             return NoInputs(rules.NOT_BENCHMARKED[name])
@@ -120,7 +134,9 @@ def inputs_for(
         origin = "table:names"
         made = by_names(operator, rules, preset)
     if isinstance(made, NoInputs):
-        return made
+        if found is None or not made.searchable:
+            return made
+        made, origin = [found], SEARCH
     fitted = (with_output(operator, under_own_names(operator, one), rules) for one in made)
     return [Inputs(requested(operator, one, dtype), origin, mode) for one in fitted]
 
@@ -135,11 +151,12 @@ def by_names(
     """
     needed = [p for p in operator.parameters if is_needed(p, rules)]
     if not operator.tensors:
-        return NoInputs("it takes no tensor, and no rule says what it should make")
+        reason = "it takes no tensor, and no rule says what it should make"
+        return NoInputs(reason, searchable=True)
     missing = [p for p in needed if (p.name, p.kind) not in rules.TABLE]
     if missing:
         wanted = ", ".join(f"{p.name} ({p.kind.value})" for p in missing)
-        return NoInputs(f"no rule gives a value for {wanted}")
+        return NoInputs(f"no rule gives a value for {wanted}", searchable=True)
     columns = {p.name: rules.TABLE[p.name, p.kind](operator, preset) for p in needed}
     count = max(len(column) for column in columns.values())
     return [
@@ -208,7 +225,8 @@ def requested(operator: Operator, arguments: Arguments, dtype: str) -> Arguments
     if isinstance(choices, tuple):
         made["dtype"] = next(one for one in choices if one != dtype)
     choice = operator.parameter("dtype")
-    if choice is not None and choice.kind is Kind.ENUM and not operator.tensors:
+    takes_it = choice is not None and choice.kind is Kind.ENUM and dtype in choice.choices
+    if takes_it and not operator.tensors:
         made.setdefault("dtype", dtype)
     return made
 

@@ -12,9 +12,6 @@ from opperf.frameworks.mxnet.categories import CATEGORIES
 from opperf.frameworks.mxnet.functions import operator_function
 from opperf.model import Kind
 
-GRAPH_ONLY = {"_np_reshape", "_npx_cond", "_npx_foreach", "_npx_while_loop"}
-"""Registered by some builds for graphs alone: no Python function is made for them."""
-
 
 def names_by_canonical():
     """Every forward name MXNet lists, by the name its handle says is the operator's own."""
@@ -195,22 +192,9 @@ def test_categories(name, category):
     assert registry.by_name()[name].category == category
 
 
-def test_every_operator_has_a_function_but_for_those_that_are_for_graphs_alone():
-    missing = set()
+def test_every_operator_has_a_function():
     for operator in registry.operators():
-        try:
-            function = operator_function(operator.name)
-        except UnknownOperatorError:
-            missing.add(operator.name)
-        else:
-            assert callable(function)
-    assert missing <= GRAPH_ONLY
-
-
-def test_every_public_operator_has_a_function():
-    for operator in registry.operators():
-        if operator.public:
-            assert callable(operator_function(operator.name))
+        assert callable(operator_function(operator.name))
 
 
 def test_the_function_of_an_alias_is_the_operators():

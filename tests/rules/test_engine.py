@@ -199,13 +199,15 @@ class TestByNames:
         )
         chosen = rules(table={("data", Kind.TENSOR): [tensor(4)], ("steps", Kind.FLOAT): [1.0]})
         assert by_names(asked, chosen, DEFAULT) == NoInputs(
-            "no rule gives a value for grid (tensor), steps (int)"
+            "no rule gives a value for grid (tensor), steps (int)", searchable=True
         )
 
     def test_an_operator_without_tensors_needs_a_rule(self):
         asked = operator("zeros", parameter("shape", Kind.SHAPE))
         made = by_names(asked, rules(table={("shape", Kind.SHAPE): [(1,)]}), DEFAULT)
-        assert made == NoInputs("it takes no tensor, and no rule says what it should make")
+        assert made == NoInputs(
+            "it takes no tensor, and no rule says what it should make", searchable=True
+        )
 
 
 class TestRequested:

@@ -14,7 +14,16 @@ import numpy as np
 from opperf.errors import UnknownOperatorError
 from opperf.frameworks.base import Gradient, MemoryReading, Tracer
 from opperf.frameworks.mxnet import device as devices
-from opperf.frameworks.mxnet import functions, inference, messages, registry, source, tensors, trace
+from opperf.frameworks.mxnet import (
+    direct,
+    functions,
+    inference,
+    messages,
+    registry,
+    source,
+    tensors,
+    trace,
+)
 from opperf.frameworks.mxnet.gradient import RecordedGradient, flatten
 from opperf.model import CallableTarget, Case, Operator, OperatorTarget, Target, TensorSpec
 
@@ -134,7 +143,9 @@ class MXNet:
 
     def output_shapes(self, case: Case) -> list[tuple[int, ...]] | None:
         operator = self.operator_of(case.target)
-        return inference.output_shapes(operator.name, case.arguments) if operator else None
+        if operator is None or direct.has_graphs(operator):
+            return None
+        return inference.output_shapes(operator.name, case.arguments)
 
     def operator_of(self, target: Target) -> Operator | None:
         """The registered operator a target calls; None for any other callable."""
@@ -145,6 +156,9 @@ class MXNet:
         except UnknownOperatorError:
             # The path of a lambda or of a function inside another leads nowhere.
             return None
+
+    def with_inferred_shapes(self, case: Case) -> Case:
+        return inference.completed(case)
 
     def source(self, case: Case, arguments: Mapping[str, Any], call: Callable[[], Any]) -> str:
         return source.script(case, arguments, call)
@@ -167,6 +181,9 @@ class MXNet:
 
     def has_nan(self, outputs: Any) -> bool:
         return any(tensors.has_nan(array) for array in flatten(outputs))
+
+    def bytes_of(self, outputs: Any) -> int:
+        return sum(tensors.bytes_of(array) for array in flatten(outputs))
 
     def gradient(self, case: Case, call: Callable[[], Any], inputs: Sequence[Any]) -> Gradient:
         return RecordedGradient(call, inputs, case.settings.mode == "train", case.settings.device)

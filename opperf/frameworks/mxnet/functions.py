@@ -13,11 +13,13 @@ import mxnet as mx
 import numpy as np
 
 from opperf.errors import UnknownOperatorError, suggestion
+from opperf.frameworks import paths
 from opperf.frameworks.mxnet import direct, registry
+from opperf.frameworks.mxnet.calls import Function
 from opperf.model import CallableTarget, Kind, Operator, OperatorTarget, Parameter, Target
 
-ROOTS = {"mx": "", "mxnet": "", "nd": "ndarray", "np": "numpy", "npx": "numpy_extension"}
-"""First word of a dotted path a user writes, and the attribute of `mxnet` it stands for."""
+ROOTS = {"mx": mx, "mxnet": mx, "nd": mx.nd, "np": mx.np, "npx": mx.npx}
+"""First words of a dotted path a user writes, and what they stand for."""
 
 MODULES: tuple[tuple[str, ModuleType], ...] = (
     ("", mx.nd.op),
@@ -89,7 +91,9 @@ def _operators_by_function() -> dict[int, Operator]:
 
 def operator_behind(function: Callable[..., Any]) -> Operator | None:
     """The operator a generated function calls; None for any other callable."""
-    return _operators_by_function().get(id(function)) or direct.MADE.get(id(function))
+    if isinstance(function, Function):
+        return function.operator
+    return _operators_by_function().get(id(function))
 
 
 def find(path: str) -> Callable[..., Any]:
@@ -97,23 +101,7 @@ def find(path: str) -> Callable[..., Any]:
 
     Raises `UnknownOperatorError` naming the first word of the path that is not there.
     """
-    first, *rest = path.split(".")
-    if first not in ROOTS:
-        raise UnknownOperatorError(
-            f"{path!r} is no MXNet path; it starts with one of {', '.join(ROOTS)}"
-        )
-    place: Any = mx
-    for word in ([ROOTS[first]] if ROOTS[first] else []) + rest:
-        if not hasattr(place, word):
-            raise UnknownOperatorError(
-                f"{path!r}: {getattr(place, '__name__', place)} has no {word!r}"
-                f"{suggestion(word, dir(place))}"
-            )
-        place = getattr(place, word)
-    if not callable(place):
-        raise UnknownOperatorError(f"{path!r} is not callable")
-    function: Callable[..., Any] = place
-    return function
+    return paths.find(path, "MXNet", ROOTS)
 
 
 def path_of(function: Callable[..., Any]) -> str:
@@ -253,7 +241,12 @@ def is_numpy(target: Target) -> bool:
     """Whether the target takes and gives `mx.np` arrays."""
     if isinstance(target, OperatorTarget):
         return registry.by_name()[target.name].name.startswith("_np")
-    return is_numpy_path(target.path)
+    by_mode = target.path.startswith(BY_MODE) and mx.util.is_np_array()
+    return is_numpy_path(target.path) or by_mode
+
+
+BY_MODE = "mxnet.image."
+"""Functions that take arrays of either kind, whichever is in use: in MXNet 2 those of `mx.np`."""
 
 
 def is_numpy_path(path: str) -> bool:
@@ -296,6 +289,8 @@ def bind(function: Callable[..., Any], arguments: Mapping[str, Any]) -> Callable
     Arguments go by keyword; a list for a variadic parameter is spread, and a single array
     for it is passed by position, too: `Custom` ends the process when it gets it by keyword.
     """
+    if isinstance(function, Function):
+        return function.bind(arguments)
     declared = _declared(function)
     renamed = _renamed(function, declared)
     # MXNet finds the device of a fallback's arrays among the positional arguments only.

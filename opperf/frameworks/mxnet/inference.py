@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
+import msgspec
 import mxnet as mx
 
+from opperf.errors import UnsupportedError
 from opperf.frameworks.mxnet import registry
-from opperf.model import Argument, TensorSpec
+from opperf.model import UNKNOWN, Argument, Case, TensorSpec
 
 Shape = tuple[int, ...]
 
@@ -98,6 +100,27 @@ def inferred(
         {n: tuple(shape) for n, shape in listed if _is_known(shape)},
         [tuple(shape) for shape in outputs or () if _is_known(shape)],
     )
+
+
+def completed(case: Case) -> Case:
+    """The case with the shapes that follow from others in place of `UNKNOWN` ones.
+
+    Raises `UnsupportedError` where MXNet cannot tell one.
+    """
+    known = {
+        name: spec.shape
+        for name, spec in case.arguments.items()
+        if isinstance(spec, TensorSpec) and spec.shape != UNKNOWN
+    }
+    found = inferred(case.label, case.arguments, known)
+    shapes: Mapping[str, Shape] = {} if found is None else found[0]
+    made = dict(case.arguments)
+    for name, spec in case.arguments.items():
+        if isinstance(spec, TensorSpec) and spec.shape == UNKNOWN:
+            if name not in shapes:
+                raise UnsupportedError(f"MXNet does not infer the shape of {name}")
+            made[name] = msgspec.structs.replace(spec, shape=shapes[name])
+    return msgspec.structs.replace(case, arguments=made)
 
 
 def _is_known(shape: Any) -> bool:

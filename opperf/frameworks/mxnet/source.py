@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import keyword
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from functools import partial
 from types import ModuleType
 from typing import Any
@@ -11,10 +10,11 @@ from typing import Any
 import mxnet as mx
 import numpy as np
 
-from opperf.frameworks.fill_source import GENERATOR, elements, expression
-from opperf.frameworks.mxnet import direct, functions
+from opperf.frameworks.fill_source import GENERATOR, expression, numbers_of, tensors
+from opperf.frameworks.mxnet import functions
+from opperf.frameworks.mxnet.calls import Call
 from opperf.frameworks.mxnet.tensors import BFLOAT16, DENSITY
-from opperf.model import Case, Operator, TensorSpec
+from opperf.model import Case, TensorSpec
 from opperf.numpy_aliases import REMOVED
 
 PLACES: tuple[tuple[str, ModuleType], ...] = (
@@ -50,15 +50,20 @@ CUSTOM_MODULE = "opperf.custom_operations.custom_operations"
 
 def script(case: Case, arguments: Mapping[str, Any], call: Callable[[], Any]) -> str:
     """The imports, the tensors and the call, with its backward pass if the case has that."""
-    names: Names = {}
-    tensors = list(_tensors(case, arguments, names))
+    made = tensors(case, arguments)
+    names: Names = {
+        id(array): f"{name}.name" if spec.layout == "file" else name for name, spec, array in made
+    }
     called = _called(call, names)
-    wanted = [names[id(array)] for spec, array in _made(case, arguments) if spec.gradient]
+    wanted = [name for name, spec, _ in made if spec.gradient]
     backward = "backward" in case.passes and bool(wanted)
-    lines = [*_imports(case), *_handle(call), "", GENERATOR, *tensors, ""]
+    lines = [*_imports(case), *_defined(call), "", GENERATOR]
+    for name, spec, _ in made:
+        lines += _tensor(name, spec, case.settings.device)
+    lines += [""]
     train = case.settings.mode == "train"
     if backward:
-        lines += [f"{name}.attach_grad()" for name in dict.fromkeys(wanted)]
+        lines += [f"{name}.attach_grad()" for name in wanted]
         lines += [f"with mx.autograd.record(train_mode={train}):", f"    out = {called}"]
         lines += ["mx.autograd.backward(out)"]
     elif train:
@@ -89,26 +94,24 @@ def _is_numpy(case: Case) -> bool:
     return functions.is_numpy(case.target) or any(s.flavour == "np" for _, s in case.tensors())
 
 
-def _made(case: Case, arguments: Mapping[str, Any]) -> Iterator[tuple[TensorSpec, Any]]:
-    """Every tensor's spec, and the array made from it."""
-    for name, argument in case.arguments.items():
-        yield from elements(argument, arguments[name])
+def _tensor(name: str, spec: TensorSpec, device: str) -> list[str]:
+    """The lines that make a tensor."""
+    if spec.layout == "file":
+        return [
+            f"{name} = tempfile.NamedTemporaryFile()",
+            f"{name}.write({expression(spec)}.astype({spec.dtype!r}).tobytes())",
+            f"{name}.flush()",
+        ]
+    numbers = numbers_of(spec)
+    made = _in_dtype(numbers, spec) if numbers else _array(spec, device)
+    return [f"{name} = {made}"]
 
 
-def _tensors(case: Case, arguments: Mapping[str, Any], names: Names) -> Iterator[str]:
-    """A line for each tensor; its name is noted for the lines that use it."""
-    for name, argument in case.arguments.items():
-        variable = f"{name}_" if keyword.iskeyword(name) else name
-        for index, (element, array) in enumerate(elements(argument, arguments[name])):
-            one = variable if isinstance(argument, TensorSpec) else f"{variable}{index}"
-            if element.layout == "file":
-                names[id(array)] = f"{one}.name"
-                yield f"{one} = tempfile.NamedTemporaryFile()"
-                yield f"{one}.write({expression(element)}.astype({element.dtype!r}).tobytes())"
-                yield f"{one}.flush()"
-            elif element.fill.distribution != "same":
-                names[id(array)] = one
-                yield f"{one} = {_array(element, case.settings.device)}"
+def _in_dtype(made: str, spec: TensorSpec) -> str:
+    """An array in a spec's dtype."""
+    if spec.dtype == "bfloat16":
+        return f"mx.nd.cast({made}, dtype=np.dtype({BFLOAT16.descr!r}))"
+    return f'{made}.astype("{spec.dtype}")'
 
 
 def _array(spec: TensorSpec, device: str) -> str:
@@ -119,8 +122,7 @@ def _array(spec: TensorSpec, device: str) -> str:
         rows = spec.shape if spec.layout == "csr" else (spec.shape[0], *[1] * (len(spec.shape) - 1))
         contents = f"np.where(rng.random({rows}) < {DENSITY}, {contents}, 0)"
     if spec.dtype == "bfloat16":
-        made = f"{module}.array({contents}, ctx={_context(device)})"
-        made = f"mx.nd.cast({made}, dtype=np.dtype({BFLOAT16.descr!r}))"
+        made = _in_dtype(f"{module}.array({contents}, ctx={_context(device)})", spec)
     else:
         made = f'{module}.array({contents}, dtype="{spec.dtype}", ctx={_context(device)})'
     return made if spec.layout == "dense" else f'{made}.tostype("{spec.layout}")'
@@ -143,47 +145,17 @@ def dotted(function: Callable[..., Any]) -> str:
 def _called(call: Callable[[], Any], names: Names) -> str:
     """The call as text, its arguments as they were bound."""
     assert isinstance(call, partial)
-    operator = direct.MADE.get(id(call.func))
-    if operator is not None:
-        return _called_directly(operator, call.keywords, names)
+    if isinstance(call.func, Call):
+        return call.func.text.format(", ".join(names[id(tensor)] for tensor in call.args))
     words = [_value(value, names) for value in call.args]
     words += [f"{name}={_value(value, names)}" for name, value in call.keywords.items()]
     return f"{dotted(call.func)}({', '.join(words)})"
 
 
-def _called_directly(operator: Operator, keywords: Mapping[str, Any], names: Names) -> str:
-    """The call of an operator that has no function which can call it."""
-    tensors = {n: names[id(value)] for n, value in keywords.items() if id(value) in names}
-    plain = {n: value for n, value in keywords.items() if n not in tensors}
-    given = f"[{', '.join(tensors.values())}]"
-    if operator.name in direct.AS_GRAPH:
-        values = "".join(f", {name}={value!r}" for name, value in plain.items())
-        inputs = f"*map(mx.sym.Variable, {list(tensors)})"
-        symbol = f"mx.sym.{operator.namespace}.{direct.bare_name(operator)}({inputs}{values})"
-        return f"mx.nd.CachedOp({symbol})(*{given})"
-    words = f"{list(plain)}, {list(map(str, plain.values()))}"
-    return (
-        f"_imperative_invoke(handle.value, {given}, {words}, None, {_takes_numpy(operator)}, False)"
-    )
-
-
-def _takes_numpy(operator: Operator) -> bool:
-    return operator.name.startswith(direct.NUMPY)
-
-
-def _handle(call: Callable[[], Any]) -> list[str]:
-    """The lines that find an operator that is called by its handle."""
+def _defined(call: Callable[[], Any]) -> list[str]:
+    """The lines that define what is called, where no function of MXNet's is."""
     assert isinstance(call, partial)
-    operator = direct.MADE.get(id(call.func))
-    if operator is None or operator.name in direct.AS_GRAPH:
-        return []
-    return [
-        "import ctypes",
-        "from mxnet.base import _LIB, c_str, check_call",
-        "from mxnet.ndarray._internal import _imperative_invoke",
-        "handle = ctypes.c_void_p()  # no function of MXNet's can call this operator",
-        f'check_call(_LIB.NNGetOpHandle(c_str("{operator.name}"), ctypes.byref(handle)))',
-    ]
+    return list(call.func.lines) if isinstance(call.func, Call) else []
 
 
 def _value(value: Any, names: Names) -> str:

@@ -45,6 +45,15 @@ def has_nan(array: Any) -> bool:
     return bool(np.isnan(array.asnumpy()).any())
 
 
+def bytes_of(array: Any) -> int:
+    """Bytes an array's elements take; of a sparse one, of those it holds, and their indices."""
+    if array.stype != "default":
+        parts = (array.data, array.indices, *([array.indptr] if array.stype == "csr" else []))
+        return sum(bytes_of(part) for part in parts)
+    name = dtype_name(array.dtype)
+    return int(array.size) * (2 if name == "bfloat16" else np.dtype(name).itemsize)
+
+
 def tensor(spec: TensorSpec, device: str, seed: int) -> Any:
     """An array as specified, or the path of a file. Raises `UnsupportedError` if MXNet has no
     such array."""

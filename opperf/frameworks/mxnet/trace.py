@@ -18,6 +18,7 @@ from contextlib import contextmanager
 import msgspec
 import mxnet as mx
 
+from opperf.frameworks.base import Timed
 from opperf.frameworks.mxnet.device import context, counter_name
 
 OPERATOR_CATEGORIES = ("operator", "Custom Operator")
@@ -157,15 +158,25 @@ def times_in_windows(events: list[Event], windows: list[Interval]) -> list[float
     return times if seen else []
 
 
+def means(times: Sequence[float], loops: int) -> list[float]:
+    """The mean of each `loops` times on end."""
+    return [sum(times[i : i + loops]) / loops for i in range(0, len(times), loops)]
+
+
 class NativeTracer:
     """Kernel times from the profiler."""
 
-    def trace(self, phases: Sequence[Callable[[], object]], count: int) -> list[list[float]]:
-        """Kernel times of every phase in nanoseconds, at the profiler's resolution of 1 us."""
+    resolution_ns = float(NS_PER_US)
+
+    def trace(
+        self, phases: Sequence[Callable[[], object]], count: int, loops: int = 1
+    ) -> list[Timed]:
+        """Kernel times of every phase in nanoseconds, each the mean of `loops` calls that are
+        told to a microsecond."""
         windows: list[list[Interval]] = [[] for _ in phases]
         waitall = mx.nd.waitall
         with profiler().recording() as events:
-            for _ in range(count):
+            for _ in range(count * loops):
                 for phase, window in zip(phases, windows, strict=True):
                     begin = now_us()
                     result = phase()
@@ -173,7 +184,13 @@ class NativeTracer:
                     window.append((begin, now_us()))
                     # Freed after the clock was read, and before the next phase allocates.
                     del result
-        return [times_in_windows(events, window) for window in windows]
+        return [
+            Timed(
+                means(times_in_windows(events, window), loops),
+                means([float((end - begin) * NS_PER_US) for begin, end in window], loops),
+            )
+            for window in windows
+        ]
 
 
 class MemoryMeter:

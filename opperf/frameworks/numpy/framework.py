@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import psutil
 
-from opperf.errors import DeviceError, NoGradientError, UsageError
+from opperf.errors import DeviceError, NoGradientError, UnsupportedError, UsageError
 from opperf.frameworks.base import Gradient, MemoryReading, Tracer
 from opperf.frameworks.numpy import (
     functions,
@@ -126,6 +126,9 @@ class NumPy:
     def output_shapes(self, case: Case) -> list[tuple[int, ...]] | None:
         return inference.output_shapes(case)
 
+    def with_inferred_shapes(self, case: Case) -> Case:
+        raise UnsupportedError("NumPy infers no shapes")
+
     def source(self, case: Case, arguments: Mapping[str, Any], call: Callable[[], Any]) -> str:
         return source.script(case, arguments, call)
 
@@ -138,6 +141,9 @@ class NumPy:
 
     def has_nan(self, outputs: Any) -> bool:
         return tensors.has_nan(outputs)
+
+    def bytes_of(self, outputs: Any) -> int:
+        return tensors.bytes_of(outputs)
 
     def gradient(self, case: Case, call: Callable[[], Any], inputs: Sequence[Any]) -> Gradient:
         raise NoGradientError("NumPy computes no gradients")

@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 
 from opperf.errors import UnknownOperatorError, suggestion
+from opperf.frameworks import paths
 from opperf.frameworks.numpy import registry, signatures
 from opperf.model import CallableTarget, Operator, OperatorTarget, Target
 
-ROOTS = ("np", "numpy")
-"""First words of a dotted path."""
-
+ROOTS = {"np": np, "numpy": np}
+"""First words of a dotted path, and what they stand for."""
 
 GENERATORS: Mapping[str, Callable[[int], Any]] = {
     "random": np.random.RandomState,
@@ -29,23 +29,7 @@ def find(path: str) -> Callable[..., Any]:
 
     Raises `UnknownOperatorError` naming the first word of the path that is not there.
     """
-    first, *rest = path.split(".")
-    if first not in ROOTS:
-        raise UnknownOperatorError(
-            f"{path!r} is no NumPy path; it starts with one of {', '.join(ROOTS)}"
-        )
-    place: Any = np
-    for word in rest:
-        if not hasattr(place, word):
-            raise UnknownOperatorError(
-                f"{path!r}: {getattr(place, '__name__', place)} has no {word!r}"
-                f"{suggestion(word, dir(place))}"
-            )
-        place = getattr(place, word)
-    if not callable(place):
-        raise UnknownOperatorError(f"{path!r} is not callable")
-    function: Callable[..., Any] = place
-    return function
+    return paths.find(path, "NumPy", ROOTS)
 
 
 def path_of(function: Callable[..., Any]) -> str:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import keyword
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any
 
 import numpy as np
 
-from opperf.frameworks.fill_source import GENERATOR, elements, expression
+from opperf.frameworks import fill_source
 from opperf.frameworks.numpy import functions, tensors
 from opperf.model import Case, OperatorTarget, TensorSpec
 
@@ -20,12 +19,13 @@ Names = dict[int, str]
 def script(case: Case, arguments: Mapping[str, Any], call: Callable[[], Any]) -> str:
     """The import, the arrays and the call."""
     assert isinstance(call, partial)
-    names: Names = {}
-    made = list(_arrays(case, arguments, names))
+    arrays = fill_source.tensors(case, arguments)
+    names: Names = {id(array): name for name, _, array in arrays}
+    made = [f'{name} = ({contents(spec)}).astype("{spec.dtype}")' for name, spec, _ in arrays]
     words = [_value(value, names) for value in call.args]
     words += [f"{name}={_value(value, names)}" for name, value in call.keywords.items()]
     called = f"out = {dotted(case, call.func)}({', '.join(words)})"
-    return "\n".join(["import numpy as np", "", GENERATOR, *made, "", called]) + "\n"
+    return "\n".join(["import numpy as np", "", fill_source.GENERATOR, *made, "", called]) + "\n"
 
 
 def dotted(case: Case, function: Callable[..., Any]) -> str:
@@ -42,20 +42,11 @@ def dotted(case: Case, function: Callable[..., Any]) -> str:
     return f"np.{target.name}"
 
 
-def _arrays(case: Case, arguments: Mapping[str, Any], names: Names) -> Iterator[str]:
-    """A line for each array; its name is noted for the line of the call."""
-    for name, argument in case.arguments.items():
-        variable = f"{name}_" if keyword.iskeyword(name) else name
-        for index, (spec, array) in enumerate(elements(argument, arguments[name])):
-            one = variable if isinstance(argument, TensorSpec) else f"{variable}{index}"
-            if spec.fill.distribution != "same":
-                names[id(array)] = one
-                yield f'{one} = ({contents(spec)}).astype("{spec.dtype}")'
-
-
 def contents(spec: TensorSpec) -> str:
     """An expression for what an array holds."""
-    real = expression(spec)
+    if spec.fill.of:
+        return fill_source.numbers_of(spec)
+    real = fill_source.expression(spec)
     return f"{real} + 1j * {real}" if tensors.has_imaginary_part(spec) else real
 
 

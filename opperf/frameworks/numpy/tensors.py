@@ -64,3 +64,8 @@ def arrays(outputs: Any) -> Iterator[Any]:
 def has_nan(outputs: Any) -> bool:
     """Whether any array among a call's results has a NaN."""
     return any(bool(np.isnan(one).any()) for one in arrays(outputs) if one.dtype.kind in "fc")
+
+
+def bytes_of(outputs: Any) -> int:
+    """Bytes of the arrays among a call's results."""
+    return sum(int(one.nbytes) for one in arrays(outputs))

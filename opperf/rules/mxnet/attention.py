@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+import msgspec
+
 from opperf.model import Operator, TensorSpec
-from opperf.rules.engine import Families, NoInputs
+from opperf.rules.engine import Families
 from opperf.rules.mxnet.bert import HEADS, UNITS, WIDTH, scores, tokens
 from opperf.rules.mxnet.layers import INDEX
 from opperf.rules.shapes import Shape
@@ -16,6 +18,11 @@ FAMILIES = Families()
 
 SINGLE = "float32"
 """What oneDNN's fused operators take, apart from quantised numbers."""
+
+
+def in_single(spec: TensorSpec) -> TensorSpec:
+    """The tensor in the one type that fused operators take."""
+    return msgspec.structs.replace(spec, dtype=SINGLE)
 
 
 def projected(size: Preset, parts: int) -> TensorSpec:
@@ -64,10 +71,20 @@ def fused_context(operator: Operator, size: Preset) -> Iterable[Arguments]:
     }
 
 
-@FAMILIES.add("_sg_mkldnn_selfatt_qk", "_sg_mkldnn_selfatt_valatt")
-def fused_in_mxnet_1(operator: Operator, size: Preset) -> NoInputs:
-    """The two above under MXNet 1's names, which MXNet 2 has as other names of its own."""
-    return NoInputs("ends the process when MXNet 1 infers its shapes; MXNet 2 runs it")
+@FAMILIES.add("_sg_mkldnn_selfatt_qk")
+def fused_scores_in_mxnet_1(operator: Operator, size: Preset) -> Iterable[Arguments]:
+    """As `self_scores`, fused: MXNet 1 has the tokens as that has them."""
+    yield {"queries_keys_values": in_single(projected(size, 3)), "heads": HEADS}
+
+
+@FAMILIES.add("_sg_mkldnn_selfatt_valatt")
+def fused_context_in_mxnet_1(operator: Operator, size: Preset) -> Iterable[Arguments]:
+    """As `self_context`, fused: MXNet 1 has the tokens as that has them."""
+    yield {
+        "queries_keys_values": in_single(projected(size, 3)),
+        "attention": in_single(weights(size)),
+        "heads": HEADS,
+    }
 
 
 @FAMILIES.add("_contrib_interleaved_matmul_encdec_qk")

@@ -9,7 +9,7 @@ from opperf.model import Operator
 from opperf.rules.engine import Families
 from opperf.rules.mxnet.bert import FEED_FORWARD, UNITS, WORDS, scores, sentences, tokens
 from opperf.rules.mxnet.convolution import feature_maps, images
-from opperf.rules.shapes import shapes, square, wide
+from opperf.rules.shapes import Shape, shapes, square, wide
 from opperf.rules.sizes import Preset
 from opperf.rules.values import PROBABILITY, Arguments, below, fixed, tensor
 
@@ -19,6 +19,18 @@ HIDDEN = 64
 """Units of the layer that MXNet's users know."""
 INDEX = "int32"
 """Dtype of indices: float16 has no whole numbers beyond 2048."""
+
+
+def dense(shape: Shape, hidden: int, flat: bool = False) -> Arguments:
+    """A dense layer's arguments: it takes samples as one vector each, or their last axis."""
+    inputs = math.prod(shape[1:]) if flat else shape[-1]
+    return {
+        "data": tensor(*shape),
+        "weight": tensor(hidden, inputs),
+        "bias": tensor(hidden),
+        "num_hidden": hidden,
+        "flatten": flat,
+    }
 
 
 @FAMILIES.add("FullyConnected")
@@ -32,14 +44,7 @@ def fully_connected(operator: Operator, size: Preset) -> Iterable[Arguments]:
         (sentences(size), FEED_FORWARD, False),
         (sentences(size, FEED_FORWARD), UNITS, False),
     ):
-        inputs = math.prod(shape[1:]) if flat else shape[-1]
-        yield {
-            "data": tensor(*shape),
-            "weight": tensor(hidden, inputs),
-            "bias": tensor(hidden),
-            "num_hidden": hidden,
-            "flatten": flat,
-        }
+        yield dense(shape, hidden, flat)
 
 
 @FAMILIES.add("Dropout")

@@ -72,6 +72,13 @@ def custom(operator: Operator, size: Preset) -> Iterable[Arguments]:
         yield {"data": tensors([tensor(*shape)]), "op_type": "CustomAddOne"}
 
 
+@FAMILIES.add("_Native", "_NDArray", "_CustomFunction")
+def python_operator(operator: Operator, size: Preset) -> Iterable[Arguments]:
+    """As `custom`, in the other ways of writing an operator in Python."""
+    for shape in shapes(size):
+        yield {"data": tensor(*shape)}
+
+
 @FAMILIES.add("all_finite")
 def all_finite(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """A check of one tensor that finds nothing: it cannot end early."""

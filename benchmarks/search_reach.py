@@ -1,0 +1,56 @@
+"""How many operators the search finds inputs for by itself, without any rule.
+
+Every operator of the registry is searched as if opperf had no family and no table for it. Printed
+are the operators and the names (an operator has several) that were taken, those whose outputs have
+no NaN, how many proposals and how much time it took, and which operators end the process.
+
+Run: python benchmarks/search_reach.py [FRAMEWORK]
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections import Counter
+
+from opperf.model import Operator, Settings
+from opperf.rules.search import Searched, search
+from opperf.runner.pool import Worker
+from opperf.runner.searching import trials
+from opperf.runner.selecting import Selection
+
+EXAMPLES = 12
+"""Reasons that are printed, the most frequent first."""
+
+
+def share(operators: list[Operator], everything: list[Operator]) -> str:
+    names = sum(len(operator.names) for operator in operators)
+    total = sum(len(operator.names) for operator in everything)
+    return f"{len(operators)} of {len(everything)} operators, {names} of {total} names"
+
+
+def main() -> None:
+    framework = sys.argv[1] if len(sys.argv) > 1 else "mxnet"
+    with Worker(framework) as worker:
+        operators = [one.operator for one in worker.listing().operators]
+        settings = worker.resolved(Selection(settings=Settings(device="", profiler=""))).settings
+        found: dict[str, Searched] = {}
+        begun = time.perf_counter()
+        for operator in operators:
+            found[operator.name] = search(operator, trials(worker, operator, settings))
+        elapsed_s = time.perf_counter() - begun
+    taken = [operator for operator in operators if found[operator.name].arguments is not None]
+    deadly = [operator.name for operator in operators if found[operator.name].deaths]
+    proposals = sum(one.proposals for one in found.values())
+    print(f"taken      {share(taken, operators)}")
+    print(f"proposals  {proposals}, {elapsed_s / proposals * 1e3:.2f} ms each")
+    print(f"time       {elapsed_s:.1f} s")
+    print(f"deadly     {len(deadly)}: {', '.join(deadly)}")
+    reasons = Counter(one.reason.rpartition(": ")[2][:80] for one in found.values() if one.reason)
+    for reason, count in reasons.most_common(EXAMPLES):
+        print(f"{count:4}  {reason}")
+    print("not taken: " + " ".join(o.name for o in operators if o not in taken))
+
+
+if __name__ == "__main__":
+    main()

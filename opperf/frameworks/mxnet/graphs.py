@@ -1,0 +1,165 @@
+"""Operators that are called as a graph, or as a part of one that MXNet puts them in."""
+
+from __future__ import annotations
+
+import ctypes
+import json
+import warnings
+from collections.abc import Callable, Mapping, Sequence
+from operator import attrgetter
+from typing import Any, NamedTuple
+
+import mxnet as mx
+from mxnet.base import _LIB, check_call
+
+from opperf.errors import UnsupportedError
+from opperf.frameworks.mxnet.bodies import Graph, definitions
+from opperf.frameworks.mxnet.calls import Call, source, words
+from opperf.frameworks.mxnet.python_operators import AddOne, NDArrayAddOne, NumpyAddOne
+from opperf.model import Operator
+
+FUSED = {
+    "conv": "Convolution",
+    "fully_connected": "FullyConnected",
+    "selfatt_qk": "contrib.interleaved_matmul_selfatt_qk",
+    "selfatt_valatt": "contrib.interleaved_matmul_selfatt_valatt",
+}
+"""What each fused operator is made of, by its name behind that of the library."""
+
+LIBRARIES = {"_sg_mkldnn_": "MKLDNN", "_sg_onednn_": "ONEDNN"}
+"""Beginning of a fused operator's name, and what MXNet is asked to make such operators for."""
+
+FUSED_NAMES = (
+    "_sg_mkldnn_conv",
+    "_sg_mkldnn_fully_connected",
+    "_sg_onednn_conv",
+    "_sg_onednn_fully_connected",
+    # MXNet 2, which has these under another name, can call them; MXNet 1 ends the process unless
+    # they come of a graph.
+    "_sg_mkldnn_selfatt_qk",
+    "_sg_mkldnn_selfatt_valatt",
+)
+"""Operators that have to come of a graph in which they are fused."""
+
+ACTIVATION = "act_type"
+"""The argument that says which activation is fused with an operator; without it there is none."""
+
+PYTHON: dict[str, Callable[[], Any]] = {"_Native": NumpyAddOne, "_NDArray": NDArrayAddOne}
+"""Operators that call back Python, and what they are measured with."""
+
+TWICE_FREED = frozenset({"_NDArray"})
+"""Those whose arrays MXNet 2, which alone has loops on NumPy arrays, frees twice: sooner or later
+the process ends, whatever is called back."""
+
+
+def single(operator: Operator, places: Sequence[str], plain: Mapping[str, Any]) -> Call:
+    """A graph of the operator alone: some builds infer the shapes of some operators in a graph
+    only."""
+    name = f"{operator.namespace}.{operator.name.removeprefix(f'_{operator.namespace}_')}"
+    symbol = attrgetter(name)(mx.sym)(*map(mx.sym.Variable, places), **plain)
+    made = f"mx.sym.{name}(*map(mx.sym.Variable, {list(places)}), {words(plain)})"
+    return Call(mx.nd.CachedOp(symbol), (f"call = mx.nd.CachedOp({made})",), "call({})")
+
+
+def fused(operator: Operator, places: Sequence[str], plain: Mapping[str, Any]) -> Call:
+    """What MXNet makes of the operators that this one is for, asked to fuse them.
+
+    Raises `UnsupportedError` if it makes anything else of them.
+    """
+    prefix = next(prefix for prefix in LIBRARIES if operator.name.startswith(prefix))
+    name, library = FUSED[operator.name.removeprefix(prefix)], LIBRARIES[prefix]
+    values = {n: value for n, value in plain.items() if n != ACTIVATION}
+    symbol = attrgetter(name)(mx.sym)(*map(mx.sym.Variable, places), **values)
+    made = f"mx.sym.{name}(*map(mx.sym.Variable, {list(places)}), {words(values)})"
+    if ACTIVATION in plain:
+        symbol = mx.sym.Activation(symbol, act_type=plain[ACTIVATION])
+        made = f"mx.sym.Activation({made}, act_type={plain[ACTIVATION]!r})"
+    partitioned = symbol.optimize_for(library)
+    nodes = [node["op"] for node in json.loads(partitioned.tojson())["nodes"]]
+    found = [node for node in nodes if node != "null"]
+    if found != [operator.name]:
+        raise UnsupportedError(
+            f"asked to fuse {name} for {library}, this build makes {', '.join(found)} of it"
+        )
+    return Call(
+        mx.nd.CachedOp(partitioned),
+        (f"graph = {made}", f'call = mx.nd.CachedOp(graph.optimize_for("{library}"))'),
+        "call({})",
+    )
+
+
+GRAPH = "sym"
+"""The argument that names the graph of a cached operator, one of `bodies.BODIES`."""
+
+
+def one_thread(graph: Any) -> Any:
+    """A graph as a hybridised Gluon block calls it."""
+    return mx.nd.CachedOp(graph)
+
+
+def thread_safe(graph: Any) -> Any:
+    """A graph that several threads may call."""
+    if not hasattr(_LIB, "MXCreateCachedOpEX"):
+        return mx.nd.CachedOp(graph, thread_safe=True)
+    # MXNet 1 has no way to it in Python.
+    call = mx.nd.CachedOp(graph)
+    check_call(_LIB.MXFreeCachedOp(call.handle))
+    create, safe = _LIB.MXCreateCachedOpEX, ctypes.c_bool(True)
+    check_call(create(graph.handle, 0, None, None, ctypes.byref(call.handle), safe))
+    return call
+
+
+class Cached(NamedTuple):
+    """A function that makes a call of a graph."""
+
+    make: Callable[[Any], Any]
+    imports: tuple[str, ...] = ()
+    """What a script with the function imports for it."""
+
+
+CACHED = {
+    "_CachedOp": Cached(one_thread),
+    "_CachedOpThreadSafe": Cached(
+        thread_safe, ("import ctypes", "from mxnet.base import _LIB, check_call")
+    ),
+}
+"""Operators that stand for a graph, and what makes their call."""
+
+
+def cached(operator: Operator, places: Sequence[str], plain: Mapping[str, Any]) -> Call:
+    """A whole graph."""
+    graph, (make, imports) = Graph(plain[GRAPH]), CACHED[operator.name]
+    return Call(
+        make(graph.symbol),
+        (
+            *imports,
+            *definitions([graph], functions=[make]),
+            f"call = {make.__name__}({graph.expression})",
+        ),
+        "call({})",
+    )
+
+
+def python_operator(operator: Operator, places: Sequence[str], plain: Mapping[str, Any]) -> Call:
+    """An operator written in Python, of a kind that is a part of graphs only.
+
+    Raises `UnsupportedError` where it would end the process.
+    """
+    if operator.name in TWICE_FREED and hasattr(mx.npx, "foreach"):
+        raise UnsupportedError("MXNet 2 frees its arrays twice, which ends the process; use 1.9")
+    written, (place,) = PYTHON[operator.name], places
+    with warnings.catch_warnings():
+        # What takes its place is `Custom`, which is measured as well.
+        warnings.filterwarnings("ignore", ".*deprecated")
+        symbol = written()(data=mx.sym.Variable(place))
+    made = f"{written.__name__}()(data=mx.sym.Variable({place!r}))"
+    return Call(
+        mx.nd.CachedOp(symbol),
+        (*source(written), f"call = mx.nd.CachedOp({made})"),
+        "call({})",
+    )
+
+
+def python_function(operator: Operator, places: Sequence[str], plain: Mapping[str, Any]) -> Call:
+    """A function with a gradient written in Python. An instance of it may be called once."""
+    return Call(lambda *tensors: AddOne()(*tensors), tuple(source(AddOne)), "AddOne()({})")

@@ -1,0 +1,241 @@
+"""Which extents of a case's inputs can change, and which of them only together.
+
+Found by trying: an extent is doubled, and the framework accepts or refuses. One that cannot
+change alone may follow others of the same size, as the rows of a weight follow `num_filter`;
+of all that could, the fewest that do are kept. Extents that follow by arithmetic (the length of
+a flattened buffer) stay as they are, and so does what depends on them.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import NamedTuple
+
+import msgspec
+
+from opperf.model import Argument, TensorSpec
+from opperf.rules.values import Arguments
+
+FACTOR = 2
+"""By what an extent is multiplied to see whether it may change: twice an even number is still
+divisible by what divided it."""
+
+FIXED_FILLS = ("literal", "given")
+"""Tensors of data that somebody wrote down have the shape of that data."""
+
+SHARED = "same"
+"""The fill of a tensor that is another argument's."""
+
+
+class Place(NamedTuple):
+    """Where an extent is written: a tensor's axis, or a whole number among plain values."""
+
+    argument: str
+    element: int | None
+    """Position in a list of tensors; None for an argument that is no list."""
+    axis: int | None
+    """A tensor's axis or a position in a tuple of numbers; None for a single number."""
+    shape: bool
+    """Whether it is a tensor's axis."""
+
+
+Group = tuple[Place, ...]
+"""Places that change together, all of one extent; the first is a tensor's axis."""
+
+Accepts = Callable[[Arguments], bool]
+"""Whether a framework takes these arguments."""
+
+
+def places(arguments: Arguments) -> dict[Place, int]:
+    """Every place that may hold an extent, and the extent."""
+    return dict(_places(arguments))
+
+
+def _places(arguments: Arguments) -> Iterator[tuple[Place, int]]:
+    for name, value in arguments.items():
+        for index, element in _elements(value):
+            if isinstance(element, TensorSpec):
+                if element.fill.distribution not in (*FIXED_FILLS, SHARED):
+                    for axis, extent in enumerate(element.shape):
+                        yield Place(name, index, axis, True), extent
+            elif isinstance(element, tuple):
+                for position, number in enumerate(element):
+                    if _is_count(number):
+                        yield Place(name, index, position, False), number
+            elif _is_count(element):
+                yield Place(name, index, None, False), element  # type: ignore[misc]
+
+
+def _elements(value: Argument) -> list[tuple[int | None, object]]:
+    """The elements of a list of tensors, each with its position; anything else as it is."""
+    if isinstance(value, tuple) and _is_list(value):
+        return list(enumerate(value))
+    return [(None, value)]
+
+
+def _is_list(value: Argument) -> bool:
+    return isinstance(value, tuple) and any(isinstance(one, TensorSpec) for one in value)
+
+
+def _is_count(value: object) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool)
+
+
+def with_extents(arguments: Arguments, extents: Mapping[Place, int]) -> Arguments:
+    """The arguments with other extents at some places. Indices that were in range of an extent
+    are in range of what it became, and tensors that are another's have that one's shape."""
+    bounds = _bounds(arguments, extents)
+
+    def put(name: str, index: int | None, value: Argument) -> Argument:
+        if isinstance(value, TensorSpec):
+            shape = tuple(
+                extents.get(Place(name, index, axis, True), extent)
+                for axis, extent in enumerate(value.shape)
+            )
+            fill = value.fill
+            if fill.distribution == "integers" and fill.high in bounds:
+                high = max(bounds[fill.high], fill.low + 1)
+                fill = msgspec.structs.replace(fill, high=float(high))
+            return msgspec.structs.replace(value, shape=shape, fill=fill)
+        if isinstance(value, tuple):
+            return tuple(
+                extents.get(Place(name, index, position, False), number)
+                for position, number in enumerate(value)
+            )
+        return extents.get(Place(name, index, None, False), value)
+
+    made: Arguments = {}
+    for name, value in arguments.items():
+        if isinstance(value, tuple) and _is_list(value):
+            elements = (put(name, i, element) for i, element in enumerate(value))
+            made[name] = tuple(elements)  # type: ignore[arg-type]
+        else:
+            made[name] = put(name, None, value)
+    return {name: _shared(value, made) for name, value in made.items()}
+
+
+def _bounds(arguments: Arguments, extents: Mapping[Place, int]) -> dict[float, int]:
+    """What bounds of indices become: the least that an extent of their size does, as nothing
+    tells which of several it was."""
+    bounds: dict[float, int] = {}
+    for place, before in places(arguments).items():
+        after = extents.get(place, before)
+        if place.shape and before != 1:
+            bounds[before] = min(after, bounds.get(before, after))
+    return bounds
+
+
+def _shared(value: Argument, made: Arguments) -> Argument:
+    """The value with the shape of the tensor it is, if it is another's."""
+    if isinstance(value, tuple):
+        return tuple(_shared(element, made) for element in value)  # type: ignore[misc]
+    if not isinstance(value, TensorSpec) or value.fill.distribution != SHARED:
+        return value
+    name, _, index = str(value.fill.data).partition(".")
+    owner = made[name]
+    if index and isinstance(owner, tuple):
+        owner = owner[int(index)]
+    return (
+        msgspec.structs.replace(value, shape=owner.shape)
+        if isinstance(owner, TensorSpec)
+        else value
+    )
+
+
+WINDOW = 8
+"""Among plain values of inputs made by a rule, what is less is a window, a stride or a number of
+parts, and no size."""
+
+
+def groups(arguments: Arguments, accepts: Accepts, least: int = WINDOW) -> list[Group]:
+    """The extents that can change, each with those it changes together with. Plain values below
+    `least` stay as they are."""
+    found: list[Group] = []
+    settled: set[Place] = set()
+    all_places = places(arguments)
+    for place, extent in all_places.items():
+        if not place.shape or place in settled:
+            continue
+        alike = [
+            other
+            for other, size in all_places.items()
+            if size == extent
+            and other != place
+            and other not in settled
+            and (other.shape or size >= least)
+        ]
+        group = _group(arguments, place, alike, extent, accepts)
+        if group:
+            found.append(group)
+            settled.update(group)
+    return found
+
+
+def _group(
+    arguments: Arguments, place: Place, alike: list[Place], extent: int, accepts: Accepts
+) -> Group:
+    """The fewest places, of those alike, that change together with one; empty if none do."""
+
+    def takes(members: Iterable[Place]) -> bool:
+        return accepts(with_extents(arguments, dict.fromkeys(members, FACTOR * extent)))
+
+    if takes([place]):
+        return (place,)
+    shapes = [other for other in alike if other.shape]
+    for others in (shapes, alike):
+        if others and takes([place, *others]):
+            return (place, *_fewest(place, others, takes))
+    return ()
+
+
+def _fewest(
+    place: Place, others: list[Place], takes: Callable[[Iterable[Place]], bool]
+) -> list[Place]:
+    """The others without those that need not change."""
+    kept = list(others)
+    for other in others:
+        fewer = [one for one in kept if one != other]
+        if takes([place, *fewer]):
+            kept = fewer
+    return kept
+
+
+def elements(arguments: Arguments) -> int:
+    """Elements of the largest tensor."""
+    return max(
+        (
+            spec.size
+            for value in arguments.values()
+            for spec in (value if isinstance(value, tuple) else (value,))
+            if isinstance(spec, TensorSpec)
+        ),
+        default=0,
+    )
+
+
+def stretched(
+    arguments: Arguments, free: Iterable[Group], shares: Mapping[Group, float], wanted: int
+) -> Arguments:
+    """The arguments with their largest tensor of about so many elements: of the logarithm of
+    that number, each group of extents gets its share of the tensor's."""
+    listed = list(free)
+
+    def at(total: float) -> Arguments:
+        extents = {
+            place: max(1, round(math.exp(total * shares[group])))
+            for group in listed
+            for place in group
+        }
+        return with_extents(arguments, extents)
+
+    # Elements grow with the total, however many axes a group has in the largest tensor.
+    low, high = 0.0, math.log(wanted) / min(shares[group] for group in listed)
+    for _ in range(BISECTIONS):
+        middle = (low + high) / 2
+        low, high = (middle, high) if elements(at(middle)) <= wanted else (low, middle)
+    return at(low)
+
+
+BISECTIONS = 40
+"""Halvings of the range searched: more than a number of 64 bits has use for on a logarithm."""

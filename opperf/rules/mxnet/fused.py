@@ -1,0 +1,48 @@
+"""Layers with their activation, as oneDNN computes them in one go where MXNet finds both in a
+graph."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from opperf.model import Operator, TensorSpec
+from opperf.rules.engine import Families
+from opperf.rules.mxnet.attention import in_single
+from opperf.rules.mxnet.bert import FEED_FORWARD, UNITS, sentences
+from opperf.rules.mxnet.convolution import FILTERS, Window, feature_maps, layer, photographs
+from opperf.rules.mxnet.layers import dense
+from opperf.rules.sizes import Preset
+from opperf.rules.values import Arguments
+
+FAMILIES = Families()
+
+ACTIVATION: Arguments = {"act_type": "relu"}
+
+
+def fused(layer: Arguments, activation: Arguments) -> Arguments:
+    """A layer's arguments, its tensors in the one type that these operators take."""
+    return {
+        **{n: in_single(v) if isinstance(v, TensorSpec) else v for n, v in layer.items()},
+        **activation,
+    }
+
+
+@FAMILIES.add("_sg_mkldnn_conv", "_sg_onednn_conv")
+def convolution(operator: Operator, size: Preset) -> Iterable[Arguments]:
+    """Layers of ResNet-50: its first, its bottlenecks' 3 x 3 and their widening one, which has
+    no activation."""
+    maps = feature_maps(size)
+    for window, activation in (
+        (Window(photographs(size), kernel=7, stride=2, pad=3), ACTIVATION),
+        (Window(maps, pad=1), ACTIVATION),
+        (Window(maps, filters=4 * FILTERS, kernel=1), {}),
+    ):
+        yield fused(layer(window), activation)
+
+
+@FAMILIES.add("_sg_mkldnn_fully_connected", "_sg_onednn_fully_connected")
+def fully_connected(operator: Operator, size: Preset) -> Iterable[Arguments]:
+    """Layers of BERT-base, token by token: the first of a feed-forward block, with its
+    activation, and a projection, which has none."""
+    for hidden, activation in ((FEED_FORWARD, ACTIVATION), (UNITS, {})):
+        yield fused(dense(sentences(size), hidden), activation)

@@ -1,0 +1,42 @@
+"""Random shapes: seeded, within limits, spread over them."""
+
+import itertools
+import math
+
+from opperf.rules.extents import elements, groups
+from opperf.rules.fuzzing import Fuzz, drawn
+from opperf.rules.values import tensor
+
+MATRIX = {"data": tensor(16, 32)}
+FREE = groups(MATRIX, lambda one: True)
+
+
+def take(count, fuzz=None, seed=0, key="relu", arguments=None, free=None):
+    fuzz = fuzz or Fuzz(count)
+    draws = drawn(arguments or MATRIX, free or FREE, fuzz, seed, key)
+    return list(itertools.islice(draws, count))
+
+
+def test_they_depend_on_seed_and_key_and_nothing_else():
+    assert take(5) == take(5)
+    assert take(5) != take(5, seed=1) and take(5) != take(5, key="abs")
+
+
+def test_they_are_within_the_limits_and_spread_evenly_on_a_logarithm():
+    fuzz = Fuzz(400, least=2**6, most=2**16)
+    logs = sorted(math.log2(elements(one)) for one in take(400, fuzz))
+    assert logs[0] >= 6 and logs[-1] <= 16
+    # A quarter of them in each quarter of the range, within what chance allows (p < 1e-4).
+    quarters = [sum(low <= log < low + 2.5 for log in logs) for low in (6, 8.5, 11, 13.5)]
+    assert all(65 <= count <= 135 for count in quarters), quarters
+
+
+def test_they_are_long_and_thin_as_well_as_square():
+    ratios = [one["data"].shape[0] / one["data"].shape[1] for one in take(200)]
+    assert min(ratios) < 0.1 and max(ratios) > 10
+
+
+def test_they_end_where_no_shape_is_within_the_limits():
+    rows = groups({"data": tensor(16, 5000)}, lambda one: one["data"].shape[1] == 5000)
+    fuzz = Fuzz(3, least=2, most=1000)
+    assert take(3, fuzz, arguments={"data": tensor(16, 5000)}, free=rows) == []
