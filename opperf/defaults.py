@@ -7,12 +7,21 @@ FRAMEWORK = "mxnet"
 
 WARMUP = 10
 RUNS = 50
-"""Calls before timing, and calls timed: enough for a median on a quiet machine, and a whole
-registry in minutes."""
+"""Calls before timing, and calls timed, of functions that take counts and are given none: enough
+for a median on a quiet machine."""
 
-MAX_TIME_S = 0.5
-"""Seconds a pass is timed for where no count is given: the slowest default case takes half a
-second a call on two cores, and would take most of the whole run's time for 60 calls."""
+PRECISION = 0.02
+"""How well a median is to be known, as a share of it: half of the least change that is worth
+looking for in one run."""
+
+MAX_TIME_S = 1.0
+"""Seconds a case is timed for at most where no count is given, shared among its passes: most are
+known to the precision in a third of it, and a registry's noisiest and slowest must not take over
+a sweep."""
+
+LEAST_ELEMENTS, MOST_ELEMENTS = 2**8, 2**22
+"""Elements of the largest tensor among random shapes: from a kilobyte of float32 to 16 MiB, beyond
+the caches of most cores and quick for most operators."""
 
 TIMEOUT_S = 300.0
 """Seconds a case may take. The slowest default case takes under a minute on two cores."""

@@ -152,6 +152,10 @@ class Fill(Struct, frozen=True):
     of its own."""
 
 
+UNKNOWN = (-1,)
+"""Shape of a tensor that the framework is to tell from the others'."""
+
+
 class TensorSpec(Struct, frozen=True):
     """A tensor to be made: its shape, dtype, contents and layout."""
 
@@ -213,17 +217,22 @@ class Settings(Struct, frozen=True):
     device: str = "cpu(0)"
     dtype: str = "float32"
     profiler: str = "native"
-    warmup: int = 10
-    runs: int = 50
+    warmup: int | None = None
+    """Calls before any is timed; None for as many as it takes to get warm."""
+    runs: int | None = None
+    """Samples of each pass; None for as many as the precision takes."""
+    precision: float = 0.02
+    """How well the median is to be known: the reach of its 95 % interval, as a share of it."""
     threads: int | None = None
     """Compute threads of the framework; None leaves its own choice."""
     seed: int = 0
     max_time_s: float | None = None
-    """Seconds a pass is timed for at most, after which fewer runs have to do; None makes all of
-    them, however long they take."""
+    """Seconds a case is timed for at most, shared among its passes; None for no limit."""
     timeout_s: float = 300.0
     mode: Literal["train", "predict"] = "predict"
     """Whether operators that care (dropout, normalisation) run as in training."""
+    cache: Literal["hot", "cold"] = "hot"
+    """Whether a call finds its inputs where the one before left them, or in no cache."""
     memory: bool = True
     """Whether peaks of memory are measured beside the times."""
 
@@ -236,6 +245,7 @@ class Settings(Struct, frozen=True):
             "profiler": self.profiler,
             "threads": self.threads,
             "mode": self.mode,
+            "cache": self.cache,
         }
 
 
@@ -300,6 +310,12 @@ class Summary(Struct, frozen=True):
     ci_high: float
     """95 % confidence interval of the median, from order statistics; with too few samples
     for one, the extremes."""
+    loops: int = 1
+    """Calls that each sample is the mean of."""
+    outliers_low: int = 0
+    outliers_high: int = 0
+    """Samples beyond Tukey's fences, 1.5 interquartile ranges from the quartiles: counted, and
+    kept."""
 
 
 class Status(str, enum.Enum):
@@ -330,6 +346,10 @@ class Record(Struct, frozen=True):
     """Wall time the case took, inputs and warm-up included, in seconds."""
     busy_s: float = 0.0
     """Seconds of it in which the operator's own calls ran, warm-up included."""
+    rounds: int = 1
+    """How many times the case was visited; the samples are those of all visits, in turn."""
+    moved_bytes: int = 0
+    """Bytes of the inputs and of the outputs: what a call has to read and write at least."""
 
 
 class Environment(Struct, frozen=True):
@@ -353,6 +373,9 @@ class Environment(Struct, frozen=True):
     allocator: str = ""
     """What was asked of the C library's allocator, as that decides how often fresh pages
     are faulted in."""
+    health: dict[str, str] = {}
+    """What else makes timings noisy, by finding of `opperf doctor`: how each stands, `unknown`
+    where it cannot be read. What is of the moment is `ok` unless it made timings noisy."""
 
 
 class Header(Struct, frozen=True, tag="header", tag_field="line"):

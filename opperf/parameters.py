@@ -119,3 +119,48 @@ size = click.option(
 
 DTYPES = "float16, float32, float64, bfloat16, int8, uint8, int32, int64 or bool"
 dtype = click.option("--dtype", default="float32", show_default=True, help=DTYPES + ".")
+
+
+drawing = together(
+    click.option(
+        "--fuzz-shapes",
+        type=click.IntRange(min=1),
+        metavar="N",
+        help="Measure each operator at N random shapes, by --seed, instead of a rule's, and tell "
+        "which take longer than their size explains.",
+    ),
+    click.option(
+        "--min-elements",
+        "least_elements",
+        type=click.IntRange(min=1),
+        default=defaults.LEAST_ELEMENTS,
+        show_default=True,
+        help="With --fuzz-shapes: elements of the largest tensor, at least.",
+    ),
+    click.option(
+        "--max-elements",
+        "most_elements",
+        type=click.IntRange(min=1),
+        default=defaults.MOST_ELEMENTS,
+        show_default=True,
+        help="With --fuzz-shapes: elements of the largest tensor, at most.",
+    ),
+    click.option(
+        "--id",
+        "ids",
+        multiple=True,
+        metavar="IDS",
+        callback=split_commas,
+        help="Only the cases of these ids, or of ids that begin so, as run files and --list have "
+        "them.",
+    ),
+)
+"""Random shapes, and which cases are meant."""
+
+seed = click.option(
+    "--seed",
+    default=0,
+    show_default=True,
+    type=click.IntRange(min=0),
+    help="Seed of the inputs' contents, of random shapes, and of the order with --shuffle.",
+)

@@ -7,14 +7,21 @@ from typing import Protocol
 
 from opperf.errors import UsageError, suggestion
 from opperf.frameworks import Framework
+from opperf.frameworks.base import Timed
 from opperf.profilers.python import PythonTimer
 
 
 class Profiler(Protocol):
     """Times the phases of a call."""
 
-    def trace(self, phases: Sequence[Callable[[], object]], count: int) -> list[list[float]]:
-        """Run the phases in order, `count` times over; each phase's times in nanoseconds."""
+    resolution_ns: float
+    """Steps in which it tells time."""
+
+    def trace(
+        self, phases: Sequence[Callable[[], object]], count: int, loops: int = 1
+    ) -> list[Timed]:
+        """Run the phases in order, `count` times `loops` times over; each phase's samples, the
+        mean of `loops` calls each."""
         ...
 
 

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import functools
+import math
 from collections.abc import Sequence
+from statistics import median
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -12,6 +16,11 @@ CONFIDENCE = 0.95
 """Level of the median's interval: the field's convention."""
 
 
+FENCE = 1.5
+"""Interquartile ranges beyond the quartiles where an outlier begins (Tukey, Exploratory Data
+Analysis, 1977)."""
+
+
 def median_interval(ordered: Sequence[float]) -> tuple[float, float]:
     """Confidence interval of the median of sorted samples, free of any distribution.
 
@@ -19,35 +28,71 @@ def median_interval(ordered: Sequence[float]) -> tuple[float, float]:
     placed symmetrically around it bound it (Conover, Practical Nonparametric Statistics,
     section 3.2). Fewer than six samples cannot reach 95 %: their extremes are returned.
     """
-    # Costs some 0.3 s to import, and is needed only once something has been measured.
-    from scipy.stats import binom
-
     n = len(ordered)
-    below = int(binom.ppf((1 - CONFIDENCE) / 2, n, 0.5))
+    below = _left_out(n)
     if below < 1:
         return ordered[0], ordered[-1]
     return ordered[below - 1], ordered[n - below]
 
 
-def summarise(samples: Sequence[float], unit: str) -> Summary:
-    """Statistics of at least one sample. Raises `ValueError` for none."""
+@functools.cache
+def _left_out(n: int) -> int:
+    """Samples, of so many, that the interval leaves out on each side, and one."""
+    # Costs some 0.3 s to import, and is needed only once something has been measured.
+    from scipy.stats import binom
+
+    return int(binom.ppf((1 - CONFIDENCE) / 2, n, 0.5))
+
+
+def half_width(samples: Sequence[float]) -> float:
+    """How far the median's interval reaches from it, at most, as a share of it; infinite where
+    the median is zero and the interval is not."""
+    ordered = sorted(samples)
+    low, high = median_interval(ordered)
+    middle = median(ordered)
+    reach = max(high - middle, middle - low)
+    return reach / middle if middle else (math.inf if reach else 0.0)
+
+
+class Outliers(NamedTuple):
+    """Samples beyond Tukey's fences, counted."""
+
+    low: int
+    high: int
+
+
+def outliers(samples: Sequence[float] | Any) -> Outliers:
+    """How many samples are far below, and far above, the others."""
+    array = np.asarray(samples, dtype=float)
+    lower, upper = np.percentile(array, [25, 75])
+    reach = FENCE * (upper - lower)
+    return Outliers(int((array < lower - reach).sum()), int((array > upper + reach).sum()))
+
+
+def summarise(samples: Sequence[float], unit: str, loops: int = 1) -> Summary:
+    """Statistics of at least one sample, each the mean of `loops` calls. Raises `ValueError` for
+    none."""
     if not samples:
         raise ValueError("no samples to summarise")
     array = np.sort(np.asarray(samples, dtype=np.float64))
-    median = float(np.median(array))
+    middle = float(np.median(array))
     p50, p90, p99 = (float(value) for value in np.percentile(array, [50, 90, 99]))
     low, high = median_interval(array.tolist())
+    beyond = outliers(array)
     return Summary(
         unit=unit,
         n=len(array),
         mean=float(array.mean()),
-        median=median,
+        median=middle,
         min=float(array[0]),
         max=float(array[-1]),
         p50=p50,
         p90=p90,
         p99=p99,
-        mad=float(np.median(np.abs(array - median))),
+        mad=float(np.median(np.abs(array - middle))),
         ci_low=low,
         ci_high=high,
+        loops=loops,
+        outliers_low=beyond.low,
+        outliers_high=beyond.high,
     )

@@ -10,16 +10,21 @@ from opperf.model import Environment
 
 ABSENT = "absent"
 
+LOOKED_AT = frozenset({"health"})
+"""Mappings that have a key for all that was looked at. One that is missing was not looked at, by
+another version of opperf, and tells nothing of the machine."""
+
 
 def differences(one: Environment, other: Environment) -> list[tuple[str, Any, Any]]:
     """Every field that differs, with its value in each; those of a mapping one by one, under
-    `field.key`."""
+    `field.key`. Of a machine's health, what both were asked for."""
     found: list[tuple[str, Any, Any]] = []
     left, right = msgspec.structs.asdict(one), msgspec.structs.asdict(other)
     for name, before in left.items():
         after = right[name]
         if isinstance(before, dict):
-            keys = dict.fromkeys([*before, *after])
+            both = [key for key in before if key in after]
+            keys = both if name in LOOKED_AT else dict.fromkeys([*before, *after])
             pairs = [(f"{name}.{k}", before.get(k, ABSENT), after.get(k, ABSENT)) for k in keys]
         else:
             pairs = [(name, before, after)]

@@ -9,6 +9,15 @@ from tabulate import tabulate
 
 from opperf.model import Record, Run, Settings, Status
 from opperf.results.metrics import PYTHON, by_operator, shown_kb, shown_ms
+from opperf.results.outliers import (
+    COLUMNS,
+    EXPLAINED,
+    TEXTS,
+    WORST,
+    again,
+    is_fuzzed,
+    outliers,
+)
 from opperf.results.text import duration, inputs_text
 
 GIB = 2**30
@@ -39,9 +48,11 @@ SETTINGS: tuple[tuple[str, Callable[[Settings], object]], ...] = (
     ("Profiler", lambda settings: settings.profiler),
     ("Warm-up", lambda settings: settings.warmup),
     ("Runs", lambda settings: settings.runs),
+    ("Cache", lambda settings: settings.cache),
     ("Threads", lambda settings: settings.threads),
     ("Seed", lambda settings: settings.seed),
-    ("Time limit of a pass (s)", lambda settings: settings.max_time_s or "none"),
+    ("Precision of medians", lambda settings: settings.precision),
+    ("Time limit of a case (s)", lambda settings: settings.max_time_s or "none"),
     ("Timeout (s)", lambda settings: settings.timeout_s),
 )
 
@@ -63,12 +74,25 @@ def markdown_text(run: Run) -> str:
         ("## Runtime Features", features_text(run.header.environment.features)),
         ("## Results", _table(measured, columns, len(OPERATOR))),
     ]
+    if is_fuzzed(run):
+        sections.append(("## Out of line", _out_of_line(run)))
     if others:
         sections.append(("## Not measured", _table(others, OPERATOR + UNMEASURED)))
     if run.header.no_benchmark:
         rows = sorted(run.header.no_benchmark.items())
         sections.append(("## No benchmark", grid(("Operator", "Reason"), rows)))
     return "\n\n".join(f"{title}\n\n{body}" for title, body in sections) + "\n"
+
+
+def _out_of_line(run: Run) -> str:
+    """The shapes furthest above the line of their operator."""
+    found = outliers(run.records)[:WORST]
+    if not found:
+        return "Too few shapes of any operator for a line."
+    rows = [[cell(outlier) for _, cell in COLUMNS] for outlier in found]
+    table = grid([title for title, _ in COLUMNS], rows, TEXTS)
+    commands = [f"    {again(command, run, found[0].record)}" for command in ("run", "show")]
+    return "\n".join((EXPLAINED, "", table, "", "The first one again:", "", *commands))
 
 
 def environment_facts(run: Run) -> list[tuple[str, str]]:
@@ -86,6 +110,7 @@ def environment_facts(run: Run) -> list[tuple[str, str]]:
         ("Thread settings", ", ".join(f"{k}={v}" for k, v in environment.threads.items())),
         ("Governor", environment.governor),
         ("Load at the start", f"{environment.load_1min:.2f}"),
+        ("Health", ", ".join(f"{k.replace('_', ' ')}: {v}" for k, v in environment.health.items())),
         ("Allocator", environment.allocator),
         ("Devices", ", ".join(environment.devices)),
         *_settings_facts(run.records),

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -17,6 +18,7 @@ from opperf.results.csv_file import csv_text
 from opperf.results.markdown import markdown_text
 from opperf.results.opperf_json import json_text
 from opperf.results.runfile import encode_line
+from opperf.results.unwritable import reason, unwritable
 
 
 @dataclass(frozen=True)
@@ -94,7 +96,7 @@ def check_output(path: Path, overwrite: bool) -> None:
             pass
     except OSError as error:
         raise OutputError(
-            f"{path} cannot be written: no file can be made in {folder}: {error.strerror}"
+            f"{path} cannot be written: no file can be made in {folder}: {reason(error)}"
         ) from error
 
 
@@ -116,7 +118,7 @@ def _target(path: Path) -> Path:
 def write(run: Run, path: Path, format: str) -> None:
     """Write the run, and its environment beside it where the format has no room for that.
 
-    Each file appears whole or not at all. Raises `OutputError` if that fails.
+    Both appear whole or neither does. Raises `OutputError` if that fails.
     """
     if format not in FORMATS:
         raise UsageError(
@@ -124,25 +126,39 @@ def write(run: Run, path: Path, format: str) -> None:
             f"known: {', '.join(FORMATS)}"
         )
     chosen = FORMATS[format]
+    files = {}
     if chosen.environment is not None:
         beside = msgspec.json.encode(chosen.environment(run, path))
-        replace(sidecar(path), msgspec.json.format(beside, indent=4) + b"\n")
-    replace(path, chosen.text(run).encode())
+        files[sidecar(path)] = msgspec.json.format(beside, indent=4) + b"\n"
+    replace_all({**files, path: chosen.text(run).encode()})
 
 
 def replace(path: Path, data: bytes) -> None:
     """Put a file in place in one step, so that no reader ever sees half of it."""
-    target = _target(path)
-    temporary = target.with_name(f".{target.name}.{os.getpid()}.tmp")
-    try:
-        try:
-            with temporary.open("xb") as file:
-                file.write(data)
-                file.flush()
-                os.fsync(file.fileno())
-            temporary.replace(target)
-        except BaseException:
-            temporary.unlink(missing_ok=True)
-            raise
-    except OSError as error:
-        raise OutputError(f"{path} cannot be written: {error.strerror}") from error
+    replace_all({path: data})
+
+
+def replace_all(files: Mapping[Path, bytes]) -> None:
+    """Put files in place, each in one step, once all of them are on the disk: a full one leaves
+    everything as it was. Raises `OutputError`."""
+    with ExitStack() as leftovers:
+        ready = []
+        for path, data in files.items():
+            target = _target(path)
+            temporary = target.with_name(f".{target.name}.{os.getpid()}.tmp")
+            ready.append((path, temporary, target))
+            try:
+                # What a process of the same number left when it was killed.
+                temporary.unlink(missing_ok=True)
+                with temporary.open("xb") as file:
+                    leftovers.callback(temporary.unlink, missing_ok=True)
+                    file.write(data)
+                    file.flush()
+                    os.fsync(file.fileno())
+            except OSError as error:
+                raise unwritable(path, error) from error
+        for path, temporary, target in ready:
+            try:
+                temporary.replace(target)
+            except OSError as error:
+                raise unwritable(path, error) from error

@@ -1,17 +1,12 @@
 """The run file: a header, a line of JSON per record, and a closing line if it was finished.
 
-A line counts once its newline is on disk. Whatever follows the last newline was cut short
-by a crash, and is dropped with a warning; every other fault is an error with its line.
-
-JSON has no word for NaN and the infinities. They are written as null, and the null of a
-number is read as NaN: that it was not a finite number survives, which one does not.
+How its lines are written, locked and repaired is in `lines`. JSON has no word for NaN and the
+infinities. They are written as null, and the null of a number is read as NaN: that it was not a
+finite number survives, which one does not.
 """
 
 from __future__ import annotations
 
-import errno
-import fcntl
-import os
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
@@ -19,20 +14,18 @@ from typing import Any
 
 import msgspec
 
-from opperf.errors import OutputError, RunFileError, one_line
-from opperf.model import SCHEMA_VERSION, Closing, Header, Record, RecordLine, Run, Struct
+from opperf.errors import RunFileError
+from opperf.model import SCHEMA_VERSION, Closing, Header, Record, RecordLine, Run
+from opperf.results.lines import FileKind, LineFile, encode_line, read_lines
+
+__all__ = ["RunWriter", "encode_line", "read_run"]
 
 Line = Header | RecordLine | Closing
 
+RUN_FILE = FileKind("run file", "header", SCHEMA_VERSION, Header)
+
 NUMBERS = ("mean", "median", "min", "max", "p50", "p90", "p99", "mad", "ci_low", "ci_high")
 """Fields of a summary that are floats."""
-
-
-class _Probe(Struct, frozen=True):
-    """What every schema version has, to tell another version from another kind of file."""
-
-    line: str
-    schema: int
 
 
 _LINE: msgspec.json.Decoder[Line] = msgspec.json.Decoder(Line)
@@ -54,12 +47,11 @@ class RunWriter:
     Holds an exclusive lock on the file until it is closed.
     """
 
-    def __init__(self, path: Path, descriptor: int, size: int, warnings: list[str]) -> None:
-        self.path = path
+    def __init__(self, file: LineFile, warnings: list[str]) -> None:
+        self.path = file.path
         self.warnings = warnings
         """What had to be repaired before the file could be continued."""
-        self._descriptor = descriptor
-        self._size = size
+        self._file = file
 
     @classmethod
     def create(cls, path: Path, header: Header, overwrite: bool = False) -> RunWriter:
@@ -68,28 +60,7 @@ class RunWriter:
         Raises `OutputError` if it exists and may not be replaced, or cannot be written, and
         `RunFileError` if another process is writing to it.
         """
-        flags = os.O_RDWR | os.O_CREAT | (0 if overwrite else os.O_EXCL)
-        try:
-            descriptor = os.open(path, flags | os.O_CLOEXEC, 0o666)
-        except FileExistsError as error:
-            raise OutputError(
-                f"{path} exists; give --overwrite to replace it, or --resume to go on with it"
-            ) from error
-        except OSError as error:
-            raise _unwritable(path, error) from error
-        writer = cls(path, descriptor, 0, [])
-        try:
-            # Emptied only once it is locked: until then it may be another process's.
-            _lock(descriptor, path)
-            writer._cut(0)
-            writer._append(header)
-        except BaseException:
-            os.close(descriptor)
-            if not overwrite:
-                # Made just now; left empty, it would keep the next attempt from starting.
-                Path(path).unlink(missing_ok=True)
-            raise
-        return writer
+        return cls(LineFile.create(path, header, overwrite), [])
 
     @classmethod
     def resume(cls, path: Path) -> RunWriter:
@@ -98,19 +69,14 @@ class RunWriter:
         What was repaired is in `warnings`. Raises `RunFileError` if the file cannot be read
         or is in use.
         """
+        file = LineFile.open(path)
         try:
-            descriptor = os.open(path, os.O_RDWR | os.O_CLOEXEC)
-        except OSError as error:
-            raise RunFileError(f"{path} cannot be resumed: {error.strerror}") from error
-        try:
-            _lock(descriptor, path)
-            content = _parse(path, _read(path))
-            writer = cls(path, descriptor, content.kept_bytes, content.warnings)
-            writer._cut(content.kept_bytes)
+            content = _parse(path)
+            file.cut(content.kept_bytes)
         except BaseException:
-            os.close(descriptor)
+            file.close()
             raise
-        return writer
+        return cls(file, content.warnings)
 
     def __enter__(self) -> RunWriter:
         return self
@@ -121,40 +87,15 @@ class RunWriter:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        os.close(self._descriptor)
+        self._file.close()
 
     def record(self, record: Record) -> None:
         """Append a record. Raises `OutputError` if it cannot be written."""
-        self._append(RecordLine(record=record))
+        self._file.append(RecordLine(record=record))
 
     def close_run(self, closing: Closing) -> None:
         """Append the closing line: the run is finished."""
-        self._append(closing)
-
-    def _append(self, line: Line) -> None:
-        data = encode_line(line)
-        view = memoryview(data)
-        try:
-            while view:
-                view = view[os.write(self._descriptor, view) :]
-            os.fsync(self._descriptor)
-        except OSError as error:
-            # A full disk takes part of a line; readers are to find whole lines only.
-            self._cut(self._size)
-            raise _unwritable(self.path, error) from error
-        self._size += len(data)
-
-    def _cut(self, size: int) -> None:
-        try:
-            os.ftruncate(self._descriptor, size)
-            os.lseek(self._descriptor, size, os.SEEK_SET)
-        except OSError as error:
-            raise _unwritable(self.path, error) from error
-
-
-def encode_line(line: Line) -> bytes:
-    """A line as it is in the file, its newline included."""
-    return msgspec.json.encode(line) + b"\n"
+        self._file.append(closing)
 
 
 def read_run(path: Path) -> tuple[Run, list[str]]:
@@ -163,52 +104,16 @@ def read_run(path: Path) -> tuple[Run, list[str]]:
     Of two records with one id the later counts, in the earlier's place: it is a retry.
     Raises `RunFileError` for a file that cannot be trusted, with the line at fault.
     """
-    content = _parse(path, _read(path))
+    content = _parse(path)
     return content.run, content.warnings
 
 
-def _read(path: Path) -> bytes:
-    try:
-        return Path(path).read_bytes()
-    except OSError as error:
-        raise RunFileError(f"{path} cannot be read: {error.strerror}") from error
-
-
-def _lock(descriptor: int, path: Path) -> None:
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError as error:
-        if error.errno in (errno.EWOULDBLOCK, errno.EACCES):
-            raise RunFileError(
-                f"{path} is being written by another opperf; wait for it, or choose another "
-                "output file"
-            ) from error
-        raise _unwritable(path, error) from error
-
-
-def _unwritable(path: Path, error: OSError) -> OutputError:
-    return OutputError(f"{path} cannot be written: {error.strerror}")
-
-
-def _parse(path: Path, data: bytes) -> _Content:
-    whole = data.rfind(b"\n") + 1
-    lines = data[:whole].splitlines(keepends=True)
-    if not lines:
-        what = "the header is cut short" if data else "the file is empty"
-        raise RunFileError(f"{path}:1: not a run file: {what}")
-    header = _header(path, lines[0])
-    torn = whole < len(data)
-    kept = len(lines[0])
+def _parse(path: Path) -> _Content:
+    content = read_lines(path, RUN_FILE, _decode)
+    kept = content.header.size
     records: dict[str, Record] = {}
     closing: Closing | None = None
-    for number, text in enumerate(lines[1:], 2):
-        try:
-            line = _decode(text)
-        except (msgspec.DecodeError, UnicodeDecodeError) as error:
-            if number == len(lines) and not torn and not _is_json(text):
-                torn = True
-                break
-            raise RunFileError(f"{path}:{number}: not a run file's line: {error}") from error
+    for number, line, size in content.lines:
         if closing is not None or isinstance(line, Header):
             kind = "after the closing line" if closing is not None else "a second header"
             raise RunFileError(f"{path}:{number}: {kind}; two runs seem to be in one file")
@@ -216,28 +121,9 @@ def _parse(path: Path, data: bytes) -> _Content:
             closing = line
             continue
         records[line.record.id] = line.record
-        kept += len(text)
-    warnings = [f"{path}: the last line was cut short and is left out"] if torn else []
-    return _Content(Run(header, tuple(records.values()), closing), kept, warnings)
-
-
-def _header(path: Path, text: bytes) -> Header:
-    try:
-        probe = msgspec.json.decode(text, type=_Probe)
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
-        raise RunFileError(f"{path}:1: not a run file: the first line is no header") from error
-    if probe.line == "header" and probe.schema != SCHEMA_VERSION:
-        raise RunFileError(
-            f"{path}:1: written in version {probe.schema} of the run file and this opperf "
-            f"reads version {SCHEMA_VERSION}; read it with the opperf that wrote it"
-        )
-    try:
-        line = _LINE.decode(text)
-    except msgspec.DecodeError as error:
-        raise RunFileError(f"{path}:1: the header is damaged: {one_line(str(error))}") from error
-    if not isinstance(line, Header):
-        raise RunFileError(f"{path}:1: not a run file: the first line is no header")
-    return line
+        kept += size
+    run = Run(content.header.value, tuple(records.values()), closing)
+    return _Content(run, kept, content.warnings)
 
 
 def _decode(text: bytes) -> Line:
@@ -249,14 +135,6 @@ def _decode(text: bytes) -> Line:
         _restore_numbers(raw)
         line: Line = msgspec.convert(raw, Line)
         return line
-
-
-def _is_json(text: bytes) -> bool:
-    try:
-        msgspec.json.decode(text)
-    except (msgspec.DecodeError, UnicodeDecodeError):
-        return False
-    return True
 
 
 def _restore_numbers(value: Any) -> None:

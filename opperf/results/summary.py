@@ -11,6 +11,15 @@ from tabulate import tabulate
 from opperf.errors import one_line
 from opperf.model import Record, Run, Status
 from opperf.results.metrics import shown, shown_ms
+from opperf.results.outliers import (
+    COLUMNS,
+    EXPLAINED,
+    TEXTS,
+    WORST,
+    again,
+    is_fuzzed,
+    outliers,
+)
 from opperf.results.text import counted, duration, inputs_text
 
 SLOWEST = 10
@@ -32,6 +41,7 @@ def summarise(run: Run, elapsed_s: float) -> str:
     sections = (
         _counts(run.records, elapsed_s),
         _not_measured(run.records),
+        _out_of_line(run),
         _slowest(run.records),
         _no_benchmark(run.header.no_benchmark),
     )
@@ -100,6 +110,25 @@ def _slowest(records: Iterable[Record]) -> str:
         colalign=("left", "left", "right"),
     )
     return table
+
+
+def _out_of_line(run: Run) -> str:
+    """The shapes furthest above the line of their operator, in a run of random shapes."""
+    found = outliers(run.records)[:WORST] if is_fuzzed(run) else []
+    if not found:
+        return ""
+    table = tabulate(
+        [[one_line(cell(outlier), INPUTS_WIDTH) for _, cell in COLUMNS] for outlier in found],
+        headers=[title for title, _ in COLUMNS],
+        disable_numparse=True,
+        colalign=["left" if i < TEXTS else "right" for i in range(len(COLUMNS))],
+    )
+    worst = found[0].record
+    return (
+        f"{table}\n\n{EXPLAINED}\n"
+        f"Measure the first again: {again('run', run, worst)}\n"
+        f"Its script:              {again('show', run, worst)}"
+    )
 
 
 def _no_benchmark(reasons: dict[str, str]) -> str:

@@ -5,22 +5,31 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from tabulate import tabulate
 
 from opperf.errors import FOUND, INTERRUPTED, OutputError, UsageError
-from opperf.model import Case, Run, Status
+from opperf.model import Case, Run, Settings, Status
 from opperf.results import output
 from opperf.results.summary import summarise
 from opperf.results.table import render_table
 from opperf.results.text import counted, cut, inputs_text, terminal_width
-from opperf.runner.options import Options, options_from, selection_from, with_counts
+from opperf.runner.options import (
+    Options,
+    check_shapes_asked,
+    options_from,
+    selection_from,
+    with_counts,
+)
 from opperf.runner.plan import Plan
+from opperf.runner.planning import planned
 from opperf.runner.pool import Worker
 from opperf.runner.progress import progress
 from opperf.runner.resuming import check_same, check_same_environment, earlier_run, same_selection
+from opperf.runner.rounds import visits
 from opperf.runner.selecting import Selection
 from opperf.runner.session import execute, header, pending, run_file_for, selection_of
 
@@ -35,6 +44,7 @@ def run_command(given: Mapping[str, Any], changed: Mapping[str, Any]) -> int:
     that keeps the run from starting.
     """
     begun = time.monotonic()
+    check_shapes_asked(changed)
     given = with_counts(given, changed)
     options = options_from(given)
     selection = selection_from(given)
@@ -58,14 +68,19 @@ def run_command(given: Mapping[str, Any], changed: Mapping[str, Any]) -> int:
         if earlier:
             selection = same_selection(selection_of(earlier), selection, changed)
             check_same_environment(earlier.header.environment, worker.environment())
-        plan = worker.plan(selection)
+        plan = planned(worker, framework, selection, partial(_tell, options))
         _check_plan(plan)
         for asked, name in plan.aliases.items():
             _say(options, f"{asked} is another name of {name}, and reported as that")
         if options.list_only:
             print(list_of(plan, terminal_width()))
             return 0
-        todo = pending(earlier, plan, options.retry) if earlier else plan.cases
+        rounds, seed = selection.rounds, selection.settings.seed
+        todo = (
+            pending(earlier, plan, options.retry, rounds, seed)
+            if earlier
+            else visits(plan.cases, rounds, seed)
+        )
         _say(options, _announcement(plan, todo, selection, options))
         if options.dry_run:
             return 0
@@ -118,8 +133,12 @@ def _check_plan(plan: Plan) -> None:
 def list_of(plan: Plan, width: int | None = None) -> str:
     """A table of the cases, the rules that made them and their inputs, which come last as they
     may be long; cut to the width of a terminal."""
-    rows = [(case.label, case.category, case.origin, inputs_text(case)) for case in plan.cases]
-    table = tabulate(rows, headers=("Operator", "Category", "Rule", "Inputs"))
+    rows = [
+        (case.label, case.category, case.origin, case.id, inputs_text(case)) for case in plan.cases
+    ]
+    headers = ("Operator", "Category", "Rule", "Id", "Inputs")
+    # An id may look like a number, and has to stay as it is.
+    table = tabulate(rows, headers=headers, disable_numparse=True)
     text = "\n".join(cut(line.rstrip(), width) for line in table.splitlines())
     operators = len({case.label for case in plan.cases})
     cases = counted(len(plan.cases), "case")
@@ -137,15 +156,29 @@ def _announcement(
 ) -> str:
     operators = len({case.label for case in plan.cases})
     settings = selection.settings
-    done = len(plan.cases) - len(todo)
-    already = f", {done} of them done already" if done else ""
-    limit = "" if settings.max_time_s is None else f", {settings.max_time_s:g} s a pass at most"
+    wanted = selection.rounds * len(plan.cases)
+    done = wanted - len(todo)
+    visited = "them" if selection.rounds == 1 else f"{wanted} visits"
+    already = f", {done} of {visited} done already" if done else ""
+    rounds = f", {selection.rounds} rounds" if selection.rounds > 1 else ""
     return (
-        f"{counted(len(plan.cases), 'case')} of {counted(operators, 'operator')}{already}: "
+        f"{counted(len(plan.cases), 'case')} of {counted(operators, 'operator')}{rounds}{already}: "
         f"{settings.device}, {settings.dtype}, {settings.profiler} profiler, "
-        f"{settings.warmup} warm-up and {counted(settings.runs, 'timed call')}{limit}, "
+        f"{_effort(settings)}, "
         f"to {options.output}"
     )
+
+
+def _effort(settings: Settings) -> str:
+    """How long each case is measured, in words."""
+    parts = [
+        "" if settings.warmup is None else f"{settings.warmup} warm-up",
+        f"medians to {settings.precision:.1%}"
+        if settings.runs is None
+        else counted(settings.runs, "timed call"),
+        "" if settings.max_time_s is None else f"{settings.max_time_s:g} s a case at most",
+    ]
+    return ", ".join(part for part in parts if part)
 
 
 def _interrupted(run_file: Path, options: Options) -> str:
@@ -177,6 +210,12 @@ def _finish(result: Run, run_file: Path, options: Options, elapsed_s: float) -> 
         record.status in (Status.FAILED, Status.CRASHED, Status.TIMEOUT) for record in records
     )
     return FOUND if options.strict and broken else 0
+
+
+def _tell(options: Options, text: str) -> None:
+    """Say what is being done, beside what is printed."""
+    if not options.quiet:
+        print(text, file=sys.stderr, flush=True)
 
 
 def _say(options: Options, text: str, error: bool = False) -> None:

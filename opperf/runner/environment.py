@@ -13,18 +13,10 @@ import opperf
 from opperf.frameworks import Framework
 from opperf.model import Environment
 from opperf.runner.allocator import steady
+from opperf.runner.health import processor
+from opperf.runner.health.examine import reading, short_form
+from opperf.runner.health.machine import this_machine, usable_cpus
 
-THREAD_VARIABLES = (
-    "OMP_NUM_THREADS",
-    "MKL_NUM_THREADS",
-    "OPENBLAS_NUM_THREADS",
-    "KMP_AFFINITY",
-    "OMP_PROC_BIND",
-)
-"""Environment variables that decide how many threads compute, and where, whatever the framework;
-each has more of its own."""
-
-GOVERNOR = Path("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor")
 CPUINFO = Path("/proc/cpuinfo")
 
 
@@ -40,13 +32,13 @@ def cpu_model() -> str:
 
 def usable_cores() -> int:
     """Cores this process may run on, which a container may limit."""
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
+    return len(usable_cpus())
 
 
 def environment(framework: Framework) -> Environment:
     """The environment of this process."""
+    machine = this_machine(framework.variables)
+    governor = reading(processor.GOVERNOR, machine)
     return Environment(
         opperf=opperf.__version__,
         framework=framework.name,
@@ -56,15 +48,12 @@ def environment(framework: Framework) -> Environment:
         platform=platform.platform(),
         hostname=socket.gethostname(),
         cpu=cpu_model(),
-        cores=usable_cores(),
-        threads={
-            name: os.environ[name]
-            for name in (*THREAD_VARIABLES, *framework.variables)
-            if name in os.environ
-        },
+        cores=len(machine.cpus),
+        threads={k: value for k, value in machine.settings.items() if value is not None},
         memory_bytes=psutil.virtual_memory().total,
         load_1min=round(os.getloadavg()[0], 2),
-        governor=GOVERNOR.read_text().strip() if GOVERNOR.exists() else "unknown",
+        governor="unknown" if governor.level == "unknown" else governor.state,
         devices=framework.devices(),
         allocator=steady(),
+        health=short_form(machine),
     )

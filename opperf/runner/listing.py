@@ -2,22 +2,17 @@
 
 from __future__ import annotations
 
-import hashlib
-import os
 from collections.abc import Callable
-from pathlib import Path
 
 import msgspec
 
-import opperf
-from opperf.errors import NoGradientError, OutputError, one_line
-from opperf.frameworks import Framework, identity
+from opperf.errors import NoGradientError, one_line
+from opperf.frameworks import Framework
 from opperf.model import Case, Listed, Listing, Operator
-from opperf.results.output import replace
-from opperf.rules.engine import NoInputs, RulesModule, inputs_for, rules_module
+from opperf.rules.engine import SEARCH, NoInputs, RulesModule, inputs_for, rules_module
 from opperf.rules.sizes import PRESETS
+from opperf.runner.cache import cache_file, keep, kept
 from opperf.runner.prepared import Prepared
-from opperf.runner.session import cache_folder
 
 BASELINE = "float32"
 """What the rules are asked for when only their names are wanted."""
@@ -37,6 +32,8 @@ def listing_of(framework: Framework) -> Listing:
 def _listed(operator: Operator, rules: RulesModule) -> Listed:
     made = inputs_for(operator, rules, PRESETS["small"], BASELINE)
     if isinstance(made, NoInputs):
+        if made.searchable:
+            return Listed(operator=operator, rule=SEARCH)
         return Listed(operator=operator, reason=made.reason)
     return Listed(operator=operator, rule=made[0].origin)
 
@@ -62,35 +59,9 @@ def script(framework: Framework, case: Case) -> str:
 def kept_listing(name: str, ask: Callable[[], Listing]) -> tuple[Listing, list[str]]:
     """The listing of a framework from the user's cache, or else as `ask` gives it, which is then
     kept; and warnings about a cache that could not be used."""
-    build = identity(name)
-    if build is None:
-        return ask(), []
-    path = cache_folder() / "registry" / f"{name}-{_key(build)}.json"
-    warnings = []
-    try:
-        return msgspec.json.decode(path.read_bytes(), type=Listing), []
-    except FileNotFoundError:
-        # Asked for the first time, as is every build once.
-        pass
-    except (OSError, msgspec.DecodeError, UnicodeDecodeError) as error:
-        warnings.append(f"{path} cannot be read and is made again: {one_line(str(error))}")
-    listing = ask()
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        replace(path, msgspec.json.encode(listing))
-    except (OSError, OutputError) as error:
-        warnings.append(f"the list of operators is not kept: {one_line(str(error))}")
+    path = cache_file("registry", name)
+    listing, warnings = kept(path, Listing)
+    if listing is None:
+        listing = ask()
+        warnings += keep(path, listing, "the list of operators")
     return listing, warnings
-
-
-def _key(build: str) -> str:
-    """What a listing depends on: the framework's build, and opperf's own rules."""
-    package = Path(opperf.__file__).parent
-    newest = max(
-        entry.stat().st_mtime_ns
-        for folder, _, _ in os.walk(package)
-        for entry in os.scandir(folder)
-        if entry.name.endswith(".py")
-    )
-    text = f"{build}; {package} {opperf.__version__} {newest}"
-    return hashlib.sha256(text.encode()).hexdigest()[:16]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import statistics
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -11,10 +12,15 @@ import msgspec
 
 from opperf.errors import NoGradientError, OpperfError, UnsupportedError, one_line
 from opperf.frameworks import Framework
+from opperf.frameworks.base import Gradient, Timed
 from opperf.model import Argument, Case, Record, Status, Summary, TensorSpec
 from opperf.profilers import Profiler, profiler
+from opperf.profilers.noise import noise
+from opperf.profilers.sampling import Sampled, loops_for, sampled, warm_up
+from opperf.profilers.stopping import criteria
 from opperf.profilers.summary import summarise
-from opperf.runner.guard import guard
+from opperf.runner.cold import Flush, Ring, copies
+from opperf.runner.guard import guard, tensor_bytes
 from opperf.runner.memory import Peaks, peaks
 from opperf.runner.prepared import NOTHING_BOUND, Bound, Prepared
 from opperf.runner.pristine import is_self_contained, pristine
@@ -122,11 +128,17 @@ def _in_dtype(case: Case, dtype: str) -> Case:
 HAS_NAN = "has NaN: the inputs do not suit the operator, or it leaves an output unwritten"
 
 WARMUP_SHARE = 0.2
-"""Share of a pass's time limit that its warm-up may take: an operator slow enough to feel the
-limit needs few calls to warm up."""
+"""Share of a pass's time that its warm-up may take, beside that time."""
 
-LEAST_RUNS = 3
-"""Calls that are timed whatever the limit: fewer have no median worth the name."""
+KERNEL_SHARE = 0.5
+"""Share of a call's wall time below which its kernels count as short: more than half of what a
+user waits for is then the framework's dispatch."""
+
+NS_PER_US = 1000
+MIB = 2**20
+
+TOTAL = "total"
+"""Metric of both passes as one; what is odd about it is told of its parts."""
 
 
 class _Measurement:
@@ -135,6 +147,8 @@ class _Measurement:
     def __init__(self, prepared: Prepared, memory: Memory) -> None:
         self._prepared, self._memory = prepared, memory
         self._case, self._framework = prepared.case, prepared.framework
+        self._flush: Flush | None = None
+        self._ring: Ring | None = None
         self._summaries: dict[str, Summary] = {}
         self._samples: dict[str, list[float]] = {}
         self._notes: dict[str, str] = {}
@@ -162,10 +176,15 @@ class _Measurement:
             self._framework.synchronize(settings.device)
         if self._framework.has_nan(outputs):
             self._notes["output"] = HAS_NAN
+        moved_bytes = self._framework.bytes_of(outputs) + sum(
+            tensor_bytes(spec) for _, spec in self._case.tensors()
+        )
         del outputs
         first_s = self._latest_s
         if settings.memory:
             self._take_memory()
+        if settings.cache == "cold":
+            self._cool()
         self._forward(timer, first_s)
         if "backward" in self._case.passes:
             self._backward(timer)
@@ -177,6 +196,7 @@ class _Measurement:
             samples=self._samples,
             notes=self._notes,
             busy_s=self._busy_s,
+            moved_bytes=moved_bytes,
         )
 
     def _take_memory(self) -> None:
@@ -188,58 +208,88 @@ class _Measurement:
         if found.note:
             self._notes["memory"] = found.note
 
+    def _cool(self) -> None:
+        """Get ready for calls that find nothing in a cache."""
+        if self._case.settings.device.startswith("cpu"):
+            self._flush = Flush()
+            size = f"{self._flush.bytes / MIB:.0f} MiB"
+            self._notes["cache"] = f"cold: {size} are written before each pass of each call"
+            return
+        count = copies(self._case)
+        others = [self._prepared.another() for _ in range(count - 1)]
+        self._ring = Ring([self._prepared, *others])
+        self._notes["cache"] = f"cold: calls take turns with {count} copies of the inputs"
+
+    def _gradient(self) -> Gradient:
+        def made(prepared: Prepared) -> Gradient:
+            return self._framework.gradient(self._case, prepared.call, prepared.differentiated)
+
+        return made(self._prepared) if self._ring is None else self._ring.gradient(made)
+
     def _forward(self, timer: Profiler, first_s: float) -> None:
-        (forward,) = self._time(timer, [self._prepared.call], first_s)
-        self._keep("forward", forward)
-        self._keep("total", forward)
+        call = self._prepared.call if self._ring is None else self._ring.call
+        done = self._time(timer, [call], first_s)
+        (forward,) = done.phases
+        self._keep("forward", forward.times, done.loops)
+        self._keep(TOTAL, forward.times, done.loops)
+        self._note_dispatch("forward", forward)
 
     def _backward(self, timer: Profiler) -> None:
         try:
             with self._busy():
-                gradient = self._framework.gradient(
-                    self._case, self._prepared.call, self._prepared.differentiated
-                )
+                gradient = self._gradient()
         except NoGradientError as error:
             self._notes["backward"] = str(error)
             return
         phases: list[Callable[[], object]] = [gradient.record, gradient.backward]
-        forward, backward = self._time(timer, phases, self._latest_s)
-        self._keep("backward", backward)
-        if forward and backward:
-            self._keep("total", [a + b for a, b in zip(forward, backward, strict=True)])
+        done = self._time(timer, phases, self._latest_s)
+        forward, backward = done.phases
+        self._keep("backward", backward.times, done.loops)
+        self._note_dispatch("backward", backward)
+        if forward.times and backward.times:
+            both = zip(forward.times, backward.times, strict=True)
+            self._keep(TOTAL, [a + b for a, b in both], done.loops)
 
-    def _time(
-        self, timer: Profiler, phases: list[Callable[[], object]], first_s: float
-    ) -> list[list[float]]:
-        """Samples of the phases, the first time through which took `first_s` seconds."""
+    def _time(self, timer: Profiler, phases: list[Callable[[], object]], first_s: float) -> Sampled:
+        """Samples of the phases, the first time through which took `first_s` seconds. The last
+        phase is the one whose median has to be known."""
+        settings = self._case.settings
+        flush = self._flush
+        if flush is not None:
+            phases = [one for phase in phases for one in (flush, phase)]
+        share = 1 / len(self._case.passes)
+        limit_s = math.inf if settings.max_time_s is None else share * settings.max_time_s
         with self._busy():
-            spent_s, calls = self._warm_up(phases, first_s)
-            return timer.trace(phases, self._runs(spent_s / calls if calls else first_s))
+            call_s = warm_up(
+                phases,
+                lambda: self._framework.synchronize(settings.device),
+                first_s,
+                WARMUP_SHARE * limit_s,
+                settings.warmup,
+            )
+            asked = len(phases) - 1
+            # Counts that are given are of calls, each of which is a sample.
+            loops = loops_for(timer, phases, asked, call_s) if settings.runs is None else 1
+            done = sampled(timer, phases, asked, criteria(settings, share), call_s, loops)
+        return done if flush is None else done._replace(phases=done.phases[1::2])
 
-    def _warm_up(self, phases: list[Callable[[], object]], first_s: float) -> tuple[float, int]:
-        """Call the phases without timing them; the seconds it took, and how often it was."""
-        settings = self._case.settings
-        share = math.inf if settings.max_time_s is None else WARMUP_SHARE * settings.max_time_s
-        begun, done, spent = time.perf_counter(), 0, 0.0
-        # What took its share the first time is warm by that.
-        while done < settings.warmup and max(first_s, spent) < share:
-            for phase in phases:
-                phase()
-            self._framework.synchronize(settings.device)
-            done += 1
-            spent = time.perf_counter() - begun
-        return spent, done
-
-    def _runs(self, call_s: float) -> int:
-        """How many calls to time, if one takes so long."""
-        settings = self._case.settings
-        if settings.max_time_s is None:
-            return settings.runs
-        return min(settings.runs, max(LEAST_RUNS, int(settings.max_time_s / call_s)))
-
-    def _keep(self, metric: str, samples: list[float]) -> None:
-        if samples:
-            self._samples[metric] = samples
-            self._summaries[metric] = summarise(samples, "ns")
-        else:
+    def _keep(self, metric: str, samples: list[float], loops: int) -> None:
+        if not samples:
             self._notes[metric] = "runs no kernel of its own, as for a view of its input"
+            return
+        self._samples[metric] = samples
+        self._summaries[metric] = summarise(samples, "ns", loops)
+        odd = noise(samples, self._case.settings.precision)
+        if odd and metric != TOTAL:
+            self._notes[f"{metric} noisy"] = odd
+
+    def _note_dispatch(self, metric: str, timed: Timed) -> None:
+        """Note a pass that takes mostly dispatch: kernels are too short at this size."""
+        if not timed.times:
+            return
+        kernel, wall = statistics.median(timed.times), statistics.median(timed.walls)
+        if kernel < KERNEL_SHARE * wall:
+            self._notes[f"{metric} dispatch"] = (
+                f"kernels take {kernel / NS_PER_US:.1f} us of the {wall / NS_PER_US:.1f} us that a "
+                "call takes: mostly dispatch is left at this size"
+            )

@@ -5,14 +5,17 @@ from __future__ import annotations
 from typing import Union
 
 from opperf.model import Case, Environment, Listing, Record, Struct
-from opperf.runner.plan import Plan
+from opperf.runner.plan import Found, Plan
 from opperf.runner.selecting import Selection
+from opperf.runner.trial import Trial
 
 
 class PlanRequest(Struct, frozen=True, tag="plan"):
     """Plan a selection; answered by `Planned`."""
 
     selection: Selection
+    found: Found = {}
+    """What a search has come upon."""
 
 
 class ResolveRequest(Struct, frozen=True, tag="resolve"):
@@ -25,14 +28,20 @@ class ListRequest(Struct, frozen=True, tag="list"):
     """List the registry; answered by `ListedAll`."""
 
 
-class ExplainRequest(Struct, frozen=True, tag="explain"):
-    """Show the cases of a selection as scripts; answered by `Explained`."""
+class ScriptRequest(Struct, frozen=True, tag="scripts"):
+    """Show cases as scripts; answered by `Scripts`."""
 
-    selection: Selection
+    cases: tuple[Case, ...]
 
 
 class MeasureRequest(Struct, frozen=True, tag="measure"):
     """Measure a case; answered by `Measured`."""
+
+    case: Case
+
+
+class TryRequest(Struct, frozen=True, tag="try"):
+    """Call a case once, to see whether the framework takes it; answered by `Tried`."""
 
     case: Case
 
@@ -61,11 +70,10 @@ class ListedAll(Struct, frozen=True, tag="listed"):
     listing: Listing
 
 
-class Explained(Struct, frozen=True, tag="explained"):
-    """The answer to an `ExplainRequest`: the plan, and a script for each of its cases, in the
-    framework's own terms; where a case cannot be made, the reason as a comment."""
+class Scripts(Struct, frozen=True, tag="shown"):
+    """The answer to a `ScriptRequest`: a script for each case, in the framework's own terms; where
+    a case cannot be made, the reason as a comment."""
 
-    plan: Plan
     scripts: tuple[str, ...]
 
 
@@ -73,6 +81,12 @@ class Measured(Struct, frozen=True, tag="measured"):
     """The answer to a `MeasureRequest`."""
 
     record: Record
+
+
+class Tried(Struct, frozen=True, tag="tried"):
+    """The answer to a `TryRequest`."""
+
+    trial: Trial
 
 
 class Refused(Struct, frozen=True, tag="refused"):
@@ -84,5 +98,5 @@ class Refused(Struct, frozen=True, tag="refused"):
     trace: str = ""
 
 
-Request = Union[PlanRequest, ResolveRequest, ListRequest, ExplainRequest, MeasureRequest]
-Response = Union[Ready, Planned, Resolved, ListedAll, Explained, Measured, Refused]
+Request = Union[PlanRequest, ResolveRequest, ListRequest, ScriptRequest, MeasureRequest, TryRequest]
+Response = Union[Ready, Planned, Resolved, ListedAll, Scripts, Measured, Tried, Refused]

@@ -13,6 +13,7 @@ from opperf import defaults
 from opperf.errors import UsageError
 from opperf.model import Settings, Status
 from opperf.results import output
+from opperf.rules.fuzzing import Fuzz
 from opperf.runner.selecting import Selection
 
 STEM = "{framework}_operator_benchmarks"
@@ -38,15 +39,15 @@ class Options:
     """Statuses of the records whose cases are measured again."""
 
 
-QUICK: dict[str, Any] = {"warmup": 2, "runs": 20, "max_time_s": 0.05, "configurations": 1}
-"""Counts of `--quick`: every operator at its first configuration, a twentieth of a second a pass,
-so that a sweep of a whole registry takes minutes. A count that is given stays as it is given."""
+QUICK: dict[str, Any] = {"warmup": 2, "runs": 20, "max_time_s": 0.1, "configurations": 1}
+"""Counts of `--quick`: every operator at its first configuration, a tenth of a second each, so that
+a sweep of a whole registry takes minutes. A count that is given stays as it is given."""
 
 
 def with_counts(options: Mapping[str, Any], changed: Mapping[str, Any]) -> dict[str, Any]:
     """The options with the counts that follow from the ones given."""
     counts = dict(QUICK) if options["quick"] else {}
-    if not counts and not {"warmup", "runs", "max_time_s"} & set(changed):
+    if not counts and not {"runs", "max_time_s"} & set(changed):
         counts = {"max_time_s": defaults.MAX_TIME_S}
     return {**options, **{name: value for name, value in counts.items() if name not in changed}}
 
@@ -64,19 +65,57 @@ def selection_from(options: Mapping[str, Any]) -> Selection:
         backward=not options["no_backward"],
         configurations=options["configurations"],
         shuffle=options["shuffle"],
+        rounds=options["rounds"],
+        fuzz=fuzz_from(options),
+        ids=options["ids"],
         settings=Settings(
             device=options["ctx"] or "",
             dtype=options["dtype"].lower(),
             profiler=(options["profiler"] or "").lower(),
             warmup=options["warmup"],
             runs=options["runs"],
+            precision=options["precision"],
             threads=options["threads"],
             seed=options["seed"],
             max_time_s=options["max_time_s"],
             timeout_s=options["timeout_s"],
+            cache=options["cache"].lower(),
             memory=not options["no_memory"],
         ),
     )
+
+
+def fuzz_from(options: Mapping[str, Any]) -> Fuzz | None:
+    """The random shapes the options ask for, if they do.
+
+    Raises `UsageError` for limits that nothing lies between.
+    """
+    if options["fuzz_shapes"] is None:
+        return None
+    least, most = options["least_elements"], options["most_elements"]
+    if least > most:
+        raise UsageError(f"--min-elements {least} is more than --max-elements {most}")
+    return Fuzz(count=options["fuzz_shapes"], least=least, most=most)
+
+
+FUZZED = {"size": "--size", "shapes": "--shape", "configurations": "--max-configs"}
+"""Options that say which of a rule's shapes are measured, and are at odds with random ones."""
+
+LIMITS = {"least_elements": "--min-elements", "most_elements": "--max-elements"}
+"""Options that are about random shapes only."""
+
+
+def check_shapes_asked(changed: Mapping[str, Any]) -> None:
+    """Refuse options about shapes that contradict each other.
+
+    Raises `UsageError`.
+    """
+    fuzzed = "fuzz_shapes" in changed
+    for option, shown in (FUZZED if fuzzed else LIMITS).items():
+        if option in changed and fuzzed:
+            raise UsageError(f"{shown} is about a rule's shapes, --fuzz-shapes draws others")
+        if option in changed:
+            raise UsageError(f"{shown} is for random shapes; give --fuzz-shapes as well")
 
 
 def options_from(options: Mapping[str, Any]) -> Options:

@@ -30,6 +30,9 @@ from opperf.runner.selecting import (
     matching,
 )
 
+Found = dict[str, dict[str, Argument]]
+"""Inputs that a search has found, by the operator's name; of the size that is planned."""
+
 
 class Plan(Struct, frozen=True):
     """The cases to run, and the operators asked for that have none, each with the reason."""
@@ -38,10 +41,13 @@ class Plan(Struct, frozen=True):
     no_benchmark: dict[str, str]
     aliases: dict[str, str] = {}
     """Names asked for that are other names of an operator, each with the one it is reported by."""
+    searchable: tuple[str, ...] = ()
+    """Those of `no_benchmark` for which a search may find inputs."""
 
 
-def plan(framework: Framework, selection: Selection) -> Plan:
-    """Every case of a selection, in the registry's order.
+def plan(framework: Framework, selection: Selection, found: Found | None = None) -> Plan:
+    """Every case of a selection, in the registry's order. `found` is what a search has come upon
+    for operators without a rule.
 
     Raises `UnknownOperatorError` for a name or pattern that no operator has, and
     `UsageError` for an unknown category, namespace or size, or a shape for an argument that
@@ -52,10 +58,14 @@ def plan(framework: Framework, selection: Selection) -> Plan:
     preset = PRESETS[INT64 if selection.int64_tensor else selection.size]
     cases: list[Case] = []
     missing: dict[str, str] = {}
+    searchable: list[str] = []
     for target, operator in _targets(framework, selection):
-        made = inputs_for(operator, rules, preset, selection.settings.dtype)
+        own = (found or {}).get(target.label)
+        made = inputs_for(operator, rules, preset, selection.settings.dtype, own)
         if isinstance(made, NoInputs):
             missing[target.label] = made.reason
+            if made.searchable and isinstance(target, OperatorTarget):
+                searchable.append(target.label)
             continue
         first = made[: selection.configurations]
         cases.extend(_case(framework, target, operator, inputs, selection) for inputs in first)
@@ -68,6 +78,7 @@ def plan(framework: Framework, selection: Selection) -> Plan:
     return Plan(
         cases=tuple(distinct),
         no_benchmark=missing,
+        searchable=tuple(searchable),
         aliases=_aliases(framework, selection.patterns),
     )
 

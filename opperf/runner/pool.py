@@ -10,7 +10,8 @@ import sys
 import tempfile
 import time
 from collections.abc import Mapping
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
+from pathlib import Path
 from types import TracebackType
 from typing import TypeVar
 
@@ -20,8 +21,6 @@ from opperf import errors
 from opperf.errors import OpperfError, WorkerError, one_line
 from opperf.model import Case, Environment, Listing, Record, Status
 from opperf.runner.messages import (
-    Explained,
-    ExplainRequest,
     ListedAll,
     ListRequest,
     Measured,
@@ -34,10 +33,15 @@ from opperf.runner.messages import (
     Resolved,
     ResolveRequest,
     Response,
+    ScriptRequest,
+    Scripts,
+    Tried,
+    TryRequest,
 )
-from opperf.runner.plan import Plan
-from opperf.runner.process import with_package
+from opperf.runner.plan import Found, Plan
+from opperf.runner.process import PACKAGE, with_package
 from opperf.runner.selecting import Selection
+from opperf.runner.trial import Trial
 
 START_TIMEOUT_S = 120.0
 """Time a framework may take to import: seconds as a rule, a minute from a cold network disk."""
@@ -60,7 +64,7 @@ THREADS = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS")
 LOG_TAIL_BYTES = 2000
 """How much of what a worker printed is looked at for the reason of its end."""
 
-Answer = TypeVar("Answer", Ready, Planned, Resolved, ListedAll, Explained, Measured)
+Answer = TypeVar("Answer", Ready, Planned, Resolved, ListedAll, Scripts, Measured, Tried)
 
 
 class WorkerDied(Exception):
@@ -78,8 +82,10 @@ class WorkerSilent(Exception):
 class Worker:
     """A worker process for one framework. Starts when first asked and again after an end.
 
-    Raises, from every question: `WorkerError` if the process cannot be started, and the
-    `OpperfError` the worker itself raised.
+    `python` is the interpreter that runs it, this process's unless another one is named, whose
+    environment has what opperf needs in a worker: the framework, numpy, scipy, psutil and msgspec;
+    opperf itself is brought along. Raises, from every question: `WorkerError` if the process
+    cannot be started, and the `OpperfError` the worker itself raised.
     """
 
     def __init__(
@@ -87,17 +93,20 @@ class Worker:
         framework: str,
         threads: int | None = None,
         environment: Mapping[str, str] | None = None,
+        python: str = "",
     ) -> None:
-        self._framework = framework
+        self._framework, self._python = framework, python or sys.executable
         self._variables = dict(os.environ if environment is None else environment)
         if threads is not None:
             self._variables.update(dict.fromkeys(THREADS, str(threads)))
-        self._variables = with_package(self._variables)
+        self._resources = ExitStack()
+        self._variables = self._with_package()
         self._process: subprocess.Popen[bytes] | None = None
         self._buffer = b""
-        self._resources = ExitStack()
         self._log = self._resources.enter_context(tempfile.TemporaryFile())
         self._environment: Environment | None = None
+        self.launches = 0
+        """Processes that were begun so far."""
 
     def __enter__(self) -> Worker:
         return self
@@ -110,6 +119,20 @@ class Worker:
     ) -> None:
         self.end()
         self._resources.close()
+
+    @property
+    def is_foreign(self) -> bool:
+        """Whether another interpreter than this process's runs it, with other packages."""
+        return self._python != sys.executable
+
+    def _with_package(self) -> dict[str, str]:
+        """The worker's environment variables, with which it finds this very package."""
+        if not self.is_foreign:
+            return with_package(self._variables)
+        # Beside this package may lie a framework, which is not the one that is meant.
+        alone = self._resources.enter_context(tempfile.TemporaryDirectory(prefix="opperf-"))
+        (Path(alone) / PACKAGE.name).symlink_to(PACKAGE)
+        return with_package(self._variables, Path(alone))
 
     @property
     def log(self) -> str:
@@ -130,17 +153,18 @@ class Worker:
         request = ResolveRequest(selection=selection)
         return self._ask_or_fail(request, Resolved, PLAN_TIMEOUT_S).selection
 
-    def plan(self, selection: Selection) -> Plan:
-        """The cases of a selection."""
-        return self._ask_or_fail(PlanRequest(selection=selection), Planned, PLAN_TIMEOUT_S).plan
+    def plan(self, selection: Selection, found: Found | None = None) -> Plan:
+        """The cases of a selection; `found` is what a search has come upon."""
+        request = PlanRequest(selection=selection, found=found or {})
+        return self._ask_or_fail(request, Planned, PLAN_TIMEOUT_S).plan
 
     def listing(self) -> Listing:
         """The framework's registry."""
         return self._ask_or_fail(ListRequest(), ListedAll, PLAN_TIMEOUT_S).listing
 
-    def explained(self, selection: Selection) -> Explained:
-        """The cases of a selection, each with a script in the framework's own terms."""
-        return self._ask_or_fail(ExplainRequest(selection=selection), Explained, PLAN_TIMEOUT_S)
+    def scripts(self, cases: tuple[Case, ...]) -> tuple[str, ...]:
+        """A script for each case, in the framework's own terms."""
+        return self._ask_or_fail(ScriptRequest(cases=cases), Scripts, PLAN_TIMEOUT_S).scripts
 
     def measure(self, case: Case) -> Record:
         """The record of a case; a crash or a hang of the worker is the record's status."""
@@ -161,12 +185,25 @@ class Worker:
             case=case, id=case.id, status=status, reason=reason, wall_s=time.monotonic() - begun
         )
 
+    def tried(self, case: Case, timeout_s: float) -> Trial:
+        """What came of one call of a case; the end of the worker, or no end in time, too."""
+        try:
+            self._start()
+            return self._ask(TryRequest(case=case), Tried, timeout_s).trial
+        except WorkerDied as died:
+            return Trial(refusal=how_it_ended(died), ended=True)
+        except WorkerSilent:
+            self.end()
+            return Trial(refusal=f"no end after {timeout_s:g} s", ended=True)
+
     def end(self) -> None:
         """End the process, whatever it is doing."""
         if self._process is None:
             return
         self._process.kill()
-        self._process.wait(timeout=KILL_WAIT_S)
+        with suppress(subprocess.TimeoutExpired):
+            # It ends, but a hundred gigabytes, or a disk that hangs, may take longer than that.
+            self._process.wait(timeout=KILL_WAIT_S)
         for stream in (self._process.stdin, self._process.stdout):
             if stream is not None:
                 stream.close()
@@ -198,13 +235,14 @@ class Worker:
                 raise
 
     def _launch(self) -> None:
+        self.launches += 1
         self._buffer = b""
         # The last words of one worker are not those of the next.
         self._log.seek(0)
         self._log.truncate()
         try:
             self._process = subprocess.Popen(
-                [sys.executable, "-m", "opperf.runner.worker", self._framework],
+                [self._python, "-m", "opperf.runner.worker", self._framework],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=self._log,
@@ -274,14 +312,27 @@ class Worker:
         return WorkerDied(returncode, log)
 
 
+FATAL = (signal.SIGSEGV, signal.SIGBUS, signal.SIGFPE, signal.SIGILL, signal.SIGABRT)
+"""Signals that tell of a fault in a program, and that a framework may handle: MXNet 1 prints
+"Segmentation fault: 11" and exits with 255."""
+
+
+def handled_signal(log: str) -> signal.Signals | None:
+    """The signal after which a framework's own handler ended the process, by what it printed."""
+    lines = set(log.splitlines())
+    return next((s for s in FATAL if f"{signal.strsignal(s)}: {s.value}" in lines), None)
+
+
 def how_it_ended(died: WorkerDied) -> str:
     """Why a worker ended, in words: the signal or the exit code, and its last words."""
-    code = died.returncode
+    code, handled = died.returncode, handled_signal(died.log)
     if code < 0:
         name = signal.Signals(-code).name
         reason = f"the process was ended by {name}"
         if -code == signal.SIGKILL:
             reason += " (out of memory, most likely; choose a smaller --size)"
+    elif handled:
+        reason = f"the process was ended by {handled.name}, with exit code {code}"
     else:
         reason = f"the process ended with exit code {code}"
     last = one_line((died.log.strip().splitlines() or [""])[-1], 160)

@@ -46,6 +46,10 @@ class Prepared:
             self.arguments[name] = self._value(name, argument)
         self.call = framework.bind(case, self.arguments, bound.function)
 
+    def another(self) -> Prepared:
+        """The same once more, with tensors of its own of the same contents."""
+        return Prepared(self.case, self.framework, self._bound)
+
     def _value(self, place: str, argument: Argument) -> Any:
         """The value of an argument, or of an element of one: `place` is `name` or `name.index`."""
         if isinstance(argument, tuple):

@@ -39,9 +39,13 @@ def begin_child() -> BinaryIO:
     return take_standard_output()
 
 
-def with_package(variables: dict[str, str]) -> dict[str, str]:
+PACKAGE = Path(__file__).absolute().parents[1]
+"""This package's folder, by the path it is imported by: what lies beside it may be a link's
+neighbours or those of what it points to."""
+
+
+def with_package(variables: dict[str, str], folder: Path = PACKAGE.parent) -> dict[str, str]:
     """Environment variables with which a child finds this very package, however its parent was
-    started."""
-    package = str(Path(__file__).resolve().parents[2])
-    found = [package, *filter(None, [variables.get("PYTHONPATH")])]
+    started; `folder` is where it lies."""
+    found = [str(folder), *filter(None, [variables.get("PYTHONPATH")])]
     return {**variables, "PYTHONPATH": os.pathsep.join(found)}

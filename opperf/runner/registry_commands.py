@@ -11,17 +11,20 @@ from typing import Any
 import msgspec
 
 from opperf.errors import FOUND, INTERRUPTED, RunFileError, UsageError
-from opperf.model import Case, Listing, Record, Settings
+from opperf.model import Case, Listed, Listing, Record, Settings
 from opperf.results.coverage import coverage, coverage_text
 from opperf.results.listing import list_text, operator_text
 from opperf.results.runfile import read_run
 from opperf.results.text import terminal_width
+from opperf.runner.cache import cache_folder
 from opperf.runner.listing import kept_listing
+from opperf.runner.options import fuzz_from
 from opperf.runner.plan import Plan
+from opperf.runner.planning import planned
 from opperf.runner.pool import Worker
 from opperf.runner.progress import progress
 from opperf.runner.selecting import Selection, chosen
-from opperf.runner.session import cache_folder, execute, header
+from opperf.runner.session import execute, header
 
 COVERAGE_SETTINGS = Settings(
     device="", profiler="python", warmup=0, runs=1, timeout_s=60.0, memory=False
@@ -41,6 +44,14 @@ def listing_for(framework: str) -> Listing:
     for warning in warnings:
         print(f"warning: {warning}", file=sys.stderr)
     return listing
+
+
+def _say(text: str) -> None:
+    print(text, file=sys.stderr, flush=True)
+
+
+def _unsaid(text: str) -> None:
+    """Say nothing."""
 
 
 def _print_json(value: object) -> None:
@@ -75,14 +86,26 @@ def show_command(options: Mapping[str, Any]) -> int:
         raise UsageError(f"show takes one operator, and {options['name']!r} fits several: {names}")
     (operator,) = found
     listed = next(one for one in listing.operators if one.operator == operator)
-    settings = Settings(device="", profiler="", dtype=options["dtype"].lower())
-    selection = Selection(patterns=(operator.name,), size=options["size"], settings=settings)
+    settings = Settings(
+        device="", profiler="", dtype=options["dtype"].lower(), seed=options["seed"]
+    )
+    selection = Selection(
+        patterns=(operator.name,),
+        size=options["size"],
+        fuzz=fuzz_from(options),
+        ids=options["ids"],
+        settings=settings,
+    )
     cases: tuple[Case, ...] = ()
     scripts: tuple[str, ...] = ()
     if listed.rule:
         with Worker(options["framework"]) as worker:
-            explained = worker.explained(selection)
-        cases, scripts = explained.plan.cases, explained.scripts
+            selection = worker.resolved(selection)
+            plan = planned(worker, options["framework"], selection, _say)
+            cases, scripts = plan.cases, worker.scripts(plan.cases)
+        if not cases:
+            reason = plan.no_benchmark[operator.name]
+            listed = Listed(operator=operator, reason=reason)
     if options["json"]:
         shown = [
             {"id": case.id, "case": case, "script": script}
@@ -142,7 +165,8 @@ def _run_everything(options: Mapping[str, Any]) -> tuple[Record, ...] | None:
     path = cache_folder() / "coverage" / f"{options['framework']}.jsonl"
     with Worker(options["framework"]) as worker:
         selection = worker.resolved(Selection(size="small", settings=COVERAGE_SETTINGS))
-        plan: Plan = worker.plan(selection)
+        say = _unsaid if options["quiet"] else _say
+        plan: Plan = planned(worker, options["framework"], selection, say)
         head = header(plan, selection, worker.environment(), {"command": "opperf coverage"})
         try:
             run = execute(

@@ -10,6 +10,7 @@ from opperf.errors import RunFileError
 from opperf.model import Environment, Run
 from opperf.results.environment import differences
 from opperf.results.runfile import read_run
+from opperf.runner.health import examine as health
 from opperf.runner.options import Options
 from opperf.runner.selecting import Selection
 
@@ -34,6 +35,9 @@ SELECTING = {
     "no_backward": "backward",
     "configurations": "configurations",
     "shuffle": "shuffle",
+    "rounds": "rounds",
+    "fuzz_shapes": "fuzz",
+    "ids": "ids",
 }
 """Option and the field of the selection it sets."""
 
@@ -43,11 +47,13 @@ SETTING = {
     "profiler": "profiler",
     "warmup": "warmup",
     "runs": "runs",
+    "precision": "precision",
     "threads": "threads",
     "seed": "seed",
     "max_time_s": "max_time_s",
     "timeout_s": "timeout_s",
     "no_memory": "memory",
+    "cache": "cache",
 }
 """Option and the field of the settings it sets."""
 
@@ -65,8 +71,11 @@ def same_selection(earlier: Selection, asked: Selection, changed: Mapping[str, A
     return earlier
 
 
-PASSING = frozenset({"load_1min", "devices"})
-"""Fields of an environment that are of a moment, or say what there is and not what is used."""
+PASSING = frozenset(
+    {"load_1min", "devices", *(f"health.{name}" for name in health.PASSING)}
+)
+"""What an environment has that is of a moment, or says what there is and not what is used: fields,
+and keys of fields."""
 
 
 def check_same_environment(earlier: Environment, now: Environment) -> None:
@@ -77,7 +86,7 @@ def check_same_environment(earlier: Environment, now: Environment) -> None:
     differing = [
         f"{name} was {before!r} and is {after!r}"
         for name, before, after in differences(earlier, now)
-        if name.partition(".")[0] not in PASSING
+        if not PASSING & {name, name.partition(".")[0]}
     ]
     if differing:
         raise RunFileError(

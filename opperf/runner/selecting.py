@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Sequence
 
 from opperf.errors import UnknownOperatorError, UsageError, suggestion
 from opperf.model import Operator, Settings, Struct
+from opperf.rules.fuzzing import Fuzz
 
 REGEX = "re:"
 """What a pattern that is a regular expression begins with."""
@@ -30,6 +31,12 @@ class Selection(Struct, frozen=True):
     """Configurations of each operator that are measured at most; None means all."""
     shuffle: bool = False
     """Whether the cases are in a random order, by the settings' seed, and not by name."""
+    rounds: int = 1
+    """How many times the whole list of cases is visited."""
+    fuzz: Fuzz | None = None
+    """Random shapes of each operator, instead of a rule's."""
+    ids: tuple[str, ...] = ()
+    """Ids, or beginnings of ids, of the only cases that are measured; none means all."""
     settings: Settings = Settings()
 
 

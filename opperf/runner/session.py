@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import os
 from collections import Counter
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping
 from contextlib import contextmanager
@@ -16,13 +15,20 @@ import msgspec
 from opperf.errors import OutputError, RunFileError
 from opperf.model import SCHEMA_VERSION, Case, Closing, Environment, Header, Record, Run, Status
 from opperf.results.runfile import RunWriter, read_run
+from opperf.results.unwritable import reason
+from opperf.runner.cache import cache_folder
 from opperf.runner.plan import Plan
 from opperf.runner.pool import Worker
 from opperf.runner.progress import Progress
+from opperf.runner.rounds import merged, visits
 from opperf.runner.selecting import Selection
 
 SELECTION = "selection"
 """Key of the selection among a header's options: what `--resume` plans again."""
+
+
+class CutShortError(OutputError):
+    """The run file takes no more. The lines it has are whole, and the run can be gone on with."""
 
 
 def run_cases(
@@ -69,12 +75,6 @@ def selection_of(run: Run) -> Selection:
         ) from error
 
 
-def cache_folder() -> Path:
-    """Folder for files that must outlive a run that was cut short."""
-    base = os.environ.get("XDG_CACHE_HOME") or str(Path.home() / ".cache")
-    return Path(base) / "opperf"
-
-
 def run_file_for(output: Path, output_format: str) -> Path:
     """Where the records of a run are kept while it lasts: in the output itself if that is a
     run file, else in the user's cache, under a name made from the output's path."""
@@ -91,12 +91,15 @@ def make_folder(run_file: Path) -> None:
     except OSError as error:
         raise OutputError(
             f"{run_file.parent}, where records are kept while a run lasts, cannot be made: "
-            f"{error.strerror}; name another cache folder in XDG_CACHE_HOME, or use -f jsonl"
+            f"{reason(error)}; name another cache folder in XDG_CACHE_HOME, or use -f jsonl"
         ) from error
 
 
-def pending(run: Run, plan: Plan, retry: Container[Status] = ()) -> tuple[Case, ...]:
-    """The planned cases without a record, or with one of a status that is tried again.
+def pending(
+    run: Run, plan: Plan, retry: Container[Status] = (), rounds: int = 1, seed: int = 0
+) -> tuple[Case, ...]:
+    """The planned cases in the order in which they are visited yet: those without a record, or with
+    one of a status that is tried again, and those that were visited in fewer rounds than wanted.
 
     Raises `RunFileError` when the run is another plan's.
     """
@@ -106,8 +109,17 @@ def pending(run: Run, plan: Plan, retry: Container[Status] = ()) -> tuple[Case, 
             f"the run file plans {len(run.header.planned)} cases and this opperf and framework "
             f"plan {len(planned)} others from the same options; start anew with --overwrite"
         )
-    done = {record.id for record in run.records if record.status not in retry}
-    return tuple(case for case in plan.cases if case.id not in done)
+    earlier = {record.id: record for record in run.records}
+    return visits(plan.cases, rounds, seed, earlier, retry)
+
+
+def _new(path: Path, head: Header) -> RunWriter:
+    try:
+        return RunWriter.create(path, head, overwrite=True)
+    except OutputError as error:
+        if not path.is_relative_to(cache_folder()):
+            raise
+        raise OutputError(f"{error}; XDG_CACHE_HOME names another cache folder") from error
 
 
 @contextmanager
@@ -117,7 +129,7 @@ def kept(path: Path, head: Header | None) -> Iterator[RunWriter]:
         writer = RunWriter.resume(path)
     else:
         make_folder(path)
-        writer = RunWriter.create(path, head, overwrite=True)
+        writer = _new(path, head)
     with writer:
         yield writer
 
@@ -130,15 +142,28 @@ def execute(
     progress: Progress,
     begun: Callable[[], float],
 ) -> Run:
-    """Measure the cases into the run file, close it, and read it back whole.
+    """Measure the cases into the run file, close it, and read it back whole. A case that is there
+    several times has one record, of all its visits.
 
     `head` starts a new file; without it the file at `path` is continued. `begun` gives the
     seconds since the run's start.
+
+    Raises `CutShortError` if the file takes no more once it is begun, and `OutputError` if it
+    cannot be begun.
     """
     with kept(path, head) as writer:
-        run_cases(cases, worker.measure, writer.record, progress)
-        run, _ = read_run(path)
-        counts = Counter(record.status.value for record in run.records)
-        writer.close_run(Closing(finished=now(), elapsed_s=begun(), counts=dict(counts)))
+        try:
+            records = {record.id: record for record in read_run(path)[0].records}
+
+            def keep(record: Record) -> None:
+                records[record.id] = merged(records.get(record.id), record)
+                writer.record(records[record.id])
+
+            run_cases(cases, worker.measure, keep, progress)
+            run, _ = read_run(path)
+            counts = Counter(record.status.value for record in run.records)
+            writer.close_run(Closing(finished=now(), elapsed_s=begun(), counts=dict(counts)))
+        except OutputError as error:
+            raise CutShortError(str(error)) from error
     run, _ = read_run(path)
     return run

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import sys
 import traceback
-from collections.abc import Iterable
-from typing import BinaryIO
+from collections.abc import Callable, Iterable
+from typing import Any, BinaryIO
 
 import msgspec
 
@@ -22,11 +22,10 @@ from opperf.runner.environment import environment
 from opperf.runner.listing import listing_of, script
 from opperf.runner.measure import fresh, measure
 from opperf.runner.messages import (
-    Explained,
-    ExplainRequest,
     ListedAll,
     ListRequest,
     Measured,
+    MeasureRequest,
     Planned,
     PlanRequest,
     Ready,
@@ -35,41 +34,45 @@ from opperf.runner.messages import (
     Resolved,
     ResolveRequest,
     Response,
+    ScriptRequest,
+    Scripts,
+    Tried,
+    TryRequest,
 )
 from opperf.runner.plan import plan, resolved
 from opperf.runner.prepared import NOTHING_BOUND
 from opperf.runner.pristine import pristine
 from opperf.runner.process import begin_child
-from opperf.runner.selecting import Selection
+from opperf.runner.trial import tried
 
 
-def answer(framework: Framework, request: Request) -> Response:
-    """What there is to say to a request."""
-    if isinstance(request, PlanRequest):
-        return Planned(plan=plan(framework, request.selection))
-    if isinstance(request, ResolveRequest):
-        return Resolved(selection=resolved(framework, request.selection))
-    if isinstance(request, ListRequest):
-        return ListedAll(listing=listing_of(framework))
-    if isinstance(request, ExplainRequest):
-        return explained(framework, request.selection)
+def measured(framework: Framework, request: MeasureRequest) -> Measured:
+    """The record of a case, whatever becomes of it."""
+    case = request.case
     try:
-        return Measured(record=measure(request.case, framework, memory=fresh(NOTHING_BOUND)))
+        return Measured(record=measure(case, framework, memory=fresh(NOTHING_BOUND)))
     except Exception as error:
         # An error of opperf's own in one case must not cost the cases after it.
         reason = errors.one_line(f"{type(error).__name__}: {error}")
         print(traceback.format_exc(), file=sys.stderr)
-        return Measured(
-            record=Record(
-                case=request.case, id=request.case.id, status=Status.FAILED, reason=reason
-            )
-        )
+        return Measured(record=Record(case=case, id=case.id, status=Status.FAILED, reason=reason))
 
 
-def explained(framework: Framework, selection: Selection) -> Explained:
-    """The cases of a selection, and a script for each."""
-    made = plan(framework, resolved(framework, selection))
-    return Explained(plan=made, scripts=tuple(script(framework, case) for case in made.cases))
+ANSWERS: dict[type, Callable[[Framework, Any], Response]] = {
+    PlanRequest: lambda framework, request: Planned(
+        plan=plan(framework, request.selection, request.found)
+    ),
+    ResolveRequest: lambda framework, request: Resolved(
+        selection=resolved(framework, request.selection)
+    ),
+    ListRequest: lambda framework, request: ListedAll(listing=listing_of(framework)),
+    ScriptRequest: lambda framework, request: Scripts(
+        scripts=tuple(script(framework, case) for case in request.cases)
+    ),
+    MeasureRequest: measured,
+    TryRequest: lambda framework, request: Tried(trial=tried(request.case, framework)),
+}
+"""What there is to say to a request, by its type."""
 
 
 def serve(requests: Iterable[bytes], responses: BinaryIO, framework_name: str) -> None:
@@ -92,7 +95,8 @@ def serve(requests: Iterable[bytes], responses: BinaryIO, framework_name: str) -
         return
     for line in requests:
         try:
-            response = answer(framework, decoder.decode(line))
+            request = decoder.decode(line)
+            response = ANSWERS[type(request)](framework, request)
         except Exception as error:
             response = refusal(error)
         say(response)

@@ -122,10 +122,10 @@ class CaseBuilder:
             return tuple(
                 self._given(element)
                 if is_array(element)
-                else self._spec(name, element, limit)
+                else self._spec(place, element, limit)
                 if is_shape(element)
                 else plain(element)
-                for element in value
+                for place, element in zip(self._places(name, len(value)), value, strict=True)
             )
         if isinstance(value, list) and kind is Kind.TENSOR:
             data = np.asarray(value)
@@ -136,6 +136,13 @@ class CaseBuilder:
                 gradient=self._floating(),
             )
         return plain(value)  # type: ignore[no-any-return]
+
+    def _places(self, name: str, count: int) -> list[str]:
+        """Where the rule has what fills the elements of a list of so many: each has its own, as
+        `data.0`, in a list of tensors of several kinds that is as long as the rule's."""
+        places = [f"{name}.{i}" for i in range(count)]
+        own = places[-1] in self._known and f"{name}.{count}" not in self._known
+        return places if own else [name] * count
 
     def _floating(self) -> bool:
         return self.settings.dtype.startswith(("float", "bfloat"))
@@ -195,8 +202,9 @@ def known_specs(
     framework: Framework, operator: Operator, behind: Operator | None, dtype: str
 ) -> dict[str, TensorSpec]:
     """The tensors of the rule for the operator `behind` a callable, by the callable's own
-    arguments. A callable that is no operator's goes by the names of its arguments alone: a
-    function of a user's called `sum` need not be one."""
+    arguments: of a list the first, and each as `data.0` where they are of several kinds. A
+    callable that is no operator's goes by the names of its arguments alone: a function of a
+    user's called `sum` need not be one."""
     known = behind or msgspec.structs.replace(operator, name="", category="")
     made = inputs_for(known, rules_module(framework.rules), PRESETS["small"], dtype)
     if isinstance(made, NoInputs):
@@ -207,9 +215,19 @@ def known_specs(
             if isinstance(value, TensorSpec):
                 specs[name] = value
             elif isinstance(value, tuple) and value and isinstance(value[0], TensorSpec):
-                # What mixes dtypes, as amp_multicast does, asks for none of them.
-                mixed = len({one.dtype for one in value if isinstance(one, TensorSpec)}) > 1
-                specs[name] = msgspec.structs.replace(value[0], dtype=dtype) if mixed else value[0]
+                specs |= _listed(name, value, dtype)
+    return specs
+
+
+def _listed(name: str, value: tuple[Any, ...], dtype: str) -> dict[str, TensorSpec]:
+    """The tensors of a rule's list: the first, and each if they differ in more than their dtype."""
+    listed = [one for one in value if isinstance(one, TensorSpec)]
+    alike = [msgspec.structs.replace(one, dtype=dtype) for one in listed]
+    # What mixes dtypes, as amp_multicast does, asks for none of them.
+    mixed = len({one.dtype for one in listed}) > 1
+    specs = {name: alike[0] if mixed else listed[0]}
+    if any(one != alike[0] for one in alike):
+        specs.update((f"{name}.{i}", one) for i, one in enumerate(listed))
     return specs
 
 

@@ -14,6 +14,7 @@ from opperf.errors import UnknownOperatorError, suggestion
 from opperf.frameworks import Framework
 from opperf.model import Argument, CallableTarget, Kind, Operator, Target, TensorSpec
 from opperf.rules.engine import NoInputs, holds_tensors, inputs_for, rules_module, under_own_names
+from opperf.rules.mxnet.jpeg import TILE_SIDE, jpeg
 from opperf.rules.sizes import PRESETS
 from opperf.utils.fitting import Shape, fitted
 
@@ -105,6 +106,58 @@ REQUIRED: dict[str, Any] = {
 """What a function is given for an argument that it requires and that no rule has, by name: a
 value, or a function of the size. A half is a percentile as well as a quantile."""
 
+
+def couple(size: Shape) -> list[Shape]:
+    """Two tensors of the size."""
+    return [size, size]
+
+
+def picture(size: Shape) -> Shape:
+    """A colour picture of the size's height and width."""
+    return (size[0], size[-1], 3)
+
+
+def half_width(size: Shape) -> int:
+    """Half the width of a picture."""
+    return max(1, size[-1] // 2)
+
+
+def half_height(size: Shape) -> int:
+    """Half the height of a picture."""
+    return max(1, size[0] // 2)
+
+
+def halved(size: Shape) -> tuple[int, int]:
+    """Half a picture's width and half its height, as its helpers want them."""
+    return (half_width(size), half_height(size))
+
+
+def one_picture(size: Shape) -> Shape:
+    """A batch of one colour picture, channels first."""
+    return (1, 3, size[0], size[-1])
+
+
+LAYERS: dict[str, Any] = {
+    **dict.fromkeys(("weights", "grads", "mean", "var", "out"), couple),
+    "lrs": (0.1, 0.1),
+    "wds": (0.0, 0.0),
+}
+"""Two layers' weights, updated at once; what they come to is written behind them."""
+MASTERS = {"weights32": couple}
+COUNTS = {"step_count": (1, 1)}
+RATES = {"rescale_grad": 1.0, "etas": (1.0, 1.0)}
+
+UPDATES: dict[str, dict[str, Any]] = {
+    f"ndarray.contrib.multi_{precision}{rule}_update": {**LAYERS, **masters, **own}
+    for precision, masters in (("", {}), ("mp_", MASTERS))
+    for rules, own in ((("lamb", "lans"), COUNTS), (("adamw", "adabelief"), RATES))
+    for rule in rules
+}
+
+HALF = {"w": half_width, "h": half_height}
+INCEPTION = {"area": (0.08, 1.0), "ratio": (3 / 4, 4 / 3)}
+"""Share of a picture that a crop has, and its width by its height, as GoogLeNet was trained."""
+
 MATRIX = {"N": rows, "M": lambda size: size[-1]}
 COUNTED = {"start": 0.0, "stop": 1.0, "num": elements}
 RANGE = {"start": 0, "stop": elements}
@@ -114,6 +167,21 @@ ARGUMENTS: dict[str, dict[str, Any]] = {
     **dict.fromkeys(("ndarray.ndarray.eye", "numpy.eye", "numpy.tri"), MATRIX),
     **dict.fromkeys(("ndarray.ndarray.linspace", "numpy.linspace", "numpy.logspace"), COUNTED),
     **{f"numpy.poly{verb}": {"a1": flat, "a2": flat} for verb in ("add", "sub", "mul")},
+    **UPDATES,
+    "ndarray.contrib.rand_zipfian": {
+        "true_classes": lambda size: np.arange(elements(size)),
+        "num_sampled": elements,
+        "range_max": 10_000,
+    },
+    "image.image.center_crop": {"src": picture, "size": halved},
+    "image.image.fixed_crop": {"src": picture, "x0": 0, "y0": 0, **HALF},
+    "image.image.imdecode": {"buf": np.frombuffer(jpeg(TILE_SIDE, TILE_SIDE), np.uint8)},
+    "image.image.imresize": {"src": picture, **HALF},
+    "image.image.imrotate": {"src": one_picture, "rotation_degrees": 30.0},
+    "image.image.random_crop": {"src": picture, "size": halved},
+    "image.image.random_rotate": {"src": one_picture, "angle_limits": (-30.0, 30.0)},
+    "image.image.random_size_crop": {"src": picture, "size": halved, **INCEPTION},
+    "image.image.resize_short": {"src": picture, "size": half_height},
     "numpy.alltrue": {"a": whole},
     "numpy.asarray": {"obj": whole},
     "numpy.compress": {"condition": leading, "a": whole, "axis": 0},

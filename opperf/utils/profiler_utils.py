@@ -45,7 +45,7 @@ def _profiled(function: Callable[..., Result], back_end: str) -> Callable[..., P
         def call() -> None:
             results.append(function(*positional, **keywords))
 
-        (samples,) = profiler(back_end, framework, device).trace([call], 1)
+        ((samples, _),) = profiler(back_end, framework, device).trace([call], 1)
         label = function.__name__
         times: dict[str, float] = {}
         if samples:

@@ -4,19 +4,39 @@ In a worker it is found by the entry point beside this module; in a test's own p
 `FakeFramework`, whose attributes a test may set and whose `calls` tell what was asked of it.
 """
 
+import itertools
 import os
+import random
 import signal
 import sys
 import time
 from contextlib import contextmanager
 from math import prod
+from pathlib import Path
 
 from opperf.errors import DeviceError, NoGradientError, UnknownOperatorError, UsageError
 from opperf.frameworks import Framework
+from opperf.frameworks.base import Timed
 from opperf.model import CallableTarget, Kind, Operator, OperatorTarget, Parameter
 
 FORWARD_NS, BACKWARD_NS = 1000.0, 2500.0
 """What the fake profiler says that each pass takes."""
+
+WALL_FACTOR = 1.25
+"""How much longer a call takes than its kernel."""
+
+
+def luck(name):
+    """What the fake profiler's times of an operator are multiplied by in this process.
+
+    FAKE_SLOWDOWN gives factors, as in `relu=1.1,add=0.9`; FAKE_NOISE is the width of what every
+    process draws for every operator anew.
+    """
+    factors = os.environ.get("FAKE_SLOWDOWN", "")
+    given = dict(one.split("=") for one in factors.split(",") if one)
+    noise = float(os.environ.get("FAKE_NOISE", "0"))
+    drawn = random.Random(f"{os.getpid()} {name}").uniform(-noise, noise)
+    return float(given.get(name, 1.0)) * (1.0 + drawn)
 
 
 class Refusal(Exception):
@@ -89,6 +109,38 @@ UNARY = {
     "dropout": like,
 }
 
+
+def fragile(array):
+    """Takes vectors only; a matrix ends the process."""
+    return die(signal.SIGSEGV) if len(array.shape) == 2 else needs_vector(array)
+
+
+def needs_vector(array):
+    if len(array.shape) != 1:
+        raise Refusal(f"expected a vector, got {array.shape}")
+    return like(array)
+
+
+def flaky(array):
+    """Ends the process if the file that FAKE_FLAKY names is there, and the file with it."""
+    file = Path(os.environ.get("FAKE_FLAKY", "/nowhere"))
+    if file.exists():
+        file.unlink()
+        die(signal.SIGSEGV)
+    return like(array)
+
+
+MOODY = {"flaky": flaky}
+"""Operators that do not always do the same."""
+
+UNRULED = {
+    "mystery": like,
+    "needs_vector": needs_vector,
+    "fragile": fragile,
+    "stubborn": lambda array: refuse("never"),
+}
+"""Operators with a parameter that no rule knows."""
+
 NO_GRADIENT = {"rounded": "its gradient is zero everywhere"}
 
 
@@ -125,8 +177,12 @@ OPERATORS = tuple(
             operator("add", [parameter("lhs"), parameter("rhs")], "binary"),
             operator("add_n", [parameter("args", Kind.TENSORS), parameter("weight")], "binary"),
             operator("copyto", [parameter("data")], "copying", namespaces=("internal",)),
-            operator("mystery", [parameter("data"), parameter("charm", Kind.INT)], "odd"),
-        ],
+        ]
+        + [
+            operator(name, [parameter("data"), parameter("charm", Kind.INT)], "odd")
+            for name in UNRULED
+        ]
+        + [operator(name, [parameter("data")], "moody") for name in MOODY],
         key=lambda made: made.name,
     )
 )
@@ -145,6 +201,7 @@ class FakeFramework(Framework):
         self.free = 2**40
         self.int64 = False
         self.outputs = None
+        self.bound = ""
         self.level = self.peak = 0
 
     def allocate(self, count):
@@ -208,7 +265,8 @@ class FakeFramework(Framework):
 
     def bind(self, case, arguments, function=None):
         name = case.target.name if isinstance(case.target, OperatorTarget) else case.label
-        called = function or UNARY.get(name)
+        called = function or (UNARY | UNRULED | MOODY).get(name)
+        self.bound = name
 
         def call():
             self.calls.append("call")
@@ -228,6 +286,12 @@ class FakeFramework(Framework):
     def scope(self, case):
         self.calls.append(("scope", case.settings.mode))
         yield
+
+    def has_nan(self, outputs):
+        return False
+
+    def bytes_of(self, outputs):
+        return outputs.nbytes if isinstance(outputs, Array) else 0
 
     def gradient(self, case, call, inputs):
         if case.label in NO_GRADIENT:
@@ -283,14 +347,19 @@ class FakeTracer:
     """The fake framework's own profiler: runs the phases, and makes the times up."""
 
     def __init__(self, framework):
-        self._calls = framework.calls
+        self._framework, self._calls = framework, framework.calls
 
-    def trace(self, phases, count):
+    resolution_ns = 1.0
+
+    def trace(self, phases, count, loops=1):
         self._calls.append(("trace", len(phases), count))
-        for _ in range(count):
+        for _ in range(count * loops):
             for phase in phases:
                 phase()
-        return [[FORWARD_NS] * count, [BACKWARD_NS] * count][: len(phases)]
+        factor = luck(self._framework.bound)
+        each = itertools.cycle((factor * FORWARD_NS, factor * BACKWARD_NS))
+        times = [[time] * count for time, _ in zip(each, phases, strict=False)]
+        return [Timed(kernel, [WALL_FACTOR * time for time in kernel]) for kernel in times]
 
 
 def framework():

@@ -1,7 +1,9 @@
 from __future__ import annotations
 
 import csv
+import errno
 import json
+import os
 import subprocess
 import sys
 from collections.abc import Callable
@@ -275,9 +277,41 @@ def test_a_write_that_fails_leaves_the_old_file(tmp_path: Path, run: Run) -> Non
         text=True,
         check=True,
     )
-    assert found.stdout == f"{path} cannot be written: File too large\n"
+    assert found.stdout == (
+        f"{path} cannot be written: File too large; allow larger files (ulimit -f)\n"
+    )
     assert path.read_text() == "old"
     assert names_in(tmp_path) == ["out.md", "run.jsonl"]
+
+
+@pytest.mark.parametrize("format", ["json", "csv"])
+def test_an_output_and_its_environment_are_written_both_or_neither(
+    tmp_path: Path, run: Run, format: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / f"out.{format}"
+    beside = output.sidecar(path)
+    output.write(run, path, format)
+    old = path.read_bytes(), beside.read_bytes()
+    changed = msgspec.structs.replace(run.header, started="later")
+    for fitting in (0, 1):
+        left = [None] * fitting
+
+        def sync(descriptor: int, left: list[None] = left) -> None:
+            if not left:
+                raise OSError(errno.ENOSPC, "No space left on device")
+            left.pop()
+
+        with monkeypatch.context() as patched, pytest.raises(OutputError, match="free space"):
+            patched.setattr(os, "fsync", sync)
+            output.write(msgspec.structs.replace(run, header=changed), path, format)
+        assert (path.read_bytes(), beside.read_bytes()) == old
+        assert names_in(tmp_path) == sorted([path.name, beside.name])
+
+
+def test_what_a_killed_process_left_is_in_nobodys_way(tmp_path: Path, run: Run) -> None:
+    (tmp_path / f".out.md.{os.getpid()}.tmp").write_text("half")
+    output.write(run, tmp_path / "out.md", "md")
+    assert names_in(tmp_path) == ["out.md"]
 
 
 def test_permissions_are_those_of_any_new_file(tmp_path: Path, run: Run) -> None:

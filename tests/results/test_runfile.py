@@ -13,6 +13,7 @@ import pytest
 
 from opperf.errors import OutputError, RunFileError
 from opperf.model import Closing, Fill, Header, Record, Run, Status, TensorSpec
+from opperf.results.lines import check_free
 from opperf.results.output import write
 from opperf.results.runfile import RunWriter, read_run
 
@@ -212,10 +213,18 @@ def test_a_second_process_is_refused(tmp_path: Path, run: Run) -> None:
         assert found.stdout.startswith(f"{path} is being written by another opperf")
         with pytest.raises(RunFileError, match="another opperf"):
             RunWriter.create(path, run.header, overwrite=True)
+        with pytest.raises(RunFileError, match="another opperf"):
+            check_free(path)
         # Nobody who is refused may have emptied the file.
         assert read_run(path)[0].records == run.records[:1]
+    check_free(path)
     with RunWriter.resume(path):
         pass
+
+
+def test_whether_a_file_is_free_that_is_not_there(tmp_path: Path) -> None:
+    with pytest.raises(RunFileError, match="cannot be read: No such file"):
+        check_free(tmp_path / "none.jsonl")
 
 
 @contextmanager
@@ -244,11 +253,25 @@ def test_a_write_that_fails_leaves_whole_lines(tmp_path: Path, run: Run) -> None
     assert read_run(path) == (Run(run.header, run.records[:2]), [])
 
 
-def test_a_header_that_cannot_be_written_leaves_no_file(tmp_path: Path, run: Run) -> None:
+@pytest.mark.parametrize("old", [None, "", "old\n"])
+def test_a_header_that_cannot_be_written_leaves_no_file(
+    tmp_path: Path, run: Run, old: str | None
+) -> None:
     path = tmp_path / "run.jsonl"
+    if old is not None:
+        path.write_text(old)
     with file_size_limit(10), pytest.raises(OutputError, match="cannot be written"):
-        RunWriter.create(path, run.header)
+        RunWriter.create(path, run.header, overwrite=old is not None)
     assert not path.exists()
+
+
+def test_a_link_is_not_removed_with_what_it_leads_to(tmp_path: Path, run: Run) -> None:
+    path, link = tmp_path / "run.jsonl", tmp_path / "link.jsonl"
+    path.touch()
+    link.symlink_to(path)
+    with file_size_limit(10), pytest.raises(OutputError, match="cannot be written"):
+        RunWriter.create(link, run.header, overwrite=True)
+    assert link.is_symlink() and path.exists()
 
 
 def test_a_path_that_cannot_be_a_file(tmp_path: Path, run: Run) -> None:
@@ -263,3 +286,4 @@ def test_a_path_that_cannot_be_a_file(tmp_path: Path, run: Run) -> None:
 def test_a_full_device(run: Run) -> None:
     with pytest.raises(OutputError, match="/dev/full cannot be written"):
         RunWriter.create(Path("/dev/full"), run.header, overwrite=True)
+    assert Path("/dev/full").exists()

@@ -1,6 +1,8 @@
 """The fake framework of `tests/fake`, in this process and for workers."""
 
 import os
+import signal
+import subprocess
 import sys
 from pathlib import Path
 
@@ -45,3 +47,56 @@ def variables():
 def worker(variables):
     with Worker("fake", environment=variables) as made:
         yield made
+
+
+SLOW = """
+import os
+import time
+
+from fake_framework import FakeFramework
+
+
+def slow():
+    time.sleep(3600)
+
+
+def slow_again():
+    if os.path.exists("run.jsonl"):
+        time.sleep(3600)
+    return FakeFramework()
+"""
+"""Frameworks that take an hour to import: always, and for a worker that replaces another."""
+
+ENTRY_POINTS = "[opperf.frameworks]\nslow = slow:slow\nslow_again = slow:slow_again\n"
+
+
+@pytest.fixture
+def folder(tmp_path):
+    made = tmp_path / "work"
+    made.mkdir()
+    return made
+
+
+@pytest.fixture
+def start(variables, tmp_path, folder):
+    """Start opperf with a fake framework, in an empty folder and with an empty cache."""
+    installed = tmp_path / "installed"
+    (installed / "slow-1.dist-info").mkdir(parents=True)
+    (installed / "slow-1.dist-info" / "entry_points.txt").write_text(ENTRY_POINTS)
+    (installed / "slow.py").write_text(SLOW)
+    found = os.pathsep.join([str(installed), variables["PYTHONPATH"]])
+
+    def started(*arguments, framework="fake"):
+        return subprocess.Popen(
+            [sys.executable, "-m", "opperf", *arguments, "--framework", framework],
+            env=variables | {"XDG_CACHE_HOME": str(tmp_path / "cache"), "PYTHONPATH": found},
+            cwd=folder,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            # A shell starts what is in the background with SIGINT ignored, and that is inherited.
+            preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+        )
+
+    return started

@@ -1,13 +1,15 @@
 """The list of a registry is made once for each build, and made again when it cannot be read."""
 
+import errno
 import os
+from pathlib import Path
 
 import pytest
 
 from opperf import frameworks
 from opperf.frameworks.installed import package_identity
 from opperf.model import Listing
-from opperf.runner import listing
+from opperf.runner import cache
 from opperf.runner.listing import kept_listing, listing_of
 
 
@@ -16,7 +18,7 @@ def asked(fake, tmp_path, monkeypatch):
     """Counts how often the listing had to be made."""
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     build = {"identity": "build 1"}
-    monkeypatch.setattr(listing, "identity", lambda name: build["identity"])
+    monkeypatch.setattr(cache, "identity", lambda name: build["identity"])
     calls = []
 
     def ask():
@@ -36,7 +38,8 @@ def test_every_operator_is_listed_with_its_rule_or_the_reason(fake):
     assert [one.operator for one in made.operators] == list(fake.operators())
     by_name = {one.operator.name: one for one in made.operators}
     assert by_name["relu"].rule and not by_name["relu"].reason
-    assert by_name["mystery"].reason and not by_name["mystery"].rule
+    assert by_name["placeholder"].reason and not by_name["placeholder"].rule
+    assert by_name["mystery"].rule == "search"
 
 
 def test_it_is_made_once_for_a_build(asked):
@@ -48,13 +51,63 @@ def test_it_is_made_once_for_a_build(asked):
     assert len(asked.calls) == 2
 
 
-@pytest.mark.parametrize("damage", [b"", b"{", b'{"framework": 3}', b"\xff\xfe"])
+@pytest.mark.parametrize(
+    "damage",
+    [
+        b"",
+        b"{",
+        b"\xff\xfe",
+        b"null",
+        b"[]",
+        b'{"framework": 3}',
+        b'{"framework": "fake", "version": "1", "registered": 1}',
+        b'{"framework": "fake", "version": "1", "registered": 1, "operators": [{"rule": "x"}]}',
+    ],
+)
 def test_a_damaged_one_is_made_again_with_a_warning(asked, damage):
     first, _ = kept_listing("fake", asked)
     (path,) = cached(asked)
     path.write_bytes(damage)
     again, (warning,) = kept_listing("fake", asked)
     assert again == first and str(path) in warning and "made again" in warning
+    assert kept_listing("fake", asked) == (first, [])
+
+
+@pytest.mark.parametrize("share", [0.1, 0.5, 0.99])
+def test_a_truncated_one_is_made_again_with_a_warning(asked, share):
+    first, _ = kept_listing("fake", asked)
+    (path,) = cached(asked)
+    whole = path.read_bytes()
+    path.write_bytes(whole[: int(share * len(whole))])
+    again, (warning,) = kept_listing("fake", asked)
+    assert again == first and "made again" in warning
+    assert path.read_bytes() == whole
+
+
+def test_a_folder_in_its_place_costs_warnings(asked):
+    first, _ = kept_listing("fake", asked)
+    (path,) = cached(asked)
+    path.unlink()
+    path.mkdir()
+    again, warnings = kept_listing("fake", asked)
+    assert again == first and len(warnings) == 2
+    assert "cannot be read and is made again" in warnings[0] and "is not kept" in warnings[1]
+    assert all(str(path) in warning for warning in warnings)
+    assert list(path.parent.iterdir()) == [path]
+
+
+def test_one_that_may_not_be_read_is_made_again_with_a_warning(asked, monkeypatch):
+    first, _ = kept_listing("fake", asked)
+    (path,) = cached(asked)
+
+    def denied(self):
+        raise PermissionError(errno.EACCES, "Permission denied", str(self))
+
+    # Root may read everything, so that a mode does not do.
+    with monkeypatch.context() as patched:
+        patched.setattr(Path, "read_bytes", denied)
+        again, (warning,) = kept_listing("fake", asked)
+    assert again == first and "Permission denied" in warning and str(path) in warning
     assert kept_listing("fake", asked) == (first, [])
 
 

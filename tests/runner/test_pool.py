@@ -12,7 +12,7 @@ import pytest
 
 from opperf.errors import DeviceError, FrameworkError, UnknownOperatorError, UsageError, WorkerError
 from opperf.model import Settings, Status
-from opperf.runner.pool import Worker
+from opperf.runner.pool import Worker, WorkerDied, how_it_ended
 from opperf.runner.selecting import Selection
 
 WAIT_S = 30
@@ -92,6 +92,36 @@ def test_a_worker_that_dies_costs_one_case(worker, make_case, name, words):
     after = worker.measure(make_case("relu"))
     assert after.status is Status.OK
     assert pid_of(worker) != first
+
+
+@pytest.mark.parametrize(
+    "code, log, reason",
+    [
+        (-11, "", "the process was ended by SIGSEGV"),
+        (-9, "", "the process was ended by SIGKILL (out of memory, most likely; choose a"),
+        (3, "", "the process ended with exit code 3"),
+        # A handler of the framework's own, as MXNet 1 has one.
+        (255, "\nSegmentation fault: 11\n", "the process was ended by SIGSEGV, with exit code 255"),
+        (1, "Floating point exception: 8\nat x", "the process was ended by SIGFPE, with exit code"),
+        (1, "no Segmentation fault: 11 here", "the process ended with exit code 1;"),
+    ],
+)
+def test_how_a_worker_ended_is_told_by_its_signal_or_its_exit_code(code, log, reason):
+    assert how_it_ended(WorkerDied(code, log)).startswith(reason)
+
+
+def test_a_process_that_takes_its_time_to_die_does_not_end_the_run(worker, make_case, monkeypatch):
+    worker.measure(make_case("relu"))
+    process = worker._process
+
+    def wait(timeout):
+        raise subprocess.TimeoutExpired("worker", timeout)
+
+    monkeypatch.setattr(process, "wait", wait)
+    record = worker.measure(make_case("hangs", timeout_s=0.5))
+    assert record.status is Status.TIMEOUT
+    assert worker.measure(make_case("relu")).status is Status.OK
+    wait_for(lambda: process.poll() is not None)
 
 
 def test_the_last_words_are_of_the_worker_that_died(worker, make_case):
@@ -221,7 +251,7 @@ PARENT = """
 import sys
 import msgspec
 from opperf.model import Case
-from opperf.runner.pool import Worker
+from opperf.runner.pool import Worker, WorkerDied, how_it_ended
 
 worker = Worker("fake")
 worker.environment()

@@ -1,0 +1,27 @@
+"""The commands of the command line, each as its arguments and options.
+
+What a command does is in the package it belongs to, imported when it is called, so that `opperf
+--help` loads none of it."""
+
+from __future__ import annotations
+
+import click
+
+from opperf.commands.ab import ab
+from opperf.commands.compare import compare
+from opperf.commands.doctor import doctor
+from opperf.commands.export import export
+from opperf.commands.registry import coverage, list_operators, show
+from opperf.commands.run import run
+
+COMMANDS: tuple[click.Command, ...] = (
+    run,
+    list_operators,
+    show,
+    coverage,
+    compare,
+    ab,
+    export,
+    doctor,
+)
+"""In the order in which they are used."""

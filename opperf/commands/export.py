@@ -1,0 +1,38 @@
+"""The command `export`: its arguments and options."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from opperf.parameters import debug
+
+TOOLS = ("pytest-benchmark", "bencher", "github-action-benchmark")
+
+
+@click.command()
+@click.argument("run_file", metavar="RUNFILE", type=click.Path(path_type=Path))
+@click.option(
+    "--to",
+    "tool",
+    required=True,
+    type=click.Choice(TOOLS, case_sensitive=False),
+    help="The tool that is to read it. github-action-benchmark takes it as customSmallerIsBetter, "
+    "Bencher by --adapter json.",
+)
+@click.option(
+    "-o",
+    "--output-file",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="Write it there.  [default: print it]",
+)
+@click.option("--overwrite", is_flag=True, help="Replace the output file if it exists.")
+@debug
+@click.pass_context
+def export(ctx: click.Context, /, **options: object) -> None:
+    """Write a run file (-f jsonl) in the format of another benchmark tool."""
+    from opperf.results.exports.command import export_command
+
+    ctx.exit(export_command(options))

@@ -1,0 +1,72 @@
+"""The commands `list`, `show` and `coverage`: their arguments and options."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from opperf.parameters import (
+    as_json,
+    choosing,
+    debug,
+    drawing,
+    dtype,
+    framework,
+    seed,
+    size,
+    split_commas,
+)
+
+
+@click.command("list")
+@click.argument("names", nargs=-1, metavar="[OPERATOR]...", callback=split_commas)
+@choosing
+@as_json
+@debug
+@framework
+@click.pass_context
+def list_operators(ctx: click.Context, /, **options: object) -> None:
+    """List operators: names, category, the rule that makes their inputs, parameters, aliases."""
+    from opperf.runner.registry_commands import list_command
+
+    ctx.exit(list_command(options))
+
+
+@click.command()
+@click.argument("name", metavar="OPERATOR")
+@size
+@dtype
+@drawing
+@seed
+@as_json
+@debug
+@framework
+@click.pass_context
+def show(ctx: click.Context, /, **options: object) -> None:
+    """Show one operator, its cases, and the script that reproduces each in the framework itself."""
+    from opperf.runner.registry_commands import show_command
+
+    ctx.exit(show_command(options))
+
+
+@click.command()
+@click.argument("run_file", required=False, metavar="[RUNFILE]", type=click.Path(path_type=Path))
+@click.option(
+    "--min",
+    "least",
+    type=click.FloatRange(0, 100),
+    metavar="PERCENT",
+    help="Exit with 1 if a smaller share of the distinct operators is measured.",
+)
+@as_json
+@click.option("--quiet", is_flag=True, help="Show no progress.")
+@debug
+@framework
+@click.pass_context
+def coverage(ctx: click.Context, /, **options: object) -> None:
+    """Tell how much of the registry is measured: by the records of a run file, or else by running
+    every operator once, at a small size."""
+    from opperf.runner.registry_commands import coverage_command
+
+    ctx.exit(coverage_command(options))

@@ -1,0 +1,198 @@
+"""The command `run`: its arguments and options."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from opperf import defaults
+from opperf.parameters import (
+    choosing,
+    debug,
+    drawing,
+    dtype,
+    framework,
+    seed,
+    shapes_given,
+    size,
+    split_commas,
+    statuses_given,
+)
+
+
+@click.command()
+@click.argument("names", nargs=-1, metavar="[OPERATOR]...", callback=split_commas)
+@click.option(
+    "--ops",
+    multiple=True,
+    metavar="NAMES",
+    callback=split_commas,
+    help="Operators, as names, globs ('broadcast_*'), regexes ('re:^sum') or paths "
+    "(nd.add); also as plain arguments. Commas separate several.",
+)
+@choosing
+@click.option(
+    "--ctx",
+    metavar="DEVICE",
+    help="cpu, cpu(0), gpu, gpu(0), gpu(2) ...  [default: gpu(0) where this build and "
+    "machine have a GPU, else cpu(0)]",
+)
+@dtype
+@click.option(
+    "-f",
+    "--output-format",
+    default="json",
+    show_default=True,
+    type=click.Choice(["json", "md", "csv", "jsonl"], case_sensitive=False),
+    help="json, md (a page to read), csv, or jsonl, the run file with every sample.",
+)
+@click.option(
+    "-o",
+    "--output-file",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="[default: ./<framework>_operator_benchmarks.<format>]",
+)
+@click.option(
+    "-p",
+    "--profiler",
+    type=click.Choice(["native", "python"], case_sensitive=False),
+    help="native: the framework's own profiler, kernel time. python: the wall clock "
+    "around the call and the wait for it.  [default: native where the framework has one]",
+)
+@click.option(
+    "--precision",
+    default=defaults.PRECISION,
+    show_default=True,
+    type=click.FloatRange(min=0, min_open=True, max=1, max_open=True),
+    metavar="SHARE",
+    help="Sample until the 95 % interval of the median is within this share of it, or --max-time "
+    "is spent.",
+)
+@click.option(
+    "--max-time",
+    "max_time_s",
+    type=click.FloatRange(min=0, min_open=True),
+    metavar="SECONDS",
+    help="Longest time a case is timed for, shared among its passes; a slow operator makes do with "
+    f"fewer samples, 3 at least.  [default: {defaults.MAX_TIME_S:g}, and no limit where -r is "
+    "given]",
+)
+@click.option(
+    "-w",
+    "--warmup",
+    type=click.IntRange(min=0),
+    help="Calls before anything is timed.  [default: until they get no faster]",
+)
+@click.option(
+    "-r",
+    "--runs",
+    type=click.IntRange(min=1),
+    help="Calls that are timed, in each pass.  [default: as many as --precision takes]",
+)
+@click.option(
+    "--quick",
+    is_flag=True,
+    help="One configuration and few calls of each operator, for a look at a whole registry in "
+    "minutes; -w, -r, --max-time and --max-configs still count.",
+)
+@click.option(
+    "--max-configs",
+    "configurations",
+    type=click.IntRange(min=1),
+    help="Configurations of each operator that are measured at most.  [default: all]",
+)
+@click.option(
+    "--int64-tensor",
+    default="off",
+    show_default=True,
+    type=click.Choice(["on", "off"], case_sensitive=False),
+    help="Tensors of more than 2**31 elements, on builds that index them.",
+)
+@size
+@click.option(
+    "--shape",
+    "shapes",
+    multiple=True,
+    metavar="NAME=SHAPE",
+    callback=shapes_given,
+    help="Shape of an argument, e.g. lhs=1024x1024, instead of the rule's.",
+)
+@click.option(
+    "--cache",
+    default="hot",
+    show_default=True,
+    type=click.Choice(["hot", "cold"], case_sensitive=False),
+    help="hot: a call finds its inputs where the one before left them. cold: in no cache.",
+)
+@click.option("--no-backward", is_flag=True, help="Measure the forward pass only.")
+@click.option("--no-memory", is_flag=True, help="Measure times only.")
+@drawing
+@seed
+@click.option(
+    "--rounds",
+    default=1,
+    show_default=True,
+    type=click.IntRange(min=1),
+    metavar="K",
+    help="Visit all cases K times, each time in another random order, so that a drift of the "
+    "machine falls on all of them.",
+)
+@click.option("--shuffle", is_flag=True, help="Measure the cases in a random order.")
+@click.option(
+    "--threads",
+    type=click.IntRange(min=1),
+    help="Compute threads.  [default: the framework's own choice]",
+)
+@click.option(
+    "--timeout",
+    "timeout_s",
+    default=defaults.TIMEOUT_S,
+    show_default=True,
+    type=click.FloatRange(min=0, min_open=True),
+    metavar="SECONDS",
+    help="Longest time for one case.",
+)
+@click.option(
+    "--list",
+    "list_only",
+    is_flag=True,
+    help="Show what would run, with inputs and the rule that made them.",
+)
+@click.option(
+    "--dry-run", is_flag=True, help="Check everything and say what would be done, without doing it."
+)
+@click.option(
+    "--resume",
+    is_flag=False,
+    flag_value="",
+    default=None,
+    metavar="[RUNFILE]",
+    help="Finish a run that was cut short: the one that was writing to the output "
+    "file, or this run file.",
+)
+@click.option(
+    "--retry",
+    multiple=True,
+    metavar="STATUSES",
+    callback=statuses_given,
+    help="With --resume, measure cases again that ended so: failed, crashed, timeout, skipped.",
+)
+@click.option("--overwrite", is_flag=True, help="Replace the output file if it exists.")
+@click.option("--strict", is_flag=True, help="Exit with 1 if a case failed.")
+@click.option("--quiet", is_flag=True, help="Print nothing but errors.")
+@debug
+@framework
+@click.pass_context
+def run(ctx: click.Context, /, **options: object) -> None:
+    """Measure operators: all of them, or those chosen by name, category and namespace."""
+    from opperf.runner.command import run_command
+
+    default = click.core.ParameterSource.DEFAULT
+    changed = {
+        name: value
+        for name, value in options.items()
+        if ctx.get_parameter_source(name) is not default
+    }
+    ctx.exit(run_command(options, changed))

@@ -1,0 +1,35 @@
+"""Bencher's metric format, version 0, as `bencher run --adapter json` reads it.
+
+An object of benchmarks, each an object of measures, each with a `value` and, where there is an
+interval, `lower_value` and `upper_value`. Of a measure that Bencher does not know it asks for no
+unit: it is given one in Bencher itself.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from opperf.model import Run, Summary
+from opperf.results.exports.exported import exported, finite
+
+MEASURES = {"forward": "latency", "backward": "backward-latency", "memory": "memory"}
+"""Metric, and the measure it is told as. `latency`, in nanoseconds, every project of Bencher has;
+the others are made as they come, in nanoseconds and bytes."""
+
+
+def bencher(run: Run) -> tuple[dict[str, Any], list[str]]:
+    """The run's medians with their intervals, and warnings. Raises `RunFileError` if there is
+    none."""
+    found, warnings = exported(run)
+    return {
+        f"{one.name} {one.place}": {
+            MEASURES[metric]: _measure(one.record.summaries[metric]) for metric in one.metrics
+        }
+        for one in found
+    }, warnings
+
+
+def _measure(summary: Summary) -> dict[str, float]:
+    bounds = {"lower_value": summary.ci_low, "upper_value": summary.ci_high}
+    has_interval = summary.n > 1 and finite(bounds.values())
+    return {"value": summary.median, **(bounds if has_interval else {})}

@@ -1,0 +1,55 @@
+"""What the command `export` does, from options to the exit code."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from opperf.errors import OutputError, RunFileError
+from opperf.model import Run
+from opperf.results.exports.bencher import bencher
+from opperf.results.exports.github_action import github_action
+from opperf.results.exports.pytest_benchmark import pytest_benchmark
+from opperf.results.output import check_output, replace
+from opperf.results.runfile import read_run
+
+EXPORTS: dict[str, Callable[[Run], tuple[Any, list[str]]]] = {
+    "pytest-benchmark": pytest_benchmark,
+    "bencher": bencher,
+    "github-action-benchmark": github_action,
+}
+"""By the tool's name: the content of its file, and what was left out of it."""
+
+
+def export_command(options: Mapping[str, Any]) -> int:
+    """Write a run file in another tool's format; the exit code.
+
+    Raises `OpperfError` for a file that cannot be exported, and for an output that cannot be
+    written.
+    """
+    path: Path = options["run_file"]
+    output: Path | None = options["output_file"]
+    if output is not None:
+        if path.exists() and output.exists() and path.samefile(output):
+            raise OutputError(f"{output} is the run file itself; choose another output")
+        check_output(output, options["overwrite"])
+    run, warnings = read_run(path)
+    if not run.records:
+        raise RunFileError(f"{path}: the run has no record yet; there is nothing to export")
+    try:
+        content, left_out = EXPORTS[options["tool"]](run)
+    except RunFileError as error:
+        raise RunFileError(f"{path}: {error}") from error
+    for warning in (*warnings, *(f"{path}: {what}" for what in left_out)):
+        print(f"warning: {warning}", file=sys.stderr)
+    data = msgspec.json.format(msgspec.json.encode(content), indent=2) + b"\n"
+    if output is None:
+        print(data.decode(), end="")
+    else:
+        replace(output, data)
+        print(f"written to {output}", file=sys.stderr)
+    return 0

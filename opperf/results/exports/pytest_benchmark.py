@@ -1,0 +1,148 @@
+"""The JSON that pytest-benchmark writes and that its command line, and tools that know it, read.
+
+A benchmark is one pass of one case, `relu.forward[data: (1024, 1024)]`, in a group with the other
+cases of that operator and pass. Times are in seconds. Memory, for which the format has no place, is
+in `extra_info`.
+"""
+
+from __future__ import annotations
+
+import statistics
+from bisect import bisect_left, bisect_right
+from collections.abc import Sequence
+from typing import Any
+
+from opperf.model import Environment, Run, Settings, shown_arguments
+from opperf.results.exports.exported import Exported, exported, finite
+from opperf.results.text import counted, inputs_text
+
+VERSION = "5.3.1"
+"""The version of pytest-benchmark whose layout this is."""
+
+PASSES = ("forward", "backward")
+
+NS = 1e-9
+"""Seconds."""
+
+FENCE = 1.5
+"""Interquartile ranges beyond the quartiles where the format has an outlier begin."""
+
+
+def pytest_benchmark(run: Run) -> tuple[dict[str, Any], list[str]]:
+    """The run's times, and warnings. Raises `RunFileError` if there is no record with one."""
+    found, warnings = exported(run)
+    benchmarks, without = [], 0
+    for one in found:
+        for direction in PASSES:
+            if direction not in one.metrics:
+                continue
+            samples = one.record.samples.get(direction, [])
+            if samples and finite(samples):
+                benchmarks.append(_benchmark(one, direction, samples, run.header.environment))
+            else:
+                without += 1
+    if without:
+        warnings.append(f"left out: {counted(without, 'time')} without samples")
+    return {
+        "machine_info": _machine(run.header.environment),
+        "commit_info": COMMIT,
+        "benchmarks": benchmarks,
+        "datetime": run.header.started,
+        "version": VERSION,
+    }, warnings
+
+
+COMMIT: dict[str, Any] = {
+    "id": "unversioned",
+    "time": None,
+    "author_time": None,
+    "dirty": False,
+    "project": "opperf",
+    "branch": "(unknown)",
+}
+"""In the words that the format has for a project without version control: a run file does not
+tell the framework's commit."""
+
+
+def _machine(environment: Environment) -> dict[str, Any]:
+    system, _, release = environment.platform.partition("-")
+    return {
+        "node": environment.hostname,
+        "processor": environment.cpu,
+        "machine": "",
+        "python_compiler": "",
+        "python_implementation": "CPython",
+        "python_implementation_version": environment.python,
+        "python_version": environment.python,
+        "python_build": ["", ""],
+        "release": release,
+        "system": system,
+        "cpu": {"brand_raw": environment.cpu, "count": environment.cores},
+    }
+
+
+def _benchmark(
+    one: Exported, direction: str, samples: Sequence[float], environment: Environment
+) -> dict[str, Any]:
+    record, case = one.record, one.record.case
+    name = f"{case.label}.{direction}{one.name.removeprefix(case.label)}"
+    memory = record.summaries.get("memory")
+    return {
+        "group": f"{case.label}.{direction}",
+        "name": name,
+        "fullname": f"{one.place}::{name}",
+        "params": shown_arguments(case),
+        "param": inputs_text(case),
+        "extra_info": {
+            "id": record.id,
+            "category": case.category,
+            "versions": environment.versions,
+            "memory_bytes": memory.median if memory and "memory" in one.metrics else None,
+        },
+        "options": _options(case.settings),
+        "stats": _stats([sample * NS for sample in samples], record.summaries[direction].loops),
+    }
+
+
+def _options(settings: Settings) -> dict[str, Any]:
+    return {
+        "disable_gc": False,
+        "timer": settings.profiler,
+        "min_rounds": settings.runs or 1,
+        "max_time": settings.max_time_s or settings.timeout_s,
+        "min_time": 0.0,
+        "warmup": settings.warmup != 0,
+    }
+
+
+def _stats(data: list[float], iterations: int) -> dict[str, Any]:
+    """The statistics the format has, in seconds."""
+    ordered = sorted(data)
+    total, mean = sum(data), statistics.fmean(data)
+    stddev = statistics.stdev(data) if len(data) > 1 else 0.0
+    q1, median, q3 = (
+        statistics.quantiles(data, n=4, method="inclusive") if len(data) > 1 else data * 3
+    )
+    low, high = q1 - FENCE * (q3 - q1), q3 + FENCE * (q3 - q1)
+    beyond = sum(not low <= value <= high for value in data)
+    far = sum(abs(value - mean) > stddev for value in data)
+    return {
+        "min": ordered[0],
+        "max": ordered[-1],
+        "mean": mean,
+        "stddev": stddev,
+        "rounds": len(data),
+        "median": median,
+        "iqr": q3 - q1,
+        "q1": q1,
+        "q3": q3,
+        "iqr_outliers": beyond,
+        "stddev_outliers": far,
+        "outliers": f"{far};{beyond}",
+        "ld15iqr": ordered[bisect_left(ordered, low)],
+        "hd15iqr": ordered[bisect_right(ordered, high) - 1],
+        "ops": len(data) / total if total else 0.0,
+        "total": total,
+        "data": data,
+        "iterations": iterations,
+    }

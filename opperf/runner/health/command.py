@@ -1,0 +1,75 @@
+"""What the command `doctor` does, from options to the exit code."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping
+from typing import Any
+
+import msgspec
+
+from opperf.errors import FOUND
+from opperf.frameworks import load
+from opperf.results.text import duration, terminal_width
+from opperf.runner.health import contention
+from opperf.runner.health.examine import examine
+from opperf.runner.health.finding import Finding
+from opperf.runner.health.jitter import (
+    Jitter,
+    Timer,
+    jitter_finding,
+    jitter_of,
+    quantum,
+    repeated,
+    timer,
+    timer_finding,
+)
+from opperf.runner.health.machine import CpuTimes, Machine, Unreadable, this_machine
+from opperf.runner.health.report import print_report
+
+
+class Report(msgspec.Struct, frozen=True):
+    """What there is to say, for a machine."""
+
+    findings: list[Finding]
+    timer: Timer
+    jitter: Jitter | None
+
+
+def doctor_command(options: Mapping[str, Any]) -> int:
+    """Print what makes this machine noisy; 1 if anything does and `strict` is asked for."""
+    machine = this_machine(load(options["framework"]).variables)
+    found = report(machine, options["seconds"])
+    if options["json"]:
+        print(msgspec.json.format(msgspec.json.encode(found), indent=2).decode())
+    else:
+        print_report(found.findings, terminal_width())
+    warned = any(finding.level == "warn" for finding in found.findings)
+    return FOUND if warned and options["strict"] else 0
+
+
+def report(machine: Machine, seconds: float) -> Report:
+    """Read everything, then keep a core busy for so many seconds to see how evenly it works."""
+    # Read first: the test itself is a load.
+    findings = {finding.name: finding for finding in examine(machine)}
+    jitter = None
+    if seconds > 0:
+        print(
+            f"keeping a core busy for {duration(seconds)} to see how evenly it works",
+            file=sys.stderr,
+            flush=True,
+        )
+        begun = _cpu_times(machine)
+        jitter = jitter_of(repeated(seconds, quantum()))
+        # Only a busy CPU can be stolen from.
+        (findings["steal"],) = examine(machine._replace(since=begun), [contention.STEAL])
+    clock = timer()
+    return Report([*findings.values(), timer_finding(clock), jitter_finding(jitter)], clock, jitter)
+
+
+def _cpu_times(machine: Machine) -> CpuTimes | None:
+    """The CPU times up to now; None where the finding on steal will say that they are not told."""
+    try:
+        return contention.cpu_times(machine)
+    except (Unreadable, ValueError):
+        return None

@@ -1,0 +1,107 @@
+"""Calls that find nothing in a cache: how much is written, and whose turn it is."""
+
+import numpy as np
+import pytest
+from fake_framework import BACKWARD_NS
+
+from opperf.model import Case, OperatorTarget, Status, TensorSpec
+from opperf.runner import cold
+from opperf.runner.cold import COPIES, FALLBACK_BYTES, Flush, Ring, copies, last_level_bytes
+from opperf.runner.measure import measure
+
+BOTH = ("forward", "backward")
+
+
+def cache(folder, index, level, size):
+    entry = folder / f"index{index}"
+    entry.mkdir()
+    (entry / "level").write_text(f"{level}\n")
+    if size is not None:
+        (entry / "size").write_text(f"{size}\n")
+
+
+def test_the_last_level_is_the_highest_that_says_its_size(tmp_path):
+    assert last_level_bytes(tmp_path) == FALLBACK_BYTES
+    cache(tmp_path, 0, 1, "48K")
+    cache(tmp_path, 1, 2, "2M")
+    assert last_level_bytes(tmp_path) == 2 * 2**20
+    cache(tmp_path, 2, 3, "32768K")
+    cache(tmp_path, 3, 4, None)
+    assert last_level_bytes(tmp_path) == 32 * 2**20
+
+
+def test_more_is_written_than_the_cache_holds(monkeypatch):
+    monkeypatch.setattr(cold, "last_level_bytes", lambda: 2**20)
+    flush = Flush()
+    assert flush.bytes == pytest.approx(3 * 2**20, rel=0.01)
+    flush()
+    flush()
+    assert all(np.all(part == 2) for part in flush._parts)
+
+
+def test_the_flush_is_no_part_of_the_time(fake, make_case, monkeypatch):
+    monkeypatch.setattr(cold, "last_level_bytes", lambda: 2**20)
+    case = make_case("relu", passes=BOTH, cache="cold", warmup=0, runs=4)
+    record = measure(case, fake)
+    assert record.status is Status.OK and "3 MiB are written" in record.notes["cache"]
+    # Of the phases the fake profiler is given, every other one is a flush.
+    assert {name: s.median for name, s in record.summaries.items() if s.unit == "ns"} == {
+        "forward": BACKWARD_NS,
+        "backward": BACKWARD_NS,
+        "total": 2 * BACKWARD_NS,
+    }
+
+
+def test_every_pass_is_flushed_before(fake, make_case, monkeypatch):
+    monkeypatch.setattr(cold, "last_level_bytes", lambda: 2**20)
+    monkeypatch.setattr(Flush, "__call__", lambda self: fake.calls.append("flush"))
+    case = make_case("relu", passes=BOTH, cache="cold", warmup=0, runs=2, profiler="python")
+    measure(case, fake)
+    tail = [call for call in fake.calls if call != "wait"][-10:]
+    assert tail == ["flush", "record", "call", "flush", "backward"] * 2
+
+
+def test_hot_is_part_of_what_is_measured(make_case):
+    hot, chilled = make_case("relu"), make_case("relu", cache="cold")
+    assert hot.id != chilled.id
+
+
+def test_copies_are_more_than_a_devices_cache():
+    def of(elements):
+        return Case(OperatorTarget("fake", "f"), {"data": TensorSpec((elements,))})
+
+    assert copies(of(2**20)) * 4 * 2**20 >= 3 * cold.DEVICE_BYTES
+    assert copies(of(2**30)) == 2 and copies(of(1)) == COPIES
+
+
+class Member:
+    def __init__(self, number, log):
+        self.number, self.log = number, log
+
+    def call(self):
+        return self.number
+
+    def record(self):
+        self.log.append(("record", self.number))
+
+    def backward(self):
+        self.log.append(("backward", self.number))
+
+
+def test_copies_take_turns_and_a_backward_pass_is_of_its_own_record():
+    log = []
+    members = [Member(number, log) for number in range(3)]
+    ring = Ring(members)
+    assert [ring.call() for _ in range(7)] == [0, 1, 2, 0, 1, 2, 0]
+    gradient = ring.gradient(lambda member: member)
+    for _ in range(4):
+        gradient.record()
+        gradient.backward()
+    assert log == [(what, n) for n in (0, 1, 2, 0) for what in ("record", "backward")]
+
+
+def test_a_device_without_a_way_to_flush_rotates_copies(fake, make_case, monkeypatch):
+    monkeypatch.setattr(fake, "forks", lambda device: False, raising=False)
+    case = make_case("relu", passes=BOTH, cache="cold", device="gpu(0)", warmup=0, runs=3)
+    record = measure(case, fake)
+    assert f"{COPIES} copies" in record.notes["cache"] and fake.level == 0

@@ -1,0 +1,82 @@
+"""From a selection to a plan with a real worker: search where no rule is, random shapes, ids."""
+
+import pytest
+
+from opperf.errors import UsageError
+from opperf.model import Settings
+from opperf.rules.fuzzing import Fuzz
+from opperf.runner import cache
+from opperf.runner.planning import planned
+from opperf.runner.selecting import Selection
+
+
+@pytest.fixture
+def plan(worker, tmp_path, monkeypatch):
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    monkeypatch.setattr(cache, "identity", lambda name: "build 1")
+    said = []
+
+    def made(*patterns, **options):
+        settings = Settings(device="", profiler="", seed=options.pop("seed", 0))
+        selection = Selection(patterns=patterns, settings=settings, **options)
+        return planned(worker, "fake", worker.resolved(selection), said.append)
+
+    made.said, made.folder = said, tmp_path
+    return made
+
+
+def test_where_no_rule_is_inputs_are_found_by_trying(plan):
+    (case,) = plan("mystery").cases
+    assert case.origin == "search" and case.arguments["charm"] == 1
+    assert plan.said == ["searching for inputs of mystery, which no rule knows"]
+    # Scaled to what other operators are measured at.
+    assert 2**19 <= case.arguments["data"].size <= 2**20
+
+
+def test_a_crash_is_survived_and_the_search_goes_on(plan):
+    made = plan("fragile", "needs_vector", "stubborn", "relu")
+    found = {case.label: case for case in made.cases if case.origin == "search"}
+    assert set(found) == {"fragile", "needs_vector"}
+    assert all(len(case.arguments["data"].shape) == 1 for case in found.values())
+    assert "never" in made.no_benchmark["stubborn"]
+    assert any(case.label == "relu" for case in made.cases)
+
+
+def test_what_was_found_is_kept_for_the_build(plan, monkeypatch):
+    first = plan("mystery", "stubborn", size="small")
+    assert plan("mystery", "stubborn", size="small") == first and len(plan.said) == 1
+    # Another size needs the scaling only, another build everything.
+    assert plan("mystery").cases[0].id != first.cases[0].id and len(plan.said) == 2
+    monkeypatch.setattr(cache, "identity", lambda name: "build 2")
+    assert plan("mystery", "stubborn", size="small") == first and len(plan.said) == 3
+
+
+def test_an_unreadable_cache_is_made_again_with_a_warning(plan):
+    first = plan("mystery")
+    (path,) = plan.folder.rglob("search/*.json")
+    path.write_text('{"mystery": 3}')
+    assert plan("mystery") == first
+    assert any("cannot be read and is made again" in line for line in plan.said)
+
+
+def test_random_shapes_are_those_of_the_seed(plan):
+    first = plan("relu", "add", fuzz=Fuzz(6))
+    assert plan("relu", "add", fuzz=Fuzz(6)) == first
+    assert plan("relu", "add", fuzz=Fuzz(6), seed=1).cases != first.cases
+    assert [case.label for case in first.cases].count("relu") == 6
+    assert all(case.origin.endswith("+fuzz") for case in first.cases)
+    sizes = {spec.size for case in first.cases for _, spec in case.tensors()}
+    assert len(sizes) > 6 and max(sizes) <= 2**22
+
+
+def test_what_takes_no_other_shape_says_so(plan):
+    made = plan("refuses", "relu", fuzz=Fuzz(2))
+    assert "no random shape was taken" in made.no_benchmark["refuses"]
+
+
+def test_an_id_or_its_beginning_chooses_cases(plan):
+    everything = plan("relu", fuzz=Fuzz(5)).cases
+    for wanted in (everything[3].id, everything[3].id[:10]):
+        assert plan("relu", fuzz=Fuzz(5), ids=(wanted,)).cases == (everything[3],)
+    with pytest.raises(UsageError, match="--id ffff"):
+        plan("relu", ids=("ffff",))

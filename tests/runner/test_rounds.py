@@ -1,0 +1,87 @@
+"""Rounds: every case visited as often as wanted, in other orders, with one record of all visits."""
+
+from collections import Counter
+
+import msgspec
+import pytest
+
+from opperf.model import Status
+from opperf.profilers.summary import summarise
+from opperf.runner.measure import measure
+from opperf.runner.rounds import merged, visits
+
+BOTH = ("forward", "backward")
+
+
+@pytest.fixture
+def cases(make_case):
+    return [make_case("relu", shape=(n,), passes=BOTH) for n in range(1, 21)]
+
+
+def test_one_round_is_the_plans_order(cases):
+    assert visits(cases, 1, seed=7) == tuple(cases)
+
+
+def test_every_round_visits_every_case_once_in_another_order(cases):
+    every = visits(cases, 3, seed=7)
+    rounds = [every[i : i + 20] for i in range(0, 60, 20)]
+    ids = [[case.id for case in one] for one in rounds]
+    assert all(sorted(one) == sorted(case.id for case in cases) for one in ids)
+    assert len({tuple(one) for one in ids}) == 3
+    assert visits(cases, 3, seed=7) == every != visits(cases, 3, seed=8)
+
+
+def test_peaks_of_memory_are_read_in_the_first_round_only(cases):
+    every = visits(cases, 2, seed=0)
+    assert [case.settings.memory for case in every] == [True] * 20 + [False] * 20
+
+
+def test_what_was_visited_is_not_visited_again(cases, fake):
+    first, second, third = (measure(case, fake) for case in cases[:3])
+    failed = msgspec.structs.replace(third, status=Status.FAILED)
+    earlier = {
+        first.id: first,
+        second.id: msgspec.structs.replace(second, rounds=3),
+        failed.id: failed,
+    }
+    left = Counter(case.id for case in visits(cases, 3, 0, earlier))
+    assert (left[first.id], left[second.id], left[failed.id]) == (2, 0, 0)
+    assert all(left[case.id] == 3 for case in cases[3:])
+    retried = Counter(case.id for case in visits(cases, 3, 0, earlier, {Status.FAILED}))
+    assert retried[failed.id] == 3
+
+
+def test_a_record_is_of_all_visits(cases, fake):
+    first, again = (measure(case, fake) for case in visits(cases[:1], 2, 0))
+    both = merged(first, again)
+    assert both.rounds == 2 and both.case == cases[0] and both.id == first.id
+    for metric in ("forward", "backward", "total"):
+        samples = first.samples[metric] + again.samples[metric]
+        assert both.samples[metric] == samples
+        assert both.summaries[metric] == summarise(samples, "ns")
+    assert both.summaries["memory"] == first.summaries["memory"]
+    assert both.busy_s == first.busy_s + again.busy_s
+
+
+def test_a_note_about_samples_is_about_all_of_them(cases, fake):
+    one = measure(cases[0], fake)
+    noisy = msgspec.structs.replace(
+        one,
+        samples={"forward": [1000.0] * 30},
+        notes={"forward noisy": "drift: of one visit", "backward": "none"},
+    )
+    steady = merged(noisy, noisy)
+    assert steady.notes == {"backward": "none"}
+    slower = msgspec.structs.replace(noisy, samples={"forward": [2000.0] * 30})
+    assert "two levels" in merged(noisy, slower).notes["forward noisy"]
+
+
+def test_a_visit_that_fails_costs_its_own_samples_only(cases, fake):
+    fine = measure(cases[0], fake)
+    crashed = msgspec.structs.replace(
+        fine, status=Status.CRASHED, reason="ended by SIGSEGV", samples={}, summaries={}
+    )
+    both = merged(fine, crashed)
+    assert both.status is Status.OK and both.samples == fine.samples and both.rounds == 2
+    assert both.notes["round 2"] == "crashed: ended by SIGSEGV"
+    assert merged(crashed, fine) is fine and merged(None, fine) is fine
