@@ -282,7 +282,22 @@ PARTICULAR = [
 IN_SUBMODULES = [
     "contrib.adamw_update",
     "contrib.box_iou",
+    "contrib.multi_adamw_update",
+    "contrib.multi_lamb_update",
+    "contrib.multi_mp_adamw_update",
+    "contrib.multi_mp_lamb_update",
     "contrib.quantize",
+    "contrib.quantized_concat",
+    "contrib.rand_zipfian",
+    "image.center_crop",
+    "image.fixed_crop",
+    "image.imdecode",
+    "image.imresize",
+    "image.imrotate",
+    "image.random_crop",
+    "image.random_rotate",
+    "image.random_size_crop",
+    "image.resize_short",
     "image.to_tensor",
     "linalg.cholesky",
     "linalg.matrix_power",
@@ -303,6 +318,12 @@ def test_particular_functions_run(name):
     for results in found.values():
         _, shown = single(results)
         assert "status" not in shown, shown
+
+
+def test_several_tensors_are_updated_at_once_and_written_behind():
+    found = run_benchmark_operator(name="contrib.multi_lamb_update", size=SQUARE, **FEW)
+    _, shown = single(found[ND])
+    assert shown["inputs"]["weights"] == shown["inputs"]["out"] == [SQUARE, SQUARE]
 
 
 @pytest.mark.parametrize(

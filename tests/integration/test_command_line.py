@@ -121,7 +121,7 @@ def test_without_a_command_from_the_file_itself_and_with_capitals(command):
     ]
     rows = re.findall(r"^\|\s*relu .*$", page, re.MULTILINE)
     assert len(rows) == 3 and not any("---" in row for row in rows)
-    assert "float64, python profiler, 1 warm-up and 4 timed calls" in out
+    assert "float64, python profiler, 1 warm-up, 4 timed calls" in out
 
 
 def test_shapes_and_csv(command):
@@ -188,11 +188,11 @@ def test_list_shows_what_would_run_and_runs_nothing(command):
         "--list", "--category", "reduction,gemm", "--namespace", "nd", "--size", "small"
     )
     head, _, *rows = out.splitlines()
-    assert head.split() == ["Operator", "Category", "Rule", "Inputs"]
+    assert head.split() == ["Operator", "Category", "Rule", "Id", "Inputs"]
     assert any(
-        re.match(r"sum +reduction +rule:reductions\.\w+ +data: \(64, 64\)", row) for row in rows
+        re.match(r"sum +reduction +rule:reductions\.\w+ +[0-9a-f]{16} +data: \(64, 64\)", row) for row in rows
     )
-    assert any(re.match(r"batch_dot +gemm +rule:\w+\.\w+ +lhs: \(", row) for row in rows)
+    assert any(re.match(r"batch_dot +gemm +rule:\w+\.\w+ +[0-9a-f]{16} +lhs: \(", row) for row in rows)
     assert not any(row.startswith("relu") for row in rows)
     assert re.search(r"^\d+ cases of \d+ operators$", out, re.MULTILINE)
     assert err == ""
@@ -221,7 +221,7 @@ def test_a_dry_run_checks_everything_and_writes_nothing(command):
         "1",
     )
     assert re.fullmatch(
-        r"\d+ cases of \d+ operators: \w+\(0\), float64, native profiler, 2 warm-up and "
+        r"\d+ cases of \d+ operators: \w+\(0\), float64, native profiler, 2 warm-up, "
         r"1 timed call, to results\.json\n",
         out,
     )
@@ -358,12 +358,13 @@ def test_tracebacks_are_for_debugging(monkeypatch, capsys, error, code, words):
 @pytest.mark.parametrize(
     ("given", "limit"),
     [
-        ((), "0.5 s a pass at most"),
-        (("--max-time", "2"), "2 s a pass at most"),
+        ((), "medians to 2.0%, 1 s a case at most"),
+        (("--max-time", "2"), "2 s a case at most"),
         (("-r", "3"), ""),
+        (("-w", "3"), "3 warm-up, medians to 2.0%, 1 s a case at most"),
     ],
 )
-def test_the_time_of_a_pass_is_limited_unless_calls_are_counted(command, given, limit):
+def test_the_time_of_a_case_is_limited_unless_calls_are_counted(command, given, limit):
     out, _ = command("relu", "--size", "small", "--dry-run", *given)
-    assert ("a pass at most" in out) == bool(limit)
+    assert ("a case at most" in out) == bool(limit)
     assert limit in out

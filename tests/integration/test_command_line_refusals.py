@@ -23,7 +23,11 @@ WITHOUT_MXNET = [
     (("relu", "--shape", "lhs"), ["'lhs' is not a shape"]),
     (("relu", "--shape", "lhs=4x0"), ["'lhs=4x0' is not a shape", "at least 1"]),
     (("relu", "--shape", "lhs=4x-2"), ["'lhs=4x-2' is not a shape"]),
+    (("relu", "--max-time", "0"), ["--max-time"]),
+    (("relu", "--max-configs", "0"), ["--max-configs"]),
+    (("relu", "--namespace", " , "), ["--namespace", "names nothing"]),
     (("relu", "--bogus"), ["--bogus"]),
+    (("relu", "--list", "--ctx"), ["--ctx"]),
     (("--ops", ""), ["--ops", "'' names nothing"]),
     (("--ops", " ,"), ["--ops", "' ,' names nothing"]),
     (("",), ["'' names nothing"]),
@@ -53,12 +57,47 @@ WITH_MXNET = [
     (("--category", "unry"), ["unknown category 'unry'; did you mean unary", "reduction"]),
     (("--namespace", "ndd"), ["unknown namespace 'ndd'; did you mean nd", "linalg"]),
     (("--category", "gemm", "--namespace", "image"), ["no operator is in all the categories"]),
-    (("_foreach",), ["nothing to run", "_foreach: control flow"]),
+    (("_imdecode",), ["nothing to run", "_imdecode: takes a picture as text"]),
     (("broadcast_add", "--shape", "lsh=3"), ["--shape lsh=", "did you mean lhs"]),
     (("relu", "--shape", "data=12x"), ["'data=12x' is not a shape"]),
     (("relu", "--shape", "data=12xx4"), ["'data=12xx4' is not a shape"]),
     (("relu", "--framework", "mxnt"), ["unknown framework 'mxnt'; did you mean mxnet"]),
 ]
+
+NUMPY = ("--framework", "numpy")
+"""The framework that takes no time to import."""
+
+OF_OTHER_COMMANDS = [
+    (("run", "re:*"), ["'re:*' is no regular expression"]),
+    (("run", "add", "--exclude", "re:("), ["'re:(' is no regular expression"]),
+    (("run", "add", "--exclude", "add"), ["no operator is in all"]),
+    (("run", "add", "--category", "reduction"), ["no operator is in all"]),
+    (("list", "re:["), ["'re:[' is no regular expression"]),
+    (("list", "["), ["no operator is called '['"]),
+    (("list", "ad"), ["no operator is called 'ad'; did you mean", "add"]),
+    (("list", "zzz*"), ["no operator is called 'zzz*'"]),
+    (("list", ""), ["names nothing"]),
+    (("list", "--exclude", "re:("), ["'re:(' is no regular expression"]),
+    (("list", "--exclude", "ad"), ["--exclude: no operator is called 'ad'; did you mean"]),
+    (("list", "--category", "unry"), ["unknown category 'unry'; did you mean unary", "reduction"]),
+    (("list", "--category", ""), ["--category", "names nothing"]),
+    (("list", "--namespace", "nop"), ["unknown namespace 'nop'", "linalg"]),
+    (("list", "--size", "small"), ["--size"]),
+    (("list", "--min", "3"), ["--min"]),
+    (("show", "ad"), ["no operator is called 'ad'; did you mean", "add"]),
+    (("show", ""), ["no operator is called ''"]),
+    (("show", "re:("), ["'re:(' is no regular expression"]),
+    (("show", "add", "subtract"), ["unexpected extra argument", "subtract"]),
+    (("show", "add", "--size", "huge"), ["'huge'", "'small', 'default', 'large'"]),
+    (("coverage", "one.jsonl", "two.jsonl"), ["unexpected extra argument", "two.jsonl"]),
+    (("coverage", "."), [". cannot be read: Is a directory"]),
+    (("coverage", "/dev/null"), ["/dev/null:1: not a run file: the file is empty"]),
+    (("coverage", "--min", "-1"), ["--min", "-1"]),
+    (("coverage", "--min", "most"), ["--min", "'most'"]),
+]
+"""What the other commands refuse, and what `run` refuses once it knows the operators."""
+
+COMMANDS = [("run", "add"), ("list",), ("show", "add"), ("coverage",)]
 
 
 @pytest.fixture(scope="module")
@@ -84,6 +123,29 @@ def test_what_is_refused_before_mxnet_is_loaded(command, arguments, words):
 @pytest.mark.parametrize("arguments, words", WITH_MXNET)
 def test_what_is_refused_before_anything_runs(command, arguments, words):
     check(command, arguments, words)
+
+
+@pytest.fixture(scope="module")
+def cache(tmp_path_factory):
+    """A cache in which the list of operators is kept from one test to the next."""
+    return str(tmp_path_factory.mktemp("cache"))
+
+
+@pytest.mark.parametrize("arguments, words", OF_OTHER_COMMANDS)
+def test_what_other_commands_refuse(command, cache, arguments, words):
+    command.variables["XDG_CACHE_HOME"] = cache
+    check(command, (*arguments, *NUMPY), words)
+
+
+@pytest.mark.parametrize("arguments", COMMANDS)
+def test_a_framework_that_there_is_not(command, arguments):
+    words = ["unknown framework 'nmpy'; did you mean numpy", "known: "]
+    check(command, (*arguments, "--framework", "nmpy"), words)
+
+
+@pytest.mark.parametrize("arguments", COMMANDS)
+def test_an_option_that_there_is_not(command, arguments):
+    check(command, (*arguments, "--bogus", *NUMPY), ["--bogus"])
 
 
 @pytest.mark.parametrize("device", ["gpu(0)", "GPU", "gpu(9)"])

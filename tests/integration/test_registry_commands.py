@@ -48,7 +48,7 @@ def test_show_prints_a_script_that_runs(command):
 
 
 def test_show_of_what_has_no_benchmark_says_why(command):
-    out, _ = command("show", "_CachedOp")
+    out, _ = command("show", "_NoGradient")
     assert "none: " in out and "Case" not in out
 
 
@@ -73,8 +73,8 @@ def test_what_is_refused(command, arguments, words):
 
 
 def test_coverage_of_a_run_file(command):
-    command("relu", "_CachedOp", "exp", "--size", "small", "-w", "0", "-r", "1", "-o", "run.jsonl",
-            "-f", "jsonl")  # fmt: skip
+    command("relu", "_NoGradient", "exp", "--size", "small", "-w", "0", "-r", "1",
+            "-o", "run.jsonl", "-f", "jsonl")  # fmt: skip
     out, _ = command("coverage", "run.jsonl", "--json")
     found = json.loads(out)
     assert (found["forward"], found["backward"]) == (2, 2)

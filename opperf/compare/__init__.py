@@ -1,0 +1,1 @@
+"""Statistics and verdicts: from replicates of A and B to what changed between them."""

@@ -1,0 +1,221 @@
+"""The beginning of a session, new or gone on with: both arms start, and have the same cases."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any
+
+from tabulate import tabulate
+
+from opperf.compare.ab_measure import WARMING, Start, rehearse
+from opperf.compare.ab_options import (
+    Options,
+    arms_from,
+    rules_from,
+    selection_from,
+)
+from opperf.compare.ab_session import SCHEMA, SessionHeader, SessionWriter, read_session
+from opperf.compare.arms import ArmSpec, lasting_differences, selection_of, worker_of
+from opperf.compare.data import Arm
+from opperf.compare.forecast import Forecast, check_budget, forecast_of, forecast_text, processes
+from opperf.compare.pairs import Pairing, paired, plans_of
+from opperf.errors import OpperfError, RunFileError, UsageError
+from opperf.model import Environment
+from opperf.results import output
+from opperf.results.text import counted, cut, inputs_text, terminal_width
+from opperf.runner.plan import Plan
+from opperf.runner.pool import Worker
+from opperf.runner.progress import Progress
+from opperf.runner.resuming import check_same, same_selection
+from opperf.runner.selecting import Selection
+from opperf.runner.session import now
+
+Say = Callable[[str], None]
+
+MakeProgress = Callable[[int], Progress]
+"""Makes the progress of so many visits."""
+
+ARMS: tuple[Arm, Arm] = ("A", "B")
+
+
+def starter(arms: Mapping[Arm, ArmSpec], framework: str, options: Options) -> Start:
+    """What makes fresh processes of the arms."""
+    return lambda arm: worker_of(arms[arm], framework, options.environment)
+
+
+@contextmanager
+def _blamed_on(name: Arm, arm: ArmSpec) -> Iterator[None]:
+    """Say of an error which arm has it: that arm is wrong input."""
+    try:
+        yield
+    except OpperfError as error:
+        raise UsageError(f"arm {name} ({arm}): {error}") from error
+
+
+def begun(
+    given: Mapping[str, Any], options: Options, say: Say, make_progress: MakeProgress
+) -> SessionWriter | None:
+    """The file of a new session, with nothing measured; None for a dry run.
+
+    Raises `OpperfError` for everything that keeps the session from starting; what is at the
+    file's place is then as it was.
+    """
+    arms = dict(zip(ARMS, arms_from(given), strict=True))
+    rules, common = rules_from(given), selection_from(given)
+    if not options.dry_run:
+        output.check_output(options.report, options.overwrite)
+    start = starter(arms, options.framework, options)
+    plans: dict[Arm, list[Plan]] = {}
+    environments: dict[Arm, Environment] = {}
+    starts_s: list[float] = []
+    for name, arm in arms.items():
+        with start(name) as worker:
+            before = time.monotonic()
+            with _blamed_on(name, arm):
+                environments[name] = worker.environment()
+            starts_s.append(time.monotonic() - before)
+            plans[name] = _planned(worker, name, arm, common, options, say)
+    pairing = paired(plans["A"], plans["B"], positional=bool(arms["A"].operators))
+    if not pairing.pairs:
+        raise UsageError(_why_nothing(pairing, plans["A"]))
+    case_time_s = given["max_time_s"]
+    visit_s = dict.fromkeys((pair.id for pair in pairing.pairs), WARMING * case_time_s)
+    forecast = Forecast(visit_s, max(starts_s))
+    tell = print if options.dry_run else say
+    for name, arm in arms.items():
+        tell(f"{name}: {arm}")
+    alone = f", {counted(len(pairing.alone), 'case')} without a partner" if pairing.alone else ""
+    tell(f"{counted(len(pairing.pairs), 'case')}{alone}: {forecast_text(forecast, rules)}")
+    check_budget(forecast, rules, case_time_s, options.budget_s)
+    if options.dry_run:
+        print(_list_of(pairing))
+        return None
+    say("calling each case once in both arms")
+    rehearsal = rehearse(
+        pairing.pairs, start, case_time_s, make_progress(len(arms) * len(pairing.pairs))
+    )
+    if not rehearsal.pairs:
+        first, reason = next(iter(rehearsal.left_out.items()))
+        raise UsageError(f"no case runs in both arms, e.g. {first}: {reason}")
+    header = SessionHeader(
+        schema=SCHEMA,
+        started=now(),
+        command=options.command,
+        framework=options.framework,
+        a=arms["A"],
+        b=arms["B"],
+        environments=environments,
+        rules=rules,
+        seed=given["seed"],
+        selection=common,
+        pairs=rehearsal.pairs,
+        alone=pairing.alone,
+        left_out=rehearsal.left_out,
+        visit_s=rehearsal.visit_s,
+        start_s=max(starts_s) + rehearsal.first_s,
+    )
+    forecast = forecast_of(header)
+    say(f"{counted(len(header.pairs), 'case')} run in both: {forecast_text(forecast, rules)}")
+    check_budget(forecast, rules, case_time_s, options.budget_s)
+    return SessionWriter.create(options.report, header, options.overwrite)
+
+
+def _planned(
+    worker: Worker, name: Arm, arm: ArmSpec, common: Selection, options: Options, say: Say
+) -> list[Plan]:
+    """The plans of an arm."""
+    try:
+        selection = worker.resolved(selection_of(arm, common))
+        return plans_of(worker, options.framework, selection, arm.operators, say)
+    except OpperfError as error:
+        # What is not set in an arm is at fault in both.
+        if not (arm.settings or arm.operators or arm.python):
+            raise
+        raise UsageError(f"arm {name} ({arm}): {error}") from error
+
+
+def _why_nothing(pairing: Pairing, plans: list[Plan]) -> str:
+    """Why there is nothing to compare."""
+    if pairing.alone:
+        name, reason = next(iter(pairing.alone.items()))
+        return f"no case is in both arms, e.g. {name}: {reason}"
+    for plan in plans:
+        for name, reason in plan.no_benchmark.items():
+            return f"none of the operators has a benchmark, e.g. {name}: {reason}"
+    return "nothing to compare: no operator is in all the categories and namespaces asked for"
+
+
+def _list_of(pairing: Pairing) -> str:
+    """The cases as a table, and those without a partner."""
+    width = terminal_width()
+    rows = [(pair.label, pair.id, inputs_text(pair.a)) for pair in pairing.pairs]
+    text = tabulate(rows, headers=("Operator", "Id", "Inputs"), disable_numparse=True)
+    lines = [cut(line.rstrip(), width) for line in text.splitlines()]
+    lines += [f"left out: {name}: {reason}" for name, reason in pairing.alone.items()]
+    return "\n".join(lines)
+
+
+RULES = ("threshold", "control_blocks", "screen_blocks", "confirm_blocks")
+"""Options that are fields of the rules."""
+
+
+def resumed(
+    given: Mapping[str, Any], changed: Mapping[str, Any], options: Options, say: Say
+) -> SessionWriter | None:
+    """The file of a session that was cut short, to be gone on with; None for a dry run.
+
+    Raises `RunFileError` where it would not be the same session: other arms, rules, cases or
+    environments.
+    """
+    if not options.report.exists():
+        raise RunFileError(f"{options.report}: there is no session to resume; leave out --resume")
+    session, warnings = read_session(options.report)
+    for warning in warnings:
+        say(f"warning: {warning}")
+    header = session.header
+    _check_same(header, given, changed)
+    arms: dict[Arm, ArmSpec] = {"A": header.a, "B": header.b}
+    for name, arm in arms.items():
+        worker = worker_of(arm, header.framework, options.environment)
+        with _blamed_on(name, arm), worker:
+            now_there = worker.environment()
+        _check_environment(name, header.environments[name], now_there)
+    forecast = forecast_of(header, session.lines)
+    say(
+        f"{processes(len(session.lines))} measured already; in all, "
+        f"{forecast_text(forecast, header.rules)}"
+    )
+    return None if options.dry_run else SessionWriter.resume(options.report)
+
+
+def _check_same(
+    header: SessionHeader, given: Mapping[str, Any], changed: Mapping[str, Any]
+) -> None:
+    """Refuse options that contradict the session. Raises `RunFileError`."""
+    if {"a", "b"} & set(changed):
+        a, b = arms_from(given)
+        check_same("a", str(header.a), str(a))
+        check_same("b", str(header.b), str(b))
+    if "framework" in changed:
+        check_same("framework", header.framework, given["framework"])
+    same_selection(header.selection, selection_from(given), changed)
+    for option in RULES:
+        if option in changed:
+            check_same(option, getattr(header.rules, option), given[option])
+    if "until_settled" in changed:
+        check_same("until-settled", header.rules.block_cap, rules_from(given).block_cap)
+
+
+def _check_environment(name: Arm, before: Environment, after: Environment) -> None:
+    """Refuse to go on where numbers would not be those of one session. Raises `RunFileError`."""
+    changed = [
+        f"{field} was {old!r} and is {new!r}"
+        for field, old, new in lasting_differences(before, after)
+    ]
+    if changed:
+        raise RunFileError(
+            f"arm {name} of the session to resume was measured in another environment: "
+            f"{'; '.join(changed)}; go on with it there, or start anew with --overwrite"
+        )

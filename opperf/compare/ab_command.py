@@ -1,0 +1,150 @@
+"""What the command `ab` does, from the options a user gave to the exit code."""
+
+from __future__ import annotations
+
+import shlex
+import sys
+from collections import Counter
+from collections.abc import Mapping
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from opperf.compare.ab_begin import ARMS, begun, resumed, starter
+from opperf.compare.ab_measure import chosen_cases, measure
+from opperf.compare.ab_options import Options, options_from
+from opperf.compare.ab_report import FORMATS, report_of
+from opperf.compare.ab_session import Session, SessionClosing, SessionWriter, read_session
+from opperf.compare.data import Analysis, Verdict
+from opperf.compare.forecast import forecast_of, processes
+from opperf.compare.outcome import UNDECIDED
+from opperf.compare.procedure import BLOCK, Stage, next_stage
+from opperf.compare.verdicts import analyse
+from opperf.errors import FOUND, INTERRUPTED, OpperfError, UsageError, suggestion
+from opperf.results.text import counted, duration
+from opperf.runner.progress import progress
+from opperf.runner.session import now
+
+
+def ab_command(given: Mapping[str, Any], changed: Mapping[str, Any]) -> int:
+    """Compare two arms; the exit code.
+
+    `changed` are the options the user gave, by name. Raises `OpperfError` for everything that
+    keeps the session from starting or from going on.
+    """
+    options = options_from(given)
+    say = partial(_say, options)
+    writer = (
+        resumed(given, changed, options, say)
+        if options.resume
+        else begun(given, options, say, lambda total: progress(sys.stderr, total, options.quiet))
+    )
+    if writer is None:
+        return 0
+    with writer:
+        try:
+            _measure(writer, options)
+        except KeyboardInterrupt:
+            done = processes(len(writer.session.lines))
+            print(f"interrupted; {done} measured, in {_going_on(options.report)}", file=sys.stderr)
+            return INTERRUPTED
+        except OpperfError as error:
+            raise type(error)(
+                f"{error}; what was measured is in {_going_on(options.report)}"
+            ) from error
+        session = writer.session
+        analysis = analyse(session.replicates, session.header.rules)
+        counts = Counter(one.verdict.value for one in analysis.verdicts)
+        writer.close_session(SessionClosing(finished=now(), counts=dict(counts)))
+        session = writer.session
+    say(f"everything that was measured is in {options.report}")
+    _show(session, analysis, options.output_format)
+    return exit_code(analysis, options.fail_on)
+
+
+def from_ab(path: Path, options: Mapping[str, Any]) -> int:
+    """Make the verdicts of a session again from its file, without measuring; the exit code.
+
+    `options` may have `output_format` and `fail_on`. Raises `RunFileError` for what is no such
+    file, and `UsageError` for a format or a verdict that a session does not have.
+    """
+    shown = str(options.get("output_format") or "text").lower()
+    if shown not in FORMATS:
+        raise UsageError(
+            f"a session cannot be written as {shown!r}{suggestion(shown, FORMATS)}; "
+            f"formats: {', '.join(FORMATS)}"
+        )
+    fail_on = tuple(options.get("fail_on") or ()) or (Verdict.REGRESSED.value,)
+    for word in fail_on:
+        if word not in EXIT_CODES:
+            raise UsageError(
+                f"--fail-on {word}: of a session, {', '.join(EXIT_CODES)} can be looked for"
+            )
+    session, warnings = read_session(path)
+    for warning in warnings:
+        print(f"warning: {warning}", file=sys.stderr)
+    analysis = analyse(session.replicates, session.header.rules)
+    _show(session, analysis, shown)
+    return exit_code(analysis, tuple(map(Verdict, fail_on)))
+
+
+EXIT_CODES = {
+    Verdict.REGRESSED.value: FOUND,
+    Verdict.IMPROVED.value: FOUND,
+    Verdict.AMBIGUOUS.value: UNDECIDED,
+}
+"""What can be looked for, and the exit code where it is found."""
+
+
+def exit_code(analysis: Analysis, fail_on: tuple[Verdict, ...]) -> int:
+    """0, or what was looked for: found before undecided. All operators together count as one."""
+    if not analysis.valid:
+        return UNDECIDED
+    verdicts = {one.verdict for one in analysis.verdicts} | {analysis.shift.verdict}
+    codes = [EXIT_CODES[one.value] for one in fail_on if one in verdicts]
+    return min(codes, default=0)
+
+
+def _show(session: Session, analysis: Analysis, output_format: str) -> None:
+    print(FORMATS[output_format](report_of(session, analysis)), flush=True)
+
+
+def _measure(writer: SessionWriter, options: Options) -> None:
+    """Measure what the session still lacks, each process on file before the next begins."""
+    header = writer.session.header
+    start = starter({"A": header.a, "B": header.b}, header.framework, options)
+    while True:
+        stage = next_stage(writer.session.replicates, header.rules)
+        if stage is None:
+            return
+        places = list(stage.places(header.seed, writer.session.replicates))
+        visits = {
+            arm: len(chosen_cases(header.pairs, stage.figures, writer.session.lost, arm))
+            for arm in ARMS
+        }
+        _say(options, _stage_text(stage, len(places), visits["A"], writer.session))
+        total = sum(visits[place.arm] for place in places)
+        with progress(sys.stderr, total, options.quiet) as shown:
+            for place in places:
+                cases = chosen_cases(header.pairs, stage.figures, writer.session.lost, place.arm)
+                writer.add(measure(place, cases, header.seed, start, shown))
+
+
+def _stage_text(stage: Stage, count: int, cases: int, session: Session) -> str:
+    """What is measured next, and how long it takes."""
+    share = count / (BLOCK * stage.n_blocks)
+    left = share * forecast_of(session.header, session.lines).stage_s(stage)
+    return (
+        f"{stage.phase}: {processes(count)}, {counted(cases, 'case')} each, about {duration(left)}"
+    )
+
+
+def _going_on(report: Path) -> str:
+    command = shlex.join(["opperf", "ab", "--resume", "--report", str(report)])
+    return f"{report}. Go on with: {command}"
+
+
+def _say(options: Options, text: str) -> None:
+    """Say what is being done, beside the verdicts."""
+    if not options.quiet:
+        print(text, file=sys.stderr, flush=True)

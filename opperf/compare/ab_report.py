@@ -1,0 +1,295 @@
+"""What a session says, for a reader and for a machine."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from typing import NamedTuple
+
+import msgspec
+from tabulate import tabulate
+
+from opperf.compare.ab_session import Session, metric_of, pair_of
+from opperf.compare.arms import lasting_differences
+from opperf.compare.data import Analysis, CaseVerdict, Phase, Shift, Verdict
+from opperf.compare.forecast import processes
+from opperf.errors import one_line
+from opperf.model import Struct
+from opperf.results.text import counted, inputs_text
+
+INPUTS_WIDTH = 44
+"""Characters of the inputs that a text shows: the figures then fit beside them."""
+
+LISTED = 100
+"""Rows that a table has at most: more are for a machine."""
+
+
+class Row(Struct, frozen=True, omit_defaults=False):
+    """A figure and its verdict."""
+
+    id: str
+    operator: str
+    inputs: str
+    metric: str
+    verdict: Verdict
+    ratio: float | None = None
+    """B over A."""
+    low: float | None = None
+    high: float | None = None
+    """Bounds of the ratio, each wrong with the probability `Rules.same_level`."""
+    p: float | None = None
+    phase: Phase | None = None
+    blocks: int = 0
+    more_blocks: int | None = None
+    note: str = ""
+
+
+class Difference(Struct, frozen=True):
+    """A field of the environment that differs between the arms."""
+
+    field: str
+    a: str
+    b: str
+
+
+class Report(Struct, frozen=True, omit_defaults=False):
+    """All that a session says. Figures are cases by metric."""
+
+    framework: str
+    a: str
+    b: str
+    started: str
+    complete: bool
+    """Whether there is nothing more to measure."""
+    valid: bool
+    reason: str
+    """Why the session is invalid, and what to do."""
+    cases: int
+    processes: int
+    threshold: float
+    delta: float
+    """Changes up to here are none, as a share; the larger of threshold and noise floor."""
+    floor: float | None
+    """What A differs from itself by in 99 of 100 figures at most, as a share."""
+    counts: dict[str, int]
+    shift: Shift
+    rows: tuple[Row, ...]
+    """Of every figure, the largest ratio first."""
+    differences: tuple[Difference, ...]
+    alone: dict[str, str]
+    left_out: dict[str, str]
+    lost: dict[str, str]
+    """Cases that gave no figure in some process, each with the last reason."""
+
+
+def report_of(session: Session, analysis: Analysis) -> Report:
+    """The report of a session, whose analysis this is."""
+    header = session.header
+    pairs = {pair.id: pair for pair in header.pairs}
+
+    def row(one: CaseVerdict) -> Row:
+        pair = pairs[pair_of(one.case)]
+        return Row(
+            id=pair.id,
+            operator=pair.label,
+            inputs=inputs_text(pair.a),
+            metric=metric_of(one.case),
+            verdict=one.verdict,
+            ratio=one.ratio,
+            low=_exp(one.low),
+            high=_exp(one.high),
+            p=one.p,
+            phase=one.phase,
+            blocks=one.n_blocks,
+            more_blocks=one.more_blocks,
+            note=one.note,
+        )
+
+    rows = sorted(map(row, analysis.verdicts), key=lambda one: -(one.ratio or 0.0))
+    environments = header.environments
+    return Report(
+        framework=" ".join([header.framework, *_versions(session)]),
+        a=str(header.a),
+        b=str(header.b),
+        started=header.started,
+        complete=session.closing is not None,
+        valid=analysis.valid,
+        reason=analysis.reason,
+        cases=len(pairs),
+        processes=len(session.lines),
+        threshold=header.rules.threshold,
+        delta=math.expm1(analysis.delta),
+        floor=None if analysis.floor is None else math.expm1(analysis.floor),
+        counts=dict(Counter(one.verdict.value for one in rows)),
+        shift=analysis.shift,
+        rows=tuple(rows),
+        differences=tuple(
+            Difference(name, str(before), str(after))
+            for name, before, after in lasting_differences(environments["A"], environments["B"])
+        ),
+        alone=header.alone,
+        left_out=header.left_out,
+        lost={
+            f"{pairs[name].label} ({inputs_text(pairs[name].a)})": one.reason
+            for name, one in session.lost.items()
+        },
+    )
+
+
+def _versions(session: Session) -> list[str]:
+    """The framework's version, where it is one in both arms."""
+    header = session.header
+    found = {one.versions.get(header.framework, "") for one in header.environments.values()}
+    return [version for version in found if version] if len(found) == 1 else []
+
+
+def _exp(value: float | None) -> float | None:
+    return None if value is None else math.exp(value)
+
+
+class Table(NamedTuple):
+    """A part of the report that is a table, or nothing if it has no rows."""
+
+    title: str
+    headers: Sequence[str]
+    rows: Sequence[Sequence[str]]
+    more: int = 0
+    """Rows that are left out."""
+
+
+def _verdict_tables(report: Report) -> Iterable[Table]:
+    for verdict, columns in SPOKEN.items():
+        found = [row for row in report.rows if row.verdict is verdict]
+        found.sort(key=lambda row: -abs(math.log(row.ratio or 1.0)))
+        rows = [[read(row) for read in columns.values()] for row in found[:LISTED]]
+        yield Table(verdict.value.capitalize(), list(columns), rows, len(found) - len(rows))
+
+
+def _ratio(row: Row) -> str:
+    return "" if row.ratio is None else f"{row.ratio:.3f}"
+
+
+def _interval(row: Row) -> str:
+    return "" if row.low is None or row.high is None else f"{row.low:.3f} to {row.high:.3f}"
+
+
+def _needs(row: Row) -> str:
+    return row.note or (counted(row.more_blocks, "more block") if row.more_blocks else "")
+
+
+COLUMNS: dict[str, Callable[[Row], str]] = {
+    "Operator": lambda row: row.operator,
+    "Inputs": lambda row: one_line(row.inputs, INPUTS_WIDTH),
+    "Metric": lambda row: row.metric,
+    "B/A": _ratio,
+    "Interval": _interval,
+    "Blocks": lambda row: str(row.blocks),
+}
+"""What a figure's row shows."""
+
+SPOKEN: dict[Verdict, dict[str, Callable[[Row], str]]] = {
+    Verdict.REGRESSED: COLUMNS,
+    Verdict.IMPROVED: COLUMNS,
+    Verdict.AMBIGUOUS: {**COLUMNS, "To settle it": _needs},
+}
+"""Verdicts whose figures are shown, the largest change first, and the columns of their tables."""
+
+LISTS: tuple[tuple[str, str, str, Callable[[Report], dict[str, str]]], ...] = (
+    ("Without a partner", "Case", "Why", lambda report: report.alone),
+    ("Left out: these do not run in both arms", "Case", "Why", lambda report: report.left_out),
+    ("Lost in some process", "Case", "Why", lambda report: report.lost),
+)
+"""Tables of what was not compared: title, headers, and what is in it."""
+
+
+def _tables(report: Report) -> list[Table]:
+    """Every table of the report that has rows."""
+    tables = [*_verdict_tables(report)] if report.valid else []
+    tables.append(
+        Table(
+            "The arms' environments differ",
+            ("What", "A", "B"),
+            [(one.field, one.a, one.b) for one in report.differences],
+        )
+    )
+    for title, name, why, read in LISTS:
+        found = list(read(report).items())
+        tables.append(Table(title, (name, why), found[:LISTED], max(0, len(found) - LISTED)))
+    return [table for table in tables if table.rows]
+
+
+def _summary(report: Report) -> list[str]:
+    """What the session says in sentences."""
+    counts = ", ".join(
+        f"{report.counts[verdict.value]} {verdict.value}"
+        for verdict in Verdict
+        if verdict.value in report.counts
+    )
+    figures = counted(sum(report.counts.values()), "figure")
+    floor = "unknown" if report.floor is None else f"{report.floor:.1%}"
+    return [
+        *([f"Invalid: {report.reason}."] if not report.valid else []),
+        *(["Unfinished: --resume goes on with it."] if not report.complete else []),
+        f"{figures} of {counted(report.cases, 'case')}: {counts or 'nothing measured'}.",
+        f"Changes up to {report.delta:.1%} are none: the threshold is {report.threshold:.1%}, the "
+        f"noise floor (A against A) {floor}. Measured by "
+        f"{processes(report.processes)}.",
+        *([_shift(report.shift)] if report.valid else []),
+    ]
+
+
+def _shift(shift: Shift) -> str:
+    """How far all operators moved together."""
+    if shift.effect is None or shift.low is None or shift.high is None or shift.p is None:
+        return f"All operators together: {shift.note}."
+    ratio, low, high = (math.exp(value) for value in (shift.effect, shift.low, shift.high))
+    note = f"; {shift.note}" if shift.note else ""
+    return (
+        f"All operators together: {shift.verdict.value}, B/A {ratio:.3f} "
+        f"({low:.3f} to {high:.3f}), p {shift.p:.2g}{note}."
+    )
+
+
+def text_of(report: Report) -> str:
+    """The report for a terminal."""
+    blocks = [f"{report.framework}\nA: {report.a}\nB: {report.b}", "\n".join(_summary(report))]
+    for table in _tables(report):
+        blocks.append(f"{table.title}\n\n{_grid(table, 'simple')}{_more(table)}")
+    return "\n\n".join(blocks)
+
+
+def markdown_of(report: Report) -> str:
+    """The report as a page."""
+    blocks = [
+        f"# {report.framework}: A against B",
+        f"- A: `{report.a}`\n- B: `{report.b}`",
+        "\n".join(f"- {line}" for line in _summary(report)),
+    ]
+    for table in _tables(report):
+        rows = [[cell.replace("|", "\\|") for cell in row] for row in table.rows]
+        grid = _grid(table._replace(rows=rows), "github")
+        blocks.append(f"## {table.title}\n\n{grid}{_more(table)}")
+    return "\n\n".join(blocks)
+
+
+def _grid(table: Table, style: str) -> str:
+    text: str = tabulate(table.rows, table.headers, tablefmt=style, disable_numparse=True)
+    return "\n".join(line.rstrip() for line in text.splitlines())
+
+
+def _more(table: Table) -> str:
+    return f"\n\nand {table.more} more, which --format json has" if table.more else ""
+
+
+def json_of(report: Report) -> str:
+    """The report for a machine, with every figure."""
+    return msgspec.json.format(msgspec.json.encode(report)).decode()
+
+
+FORMATS: dict[str, Callable[[Report], str]] = {
+    "text": text_of,
+    "md": markdown_of,
+    "json": json_of,
+}
+"""How a report is written, by the name of the format."""

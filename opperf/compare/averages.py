@@ -1,0 +1,76 @@
+"""Results as users of operator benchmarks know them, `{operator: [result, ...]}`, read back.
+
+They hold an average and a peak for each configuration and nothing of how these scatter.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+from opperf.compare.entries import Entry, Figure
+from opperf.errors import RunFileError
+from opperf.results.metrics import UNITS
+from opperf.results.text import value_text
+
+KEYS = (
+    ("avg_time_forward_", "forward", "ns"),
+    ("avg_time_backward_", "backward", "ns"),
+    ("avg_time_", "total", "ns"),
+    ("max_storage_mem_alloc_", "memory", "B"),
+)
+"""What a key begins with, the metric it holds, and the metric's unit; the first match counts."""
+
+
+def entries_of_results(
+    path: Path, results: Any, key: Callable[[str, Any], str]
+) -> tuple[Entry, ...]:
+    """Every configuration of the results. `key` makes what an entry is joined by from the
+    operator and the inputs.
+
+    Raises `RunFileError` for anything but results by operator.
+    """
+    if not isinstance(results, dict):
+        raise RunFileError(f"{path}: not results by operator: the JSON is no object")
+    entries = tuple(
+        _entry(operator, result, key)
+        for operator, listed in results.items()
+        for result in _results(path, operator, listed)
+    )
+    if not entries:
+        raise RunFileError(f"{path}: holds no result; there is nothing to compare")
+    return entries
+
+
+def _results(path: Path, operator: str, listed: Any) -> Iterator[dict[str, Any]]:
+    """The results of one operator."""
+    if not isinstance(listed, list) or not all(isinstance(result, dict) for result in listed):
+        raise RunFileError(f"{path}: not results by operator: {operator!r} has no list of results")
+    yield from listed
+
+
+def _entry(operator: str, result: dict[str, Any], key: Callable[[str, Any], str]) -> Entry:
+    inputs = result.get("inputs", {})
+    shown = inputs if isinstance(inputs, dict) else {"inputs": inputs}
+    return Entry(
+        operator=operator,
+        inputs=", ".join(f"{name}: {value_text(value)}" for name, value in shown.items()),
+        shown=key(operator, inputs),
+        figures=_figures(result),
+    )
+
+
+def _figures(result: dict[str, Any]) -> dict[str, Figure]:
+    """The figures by metric; of memory that of the device with the largest peak."""
+    found: dict[str, Figure] = {}
+    for name, value in result.items():
+        metric, unit = next(
+            ((metric, unit) for begin, metric, unit in KEYS if name.startswith(begin)), ("", "")
+        )
+        if metric and isinstance(value, int | float):
+            _, divisor, _ = UNITS[unit]
+            figure = Figure(unit, value * divisor, value * divisor)
+            if metric not in found or found[metric].mean < figure.mean:
+                found[metric] = figure
+    return found

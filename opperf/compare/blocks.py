@@ -1,0 +1,87 @@
+"""From replicates to one effect a case and block: mean log B minus mean log A.
+
+Assumption: the processes of a block differ in their arm, in what is common to the block, which
+the difference cancels, and in noise that is drawn anew for every process. Iterations within a
+process share its memory layout and its luck; they are one observation of it, their median, and
+are never pooled across processes.
+Source: T. Kalibera and R. Jones, Rigorous Benchmarking in Reasonable Time, ISMM 2013, on the
+level of repetition that varies; G. E. P. Box, J. S. Hunter and W. G. Hunter, Statistics for
+Experimenters (2nd ed., 2005), chapter 4, on blocking.
+Breaks when processes are not fresh (a server kept between them, a cache on disk that the first
+one fills), as their noise is then shared.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from opperf.compare.data import Phase, Replicate
+from opperf.compare.design import ORDERS
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Effects:
+    """Effects of the cases, a row each, in the complete blocks of a phase, a column each."""
+
+    values: Floats
+    """Log ratios; NaN where one of the block's four processes has no value of the case."""
+    resolution: Floats
+    """By case, the smallest difference between two different values of the phase, in log units:
+    no less than the step of the clock, where that is coarse; 0 where all values are equal."""
+
+
+def cases_of(replicates: Iterable[Replicate]) -> tuple[str, ...]:
+    """Every case that any replicate has a value of, sorted."""
+    return tuple(sorted({case for replicate in replicates for case in replicate.values}))
+
+
+def effects(replicates: Iterable[Replicate], phase: Phase, cases: Sequence[str]) -> Effects:
+    """Effects of those cases in that phase. A block with fewer than four replicates, as the last
+    one of an interrupted session, is left out.
+
+    Raises `ValueError` for two replicates in one place, and for a block that is neither ABBA
+    nor BAAB.
+    """
+    contrasts, values = [], []
+    for block, members in sorted(_by_block(replicates, phase).items()):
+        if len(members) < 4:
+            continue
+        ordered = [members[position] for position in sorted(members)]
+        order = "".join(replicate.arm for replicate in ordered)
+        if order not in ORDERS:
+            raise ValueError(f"{phase} block {block} is {order}, which is not balanced")
+        logs = np.array(
+            [[replicate.values.get(case, np.nan) for case in cases] for replicate in ordered]
+        )
+        signs = np.array([1.0 if arm == "B" else -1.0 for arm in order])
+        contrasts.append(signs @ logs / 2)
+        values.append(logs)
+    if not contrasts:
+        return Effects(np.empty((len(cases), 0)), np.zeros(len(cases)))
+    return Effects(np.array(contrasts).T, _resolution(np.concatenate(values).T))
+
+
+def _by_block(replicates: Iterable[Replicate], phase: Phase) -> dict[int, dict[int, Replicate]]:
+    blocks: dict[int, dict[int, Replicate]] = {}
+    for replicate in replicates:
+        if replicate.phase != phase:
+            continue
+        members = blocks.setdefault(replicate.block, {})
+        if replicate.position in members:
+            place = f"{phase} block {replicate.block}, position {replicate.position}"
+            raise ValueError(f"two replicates in one place: {place}")
+        members[replicate.position] = replicate
+    return blocks
+
+
+def _resolution(values: Floats) -> Floats:
+    """Smallest step between different values of each row; NaN is no value."""
+    steps = np.diff(np.sort(values, axis=1), axis=1)
+    smallest = np.min(np.where(steps > 0, steps, np.inf), axis=1)
+    return np.where(np.isfinite(smallest), smallest, 0.0)

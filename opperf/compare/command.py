@@ -1,0 +1,79 @@
+"""What the command `compare` does, from options to the exit code."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from opperf.compare.comparison import Comparison
+from opperf.compare.data import Rules
+from opperf.compare.judging import Question, compare
+from opperf.compare.outcome import outcome
+from opperf.compare.reading import Measured, read
+from opperf.compare.reports import FORMATS
+from opperf.compare.reports.text import text_report
+from opperf.errors import OutputError
+from opperf.results.output import check_output, replace
+from opperf.results.text import terminal_width
+
+
+def compare_command(options: Mapping[str, Any]) -> int:
+    """Compare two files and tell what came out; the exit code.
+
+    Raises `OpperfError` for files that cannot be compared, and for an output that cannot be
+    written.
+    """
+    paths: list[Path] = [options["base"], options["new"]]
+    output: Path | None = options["output_file"]
+    if output is not None:
+        _check_output(output, paths, options["overwrite"])
+    if options["base_is"] == "second":
+        paths.reverse()
+    base, new = (read(path) for path in paths)
+    _warn(base, new)
+    comparison = compare(base, new, question_from(options))
+    return told(comparison, options["output_format"], output)
+
+
+def question_from(options: Mapping[str, Any]) -> Question:
+    """What the options ask."""
+    return Question(
+        metrics=options["metrics"],
+        patterns=options["patterns"],
+        fail_on=options["fail_on"],
+        ignore_settings=options["ignore_settings"],
+        rules=Rules(threshold=options["threshold"]),
+    )
+
+
+def told(comparison: Comparison, output_format: str, output: Path | None) -> int:
+    """Print the comparison, or write it; the exit code for what was found."""
+    if output is not None:
+        replace(output, FORMATS[output_format](comparison).encode())
+        print(f"written to {output}", file=sys.stderr)
+    elif output_format == "text":
+        print(text_report(comparison, terminal_width()), end="")
+    else:
+        print(FORMATS[output_format](comparison), end="")
+    code, why = outcome(comparison)
+    if why:
+        sys.stdout.flush()
+        print(f"opperf: {why}", file=sys.stderr)
+    return code
+
+
+def _check_output(output: Path, inputs: list[Path], overwrite: bool) -> None:
+    """Refuse an output that cannot be written, or that is one of the files compared."""
+    if any(path.exists() and output.exists() and path.samefile(output) for path in inputs):
+        raise OutputError(f"{output} is one of the files that are compared; choose another output")
+    check_output(output, overwrite)
+
+
+def _warn(base: Measured, new: Measured) -> None:
+    warnings = dict.fromkeys([*base.warnings, *new.warnings])
+    if Path(base.side.path).samefile(new.side.path):
+        warnings[f"{base.side.path} and {new.side.path} are the same file"] = None
+    for warning in warnings:
+        print(f"warning: {warning}", file=sys.stderr)

@@ -1,0 +1,69 @@
+"""What a comparison was asked to look for: whether it is there, and whether that can be told."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from opperf.compare.comparison import MISSING, Change, Comparison, Row
+from opperf.compare.data import Verdict
+from opperf.errors import FOUND
+
+UNDECIDED = 3
+"""Exit code where nothing in the files can tell what was asked."""
+
+SOUND = frozenset({Verdict.REGRESSED, Verdict.IMPROVED, Verdict.SAME})
+"""Verdicts of figures that are the same on every run."""
+
+HINTS = frozenset({Verdict.SUSPECT, Verdict.UNSUSPICIOUS})
+"""Verdicts of figures that scatter."""
+
+ANSWERS: dict[str, frozenset[Verdict]] = {"regressed": SOUND, "suspect": SOUND | HINTS}
+"""Verdicts from which it can be told whether there is what is looked for. Whether something is
+missing can always be told."""
+
+SUGGESTED = {
+    "regressed": "times from two files are suspect at most; --fail-on suspect, or interleaved runs",
+    "suspect": "every common case is ambiguous; measure more samples of each",
+}
+"""What to do where it cannot."""
+
+FAILING: dict[str, Callable[[Row], bool]] = {
+    "regressed": lambda row: row.verdict is Verdict.REGRESSED,
+    "suspect": lambda row: row.verdict is Verdict.SUSPECT and row.slower,
+}
+"""The rows that are what is looked for: a case that may have become faster is no fault."""
+
+LOOKED_FOR = (*FAILING, "missing")
+"""Everything that can be looked for."""
+
+
+def fails(comparison: Comparison, row: Row) -> bool:
+    """Whether a row is what the comparison was asked to look for."""
+    return any(FAILING[word](row) for word in comparison.fail_on if word in FAILING)
+
+
+def is_missing(comparison: Comparison, change: Change) -> bool:
+    """Whether a change is what the comparison was asked to look for."""
+    return "missing" in comparison.fail_on and change.kind in MISSING
+
+
+def outcome(comparison: Comparison) -> tuple[int, str]:
+    """The exit code, and why it is not 0 as one line."""
+    found = {
+        word: sum(FAILING[word](row) for row in comparison.rows)
+        if word in FAILING
+        else sum(is_missing(comparison, change) for change in comparison.changes)
+        for word in comparison.fail_on
+    }
+    if any(found.values()):
+        return FOUND, ", ".join(f"{number} {word}" for word, number in found.items() if number)
+    open_words = [word for word in comparison.fail_on if not _is_decidable(comparison, word)]
+    if open_words and len(open_words) == len(comparison.fail_on):
+        return UNDECIDED, "; ".join(
+            f"whether anything is {word} cannot be told: {SUGGESTED[word]}" for word in open_words
+        )
+    return 0, ""
+
+
+def _is_decidable(comparison: Comparison, word: str) -> bool:
+    return word not in ANSWERS or any(row.verdict in ANSWERS[word] for row in comparison.rows)

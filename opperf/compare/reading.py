@@ -1,0 +1,195 @@
+"""Two kinds of files in one form: run files, and results by operator, which hold averages only."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import msgspec
+
+from opperf.compare.averages import entries_of_results
+from opperf.compare.comparison import Side
+from opperf.compare.entries import Entry, Figure
+from opperf.errors import RunFileError, one_line
+from opperf.model import Case, Environment, Record, Run, Settings, Status, Summary, shown_arguments
+from opperf.results.metrics import TIMES
+from opperf.results.output import sidecar
+from opperf.results.runfile import read_run
+from opperf.results.text import counted, inputs_text
+from opperf.runner.session import SELECTION
+
+
+class Measured(NamedTuple):
+    """A file as it is compared."""
+
+    side: Side
+    environment: Environment | None
+    entries: tuple[Entry, ...]
+    warnings: tuple[str, ...]
+    selection: dict[str, Any]
+    """What the run was asked for, as far as the file tells."""
+
+
+def read(path: Path) -> Measured:
+    """A run file, or results by operator as JSON.
+
+    Raises `RunFileError` for a file that is neither, or that cannot be trusted.
+    """
+    try:
+        data = path.read_bytes()
+    except OSError as error:
+        raise RunFileError(f"{path} cannot be read: {error.strerror}") from error
+    if not data.strip() or _is_run_file(data):
+        return _from_run(path, *read_run(path))
+    return _from_results(path, data)
+
+
+def _is_run_file(data: bytes) -> bool:
+    """Whether the first line is one of a run file, of whatever version."""
+    first = data.partition(b"\n")[0]
+    try:
+        line = json.loads(first)
+    except ValueError:
+        # A header that was cut short has to be told from results by operator all the same.
+        return first.startswith(b'{"line":"header"')
+    return isinstance(line, dict) and isinstance(line.get("line"), str)
+
+
+def _from_run(path: Path, run: Run, warnings: Iterable[str]) -> Measured:
+    found = list(warnings)
+    if not run.records:
+        raise RunFileError(f"{path}: the run has no record yet; there is nothing to compare")
+    if run.closing is None:
+        left = len(set(run.header.planned) - {record.id for record in run.records})
+        verb = "has" if left == 1 else "have"
+        found.append(f"{path}: the run was not finished; {counted(left, 'case')} {verb} no record")
+    entries = tuple(entry_of(record) for record in run.records)
+    found += _odd_figures(path, entries)
+    return Measured(
+        Side(str(path), run.header.started, len(entries)),
+        run.header.environment,
+        entries,
+        tuple(found),
+        run.header.options.get(SELECTION) or {},
+    )
+
+
+def entry_of(record: Record) -> Entry:
+    """A record as it is compared."""
+    case = record.case
+    return Entry(
+        id=record.id,
+        call=call_id(case),
+        shown=shown_key(case.label, shown_arguments(case)),
+        operator=case.label,
+        inputs=inputs_text(case),
+        category=case.category,
+        settings=case.settings.identity(),
+        effort=_effort(case.settings),
+        reason=""
+        if record.status is Status.OK
+        else one_line(f"{record.status.value}: {record.reason}"),
+        figures=_figures(record),
+        absent=_absent(record),
+    )
+
+
+EFFORT = ("warmup", "runs", "precision", "max_time_s", "seed")
+"""Settings that say how well and with which numbers a case was measured, and not what it is."""
+
+
+def _effort(settings: Settings) -> dict[str, Any]:
+    return {name: getattr(settings, name) for name in EFFORT}
+
+
+def call_id(case: Case) -> str:
+    """The id of a case's target and arguments, however they are run."""
+    return msgspec.structs.replace(case, settings=Settings()).id
+
+
+def shown_key(operator: str, inputs: Any) -> str:
+    """What results by operator tell one configuration from others by."""
+    return f"{operator} {json.dumps(inputs, sort_keys=True, default=str)}"
+
+
+KERNEL = "kernel"
+"""The forward time as the framework's own profiler has it."""
+
+NATIVE = "native"
+"""The profiler whose times are those of kernels."""
+
+
+def _figures(record: Record) -> dict[str, Figure]:
+    if record.status is not Status.OK:
+        return {}
+    found = {metric: _figure(record, metric, s) for metric, s in record.summaries.items()}
+    if record.case.settings.profiler == NATIVE and "forward" in found:
+        found.setdefault(KERNEL, found["forward"])
+    return found
+
+
+def _figure(record: Record, metric: str, summary: Summary) -> Figure:
+    # What is noted under the metric's own name beside a figure says that it is not the usual one.
+    caveats = (record.notes.get(metric), record.notes.get(f"{metric} noisy"))
+    return Figure(
+        unit=summary.unit,
+        median=summary.median,
+        mean=summary.mean,
+        samples=record.samples.get(metric, []),
+        unsound=metric not in TIMES and metric in record.notes,
+        caveat="; ".join(one_line(caveat) for caveat in caveats if caveat),
+    )
+
+
+def _absent(record: Record) -> dict[str, str]:
+    """Metrics that were asked for and are not there, each with the reason."""
+    if record.status is not Status.OK:
+        return {}
+    asked = [*record.case.passes, *(["memory"] if record.case.settings.memory else [])]
+    return {
+        metric: one_line(record.notes.get(metric, "not measured"))
+        for metric in asked
+        if metric not in record.summaries
+    }
+
+
+def _odd_figures(path: Path, entries: Iterable[Entry]) -> list[str]:
+    """A warning if some figures are no finite numbers."""
+    odd = [
+        f"{entry.operator} {metric}"
+        for entry in entries
+        for metric, figure in entry.figures.items()
+        if metric != KERNEL and not math.isfinite(figure.median)
+    ]
+    if not odd:
+        return []
+    if len(odd) == 1:
+        return [f"{path}: 1 figure is no finite number, {odd[0]}"]
+    return [f"{path}: {len(odd)} figures are no finite numbers, {odd[0]} among them"]
+
+
+def _from_results(path: Path, data: bytes) -> Measured:
+    try:
+        results = json.loads(data)
+    except ValueError as error:
+        raise RunFileError(
+            f"{path}: neither a run file nor results by operator as JSON: "
+            f"{one_line(str(error))}; was it cut short?"
+        ) from error
+    entries = entries_of_results(path, results, shown_key)
+    environment, started = _beside(path)
+    side = Side(str(path), started, len(entries), averages=True)
+    return Measured(side, environment, entries, tuple(_odd_figures(path, entries)), {})
+
+
+def _beside(path: Path) -> tuple[Environment | None, str]:
+    """The environment and the start of a run, from the file that lies beside its results; None
+    where there is none that can be read."""
+    try:
+        content = msgspec.json.decode(sidecar(path).read_bytes())
+        return msgspec.convert(content["environment"], Environment), str(content["started"])
+    except (OSError, msgspec.DecodeError, KeyError, TypeError):
+        return None, ""

@@ -1,0 +1,22 @@
+"""The forms a comparison can be written in, each a function from the one structure to text."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from opperf.compare.comparison import Comparison
+from opperf.compare.reports.data import csv_report, json_report
+from opperf.compare.reports.html import html_report
+from opperf.compare.reports.junit import junit_report
+from opperf.compare.reports.markdown import markdown_report
+from opperf.compare.reports.text import text_report
+
+FORMATS: dict[str, Callable[[Comparison], str]] = {
+    "text": text_report,
+    "md": markdown_report,
+    "json": json_report,
+    "csv": csv_report,
+    "html-fragment": html_report,
+    "junit": junit_report,
+}
+"""By the name a user gives."""

@@ -1,0 +1,194 @@
+"""What the reports for readers have in common: titles, figures and sentences."""
+
+from __future__ import annotations
+
+import math
+import textwrap
+from collections import Counter
+from collections.abc import Iterable, Sequence
+
+from opperf.compare.comparison import (
+    ALL,
+    Change,
+    ChangeKind,
+    Comparison,
+    Mean,
+    Row,
+    counted_verdicts,
+)
+from opperf.compare.data import Verdict
+from opperf.results.metrics import NOT_APPLICABLE, UNITS
+from opperf.results.text import counted
+
+SHOWN_ROWS = 40
+"""Rows of one metric that a report to be read shows: two screens. CSV and JSON have all."""
+
+SHOWN_QUIET = 10
+"""Rows shown of a metric of more, where nothing was found: the largest changes, for a look."""
+
+SHOWN_NAMES = 20
+"""Cases named of those that have come or gone."""
+
+SHOWN_REASONS = 3
+"""Reasons that are told why there is no answer: numbers of samples come in many combinations."""
+
+SHOWN_DIFFERENCES = 25
+"""Differences between the environments that are shown: two builds may differ in every feature."""
+
+QUIET = (Verdict.SAME, Verdict.UNSUSPICIOUS, Verdict.AMBIGUOUS)
+"""Verdicts of rows that are no findings."""
+
+CHANGES = {
+    ChangeKind.BROKEN: "Measured before, not now",
+    ChangeKind.DISAPPEARED: "Not in the new file",
+    ChangeKind.MENDED: "Measured now, not before",
+    ChangeKind.APPEARED: "Not in the base",
+}
+"""Titles, in the order in which they are told."""
+
+
+def unit_of(rows: Sequence[Row]) -> str:
+    """The unit that figures of these rows are shown in."""
+    return UNITS.get(rows[0].unit, (rows[0].unit, 1.0, 0))[0]
+
+
+def figure_text(value: float, unit: str) -> str:
+    """A figure in the unit shown, with the digits that tell its smallest step."""
+    _, divisor, decimals = UNITS.get(unit, (unit, 1.0, 0))
+    return f"{value / divisor:.{decimals}f}" if math.isfinite(value) else NOT_APPLICABLE
+
+
+def ratio_text(ratio: float | None) -> str:
+    """A ratio, or a cell without value."""
+    return NOT_APPLICABLE if ratio is None else f"{ratio:.3f}"
+
+
+def interval_text(row: Row) -> str:
+    """The interval of a ratio, or a cell without value."""
+    if row.low is None or row.high is None:
+        return NOT_APPLICABLE
+    return f"[{row.low:.3f}, {row.high:.3f}]"
+
+
+def mean_text(mean: Mean | None) -> str:
+    """A mean ratio, and of how many."""
+    return NOT_APPLICABLE if mean is None else f"{mean.ratio:.3f} ({mean.cases})"
+
+
+def shown_rows(rows: Sequence[Row]) -> tuple[list[Row], str]:
+    """The rows that are shown, in their order, and what is said of those that are not: where there
+    are many, the findings, or a few of the largest changes if nothing was found."""
+    if len(rows) <= SHOWN_ROWS:
+        return list(rows), ""
+    ranked = sorted(rows, key=_rank)
+    found = sum(row.verdict not in QUIET for row in rows)
+    number = min(found, SHOWN_ROWS) if found else SHOWN_QUIET
+    kept = {id(row) for row in ranked[:number]}
+    left = counted_verdicts(ranked[number:])
+    told = ", ".join(f"{number} {verdict.value}" for verdict, number in left.items())
+    return [row for row in rows if id(row) in kept], f"{told} not shown; csv and json have all"
+
+
+def _rank(row: Row) -> tuple[bool, float]:
+    """Findings before the rest, large changes before small ones."""
+    return row.verdict in QUIET, -abs(math.log(row.ratio)) if row.ratio else 0.0
+
+
+def summary_text(comparison: Comparison, metric: str) -> str:
+    """The verdicts of a metric in a sentence: `12 cases: 1 regressed, 11 same`."""
+    rows = comparison.rows_of(metric)
+    verdicts = ", ".join(_verdict_text(rows, one, n) for one, n in counted_verdicts(rows).items())
+    means = [m for m in comparison.means if m.category == ALL and m.metric == metric]
+    mean = f"; geometric mean of the ratios {means[0].ratio:.3f}" if means else ""
+    return f"{counted(len(rows), 'case')} in common: {verdicts}{mean}"
+
+
+DIRECTIONS = {"ns": ("slower", "faster")}
+"""By unit, what a case is called whose figure is larger, and smaller."""
+
+
+def _verdict_text(rows: Iterable[Row], verdict: Verdict, number: int) -> str:
+    if verdict is not Verdict.SUSPECT:
+        return f"{number} {verdict.value}"
+    suspect = [row for row in rows if row.verdict is Verdict.SUSPECT]
+    larger, smaller = DIRECTIONS.get(suspect[0].unit, ("more", "less"))
+    count = sum(row.slower for row in suspect)
+    parts = ((count, larger), (number - count, smaller))
+    return f"{number} suspect ({', '.join(f'{n} {word}' for n, word in parts if n)})"
+
+
+def reasons(rows: Iterable[Row]) -> list[str]:
+    """Why rows are without an answer, the most frequent reasons first."""
+    found = Counter(row.note for row in rows if row.verdict is Verdict.AMBIGUOUS)
+    told = [f"{number} ambiguous: {reason}" for reason, number in found.most_common(SHOWN_REASONS)]
+    more = found.total() - sum(number for _, number in found.most_common(SHOWN_REASONS))
+    return [*told, *([f"{more} ambiguous for other reasons"] if more else [])]
+
+
+def remarks(row: Row) -> str:
+    """Why a row has its verdict, and what is odd about its figures."""
+    return "; ".join(part for part in (row.note, row.caveat) if part)
+
+
+def change_text(change: Change) -> str:
+    """A case that has come or gone, on one line."""
+    metric = f" {change.metric}" if change.metric else ""
+    inputs = f" ({change.inputs})" if change.inputs else ""
+    return f"{change.operator}{inputs}{metric}{f': {change.reason}' if change.reason else ''}"
+
+
+def operators_text(changes: Sequence[Change]) -> str:
+    """The operators of cases that have come or gone, each with how many cases."""
+    numbers: dict[str, int] = {}
+    for change in changes:
+        numbers[change.operator] = numbers.get(change.operator, 0) + 1
+    names = [name if n == 1 else f"{name} ({n})" for name, n in numbers.items()]
+    more = len(names) - SHOWN_NAMES
+    return ", ".join(names[:SHOWN_NAMES]) + (f" and {more} more" if more > 0 else "")
+
+
+def mean_rows(comparison: Comparison) -> list[list[str]]:
+    """A row for each category, a column for each metric, all categories last."""
+    by_place = {(mean.category, mean.metric): mean for mean in comparison.means}
+    categories = list(dict.fromkeys(mean.category for mean in comparison.means))
+    categories.sort(key=lambda category: (category == ALL, category))
+    return [
+        [category, *(mean_text(by_place.get((category, m))) for m in comparison.metrics)]
+        for category in categories
+    ]
+
+
+def difference_rows(
+    comparison: Comparison, limit: int | None = SHOWN_DIFFERENCES
+) -> tuple[list[list[str]], str]:
+    """What differs beside the operators, and what is said of the differences beyond the limit."""
+    rows = [
+        [one.field, *("not set" if value is None else str(value) for value in (one.base, one.new))]
+        for one in comparison.differences
+    ]
+    more = len(rows) - len(rows[:limit])
+    return rows[:limit], f"{more} more differences; json has all" if more else ""
+
+
+def closing_sentences(comparison: Comparison) -> list[str]:
+    """What a reader has to know of the verdicts, and how much nothing is known of."""
+    told = list(comparison.notes)
+    if comparison.unmeasured:
+        told.append(f"{counted(comparison.unmeasured, 'case')} measured in neither run.")
+    return told
+
+
+def wrapped(text: str, width: int) -> str:
+    """A paragraph whose lines are no wider than this, the further ones indented."""
+    return textwrap.fill(
+        text, width, subsequent_indent="  ", break_long_words=False, break_on_hyphens=False
+    )
+
+
+def shortened(name: str, width: int) -> str:
+    """A name in at most so many columns. What is left out is in its middle: names of one family
+    differ at their ends."""
+    if len(name) <= width:
+        return name
+    tail = (width - 1) // 2
+    return f"{name[: width - 1 - tail]}…{name[-tail:]}"

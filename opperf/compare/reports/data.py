@@ -1,0 +1,84 @@
+"""A comparison for a program: everything in it, as JSON or as CSV."""
+
+from __future__ import annotations
+
+import csv
+import io
+import math
+from collections.abc import Callable
+from typing import Any
+
+import msgspec
+
+from opperf.compare.comparison import Comparison, Row
+
+Column = tuple[str, Callable[[Row], Any]]
+
+COLUMNS: tuple[Column, ...] = (
+    ("id", lambda row: row.id),
+    ("operator", lambda row: row.operator),
+    ("inputs", lambda row: row.inputs),
+    ("category", lambda row: row.category),
+    ("metric", lambda row: row.metric),
+    ("verdict", lambda row: row.verdict.value),
+    ("ratio", lambda row: row.ratio),
+    ("ratio_low", lambda row: row.low),
+    ("ratio_high", lambda row: row.high),
+    ("base", lambda row: finite(row.base)),
+    ("new", lambda row: finite(row.new)),
+    ("unit", lambda row: row.unit),
+    ("note", lambda row: row.note),
+    ("caveat", lambda row: row.caveat),
+)
+"""Of a row of either format. What there is none of is null, or an empty cell."""
+
+
+def finite(value: float) -> float | None:
+    """The value; None for what JSON has no word for."""
+    return value if math.isfinite(value) else None
+
+
+def json_report(comparison: Comparison) -> str:
+    """The comparison as one JSON object, every key always there."""
+    content = {
+        "base": _side(comparison.base),
+        "new": _side(comparison.new),
+        "threshold": comparison.threshold,
+        "metrics": comparison.metrics,
+        "environment": [
+            {"field": one.field, "base": one.base, "new": one.new} for one in comparison.differences
+        ],
+        "cases": [{name: cell(row) for name, cell in COLUMNS} for row in comparison.rows],
+        "geometric_means": [
+            {"category": m.category, "metric": m.metric, "ratio": m.ratio, "cases": m.cases}
+            for m in comparison.means
+        ],
+        "changes": [
+            {
+                "kind": change.kind.value,
+                "id": change.id,
+                "operator": change.operator,
+                "inputs": change.inputs,
+                "metric": change.metric,
+                "reason": change.reason,
+            }
+            for change in comparison.changes
+        ],
+        "unmeasured": comparison.unmeasured,
+        "notes": comparison.notes,
+        "confirm": comparison.confirm,
+    }
+    return msgspec.json.format(msgspec.json.encode(content), indent=2).decode() + "\n"
+
+
+def _side(side: msgspec.Struct) -> dict[str, Any]:
+    return msgspec.structs.asdict(side)
+
+
+def csv_report(comparison: Comparison) -> str:
+    """The rows, with the names of the columns first."""
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow([name for name, _ in COLUMNS])
+    writer.writerows([cell(row) for _, cell in COLUMNS] for row in comparison.rows)
+    return text.getvalue()

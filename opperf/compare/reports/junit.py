@@ -1,0 +1,93 @@
+"""A comparison as JUnit's XML, a test for each case and metric, for the view that continuous
+integration has of tests."""
+
+from __future__ import annotations
+
+import re
+import xml.etree.ElementTree as ET
+from collections import Counter
+
+from opperf.compare.comparison import Change, Comparison, Row
+from opperf.compare.data import Verdict
+from opperf.compare.outcome import fails, is_missing
+from opperf.compare.reports.cells import (
+    CHANGES,
+    figure_text,
+    interval_text,
+    ratio_text,
+    remarks,
+    unit_of,
+)
+
+DECLARATION = "<?xml version='1.0' encoding='utf-8'?>"
+"""Written by hand: the library would name the locale's encoding."""
+
+NOT_IN_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+"""Characters that XML 1.0 has no way to write; an operator's message may hold them."""
+
+
+def junit_report(comparison: Comparison) -> str:
+    """The report. What `--fail-on` names is a failure; what nothing can be said of is skipped."""
+    suite = ET.Element("testsuite", name="opperf compare")
+    told: list[Row | Change] = [*comparison.rows, *comparison.changes]
+    # Viewers take two tests of one name for one.
+    shared = {name for name, number in Counter(map(_name, told)).items() if number > 1}
+    for one in told:
+        name = _name(one)
+        test = ET.SubElement(
+            suite,
+            "testcase",
+            classname=_clean(one.operator),
+            name=_clean(f"{name} {one.id}" if name in shared else name),
+        )
+        if isinstance(one, Row):
+            _add_row(test, comparison, one)
+        else:
+            _add_change(test, comparison, one)
+    suite.set("tests", str(len(told)))
+    suite.set("failures", str(len(suite.findall("testcase/failure"))))
+    suite.set("errors", "0")
+    suite.set("skipped", str(len(suite.findall("testcase/skipped"))))
+    root = ET.Element("testsuites")
+    root.append(suite)
+    ET.indent(root)
+    return f"{DECLARATION}\n{ET.tostring(root, encoding='unicode')}\n"
+
+
+def _name(one: Row | Change) -> str:
+    parts = (one.operator, f"({one.inputs})" if one.inputs else "", one.metric)
+    return " ".join(part for part in parts if part)
+
+
+def _add_row(test: ET.Element, comparison: Comparison, row: Row) -> None:
+    told = _clean(_row_text(row))
+    if fails(comparison, row):
+        ET.SubElement(test, "failure", type=row.verdict.value, message=told)
+    elif row.verdict is Verdict.AMBIGUOUS:
+        ET.SubElement(test, "skipped", message=told)
+    else:
+        ET.SubElement(test, "system-out").text = told
+
+
+def _row_text(row: Row) -> str:
+    figures = " to ".join(figure_text(value, row.unit) for value in (row.base, row.new))
+    parts = [
+        f"{row.verdict.value}: {figures} {unit_of([row])}",
+        f"ratio {ratio_text(row.ratio)}",
+        *([f"interval {interval_text(row)}"] if row.low is not None else []),
+        *([remarks(row)] if remarks(row) else []),
+    ]
+    return ", ".join(parts)
+
+
+def _add_change(test: ET.Element, comparison: Comparison, change: Change) -> None:
+    title = CHANGES[change.kind].lower()
+    told = _clean(f"{title}: {change.reason}" if change.reason else title)
+    if is_missing(comparison, change):
+        ET.SubElement(test, "failure", type="missing", message=told)
+    else:
+        ET.SubElement(test, "skipped", message=told)
+
+
+def _clean(text: str) -> str:
+    return NOT_IN_XML.sub("\ufffd", text)

@@ -1,0 +1,135 @@
+"""A comparison as Markdown, for a page or a comment on a pull request."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+
+from opperf.compare.comparison import ChangeKind, Comparison, Row
+from opperf.compare.data import Verdict
+from opperf.compare.reports.cells import (
+    CHANGES,
+    SHOWN_NAMES,
+    change_text,
+    closing_sentences,
+    difference_rows,
+    figure_text,
+    interval_text,
+    mean_rows,
+    operators_text,
+    ratio_text,
+    reasons,
+    shown_rows,
+    summary_text,
+    unit_of,
+)
+from opperf.errors import one_line
+from opperf.results.markdown import grid
+from opperf.results.text import counted
+
+INPUTS_WIDTH = 120
+"""Characters of a case's inputs: a comment holds 65536 in all, of which this leaves most to the
+rows."""
+
+LOUD = (Verdict.REGRESSED, Verdict.IMPROVED, Verdict.SUSPECT)
+"""Verdicts that are set in bold."""
+
+
+def markdown_report(comparison: Comparison) -> str:
+    """The report: what was found first, and what is long folded away."""
+    base, new = (code(side.path) for side in (comparison.base, comparison.new))
+    sections = [
+        f"## Operators: {new} against {base}",
+        "\n".join(f"- {m}: {summary_text(comparison, m)}" for m in comparison.metrics),
+        _differences(comparison),
+        *(_metric(comparison, metric) for metric in comparison.metrics),
+        _means(comparison),
+        *(_changes(comparison, kind) for kind in CHANGES),
+        " ".join(plain(sentence) for sentence in closing_sentences(comparison)),
+        f"To confirm:\n\n```sh\n{comparison.confirm}\n```" if comparison.confirm else "",
+    ]
+    return "\n\n".join(section for section in sections if section) + "\n"
+
+
+def code(text: str) -> str:
+    """Text as code, whatever is in it but a pair of backticks."""
+    fence = "``" if "`" in text else "`"
+    return f"{fence}{' '.join(text.split())}{fence}"
+
+
+def plain(text: str) -> str:
+    """Text as it is: nothing in it is markup."""
+    return re.sub(r"([\\`*_\[\]<>&~#|])", r"\\\1", " ".join(text.split()))
+
+
+def in_cell(text: str) -> str:
+    """Text in a table's cell, where `grid` sees to backslashes and bars: no tag, no entity."""
+    return text.replace("&", "&amp;").replace("<", "&lt;").replace("*", "&#42;")
+
+
+def _differences(comparison: Comparison) -> str:
+    rows, more = difference_rows(comparison)
+    if not rows:
+        return "The environments do not differ, as far as the files tell."
+    cells = [[code(field), in_cell(base), in_cell(new)] for field, base, new in rows]
+    table = grid(("Environment", "Base", "New"), cells)
+    return f"{table}\n\n{more}" if more else table
+
+
+def _metric(comparison: Comparison, metric: str) -> str:
+    """One metric's table; one without a finding is folded away."""
+    rows = comparison.rows_of(metric)
+    shown, more = shown_rows(rows)
+    notes = [*([more] if more else []), *map(plain, reasons(rows))]
+    body = "\n\n".join([_rows(shown), *notes])
+    if any(row.verdict in LOUD for row in shown):
+        return f"### {metric}\n\n{body}"
+    return folded(f"{metric}: no finding", body)
+
+
+def _rows(rows: Sequence[Row]) -> str:
+    """The table of one metric's rows."""
+    unit = unit_of(rows)
+    columns: dict[str, Callable[[Row], str]] = {
+        "Operator": lambda row: code(row.operator),
+        "Inputs": lambda row: in_cell(one_line(row.inputs, INPUTS_WIDTH)),
+        "Verdict": _verdict,
+        "Ratio": lambda row: ratio_text(row.ratio),
+        "95 % interval": interval_text,
+        f"Base ({unit})": lambda row: figure_text(row.base, row.unit),
+        f"New ({unit})": lambda row: figure_text(row.new, row.unit),
+    }
+    if not any(row.low is not None for row in rows):
+        del columns["95 % interval"]
+    cells = [[cell(row) for cell in columns.values()] for row in rows]
+    return grid(list(columns), cells, text_columns=3)
+
+
+def _verdict(row: Row) -> str:
+    verdict = row.verdict.value
+    return f"**{verdict}**" if row.verdict in LOUD else verdict
+
+
+def _means(comparison: Comparison) -> str:
+    rows = mean_rows(comparison)
+    if not rows:
+        return ""
+    table = grid(("Category", *comparison.metrics), rows, 1)
+    return folded("Geometric means of the ratios, by category, with the number of cases", table)
+
+
+def _changes(comparison: Comparison, kind: ChangeKind) -> str:
+    found = comparison.changes_of(kind)
+    if not found:
+        return ""
+    title = f"{CHANGES[kind]}: {counted(len(found), 'case')}"
+    if not any(change.reason for change in found):
+        return folded(title, plain(operators_text(found)))
+    lines = [f"- {plain(change_text(change))}" for change in found[:SHOWN_NAMES]]
+    more = len(found) - SHOWN_NAMES
+    return folded(title, "\n".join([*lines, *([f"- and {more} more"] if more > 0 else [])]))
+
+
+def folded(title: str, body: str) -> str:
+    """A part that is opened by a click where the reader's page can do that."""
+    return f"<details><summary>{title}</summary>\n\n{body}\n\n</details>"

@@ -1,0 +1,333 @@
+"""A session from the command line to its verdicts, with the fake framework in real processes."""
+
+import json
+import math
+import os
+import shlex
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from opperf.compare.ab_command import from_ab
+from opperf.compare.ab_session import ReplicateLine, SessionWriter, key, read_session
+from opperf.errors import UsageError
+
+TESTS = Path(__file__).resolve().parents[1]
+WAIT_S = 120
+FEW = ("--control-blocks", "2", "--screen-blocks", "2", "--confirm-blocks", "2")
+QUICK = ("--framework", "fake", "--case-time", "0.001", *FEW)
+
+NOISE = "0.001"
+"""What processes scatter by: far below the threshold, so that two blocks are enough."""
+
+
+@pytest.fixture(scope="module")
+def variables():
+    paths = [str(TESTS / "fake"), str(TESTS.parent)]
+    return os.environ | {"PYTHONPATH": os.pathsep.join(paths), "FAKE_NOISE": NOISE}
+
+
+@pytest.fixture(scope="module")
+def start(variables):
+    def started(folder, *arguments, **more):
+        return subprocess.Popen(
+            [sys.executable, "-m", "opperf", *arguments],
+            env={**variables, **more},
+            cwd=folder,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+
+    return started
+
+
+@pytest.fixture(scope="module")
+def command(start):
+    """Run a command to its end; what it prints, and what it says beside that."""
+
+    def done(folder, *arguments, code=0, **more):
+        with start(folder, *arguments, **more) as process:
+            out, err = process.communicate(timeout=WAIT_S)
+        assert process.returncode == code, out + err
+        assert "Traceback" not in err
+        return out, err
+
+    return done
+
+
+def stop(process, path, lines, number):
+    """Send a signal once there are so many lines in the session's file; what is said."""
+    deadline = time.monotonic() + WAIT_S
+    while not path.exists() or path.read_bytes().count(b"\n") < lines:
+        assert time.monotonic() < deadline and process.poll() is None, process.communicate()
+        time.sleep(0.01)
+    process.send_signal(number)
+    return process.communicate(timeout=WAIT_S)[1]
+
+
+@pytest.fixture(scope="module")
+def session(start, command, tmp_path_factory):
+    """A session that was interrupted, killed, and gone on with to its end: the folder, and what
+    was printed at the end."""
+    folder = tmp_path_factory.mktemp("session")
+    path = folder / "opperf_ab.jsonl"
+    mood = folder / "mood"
+    begin = (
+        *("ab", "relu", "negative", "add", "flaky", "segfaults", *QUICK, "--seed", "1"),
+        *("--a", f"env:FAKE_FLAKY={mood}"),
+        *("--b", "env:FAKE_SLOWDOWN=relu=1.1,negative=0.9"),
+    )
+    with start(folder, *begin) as process:
+        err = stop(process, path, 3, signal.SIGINT)
+    assert process.returncode == 130
+    assert "measured, in opperf_ab.jsonl. Go on with: opperf ab --resume" in err
+    again = shlex.split(err.partition("Go on with: opperf ")[2])
+    assert again == ["ab", "--resume", "--report", "opperf_ab.jsonl"]
+    before = path.read_bytes()
+
+    # In the next process of A, an operator ends it.
+    mood.touch()
+    lines = before.count(b"\n")
+    with start(folder, *again) as process:
+        stop(process, path, lines + 2, signal.SIGKILL)
+    assert path.read_bytes().startswith(before)
+    assert not mood.exists()
+    with path.open("ab") as file:
+        file.write(b'{"line":"replicate","replicate":{"pha')
+    out, err = command(folder, *again, code=1)
+    assert "warning: opperf_ab.jsonl: the last line was cut short" in err
+    return folder, out
+
+
+def again(folder, output_format, capsys, **options):
+    """What `compare --from-ab` prints, and its exit code."""
+    code = from_ab(folder / "opperf_ab.jsonl", {"output_format": output_format, **options})
+    return capsys.readouterr().out, code
+
+
+def test_what_differs_is_found_and_nothing_else(session, capsys):
+    folder, _ = session
+    out, code = again(folder, "json", capsys)
+    report = json.loads(out)
+    assert code == 1 and report["valid"] and report["complete"] and report["differences"] == []
+    said = {}
+    for row in report["rows"]:
+        said.setdefault(row["operator"], []).append((row["metric"], row["verdict"]))
+    flaky = said.pop("flaky")
+    assert {verdict for _, verdict in flaky} == {"ambiguous"}
+    expected = {"relu": "regressed", "negative": "improved", "add": "same"}
+    assert {name: {verdict for _, verdict in found} for name, found in said.items()} == {
+        name: {verdict} for name, verdict in expected.items()
+    }
+    assert all(
+        {metric for metric, _ in found} == {"forward", "backward"} for found in said.values()
+    )
+    for row in report["rows"]:
+        factor = {"relu": 1.1, "negative": 0.9}.get(row["operator"], 1.0)
+        assert row["ratio"] is None or abs(row["ratio"] / factor - 1) < 0.01
+    assert report["rows"][0]["operator"] == "relu"
+
+
+def test_every_place_has_one_process_and_every_process_its_cases(session):
+    folder, _ = session
+    read, warnings = read_session(folder / "opperf_ab.jsonl")
+    assert warnings == [] and read.closing is not None
+    places = [(one.phase, one.block, one.position) for one in read.replicates]
+    assert len(set(places)) == len(places) == 4 * (2 + 2 + 2)
+    kept = {pair.id for pair in read.header.pairs if pair.label != "flaky"}
+    whole = {f"{name} {metric}" for name in kept for metric in ("forward", "backward")}
+    for one in read.replicates:
+        if one.phase != "confirm":
+            assert whole <= one.values.keys()
+        else:
+            assert one.values.keys() < whole
+
+
+def test_a_case_that_ends_its_process_is_left_out(session, capsys):
+    folder, out = session
+    read, _ = read_session(folder / "opperf_ab.jsonl")
+    (lost,) = read.lost.values()
+    assert lost.ended and lost.reason.startswith("A: crashed: the process was ended by SIGSEGV")
+    assert "flaky (data: (4,))" in out and "Lost in some process" in out
+    assert "segfaults (data: (64, 64))" in out and "do not run in both arms" in out
+
+
+def test_the_verdicts_are_made_again_from_the_file(session, capsys):
+    folder, out = session
+    before = (folder / "opperf_ab.jsonl").read_bytes()
+    assert again(folder, "text", capsys) == (out, 1)
+    assert (folder / "opperf_ab.jsonl").read_bytes() == before
+
+
+def test_formats(session, capsys):
+    folder, _ = session
+    page, _ = again(folder, "md", capsys)
+    assert page.startswith("# fake 1.0: A against B\n")
+    assert "## Regressed" in page and "| relu " in page
+    with pytest.raises(UsageError, match="cannot be written as 'csv'"):
+        again(folder, "csv", capsys)
+
+
+@pytest.mark.parametrize(
+    "looked_for, code", [(("ambiguous",), 3), (("improved", "ambiguous"), 1), (("regressed",), 1)]
+)
+def test_what_is_looked_for(session, capsys, looked_for, code):
+    folder, _ = session
+    assert again(folder, "text", capsys, fail_on=looked_for)[1] == code
+
+
+def test_what_a_session_does_not_have_cannot_be_looked_for(session, capsys):
+    with pytest.raises(UsageError, match="--fail-on missing"):
+        again(session[0], "text", capsys, fail_on=("missing",))
+
+
+def test_going_on_with_a_finished_session_measures_nothing(session, command):
+    folder, out = session
+    lines = (folder / "opperf_ab.jsonl").read_bytes().count(b"\n")
+    found, _ = command(folder, "ab", "--resume", "--fail-on", "improved", code=1)
+    assert found == out
+    assert (folder / "opperf_ab.jsonl").read_bytes().count(b"\n") == lines
+
+
+@pytest.mark.parametrize(
+    "contrary, words",
+    [
+        (("--b", "env:X=1"), "made with a = 'env:FAKE_FLAKY="),
+        (("relu",), "names"),
+        (("--threshold", "5%"), "threshold = 0.02, not 0.05"),
+        (("--screen-blocks", "9"), "screen_blocks = 2, not 9"),
+        (("--until-settled",), "until-settled = 2, not 48"),
+        (("--case-time", "1"), "max_time_s = 0.001, not 1.0"),
+        (("--framework", "numpy"), "framework = 'fake', not 'numpy'"),
+        (("--overwrite",), "--resume goes on with a session and --overwrite replaces it"),
+    ],
+)
+def test_going_on_as_another_session_is_refused(session, command, contrary, words):
+    folder, _ = session
+    before = (folder / "opperf_ab.jsonl").read_bytes()
+    _, err = command(folder, "ab", "--resume", *contrary, code=2)
+    assert words in err and err.count("\n") == 1
+    assert (folder / "opperf_ab.jsonl").read_bytes() == before
+
+
+def test_going_on_in_another_environment_is_refused(session, command):
+    folder, _ = session
+    before = (folder / "opperf_ab.jsonl").read_bytes()
+    _, err = command(folder, "ab", "--resume", code=2, FAKE_THREADS="7")
+    assert "arm A of the session to resume was measured in another environment: " in err
+    assert "threads.FAKE_THREADS was 'absent' and is '7'" in err
+    assert (folder / "opperf_ab.jsonl").read_bytes() == before
+
+
+def test_a_file_that_exists_is_not_replaced(session, command):
+    folder, _ = session
+    before = (folder / "opperf_ab.jsonl").read_bytes()
+    _, err = command(folder, "ab", "add", *QUICK, "--b", "env:X=1", code=2)
+    assert "opperf_ab.jsonl exists; give --overwrite to replace it, or --resume" in err
+    assert err.count("\n") == 1
+    assert (folder / "opperf_ab.jsonl").read_bytes() == before
+
+
+def test_two_arms_that_are_alike(command, tmp_path):
+    arms = ("--a", "env:FAKE_THREADS=1", "--b", "env:FAKE_THREADS=2")
+    some = ("add", "rounded", *QUICK, *arms, "--report", "like.jsonl", "--fail-on", "improved")
+    out, err = command(tmp_path, "ab", *some, "--format", "md")
+    assert "3 same" in out or "4 same" in out
+    assert "| threads.FAKE_THREADS | 1 " in out
+    assert "Regressed" not in out and "All operators together: same" in out
+    assert "about" in err and "control: 8 processes, 3 cases each" in err
+    assert [path.name for path in tmp_path.iterdir()] == ["like.jsonl"]
+
+
+@pytest.fixture
+def bare_python(tmp_path):
+    """An interpreter of an environment that has nothing."""
+    folder = tmp_path / "bare"
+    subprocess.run(
+        [sys.executable, "-m", "venv", "--without-pip", str(folder)], check=True, timeout=WAIT_S
+    )
+    return folder / "bin" / "python"
+
+
+@pytest.mark.parametrize(
+    "arms, words",
+    [
+        (("--b", "python:/nowhere/python"), "--b 'python:/nowhere/python': there is no such"),
+        (("--b", "python:/bin/cat"), "arm B (python:/bin/cat): the worker ended while importing"),
+        (("--b", "python:{bare}"), "No module named 'msgspec'"),
+        (("--b", "env:PYTHONPATH=/nowhere"), "arm B (env:PYTHONPATH=/nowhere): unknown framework"),
+        (("--b", "dtype:float31"), "arm B (dtype:float31): unknown dtype 'float31'"),
+        (("--b", "profiler:none"), "arm B (profiler:none): unknown profiler 'none'"),
+        (("--b", "device:gpu(0)"), "arm B (device:gpu(0)): gpu(0): the fake has no GPU"),
+        (("--a", "ops:add", "--b", "ops:placeholder"), "has no case to measure: it does nothing"),
+        (("--a", "ops:add", "--b", "ops:relu"), "no case is in both arms, e.g. add (lhs: (64,)"),
+        (("--a", "ops:add", "--b", "ops:adds"), "no operator is called 'adds'"),
+    ],
+)
+def test_an_arm_that_cannot_start(command, tmp_path, bare_python, arms, words):
+    path = tmp_path / "opperf_ab.jsonl"
+    path.write_text("precious")
+    named = [] if any(word.startswith("ops:") for word in arms) else ["add"]
+    given = [word.format(bare=bare_python) for word in arms]
+    out, err = command(tmp_path, "ab", *named, *QUICK, *given, "--overwrite", "--quiet", code=2)
+    assert words in err and err.count("\n") == 1 and out == ""
+    assert path.read_text() == "precious"
+
+
+@pytest.mark.parametrize("framework", ["dying", "absent", "refusing"])
+def test_a_framework_that_cannot_be_imported(command, tmp_path, framework):
+    some = ("relu", "--framework", framework, "--b", "env:X=1")
+    out, err = command(tmp_path, "ab", *some, "--quiet", code=2)
+    assert err.startswith("opperf: arm A (nothing set): ") and err.count("\n") == 1
+    assert out == "" and list(tmp_path.iterdir()) == []
+
+
+def test_a_dry_run_measures_nothing(command, tmp_path):
+    out, _ = command(tmp_path, "ab", "relu", "add", *QUICK, "--b", "threads:1", "--dry-run")
+    assert "A: nothing set\nB: threads:1\n3 cases: control and screen, 16 processes" in out
+    assert "data: (64, 64)" in out
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_budget_that_is_too_small(command, tmp_path):
+    some = ("relu", "add", "--framework", "fake", "--b", "threads:1")
+    _, err = command(tmp_path, "ab", *some, "--budget", "5", "--quiet", code=2)
+    assert "and --budget allows 5.0 s" in err and err.count("\n") == 1
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_operators_without_a_case_in_common_with_their_options(command, tmp_path):
+    _, err = command(tmp_path, "ab", "placeholder", *QUICK, "--b", "threads:1", "--quiet", code=2)
+    assert "none of the operators has a benchmark, e.g. placeholder: it does nothing" in err
+
+
+def invalid(session, path):
+    """A session in which A differs from itself, and nothing else was measured."""
+    read, _ = read_session(session)
+    pair = read.header.pairs[0].id
+    with SessionWriter.create(path, read.header, overwrite=False) as writer:
+        for line in read.lines:
+            if line.replicate.phase != "control":
+                continue
+            slow = 0.5 if line.replicate.arm == "B" else 0.0
+            luck = 0.001 * line.replicate.block
+            values = {key(pair, "forward"): math.log(1000.0) + slow + luck}
+            one = line.replicate
+            made = type(one)(one.phase, one.block, one.position, one.arm, values)
+            writer.add(ReplicateLine(made, line.started, line.wall_s))
+
+
+def test_a_session_whose_control_differs_is_invalid(session, command, tmp_path):
+    folder, _ = session
+    invalid(folder / "opperf_ab.jsonl", tmp_path / "opperf_ab.jsonl")
+    lines = (tmp_path / "opperf_ab.jsonl").read_bytes().count(b"\n")
+    out, _ = command(tmp_path, "ab", "--resume", code=3)
+    assert "Invalid: A differs from itself in 1 of 1 cases" in out
+    assert "1 invalid" in out and "Regressed" not in out
+    # Nothing but the closing line came after the control.
+    assert (tmp_path / "opperf_ab.jsonl").read_bytes().count(b"\n") == lines + 1

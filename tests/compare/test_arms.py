@@ -1,0 +1,135 @@
+"""What an arm is set to, and what is no arm."""
+
+import os
+import sys
+from pathlib import Path
+
+import pytest
+
+from opperf.compare.arms import ArmSpec, arm_spec, selection_of, two_arms, worker_of
+from opperf.errors import UsageError
+from opperf.model import Settings
+from opperf.runner.selecting import Selection
+
+
+def test_every_kind_of_setting():
+    found = arm_spec(
+        [
+            "env:OMP_NUM_THREADS=1",
+            "env:FLAGS=-O2 -g=1",
+            "env:EMPTY=",
+            f"python:{sys.executable}",
+            "ops:nd.add,nd.subtract",
+            "ops:nd.dot",
+            "dtype:Float16",
+            "profiler:python",
+            "threads:2",
+            "cache:cold",
+            "device:cpu(0)",
+        ],
+        "--a",
+    )
+    assert found == ArmSpec(
+        variables={"OMP_NUM_THREADS": "1", "FLAGS": "-O2 -g=1", "EMPTY": ""},
+        python=sys.executable,
+        operators=("nd.add", "nd.subtract", "nd.dot"),
+        settings={
+            "dtype": "float16",
+            "profiler": "python",
+            "threads": 2,
+            "cache": "cold",
+            "device": "cpu(0)",
+        },
+    )
+    assert str(found).startswith("env:OMP_NUM_THREADS=1 env:FLAGS=-O2 -g=1 env:EMPTY= python:/")
+    assert str(found).endswith("threads:2 cache:cold device:cpu(0)")
+
+
+@pytest.mark.parametrize(
+    "settings, words",
+    [
+        (["OMP_NUM_THREADS=1"], "an arm is set as KIND:VALUE"),
+        (["envv:X=1"], "did you mean env?; kinds: env, python"),
+        (["env:X"], "write it as env:NAME=VALUE"),
+        (["env:=1"], "write it as env:NAME=VALUE"),
+        (["dtype:"], "nothing behind the colon"),
+        (["threads:two"], "a whole number"),
+        (["threads:0"], "a whole number"),
+        (["cache:warm"], "hot or cold"),
+        (["ops:broadcast_*"], "one by one"),
+        (["ops:re:^sum"], "one by one"),
+        (["ops:add,"], "one by one"),
+        (["python:/nowhere/python"], "no such program"),
+        (["python:/etc/passwd"], "may not be run"),
+        (["env:X=1", "env:X=2"], "set twice"),
+        (["dtype:float32", "dtype:float64"], "set twice"),
+        (["python:python3", "python:python3"], "set twice"),
+    ],
+)
+def test_what_is_no_setting(settings, words):
+    with pytest.raises(UsageError) as caught:
+        arm_spec(settings, "--b")
+    assert words in str(caught.value)
+    assert str(caught.value).startswith(f"--b {settings[-1]!r}: ")
+
+
+def test_an_interpreter_is_known_by_where_its_link_lies(tmp_path, monkeypatch):
+    link = tmp_path / "bin" / "python"
+    link.parent.mkdir()
+    link.symlink_to(sys.executable)
+    assert arm_spec([f"python:{link}"], "--a").python == str(link)
+    monkeypatch.chdir(tmp_path)
+    assert arm_spec(["python:bin/python"], "--a").python == str(link)
+    monkeypatch.setenv("PATH", f"{link.parent}{os.pathsep}{os.environ['PATH']}")
+    assert arm_spec(["python:python"], "--a").python == str(link)
+    monkeypatch.setenv("HOME", str(tmp_path))
+    assert arm_spec(["python:~/bin/python"], "--a").python == str(link)
+
+
+def test_one_arm_may_be_as_things_are():
+    a, b = two_arms((), ("env:X=1",), named=True)
+    assert a == ArmSpec() and str(a) == "nothing set"
+    assert b.variables == {"X": "1"}
+
+
+@pytest.mark.parametrize(
+    "a, b, named, words",
+    [
+        ((), (), True, "A and B are the same (nothing set)"),
+        (("threads:1",), ("threads:1",), True, "the same (threads:1)"),
+        (("ops:add",), ("ops:add",), False, "A is measured against itself in every session"),
+        (("ops:add",), (), False, "--a names 1 and --b 0 operators"),
+        (("ops:add,dot",), ("ops:add",), False, "--a names 2 and --b 1 operators"),
+        (("ops:add",), ("ops:dot",), True, "name no others"),
+    ],
+)
+def test_what_is_no_comparison(a, b, named, words):
+    with pytest.raises(UsageError) as caught:
+        two_arms(a, b, named)
+    assert words in str(caught.value)
+
+
+def test_settings_are_over_what_the_arms_have_in_common():
+    common = Selection(patterns=("add",), settings=Settings(dtype="float32", seed=7))
+    found = selection_of(ArmSpec(settings={"dtype": "float64", "threads": 3}), common)
+    assert found.patterns == ("add",)
+    assert found.settings == Settings(dtype="float64", threads=3, seed=7)
+
+
+def test_variables_are_over_those_there_are():
+    arm = ArmSpec(variables={"X": "2", "PYTHONPATH": "/mine"}, settings={"threads": 3})
+    worker = worker_of(arm, "fake", {"X": "1", "Y": "1"})
+    with worker:
+        variables = worker._variables
+    assert (variables["X"], variables["Y"], variables["OMP_NUM_THREADS"]) == ("2", "1", "3")
+    assert variables["PYTHONPATH"].endswith(f"{os.pathsep}/mine")
+
+
+def test_another_interpreter_finds_opperf_and_nothing_that_lies_beside_it(tmp_path):
+    link = tmp_path / "python"
+    link.symlink_to(sys.executable)
+    with worker_of(ArmSpec(python=str(link)), "fake", {}) as worker:
+        assert worker.is_foreign
+        (folder,) = worker._variables["PYTHONPATH"].split(os.pathsep)
+        assert [entry.name for entry in Path(folder).iterdir()] == ["opperf"]
+    assert not Path(folder).exists()

@@ -1,0 +1,63 @@
+"""Effects of blocks."""
+
+import numpy as np
+import pytest
+
+from opperf.compare.blocks import cases_of, effects
+from opperf.compare.data import Replicate
+
+
+def block(order, values, number=0, phase="screen", case="x"):
+    return [
+        Replicate(phase, number, position, arm, {case: value})
+        for position, (arm, value) in enumerate(zip(order, values, strict=True))
+    ]
+
+
+def test_an_effect_is_the_mean_of_b_less_the_mean_of_a():
+    replicates = block("ABBA", [1.0, 2.0, 4.0, 3.0]) + block("BAAB", [5.0, 1.0, 2.0, 6.0], 1)
+    assert effects(replicates, "screen", ["x"]).values.tolist() == [[1.0, 4.0]]
+
+
+@pytest.mark.parametrize("order", ["ABBA", "BAAB"])
+def test_a_steady_drift_cancels(order):
+    replicates = block(order, [0.1, 0.2, 0.3, 0.4])
+    assert effects(replicates, "screen", ["x"]).values[0, 0] == pytest.approx(0.0, abs=1e-12)
+
+
+def test_phases_are_kept_apart():
+    replicates = block("ABBA", [0, 1, 1, 0]) + block("ABBA", [0, 9, 9, 0], phase="confirm")
+    assert effects(replicates, "confirm", ["x"]).values.tolist() == [[9.0]]
+    assert effects(replicates, "control", ["x"]).values.shape == (1, 0)
+
+
+def test_a_block_that_was_not_finished_is_left_out():
+    replicates = block("ABBA", [0, 1, 1, 0]) + block("ABBA", [0, 9, 9, 0], 1)[:3]
+    assert effects(replicates, "screen", ["x"]).values.tolist() == [[1.0]]
+
+
+@pytest.mark.parametrize("gone", [{}, {"x": float("nan")}])
+def test_a_case_that_failed_once_is_missing_from_that_block_only(gone):
+    replicates = block("ABBA", [0, 1, 1, 0]) + block("ABBA", [0, 2, 2, 0], 1)
+    replicates[1] = Replicate("screen", 0, 1, "B", {**gone, "y": 1.0})
+    assert cases_of(replicates) == ("x", "y")
+    np.testing.assert_array_equal(
+        effects(replicates, "screen", ["x", "y"]).values, [[np.nan, 2.0], [np.nan, np.nan]]
+    )
+
+
+def test_the_resolution_is_the_smallest_step_between_values():
+    replicates = block("ABBA", [1.0, 1.5, 1.5, 1.0]) + block("BAAB", [1.75, 1.0, 3.0, 1.5], 1)
+    assert effects(replicates, "screen", ["x"]).resolution.tolist() == [0.25]
+    assert effects(block("ABBA", [1.0] * 4), "screen", ["x"]).resolution.tolist() == [0.0]
+
+
+def test_two_replicates_in_one_place_are_refused():
+    replicates = block("ABBA", [0, 1, 1, 0])
+    with pytest.raises(ValueError, match="screen block 0, position 3"):
+        effects([*replicates, replicates[3]], "screen", ["x"])
+
+
+def test_an_unbalanced_block_is_refused():
+    with pytest.raises(ValueError, match="ABAB"):
+        effects(block("ABAB", [0, 1, 0, 1]), "screen", ["x"])

@@ -1,0 +1,94 @@
+"""Which cases stand opposite each other."""
+
+import msgspec
+import pytest
+
+from opperf.compare.pairs import Pair, paired
+from opperf.model import CallableTarget, Case, OperatorTarget, Settings, TensorSpec
+from opperf.runner.plan import Plan
+
+
+def case(name, *shapes, dtype="float32", target=None, names=("lhs", "rhs", "third"), **more):
+    plain = {name: value for name, value in more.items() if name not in ("threads",)}
+    settings = {name: value for name, value in more.items() if name in ("threads",)}
+    tensors = {n: TensorSpec(s, dtype) for n, s in zip(names, shapes, strict=False)}
+    return Case(
+        target or OperatorTarget("fake", name),
+        {**tensors, **plain},
+        Settings(dtype=dtype, **settings),
+    )
+
+
+def plan(*cases, **no_benchmark):
+    return Plan(cases, no_benchmark)
+
+
+def pairs(a, b, positional=False):
+    found = paired([plan(*a)], [plan(*b)], positional)
+    return [(pair.a, pair.b) for pair in found.pairs], found.alone
+
+
+def test_the_same_cases():
+    cases = [case("add", (2, 2), (2, 2)), case("add", (3,), (3,)), case("dot", (2, 2), (2, 2))]
+    assert pairs(cases, reversed(cases)) == ([(one, one) for one in cases], {})
+
+
+@pytest.mark.parametrize("other", [{"dtype": "float16"}, {"threads": 2}])
+def test_what_the_arms_set_does_not_count(other):
+    a = [case("add", (2,), (2,)), case("cast", (2,), to="float32"), case("add", (3,), (3,))]
+    to = other.get("dtype", "float32")
+    b = [
+        case("add", (3,), (3,), **other),
+        case("cast", (2,), to=to, **other),
+        case("add", (2,), (2,), **other),
+    ]
+    assert pairs(a, b) == ([(a[0], b[2]), (a[1], b[1]), (a[2], b[0])], {})
+
+
+def test_a_dtype_that_is_not_the_one_asked_for_counts():
+    floats, halves = case("take", (2,), (2,)), case("take", (2,), (2,), dtype="float16")
+    index = TensorSpec((2,), "int32")
+
+    def with_index(one):
+        return msgspec.structs.replace(one, arguments={**one.arguments, "rhs": index})
+
+    assert pairs([with_index(floats)], [with_index(halves)])[1] == {}
+    assert pairs([with_index(floats)], [halves])[0] == []
+
+
+def test_cases_that_differ_in_nothing_else_are_paired_in_their_order():
+    a = [case("add", (2,), (2,)), case("add", (2,), (2,))]
+    b = [case("add", (2,), (2,), threads=2), case("add", (2,), (2,), threads=3)]
+    assert pairs(a, b)[0] == [(a[0], b[0]), (a[1], b[1])]
+
+
+def test_what_has_no_partner_is_named_with_the_reason():
+    a, b = case("add", (2,), (2,)), case("add", (3,), (3,))
+    only = case("dot", (2, 2), (2, 2), axis=1)
+    found = paired([plan(a, only)], [plan(b, dot="this build has none")], positional=False)
+    assert found.pairs == ()
+    assert found.alone == {
+        "add (lhs: (2,), rhs: (2,)) in A": "B has no case of these inputs",
+        "dot (lhs: (2, 2), rhs: (2, 2), axis: 1) in A": "B has no case of it: this build has none",
+        "add (lhs: (3,), rhs: (3,)) in B": "A has no case of these inputs",
+    }
+
+
+def test_operators_of_the_arms_own_are_paired_by_position():
+    one = CallableTarget("fake", "nd.add")
+    other = CallableTarget("fake", "np.add")
+    a = [case("add", (2,), (2,), target=one), case("add", (3,), (3,), target=one, axis=1)]
+    b = [
+        case("add", (3,), (3,), target=other, names=("x1", "x2"), axes=1),
+        case("add", (2,), (2,), target=other, names=("x1", "x2")),
+    ]
+    assert pairs(a, b, positional=True) == ([(a[0], b[1]), (a[1], b[0])], {})
+    assert Pair(a[0], b[1]).label == "nd.add | np.add"
+    assert pairs(a, b)[0] == []
+
+
+def test_each_operator_is_paired_with_the_one_in_its_place():
+    a, b = case("add", (2,)), case("dot", (2,))
+    c, d = case("sum", (2,)), case("max", (2,))
+    found = paired([plan(a), plan(b)], [plan(c), plan(d)], positional=True)
+    assert [(pair.a, pair.b) for pair in found.pairs] == [(a, c), (b, d)]

@@ -1,0 +1,142 @@
+"""Runs made by hand, and the files they are in."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+
+from opperf.commands.compare import compare
+from opperf.errors import OpperfError
+from opperf.model import (
+    Case,
+    Closing,
+    Environment,
+    Header,
+    OperatorTarget,
+    Record,
+    Run,
+    Settings,
+    Status,
+    TensorSpec,
+)
+from opperf.profilers.summary import summarise
+from opperf.results.output import write
+
+ENVIRONMENT = {
+    "opperf": "0.1.0",
+    "framework": "mxnet",
+    "versions": {"mxnet": "1.9.1"},
+    "features": {"MKLDNN": True},
+    "python": "3.11.7",
+    "platform": "Linux-6.1",
+    "hostname": "host",
+    "cpu": "A CPU",
+    "cores": 2,
+    "threads": {"OMP_NUM_THREADS": "2"},
+    "memory_bytes": 2**33,
+    "load_1min": 0.5,
+    "governor": "performance",
+    "devices": ("cpu(0)",),
+}
+
+
+def _record(
+    name="relu",
+    factor=1.0,
+    *,
+    shape=(4, 4),
+    samples=20,
+    status=Status.OK,
+    reason="",
+    memory=1e6,
+    backward=True,
+    notes=None,
+    passes=("forward", "backward"),
+    category="unary",
+    **settings,
+):
+    """A record whose times scatter by a percent around so many times 1 ms."""
+    case = Case(
+        target=OperatorTarget("mxnet", name),
+        arguments={"data": TensorSpec(shape)},
+        settings=Settings(**settings),
+        passes=passes,
+        category=category,
+    )
+    if status is not Status.OK:
+        return Record(case, case.id, status, reason=reason)
+    seed = [*name.encode(), int(1000 * factor)]
+    drawn = np.random.default_rng(seed).lognormal(0.0, 0.01, samples)
+    times = {"forward": (1e6 * factor * drawn).tolist()}
+    if backward and "backward" in passes:
+        times["backward"] = (2e6 * factor * drawn).tolist()
+    summaries = {metric: summarise(values, "ns") for metric, values in times.items()}
+    if memory is not None:
+        summaries["memory"] = summarise([memory], "B")
+    return Record(case, case.id, status, summaries, times, notes=notes or {})
+
+
+def _run(*records, selection=None, finished=True, planned=None, **environment):
+    header = Header(
+        schema=1,
+        started="2025-01-02T03:04:05+00:00",
+        environment=Environment(**(ENVIRONMENT | environment)),
+        options={"selection": selection or {}},
+        planned=planned or tuple(record.id for record in records),
+    )
+    closing = Closing("2025-01-02T03:05:05+00:00", 60.0, {}) if finished else None
+    return Run(header, records, closing)
+
+
+@pytest.fixture
+def record():
+    """Makes a record."""
+    return _record
+
+
+@pytest.fixture
+def run():
+    """Makes a run of records."""
+    return _run
+
+
+@pytest.fixture
+def saved(tmp_path):
+    """Writes a run into a file, in the format of its name, and gives the path."""
+
+    def save(run, name):
+        path = tmp_path / name
+        write(run, path, path.suffix.removeprefix("."))
+        return path
+
+    return save
+
+
+@pytest.fixture
+def outcome():
+    """Runs the command; the exit code, what it printed, and what it said beside that."""
+
+    def invoke(*arguments):
+        done = CliRunner().invoke(compare, [str(word) for word in arguments])
+        if isinstance(done.exception, OpperfError):
+            return done.exception.exit_code, done.stdout, str(done.exception)
+        if done.exception and not isinstance(done.exception, SystemExit):
+            raise done.exception
+        return done.exit_code, done.stdout, done.stderr
+
+    return invoke
+
+
+@pytest.fixture
+def compared(outcome):
+    """The comparison of two files as JSON says it."""
+
+    def invoke(*arguments):
+        code, printed, _ = outcome(*arguments, "-f", "json")
+        assert code == 0
+        return json.loads(printed)
+
+    return invoke

@@ -1,0 +1,41 @@
+"""Operators that end MXNet's process: each costs its own case, and no other."""
+
+import mxnet as mx
+import psutil
+import pytest
+
+from benchmarks.worker_replacement import CRASHING, crashing_cases, healthy_cases
+from opperf.model import Status
+from opperf.results.runfile import read_run
+from opperf.runner.plan import Plan
+from opperf.runner.pool import Worker
+from opperf.runner.progress import Quiet
+from opperf.runner.selecting import Selection
+from opperf.runner.session import execute, header
+
+SIGNALS = ("SIGSEGV", "SIGABRT")
+"""What ends the process: memory that is not its own, or an allocator that noticed."""
+
+
+@pytest.mark.skipif(not mx.__version__.startswith("1."), reason="MXNet 2 mended most of these")
+def test_each_crash_is_one_record_between_healthy_ones(tmp_path):
+    healthy = healthy_cases()
+    cases = [next(healthy)]
+    for crashing in crashing_cases():
+        cases += [crashing, next(healthy)]
+    plan = Plan(cases=tuple(cases), no_benchmark={})
+    before = psutil.Process().children()
+    with Worker("mxnet") as worker:
+        head = header(plan, Selection(), worker.environment(), {})
+        run = execute(tmp_path / "run.jsonl", head, cases, worker, Quiet(), lambda: 0.0)
+    assert psutil.Process().children() == before
+    assert read_run(tmp_path / "run.jsonl") == (run, [])
+    assert [record.id for record in run.records] == [case.id for case in cases]
+    assert [record.status for record in run.records[::2]] == [Status.OK] * (len(CRASHING) + 1)
+    crashed = dict(zip(CRASHING, run.records[1::2], strict=True))
+    assert {name: record.status for name, record in crashed.items()} == dict.fromkeys(
+        CRASHING, Status.CRASHED
+    )
+    for record in crashed.values():
+        assert any(f"the process was ended by {name}" in record.reason for name in SIGNALS)
+        assert "\n" not in record.reason
