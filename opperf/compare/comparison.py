@@ -11,6 +11,9 @@ from typing import Any
 from opperf.compare.data import Verdict
 from opperf.model import Struct
 
+TIME = "ns"
+"""Unit of what is never the same twice; figures in any other unit are, but for a tolerance."""
+
 
 class Side(Struct, frozen=True):
     """One of the two files."""
@@ -125,7 +128,7 @@ class Comparison(Struct, frozen=True):
     means: tuple[Mean, ...] = ()
     changes: tuple[Change, ...] = ()
     unmeasured: int = 0
-    """Cases that neither run could measure."""
+    """Cases of the base that neither run measured."""
     fail_on: tuple[str, ...] = ()
     """What the comparison is asked to look for."""
     notes: tuple[str, ...] = ()

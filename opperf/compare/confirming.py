@@ -7,7 +7,7 @@ import shlex
 from collections.abc import Iterable
 from typing import Any
 
-from opperf.compare.comparison import Comparison, Difference, Row
+from opperf.compare.comparison import TIME, Comparison, Difference, Row
 from opperf.compare.data import Verdict
 from opperf.compare.reading import Measured
 from opperf.results.environment import ABSENT
@@ -15,9 +15,6 @@ from opperf.results.environment import ABSENT
 NAMED = 20
 """Operators that the command names at most, those furthest from what they were first: interleaved
 runs take minutes for each."""
-
-TIME = "ns"
-"""Unit of what interleaved runs tell of."""
 
 PLACEHOLDERS = ("python:/path/to/base/python", "python:/path/to/new/python")
 """What the files do not tell: where the two builds are. Two builds are two interpreters."""

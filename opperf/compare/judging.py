@@ -8,6 +8,7 @@ from collections.abc import Iterable, Sequence
 import msgspec
 
 from opperf.compare.comparison import (
+    TIME,
     Change,
     ChangeKind,
     Comparison,
@@ -31,9 +32,6 @@ METRICS = ("forward", "backward", "total", "memory", "kernel", "instructions")
 
 USUAL = ("forward", "backward", "memory")
 """The metrics compared where none is named."""
-
-SCATTERED = "ns"
-"""Unit of what is never the same twice; figures in any other unit are."""
 
 APART = (
     "The two runs were taken apart, not interleaved: of a time no more can be said than that it is "
@@ -89,10 +87,10 @@ def compare(base: Measured, new: Measured, question: Question) -> Comparison:
             change for pair in pairs for change in _changes(pair, question.metrics or USUAL)
         ),
         unmeasured=sum(
-            not _has_figures(pair.base) and not _has_figures(pair.new) for pair in pairs
+            bool(base) and not _has_figures(base) and not _has_figures(new) for base, new in pairs
         ),
         fail_on=question.fail_on,
-        notes=_notes(metrics, rows, averages),
+        notes=_notes(rows, averages),
     )
     return msgspec.structs.replace(found, confirm=confirming_command(found, base, new))
 
@@ -147,7 +145,7 @@ def _row(base: Entry, new: Entry, metric: str, rules: Rules, averages: bool) -> 
     found = _judged(metric, a, b, rules, averages)
     left, right = _values(a, b, averages)
     # Of a figure that does not scatter, the interval is the figure.
-    scattered = a.unit == SCATTERED
+    scattered = a.unit == TIME
     effect = found.effect
     if effect is None and _is_positive(left) and _is_positive(right):
         effect = math.log(right / left)
@@ -198,7 +196,7 @@ def _judged(case: str, a: Figure, b: Figure, rules: Rules, averages: bool) -> Ca
         return CaseVerdict(case, Verdict.AMBIGUOUS, note="a figure is no finite number")
     if min(values) < 0:
         return CaseVerdict(case, Verdict.AMBIGUOUS, note="a figure is below zero")
-    if a.unit != SCATTERED:
+    if a.unit != TIME:
         found = compare_figures(case, *values, a.unit)
         return _weakened(found, NO_SPREAD if averages else _why_unsound(a, b))
     if averages:
@@ -257,8 +255,8 @@ def _change(kind: ChangeKind, entry: Entry, metric: str, reason: str) -> Change:
     return Change(kind, entry.id, entry.operator, entry.inputs, metric, reason)
 
 
-def _notes(metrics: Iterable[str], rows: Iterable[Row], averages: bool) -> tuple[str, ...]:
+def _notes(rows: Iterable[Row], averages: bool) -> tuple[str, ...]:
     """What is true of all verdicts of a kind, where there are some."""
     if averages:
         return (AVERAGES,)
-    return (APART,) if any(row.unit == SCATTERED for row in rows) else ()
+    return (APART,) if any(row.unit == TIME for row in rows) else ()

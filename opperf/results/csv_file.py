@@ -34,6 +34,9 @@ COLUMNS: tuple[Column, ...] = (
     ("mode", lambda record: record.case.settings.mode),
     ("warmup", lambda record: record.case.settings.warmup),
     ("runs", lambda record: record.case.settings.runs),
+    ("precision", lambda record: record.case.settings.precision),
+    ("cache", lambda record: record.case.settings.cache),
+    ("rounds", lambda record: record.rounds),
     ("origin", lambda record: record.case.origin),
     *(
         (f"{metric}_{statistic}_ms", _figure(metric, statistic))

@@ -13,8 +13,6 @@ from statistics import fmean
 import msgspec
 
 from opperf.model import Case, Record, Status
-from opperf.profilers.noise import noise
-from opperf.profilers.summary import summarise
 
 PASSES = ("forward", "backward")
 """Metrics whose samples notes are about."""
@@ -64,6 +62,10 @@ def merged(earlier: Record | None, later: Record) -> Record:
     """One record of a case's visits so far, and of another one."""
     if earlier is None or earlier.status is not Status.OK:
         return later
+    # They load NumPy, which a manager of one round has no use for.
+    from opperf.profilers.noise import noise
+    from opperf.profilers.summary import summarise
+
     visited = earlier.rounds + 1
     if later.status is not Status.OK:
         told = {f"round {visited}": f"{later.status.value}: {later.reason}"}

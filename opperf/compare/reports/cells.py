@@ -9,6 +9,7 @@ from collections.abc import Iterable, Sequence
 
 from opperf.compare.comparison import (
     ALL,
+    TIME,
     Change,
     ChangeKind,
     Comparison,
@@ -103,7 +104,7 @@ def summary_text(comparison: Comparison, metric: str) -> str:
     return f"{counted(len(rows), 'case')} in common: {verdicts}{mean}"
 
 
-DIRECTIONS = {"ns": ("slower", "faster")}
+DIRECTIONS = {TIME: ("slower", "faster")}
 """By unit, what a case is called whose figure is larger, and smaller."""
 
 

@@ -63,8 +63,9 @@ def plain(text: str) -> str:
 
 
 def in_cell(text: str) -> str:
-    """Text in a table's cell, where `grid` sees to backslashes and bars: no tag, no entity."""
-    return text.replace("&", "&amp;").replace("<", "&lt;").replace("*", "&#42;")
+    """Text in a table's cell, where `grid` sees to backslashes and bars: no tag, no entity,
+    no emphasis. A name's own underscores are none."""
+    return re.sub(r"[&<*`]|(?<!\w)_|_(?!\w)", lambda found: f"&#{ord(found[0])};", text)
 
 
 def _differences(comparison: Comparison) -> str:

@@ -203,6 +203,7 @@ def test_what_was_measured_and_is_not_is_broken(run, record, asked):
     new = run(
         record("relu", **failed),
         record("exp"),
+        record("new", **failed),
         record("log", backward=False, notes={"backward": "has no gradient"}),
         record("abs", **failed),
     )
@@ -211,6 +212,7 @@ def test_what_was_measured_and_is_not_is_broken(run, record, asked):
         ("broken", "relu", "", "crashed: signal 11"),
         ("mended", "exp", "", "failed: no"),
         ("broken", "log", "backward", "has no gradient"),
+        ("appeared", "new", "", "crashed: signal 11"),
     ]
     assert found.unmeasured == 1
     assert [row.operator for row in found.rows_of("forward")] == ["log"]
