@@ -75,16 +75,16 @@ def rehearse(
     kept: list[Pair] = []
     left_out: dict[str, str] = {}
     for pair in pairs:
-        reasons = [
-            f"{arm}: {found[pair.id].status.value}: {found[pair.id].reason}"
+        reasons = {
+            arm: f"{found[pair.id].status.value}: {found[pair.id].reason}"
             for arm, found in records.items()
             if found[pair.id].status is not Status.OK
-        ]
+        }
         both = [found[pair.id].summaries for found in records.values()]
         passes = tuple(one for one in pair.a.passes if all(one in own for own in both))
         if reasons or not passes:
             name = f"{pair.label} ({inputs_text(pair.a)})"
-            left_out[name] = "; ".join(reasons) or "it runs no kernel of its own in both"
+            left_out[name] = _why_left_out(reasons)
         else:
             kept.append(pair.with_passes(passes))
     return Rehearsal(
@@ -97,6 +97,15 @@ def rehearse(
         },
         first_s,
     )
+
+
+def _why_left_out(reasons: Mapping[Arm, str]) -> str:
+    """Why a pair does not run, from the reasons of the arms it does not run in."""
+    if not reasons:
+        return "it runs no kernel of its own in both"
+    if len(set(reasons.values())) < len(reasons):
+        return f"both: {reasons['A']}"
+    return "; ".join(f"{arm}: {reason}" for arm, reason in reasons.items())
 
 
 def _once(case: Case) -> Case:

@@ -166,11 +166,9 @@ def by_names(
 
 
 def is_needed(parameter: Parameter, rules: RulesModule) -> bool:
-    """Whether a table must give the parameter a value. A registry may not say which tensors
-    are optional, so the rules do."""
-    if parameter.kind in (Kind.TENSOR, Kind.TENSORS):
-        return parameter.name not in rules.OPTIONAL_TENSORS
-    return parameter.required
+    """Whether a table must give the parameter a value. A registry may call tensors required that
+    are not, which only the rules tell then."""
+    return parameter.required and parameter.name not in rules.OPTIONAL_TENSORS
 
 
 def holds_tensors(argument: Argument) -> bool:

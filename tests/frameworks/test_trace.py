@@ -30,33 +30,38 @@ WHOLE = """{
         {"name": "relu", "cat": "operator", "ph": "B", "ts": 100, "pid": 0, "tid": 7},
         {"name": "relu", "cat": "operator", "ph": "E", "ts": 130, "pid": 0, "tid": 7},
         {"name": "Memory: cpu/0", "ph": "C", "ts": 110, "pid": 1, "args": {"Memory: cpu/0": 64}}
+
+
+    ],
+    "displayTimeUnit": "ms"
+}
 """
 
 
-def test_the_first_piece_of_a_trace_is_open_at_its_end():
+def later(events):
+    return '{\n    "traceEvents": [\n,\n\n' + written(events) + "\n\n    ],\n}\n"
+
+
+def test_the_first_trace_of_a_process():
     events = parse(WHOLE)
     assert [event.ph for event in events] == ["M", "B", "E", "C"]
     assert events[1] == Event("B", "relu", "operator", 100, 7)
     assert events[3].args == {"Memory: cpu/0": 64}
 
 
-def test_later_pieces_begin_with_a_comma_and_have_no_opening():
-    piece = ",\n" + written(kernel("exp", 5, 9))
-    assert kernel_intervals(parse(piece)) == [(5, 9)]
+def test_later_ones_have_a_comma_before_their_first_event():
+    assert kernel_intervals(parse(later(kernel("exp", 5, 9)))) == [(5, 9)]
 
 
-def test_a_piece_may_end_with_a_comma():
-    assert kernel_intervals(parse(written(kernel("exp", 5, 9)) + ",\n")) == [(5, 9)]
-
-
-def test_pieces_put_together_are_one_trace():
-    piece = ",\n" + written(kernel("exp", 200, 203, tid=7))
-    assert kernel_intervals(parse(WHOLE) + parse(piece)) == [(100, 130), (200, 203)]
+def test_traces_put_together_are_one():
+    events = parse(WHOLE) + parse(later(kernel("exp", 200, 203, tid=7)))
+    assert kernel_intervals(events) == [(100, 130), (200, 203)]
 
 
 def test_nothing_dumped_is_no_event():
     assert parse("") == []
-    assert parse('{ "traceEvents": [\n') == []
+    assert parse('{ "traceEvents": [\n]}') == []
+    assert parse('{ "traceEvents": [\n,\n\n]}') == []
 
 
 def test_a_begin_and_its_end_are_an_interval():

@@ -49,14 +49,13 @@ def now_us() -> int:
     return time.time_ns() // NS_PER_US
 
 
-def parse(text: str) -> list[Event]:
-    """The events of a trace, or of a piece of one.
+OPENING, CLOSING = '"traceEvents": [', "]"
 
-    Dumped bit by bit a trace is never closed, and every piece but the first has no opening,
-    so the list is cut out of the text and closed here.
-    """
-    _, opening, rest = text.partition('"traceEvents": [')
-    inside = (rest if opening else text).strip().strip(",")
+
+def parse(text: str) -> list[Event]:
+    """The events of a trace. All but the first that a process dumps have a comma before their
+    first event, so the list is taken out and closed here."""
+    inside = text.partition(OPENING)[2].rpartition(CLOSING)[0].strip().strip(",")
     return msgspec.json.decode(f"[{inside}]", type=list[Event])
 
 
@@ -76,7 +75,9 @@ class Profiler:
             profile_symbolic=True,
             profile_api=False,
             aggregate_stats=False,
-            continuous_dump=True,
+            # Continuous, it has a thread that dumps by itself, made and ended with each start and
+            # stop; once in some ten thousand times that ends the process.
+            continuous_dump=False,
         )
         self._recorded: list[Event] | None = None
 
@@ -100,8 +101,6 @@ class Profiler:
             mx.profiler.dump(finished=False)
             self._file.seek(0)
             text = self._file.read().decode()
-            # The next dump appends; without this each would be read again.
-            self._file.truncate(0)
         events.extend(parse(text))
 
 
