@@ -28,7 +28,7 @@ from opperf.results.runfile import read_run
 
 OPPERF = (sys.executable, "-m", "opperf")
 
-EVERY_S = 0.05
+EVERY_S = 0.1
 """Seconds between two looks at the processes: a large tensor lives longer than that."""
 
 TURNS = 9

@@ -227,7 +227,8 @@ class Settings(Struct, frozen=True):
     """Compute threads of the framework; None leaves its own choice."""
     seed: int = 0
     max_time_s: float | None = None
-    """Seconds a case is timed for at most, shared among its passes; None for no limit."""
+    """Seconds a case is timed for at most, shared among its passes; None for no limit where `runs`
+    are given, and for a usual one where they are not."""
     timeout_s: float = 300.0
     mode: Literal["train", "predict"] = "predict"
     """Whether operators that care (dropout, normalisation) run as in training."""

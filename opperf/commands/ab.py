@@ -175,7 +175,8 @@ def ab(ctx: click.Context, /, **options: object) -> None:
 
     A is measured against itself first; a machine on which it differs from itself makes the
     session invalid (exit code 3). Then every case is screened, and what seems to differ is
-    confirmed in fresh processes. The exit code is 1 if an operator regressed.
+    confirmed in fresh processes. The exit code is 1 if an operator regressed, and 3 if nothing at
+    all could be decided.
     """
     from opperf.compare.ab_command import ab_command
 

@@ -76,8 +76,8 @@ from opperf.parameters import (
     type=click.FloatRange(min=0, min_open=True),
     metavar="SECONDS",
     help="Longest time a case is timed for, shared among its passes; a slow operator makes do with "
-    f"fewer samples, 3 at least.  [default: {defaults.MAX_TIME_S:g}, and no limit where -r is "
-    "given]",
+    f"fewer samples, 3 at least.  [default: {defaults.MAX_TIME_S:g}, or less in a run of many "
+    f"cases, {defaults.SWEEP_S / 60:g} minutes together; no limit where -r is given]",
 )
 @click.option(
     "-w",

@@ -97,8 +97,10 @@ EXIT_CODES = {
 
 
 def exit_code(analysis: Analysis, fail_on: tuple[Verdict, ...]) -> int:
-    """0, or what was looked for: found before undecided. All operators together count as one."""
-    if not analysis.valid:
+    """0, or what was looked for: found before undecided. All operators together count as one.
+    Where there is no verdict on any case, nothing was decided, whatever was looked for."""
+    decided = {one.verdict for one in analysis.verdicts} - {Verdict.AMBIGUOUS}
+    if not analysis.valid or not decided:
         return UNDECIDED
     verdicts = {one.verdict for one in analysis.verdicts} | {analysis.shift.verdict}
     codes = [EXIT_CODES[one.value] for one in fail_on if one in verdicts]

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import NamedTuple, Protocol
 
+from opperf.defaults import MAX_TIME_S
 from opperf.model import Settings
 from opperf.profilers.summary import half_width
 
@@ -85,13 +86,23 @@ class Count(NamedTuple):
         return self.samples - taken.n
 
 
+def limit_s(settings: Settings) -> float | None:
+    """Seconds a case is timed for at most; None where its calls are counted and nothing else."""
+    if settings.max_time_s is None and settings.runs is None:
+        return MAX_TIME_S
+    return settings.max_time_s
+
+
+def _time(settings: Settings, share: float) -> Time | None:
+    limit = limit_s(settings)
+    return None if limit is None else Time(share * limit)
+
+
 CRITERIA: dict[str, Callable[[Settings, float], Criterion | None]] = {
     "precision": lambda settings, share: (
         None if settings.runs is not None else Precision(settings.precision)
     ),
-    "time": lambda settings, share: (
-        None if settings.max_time_s is None else Time(share * settings.max_time_s)
-    ),
+    "time": _time,
     "count": lambda settings, share: None if settings.runs is None else Count(settings.runs),
 }
 """Criteria by name, each from the settings of a case and the share of its time that a pass has;

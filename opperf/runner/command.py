@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import sys
 import time
 from collections.abc import Mapping
@@ -14,6 +15,7 @@ from tabulate import tabulate
 from opperf.errors import FOUND, INTERRUPTED, OutputError, UsageError
 from opperf.model import Case, Run, Settings, Status
 from opperf.results import output
+from opperf.results.lines import check_free
 from opperf.results.summary import summarise
 from opperf.results.table import render_table
 from opperf.results.text import counted, cut, inputs_text, terminal_width
@@ -25,13 +27,20 @@ from opperf.runner.options import (
     with_counts,
 )
 from opperf.runner.plan import Plan
-from opperf.runner.planning import planned
+from opperf.runner.planning import planned, shared_out
 from opperf.runner.pool import Worker
 from opperf.runner.progress import progress
 from opperf.runner.resuming import check_same, check_same_environment, earlier_run, same_selection
 from opperf.runner.rounds import visits
 from opperf.runner.selecting import Selection
-from opperf.runner.session import execute, header, pending, run_file_for, selection_of
+from opperf.runner.session import (
+    CutShortError,
+    execute,
+    header,
+    pending,
+    run_file_for,
+    selection_of,
+)
 
 TABLE_LIMIT = 60
 """Records shown as a table after a run; more are in the file, and would bury the summary."""
@@ -49,6 +58,8 @@ def run_command(given: Mapping[str, Any], changed: Mapping[str, Any]) -> int:
     options = options_from(given)
     selection = selection_from(given)
     run_file = options.resume or run_file_for(options.output, options.output_format)
+    if not options.list_only and run_file.is_file():
+        check_free(run_file)
     earlier: Run | None = None
     if options.resuming:
         earlier, warnings = earlier_run(run_file, options)
@@ -70,6 +81,7 @@ def run_command(given: Mapping[str, Any], changed: Mapping[str, Any]) -> int:
             check_same_environment(earlier.header.environment, worker.environment())
         plan = planned(worker, framework, selection, partial(_tell, options))
         _check_plan(plan)
+        plan = shared_out(plan, selection.settings)
         for asked, name in plan.aliases.items():
             _say(options, f"{asked} is another name of {name}, and reported as that")
         if options.list_only:
@@ -99,8 +111,10 @@ def run_command(given: Mapping[str, Any], changed: Mapping[str, Any]) -> int:
                 lambda: time.monotonic() - begun,
             )
         except KeyboardInterrupt:
-            _say(options, _interrupted(run_file, options), error=True)
+            _say(options, f"interrupted; {_going_on(run_file, options)}", error=True)
             return INTERRUPTED
+        except CutShortError as error:
+            raise OutputError(f"{error}; {_going_on(run_file, options)}") from error
     return _finish(result, run_file, options, time.monotonic() - begun)
 
 
@@ -164,7 +178,7 @@ def _announcement(
     return (
         f"{counted(len(plan.cases), 'case')} of {counted(operators, 'operator')}{rounds}{already}: "
         f"{settings.device}, {settings.dtype}, {settings.profiler} profiler, "
-        f"{_effort(settings)}, "
+        f"{_effort(plan.cases[0].settings)}, "
         f"to {options.output}"
     )
 
@@ -181,15 +195,16 @@ def _effort(settings: Settings) -> str:
     return ", ".join(part for part in parts if part)
 
 
-def _interrupted(run_file: Path, options: Options) -> str:
-    named = f" {run_file}" if options.resume or options.output == run_file else ""
-    target = (
-        "" if options.output == run_file else (f" -f {options.output_format} -o {options.output}")
-    )
-    return (
-        f"interrupted; what was measured is in {run_file}. "
-        f"Go on with: opperf run --resume{named}{target}"
-    )
+def _going_on(run_file: Path, options: Options) -> str:
+    """Where the records of a run that ends early are, and the command that finishes it."""
+    words = ["opperf", "run", "--resume"]
+    if options.resume or options.output == run_file:
+        words.append(str(run_file))
+    if options.output != run_file or run_file.suffix != ".jsonl":
+        words += ["-f", options.output_format]
+    if options.output != run_file:
+        words += ["-o", str(options.output)]
+    return f"what was measured is in {run_file}. Go on with: {shlex.join(words)}"
 
 
 def _finish(result: Run, run_file: Path, options: Options, elapsed_s: float) -> int:
@@ -198,7 +213,7 @@ def _finish(result: Run, run_file: Path, options: Options, elapsed_s: float) -> 
         try:
             output.write(result, options.output, options.output_format)
         except OutputError as error:
-            raise OutputError(f"{error}; the records are safe in {run_file}") from error
+            raise OutputError(f"{error}; {_going_on(run_file, options)}") from error
         if options.resume is None:
             run_file.unlink(missing_ok=True)
     records = result.records

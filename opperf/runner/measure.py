@@ -17,7 +17,7 @@ from opperf.model import Argument, Case, Record, Status, Summary, TensorSpec
 from opperf.profilers import Profiler, profiler
 from opperf.profilers.noise import noise
 from opperf.profilers.sampling import Sampled, loops_for, sampled, warm_up
-from opperf.profilers.stopping import criteria
+from opperf.profilers.stopping import criteria, limit_s
 from opperf.profilers.summary import summarise
 from opperf.runner.cold import Flush, Ring, copies
 from opperf.runner.guard import guard, tensor_bytes
@@ -258,13 +258,14 @@ class _Measurement:
         if flush is not None:
             phases = [one for phase in phases for one in (flush, phase)]
         share = 1 / len(self._case.passes)
-        limit_s = math.inf if settings.max_time_s is None else share * settings.max_time_s
+        limit = limit_s(settings)
+        longest_s = math.inf if limit is None else share * limit
         with self._busy():
             call_s = warm_up(
                 phases,
                 lambda: self._framework.synchronize(settings.device),
                 first_s,
-                WARMUP_SHARE * limit_s,
+                WARMUP_SHARE * longest_s,
                 settings.warmup,
             )
             asked = len(phases) - 1

@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from opperf import defaults
 from opperf.errors import UsageError
 from opperf.model import Settings, Status
 from opperf.results import output
@@ -46,9 +45,7 @@ a sweep of a whole registry takes minutes. A count that is given stays as it is 
 
 def with_counts(options: Mapping[str, Any], changed: Mapping[str, Any]) -> dict[str, Any]:
     """The options with the counts that follow from the ones given."""
-    counts = dict(QUICK) if options["quick"] else {}
-    if not counts and not {"runs", "max_time_s"} & set(changed):
-        counts = {"max_time_s": defaults.MAX_TIME_S}
+    counts = QUICK if options["quick"] else {}
     return {**options, **{name: value for name, value in counts.items() if name not in changed}}
 
 

@@ -7,8 +7,9 @@ from collections.abc import Callable, Iterator
 
 import msgspec
 
+from opperf.defaults import MAX_TIME_S, SWEEP_S
 from opperf.errors import UsageError
-from opperf.model import Case
+from opperf.model import Case, Settings
 from opperf.rules.extents import groups
 from opperf.rules.fuzzing import Fuzz, drawn
 from opperf.rules.values import Arguments
@@ -102,6 +103,25 @@ def _draws(worker: Worker, case: Case, fuzz: Fuzz, seed: int) -> Iterator[Argume
 
     free = groups(case.arguments, accepts)
     return drawn(case.arguments, free, fuzz, seed, f"{case.label} {case.tags}") if free else None
+
+
+LEAST_TIME_S = 0.1
+"""Seconds that a case is timed for at least, however many there are: less is no measurement."""
+
+
+def shared_out(plan: Plan, settings: Settings) -> Plan:
+    """The plan with a limit on each case's time, where the user sets none: the usual one, or less
+    where there are many cases."""
+    if settings.runs is not None or settings.max_time_s is not None:
+        return plan
+    each = min(MAX_TIME_S, max(SWEEP_S / len(plan.cases), LEAST_TIME_S))
+    cases = tuple(
+        msgspec.structs.replace(
+            case, settings=msgspec.structs.replace(case.settings, max_time_s=round(each, 2))
+        )
+        for case in plan.cases
+    )
+    return msgspec.structs.replace(plan, cases=cases)
 
 
 def _narrowed(plan: Plan, ids: tuple[str, ...]) -> Plan:

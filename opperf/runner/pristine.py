@@ -6,19 +6,22 @@ imported the framework and run nothing is forked; the fork measures one case aft
 as long as the framework gives back all it took, and is replaced as soon as it keeps something.
 A fork takes some tens of milliseconds, and its end as long again; an import takes seconds.
 
-`python -m opperf.runner.pristine FRAMEWORK` is the process that is forked.
+The process that is forked is itself a fork of a worker, made when the worker has imported the
+framework; for a process that may have run operators already it is
+`python -m opperf.runner.pristine FRAMEWORK`.
 """
 
 from __future__ import annotations
 
-import functools
+import contextlib
 import gc
 import os
 import select
 import signal
 import subprocess
 import sys
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from pathlib import Path
 from typing import BinaryIO
 
 import msgspec
@@ -40,23 +43,30 @@ IMPORT_TIMEOUT_S = 120.0
 READY = b"ready\n"
 """The first line, once the framework is imported."""
 
-READ_BYTES = 1 << 16
-
 NOTHING = b"null"
 """The answer when a case could not be measured: it failed, or ended its process."""
 
 
 class Pristine:
-    """The process that is forked, seen from the one that asks. Starts at once, so that it
-    imports while its parent does other things, and again should it have ended."""
+    """The process that is forked, seen from the one that asks. Starts again should it have ended.
 
-    def __init__(self, framework: str) -> None:
-        self._framework = framework
-        self._start()
+    Given the framework itself, it is a fork of this process, which has imported it and must have
+    run nothing yet; else it is started, and imports the framework while its parent does other
+    things.
+    """
+
+    def __init__(self, name: str, framework: Framework | None = None) -> None:
+        self._name = name
+        self._process: subprocess.Popen[bytes] | Child
+        if framework is None:
+            self._start()
+        else:
+            self._process = Child(lambda lines, out: serve(lines, out, framework))
+            self._has_imported = False
 
     def _start(self) -> None:
         self._process = subprocess.Popen(
-            [sys.executable, "-m", "opperf.runner.pristine", self._framework],
+            [sys.executable, "-m", "opperf.runner.pristine", self._name],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
@@ -106,10 +116,21 @@ class Pristine:
         self._process.wait()
 
 
-@functools.cache
-def pristine(framework: str) -> Pristine:
+_BEGUN: dict[str, Pristine] = {}
+"""The processes for this one, by framework."""
+
+
+def pristine(name: str) -> Pristine:
     """The process for a framework, one for each process that asks."""
-    return Pristine(framework)
+    if name not in _BEGUN:
+        _BEGUN[name] = Pristine(name)
+    return _BEGUN[name]
+
+
+def begin_pristine(framework: Framework) -> None:
+    """Fork the process for a framework from this one, which has imported it and run nothing yet.
+    That takes milliseconds, where another import would take seconds, and a core from this one."""
+    _BEGUN[framework.name] = Pristine(framework.name, framework)
 
 
 def is_self_contained(case: Case, bound: Bound) -> bool:
@@ -121,50 +142,91 @@ def is_self_contained(case: Case, bound: Bound) -> bool:
     return bound.function is None and not given
 
 
+class Child:
+    """A fork of this process that answers requests: as much of `subprocess.Popen` as is needed."""
+
+    def __init__(self, answer: Callable[[BinaryIO, BinaryIO], None]) -> None:
+        (requests, stdin), (stdout, answers) = os.pipe(), os.pipe()
+        self.pid = os.fork()
+        if not self.pid:
+            try:
+                end_with_parent()
+                _keep_only(requests, answers)
+                with os.fdopen(requests, "rb") as lines, os.fdopen(answers, "wb") as out:
+                    answer(lines, out)
+            finally:
+                # Neither the parent's buffers nor the framework's threads are this process's to
+                # end.
+                os._exit(0)
+        os.close(requests)
+        os.close(answers)
+        self.stdin, self.stdout = os.fdopen(stdin, "wb"), os.fdopen(stdout, "rb")
+        self._has_ended = False
+
+    def poll(self) -> int | None:
+        """0 if it has ended, None while it lives."""
+        if not self._has_ended:
+            self._has_ended = os.waitpid(self.pid, os.WNOHANG)[0] == self.pid
+        return 0 if self._has_ended else None
+
+    def kill(self) -> None:
+        """End it: its memory is given back faster than by an end of its own accord."""
+        if self.poll() is None:
+            os.kill(self.pid, signal.SIGKILL)
+
+    def wait(self) -> None:
+        """Wait until it is gone."""
+        if not self._has_ended:
+            os.waitpid(self.pid, 0)
+            self._has_ended = True
+        for stream in (self.stdin, self.stdout):
+            # What was not written any more has nobody to read it.
+            with contextlib.suppress(BrokenPipeError):
+                stream.close()
+
+
+def _keep_only(*descriptors: int) -> None:
+    """Close every file but these and the standard ones, of which the input is nobody's: a child
+    that holds on to its parent's pipes hides the parent's end from those at their other ends."""
+    nothing = os.open(os.devnull, os.O_RDONLY)
+    os.dup2(nothing, 0)
+    for descriptor in [int(entry.name) for entry in Path("/dev/fd").iterdir()]:
+        if descriptor > STANDARD_ERROR and descriptor not in descriptors:
+            # The list itself was one of them, and is closed already.
+            with contextlib.suppress(OSError):
+                os.close(descriptor)
+
+
+STANDARD_ERROR = 2
+"""The last of the standard files' descriptors."""
+
+
 class Fork:
-    """A fork that answers requests, seen from the process that was forked."""
+    """A fork that measures cases, seen from the process that was forked."""
 
     def __init__(self, framework: Framework) -> None:
-        (requests, self._requests), (self._answers, answers) = os.pipe(), os.pipe()
-        self._pid = os.fork()
-        if self._pid:
-            os.close(requests)
-            os.close(answers)
-            return
-        end_with_parent()
-        os.close(self._requests)
-        os.close(self._answers)
-        try:
-            with os.fdopen(requests, "rb") as lines, os.fdopen(answers, "wb") as out:
-                for line in lines:
-                    found = peaks_of(msgspec.json.decode(line, type=Case), framework)
-                    out.write(msgspec.json.encode(found) + b"\n")
-                    out.flush()
-        finally:
-            # Neither the parent's buffers nor the framework's threads are this process's to end.
-            os._exit(0)
+        def answer(lines: BinaryIO, out: BinaryIO) -> None:
+            for line in lines:
+                found = peaks_of(msgspec.json.decode(line, type=Case), framework)
+                out.write(msgspec.json.encode(found) + b"\n")
+                out.flush()
+
+        self._child = Child(answer)
 
     def ask(self, line: bytes) -> bytes:
         """Its answer to a request; `NOTHING` if it ended instead."""
-        answer = b""
         try:
-            os.write(self._requests, line)
-            while not answer.endswith(b"\n"):
-                piece = os.read(self._answers, READ_BYTES)
-                if not piece:
-                    return NOTHING + b"\n"
-                answer += piece
+            self._child.stdin.write(line)
+            self._child.stdin.flush()
         except BrokenPipeError:
             return NOTHING + b"\n"
-        return answer
+        answer = self._child.stdout.readline()
+        return answer if answer.endswith(b"\n") else NOTHING + b"\n"
 
     def end(self) -> None:
         """End it, and wait until it is gone."""
-        os.close(self._requests)
-        os.close(self._answers)
-        # Its memory is given back faster than by an end of its own accord.
-        os.kill(self._pid, signal.SIGKILL)
-        os.waitpid(self._pid, 0)
+        self._child.kill()
+        self._child.wait()
 
 
 def serve(requests: Iterable[bytes], responses: BinaryIO, framework: Framework) -> None:

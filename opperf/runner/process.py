@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import os
+import select
 import signal
 import sys
 from pathlib import Path
@@ -23,6 +24,15 @@ def end_with_parent() -> None:
     prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
 
 
+def parent_is_gone() -> bool:
+    """Whether the process that this one takes requests from has ended: nobody holds the other end
+    of standard input any more."""
+    poll = select.poll()
+    # That the other end is closed is told without being asked for.
+    poll.register(sys.stdin.fileno(), 0)
+    return bool(poll.poll(0))
+
+
 def take_standard_output() -> BinaryIO:
     """The protocol's stream; anything printed from now on goes to standard error."""
     stream = os.fdopen(os.dup(sys.stdout.fileno()), "wb")
@@ -34,6 +44,9 @@ def take_standard_output() -> BinaryIO:
 def begin_child() -> BinaryIO:
     """Set up a child process that answers requests; the stream of its answers."""
     end_with_parent()
+    if parent_is_gone():
+        # It ended while this process started, and the kernel tells of later ends only.
+        sys.exit(1)
     # Ctrl-C is the manager's to handle: it ends its children.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     return take_standard_output()

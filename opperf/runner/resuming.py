@@ -71,9 +71,7 @@ def same_selection(earlier: Selection, asked: Selection, changed: Mapping[str, A
     return earlier
 
 
-PASSING = frozenset(
-    {"load_1min", "devices", *(f"health.{name}" for name in health.PASSING)}
-)
+PASSING = frozenset({"load_1min", "devices", *(f"health.{name}" for name in health.PASSING)})
 """What an environment has that is of a moment, or says what there is and not what is used: fields,
 and keys of fields."""
 

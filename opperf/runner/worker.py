@@ -41,7 +41,7 @@ from opperf.runner.messages import (
 )
 from opperf.runner.plan import plan, resolved
 from opperf.runner.prepared import NOTHING_BOUND
-from opperf.runner.pristine import pristine
+from opperf.runner.pristine import begin_pristine
 from opperf.runner.process import begin_child
 from opperf.runner.trial import tried
 
@@ -87,8 +87,7 @@ def serve(requests: Iterable[bytes], responses: BinaryIO, framework_name: str) -
     try:
         steady()
         framework = load(framework_name)
-        # Before it says so: what a first case waits for would count as that case's time.
-        pristine(framework_name).is_ready()
+        begin_pristine(framework)
         say(Ready(environment=environment(framework)))
     except Exception as error:
         say(refusal(error))
@@ -115,8 +114,6 @@ def refusal(error: Exception) -> Refused:
 def main() -> None:
     """Serve on standard input and output."""
     responses = begin_child()
-    # It imports while this process does.
-    pristine(sys.argv[1])
     serve(sys.stdin.buffer, responses, sys.argv[1])
 
 

@@ -12,8 +12,9 @@ from pathlib import Path
 
 import pytest
 
-from opperf.compare.ab_command import from_ab
+from opperf.compare.ab_command import exit_code, from_ab
 from opperf.compare.ab_session import ReplicateLine, SessionWriter, key, read_session
+from opperf.compare.data import Analysis, CaseVerdict, Rules, Shift, Verdict
 from opperf.errors import UsageError
 
 TESTS = Path(__file__).resolve().parents[1]
@@ -332,3 +333,38 @@ def test_a_session_whose_control_differs_is_invalid(session, command, tmp_path):
     assert "1 invalid" in out and "Regressed" not in out
     # Nothing but the closing line came after the control.
     assert (tmp_path / "opperf_ab.jsonl").read_bytes().count(b"\n") == lines + 1
+
+
+def analysed(*verdicts, shift=Verdict.SAME, valid=True):
+    cases = tuple(CaseVerdict(str(n), verdict) for n, verdict in enumerate(verdicts))
+    return Analysis(valid, Rules(), 0.02, 0.01, Shift(shift), cases)
+
+
+REGRESSED, IMPROVED, SAME, AMBIGUOUS = (
+    Verdict.REGRESSED,
+    Verdict.IMPROVED,
+    Verdict.SAME,
+    Verdict.AMBIGUOUS,
+)
+
+
+@pytest.mark.parametrize(
+    "analysis, fail_on, code",
+    [
+        (analysed(SAME, SAME), (REGRESSED, IMPROVED, AMBIGUOUS), 0),
+        (analysed(SAME, REGRESSED), (REGRESSED,), 1),
+        (analysed(SAME, REGRESSED), (IMPROVED,), 0),
+        (analysed(SAME, IMPROVED), (IMPROVED,), 1),
+        (analysed(SAME, AMBIGUOUS), (REGRESSED,), 0),
+        (analysed(SAME, AMBIGUOUS), (REGRESSED, AMBIGUOUS), 3),
+        (analysed(REGRESSED, AMBIGUOUS), (AMBIGUOUS, REGRESSED), 1),
+        # All operators together count as one of them.
+        (analysed(SAME, shift=REGRESSED), (REGRESSED,), 1),
+        # Nothing decided, or nothing that may be believed.
+        (analysed(AMBIGUOUS, AMBIGUOUS), (REGRESSED,), 3),
+        (analysed(), (REGRESSED,), 3),
+        (analysed(Verdict.INVALID, valid=False), (REGRESSED,), 3),
+    ],
+)
+def test_exit_codes(analysis, fail_on, code):
+    assert exit_code(analysis, fail_on) == code

@@ -7,8 +7,9 @@ import psutil
 import pytest
 
 from opperf.model import CallableTarget, Case, Fill, OperatorTarget, Settings, TensorSpec
+from opperf.runner.pool import Worker
 from opperf.runner.prepared import Bound
-from opperf.runner.pristine import Pristine, is_self_contained
+from opperf.runner.pristine import Child, Pristine, is_self_contained
 
 
 @pytest.fixture(scope="module")
@@ -99,6 +100,47 @@ def test_one_that_hangs_is_ended_in_time_and_replaced():
         assert process.peaks(relu()) is not None
     finally:
         process.end()
+
+
+def echo(lines, out):
+    for line in lines:
+        out.write(line)
+        out.flush()
+
+
+def test_a_child_answers_until_it_is_ended():
+    child = Child(echo)
+    for word in (b"one\n", b"two\n"):
+        child.stdin.write(word)
+        child.stdin.flush()
+        assert child.stdout.readline() == word
+    assert child.poll() is None
+    child.kill()
+    child.wait()
+    assert child.poll() == 0 and not psutil.pid_exists(child.pid)
+
+
+def test_a_child_does_not_hold_on_to_its_parents_pipes():
+    reading, writing = os.pipe()
+    child = Child(echo)
+    os.close(writing)
+    # Nobody can write to it any more, so its end is there; a copy of the child's would hide it.
+    assert os.read(reading, 1) == b""
+    child.kill()
+    child.wait()
+    os.close(reading)
+
+
+def test_a_worker_forks_it_without_another_import(tmp_path):
+    with Worker("mxnet") as worker:
+        worker.environment()
+        (process,) = psutil.Process(worker._process.pid).children()
+        assert "opperf.runner.worker" in process.cmdline(), "a fork has its parent's command"
+        case = sort(128)
+        measured = worker.measure(case).summaries["memory_forward"].median
+    started = Pristine("mxnet")
+    assert measured == started.peaks(case).forward
+    started.end()
 
 
 def test_forks_leave_no_file_behind(tmp_path, monkeypatch):

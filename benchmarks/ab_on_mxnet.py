@@ -1,0 +1,171 @@
+"""Whether `opperf ab` finds what changed on real MXNet, and nothing else.
+
+Two sessions of `opperf ab`, as a user runs them, over several hundred operators at small sizes:
+
+- alike: the arms differ in a variable that nobody reads. Nothing may be said to have changed.
+- slowed: in B, fifteen operators compute a tenth more rows than they are given, by a module that
+  Python finds on B's PYTHONPATH (`benchmarks/slowed`). At least fourteen of them have to be found,
+  and nothing else.
+
+Both arms compute on one thread: where cores are shared with others, threads that wait for each
+other measure the others. Prints a line for each session; the exit code is 1 if one falls short.
+
+Run: python benchmarks/ab_on_mxnet.py [--few] [more options of opperf ab]
+
+`--few` takes a dozen operators, three of which compute twice the rows, in under a minute on an
+idle machine: a look at whether it works at all.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+SLOWED = Path(__file__).resolve().parent / "slowed"
+
+LEAST_CASES = 300
+"""Cases that run in both arms, at least, or the sessions say little."""
+
+
+@dataclass(frozen=True)
+class Size:
+    """Which operators are measured, how many are slowed, and by how much."""
+
+    chosen: tuple[str, ...]
+    slowed: tuple[str, ...]
+    share: float
+    """Rows that are added, as a share of those there are."""
+    least_found: int
+    least_cases: int
+    options: tuple[str, ...]
+
+
+MANY = Size(
+    chosen=(
+        "--category",
+        "unary,binary_scalar,binary_broadcast,binary_elementwise,binary_misc,rounding,reduction,"
+        "activation,indexing,rearrange,join_split,shape,sorting_searching,expanding,optimizer",
+        # A hundred times slower than the others at this size.
+        "--exclude",
+        "_npi_norm",
+    ),
+    # A hundred microseconds each, of arithmetic: what a call costs beside is little against it.
+    slowed=(
+        *("gamma", "gammaln", "erfinv", "erf", "expm1"),
+        *("log1p", "tan", "sinh", "cosh", "tanh"),
+        *("arcsinh", "arccosh", "arctanh", "cbrt", "rcbrt"),
+    ),
+    share=0.1,
+    least_found=14,
+    least_cases=LEAST_CASES,
+    options=(
+        *("--case-time", "0.03"),
+        *("--control-blocks", "3", "--screen-blocks", "4", "--confirm-blocks", "10"),
+    ),
+)
+
+FEW = Size(
+    chosen=(
+        *("gamma", "erfinv", "tanh", "sigmoid", "exp", "log", "sqrt", "sin"),
+        *("broadcast_add", "broadcast_mul", "sum", "argmax"),
+    ),
+    slowed=("gamma", "erfinv", "tanh"),
+    share=1.0,
+    least_found=3,
+    least_cases=12,
+    options=(
+        *("--case-time", "0.03", "--threshold", "20%"),
+        *("--control-blocks", "2", "--screen-blocks", "2", "--confirm-blocks", "3"),
+    ),
+)
+
+
+def session(size: Size, arm: list[str], more: list[str]) -> dict[str, Any]:
+    """The report of a session of A as things are and of this arm."""
+    with tempfile.TemporaryDirectory() as folder:
+        done = subprocess.run(
+            [
+                *(sys.executable, "-m", "opperf", "ab", *size.chosen),
+                *("--size", "small", "--max-configs", "1", "--no-backward"),
+                *("--format", "json", "--report", str(Path(folder) / "ab.jsonl")),
+                *(word for setting in arm for word in ("--b", setting)),
+                *size.options,
+                *more,
+            ],
+            env=os.environ | {"OMP_NUM_THREADS": "1"},
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+    if not done.stdout:
+        raise SystemExit(f"opperf ab ended with exit code {done.returncode}")
+    report: dict[str, Any] = json.loads(done.stdout)
+    return report
+
+
+def alike() -> list[str]:
+    return ["env:UNREAD=1"]
+
+
+def slowed(size: Size) -> list[str]:
+    paths = [str(SLOWED), *filter(None, [os.environ.get("PYTHONPATH")])]
+    return [
+        f"env:PYTHONPATH={os.pathsep.join(paths)}",
+        f"env:SLOWED={','.join(size.slowed)}",
+        f"env:SLOWED_SHARE={size.share}",
+    ]
+
+
+def missed(size: Size, report: dict[str, Any], changed: tuple[str, ...]) -> list[str]:
+    """What a session falls short of."""
+    said = {
+        (row["operator"], row["verdict"])
+        for row in report["rows"]
+        if row["verdict"] in ("regressed", "improved")
+    }
+    found = {name for name, verdict in said if name in changed and verdict == "regressed"}
+    false = sorted(f"{name} {verdict}" for name, verdict in said if name not in found)
+    least = size.least_found if changed else 0
+    return [
+        *([] if report["valid"] else [f"invalid: {report['reason']}"]),
+        *([] if report["cases"] >= size.least_cases else [f"{report['cases']} cases"]),
+        *([f"{len(found)} of {len(changed)} found"] if len(found) < least else []),
+        *(f"said to have changed: {name}" for name in false),
+    ]
+
+
+def line(name: str, report: dict[str, Any], elapsed_s: float) -> str:
+    counts = ", ".join(f"{number} {verdict}" for verdict, number in report["counts"].items())
+    return (
+        f"{name}: {report['cases']} cases, {counts}; delta {report['delta']:.1%}, noise floor "
+        f"{report['floor']:.1%}; {report['processes']} processes, {elapsed_s / 60:.1f} min"
+    )
+
+
+def main(words: list[str]) -> int:
+    size = FEW if "--few" in words else MANY
+    more = [word for word in words if word != "--few"]
+    sessions = {"alike": (alike(), ()), "slowed": (slowed(size), size.slowed)}
+    misses = []
+    for name, (arm, changed) in sessions.items():
+        begun = time.monotonic()
+        report = session(size, arm, more)
+        print(line(name, report, time.monotonic() - begun), flush=True)
+        for row in report["rows"]:
+            if row["verdict"] in ("regressed", "improved") or row["operator"] in changed:
+                ratio = "" if row["ratio"] is None else f"{row['ratio']:.3f}"
+                print(f"  {row['operator']}: {row['verdict']} {ratio} {row['note']}".rstrip())
+        misses += [f"{name}: {miss}" for miss in missed(size, report, changed)]
+    for miss in misses:
+        print(f"MISSED: {miss}")
+    return 1 if misses else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
