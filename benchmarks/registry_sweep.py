@@ -4,7 +4,8 @@ Runs `opperf run` over every operator as a user does, and prints
 
 - wall time, operator time (seconds in which the operators' own calls ran, warm-up included) and
   their ratio, the duty;
-- the largest resident memory of the manager, of the worker, and of all processes together;
+- the largest resident memory of the manager, of the worker, and of its forks, in which peaks of
+  memory are read;
 - how long `opperf --help` and `opperf list` take, each beside `python -c pass`, taken in turns.
 
 Run: python benchmarks/registry_sweep.py [--quick] [--framework NAME] [more options of opperf run]
@@ -49,9 +50,10 @@ class Memory(threading.Thread):
         while not self._done.wait(EVERY_S):
             try:
                 seen = {"manager": self._manager.memory_info().rss}
-                for child in self._manager.children(recursive=True):
-                    kind = kind_of(child)
-                    seen[kind] = max(seen.get(kind, 0), child.memory_info().rss)
+                for worker in self._manager.children():
+                    seen["worker"] = max(seen.get("worker", 0), worker.memory_info().rss)
+                    for fork in worker.children(recursive=True):
+                        seen["forks"] = max(seen.get("forks", 0), fork.memory_info().rss)
             except psutil.Error:
                 # A process ended between being listed and being asked.
                 continue
@@ -61,11 +63,6 @@ class Memory(threading.Thread):
     def end(self) -> None:
         self._done.set()
         self.join()
-
-
-def kind_of(process: psutil.Process) -> str:
-    command = " ".join(process.cmdline())
-    return next((k for k in ("worker", "pristine") if f"opperf.runner.{k}" in command), "other")
 
 
 def sweep(options: list[str], folder: Path) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 
 import click
@@ -75,6 +75,16 @@ def together(*options: Callable[[Command], Command]) -> Callable[[Command], Comm
         return command
 
     return decorated
+
+
+def changed(ctx: click.Context, options: Mapping[str, object]) -> dict[str, object]:
+    """The options that the user gave, by name, and not those that have their defaults."""
+    default = click.core.ParameterSource.DEFAULT
+    return {
+        name: value
+        for name, value in options.items()
+        if ctx.get_parameter_source(name) is not default
+    }
 
 
 choosing = together(

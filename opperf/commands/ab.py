@@ -8,6 +8,7 @@ import click
 
 from opperf.commands.compare import share_given, words_among
 from opperf.parameters import (
+    changed,
     choosing,
     debug,
     dtype,
@@ -180,10 +181,4 @@ def ab(ctx: click.Context, /, **options: object) -> None:
     """
     from opperf.compare.ab_command import ab_command
 
-    default = click.core.ParameterSource.DEFAULT
-    changed = {
-        name: value
-        for name, value in options.items()
-        if ctx.get_parameter_source(name) is not default
-    }
-    ctx.exit(ab_command(options, changed))
+    ctx.exit(ab_command(options, changed(ctx, options)))

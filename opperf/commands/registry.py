@@ -8,6 +8,7 @@ import click
 
 from opperf.parameters import (
     as_json,
+    changed,
     choosing,
     debug,
     drawing,
@@ -47,7 +48,7 @@ def show(ctx: click.Context, /, **options: object) -> None:
     """Show one operator, its cases, and the script that reproduces each in the framework itself."""
     from opperf.runner.registry_commands import show_command
 
-    ctx.exit(show_command(options))
+    ctx.exit(show_command(options, changed(ctx, options)))
 
 
 @click.command()

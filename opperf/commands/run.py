@@ -8,6 +8,7 @@ import click
 
 from opperf import defaults
 from opperf.parameters import (
+    changed,
     choosing,
     debug,
     drawing,
@@ -189,10 +190,4 @@ def run(ctx: click.Context, /, **options: object) -> None:
     """Measure operators: all of them, or those chosen by name, category and namespace."""
     from opperf.runner.command import run_command
 
-    default = click.core.ParameterSource.DEFAULT
-    changed = {
-        name: value
-        for name, value in options.items()
-        if ctx.get_parameter_source(name) is not default
-    }
-    ctx.exit(run_command(options, changed))
+    ctx.exit(run_command(options, changed(ctx, options)))

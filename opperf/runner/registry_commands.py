@@ -18,7 +18,7 @@ from opperf.results.runfile import read_run
 from opperf.results.text import terminal_width
 from opperf.runner.cache import cache_folder
 from opperf.runner.listing import kept_listing
-from opperf.runner.options import fuzz_from
+from opperf.runner.options import check_shapes_asked, fuzz_from
 from opperf.runner.plan import Plan
 from opperf.runner.planning import planned
 from opperf.runner.pool import Worker
@@ -76,8 +76,13 @@ def list_command(options: Mapping[str, Any]) -> int:
     return 0
 
 
-def show_command(options: Mapping[str, Any]) -> int:
-    """Print everything about one operator, its cases and how to reproduce them."""
+def show_command(options: Mapping[str, Any], changed: Mapping[str, Any]) -> int:
+    """Print everything about one operator, its cases and how to reproduce them. `changed` are the
+    options the user gave.
+
+    Raises `UsageError`.
+    """
+    check_shapes_asked(changed)
     listing = listing_for(options["framework"])
     operators = [one.operator for one in listing.operators]
     found = chosen(operators, Selection(patterns=(options["name"],)))
