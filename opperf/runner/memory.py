@@ -10,9 +10,9 @@ from opperf.frameworks import Framework, MemoryReading
 from opperf.model import Case, Struct
 from opperf.runner.prepared import NOTHING_BOUND, Prepared
 
-SETTLE_S = 0.002
-"""Seconds that threads of a framework may take to give back what was dropped. Too short a time
-costs a fork for the next case, and nothing else."""
+SETTLE_S = 0.003
+"""Seconds that threads of a framework may take to give back what was dropped: a thousand times what
+a thread that has a core needs. Too short a time after a case costs a fork for the next one."""
 
 
 class Peaks(Struct, frozen=True):
@@ -30,6 +30,12 @@ class Peaks(Struct, frozen=True):
     """Whether the framework kept nothing: the next case finds the process as this one did."""
 
 
+def _settle(framework: Framework, device: str) -> None:
+    """Wait until what was dropped is given back."""
+    time.sleep(SETTLE_S)
+    framework.synchronize(device)
+
+
 class _Readings:
     """The calls whose memory is read, made; what was read is there once the framework has
     stopped reading."""
@@ -41,6 +47,8 @@ class _Readings:
             outputs = prepared.call()
             framework.synchronize(device)
         del outputs
+        # What is given back only now would count as the level that the next reading begins at.
+        _settle(framework, device)
         self._both: MemoryReading | None = None
         if "backward" in prepared.case.passes:
             try:
@@ -76,6 +84,5 @@ def peaks_of(case: Case, framework: Framework) -> Peaks:
         del prepared
         # An exception that was caught may hold arrays, in a cycle with its traceback.
         gc.collect()
-        time.sleep(SETTLE_S)
-        framework.synchronize(device)
+        _settle(framework, device)
     return readings.peaks(clean=whole.kept_bytes == 0)

@@ -55,9 +55,10 @@ def test_what_was_slowed_is_found_and_nothing_else(tmp_path, monkeypatch):
     "arms, label",
     [
         (("--a", "ops:nd.add", "--b", "ops:np.add"), "nd.add | np.add"),
-        (("add", "--b", "dtype:float16"), "add"),
-        (("add", "--b", "profiler:python"), "add"),
-        (("add", "--b", "cache:cold"), "add"),
+        (
+            ("relu", *("--b", "dtype:float16", "--b", "profiler:python", "--b", "cache:cold")),
+            "relu",
+        ),
     ],
 )
 def test_cases_are_paired_by_their_inputs(arms, label):
@@ -68,10 +69,11 @@ def test_cases_are_paired_by_their_inputs(arms, label):
 
 
 def test_an_environment_without_mxnet(tmp_path):
-    (tmp_path / "mxnet").mkdir()
-    (tmp_path / "mxnet" / "__init__.py").write_text("raise ImportError('libmxnet.so: none')")
+    broken = tmp_path / "broken"
+    (broken / "mxnet").mkdir(parents=True)
+    (broken / "mxnet" / "__init__.py").write_text("raise ImportError('libmxnet.so: none')")
     report = tmp_path / "ab.jsonl"
-    arm = f"env:PYTHONPATH={tmp_path}"
+    arm = f"env:PYTHONPATH={broken}"
     _, err = opperf("ab", "relu", "--b", arm, "--report", str(report), "--quiet", code=2)
     assert err.startswith(f"opperf: arm B ({arm}): mxnet cannot be imported (libmxnet.so: none)")
     assert err.count("\n") == 1 and not report.exists()

@@ -90,7 +90,7 @@ def test_results_without_one_have_no_backward_key(result, name):
 def test_a_backward_pass_not_asked_for_is_not_run(record):
     made = record(nd.exp, SQUARE, run_backward=False)
     assert "backward" not in made.summaries
-    assert made.notes == {}
+    assert not [name for name in made.notes if name.startswith("backward")]
     assert made.summaries["memory"].median == made.summaries["memory_forward"].median
 
 

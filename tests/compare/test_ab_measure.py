@@ -1,0 +1,164 @@
+"""Replicates: one process each, whatever ends on the way."""
+
+import math
+
+import pytest
+
+from opperf.compare.ab_measure import ATTEMPTS, chosen_cases, measure, rehearse
+from opperf.compare.ab_session import Lost
+from opperf.compare.pairs import Pair
+from opperf.compare.procedure import Place
+from opperf.errors import WorkerError
+from opperf.model import Case, OperatorTarget, Record, Settings, Status, TensorSpec
+from opperf.profilers.summary import summarise
+from opperf.runner.progress import Quiet
+
+PLACE = Place("screen", 0, 1, "B", "B")
+
+
+def case(name, passes=("forward", "backward"), **settings):
+    tensor = TensorSpec((2, 2), gradient=True)
+    return Case(OperatorTarget("fake", name), {"data": tensor}, Settings(**settings), passes)
+
+
+class Stub:
+    """A worker whose processes do what they are told, operator by operator."""
+
+    def __init__(self, does, arm):
+        self.launches, self._does, self._arm = 0, does, arm
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *error):
+        pass
+
+    def environment(self):
+        self.launches += 1
+
+    def measure(self, case):
+        return self._does(self, self._arm, case)
+
+
+def ok(case, value=1000.0, metrics=("forward", "backward")):
+    summaries = {name: summarise([value], "ns") for name in metrics if name in case.passes}
+    return Record(case, case.id, Status.OK, summaries, wall_s=0.5)
+
+
+def crashed(case, status=Status.CRASHED):
+    return Record(case, case.id, status, reason="SIGSEGV")
+
+
+def replicate(does, *names):
+    cases = {name: case(name) for name in names}
+    return measure(PLACE, cases, 0, lambda arm: Stub(does, arm), Quiet())
+
+
+def test_values_are_logarithms_of_medians():
+    line = replicate(lambda worker, arm, case: ok(case, 20.0), "x", "y")
+    assert line.replicate.values == {
+        f"{name} {metric}": math.log(20.0) for name in "xy" for metric in ("forward", "backward")
+    }
+    assert (line.replicate.phase, line.replicate.block, line.replicate.position) == PLACE[:3]
+    assert line.replicate.arm == "B" and line.lost == {}
+
+
+@pytest.mark.parametrize("status", [Status.CRASHED, Status.TIMEOUT])
+def test_a_case_that_ends_its_process_begins_the_replicate_anew_without_it(status):
+    workers = []
+
+    def does(worker, arm, case):
+        if worker not in workers:
+            workers.append(worker)
+        return crashed(case, status) if case.label == "bad" else ok(case, 100.0 * len(workers))
+
+    line = replicate(does, "bad", *"abcdefgh")
+    # All values are from the process that lived.
+    assert set(line.replicate.values.values()) == {math.log(200.0)}
+    assert len(line.replicate.values) == 16
+    assert line.lost == {"bad": Lost(f"B: {status.value}: SIGSEGV", ended=True)}
+
+
+def test_a_process_that_ends_between_two_cases_costs_none():
+    died = []
+
+    def does(worker, arm, case):
+        if case.label == "c" and not died:
+            died.append(worker)
+            worker.launches += 1
+        return ok(case, 100.0 if worker in died else 300.0)
+
+    line = replicate(does, *"abcd")
+    assert set(line.replicate.values.values()) == {math.log(300.0)}
+    assert len(line.replicate.values) == 8 and line.lost == {}
+
+
+def test_a_machine_on_which_everything_ends_is_given_up():
+    begun = []
+
+    def does(worker, arm, case):
+        begun.append(case.label)
+        return crashed(case)
+
+    with pytest.raises(WorkerError) as caught:
+        replicate(does, *"abcdefghij")
+    assert len(begun) == len(set(begun)) == ATTEMPTS
+    assert str(caught.value).startswith(f"{ATTEMPTS} processes of arm B ended")
+    assert "SIGSEGV" in str(caught.value)
+
+
+def test_without_cases_no_process_is_begun():
+    line = measure(PLACE, {}, 0, lambda arm: pytest.fail("a process"), Quiet())
+    assert line.replicate.values == {}
+
+
+def test_a_figure_that_is_missing_has_a_reason():
+    def does(worker, arm, case):
+        if case.label == "fails":
+            return Record(case, case.id, Status.FAILED, reason="no memory")
+        return ok(case, metrics=("forward",)) if case.label == "half" else ok(case, 0.0)
+
+    line = replicate(does, "fails", "half", "instant")
+    assert line.replicate.values.keys() == {"half forward"}
+    assert line.lost == {
+        "fails": Lost("B: failed: no memory"),
+        "half": Lost("B: backward: its median is zero"),
+        "instant": Lost("B: forward: its median is zero; backward: its median is zero"),
+    }
+
+
+def test_a_rehearsal_keeps_what_runs_in_both_arms():
+    def does(worker, arm, case):
+        assert case.settings.runs == 1 and case.settings.max_time_s is None
+        if case.label == "bad" or (case.label == "onlyA" and arm == "B"):
+            return crashed(case)
+        return ok(case, metrics=("forward",) if (case.label, arm) == ("half", "B") else case.passes)
+
+    names = ("good", "bad", "onlyA", "half")
+    pairs = [Pair(case(name), case(name, threads=2)) for name in names]
+    found = rehearse(pairs, lambda arm: Stub(does, arm), 1.0, Quiet())
+    assert {pair.label: pair.a.passes for pair in found.pairs} == {
+        "good": ("forward", "backward"),
+        "half": ("forward",),
+    }
+    assert [pair.b.passes for pair in found.pairs] == [pair.a.passes for pair in found.pairs]
+    assert found.left_out == {
+        "bad (data: (2, 2))": "both: crashed: SIGSEGV",
+        "onlyA (data: (2, 2))": "B: crashed: SIGSEGV",
+    }
+    assert list(found.visit_s.values()) == [pytest.approx(0.5 + 1.2)] * 2
+
+
+def test_what_is_visited():
+    pairs = [Pair(case(name), case(name, threads=2)) for name in "xyz"]
+    x, y, z = (pair.id for pair in pairs)
+    every = chosen_cases(pairs, (), {}, "A")
+    assert every == {pair.id: pair.a for pair in pairs}
+    assert chosen_cases(pairs, (), {}, "B") == {pair.id: pair.b for pair in pairs}
+    some = chosen_cases(pairs, (f"{x} backward", f"{z} forward", f"{z} backward"), {}, "A")
+    assert {name: one.passes for name, one in some.items()} == {
+        x: ("backward",),
+        z: ("forward", "backward"),
+    }
+    lost = {x: Lost("crashed", ended=True), y: Lost("failed once")}
+    assert chosen_cases(pairs, (), lost, "A").keys() == {y, z}
