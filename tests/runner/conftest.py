@@ -95,8 +95,11 @@ def start(variables, tmp_path, folder):
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,
-            # A shell starts what is in the background with SIGINT ignored, and that is inherited.
-            preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+            # A shell starts what is in the background with SIGINT ignored, nohup with SIGHUP, and
+            # that is inherited.
+            preexec_fn=lambda: [
+                signal.signal(number, signal.SIG_DFL) for number in (signal.SIGINT, signal.SIGHUP)
+            ],
         )
 
     return started
