@@ -192,15 +192,16 @@ def _parse(path: Path) -> _Content:
     kept = content.header.size
     lines: list[ReplicateLine] = []
     closing: SessionClosing | None = None
-    for number, line, size in content.lines:
+    for read in content.lines:
+        line = read.value
         if closing is not None or isinstance(line, SessionHeader):
             kind = "after the closing line" if closing is not None else "a second header"
-            raise RunFileError(f"{path}:{number}: {kind}; two sessions seem to be in one file")
+            raise RunFileError(f"{path}:{read.number}: {kind}; two sessions seem to be in one file")
         if isinstance(line, SessionClosing):
             closing = line
             continue
         lines.append(line)
-        kept += size
+        kept += read.size
     session = Session(content.header.value, tuple(lines), closing)
     return _Content(session, kept, content.warnings)
 

@@ -15,7 +15,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Generic, NamedTuple, TypeVar
+from typing import Any, Generic, TypeVar
 
 import msgspec
 
@@ -136,7 +136,8 @@ class LineFile:
         self._size = size
 
 
-class Numbered(NamedTuple, Generic[T]):
+@dataclass(frozen=True)
+class Numbered(Generic[T]):
     """A line that was read: its place, what it says, and the bytes that it takes."""
 
     number: int

@@ -113,15 +113,16 @@ def _parse(path: Path) -> _Content:
     kept = content.header.size
     records: dict[str, Record] = {}
     closing: Closing | None = None
-    for number, line, size in content.lines:
+    for read in content.lines:
+        line = read.value
         if closing is not None or isinstance(line, Header):
             kind = "after the closing line" if closing is not None else "a second header"
-            raise RunFileError(f"{path}:{number}: {kind}; two runs seem to be in one file")
+            raise RunFileError(f"{path}:{read.number}: {kind}; two runs seem to be in one file")
         if isinstance(line, Closing):
             closing = line
             continue
         records[line.record.id] = line.record
-        kept += size
+        kept += read.size
     run = Run(content.header.value, tuple(records.values()), closing)
     return _Content(run, kept, content.warnings)
 
