@@ -21,6 +21,7 @@ ALL = (
     "dropout",
     "exits",
     "fails",
+    "flaky",
     "gpu_only",
     "hangs",
     "is_killed",

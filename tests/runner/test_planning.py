@@ -2,11 +2,13 @@
 
 import pytest
 
+from opperf.defaults import MAX_TIME_S, SWEEP_S
 from opperf.errors import UsageError
 from opperf.model import Settings
 from opperf.rules.fuzzing import Fuzz
 from opperf.runner import cache
-from opperf.runner.planning import planned
+from opperf.runner.plan import Plan
+from opperf.runner.planning import LEAST_TIME_S, planned, shared_out
 from opperf.runner.selecting import Selection
 
 
@@ -72,6 +74,22 @@ def test_random_shapes_are_those_of_the_seed(plan):
 def test_what_takes_no_other_shape_says_so(plan):
     made = plan("refuses", "relu", fuzz=Fuzz(2))
     assert "no random shape was taken" in made.no_benchmark["refuses"]
+
+
+@pytest.mark.parametrize(
+    ("count", "limit"),
+    [(1, MAX_TIME_S), (int(SWEEP_S), 1.0), (int(2 * SWEEP_S), 0.5), (10**5, LEAST_TIME_S)],
+)
+def test_many_cases_share_the_time_of_a_run(make_case, count, limit):
+    made = shared_out(Plan((make_case("relu"),) * count, {}), Settings())
+    assert {case.settings.max_time_s for case in made.cases} == {limit}
+    assert made.cases[0].id == make_case("relu").id
+
+
+@pytest.mark.parametrize("settings", [Settings(runs=5), Settings(max_time_s=3.0)])
+def test_a_count_or_a_time_that_is_given_stays(make_case, settings):
+    given = Plan((make_case("relu"),) * 5000, {})
+    assert shared_out(given, settings) == given
 
 
 def test_an_id_or_its_beginning_chooses_cases(plan):

@@ -61,8 +61,3 @@ def test_quick_counts_give_way_to_those_that_are_given():
     assert with_counts(quick, {"quick": True}) == quick | QUICK
     given = with_counts(quick | {"runs": 7}, {"quick": True, "runs": 7})
     assert given == quick | QUICK | {"runs": 7}
-
-
-def test_a_count_that_is_given_ends_the_limit_on_time():
-    assert with_counts(NO_COUNTS, {})["max_time_s"] == 1.0
-    assert with_counts(NO_COUNTS | {"runs": 7}, {"runs": 7})["max_time_s"] is None
