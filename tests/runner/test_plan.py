@@ -5,6 +5,7 @@ from collections import Counter
 
 import msgspec
 import pytest
+from fake_framework import UNRULED
 
 from opperf.errors import DeviceError, UnknownOperatorError, UsageError
 from opperf.frameworks import load
@@ -50,9 +51,10 @@ def test_no_pattern_is_every_operator(fake):
     planned = plan(fake, Selection())
     assert names(planned) == ALL
     assert planned.no_benchmark == {
-        "mystery": "no rule gives a value for charm (int)",
+        **dict.fromkeys(UNRULED, "no rule gives a value for charm (int)"),
         "placeholder": "it does nothing on its own",
     }
+    assert set(planned.searchable) == set(UNRULED)
 
 
 @pytest.mark.parametrize(
