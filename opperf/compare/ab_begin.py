@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
-from typing import Any
+from contextlib import contextmanager, nullcontext
+from typing import Any, NamedTuple
 
 from tabulate import tabulate
 
@@ -26,7 +26,6 @@ from opperf.model import Environment
 from opperf.results import output
 from opperf.results.text import counted, cut, inputs_text, terminal_width
 from opperf.runner.plan import Plan
-from opperf.runner.pool import Worker
 from opperf.runner.progress import Progress
 from opperf.runner.resuming import check_same, same_selection
 from opperf.runner.selecting import Selection
@@ -67,22 +66,18 @@ def begun(
     if not options.dry_run:
         output.check_output(options.report, options.overwrite)
     start = starter(arms, options.framework, options)
-    plans: dict[Arm, list[Plan]] = {}
-    environments: dict[Arm, Environment] = {}
-    starts_s: list[float] = []
-    for name, arm in arms.items():
-        with start(name) as worker:
-            before = time.monotonic()
-            with _blamed_on(name, arm):
-                environments[name] = worker.environment()
-            starts_s.append(time.monotonic() - before)
-            plans[name] = _planned(worker, name, arm, common, options, say)
-    pairing = paired(plans["A"], plans["B"], positional=bool(arms["A"].operators))
+    planned = {
+        name: _planned(start, name, arm, common, options.framework, say)
+        for name, arm in arms.items()
+    }
+    a, b = planned["A"].plans, planned["B"].plans
+    pairing = paired(a, b, positional=bool(arms["A"].operators))
     if not pairing.pairs:
-        raise UsageError(_why_nothing(pairing, plans["A"]))
+        raise UsageError(_why_nothing(pairing, a))
     case_time_s = given["max_time_s"]
     visit_s = dict.fromkeys((pair.id for pair in pairing.pairs), WARMING * case_time_s)
-    forecast = Forecast(visit_s, max(starts_s))
+    start_s = max(one.start_s for one in planned.values())
+    forecast = Forecast(visit_s, start_s)
     tell = print if options.dry_run else say
     for name, arm in arms.items():
         tell(f"{name}: {arm}")
@@ -106,7 +101,7 @@ def begun(
         framework=options.framework,
         a=arms["A"],
         b=arms["B"],
-        environments=environments,
+        environments={name: one.environment for name, one in planned.items()},
         rules=rules,
         seed=given["seed"],
         selection=common,
@@ -114,26 +109,38 @@ def begun(
         alone=pairing.alone,
         left_out=rehearsal.left_out,
         visit_s=rehearsal.visit_s,
-        start_s=max(starts_s) + rehearsal.first_s,
+        start_s=start_s + rehearsal.first_s,
     )
     forecast = forecast_of(header)
-    say(f"{counted(len(header.pairs), 'case')} run in both: {forecast_text(forecast, rules)}")
+    say(f"{len(header.pairs)} of them run in both: {forecast_text(forecast, rules)}")
     check_budget(forecast, rules, case_time_s, options.budget_s)
     return SessionWriter.create(options.report, header, options.overwrite)
 
 
+class _Planned(NamedTuple):
+    """What the first process of an arm tells."""
+
+    plans: list[Plan]
+    environment: Environment
+    start_s: float
+    """Seconds that it took to start."""
+
+
 def _planned(
-    worker: Worker, name: Arm, arm: ArmSpec, common: Selection, options: Options, say: Say
-) -> list[Plan]:
-    """The plans of an arm."""
-    try:
-        selection = worker.resolved(selection_of(arm, common))
-        return plans_of(worker, options.framework, selection, arm.operators, say)
-    except OpperfError as error:
+    start: Start, name: Arm, arm: ArmSpec, common: Selection, framework: str, say: Say
+) -> _Planned:
+    """Start an arm, and plan its cases."""
+    with start(name) as worker:
+        before = time.monotonic()
+        with _blamed_on(name, arm):
+            environment = worker.environment()
+        start_s = time.monotonic() - before
         # What is not set in an arm is at fault in both.
-        if not (arm.settings or arm.operators or arm.python):
-            raise
-        raise UsageError(f"arm {name} ({arm}): {error}") from error
+        own = arm.settings or arm.operators or arm.python
+        with _blamed_on(name, arm) if own else nullcontext():
+            selection = worker.resolved(selection_of(arm, common))
+            plans = plans_of(worker, framework, selection, arm.operators, say)
+    return _Planned(plans, environment, start_s)
 
 
 def _why_nothing(pairing: Pairing, plans: list[Plan]) -> str:
