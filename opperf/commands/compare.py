@@ -8,7 +8,7 @@ from pathlib import Path
 
 import click
 
-from opperf.parameters import debug, split_commas
+from opperf.parameters import changed, debug, split_commas
 
 METRICS = ("forward", "backward", "total", "memory", "kernel", "instructions")
 FORMATS = ("text", "md", "json", "csv", "html-fragment", "junit")
@@ -47,8 +47,16 @@ def share_given(ctx: click.Context, param: click.Parameter, value: str) -> float
 
 
 @click.command()
-@click.argument("base", type=click.Path(path_type=Path))
-@click.argument("new", type=click.Path(path_type=Path))
+@click.argument("base", required=False, type=click.Path(path_type=Path))
+@click.argument("new", required=False, type=click.Path(path_type=Path))
+@click.option(
+    "--from-ab",
+    "session",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="Make the verdicts of a session of `opperf ab` again, from its file; --format and "
+    "--fail-on count.",
+)
 @click.option(
     "--metric",
     "metrics",
@@ -125,6 +133,13 @@ def compare(ctx: click.Context, /, **options: object) -> None:
     Two runs that were taken apart differ by chance as well: of times, this command says no more
     than that one is suspect, and which command confirms it.
     """
+    base, new, session = options["base"], options["new"], options["session"]
+    if (session is None) == (new is None) or (session is not None and base is not None):
+        raise click.UsageError("give two files of results, BASE and NEW, or --from-ab FILE alone")
+    if isinstance(session, Path):
+        from opperf.compare.ab_command import from_ab
+
+        ctx.exit(from_ab(session, changed(ctx, options)))
     from opperf.compare.command import compare_command
 
     ctx.exit(compare_command(options))

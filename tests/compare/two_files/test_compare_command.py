@@ -246,3 +246,18 @@ def test_json_is_whole_where_there_is_nothing(run, record, saved, compared):
     found = compared(path, path, "--metric", "forward")
     assert found["confirm"] == "" and found["changes"] == [] and found["environment"] == []
     json.dumps(found)
+
+
+@pytest.mark.parametrize(
+    "given", [(), ("base",), ("base", "--from-ab", "base"), ("base", "new", "--from-ab", "base")]
+)
+def test_two_files_or_a_session(files, outcome, given):
+    named = {"base": files[0], "new": files[1]}
+    found, printed, told = outcome(*(named.get(word, word) for word in given))
+    assert (found, printed) == (2, "")
+    assert "give two files of results, BASE and NEW, or --from-ab FILE alone" in told
+
+
+def test_a_run_file_is_no_session(files, outcome):
+    found, _, told = outcome("--from-ab", files[0])
+    assert found == 2 and f"{files[0]}:1: " in told
