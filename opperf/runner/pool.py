@@ -58,6 +58,10 @@ when the kernel needs memory; a framework that crashes on import does so every t
 
 READ_BYTES = 1 << 16
 
+OWN_DISTUTILS = {"SETUPTOOLS_USE_DISTUTILS": "stdlib"} if sys.version_info < (3, 12) else {}
+"""Variables with which a framework that asks for distutils gets Python's own, where it has one:
+setuptools puts itself in its place, and takes a fifth of a second to import."""
+
 THREADS = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS")
 """Variables that set a framework's compute threads; read once, when it is imported."""
 
@@ -128,7 +132,7 @@ class Worker:
     def _with_package(self) -> dict[str, str]:
         """The worker's environment variables, with which it finds this very package."""
         if not self.is_foreign:
-            return with_package(self._variables)
+            return with_package({**OWN_DISTUTILS, **self._variables})
         # Beside this package may lie a framework, which is not the one that is meant.
         alone = self._resources.enter_context(tempfile.TemporaryDirectory(prefix="opperf-"))
         (Path(alone) / PACKAGE.name).symlink_to(PACKAGE)
