@@ -55,7 +55,7 @@ def run_command(given: Mapping[str, Any], changed: Mapping[str, Any]) -> int:
     begun = time.monotonic()
     check_shapes_asked(changed)
     given = with_counts(given, changed)
-    options = options_from(given)
+    options = options_from(given, changed)
     selection = selection_from(given)
     run_file = options.resume or run_file_for(options.output, options.output_format)
     if not options.list_only and run_file.is_file():
@@ -135,7 +135,7 @@ def _check_plan(plan: Plan) -> None:
         return
     if not plan.no_benchmark:
         raise UsageError(
-            "no operator is in all the categories and namespaces asked for; see opperf --list"
+            "no operator is left by --category, --namespace and --exclude; see opperf --list"
         )
     name, reason = next(iter(plan.no_benchmark.items()))
     raise UsageError(

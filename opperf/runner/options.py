@@ -115,18 +115,22 @@ def check_shapes_asked(changed: Mapping[str, Any]) -> None:
             raise UsageError(f"{shown} is for random shapes; give --fuzz-shapes as well")
 
 
-def options_from(options: Mapping[str, Any]) -> Options:
-    """The other options, with their defaults filled in."""
+def options_from(options: Mapping[str, Any], changed: Mapping[str, Any]) -> Options:
+    """The other options, with their defaults filled in; `changed` are those the user gave.
+
+    Raises `UsageError` for those that are at odds.
+    """
     output_format = options["output_format"].lower()
     resume = options["resume"]
-    stem = STEM.format(framework=options["framework"])
-    if resume and options["output_file"] is None:
-        # A run file named alone is where the run goes on.
-        output_format = "jsonl" if Path(resume).suffix == ".jsonl" else output_format
+    stem = Path(STEM.format(framework=options["framework"]))
+    if resume and Path(resume).suffix == ".jsonl" and options["output_file"] is None:
+        # A run file named alone is where the run goes on, and what other files are called after.
+        stem = Path(resume).with_suffix("")
+        output_format = output_format if "output_format" in changed else "jsonl"
     path = options["output_file"] or (
         Path(resume)
         if resume and output_format == "jsonl"
-        else Path(f"{stem}.{output.FORMATS[output_format].extension}")
+        else stem.with_name(f"{stem.name}.{output.FORMATS[output_format].extension}")
     )
     if resume is not None and options["overwrite"]:
         raise UsageError("--resume goes on with a run and --overwrite replaces it; give one")

@@ -102,6 +102,8 @@ def matcher(pattern: str) -> Callable[[Operator], bool]:
 
     Raises `UsageError` for a malformed regular expression.
     """
+    if pattern == REGEX:
+        raise UsageError(f"{pattern!r} fits every operator; put an expression behind the colon")
     if pattern.startswith(REGEX):
         try:
             compiled = re.compile(pattern[len(REGEX) :])

@@ -67,7 +67,7 @@ WITH_MXNET = [
     (("relu", "--id", "zzz"), ["--id zzz: no case that is planned has this id", "--list"]),
     (("--category", "unry"), ["unknown category 'unry'; did you mean unary", "reduction"]),
     (("--namespace", "ndd"), ["unknown namespace 'ndd'; did you mean nd", "linalg"]),
-    (("--category", "gemm", "--namespace", "image"), ["no operator is in all the categories"]),
+    (("--category", "gemm", "--namespace", "image"), ["no operator is left by --category"]),
     (("_imdecode",), ["nothing to run", "_imdecode: takes a picture as text"]),
     (("broadcast_add", "--shape", "lsh=3"), ["--shape lsh=", "did you mean lhs"]),
     (("relu", "--shape", "data=12x"), ["'data=12x' is not a shape"]),
@@ -80,9 +80,17 @@ NUMPY = ("--framework", "numpy")
 
 OF_OTHER_COMMANDS = [
     (("run", "re:*"), ["'re:*' is no regular expression"]),
+    (("run", "re:"), ["'re:' fits every operator"]),
+    (("run", "add", "--shape", "x1=3", "--shape", "x1=4"), ["'x1' is given two shapes"]),
     (("run", "add", "--exclude", "re:("), ["'re:(' is no regular expression"]),
-    (("run", "add", "--exclude", "add"), ["no operator is in all"]),
-    (("run", "add", "--category", "reduction"), ["no operator is in all"]),
+    (
+        ("run", "add", "--exclude", "add"),
+        ["no operator is left by --category"],
+    ),
+    (
+        ("run", "add", "--category", "reduction"),
+        ["no operator is left by --category"],
+    ),
     (("list", "re:["), ["'re:[' is no regular expression"]),
     (("list", "["), ["no operator is called '['"]),
     (("list", "ad"), ["no operator is called 'ad'; did you mean", "add"]),
