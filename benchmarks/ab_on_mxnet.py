@@ -9,6 +9,8 @@ Two sessions of `opperf ab`, as a user runs them, over several hundred operators
 
 Both arms compute on one thread: where cores are shared with others, threads that wait for each
 other measure the others. Prints a line for each session; the exit code is 1 if one falls short.
+The machine has to be quiet: where A differs from itself by more than is added, nothing that small
+can be found, and the script says so.
 
 Run: python benchmarks/ab_on_mxnet.py [--few] [more options of opperf ab]
 
@@ -132,6 +134,8 @@ def missed(size: Size, report: dict[str, Any], changed: tuple[str, ...]) -> list
     found = {name for name, verdict in said if name in changed and verdict == "regressed"}
     false = sorted(f"{name} {verdict}" for name, verdict in said if name not in found)
     least = size.least_found if changed else 0
+    if changed and report["delta"] >= size.share:
+        return [f"changes up to {report['delta']:.0%} are noise on this machine just now", *false]
     return [
         *([] if report["valid"] else [f"invalid: {report['reason']}"]),
         *([] if report["cases"] >= size.least_cases else [f"{report['cases']} cases"]),

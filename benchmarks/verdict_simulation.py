@@ -20,11 +20,11 @@ from numpy.typing import NDArray
 from scipy import stats
 from tabulate import tabulate
 
-from opperf.compare.data import Analysis, Phase, Replicate, Rules, Verdict
-from opperf.compare.design import block_order
-from opperf.compare.false_discovery import rejected
-from opperf.compare.order_statistics import compare_samples
-from opperf.compare.verdicts import analyse, candidates
+from opperf.compare.statistics.data import Analysis, Phase, Replicate, Rules, Verdict
+from opperf.compare.statistics.design import block_order
+from opperf.compare.statistics.false_discovery import rejected
+from opperf.compare.statistics.order_statistics import compare_samples
+from opperf.compare.statistics.verdicts import analyse, candidates
 
 OPERATORS = 1000
 SLOWED = 50

@@ -11,6 +11,9 @@ from collections.abc import Iterable
 FOUND = 1
 """Exit code of a command that found what it was asked to look for."""
 
+UNDECIDED = 3
+"""Exit code of a command that could not tell what it was asked."""
+
 INTERRUPTED = 130
 """Exit code after Ctrl-C: 128 plus the number of SIGINT, as shells have it."""
 

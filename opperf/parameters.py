@@ -32,6 +32,8 @@ def shapes_given(
                 ctx,
                 param,
             )
+        if name in shapes:
+            raise click.BadParameter(f"{name!r} is given two shapes; give one", ctx, param)
         shapes[name] = shape
     return shapes
 
@@ -173,4 +175,42 @@ seed = click.option(
     show_default=True,
     type=click.IntRange(min=0),
     help="Seed of the inputs' contents, of random shapes, and of the order with --shuffle.",
+)
+
+operators = together(
+    click.argument("names", nargs=-1, metavar="[OPERATOR]...", callback=split_commas),
+    click.option(
+        "--ops",
+        multiple=True,
+        metavar="NAMES",
+        callback=split_commas,
+        help="Operators, as names, globs ('broadcast_*'), regexes ('re:^sum') or paths "
+        "(nd.add); also as plain arguments. Commas separate several.",
+    ),
+    choosing,
+)
+"""Which operators are meant."""
+
+device = click.option(
+    "--ctx",
+    metavar="DEVICE",
+    help="cpu, cpu(0), gpu, gpu(0), gpu(2) ...  [default: gpu(0) where this build and "
+    "machine have a GPU, else cpu(0)]",
+)
+
+profiler = click.option(
+    "-p",
+    "--profiler",
+    type=click.Choice(["native", "python"], case_sensitive=False),
+    help="native: the framework's own profiler, kernel time. python: the wall clock "
+    "around the call and the wait for it.  [default: native where the framework has one]",
+)
+
+passes = click.option("--no-backward", is_flag=True, help="Measure the forward pass only.")
+
+configurations = click.option(
+    "--max-configs",
+    "configurations",
+    type=click.IntRange(min=1),
+    help="Configurations of each operator that are measured at most.  [default: all]",
 )

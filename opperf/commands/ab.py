@@ -9,12 +9,15 @@ import click
 from opperf.commands.compare import share_given, words_among
 from opperf.parameters import (
     changed,
-    choosing,
+    configurations,
     debug,
+    device,
     dtype,
     framework,
+    operators,
+    passes,
+    profiler,
     size,
-    split_commas,
 )
 
 FORMATS = ("text", "md", "json")
@@ -25,16 +28,7 @@ BLOCKS = click.IntRange(min=2)
 
 
 @click.command()
-@click.argument("names", nargs=-1, metavar="[OPERATOR]...", callback=split_commas)
-@click.option(
-    "--ops",
-    multiple=True,
-    metavar="NAMES",
-    callback=split_commas,
-    help="Operators, as names, globs ('broadcast_*'), regexes ('re:^sum') or paths "
-    "(nd.add); also as plain arguments. Commas separate several.",
-)
-@choosing
+@operators
 @click.option(
     "--a",
     multiple=True,
@@ -52,26 +46,10 @@ BLOCKS = click.IntRange(min=2)
 )
 @size
 @dtype
-@click.option(
-    "--ctx",
-    metavar="DEVICE",
-    help="cpu, cpu(0), gpu, gpu(0) ...  [default: gpu(0) where this build and machine have a "
-    "GPU, else cpu(0)]",
-)
-@click.option(
-    "-p",
-    "--profiler",
-    type=click.Choice(["native", "python"], case_sensitive=False),
-    help="native: the framework's own profiler, kernel time. python: the wall clock "
-    "around the call and the wait for it.  [default: native where the framework has one]",
-)
-@click.option("--no-backward", is_flag=True, help="Measure the forward pass only.")
-@click.option(
-    "--max-configs",
-    "configurations",
-    type=click.IntRange(min=1),
-    help="Configurations of each operator that are measured at most.  [default: all]",
-)
+@device
+@profiler
+@passes
+@configurations
 @click.option(
     "--threshold",
     default="2%",
@@ -179,6 +157,6 @@ def ab(ctx: click.Context, /, **options: object) -> None:
     confirmed in fresh processes. The exit code is 1 if an operator regressed, and 3 if nothing at
     all could be decided.
     """
-    from opperf.compare.ab_command import ab_command
+    from opperf.compare.ab.command import ab_command
 
     ctx.exit(ab_command(options, changed(ctx, options)))

@@ -137,9 +137,9 @@ def compare(ctx: click.Context, /, **options: object) -> None:
     if (session is None) == (new is None) or (session is not None and base is not None):
         raise click.UsageError("give two files of results, BASE and NEW, or --from-ab FILE alone")
     if isinstance(session, Path):
-        from opperf.compare.ab_command import from_ab
+        from opperf.compare.ab.command import from_ab
 
         ctx.exit(from_ab(session, changed(ctx, options)))
-    from opperf.compare.command import compare_command
+    from opperf.compare.files.command import compare_command
 
     ctx.exit(compare_command(options))

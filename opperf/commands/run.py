@@ -9,36 +9,25 @@ import click
 from opperf import defaults
 from opperf.parameters import (
     changed,
-    choosing,
+    configurations,
     debug,
+    device,
     drawing,
     dtype,
     framework,
+    operators,
+    passes,
+    profiler,
     seed,
     shapes_given,
     size,
-    split_commas,
     statuses_given,
 )
 
 
 @click.command()
-@click.argument("names", nargs=-1, metavar="[OPERATOR]...", callback=split_commas)
-@click.option(
-    "--ops",
-    multiple=True,
-    metavar="NAMES",
-    callback=split_commas,
-    help="Operators, as names, globs ('broadcast_*'), regexes ('re:^sum') or paths "
-    "(nd.add); also as plain arguments. Commas separate several.",
-)
-@choosing
-@click.option(
-    "--ctx",
-    metavar="DEVICE",
-    help="cpu, cpu(0), gpu, gpu(0), gpu(2) ...  [default: gpu(0) where this build and "
-    "machine have a GPU, else cpu(0)]",
-)
+@operators
+@device
 @dtype
 @click.option(
     "-f",
@@ -55,13 +44,7 @@ from opperf.parameters import (
     metavar="FILE",
     help="[default: ./<framework>_operator_benchmarks.<format>]",
 )
-@click.option(
-    "-p",
-    "--profiler",
-    type=click.Choice(["native", "python"], case_sensitive=False),
-    help="native: the framework's own profiler, kernel time. python: the wall clock "
-    "around the call and the wait for it.  [default: native where the framework has one]",
-)
+@profiler
 @click.option(
     "--precision",
     default=defaults.PRECISION,
@@ -98,12 +81,7 @@ from opperf.parameters import (
     help="One configuration and few calls of each operator, for a look at a whole registry in "
     "minutes; -w, -r, --max-time and --max-configs still count.",
 )
-@click.option(
-    "--max-configs",
-    "configurations",
-    type=click.IntRange(min=1),
-    help="Configurations of each operator that are measured at most.  [default: all]",
-)
+@configurations
 @click.option(
     "--int64-tensor",
     default="off",
@@ -127,7 +105,7 @@ from opperf.parameters import (
     type=click.Choice(["hot", "cold"], case_sensitive=False),
     help="hot: a call finds its inputs where the one before left them. cold: in no cache.",
 )
-@click.option("--no-backward", is_flag=True, help="Measure the forward pass only.")
+@passes
 @click.option("--no-memory", is_flag=True, help="Measure times only.")
 @drawing
 @seed

@@ -1,1 +1,1 @@
-"""Statistics and verdicts: from replicates of A and B to what changed between them."""
+"""What changed: between two files of results, and between two arms measured in turns."""

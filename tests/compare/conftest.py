@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from opperf.compare.data import Replicate
-from opperf.compare.design import block_order
+from opperf.compare.statistics.data import Replicate
+from opperf.compare.statistics.design import block_order
 
 
 def _constant(phase, blocks, a, b):

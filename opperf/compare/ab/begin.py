@@ -9,18 +9,18 @@ from typing import Any, NamedTuple
 
 from tabulate import tabulate
 
-from opperf.compare.ab_measure import WARMING, Start, rehearse
-from opperf.compare.ab_options import (
+from opperf.compare.ab.arms import ArmSpec, lasting_differences, selection_of, worker_of
+from opperf.compare.ab.forecast import Forecast, check_budget, forecast_of, forecast_text, processes
+from opperf.compare.ab.measure import WARMING, Start, rehearse
+from opperf.compare.ab.options import (
     Options,
     arms_from,
     rules_from,
     selection_from,
 )
-from opperf.compare.ab_session import SCHEMA, SessionHeader, SessionWriter, read_session
-from opperf.compare.arms import ArmSpec, lasting_differences, selection_of, worker_of
-from opperf.compare.data import Arm
-from opperf.compare.forecast import Forecast, check_budget, forecast_of, forecast_text, processes
-from opperf.compare.pairs import Pairing, paired, plans_of
+from opperf.compare.ab.pairs import Pairing, paired, plans_of
+from opperf.compare.ab.session import SCHEMA, SessionHeader, SessionWriter, read_session
+from opperf.compare.statistics.data import Arm
 from opperf.errors import OpperfError, RunFileError, UsageError
 from opperf.model import Environment
 from opperf.results import output
@@ -151,7 +151,7 @@ def _why_nothing(pairing: Pairing, plans: list[Plan]) -> str:
     for plan in plans:
         for name, reason in plan.no_benchmark.items():
             return f"none of the operators has a benchmark, e.g. {name}: {reason}"
-    return "nothing to compare: no operator is in all the categories and namespaces asked for"
+    return "nothing to compare: no operator is left by --category, --namespace and --exclude"
 
 
 def _list_of(pairing: Pairing) -> str:

@@ -10,17 +10,16 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from opperf.compare.ab_begin import ARMS, begun, resumed, starter
-from opperf.compare.ab_measure import chosen_cases, measure
-from opperf.compare.ab_options import Options, options_from
-from opperf.compare.ab_report import FORMATS, report_of
-from opperf.compare.ab_session import Session, SessionClosing, SessionWriter, read_session
-from opperf.compare.data import Analysis, Verdict
-from opperf.compare.forecast import forecast_of, processes
-from opperf.compare.outcome import UNDECIDED
-from opperf.compare.procedure import BLOCK, Stage, next_stage
-from opperf.compare.verdicts import analyse
-from opperf.errors import FOUND, INTERRUPTED, OpperfError, UsageError, suggestion
+from opperf.compare.ab.begin import ARMS, begun, resumed, starter
+from opperf.compare.ab.forecast import forecast_of, processes
+from opperf.compare.ab.measure import chosen_cases, measure
+from opperf.compare.ab.options import Options, options_from
+from opperf.compare.ab.procedure import BLOCK, Stage, next_stage
+from opperf.compare.ab.report import FORMATS, report_of
+from opperf.compare.ab.session import Session, SessionClosing, SessionWriter, read_session
+from opperf.compare.statistics.data import Analysis, Verdict
+from opperf.compare.statistics.verdicts import analyse
+from opperf.errors import FOUND, INTERRUPTED, UNDECIDED, OpperfError, UsageError, suggestion
 from opperf.results.text import counted, duration
 from opperf.runner.progress import progress
 from opperf.runner.session import now

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from opperf.compare.ab_measure import WARMING
-from opperf.compare.ab_session import ReplicateLine, SessionHeader, pair_of
-from opperf.compare.data import Rules
-from opperf.compare.procedure import BLOCK, CANDIDATES, Stage, fixed_stages
+from opperf.compare.ab.measure import WARMING
+from opperf.compare.ab.procedure import BLOCK, CANDIDATES, Stage, fixed_stages
+from opperf.compare.ab.session import ReplicateLine, SessionHeader, pair_of
+from opperf.compare.statistics.data import Rules
 from opperf.errors import UsageError
 from opperf.model import Struct
 from opperf.results.text import counted, duration

@@ -15,11 +15,11 @@ from dataclasses import dataclass
 
 import msgspec
 
-from opperf.compare.ab_session import Lost, ReplicateLine, key
-from opperf.compare.data import Arm, Replicate
-from opperf.compare.design import visiting_order
-from opperf.compare.pairs import Pair
-from opperf.compare.procedure import Place
+from opperf.compare.ab.pairs import Pair
+from opperf.compare.ab.procedure import Place
+from opperf.compare.ab.session import Lost, ReplicateLine, key
+from opperf.compare.statistics.data import Arm, Replicate
+from opperf.compare.statistics.design import visiting_order
 from opperf.errors import WorkerError
 from opperf.model import Case, Record, Status
 from opperf.results.text import inputs_text

@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from opperf import defaults
-from opperf.compare.arms import ArmSpec, two_arms
-from opperf.compare.data import Rules, Verdict
+from opperf.compare.ab.arms import ArmSpec, two_arms
+from opperf.compare.statistics.data import Rules, Verdict
 from opperf.errors import UsageError
 from opperf.model import Settings
 from opperf.runner.selecting import Selection

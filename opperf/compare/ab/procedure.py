@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
-from opperf.compare.data import Analysis, Arm, Phase, Replicate, Rules
-from opperf.compare.design import block_order
-from opperf.compare.verdicts import analyse, candidates, next_round
+from opperf.compare.statistics.data import Analysis, Arm, Phase, Replicate, Rules
+from opperf.compare.statistics.design import block_order
+from opperf.compare.statistics.verdicts import analyse, candidates, next_round
 
 BLOCK = 4
 """Processes of a block."""

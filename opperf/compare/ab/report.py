@@ -10,10 +10,10 @@ from typing import NamedTuple
 import msgspec
 from tabulate import tabulate
 
-from opperf.compare.ab_session import Session, metric_of, pair_of
-from opperf.compare.arms import lasting_differences
-from opperf.compare.data import Analysis, CaseVerdict, Phase, Shift, Verdict
-from opperf.compare.forecast import processes
+from opperf.compare.ab.arms import lasting_differences
+from opperf.compare.ab.forecast import processes
+from opperf.compare.ab.session import Session, metric_of, pair_of
+from opperf.compare.statistics.data import Analysis, CaseVerdict, Phase, Shift, Verdict
 from opperf.errors import one_line
 from opperf.model import Struct
 from opperf.results.text import counted, inputs_text

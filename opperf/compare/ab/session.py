@@ -14,9 +14,9 @@ from typing import Union
 
 import msgspec
 
-from opperf.compare.arms import ArmSpec
-from opperf.compare.data import Arm, Replicate, Rules
-from opperf.compare.pairs import Pair
+from opperf.compare.ab.arms import ArmSpec
+from opperf.compare.ab.pairs import Pair
+from opperf.compare.statistics.data import Arm, Replicate, Rules
 from opperf.errors import RunFileError
 from opperf.model import Environment, Pass, Struct
 from opperf.results.lines import FileKind, LineFile, read_lines

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-from opperf.compare.entries import Entry, Figure
+from opperf.compare.files.entries import Entry, Figure
 from opperf.errors import RunFileError
 from opperf.results.metrics import UNITS
 from opperf.results.text import value_text

@@ -7,13 +7,13 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from opperf.compare.comparison import Comparison
-from opperf.compare.data import Rules
-from opperf.compare.judging import Question, compare
-from opperf.compare.outcome import outcome
-from opperf.compare.reading import Measured, read
-from opperf.compare.reports import FORMATS
-from opperf.compare.reports.text import text_report
+from opperf.compare.files.comparison import Comparison
+from opperf.compare.files.judging import Question, compare
+from opperf.compare.files.outcome import outcome
+from opperf.compare.files.reading import Measured, read
+from opperf.compare.files.reports import FORMATS
+from opperf.compare.files.reports.text import text_report
+from opperf.compare.statistics.data import Rules
 from opperf.errors import OutputError
 from opperf.results.output import check_output, replace
 from opperf.results.text import terminal_width

@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Iterable
 from typing import Any
 
-from opperf.compare.data import Verdict
+from opperf.compare.statistics.data import Verdict
 from opperf.model import Struct
 
 TIME = "ns"

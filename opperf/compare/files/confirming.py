@@ -7,9 +7,9 @@ import shlex
 from collections.abc import Iterable
 from typing import Any
 
-from opperf.compare.comparison import TIME, Comparison, Difference, Row
-from opperf.compare.data import Verdict
-from opperf.compare.reading import Measured
+from opperf.compare.files.comparison import TIME, Comparison, Difference, Row
+from opperf.compare.files.reading import Measured
+from opperf.compare.statistics.data import Verdict
 from opperf.results.environment import ABSENT
 
 NAMED = 20

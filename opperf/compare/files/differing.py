@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from opperf.compare.comparison import Difference
-from opperf.compare.entries import Entry
-from opperf.compare.joining import Pair
-from opperf.compare.reading import Measured
+from opperf.compare.files.comparison import Difference
+from opperf.compare.files.entries import Entry
+from opperf.compare.files.joining import Pair
+from opperf.compare.files.reading import Measured
 from opperf.model import Environment
 from opperf.results import environment
 from opperf.runner.health.examine import PASSING

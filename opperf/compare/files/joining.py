@@ -7,8 +7,8 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
 
-from opperf.compare.entries import Entry
-from opperf.compare.reading import Measured
+from opperf.compare.files.entries import Entry
+from opperf.compare.files.reading import Measured
 from opperf.errors import RunFileError, UsageError, suggestion
 from opperf.model import Operator
 from opperf.results.text import counted

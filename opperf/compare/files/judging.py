@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 
 import msgspec
 
-from opperf.compare.comparison import (
+from opperf.compare.files.comparison import (
     TIME,
     Change,
     ChangeKind,
@@ -16,14 +16,14 @@ from opperf.compare.comparison import (
     geometric_means,
     sorted_rows,
 )
-from opperf.compare.confirming import confirming_command
-from opperf.compare.data import CaseVerdict, Rules, Verdict
-from opperf.compare.differing import differences
-from opperf.compare.entries import Entry, Figure
-from opperf.compare.joining import By, Pair, check_common, filtered, joined
-from opperf.compare.order_statistics import compare_samples
-from opperf.compare.reading import Measured
-from opperf.compare.tolerance import compare_figures
+from opperf.compare.files.confirming import confirming_command
+from opperf.compare.files.differing import differences
+from opperf.compare.files.entries import Entry, Figure
+from opperf.compare.files.joining import By, Pair, check_common, filtered, joined
+from opperf.compare.files.reading import Measured
+from opperf.compare.statistics.data import CaseVerdict, Rules, Verdict
+from opperf.compare.statistics.order_statistics import compare_samples
+from opperf.compare.statistics.tolerance import compare_figures
 from opperf.errors import RunFileError
 from opperf.model import Struct
 

@@ -4,12 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from opperf.compare.comparison import MISSING, Change, Comparison, Row
-from opperf.compare.data import Verdict
-from opperf.errors import FOUND
-
-UNDECIDED = 3
-"""Exit code where nothing in the files can tell what was asked."""
+from opperf.compare.files.comparison import MISSING, Change, Comparison, Row
+from opperf.compare.statistics.data import Verdict
+from opperf.errors import FOUND, UNDECIDED
 
 SOUND = frozenset({Verdict.REGRESSED, Verdict.IMPROVED, Verdict.SAME})
 """Verdicts of figures that are the same on every run."""

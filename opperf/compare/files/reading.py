@@ -10,9 +10,9 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from opperf.compare.averages import entries_of_results
-from opperf.compare.comparison import Side
-from opperf.compare.entries import Entry, Figure
+from opperf.compare.files.averages import entries_of_results
+from opperf.compare.files.comparison import Side
+from opperf.compare.files.entries import Entry, Figure
 from opperf.errors import RunFileError, one_line
 from opperf.model import Case, Environment, Record, Run, Settings, Status, Summary, shown_arguments
 from opperf.results.metrics import TIMES

@@ -19,8 +19,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from opperf.compare.data import Phase, Replicate
-from opperf.compare.design import ORDERS
+from opperf.compare.statistics.data import Phase, Replicate
+from opperf.compare.statistics.design import ORDERS
 
 Floats = NDArray[np.float64]
 

@@ -17,10 +17,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from opperf.compare.blocks import Effects
-from opperf.compare.data import Rules, Shift, Verdict
-from opperf.compare.equivalence import p_within
-from opperf.compare.paired_t import bounds, estimate, p_beyond
+from opperf.compare.statistics.blocks import Effects
+from opperf.compare.statistics.data import Rules, Shift, Verdict
+from opperf.compare.statistics.equivalence import p_within
+from opperf.compare.statistics.paired_t import bounds, estimate, p_beyond
 
 DETECTED = 0.05
 """Level of the test that there is any shift, and of its interval: the field's convention."""

@@ -19,7 +19,7 @@ import random
 from collections.abc import Iterable
 from typing import Literal
 
-from opperf.compare.data import Phase
+from opperf.compare.statistics.data import Phase
 
 Order = Literal["ABBA", "BAAB"]
 

@@ -18,8 +18,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from opperf.compare.blocks import Floats
-from opperf.compare.paired_t import Estimate, p_above, p_below
+from opperf.compare.statistics.blocks import Floats
+from opperf.compare.statistics.paired_t import Estimate, p_above, p_below
 
 
 def p_within(of: Estimate, margin: float) -> Floats:

@@ -15,7 +15,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from opperf.compare.blocks import Floats
+from opperf.compare.statistics.blocks import Floats
 
 
 def rejected(p: Floats, q: float) -> NDArray[np.bool_]:

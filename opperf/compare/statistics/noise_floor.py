@@ -20,11 +20,11 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from opperf.compare.blocks import Effects
-from opperf.compare.common_shift import middle
-from opperf.compare.data import Rules
-from opperf.compare.false_discovery import rejected
-from opperf.compare.paired_t import Estimate, estimate, p_beyond
+from opperf.compare.statistics.blocks import Effects
+from opperf.compare.statistics.common_shift import middle
+from opperf.compare.statistics.data import Rules
+from opperf.compare.statistics.false_discovery import rejected
+from opperf.compare.statistics.paired_t import Estimate, estimate, p_beyond
 
 PERCENTILE = 99.0
 """Of |log ratio| in the control: a case in a hundred may differ from itself by more."""

@@ -19,8 +19,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from opperf.compare.blocks import Floats
-from opperf.compare.data import CaseVerdict, Verdict
+from opperf.compare.statistics.blocks import Floats
+from opperf.compare.statistics.data import CaseVerdict, Verdict
 
 FEWEST = 6
 """Samples of either run: the extremes of fewer are no 95 % interval of a median."""

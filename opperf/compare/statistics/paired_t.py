@@ -23,7 +23,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from opperf.compare.blocks import Effects, Floats
+from opperf.compare.statistics.blocks import Effects, Floats
 
 SMALLEST_ERROR = 1e-12
 """Log units. Below what arithmetic on logarithms of times resolves, so that effects that are all

@@ -13,8 +13,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from opperf.compare.blocks import Floats
-from opperf.compare.paired_t import Estimate
+from opperf.compare.statistics.blocks import Floats
+from opperf.compare.statistics.paired_t import Estimate
 
 POWER = 0.9
 """Chance of success that is asked for. With an effect of zero both one-sided tests have to

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import math
 
-from opperf.compare.data import CaseVerdict, Verdict
+from opperf.compare.statistics.data import CaseVerdict, Verdict
 from opperf.model import Struct
 
 

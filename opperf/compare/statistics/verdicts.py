@@ -29,14 +29,21 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from opperf.compare.blocks import Effects, Floats, cases_of, effects
-from opperf.compare.common_shift import common_shift
-from opperf.compare.data import Analysis, CaseVerdict, Replicate, Round, Rules, Verdict
-from opperf.compare.equivalence import p_within
-from opperf.compare.false_discovery import level_of_next, rejected
-from opperf.compare.noise_floor import differing, noise_floor, shifted
-from opperf.compare.paired_t import Estimate, bounds, estimate, p_above, p_below, p_beyond
-from opperf.compare.settling import MOST_BLOCKS, blocks_needed
+from opperf.compare.statistics.blocks import Effects, Floats, cases_of, effects
+from opperf.compare.statistics.common_shift import common_shift
+from opperf.compare.statistics.data import Analysis, CaseVerdict, Replicate, Round, Rules, Verdict
+from opperf.compare.statistics.equivalence import p_within
+from opperf.compare.statistics.false_discovery import level_of_next, rejected
+from opperf.compare.statistics.noise_floor import differing, noise_floor, shifted
+from opperf.compare.statistics.paired_t import (
+    Estimate,
+    bounds,
+    estimate,
+    p_above,
+    p_below,
+    p_beyond,
+)
+from opperf.compare.statistics.settling import MOST_BLOCKS, blocks_needed
 
 Mask = NDArray[np.bool_]
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from opperf.compare.arms import ArmSpec, arm_spec, selection_of, two_arms, worker_of
+from opperf.compare.ab.arms import ArmSpec, arm_spec, selection_of, two_arms, worker_of
 from opperf.errors import UsageError
 from opperf.model import Settings
 from opperf.runner.selecting import Selection

@@ -12,12 +12,12 @@ from pathlib import Path
 
 import pytest
 
-from opperf.compare.ab_command import exit_code, from_ab
-from opperf.compare.ab_session import ReplicateLine, SessionWriter, key, read_session
-from opperf.compare.data import Analysis, CaseVerdict, Rules, Shift, Verdict
+from opperf.compare.ab.command import exit_code, from_ab
+from opperf.compare.ab.session import ReplicateLine, SessionWriter, key, read_session
+from opperf.compare.statistics.data import Analysis, CaseVerdict, Rules, Shift, Verdict
 from opperf.errors import UsageError
 
-TESTS = Path(__file__).resolve().parents[1]
+TESTS = Path(__file__).resolve().parents[2]
 WAIT_S = 120
 FEW = ("--control-blocks", "2", "--screen-blocks", "2", "--confirm-blocks", "2")
 QUICK = ("--framework", "fake", "--case-time", "0.001", *FEW)

@@ -2,9 +2,9 @@
 
 import pytest
 
-from opperf.compare.data import Rules
-from opperf.compare.forecast import Forecast, check_budget, forecast_text
-from opperf.compare.procedure import Stage
+from opperf.compare.ab.forecast import Forecast, check_budget, forecast_text
+from opperf.compare.ab.procedure import Stage
+from opperf.compare.statistics.data import Rules
 from opperf.errors import UsageError
 
 RULES = Rules(control_blocks=2, screen_blocks=3, confirm_blocks=4, block_cap=4)

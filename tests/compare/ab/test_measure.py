@@ -4,10 +4,10 @@ import math
 
 import pytest
 
-from opperf.compare.ab_measure import ATTEMPTS, chosen_cases, measure, rehearse
-from opperf.compare.ab_session import Lost
-from opperf.compare.pairs import Pair
-from opperf.compare.procedure import Place
+from opperf.compare.ab.measure import ATTEMPTS, chosen_cases, measure, rehearse
+from opperf.compare.ab.pairs import Pair
+from opperf.compare.ab.procedure import Place
+from opperf.compare.ab.session import Lost
 from opperf.errors import WorkerError
 from opperf.model import Case, OperatorTarget, Record, Settings, Status, TensorSpec
 from opperf.profilers.summary import summarise

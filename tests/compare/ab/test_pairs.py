@@ -3,7 +3,7 @@
 import msgspec
 import pytest
 
-from opperf.compare.pairs import Pair, paired
+from opperf.compare.ab.pairs import Pair, paired
 from opperf.model import CallableTarget, Case, OperatorTarget, Settings, TensorSpec
 from opperf.runner.plan import Plan
 

@@ -4,8 +4,8 @@ import math
 
 import pytest
 
-from opperf.compare.data import Replicate, Rules
-from opperf.compare.procedure import Stage, next_stage
+from opperf.compare.ab.procedure import Stage, next_stage
+from opperf.compare.statistics.data import Replicate, Rules
 
 RULES = Rules(control_blocks=2, screen_blocks=3, confirm_blocks=3, block_cap=3)
 SEED = 5

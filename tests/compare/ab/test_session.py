@@ -3,7 +3,9 @@
 import msgspec
 import pytest
 
-from opperf.compare.ab_session import (
+from opperf.compare.ab.arms import ArmSpec
+from opperf.compare.ab.pairs import Pair
+from opperf.compare.ab.session import (
     SCHEMA,
     Lost,
     ReplicateLine,
@@ -13,9 +15,7 @@ from opperf.compare.ab_session import (
     SessionWriter,
     read_session,
 )
-from opperf.compare.arms import ArmSpec
-from opperf.compare.data import Replicate, Rules
-from opperf.compare.pairs import Pair
+from opperf.compare.statistics.data import Replicate, Rules
 from opperf.errors import OutputError, RunFileError
 from opperf.model import Case, Environment, Fill, OperatorTarget, Settings, TensorSpec
 from opperf.runner.selecting import Selection

@@ -9,9 +9,9 @@ import sys
 import msgspec
 import pytest
 
-from opperf.compare.judging import METRICS
-from opperf.compare.outcome import LOOKED_FOR
-from opperf.compare.reports import FORMATS
+from opperf.compare.files.judging import METRICS
+from opperf.compare.files.outcome import LOOKED_FOR
+from opperf.compare.files.reports import FORMATS
 from opperf.model import Status
 
 

@@ -6,10 +6,10 @@ import math
 import msgspec
 import pytest
 
-from opperf.compare.data import Rules
-from opperf.compare.joining import By, joined
-from opperf.compare.judging import Question, compare
-from opperf.compare.reading import entry_of, read
+from opperf.compare.files.joining import By, joined
+from opperf.compare.files.judging import Question, compare
+from opperf.compare.files.reading import entry_of, read
+from opperf.compare.statistics.data import Rules
 from opperf.errors import RunFileError, UsageError
 from opperf.model import Status
 

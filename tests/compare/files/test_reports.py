@@ -10,7 +10,7 @@ from html.parser import HTMLParser
 import msgspec
 import pytest
 
-from opperf.compare.comparison import (
+from opperf.compare.files.comparison import (
     Change,
     ChangeKind,
     Comparison,
@@ -19,10 +19,10 @@ from opperf.compare.comparison import (
     Side,
     geometric_means,
 )
-from opperf.compare.data import Verdict
-from opperf.compare.reports import FORMATS
-from opperf.compare.reports.cells import SHOWN_QUIET, SHOWN_ROWS, shortened
-from opperf.compare.reports.text import text_report
+from opperf.compare.files.reports import FORMATS
+from opperf.compare.files.reports.cells import SHOWN_QUIET, SHOWN_ROWS, shortened
+from opperf.compare.files.reports.text import text_report
+from opperf.compare.statistics.data import Verdict
 
 NASTY = "a|b<script>alert('x')</script>&amp;*bold*_em_`code`\\ \x07"
 """Everything that means something to some format."""

@@ -5,9 +5,9 @@ from statistics import NormalDist
 import numpy as np
 import pytest
 
-from opperf.compare.data import Verdict
-from opperf.compare.order_statistics import compare_samples
-from opperf.compare.tolerance import compare_figures
+from opperf.compare.statistics.data import Verdict
+from opperf.compare.statistics.order_statistics import compare_samples
+from opperf.compare.statistics.tolerance import compare_figures
 
 MARGIN = np.log(1.02)
 

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from opperf.compare.blocks import cases_of, effects
-from opperf.compare.data import Replicate
+from opperf.compare.statistics.blocks import cases_of, effects
+from opperf.compare.statistics.data import Replicate
 
 
 def block(order, values, number=0, phase="screen", case="x"):

@@ -4,13 +4,13 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from opperf.compare.blocks import Effects
-from opperf.compare.common_shift import common_shift, middle
-from opperf.compare.data import Rules, Verdict
-from opperf.compare.false_discovery import level_of_next, rejected
-from opperf.compare.noise_floor import differing, noise_floor, shifted
-from opperf.compare.paired_t import Estimate, estimate, p_beyond
-from opperf.compare.settling import MOST_BLOCKS, blocks_needed
+from opperf.compare.statistics.blocks import Effects
+from opperf.compare.statistics.common_shift import common_shift, middle
+from opperf.compare.statistics.data import Rules, Verdict
+from opperf.compare.statistics.false_discovery import level_of_next, rejected
+from opperf.compare.statistics.noise_floor import differing, noise_floor, shifted
+from opperf.compare.statistics.paired_t import Estimate, estimate, p_beyond
+from opperf.compare.statistics.settling import MOST_BLOCKS, blocks_needed
 
 RULES = Rules()
 

@@ -1,6 +1,6 @@
 """Orders of blocks and of cases."""
 
-from opperf.compare.design import block_order, visiting_order
+from opperf.compare.statistics.design import block_order, visiting_order
 
 
 def test_orders_are_balanced_after_any_even_number_of_blocks():

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from opperf.compare.blocks import Effects
-from opperf.compare.equivalence import p_within
-from opperf.compare.paired_t import bounds, estimate, p_above, p_below, p_beyond
+from opperf.compare.statistics.blocks import Effects
+from opperf.compare.statistics.equivalence import p_within
+from opperf.compare.statistics.paired_t import bounds, estimate, p_above, p_below, p_beyond
 
 DATA = np.array([[0.031, 0.012, 0.045, 0.022, 0.038], [-0.004, 0.011, -0.013, 0.002, 0.007]])
 

@@ -6,8 +6,8 @@ import msgspec
 import numpy as np
 import pytest
 
-from opperf.compare.data import Analysis, Replicate, Rules, Verdict
-from opperf.compare.verdicts import analyse, candidates, next_round
+from opperf.compare.statistics.data import Analysis, Replicate, Rules, Verdict
+from opperf.compare.statistics.verdicts import analyse, candidates, next_round
 
 RULES = Rules()
 LOG = np.log1p

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from opperf.compare.comparison import Comparison
-from opperf.compare.reports.data import csv_report, json_report
-from opperf.compare.reports.html import html_report
-from opperf.compare.reports.junit import junit_report
-from opperf.compare.reports.markdown import markdown_report
-from opperf.compare.reports.text import text_report
+from opperf.compare.files.comparison import Comparison
+from opperf.compare.files.reports.data import csv_report, json_report
+from opperf.compare.files.reports.html import html_report
+from opperf.compare.files.reports.junit import junit_report
+from opperf.compare.files.reports.markdown import markdown_report
+from opperf.compare.files.reports.text import text_report
 
 FORMATS: dict[str, Callable[[Comparison], str]] = {
     "text": text_report,

@@ -7,7 +7,7 @@ import textwrap
 from collections import Counter
 from collections.abc import Iterable, Sequence
 
-from opperf.compare.comparison import (
+from opperf.compare.files.comparison import (
     ALL,
     TIME,
     Change,
@@ -17,7 +17,7 @@ from opperf.compare.comparison import (
     Row,
     counted_verdicts,
 )
-from opperf.compare.data import Verdict
+from opperf.compare.statistics.data import Verdict
 from opperf.results.metrics import NOT_APPLICABLE, UNITS
 from opperf.results.text import counted
 

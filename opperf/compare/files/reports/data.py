@@ -10,7 +10,7 @@ from typing import Any
 
 import msgspec
 
-from opperf.compare.comparison import Comparison, Row
+from opperf.compare.files.comparison import Comparison, Row
 
 Column = tuple[str, Callable[[Row], Any]]
 

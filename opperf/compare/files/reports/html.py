@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from html import escape
 
-from opperf.compare.comparison import Comparison, Row
-from opperf.compare.data import Verdict
-from opperf.compare.reports.cells import (
+from opperf.compare.files.comparison import Comparison, Row
+from opperf.compare.files.reports.cells import (
     CHANGES,
     change_text,
     closing_sentences,
@@ -20,6 +19,7 @@ from opperf.compare.reports.cells import (
     summary_text,
     unit_of,
 )
+from opperf.compare.statistics.data import Verdict
 from opperf.results.text import counted
 
 CLASS = "opperf-compare"

@@ -7,10 +7,9 @@ import re
 import xml.etree.ElementTree as ET
 from collections import Counter
 
-from opperf.compare.comparison import Change, Comparison, Row
-from opperf.compare.data import Verdict
-from opperf.compare.outcome import fails, is_missing
-from opperf.compare.reports.cells import (
+from opperf.compare.files.comparison import Change, Comparison, Row
+from opperf.compare.files.outcome import fails, is_missing
+from opperf.compare.files.reports.cells import (
     CHANGES,
     figure_text,
     interval_text,
@@ -18,6 +17,7 @@ from opperf.compare.reports.cells import (
     remarks,
     unit_of,
 )
+from opperf.compare.statistics.data import Verdict
 
 DECLARATION = "<?xml version='1.0' encoding='utf-8'?>"
 """Written by hand: the library would name the locale's encoding."""

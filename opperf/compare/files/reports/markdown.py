@@ -5,9 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 
-from opperf.compare.comparison import ChangeKind, Comparison, Row
-from opperf.compare.data import Verdict
-from opperf.compare.reports.cells import (
+from opperf.compare.files.comparison import ChangeKind, Comparison, Row
+from opperf.compare.files.reports.cells import (
     CHANGES,
     SHOWN_NAMES,
     change_text,
@@ -23,6 +22,7 @@ from opperf.compare.reports.cells import (
     summary_text,
     unit_of,
 )
+from opperf.compare.statistics.data import Verdict
 from opperf.errors import one_line
 from opperf.results.markdown import grid
 from opperf.results.text import counted

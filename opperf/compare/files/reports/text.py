@@ -6,8 +6,8 @@ from collections.abc import Callable, Mapping, Sequence
 
 from tabulate import tabulate
 
-from opperf.compare.comparison import ChangeKind, Comparison, Row, Side
-from opperf.compare.reports.cells import (
+from opperf.compare.files.comparison import ChangeKind, Comparison, Row, Side
+from opperf.compare.files.reports.cells import (
     CHANGES,
     SHOWN_NAMES,
     change_text,

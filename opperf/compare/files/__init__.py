@@ -1,0 +1,1 @@
+"""`opperf compare`: two files of results, taken one after the other."""
