@@ -343,6 +343,9 @@ class Record(Struct, frozen=True):
     """Why the status is not ok, as one line a person can act on."""
     notes: dict[str, str] = {}
     """Facts a reader needs beside the numbers, e.g. `backward`: why there is none."""
+    paces: dict[str, dict[str, float]] = {}
+    """By pass and piece of fixed work, the median nanoseconds that the work took between the calls;
+    empty where none was timed."""
     wall_s: float = 0.0
     """Wall time the case took, inputs and warm-up included, in seconds."""
     busy_s: float = 0.0

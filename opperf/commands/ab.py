@@ -99,6 +99,12 @@ BLOCKS = click.IntRange(min=2)
     help="Time that a process takes for a case, shared among its passes.",
 )
 @click.option(
+    "--no-pace",
+    is_flag=True,
+    help="Do not time fixed work between the calls, which tells how fast the core was just then, "
+    "so that it can be taken off.",
+)
+@click.option(
     "--budget",
     type=click.FloatRange(min=0, min_open=True),
     metavar="SECONDS",

@@ -13,9 +13,10 @@ import msgspec
 from opperf.errors import NoGradientError, OpperfError, UnsupportedError, one_line
 from opperf.frameworks import Framework
 from opperf.frameworks.base import Gradient, Timed
-from opperf.model import Argument, Case, Record, Status, Summary, TensorSpec
+from opperf.model import Argument, Case, Pass, Record, Status, Summary, TensorSpec
 from opperf.profilers import Profiler, profiler
 from opperf.profilers.noise import noise
+from opperf.profilers.pace import Pace
 from opperf.profilers.sampling import Sampled, loops_for, sampled, warm_up
 from opperf.profilers.stopping import criteria, limit_s
 from opperf.profilers.summary import summarise
@@ -56,18 +57,23 @@ def _here(prepared: Prepared, why: str) -> Peaks:
 
 
 def measure(
-    case: Case, framework: Framework, bound: Bound = NOTHING_BOUND, memory: Memory = peaks
+    case: Case,
+    framework: Framework,
+    bound: Bound = NOTHING_BOUND,
+    memory: Memory = peaks,
+    paced: bool = False,
 ) -> Record:
     """Measure one case. Whatever the operator does wrong ends up in the record.
 
     `bound` holds what the case's `given` tensors and target stand for, if a caller has the
-    objects themselves. `memory` finds the peaks: in this process, or as `fresh` does.
+    objects themselves. `memory` finds the peaks: in this process, or as `fresh` does. `paced` has
+    fixed work timed between the calls.
     """
     begun = time.perf_counter()
     try:
         guard(case, framework)
         with framework.scope(case):
-            record = _Measurement(Prepared(case, framework, bound), memory).record()
+            record = _Measurement(Prepared(case, framework, bound), memory, paced).record()
     except UnsupportedError as error:
         record = _without_numbers(case, Status.SKIPPED, str(error))
     except OpperfError as error:
@@ -144,14 +150,15 @@ TOTAL = "total"
 class _Measurement:
     """The phases one prepared case is measured in, and what they gave."""
 
-    def __init__(self, prepared: Prepared, memory: Memory) -> None:
-        self._prepared, self._memory = prepared, memory
+    def __init__(self, prepared: Prepared, memory: Memory, paced: bool) -> None:
+        self._prepared, self._memory, self._paced = prepared, memory, paced
         self._case, self._framework = prepared.case, prepared.framework
         self._flush: Flush | None = None
         self._ring: Ring | None = None
         self._summaries: dict[str, Summary] = {}
         self._samples: dict[str, list[float]] = {}
         self._notes: dict[str, str] = {}
+        self._paces: dict[str, dict[str, float]] = {}
         self._busy_s = 0.0
         self._latest_s = 0.0
         """Seconds that the latest of these calls took."""
@@ -195,6 +202,7 @@ class _Measurement:
             summaries=self._summaries,
             samples=self._samples,
             notes=self._notes,
+            paces=self._paces,
             busy_s=self._busy_s,
             moved_bytes=moved_bytes,
         )
@@ -228,7 +236,7 @@ class _Measurement:
 
     def _forward(self, timer: Profiler, first_s: float) -> None:
         call = self._prepared.call if self._ring is None else self._ring.call
-        done = self._time(timer, [call], first_s)
+        done = self._time("forward", timer, [call], first_s)
         (forward,) = done.phases
         self._keep("forward", forward.times, done.loops)
         self._keep(TOTAL, forward.times, done.loops)
@@ -242,7 +250,7 @@ class _Measurement:
             self._notes["backward"] = str(error)
             return
         phases: list[Callable[[], object]] = [gradient.record, gradient.backward]
-        done = self._time(timer, phases, self._latest_s)
+        done = self._time("backward", timer, phases, self._latest_s)
         forward, backward = done.phases
         self._keep("backward", backward.times, done.loops)
         self._note_dispatch("backward", backward)
@@ -250,13 +258,15 @@ class _Measurement:
             both = zip(forward.times, backward.times, strict=True)
             self._keep(TOTAL, [a + b for a, b in both], done.loops)
 
-    def _time(self, timer: Profiler, phases: list[Callable[[], object]], first_s: float) -> Sampled:
+    def _time(
+        self, metric: Pass, timer: Profiler, phases: list[Callable[[], object]], first_s: float
+    ) -> Sampled:
         """Samples of the phases, the first time through which took `first_s` seconds. The last
-        phase is the one whose median has to be known."""
+        phase is the one whose median has to be known, as the metric."""
         settings = self._case.settings
-        flush = self._flush
-        if flush is not None:
-            phases = [one for phase in phases for one in (flush, phase)]
+        pace = Pace() if self._paced else None
+        before = [one for one in (pace, self._flush) if one is not None]
+        phases = [one for phase in phases for one in (*before, phase)]
         share = 1 / len(self._case.passes)
         limit = limit_s(settings)
         longest_s = math.inf if limit is None else share * limit
@@ -271,8 +281,12 @@ class _Measurement:
             asked = len(phases) - 1
             # Counts that are given are of calls, each of which is a sample.
             loops = loops_for(timer, phases, asked, call_s) if settings.runs is None else 1
+            if pace is not None:
+                pace.forget()
             done = sampled(timer, phases, asked, criteria(settings, share), call_s, loops)
-        return done if flush is None else done._replace(phases=done.phases[1::2])
+        if pace is not None:
+            self._paces[metric] = pace.medians()
+        return done._replace(phases=done.phases[len(before) :: len(before) + 1])
 
     def _keep(self, metric: str, samples: list[float], loops: int) -> None:
         if not samples:

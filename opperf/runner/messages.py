@@ -38,6 +38,8 @@ class MeasureRequest(Struct, frozen=True, tag="measure"):
     """Measure a case; answered by `Measured`."""
 
     case: Case
+    paced: bool = False
+    """Whether fixed work is timed between its calls."""
 
 
 class TryRequest(Struct, frozen=True, tag="try"):

@@ -88,8 +88,9 @@ class Worker:
 
     `python` is the interpreter that runs it, this process's unless another one is named, whose
     environment has what opperf needs in a worker: the framework, numpy, scipy, psutil and msgspec;
-    opperf itself is brought along. Raises, from every question: `WorkerError` if the process
-    cannot be started, and the `OpperfError` the worker itself raised.
+    opperf itself is brought along. `paced` has fixed work timed between the calls. Raises, from
+    every question: `WorkerError` if the process cannot be started, and the `OpperfError` the worker
+    itself raised.
     """
 
     def __init__(
@@ -98,7 +99,9 @@ class Worker:
         threads: int | None = None,
         environment: Mapping[str, str] | None = None,
         python: str = "",
+        paced: bool = False,
     ) -> None:
+        self._paced = paced
         self._framework, self._python = framework, python or sys.executable
         self._variables = dict(os.environ if environment is None else environment)
         if threads is not None:
@@ -175,7 +178,8 @@ class Worker:
         begun = time.monotonic()
         try:
             self._start()
-            return self._ask(MeasureRequest(case=case), Measured, case.settings.timeout_s).record
+            request = MeasureRequest(case=case, paced=self._paced)
+            return self._ask(request, Measured, case.settings.timeout_s).record
         except WorkerDied as died:
             status, reason = Status.CRASHED, how_it_ended(died)
         except WorkerSilent:

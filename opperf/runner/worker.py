@@ -50,7 +50,8 @@ def measured(framework: Framework, request: MeasureRequest) -> Measured:
     """The record of a case, whatever becomes of it."""
     case = request.case
     try:
-        return Measured(record=measure(case, framework, memory=fresh(NOTHING_BOUND)))
+        record = measure(case, framework, memory=fresh(NOTHING_BOUND), paced=request.paced)
+        return Measured(record=record)
     except Exception as error:
         # An error of opperf's own in one case must not cost the cases after it.
         reason = errors.one_line(f"{type(error).__name__}: {error}")

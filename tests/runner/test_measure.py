@@ -8,6 +8,7 @@ import pytest
 from opperf.errors import OpperfError, UnsupportedError, UsageError
 from opperf.frameworks.base import Timed
 from opperf.model import Case, Fill, OperatorTarget, Settings, Status, TensorSpec
+from opperf.profilers.pace import WORKS, Pace
 from opperf.runner.guard import estimated_bytes, guard
 from opperf.runner.measure import measure
 from opperf.runner.prepared import Bound
@@ -51,6 +52,29 @@ def test_the_forward_pass_is_timed_without_recording(fake, make_case):
     forward, both = traces(fake)
     assert forward[:4] == ["call"] * 4
     assert "record" not in forward[:4] and both == ["record", "call", "backward"] * 4
+
+
+def test_fixed_work_is_timed_between_the_calls_and_is_no_part_of_them(fake, make_case, monkeypatch):
+    monkeypatch.setattr(Pace, "__call__", noted(fake.calls, Pace.__call__))
+    case = make_case("relu", passes=BOTH, warmup=0, runs=2)
+    paced, plain = measure(case, fake, paced=True), measure(case, fake)
+    assert paced.paces.keys() == set(BOTH) and plain.paces == {}
+    assert all(works.keys() == WORKS.keys() for works in paced.paces.values())
+    assert paced.id == plain.id
+    forward, both = traces(fake)[:2]
+    assert [call for call in forward if call != "wait"][:4] == ["pace", "call"] * 2
+    assert [call for call in both if call != "wait"][:10] == [
+        *("pace", "record", "call", "pace", "backward"),
+        *("pace", "record", "call", "pace", "backward"),
+    ]
+
+
+def noted(calls, function):
+    def called(self):
+        calls.append("pace")
+        function(self)
+
+    return called
 
 
 def test_without_backward_nothing_is_differentiated(fake, make_case):

@@ -170,11 +170,15 @@ def lasting_differences(one: Environment, other: Environment) -> list[tuple[str,
     ]
 
 
-def worker_of(arm: ArmSpec, framework: str, environment: Mapping[str, str]) -> Worker:
-    """A fresh worker process of an arm; `environment` are the variables there are without it."""
+def worker_of(
+    arm: ArmSpec, framework: str, environment: Mapping[str, str], paced: bool = False
+) -> Worker:
+    """A fresh worker process of an arm; `environment` are the variables there are without it, and
+    `paced` has fixed work timed between calls."""
     return Worker(
         framework,
         arm.settings.get("threads"),
         {**environment, **arm.variables},
         arm.python,
+        paced,
     )

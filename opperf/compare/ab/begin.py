@@ -39,9 +39,11 @@ MakeProgress = Callable[[int], Progress]
 ARMS: tuple[Arm, Arm] = ("A", "B")
 
 
-def starter(arms: Mapping[Arm, ArmSpec], framework: str, options: Options) -> Start:
-    """What makes fresh processes of the arms."""
-    return lambda arm: worker_of(arms[arm], framework, options.environment)
+def starter(
+    arms: Mapping[Arm, ArmSpec], framework: str, options: Options, paced: bool = False
+) -> Start:
+    """What makes fresh processes of the arms; `paced` has fixed work timed between calls."""
+    return lambda arm: worker_of(arms[arm], framework, options.environment, paced)
 
 
 @contextmanager
@@ -88,8 +90,12 @@ def begun(
         print(_list_of(pairing))
         return None
     say("calling each case once in both arms")
+    paced = not given["no_pace"] and _alike(*(one.environment for one in planned.values()))
     rehearsal = rehearse(
-        pairing.pairs, start, case_time_s, make_progress(len(arms) * len(pairing.pairs))
+        pairing.pairs,
+        starter(arms, options.framework, options, paced),
+        case_time_s,
+        make_progress(len(arms) * len(pairing.pairs)),
     )
     if not rehearsal.pairs:
         first, reason = next(iter(rehearsal.left_out.items()))
@@ -104,6 +110,7 @@ def begun(
         environments={name: one.environment for name, one in planned.items()},
         rules=rules,
         seed=given["seed"],
+        paced=paced,
         selection=common,
         pairs=rehearsal.pairs,
         alone=pairing.alone,
@@ -115,6 +122,11 @@ def begun(
     say(f"{len(header.pairs)} of them run in both: {forecast_text(forecast, rules)}")
     check_budget(forecast, rules, case_time_s, options.budget_s)
     return SessionWriter.create(options.report, header, options.overwrite)
+
+
+def _alike(one: Environment, other: Environment) -> bool:
+    """Whether fixed work is the same in both: by another interpreter it would not be."""
+    return one.python == other.python
 
 
 class _Planned(NamedTuple):
@@ -211,6 +223,8 @@ def _check_same(
     for option in RULES:
         if option in changed:
             check_same(option, getattr(header.rules, option), given[option])
+    if "no_pace" in changed:
+        check_same("no-pace", not header.paced, given["no_pace"])
     if "until_settled" in changed:
         check_same("until-settled", header.rules.block_cap, rules_from(given).block_cap)
 

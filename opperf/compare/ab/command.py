@@ -10,14 +10,16 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from opperf.compare.ab.arms import ArmSpec
 from opperf.compare.ab.begin import ARMS, begun, resumed, starter
 from opperf.compare.ab.forecast import forecast_of, processes
 from opperf.compare.ab.measure import chosen_cases, measure
 from opperf.compare.ab.options import Options, options_from
-from opperf.compare.ab.procedure import BLOCK, Stage, next_stage
+from opperf.compare.ab.procedure import Stage, next_stage
 from opperf.compare.ab.report import FORMATS, report_of
 from opperf.compare.ab.session import Session, SessionClosing, SessionWriter, read_session
-from opperf.compare.statistics.data import Analysis, Verdict
+from opperf.compare.statistics.blocks import BLOCK
+from opperf.compare.statistics.data import Analysis, Arm, Verdict
 from opperf.compare.statistics.verdicts import analyse
 from opperf.errors import FOUND, INTERRUPTED, UNDECIDED, OpperfError, UsageError, suggestion
 from opperf.results.text import counted, duration
@@ -113,7 +115,8 @@ def _show(session: Session, analysis: Analysis, output_format: str) -> None:
 def _measure(writer: SessionWriter, options: Options) -> None:
     """Measure what the session still lacks, each process on file before the next begins."""
     header = writer.session.header
-    start = starter({"A": header.a, "B": header.b}, header.framework, options)
+    arms: dict[Arm, ArmSpec] = {"A": header.a, "B": header.b}
+    start = starter(arms, header.framework, options, header.paced)
     while True:
         stage = next_stage(writer.session.replicates, header.rules)
         if stage is None:

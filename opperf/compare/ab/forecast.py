@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from opperf.compare.ab.measure import WARMING
-from opperf.compare.ab.procedure import BLOCK, CANDIDATES, Stage, fixed_stages
+from opperf.compare.ab.procedure import CANDIDATES, Stage, fixed_stages
 from opperf.compare.ab.session import ReplicateLine, SessionHeader, pair_of
+from opperf.compare.statistics.blocks import BLOCK
 from opperf.compare.statistics.data import Rules
 from opperf.errors import UsageError
 from opperf.model import Struct

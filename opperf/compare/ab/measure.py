@@ -165,13 +165,18 @@ def measure(
                     f"cases{why}"
                 ) from broken
     values: dict[str, float] = {}
+    paces: dict[str, dict[str, float]] = {}
     for name, record in records.items():
         found, reason = _values(name, record)
         values |= found
+        for metric in record.case.passes:
+            if key(name, metric) in found and metric in record.paces:
+                works = record.paces[metric].items()
+                paces[key(name, metric)] = {work: math.log(ns) for work, ns in works}
         if reason:
             lost[name] = Lost(f"{place.arm}: {reason}")
     return ReplicateLine(
-        Replicate(place.phase, place.block, place.position, place.label, values),
+        Replicate(place.phase, place.block, place.position, place.label, values, paces),
         started,
         time.monotonic() - begun,
         lost,

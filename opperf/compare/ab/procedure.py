@@ -13,9 +13,6 @@ from opperf.compare.statistics.data import Analysis, Arm, Phase, Replicate, Rule
 from opperf.compare.statistics.design import block_order
 from opperf.compare.statistics.verdicts import analyse, candidates, next_round
 
-BLOCK = 4
-"""Processes of a block."""
-
 CANDIDATES = 0.05
 """Share of the figures that a forecast takes for candidates: what the screen's generous rates let
 through where nothing has changed, and a few that have."""

@@ -72,6 +72,11 @@ class Report(Struct, frozen=True, omit_defaults=False):
     """Changes up to here are none, as a share; the larger of threshold and noise floor."""
     floor: float | None
     """What A differs from itself by in 99 of 100 figures at most, as a share."""
+    explained: float | None
+    """Share of the variance that was the core's pace, of the median figure, and is taken off; None
+    where nothing was."""
+    note: str
+    """Why nothing was taken off, where it might have been."""
     counts: dict[str, int]
     shift: Shift
     rows: tuple[Row, ...]
@@ -121,6 +126,8 @@ def report_of(session: Session, analysis: Analysis) -> Report:
         threshold=header.rules.threshold,
         delta=math.expm1(analysis.delta),
         floor=None if analysis.floor is None else math.expm1(analysis.floor),
+        explained=analysis.explained,
+        note=analysis.note,
         counts=dict(Counter(one.verdict.value for one in rows)),
         shift=analysis.shift,
         rows=tuple(rows),
@@ -235,8 +242,19 @@ def _summary(report: Report) -> list[str]:
         f"Changes up to {report.delta:.1%} are none: the threshold is {report.threshold:.1%}, the "
         f"noise floor (A against A) {floor}. Measured by "
         f"{processes(report.processes)}.",
+        *([_pace(report)] if report.explained is not None or report.note else []),
         *([_shift(report.shift)] if report.valid else []),
     ]
+
+
+def _pace(report: Report) -> str:
+    """What was made of how fast the core was."""
+    if report.explained is None:
+        return f"{report.note[:1].upper()}{report.note[1:]}."
+    return (
+        f"Adjusted for the core's pace, which made {report.explained:.0%} of the scatter of the "
+        "median figure."
+    )
 
 
 def _shift(shift: Shift) -> str:

@@ -52,6 +52,8 @@ class SessionHeader(Struct, frozen=True, tag="ab", tag_field="line"):
     """By pair, the seconds that a process is expected to take for it."""
     start_s: float
     """Seconds a process is expected to take to start."""
+    paced: bool = False
+    """Whether fixed work was timed between the calls, to tell how fast the core was."""
 
     def arm(self, name: Arm) -> ArmSpec:
         """What is set in an arm."""

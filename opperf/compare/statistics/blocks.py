@@ -24,6 +24,9 @@ from opperf.compare.statistics.design import ORDERS
 
 Floats = NDArray[np.float64]
 
+BLOCK = 4
+"""Processes of a block."""
+
 
 @dataclass(frozen=True)
 class Effects:
@@ -49,8 +52,8 @@ def effects(replicates: Iterable[Replicate], phase: Phase, cases: Sequence[str])
     nor BAAB.
     """
     contrasts, values = [], []
-    for block, members in sorted(_by_block(replicates, phase).items()):
-        if len(members) < 4:
+    for block, members in sorted(by_block(replicates, phase).items()):
+        if len(members) < BLOCK:
             continue
         ordered = [members[position] for position in sorted(members)]
         order = "".join(replicate.arm for replicate in ordered)
@@ -67,7 +70,11 @@ def effects(replicates: Iterable[Replicate], phase: Phase, cases: Sequence[str])
     return Effects(np.array(contrasts).T, _resolution(np.concatenate(values).T))
 
 
-def _by_block(replicates: Iterable[Replicate], phase: Phase) -> dict[int, dict[int, Replicate]]:
+def by_block(replicates: Iterable[Replicate], phase: Phase) -> dict[int, dict[int, Replicate]]:
+    """The replicates of a phase by block and position, of blocks that are not complete as well.
+
+    Raises `ValueError` for two replicates in one place.
+    """
     blocks: dict[int, dict[int, Replicate]] = {}
     for replicate in replicates:
         if replicate.phase != phase:

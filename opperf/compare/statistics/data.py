@@ -49,6 +49,9 @@ class Replicate(Struct, frozen=True):
     values: dict[str, float]
     """By case, the natural logarithm of the median of its iterations. A case that failed is
     missing, or NaN. Any name will do that tells one case, and one metric of it, from others."""
+    paces: dict[str, dict[str, float]] = {}
+    """By case and piece of fixed work, the natural logarithm of the median time that the work took
+    between the case's calls; empty where none was timed."""
 
 
 class Rules(Struct, frozen=True):
@@ -154,6 +157,11 @@ class Analysis(Struct, frozen=True):
     """Of every case that any replicate measured, sorted by case."""
     reason: str = ""
     """Why the session is invalid, and what to do."""
+    explained: float | None = None
+    """Share of the variance within blocks, of the median case, that was the core's pace and is
+    taken off; None where nothing was."""
+    note: str = ""
+    """Why nothing was taken off, where fixed work was timed."""
 
 
 class Round(Struct, frozen=True):

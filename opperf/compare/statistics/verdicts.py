@@ -22,7 +22,7 @@ Who is tested where, and what each error rate is a rate of:
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import compress
 
 import msgspec
@@ -31,7 +31,16 @@ from numpy.typing import NDArray
 
 from opperf.compare.statistics.blocks import Effects, Floats, cases_of, effects
 from opperf.compare.statistics.common_shift import common_shift
-from opperf.compare.statistics.data import Analysis, CaseVerdict, Replicate, Round, Rules, Verdict
+from opperf.compare.statistics.covariates import Adjustment, adjusted
+from opperf.compare.statistics.data import (
+    Analysis,
+    CaseVerdict,
+    Phase,
+    Replicate,
+    Round,
+    Rules,
+    Verdict,
+)
 from opperf.compare.statistics.equivalence import p_within
 from opperf.compare.statistics.false_discovery import level_of_next, rejected
 from opperf.compare.statistics.noise_floor import differing, noise_floor, shifted
@@ -76,8 +85,10 @@ def analyse(replicates: Sequence[Replicate], rules: Rules) -> Analysis:
         delta=session.delta,
         floor=session.floor,
         shift=common_shift(session.screened, rules),
+        explained=session.adjustment.explained,
         verdicts=tuple(verdicts),
         reason=reason,
+        note=session.adjustment.note,
     )
 
 
@@ -106,6 +117,7 @@ class _Session:
     """What the replicates say of each case, a row each, before anything is concluded."""
 
     rules: Rules
+    adjustment: Adjustment
     cases: tuple[str, ...]
     controlled: Effects
     screened: Effects
@@ -120,19 +132,26 @@ class _Session:
 
 def _session(replicates: Sequence[Replicate], rules: Rules) -> _Session:
     cases = cases_of(replicates)
-    controlled = effects(replicates, "control", cases)
-    screened = effects(replicates, "screen", cases)
+    adjustment = adjusted(replicates)
+
+    def of_phase(phase: Phase) -> Effects:
+        found = effects(adjustment.replicates, phase, cases)
+        # The clock's steps are in what was measured.
+        return replace(found, resolution=effects(replicates, phase, cases).resolution)
+
+    controlled, screened = of_phase("control"), of_phase("screen")
     control, screen = estimate(controlled), estimate(screened)
     floor = noise_floor(control)
     delta = max(rules.margin, floor or 0.0)
     return _Session(
         rules=rules,
+        adjustment=adjustment,
         cases=cases,
         controlled=controlled,
         screened=screened,
         control=control,
         screen=screen,
-        confirm=estimate(effects(replicates, "confirm", cases)),
+        confirm=estimate(of_phase("confirm")),
         floor=floor,
         delta=delta,
         chosen=_chosen(screen, delta, rules),

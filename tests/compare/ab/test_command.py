@@ -16,6 +16,7 @@ from opperf.compare.ab.command import exit_code, from_ab
 from opperf.compare.ab.session import ReplicateLine, SessionWriter, key, read_session
 from opperf.compare.statistics.data import Analysis, CaseVerdict, Rules, Shift, Verdict
 from opperf.errors import UsageError
+from opperf.profilers.pace import WORKS
 
 TESTS = Path(__file__).resolve().parents[2]
 WAIT_S = 120
@@ -42,6 +43,8 @@ def start(variables):
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,
+            # A shell starts what runs in its background with SIGINT ignored.
+            preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
         )
 
     return started
@@ -150,6 +153,24 @@ def test_every_place_has_one_process_and_every_process_its_cases(session):
             assert whole <= one.values.keys()
 
 
+def test_fixed_work_is_timed_beside_every_figure(session):
+    folder, _ = session
+    read, _ = read_session(folder / "opperf_ab.jsonl")
+    assert read.header.paced
+    for one in read.replicates:
+        assert one.paces.keys() == one.values.keys()
+        assert all(works.keys() == WORKS.keys() for works in one.paces.values())
+
+
+def test_without_fixed_work(command, tmp_path):
+    begin = ("ab", "add", *QUICK, "--b", "env:FAKE_SLOWDOWN=relu=1.1", "--no-pace")
+    command(tmp_path, *begin)
+    read, _ = read_session(tmp_path / "opperf_ab.jsonl")
+    assert not read.header.paced and not any(one.paces for one in read.replicates)
+    out, err = command(tmp_path, *begin, "--resume")
+    assert f"{len(read.replicates)} processes measured already" in err and "pace" not in out
+
+
 def test_a_case_that_ends_its_process_is_left_out(session, capsys):
     folder, out = session
     read, _ = read_session(folder / "opperf_ab.jsonl")
@@ -204,6 +225,7 @@ def test_going_on_with_a_finished_session_measures_nothing(session, command):
         (("--threshold", "5%"), "threshold = 0.02, not 0.05"),
         (("--screen-blocks", "9"), "screen_blocks = 2, not 9"),
         (("--until-settled",), "until-settled = 2, not 48"),
+        (("--no-pace",), "no-pace = False, not True"),
         (("--case-time", "1"), "max_time_s = 0.001, not 1.0"),
         (("--framework", "numpy"), "framework = 'fake', not 'numpy'"),
         (("--overwrite",), "--resume goes on with a session and --overwrite replaces it"),
