@@ -29,6 +29,7 @@ from opperf.compare.statistics.design import block_order
 from opperf.compare.statistics.false_discovery import rejected
 from opperf.compare.statistics.order_statistics import compare_samples
 from opperf.compare.statistics.verdicts import analyse, candidates
+from opperf.model import OWN
 
 OPERATORS = 1000
 SLOWED = 50
@@ -128,7 +129,8 @@ class Machine:
                 read = pace + self.of_pace.normal(0.0, PACE_ERROR, operators.size)
                 told = {}
                 if self.pace_sd and self.told:
-                    works = [{"work": one} for one in read.tolist()]
+                    both = zip(medians.tolist(), read.tolist(), strict=True)
+                    works = [{OWN: own, "work": work} for own, work in both]
                     told = dict(zip(names, works, strict=True))
                 measured.append(Replicate(phase, block, position, arm, values, told))
         return measured

@@ -329,6 +329,10 @@ class Status(str, enum.Enum):
     TIMEOUT = "timeout"
 
 
+OWN = "operator"
+"""Stands for the operator's own calls among pieces of fixed work."""
+
+
 class Record(Struct, frozen=True):
     """What came of one case."""
 
@@ -344,8 +348,8 @@ class Record(Struct, frozen=True):
     notes: dict[str, str] = {}
     """Facts a reader needs beside the numbers, e.g. `backward`: why there is none."""
     paces: dict[str, dict[str, float]] = {}
-    """By pass and piece of fixed work, the median nanoseconds that the work took between the calls;
-    empty where none was timed."""
+    """By pass, the middle mean in nanoseconds of the pass's own calls, `OWN`, and of each piece of
+    fixed work that was timed between them; empty where none was."""
     wall_s: float = 0.0
     """Wall time the case took, inputs and warm-up included, in seconds."""
     busy_s: float = 0.0

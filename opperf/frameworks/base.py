@@ -43,6 +43,8 @@ class Timed(NamedTuple):
     """Kernel time or the wall clock, as the back end has it; empty for a phase without kernels."""
     walls: list[float]
     """The wall clock around each call and the wait for it."""
+    calls: list[float]
+    """What the samples are the means of: the time of each call."""
 
 
 class Tracer(Protocol):

@@ -63,6 +63,7 @@ def _traced(
     overhead_ns: float,
 ) -> list[Timed]:
     samples: list[list[float]] = [[] for _ in phases]
+    calls: list[list[float]] = [[] for _ in phases]
     totals = [0] * len(phases)
     numbered = list(enumerate(phases))
     for _ in range(count):
@@ -71,11 +72,13 @@ def _traced(
                 begin = perf_counter_ns()
                 result = phase()
                 synchronize()
-                totals[index] += perf_counter_ns() - begin
+                elapsed = perf_counter_ns() - begin
                 # Freed after the clock was read, and before the next phase allocates.
                 del result
+                totals[index] += elapsed
+                calls[index].append(elapsed - overhead_ns)
         for index, times in enumerate(samples):
             # An empty phase may take less than the median one did.
             times.append(max(0.0, totals[index] / loops - overhead_ns))
             totals[index] = 0
-    return [Timed(times, times) for times in samples]
+    return [Timed(times, times, every) for times, every in zip(samples, calls, strict=True)]

@@ -97,7 +97,7 @@ def sampled(
 ) -> Sampled:
     """Sample until one of the criteria says that the phase asked about has enough; one time
     through the phases takes some `call_s` seconds."""
-    found = [Timed([], []) for _ in phases]
+    found = [Timed([], [], []) for _ in phases]
     begun, count = time.perf_counter(), 0
     sample_s = loops * call_s
     while True:
@@ -110,4 +110,5 @@ def sampled(
         for before, more in zip(found, traces.trace(phases, batch, loops), strict=True):
             before.times.extend(more.times)
             before.walls.extend(more.walls)
+            before.calls.extend(more.calls)
         count += batch

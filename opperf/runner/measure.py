@@ -13,10 +13,10 @@ import msgspec
 from opperf.errors import NoGradientError, OpperfError, UnsupportedError, one_line
 from opperf.frameworks import Framework
 from opperf.frameworks.base import Gradient, Timed
-from opperf.model import Argument, Case, Pass, Record, Status, Summary, TensorSpec
+from opperf.model import OWN, Argument, Case, Pass, Record, Status, Summary, TensorSpec
 from opperf.profilers import Profiler, profiler
 from opperf.profilers.noise import noise
-from opperf.profilers.pace import Pace
+from opperf.profilers.pace import Pace, middle_mean
 from opperf.profilers.sampling import Sampled, loops_for, sampled, warm_up
 from opperf.profilers.stopping import criteria, limit_s
 from opperf.profilers.summary import summarise
@@ -284,9 +284,10 @@ class _Measurement:
             if pace is not None:
                 pace.forget()
             done = sampled(timer, phases, asked, criteria(settings, share), call_s, loops)
-        if pace is not None:
-            self._paces[metric] = pace.medians()
-        return done._replace(phases=done.phases[len(before) :: len(before) + 1])
+        done = done._replace(phases=done.phases[len(before) :: len(before) + 1])
+        if pace is not None and done.phases[-1].calls:
+            self._paces[metric] = {OWN: middle_mean(done.phases[-1].calls), **pace.means()}
+        return done
 
     def _keep(self, metric: str, samples: list[float], loops: int) -> None:
         if not samples:

@@ -45,7 +45,8 @@ def _profiled(function: Callable[..., Result], back_end: str) -> Callable[..., P
         def call() -> None:
             results.append(function(*positional, **keywords))
 
-        ((samples, _),) = profiler(back_end, framework, device).trace([call], 1)
+        (timed,) = profiler(back_end, framework, device).trace([call], 1)
+        samples = timed.times
         label = function.__name__
         times: dict[str, float] = {}
         if samples:

@@ -359,7 +359,7 @@ class FakeTracer:
         factor = luck(self._framework.bound)
         each = itertools.cycle((factor * FORWARD_NS, factor * BACKWARD_NS))
         times = [[time] * count for time, _ in zip(each, phases, strict=False)]
-        return [Timed(kernel, [WALL_FACTOR * time for time in kernel]) for kernel in times]
+        return [Timed(kernel, [WALL_FACTOR * time for time in kernel], kernel) for kernel in times]
 
 
 def framework():

@@ -3,6 +3,8 @@
 import time
 import weakref
 
+import pytest
+
 from opperf.profilers.python import PythonTimer
 
 
@@ -11,13 +13,15 @@ def test_phases_take_turns_and_each_is_waited_for():
     timer = PythonTimer(lambda: calls.append("wait"))
     samples = timer.trace([lambda: calls.append("a"), lambda: calls.append("b")], 2)
     assert calls == ["a", "wait", "b", "wait"] * 2
-    assert [len(times) for times, _ in samples] == [2, 2]
+    assert [len(timed.times) for timed in samples] == [2, 2]
 
 
 def test_the_wait_is_part_of_the_time():
     timer = PythonTimer(lambda: time.sleep(0.01))
-    ((times, _),) = timer.trace([lambda: None], 3)
-    assert all(10e6 <= t < 500e6 for t in times)
+    (timed,) = timer.trace([lambda: None], 3, loops=2)
+    assert len(timed.times) == 3 and len(timed.calls) == 6
+    assert all(10e6 <= t < 500e6 for t in timed.times + timed.calls)
+    assert timed.times[1] == pytest.approx(sum(timed.calls[2:4]) / 2)
 
 
 def test_a_result_is_dropped_before_the_next_call():

@@ -32,7 +32,7 @@ class Trace:
     def trace(self, phases, count, loops=1):
         self.batches.append((count, loops))
         return [
-            Timed(*[self.rng.normal(1000, 1000 * self.spread, count).tolist()] * 2)
+            Timed(*[self.rng.normal(1000, 1000 * self.spread, count).tolist()] * 3)
             for _ in range(self.phases)
         ]
 
@@ -91,7 +91,7 @@ def test_a_phase_without_kernels_ends_at_once():
     class Silent(Trace):
         def trace(self, phases, count, loops=1):
             super().trace(phases, count, loops)
-            return [Timed([], [1.0] * count)]
+            return [Timed([], [1.0] * count, [])]
 
     traces = Silent()
     (timed,) = sample(traces, Precision(0.02)).phases
@@ -121,7 +121,7 @@ def test_a_sample_is_long_against_the_clocks_steps(call_s, loops):
 def test_a_sample_is_not_long_for_those_who_wait():
     class Dispatch(Trace):
         def trace(self, phases, count, loops=1):
-            return [Timed([10.0] * count, [1e6] * count)]
+            return [Timed([10.0] * count, [1e6] * count, [10.0] * count)]
 
     # 1000 calls would be a sample, and take a second.
     assert loops_for(Dispatch(), [lambda: None], 0, 1e-3) == 20

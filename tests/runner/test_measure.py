@@ -7,7 +7,7 @@ import pytest
 
 from opperf.errors import OpperfError, UnsupportedError, UsageError
 from opperf.frameworks.base import Timed
-from opperf.model import Case, Fill, OperatorTarget, Settings, Status, TensorSpec
+from opperf.model import OWN, Case, Fill, OperatorTarget, Settings, Status, TensorSpec
 from opperf.profilers.pace import WORKS, Pace
 from opperf.runner.guard import estimated_bytes, guard
 from opperf.runner.measure import measure
@@ -59,7 +59,7 @@ def test_fixed_work_is_timed_between_the_calls_and_is_no_part_of_them(fake, make
     case = make_case("relu", passes=BOTH, warmup=0, runs=2)
     paced, plain = measure(case, fake, paced=True), measure(case, fake)
     assert paced.paces.keys() == set(BOTH) and plain.paces == {}
-    assert all(works.keys() == WORKS.keys() for works in paced.paces.values())
+    assert all(works.keys() == {OWN, *WORKS} for works in paced.paces.values())
     assert paced.id == plain.id
     forward, both = traces(fake)[:2]
     assert [call for call in forward if call != "wait"][:4] == ["pace", "call"] * 2
@@ -135,7 +135,7 @@ def test_a_pass_that_runs_no_kernel_is_a_note(fake, make_case, monkeypatch):
         resolution_ns = 1.0
 
         def trace(self, phases, count, loops=1):
-            return [Timed([], []) for _ in phases]
+            return [Timed([], [], []) for _ in phases]
 
     monkeypatch.setattr(fake, "tracer", lambda device: Silent())
     record = measure(make_case("relu", passes=BOTH), fake)

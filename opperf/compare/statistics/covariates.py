@@ -13,6 +13,11 @@ threads that go on spinning: what is the work's would be taken off the operators
 tested for that over all its figures, and where they show it nothing is adjusted. A difference that
 is smaller than the screen can show, times the slope, stays in the effects.
 
+What is held against the work is the middle mean of the figure's calls and not their median. Where
+the core changes its pace while they are taken, a mean of the work and one of the calls have the
+same share of it in them; a median jumps from the one pace to the other. A figure of which the work
+explains nothing keeps its median.
+
 The slopes come from all processes of a session, with the arms' effects taken out first, and are
 then taken for known: with the processes a session has at least, the standard error that leaves out
 their uncertainty is a few percent too small.
@@ -30,6 +35,7 @@ from opperf.compare.statistics.blocks import BLOCK, Floats, by_block, cases_of, 
 from opperf.compare.statistics.common_shift import middle
 from opperf.compare.statistics.data import Phase, Replicate
 from opperf.compare.statistics.paired_t import estimate, p_beyond
+from opperf.model import OWN
 
 PHASES: tuple[Phase, ...] = ("control", "screen", "confirm")
 
@@ -56,7 +62,8 @@ class Adjustment(NamedTuple):
 def adjusted(replicates: Sequence[Replicate]) -> Adjustment:
     """The replicates with what fixed work explains taken off. As they are where none was timed, or
     where it differs between the arms."""
-    works = sorted({name for one in replicates for paces in one.paces.values() for name in paces})
+    named = {name for one in replicates for paces in one.paces.values() for name in paces}
+    works = sorted(named - {OWN})
     if not works:
         return Adjustment(tuple(replicates), None)
     unalike = [name for name in works if _differs(replicates, name, UNALIKE / len(works))]
@@ -108,19 +115,17 @@ def _centred(
         for members in by_block(replicates, phase).values()
         if len(members) == BLOCK
     ]
-    shape = (len(blocks), BLOCK, len(cases))
-    values = np.array(
-        [[[one.values.get(case, np.nan) for case in cases] for one in block] for block in blocks]
-    ).reshape(shape)
-    paces = np.array(
+    names = (OWN, *works)
+    logs = np.array(
         [
             [
-                [[one.paces.get(case, {}).get(work, np.nan) for work in works] for case in cases]
+                [[one.paces.get(case, {}).get(name, np.nan) for name in names] for case in cases]
                 for one in block
             ]
             for block in blocks
         ]
-    ).reshape(*shape, len(works))
+    ).reshape(len(blocks), BLOCK, len(cases), len(names))
+    values, paces = logs[..., 0], logs[..., 1:]
     known = ~(np.isnan(values).any(axis=1) | np.isnan(paces).any(axis=(1, 3)))
     values = np.where(known[:, None], values - values.mean(axis=1, keepdims=True), 0.0)
     paces = np.where(known[:, None, :, None], paces - paces.mean(axis=1, keepdims=True), 0.0)
@@ -174,7 +179,7 @@ def _taken_off(one: Replicate, works: Sequence[str], slopes: Mapping[str, Floats
         paces = one.paces.get(case, {})
         if not slopes[case].any():
             values[case] = value
-        elif all(work in paces for work in works):
+        elif all(name in paces for name in (OWN, *works)):
             line = sum(slope * paces[work] for slope, work in zip(slopes[case], works, strict=True))
-            values[case] = float(value - line)
+            values[case] = float(paces[OWN] - line)
     return msgspec.structs.replace(one, values=values)

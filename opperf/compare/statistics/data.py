@@ -50,8 +50,8 @@ class Replicate(Struct, frozen=True):
     """By case, the natural logarithm of the median of its iterations. A case that failed is
     missing, or NaN. Any name will do that tells one case, and one metric of it, from others."""
     paces: dict[str, dict[str, float]] = {}
-    """By case and piece of fixed work, the natural logarithm of the median time that the work took
-    between the case's calls; empty where none was timed."""
+    """By case, logarithms of the middle means of its own calls, `model.OWN`, and of each piece of
+    fixed work that was timed between them; empty where none was."""
 
 
 class Rules(Struct, frozen=True):

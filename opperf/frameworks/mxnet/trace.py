@@ -183,12 +183,14 @@ class NativeTracer:
                     window.append((begin, now_us()))
                     # Freed after the clock was read, and before the next phase allocates.
                     del result
+        calls = [times_in_windows(events, window) for window in windows]
         return [
             Timed(
-                means(times_in_windows(events, window), loops),
+                means(every, loops),
                 means([float((end - begin) * NS_PER_US) for begin, end in window], loops),
+                every,
             )
-            for window in windows
+            for window, every in zip(windows, calls, strict=True)
         ]
 
 

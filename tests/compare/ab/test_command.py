@@ -16,6 +16,7 @@ from opperf.compare.ab.command import exit_code, from_ab
 from opperf.compare.ab.session import ReplicateLine, SessionWriter, key, read_session
 from opperf.compare.statistics.data import Analysis, CaseVerdict, Rules, Shift, Verdict
 from opperf.errors import UsageError
+from opperf.model import OWN
 from opperf.profilers.pace import WORKS
 
 TESTS = Path(__file__).resolve().parents[2]
@@ -159,7 +160,7 @@ def test_fixed_work_is_timed_beside_every_figure(session):
     assert read.header.paced
     for one in read.replicates:
         assert one.paces.keys() == one.values.keys()
-        assert all(works.keys() == WORKS.keys() for works in one.paces.values())
+        assert all(works.keys() == {OWN, *WORKS} for works in one.paces.values())
 
 
 def test_without_fixed_work(command, tmp_path):

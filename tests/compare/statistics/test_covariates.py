@@ -9,6 +9,7 @@ from opperf.compare.statistics.covariates import adjusted
 from opperf.compare.statistics.data import Replicate, Rules
 from opperf.compare.statistics.design import block_order
 from opperf.compare.statistics.verdicts import analyse
+from opperf.model import OWN
 
 WORKS = ("one", "other")
 CASES = [f"case{number:02d}" for number in range(40)]
@@ -30,7 +31,7 @@ def phase(name, blocks, effect=0.0, work_effect=0.0, seed=0, slopes=SLOPES):
                 pace = rng.normal(0, PACE_SD, len(WORKS))
                 own = rng.normal(0, OWN_SD) + (effect if in_b else 0.0)
                 values[case] = float(own + np.dot(slopes[case], pace))
-                paces[case] = {
+                paces[case] = {OWN: values[case]} | {
                     work: float(speed + (work_effect if in_b else 0.0))
                     for work, speed in zip(WORKS, pace, strict=True)
                 }
