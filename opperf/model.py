@@ -1,7 +1,8 @@
 """The vocabulary: what can be measured (`Case`) and what was measured (`Record`).
 
 Every type here is frozen and serialises to JSON and back without loss. No framework is
-imported, so a run file can be read on a machine that has none of them.
+imported, so a run file can be read on a machine that has none of them. It is longer than other
+modules because a vocabulary is read as a whole.
 """
 
 from __future__ import annotations

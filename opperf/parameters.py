@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeVar
 
 import click
@@ -214,3 +214,16 @@ configurations = click.option(
     type=click.IntRange(min=1),
     help="Configurations of each operator that are measured at most.  [default: all]",
 )
+
+
+def report_format(formats: Sequence[str]) -> Callable[[Command], Command]:
+    """The option that says what a report is written as."""
+    return click.option(
+        "-f",
+        "--format",
+        "output_format",
+        default="text",
+        show_default=True,
+        type=click.Choice(formats, case_sensitive=False),
+        help="What the report is written as; md is fit for a comment on a pull request.",
+    )

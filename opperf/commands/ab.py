@@ -17,6 +17,7 @@ from opperf.parameters import (
     operators,
     passes,
     profiler,
+    report_format,
     size,
 )
 
@@ -128,15 +129,7 @@ BLOCKS = click.IntRange(min=2)
 )
 @click.option("--resume", is_flag=True, help="Go on with the session in that file.")
 @click.option("--overwrite", is_flag=True, help="Replace that file if it exists.")
-@click.option(
-    "-f",
-    "--format",
-    "output_format",
-    default="text",
-    show_default=True,
-    type=click.Choice(FORMATS, case_sensitive=False),
-    help="What the verdicts are printed as; md is fit for a comment on a pull request.",
-)
+@report_format(FORMATS)
 @click.option(
     "--fail-on",
     multiple=True,

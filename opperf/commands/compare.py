@@ -8,7 +8,7 @@ from pathlib import Path
 
 import click
 
-from opperf.parameters import changed, debug, split_commas
+from opperf.parameters import changed, debug, report_format, split_commas
 
 METRICS = ("forward", "backward", "total", "memory", "kernel", "instructions")
 FORMATS = ("text", "md", "json", "csv", "html-fragment", "junit")
@@ -84,15 +84,7 @@ def share_given(ctx: click.Context, param: click.Parameter, value: str) -> float
     callback=split_commas,
     help="Only operators of these names, globs ('broadcast_*') or regexes ('re:^sum').",
 )
-@click.option(
-    "-f",
-    "--format",
-    "output_format",
-    default="text",
-    show_default=True,
-    type=click.Choice(FORMATS, case_sensitive=False),
-    help="What the report is written as; md is fit for a comment on a pull request.",
-)
+@report_format(FORMATS)
 @click.option(
     "-o",
     "--output-file",

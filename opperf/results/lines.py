@@ -12,10 +12,10 @@ import fcntl
 import os
 import stat
 from collections.abc import Callable
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
-from types import TracebackType
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, Protocol, TypeVar
 
 import msgspec
 
@@ -40,7 +40,7 @@ class FileKind:
     """Type of the first line."""
 
 
-class LineFile:
+class LineFile(AbstractContextManager["LineFile"]):
     """A file of lines, open for appending. Holds an exclusive lock on it until it is closed."""
 
     def __init__(self, path: Path, descriptor: int) -> None:
@@ -96,15 +96,7 @@ class LineFile:
             raise
         return cls(path, descriptor)
 
-    def __enter__(self) -> LineFile:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         self.close()
 
     def close(self) -> None:
@@ -134,6 +126,31 @@ class LineFile:
         except OSError as error:
             raise unwritable(self.path, error) from error
         self._size = size
+
+
+class Kept(Protocol):
+    """What was read from a file that a writer goes on with."""
+
+    @property
+    def kept_bytes(self) -> int: ...
+
+
+K = TypeVar("K", bound=Kept)
+
+
+def going_on(path: Path, parse: Callable[[Path], K]) -> tuple[LineFile, K]:
+    """A file to go on with, and what is in it; what is not kept is cut off.
+
+    Raises `RunFileError` if it cannot be read or is in use.
+    """
+    file = LineFile.open(path)
+    try:
+        content = parse(path)
+        file.cut(content.kept_bytes)
+    except BaseException:
+        file.close()
+        raise
+    return file, content
 
 
 @dataclass(frozen=True)

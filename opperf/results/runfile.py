@@ -7,16 +7,16 @@ finite number survives, which one does not.
 
 from __future__ import annotations
 
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
-from types import TracebackType
 from typing import Any
 
 import msgspec
 
 from opperf.errors import RunFileError
 from opperf.model import SCHEMA_VERSION, Closing, Header, Record, RecordLine, Run
-from opperf.results.lines import FileKind, LineFile, encode_line, read_lines
+from opperf.results.lines import FileKind, LineFile, encode_line, going_on, read_lines
 
 __all__ = ["RunWriter", "encode_line", "read_run"]
 
@@ -41,7 +41,7 @@ class _Content:
     warnings: list[str]
 
 
-class RunWriter:
+class RunWriter(AbstractContextManager["RunWriter"]):
     """Appends records to a run file, each on disk before the next case begins.
 
     Holds an exclusive lock on the file until it is closed.
@@ -69,24 +69,10 @@ class RunWriter:
         What was repaired is in `warnings`. Raises `RunFileError` if the file cannot be read
         or is in use.
         """
-        file = LineFile.open(path)
-        try:
-            content = _parse(path)
-            file.cut(content.kept_bytes)
-        except BaseException:
-            file.close()
-            raise
+        file, content = going_on(path, _parse)
         return cls(file, content.warnings)
 
-    def __enter__(self) -> RunWriter:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         self._file.close()
 
     def record(self, record: Record) -> None:

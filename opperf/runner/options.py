@@ -9,6 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import msgspec
+
 from opperf.errors import UsageError
 from opperf.model import Settings, Status
 from opperf.results import output
@@ -49,18 +51,25 @@ def with_counts(options: Mapping[str, Any], changed: Mapping[str, Any]) -> dict[
     return {**options, **{name: value for name, value in counts.items() if name not in changed}}
 
 
-def selection_from(options: Mapping[str, Any]) -> Selection:
-    """The selection the options describe; a device or profiler that is not given is empty."""
+def choice_from(options: Mapping[str, Any]) -> Selection:
+    """Which operators, inputs and passes the options choose."""
     return Selection(
         patterns=(*options["names"], *options["ops"]),
         exclude=options["exclude"],
         categories=tuple(word.lower() for word in options["categories"]),
         namespaces=tuple(word.lower() for word in options["namespaces"]),
         size=options["size"].lower(),
-        int64_tensor=options["int64_tensor"].lower() == "on",
-        shapes=options["shapes"],
         backward=not options["no_backward"],
         configurations=options["configurations"],
+    )
+
+
+def selection_from(options: Mapping[str, Any]) -> Selection:
+    """The selection the options describe; a device or profiler that is not given is empty."""
+    return msgspec.structs.replace(
+        choice_from(options),
+        int64_tensor=options["int64_tensor"].lower() == "on",
+        shapes=options["shapes"],
         shuffle=options["shuffle"],
         rounds=options["rounds"],
         fuzz=fuzz_from(options),

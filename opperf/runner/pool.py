@@ -10,9 +10,8 @@ import sys
 import tempfile
 import time
 from collections.abc import Mapping
-from contextlib import ExitStack, suppress
+from contextlib import AbstractContextManager, ExitStack, suppress
 from pathlib import Path
-from types import TracebackType
 from typing import TypeVar
 
 import msgspec
@@ -83,7 +82,7 @@ class WorkerSilent(Exception):
     """The worker did not answer in time."""
 
 
-class Worker:
+class Worker(AbstractContextManager["Worker"]):
     """A worker process for one framework. Starts when first asked and again after an end.
 
     `python` is the interpreter that runs it, this process's unless another one is named, whose
@@ -115,15 +114,7 @@ class Worker:
         self.launches = 0
         """Processes that were begun so far."""
 
-    def __enter__(self) -> Worker:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         self.end()
         self._resources.close()
 

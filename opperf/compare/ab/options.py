@@ -10,11 +10,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import msgspec
+
 from opperf import defaults
 from opperf.compare.ab.arms import ArmSpec, two_arms
 from opperf.compare.statistics.data import Rules, Verdict
 from opperf.errors import UsageError
 from opperf.model import Settings
+from opperf.runner.options import choice_from
 from opperf.runner.selecting import Selection
 
 PRECISION = 0.005
@@ -89,14 +92,8 @@ def rules_from(given: Mapping[str, Any]) -> Rules:
 
 def selection_from(given: Mapping[str, Any]) -> Selection:
     """What the arms have in common; a device or profiler that is not given is empty."""
-    return Selection(
-        patterns=(*given["names"], *given["ops"]),
-        exclude=given["exclude"],
-        categories=tuple(word.lower() for word in given["categories"]),
-        namespaces=tuple(word.lower() for word in given["namespaces"]),
-        size=given["size"].lower(),
-        backward=not given["no_backward"],
-        configurations=given["configurations"],
+    return msgspec.structs.replace(
+        choice_from(given),
         settings=Settings(
             device=given["ctx"] or "",
             dtype=given["dtype"].lower(),

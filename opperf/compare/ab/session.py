@@ -7,9 +7,9 @@ made again without measuring. How its lines are written, locked and repaired is 
 
 from __future__ import annotations
 
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
-from types import TracebackType
 from typing import Union
 
 import msgspec
@@ -19,7 +19,7 @@ from opperf.compare.ab.pairs import Pair
 from opperf.compare.statistics.data import Arm, Replicate, Rules
 from opperf.errors import RunFileError
 from opperf.model import Environment, Pass, Struct
-from opperf.results.lines import FileKind, LineFile, read_lines
+from opperf.results.lines import FileKind, LineFile, going_on, read_lines
 from opperf.runner.selecting import Selection
 
 SCHEMA = 1
@@ -126,7 +126,7 @@ class _Content:
     warnings: list[str]
 
 
-class SessionWriter:
+class SessionWriter(AbstractContextManager["SessionWriter"]):
     """Appends to the file of a session, each process as it ends, and keeps what is in it at hand.
 
     Holds an exclusive lock on the file until it is closed.
@@ -148,24 +148,10 @@ class SessionWriter:
 
         Raises `RunFileError` if it cannot be read or is in use.
         """
-        file = LineFile.open(path)
-        try:
-            content = _parse(path)
-            file.cut(content.kept_bytes)
-        except BaseException:
-            file.close()
-            raise
+        file, content = going_on(path, _parse)
         return cls(file, msgspec.structs.replace(content.session, closing=None))
 
-    def __enter__(self) -> SessionWriter:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         self._file.close()
 
     def add(self, line: ReplicateLine) -> None:
