@@ -16,6 +16,7 @@ import click
 import opperf
 from opperf.commands import COMMANDS
 from opperf.errors import INTERRUPTED, InternalError, OpperfError, UsageError
+from opperf.results.unwritable import ADVICE, unwritable
 
 
 class DefaultToRun(click.Group):
@@ -47,6 +48,8 @@ def main(arguments: list[str] | None = None) -> None:
     words = sys.argv[1:] if arguments is None else arguments
     try:
         code = cli.main(args=words, prog_name="opperf", standalone_mode=False)
+        # What is left to be written would fail at the end, where nobody catches it.
+        sys.stdout.flush()
     except click.exceptions.Abort:
         code = INTERRUPTED
     except click.ClickException as error:
@@ -54,15 +57,21 @@ def main(arguments: list[str] | None = None) -> None:
     except Exception as error:
         if "--debug" in words:
             traceback.print_exc()
-        code = fail(
-            error
-            if isinstance(error, OpperfError)
-            else InternalError(
-                f"a fault of opperf itself, please report it: {type(error).__name__}: {error}; "
-                "--debug shows where"
-            )
-        )
+        code = fail(_told(error))
     sys.exit(code)
+
+
+def _told(error: Exception) -> OpperfError:
+    """An error as one that a user can act on."""
+    if isinstance(error, OpperfError):
+        return error
+    if isinstance(error, OSError) and error.errno in ADVICE and error.filename is None:
+        # The errors of files that opperf writes are its own, and have their names.
+        return unwritable(Path("standard output"), error)
+    return InternalError(
+        f"a fault of opperf itself, please report it: {type(error).__name__}: {error}; "
+        "--debug shows where"
+    )
 
 
 def fail(error: OpperfError) -> int:

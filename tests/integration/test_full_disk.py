@@ -262,3 +262,19 @@ def test_coverage_has_nowhere_to_keep_its_records(shell, disk):
     err = shell("coverage", "--framework", "numpy", "--quiet", code=2)
     assert f"numpy.jsonl cannot be written: {disk.error}; XDG_CACHE_HOME" in err
     assert list(disk.folder.rglob("*.jsonl")) == []
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="no /dev/full here")
+@pytest.mark.parametrize("command", [("--version",), ("list", *CASES[:2], "--json"), ("ab", "-h")])
+def test_standard_output_on_a_full_disk(command):
+    with Path("/dev/full").open("w") as full:
+        done = subprocess.run(
+            [sys.executable, "-m", "opperf", *command],
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+    assert done.returncode == 2
+    assert done.stderr == (
+        "opperf: standard output cannot be written: No space left on device; free space there\n"
+    )
