@@ -46,6 +46,19 @@ class Timed(NamedTuple):
     calls: list[float]
     """What the samples are the means of: the time of each call."""
 
+    @classmethod
+    def of(cls, calls: list[float], walls: list[float], loops: int) -> Timed:
+        """Samples that are the means of `loops` calls each, from every call's time and wall clock.
+        What was taken off a call may be more than it took; a sample is 0 at least."""
+        return cls(_means(calls, loops), _means(walls, loops), calls)
+
+
+def _means(times: list[float], loops: int) -> list[float]:
+    """The mean of each `loops` times on end."""
+    return [
+        max(0.0, sum(times[first : first + loops]) / loops) for first in range(0, len(times), loops)
+    ]
+
 
 class Tracer(Protocol):
     """The framework's own profiler."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Protocol
 
 from opperf.errors import UsageError, suggestion
@@ -27,7 +28,7 @@ class Profiler(Protocol):
 
 PROFILERS: dict[str, Callable[[Framework, str], Profiler]] = {
     "native": lambda framework, device: framework.tracer(device),
-    "python": lambda framework, device: PythonTimer(lambda: framework.synchronize(device)),
+    "python": lambda framework, device: PythonTimer(partial(framework.synchronize, device)),
 }
 """Back ends by the name a user gives them; each is made for a framework and a device."""
 

@@ -62,23 +62,18 @@ def _traced(
     synchronize: Callable[[], None],
     overhead_ns: float,
 ) -> list[Timed]:
-    samples: list[list[float]] = [[] for _ in phases]
-    calls: list[list[float]] = [[] for _ in phases]
-    totals = [0] * len(phases)
-    numbered = list(enumerate(phases))
-    for _ in range(count):
-        for _ in range(loops):
-            for index, phase in numbered:
-                begin = perf_counter_ns()
-                result = phase()
-                synchronize()
-                elapsed = perf_counter_ns() - begin
-                # Freed after the clock was read, and before the next phase allocates.
-                del result
-                totals[index] += elapsed
-                calls[index].append(elapsed - overhead_ns)
-        for index, times in enumerate(samples):
-            # An empty phase may take less than the median one did.
-            times.append(max(0.0, totals[index] / loops - overhead_ns))
-            totals[index] = 0
-    return [Timed(times, times, every) for times, every in zip(samples, calls, strict=True)]
+    taken: list[list[int]] = [[] for _ in phases]
+    # As little as can be is looked up and done in the loop: between calls that switch threads, each
+    # step of the interpreter takes several times what it takes beside an empty phase.
+    clock = perf_counter_ns
+    kept = [(phase, times.append) for phase, times in zip(phases, taken, strict=True)]
+    for _ in range(count * loops):
+        for phase, keep in kept:
+            begin = clock()
+            result = phase()
+            synchronize()
+            keep(clock() - begin)
+            # Freed after the clock was read, and before the next phase allocates.
+            del result
+    calls = [[time - overhead_ns for time in times] for times in taken]
+    return [Timed.of(times, times, loops) for times in calls]

@@ -285,8 +285,9 @@ class _Measurement:
                 pace.forget()
             done = sampled(timer, phases, asked, criteria(settings, share), call_s, loops)
         done = done._replace(phases=done.phases[len(before) :: len(before) + 1])
-        if pace is not None and done.phases[-1].calls:
-            self._paces[metric] = {OWN: middle_mean(done.phases[-1].calls), **pace.means()}
+        calls = done.phases[-1].calls
+        if pace is not None and calls and middle_mean(calls) > 0:
+            self._paces[metric] = {OWN: middle_mean(calls), **pace.means()}
         return done
 
     def _keep(self, metric: str, samples: list[float], loops: int) -> None:

@@ -157,11 +157,6 @@ def times_in_windows(events: list[Event], windows: list[Interval]) -> list[float
     return times if seen else []
 
 
-def means(times: Sequence[float], loops: int) -> list[float]:
-    """The mean of each `loops` times on end."""
-    return [sum(times[i : i + loops]) / loops for i in range(0, len(times), loops)]
-
-
 class NativeTracer:
     """Kernel times from the profiler."""
 
@@ -183,14 +178,13 @@ class NativeTracer:
                     window.append((begin, now_us()))
                     # Freed after the clock was read, and before the next phase allocates.
                     del result
-        calls = [times_in_windows(events, window) for window in windows]
         return [
-            Timed(
-                means(every, loops),
-                means([float((end - begin) * NS_PER_US) for begin, end in window], loops),
-                every,
+            Timed.of(
+                times_in_windows(events, window),
+                [float((end - begin) * NS_PER_US) for begin, end in window],
+                loops,
             )
-            for window, every in zip(windows, calls, strict=True)
+            for window in windows
         ]
 
 
