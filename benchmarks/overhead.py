@@ -63,7 +63,7 @@ def calls(shape: tuple[int, ...]) -> tuple[Call, Call]:
     for _ in range(WARMUP):
         nd.broadcast_add(lhs=lhs, rhs=rhs)
         nd.waitall()
-    # With the arguments' names, as opperf is given them: MXNet takes a microsecond longer for those.
+    # With the arguments' names, as opperf is given them: they cost MXNet a microsecond more.
     return lambda: nd.broadcast_add(lhs=lhs, rhs=rhs), nd.waitall
 
 
