@@ -5,6 +5,7 @@ import weakref
 
 import pytest
 
+from opperf.frameworks.base import Timed
 from opperf.profilers.python import PythonTimer
 
 
@@ -38,3 +39,9 @@ def test_a_result_is_dropped_before_the_next_call():
 
     PythonTimer(lambda: None).trace([call], 5)
     assert len(earlier) == 5
+
+
+def test_samples_are_means_of_calls_and_zero_at_least():
+    timed = Timed.of([-50.0, 10.0, 30.0, 50.0], [100.0, 200.0, 300.0, 400.0], loops=2)
+    assert timed.times == [0.0, 40.0] and timed.walls == [150.0, 350.0]
+    assert timed.calls == [-50.0, 10.0, 30.0, 50.0]
