@@ -32,6 +32,8 @@ class FileKind:
 
     name: str
     """As users call it."""
+    writer: str
+    """The command that writes them."""
     header: str
     """What the first line says that it is."""
     schema: int
@@ -221,7 +223,12 @@ def _header(path: Path, text: bytes, kind: FileKind) -> Any:
         probe = msgspec.json.decode(text, type=_Probe)
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         raise RunFileError(f"{path}:1: not a {kind.name}: the first line is no header") from error
-    if probe.line == kind.header and probe.schema != kind.schema:
+    if probe.line != kind.header:
+        raise RunFileError(
+            f"{path}:1: not a {kind.name}, which `{kind.writer}` writes: its first line is of the "
+            f"kind {one_line(probe.line, 40)!r}"
+        )
+    if probe.schema != kind.schema:
         raise RunFileError(
             f"{path}:1: written in version {probe.schema} of the {kind.name} and this opperf "
             f"reads version {kind.schema}; read it with the opperf that wrote it"

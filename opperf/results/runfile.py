@@ -22,7 +22,7 @@ __all__ = ["RunWriter", "encode_line", "read_run"]
 
 Line = Header | RecordLine | Closing
 
-RUN_FILE = FileKind("run file", "header", SCHEMA_VERSION, Header)
+RUN_FILE = FileKind("run file", "opperf run -f jsonl", "header", SCHEMA_VERSION, Header)
 
 NUMBERS = ("mean", "median", "min", "max", "p50", "p90", "p99", "mad", "ci_low", "ci_high")
 """Fields of a summary that are floats."""

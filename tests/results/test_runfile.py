@@ -147,7 +147,10 @@ def test_resume_removes_the_closing_line_and_goes_on(
         (b"", "1: not a run file: the file is empty"),
         (b"hello\n", "1: not a run file: the first line is no header"),
         (b'{"relu": []}\n', "1: not a run file: the first line is no header"),
-        (b'{"line":"closing","schema":1}\n', "1: the header is damaged"),
+        (
+            b'{"line":"closing","schema":1}\n',
+            "1: not a run file, which `opperf run -f jsonl` writes",
+        ),
         (b'{"line":"header","schema":1}\n', "1: the header is damaged"),
         (b'{"line":"header","schema":99}\n', "1: written in version 99"),
         (b"\xff\xfe\n", "1: not a run file"),

@@ -111,7 +111,7 @@ class Session(Struct, frozen=True):
 
 Line = Union[SessionHeader, ReplicateLine, SessionClosing]
 
-SESSION_FILE = FileKind("session of opperf ab", "ab", SCHEMA, SessionHeader)
+SESSION_FILE = FileKind("session of opperf ab", "opperf ab", "ab", SCHEMA, SessionHeader)
 
 _LINE: msgspec.json.Decoder[Line] = msgspec.json.Decoder(Line)
 

@@ -135,7 +135,11 @@ def test_a_second_writer_is_refused(header, written):
     [
         (b"", ":1: not a session of opperf ab: the file is empty"),
         (b"hello\n", ":1: not a session of opperf ab: the first line is no header"),
-        (b'{"line":"header","schema":1}\n', ":1: the header is damaged"),
+        (b'{"line":"ab","schema":1}\n', ":1: the header is damaged"),
+        (
+            b'{"line":"header","schema":1}\n',
+            "which `opperf ab` writes: its first line is of the kind",
+        ),
         (b'{"line":"ab","schema":99}\n', ":1: written in version 99 of the session of opperf ab"),
     ],
 )
