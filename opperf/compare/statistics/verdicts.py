@@ -133,9 +133,12 @@ class _Session:
 def _session(replicates: Sequence[Replicate], rules: Rules) -> _Session:
     cases = cases_of(replicates)
     adjustment = adjusted(replicates)
+    # What the confirm blocks tell of the core's pace has no part in choosing what they measure.
+    before = adjusted([one for one in replicates if one.phase != "confirm"])
 
     def of_phase(phase: Phase) -> Effects:
-        found = effects(adjustment.replicates, phase, cases)
+        used = adjustment if phase == "confirm" else before
+        found = effects(used.replicates, phase, cases)
         # The clock's steps are in what was measured.
         return replace(found, resolution=effects(replicates, phase, cases).resolution)
 

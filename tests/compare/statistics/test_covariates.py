@@ -8,7 +8,7 @@ from opperf.compare.statistics.blocks import effects
 from opperf.compare.statistics.covariates import adjusted
 from opperf.compare.statistics.data import Replicate, Rules
 from opperf.compare.statistics.design import block_order
-from opperf.compare.statistics.verdicts import analyse
+from opperf.compare.statistics.verdicts import analyse, candidates
 from opperf.model import OWN
 
 WORKS = ("one", "other")
@@ -67,6 +67,16 @@ def test_a_verdict_that_is_hidden_without_it():
     assert with_it.floor < 0.01 and with_it.explained > 0.99
     assert without.floor > 0.05 and without.explained is None
     assert "regressed" not in {one.verdict.value for one in without.verdicts}
+
+
+def test_confirm_blocks_change_nothing_of_what_was_decided_before_them():
+    before = phase("control", 4) + phase("screen", 6, effect=0.002)
+    # A slope that is another one from then on.
+    later = phase("confirm", 12, slopes=dict.fromkeys(CASES, (3.0, -1.0)))
+    chosen = candidates(before, Rules())
+    assert 0 < len(chosen) < len(CASES)
+    assert candidates(before + later, Rules()) == chosen
+    assert analyse(before + later, Rules()).floor == analyse(before, Rules()).floor
 
 
 def test_work_that_differs_between_the_arms_takes_nothing_off():
