@@ -1,17 +1,19 @@
 """What opperf's measuring adds: its Python timer against other timers, in one process.
 
 All time the same calls of `nd.broadcast_add` and the wait for them: a bare loop, `timeit`, and
-`torch.utils.benchmark.Timer` where PyTorch is installed. They take turns, in random order, and
-ratios are taken turn by turn, so that the machine's drift falls on all. Prints, per shape and
-timer, the median of opperf's time over the other's with its 95 % confidence interval; and what
-opperf says that an empty operator takes, beside what it takes off each call.
+`torch.utils.benchmark.Timer` where PyTorch is installed. They take turns of a few calls each, in
+random order, and ratios are taken turn by turn, so that the machine's drift falls on all. Prints,
+per shape and timer, the median of opperf's time over the other's with its 95 % confidence interval;
+and what opperf says that an empty operator takes, beside what it takes off each call.
 
 Run: python benchmarks/overhead.py
 """
 
 from __future__ import annotations
 
+import functools
 import importlib.util
+import os
 import random
 import statistics
 import timeit
@@ -19,101 +21,99 @@ from collections.abc import Callable
 from time import perf_counter_ns
 from typing import Any
 
+from opperf.frameworks import load
+from opperf.model import Case, OperatorTarget, Settings, TensorSpec
+from opperf.profilers import Profiler, profiler
 from opperf.profilers.python import PythonTimer
 from opperf.profilers.summary import median_interval
-from opperf.utils.benchmark_utils import run_performance_test
+from opperf.runner.allocator import steady
+from opperf.runner.prepared import Prepared
 
 SHAPES = ((1,), (64, 64), (1024, 1024))
-TURNS = 100
-"""Turns of each timer per shape: the interval of the median is then some 20 of 100 ratios wide."""
-CALLS = 100
+TURNS = 300
+"""Turns of each timer per shape: the interval of the median is then some 34 of 300 ratios wide."""
+CALLS = 20
 """Timed calls a turn: few, so that the turns of all timers fall into one pace of the core."""
-LOOPS = 10
-"""Calls in one sample of the timers that loop: of a tiny operator, some 100 us."""
-WARMUP = 20
+LOOPS = 5
+"""Calls whose mean is a sample, of every timer alike: calls are skewed, and a mean of several lies
+above the median of one."""
+WARM_TURNS = 20
+"""Turns that do not count: each timer then has what it needs for itself."""
 TARGET = 0.02
 EMPTY_TARGET_NS = 100.0
 NAME = "broadcast_add"
+DEVICE = "cpu(0)"
 
 Call = Callable[[], Any]
 
 
+@functools.cache
+def measured(shape: tuple[int, ...]) -> tuple[Profiler, Prepared]:
+    """opperf's timer, and the case it times."""
+    framework = load("mxnet")
+    tensors = {name: TensorSpec(shape) for name in ("lhs", "rhs")}
+    case = Case(OperatorTarget("mxnet", NAME), tensors, Settings(device=DEVICE, profiler="python"))
+    with framework.scope(case):
+        return profiler("python", framework, DEVICE), Prepared(case, framework)
+
+
 def by_opperf(shape: tuple[int, ...]) -> float:
     """Median of opperf's Python timer, in microseconds."""
-    from mxnet import nd
-
-    inputs = [{"lhs": shape, "rhs": shape}]
-    (measured,) = run_performance_test(
-        nd.broadcast_add,
-        inputs=inputs,
-        run_backward=False,
-        ctx="cpu",
-        profiler="python",
-        warmup=WARMUP,
-        runs=CALLS,
-    )
-    return float(measured[NAME][0][f"p50_time_forward_{NAME}"]) * 1e3
+    timer, prepared = measured(shape)
+    (timed,) = timer.trace([prepared.call], CALLS // LOOPS, LOOPS)
+    return statistics.median(timed.times) / 1e3
 
 
 def calls(shape: tuple[int, ...]) -> tuple[Call, Call]:
-    """The operator's call on warm inputs, and the wait for it."""
+    """The very call that opperf times, and the wait for it. To bind it by the arguments' names
+    costs a microsecond against a call that is written down; that is the call's, and no timer's."""
     from mxnet import nd
 
-    lhs, rhs = nd.random.normal(shape=shape), nd.random.normal(shape=shape)
-    for _ in range(WARMUP):
-        nd.broadcast_add(lhs=lhs, rhs=rhs)
-        nd.waitall()
-    # With the arguments' names, as opperf is given them: they cost MXNet a microsecond more.
-    return lambda: nd.broadcast_add(lhs=lhs, rhs=rhs), nd.waitall
+    return measured(shape)[1].call, nd.waitall
 
 
 def by_hand(shape: tuple[int, ...]) -> float:
     """Median of a bare loop, in microseconds."""
     call, wait = calls(shape)
     samples = []
-    for _ in range(CALLS):
-        begin = perf_counter_ns()
-        result = call()
-        wait()
-        samples.append(perf_counter_ns() - begin)
-        # As in opperf, giving the output back is not part of the operator's time: it would
-        # add some 15 us, a second trip through MXNet's engine.
-        del result
+    for _ in range(CALLS // LOOPS):
+        total = 0
+        for _ in range(LOOPS):
+            begin = perf_counter_ns()
+            result = call()
+            wait()
+            total += perf_counter_ns() - begin
+            # As in opperf, giving the output back is not part of the operator's time: it would
+            # add some 15 us, a second trip through MXNet's engine.
+            del result
+        samples.append(total / LOOPS)
     return statistics.median(samples) / 1e3
 
 
-def holding(shape: tuple[int, ...]) -> tuple[Call, Call]:
-    """A statement that calls, waits and keeps the output, and one that gives the outputs back: the
-    timers that loop would else count that, as above."""
+STATEMENT = "keep(call()); wait()"
+"""What the timers that loop are given, as text: a function around it would be timed as well. The
+outputs are kept, and given back between samples, for the reason above."""
+
+
+def names(shape: tuple[int, ...]) -> dict[str, Any]:
+    """What the statement and its set-up, `release()`, are made of."""
     call, wait = calls(shape)
     held: list[Any] = []
-
-    def statement() -> None:
-        held.append(call())
-        wait()
-
-    return statement, held.clear
+    return {"call": call, "wait": wait, "keep": held.append, "release": held.clear}
 
 
 def by_timeit(shape: tuple[int, ...]) -> float:
     """Median of `timeit`, in microseconds."""
-    statement, release = holding(shape)
-    timer = timeit.Timer(statement, setup=release)
-    samples = timer.repeat(repeat=CALLS // LOOPS, number=LOOPS)
-    release()
-    return statistics.median(samples) / LOOPS * 1e6
+    timer = timeit.Timer(STATEMENT, setup="release()", globals=names(shape))
+    return statistics.median(timer.repeat(repeat=CALLS // LOOPS, number=LOOPS)) / LOOPS * 1e6
 
 
 def by_torch(shape: tuple[int, ...]) -> float:
     """Median of PyTorch's timer, in microseconds."""
     from torch.utils.benchmark import Timer
 
-    statement, release = holding(shape)
-    names = {"statement": statement, "release": release}
-    timer = Timer("statement()", setup="release()", globals=names)
-    samples = [timer.timeit(LOOPS).median for _ in range(CALLS // LOOPS)]
-    release()
-    return statistics.median(samples) * 1e6
+    timer = Timer(STATEMENT, setup="release()", globals=names(shape))
+    return statistics.median(timer.timeit(LOOPS).median for _ in range(CALLS // LOOPS)) * 1e6
 
 
 PEERS: dict[str, Callable[[tuple[int, ...]], float]] = {
@@ -143,18 +143,26 @@ def verdict(good: bool) -> str:
     return "within" if good else "OUTSIDE"
 
 
+def on_one_core() -> None:
+    """Keep MXNet's threads on this one's core: to wake one on another core takes as long as that
+    core is deep asleep, which depends on whose turn was last."""
+    os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})
+    # As in opperf's workers, so that timers that hold outputs do not wait for fresh pages.
+    steady()
+
+
 def main() -> None:
     """Print a line per shape and timer."""
+    on_one_core()
     empty()
     rng = random.Random(0)
     print(f"{NAME}, {TURNS} turns of {CALLS} calls, opperf's median over the other timer's")
     sides = {"opperf": by_opperf, **PEERS}
     for shape in SHAPES:
         times: dict[str, list[float]] = {name: [] for name in sides}
-        for turn in range(-1, TURNS):
+        for turn in range(-WARM_TURNS, TURNS):
             for name in rng.sample(list(sides), len(sides)):
                 taken = sides[name](shape)
-                # The first turn warms up what each side needs for itself.
                 if turn >= 0:
                     times[name].append(taken)
         ours = times.pop("opperf")
