@@ -36,6 +36,11 @@ class MemoryReading(Protocol):
         ...
 
 
+MOST_CALLS = 100_000
+"""Calls whose times are kept one by one: many times what a mean of them needs, and some megabytes.
+A short operator is called a million times a second."""
+
+
 class Timed(NamedTuple):
     """A phase's samples, in nanoseconds."""
 
@@ -44,13 +49,13 @@ class Timed(NamedTuple):
     walls: list[float]
     """The wall clock around each call and the wait for it."""
     calls: list[float]
-    """What the samples are the means of: the time of each call."""
+    """What the samples are the means of: the time of each call, of the first `MOST_CALLS`."""
 
     @classmethod
     def of(cls, calls: list[float], walls: list[float], loops: int) -> Timed:
         """Samples that are the means of `loops` calls each, from every call's time and wall clock.
         What was taken off a call may be more than it took; a sample is 0 at least."""
-        return cls(_means(calls, loops), _means(walls, loops), calls)
+        return cls(_means(calls, loops), _means(walls, loops), calls[:MOST_CALLS])
 
 
 def _means(times: list[float], loops: int) -> list[float]:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from statistics import median
 from time import perf_counter_ns
 
-from opperf.frameworks.base import Timed
+from opperf.frameworks.base import MOST_CALLS, Timed
 
 READINGS = 1000
 """Readings of the clock, or empty calls, whose median is one's cost: enough to outvote what
@@ -67,13 +67,21 @@ def _traced(
     # step of the interpreter takes several times what it takes beside an empty phase.
     clock = perf_counter_ns
     kept = [(phase, times.append) for phase, times in zip(phases, taken, strict=True)]
-    for _ in range(count * loops):
-        for phase, keep in kept:
-            begin = clock()
-            result = phase()
-            synchronize()
-            keep(clock() - begin)
-            # Freed after the clock was read, and before the next phase allocates.
-            del result
-    calls = [[time - overhead_ns for time in times] for times in taken]
-    return [Timed.of(times, times, loops) for times in calls]
+    samples: list[list[float]] = [[] for _ in phases]
+    calls: list[list[float]] = [[] for _ in phases]
+    for _ in range(count):
+        for _ in range(loops):
+            for phase, keep in kept:
+                begin = clock()
+                result = phase()
+                synchronize()
+                keep(clock() - begin)
+                # Freed after the clock was read, and before the next phase allocates.
+                del result
+        for times, sampled, every in zip(taken, samples, calls, strict=True):
+            # An empty phase may take less than the median one did.
+            sampled.append(max(0.0, sum(times) / loops - overhead_ns))
+            if len(every) < MOST_CALLS:
+                every.extend(time - overhead_ns for time in times)
+            times.clear()
+    return [Timed(times, times, every) for times, every in zip(samples, calls, strict=True)]

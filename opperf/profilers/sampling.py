@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Sequence
 from typing import NamedTuple, Protocol
 
-from opperf.frameworks.base import Timed
+from opperf.frameworks.base import MOST_CALLS, Timed
 from opperf.profilers.stopping import Criterion, Taken
 
 Phases = Sequence[Callable[[], object]]
@@ -110,5 +110,5 @@ def sampled(
         for before, more in zip(found, traces.trace(phases, batch, loops), strict=True):
             before.times.extend(more.times)
             before.walls.extend(more.walls)
-            before.calls.extend(more.calls)
+            before.calls.extend(more.calls[: max(0, MOST_CALLS - len(before.calls))])
         count += batch

@@ -286,8 +286,10 @@ class _Measurement:
             done = sampled(timer, phases, asked, criteria(settings, share), call_s, loops)
         done = done._replace(phases=done.phases[len(before) :: len(before) + 1])
         calls = done.phases[-1].calls
-        if pace is not None and calls and middle_mean(calls) > 0:
-            self._paces[metric] = {OWN: middle_mean(calls), **pace.means()}
+        own = middle_mean(calls) if pace is not None and calls else 0.0
+        # A call may be shorter than what is taken off it, and then has no logarithm.
+        if pace is not None and own > 0:
+            self._paces[metric] = {OWN: own, **pace.means()}
         return done
 
     def _keep(self, metric: str, samples: list[float], loops: int) -> None:

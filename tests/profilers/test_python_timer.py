@@ -6,6 +6,7 @@ import weakref
 import pytest
 
 from opperf.frameworks.base import Timed
+from opperf.profilers import python
 from opperf.profilers.python import PythonTimer
 
 
@@ -45,3 +46,9 @@ def test_samples_are_means_of_calls_and_zero_at_least():
     timed = Timed.of([-50.0, 10.0, 30.0, 50.0], [100.0, 200.0, 300.0, 400.0], loops=2)
     assert timed.times == [0.0, 40.0] and timed.walls == [150.0, 350.0]
     assert timed.calls == [-50.0, 10.0, 30.0, 50.0]
+
+
+def test_no_more_calls_are_kept_one_by_one_than_are_needed(monkeypatch):
+    monkeypatch.setattr(python, "MOST_CALLS", 10)
+    (timed,) = PythonTimer(lambda: None).trace([lambda: None], 50, loops=4)
+    assert len(timed.times) == 50 and len(timed.calls) == 12
