@@ -69,8 +69,10 @@ def _traced(
     kept = [(phase, times.append) for phase, times in zip(phases, taken, strict=True)]
     samples: list[list[float]] = [[] for _ in phases]
     calls: list[list[float]] = [[] for _ in phases]
-    for _ in range(count):
-        for _ in range(loops):
+    # Told apart into samples when many are there, and not between two of them.
+    together = max(1, MOST_CALLS // loops)
+    for done in range(0, count, together):
+        for _ in range(min(together, count - done) * loops):
             for phase, keep in kept:
                 begin = clock()
                 result = phase()
@@ -79,9 +81,10 @@ def _traced(
                 # Freed after the clock was read, and before the next phase allocates.
                 del result
         for times, sampled, every in zip(taken, samples, calls, strict=True):
-            # An empty phase may take less than the median one did.
-            sampled.append(max(0.0, sum(times) / loops - overhead_ns))
-            if len(every) < MOST_CALLS:
-                every.extend(time - overhead_ns for time in times)
+            for first in range(0, len(times), loops):
+                # An empty phase may take less than the median one did.
+                mean = sum(times[first : first + loops]) / loops
+                sampled.append(max(0.0, mean - overhead_ns))
+            every.extend(time - overhead_ns for time in times[: MOST_CALLS - len(every)])
             times.clear()
     return [Timed(times, times, every) for times, every in zip(samples, calls, strict=True)]

@@ -1,6 +1,6 @@
 """A native time is the operator's kernels: above zero, within what a user waits for."""
 
-from __future__ import annotations
+import math
 
 import mxnet as mx
 import pytest
@@ -9,6 +9,7 @@ from mxnet import nd
 from opperf.custom_operations import custom_operations
 
 RUNS = 5
+TURNS = 3
 
 SHARE = 1.25
 SLACK_NS = 50_000
@@ -30,16 +31,19 @@ CALLS = {
 @pytest.mark.parametrize("name", CALLS)
 def test_a_native_time_is_above_zero_and_within_the_python_time(record, name):
     function, inputs = CALLS[name]
-    native = record(function, inputs, profiler="native", warmup=2, runs=RUNS)
-    python = record(function, inputs, profiler="python", warmup=2, runs=RUNS)
-    assert native.status.value == python.status.value == "ok", (native.reason, python.reason)
-    both = set(native.summaries) & set(python.summaries) & {"forward", "backward"}
+    quickest = {}
+    # In turns, and the quickest of each: a core that slows down while one is measured doubles it.
+    for profiler in ("native", "python") * TURNS:
+        made = record(function, inputs, profiler=profiler, warmup=2, runs=RUNS)
+        assert made.status.value == "ok", made.reason
+        for direction in set(made.summaries) & {"forward", "backward"}:
+            assert made.summaries[direction].mean > 0
+            times = quickest.setdefault(direction, {})
+            times[profiler] = min(made.summaries[direction].median, times.get(profiler, math.inf))
+    both = [times for times in quickest.values() if len(times) == 2]
     assert both
-    for direction in both:
-        kernel = native.summaries[direction].median
-        waited = python.summaries[direction].median
-        assert native.summaries[direction].mean > 0
-        assert kernel <= waited * SHARE + SLACK_NS
+    for times in both:
+        assert times["native"] <= times["python"] * SHARE + SLACK_NS
 
 
 @pytest.mark.parametrize("profiler", ["native", "python"])
