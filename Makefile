@@ -14,7 +14,7 @@ BENCHMARK := run relu broadcast_add dot Convolution softmax \
 	--size small --warmup 5 --runs 20 --overwrite -f md -o $(TABLE)
 
 .DEFAULT_GOAL := help
-.PHONY: help run test lint bench
+.PHONY: help run test lint mutate bench
 
 help: ## Show this list
 	@sed -n 's/^\([a-z]*\):.*## \(.*\)/make \1	\2/p' $(MAKEFILE_LIST)
@@ -30,6 +30,10 @@ lint: $(VENV)/installed-dev ## Check style, types and the direction of imports
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-logo
+
+mutate: $(VENV)/installed-dev ## Count the random changes of the code that its unit tests notice
+	$(PIP) -e '.[mutate]'
+	$(BIN)/python tools/mutate.py
 
 bench: $(VENV)/installed-dev ## Measure opperf itself against a hand-written loop
 	$(BIN)/python benchmarks/overhead.py
