@@ -5,8 +5,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from opperf import numpy_aliases
 
 __version__ = "0.1.0"
@@ -16,7 +14,7 @@ __all__ = ["__version__", "run_all_mxnet_operator_benchmarks"]
 numpy_aliases.install()
 
 
-def __getattr__(name: str) -> Any:
+def __getattr__(name: str) -> object:
     if name == "run_all_mxnet_operator_benchmarks":
         from opperf.nd_operations import run_all_mxnet_operator_benchmarks
 

@@ -4,11 +4,13 @@ MXNet 1.x and 2.0 betas use `np.bool`, `np.object` and the like at import time. 
 removed them. `install` puts a finder in front of the import system that adds the names the
 moment `mxnet` is about to be imported, so that `import opperf` itself loads neither NumPy
 nor MXNet. Nothing else in the package knows of this.
+
+It imports as little as it can, for `import opperf` does: `importlib.abc`, of which the finder could
+be made, imports half of the standard library, or what lies under its names in a working directory.
 """
 
 from __future__ import annotations
 
-import importlib.abc
 import sys
 import warnings
 from collections.abc import Sequence
@@ -41,7 +43,7 @@ def restore() -> None:
                 setattr(numpy, name, builtin)
 
 
-class _BeforeMXNet(importlib.abc.MetaPathFinder):
+class _BeforeMXNet:
     """Finds nothing; only notices that `mxnet` is about to be imported."""
 
     def find_spec(

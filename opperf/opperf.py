@@ -50,7 +50,8 @@ def main(arguments: list[str] | None = None) -> None:
         code = cli.main(args=words, prog_name="opperf", standalone_mode=False)
         # What is left to be written would fail at the end, where nobody catches it.
         sys.stdout.flush()
-    except click.exceptions.Abort:
+    except (click.exceptions.Abort, KeyboardInterrupt):
+        click.echo("interrupted", err=True)
         code = INTERRUPTED
     except click.ClickException as error:
         code = fail(UsageError(error.format_message()))

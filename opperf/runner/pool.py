@@ -10,8 +10,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Mapping
-from contextlib import AbstractContextManager, ExitStack, suppress
-from pathlib import Path
+from contextlib import AbstractContextManager, suppress
 from typing import TypeVar
 
 import msgspec
@@ -38,7 +37,7 @@ from opperf.runner.messages import (
     TryRequest,
 )
 from opperf.runner.plan import Found, Plan
-from opperf.runner.process import PACKAGE, with_package
+from opperf.runner.process import child_variables, command
 from opperf.runner.selecting import Selection
 from opperf.runner.trial import Trial
 
@@ -102,35 +101,26 @@ class Worker(AbstractContextManager["Worker"]):
     ) -> None:
         self._paced = paced
         self._framework, self._python = framework, python or sys.executable
-        self._variables = dict(os.environ if environment is None else environment)
+        self._variables = child_variables(os.environ if environment is None else environment)
+        if not self.is_foreign:
+            self._variables = {**OWN_DISTUTILS, **self._variables}
         if threads is not None:
             self._variables.update(dict.fromkeys(THREADS, str(threads)))
-        self._resources = ExitStack()
-        self._variables = self._with_package()
         self._process: subprocess.Popen[bytes] | None = None
         self._buffer = b""
-        self._log = self._resources.enter_context(tempfile.TemporaryFile())
+        self._log = tempfile.TemporaryFile()
         self._environment: Environment | None = None
         self.launches = 0
         """Processes that were begun so far."""
 
     def __exit__(self, *error: object) -> None:
         self.end()
-        self._resources.close()
+        self._log.close()
 
     @property
     def is_foreign(self) -> bool:
         """Whether another interpreter than this process's runs it, with other packages."""
         return self._python != sys.executable
-
-    def _with_package(self) -> dict[str, str]:
-        """The worker's environment variables, with which it finds this very package."""
-        if not self.is_foreign:
-            return with_package({**OWN_DISTUTILS, **self._variables})
-        # Beside this package may lie a framework, which is not the one that is meant.
-        alone = self._resources.enter_context(tempfile.TemporaryDirectory(prefix="opperf-"))
-        (Path(alone) / PACKAGE.name).symlink_to(PACKAGE)
-        return with_package(self._variables, Path(alone))
 
     @property
     def log(self) -> str:
@@ -241,7 +231,7 @@ class Worker(AbstractContextManager["Worker"]):
         self._log.truncate()
         try:
             self._process = subprocess.Popen(
-                [self._python, "-m", "opperf.runner.worker", self._framework],
+                command("opperf.runner.worker", self._framework, python=self._python),
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=self._log,

@@ -8,7 +8,7 @@ A fork takes some tens of milliseconds, and its end as long again; an import tak
 
 The process that is forked is itself a fork of a worker, made when the worker has imported the
 framework; for a process that may have run operators already it is
-`python -m opperf.runner.pristine FRAMEWORK`.
+another one, of `opperf.runner.pristine FRAMEWORK`.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from opperf.model import Case, TensorSpec
 from opperf.runner.allocator import steady
 from opperf.runner.memory import Peaks, peaks_of
 from opperf.runner.prepared import Bound
-from opperf.runner.process import begin_child, end_with_parent, with_package
+from opperf.runner.process import begin_child, child_variables, command, end_with_parent
 
 TIME_SHARE = 0.25
 """Share of a case's time limit that a fork may take for its two calls; the rest is for the calls
@@ -66,11 +66,11 @@ class Pristine:
 
     def _start(self) -> None:
         self._process = subprocess.Popen(
-            [sys.executable, "-m", "opperf.runner.pristine", self._name],
+            command("opperf.runner.pristine", self._name),
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
-            env=with_package(dict(os.environ)),
+            env=child_variables(os.environ),
             start_new_session=True,
         )
         self._has_imported = False

@@ -7,6 +7,7 @@ import os
 import select
 import signal
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 from typing import BinaryIO
 
@@ -52,13 +53,19 @@ def begin_child() -> BinaryIO:
     return take_standard_output()
 
 
-PACKAGE = Path(__file__).absolute().parents[1]
-"""This package's folder, by the path it is imported by: what lies beside it may be a link's
-neighbours or those of what it points to."""
+LAUNCHER = Path(__file__).absolute().with_name("launch.py")
 
 
-def with_package(variables: dict[str, str], folder: Path = PACKAGE.parent) -> dict[str, str]:
-    """Environment variables with which a child finds this very package, however its parent was
-    started; `folder` is where it lies."""
-    found = [str(folder), *filter(None, [variables.get("PYTHONPATH")])]
-    return {**variables, "PYTHONPATH": os.pathsep.join(found)}
+def command(module: str, *arguments: str, python: str = sys.executable) -> list[str]:
+    """The command that runs a module of this very package in a process of its own, which imports
+    nothing from the working directory."""
+    return [python, str(LAUNCHER), module, *arguments]
+
+
+def child_variables(variables: Mapping[str, str]) -> dict[str, str]:
+    """Environment variables for a child. An empty part of PYTHONPATH, as `$PYTHONPATH:/folder`
+    has where there was none, means the working directory to Python, and is dropped."""
+    parts = variables.get("PYTHONPATH", "").split(os.pathsep)
+    path = os.pathsep.join(filter(None, parts))
+    others = {name: value for name, value in variables.items() if name != "PYTHONPATH"}
+    return {**others, "PYTHONPATH": path} if path else others

@@ -1,7 +1,7 @@
 """A worker process: imports one framework, then plans and measures what it is told to.
 
-`python -m opperf.runner.worker FRAMEWORK` reads requests from standard input and writes
-responses to what was its standard output. Whatever the framework itself prints goes to
+`opperf.runner.worker FRAMEWORK`, started by `launch.py`, reads requests from standard input and
+writes responses to what was its standard output. Whatever the framework itself prints goes to
 standard error, so that it cannot break the conversation.
 """
 

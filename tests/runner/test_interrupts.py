@@ -96,7 +96,7 @@ def test_while_the_framework_is_imported(start, folder, tmp_path, command):
     with start(*command, framework="slow") as process:
         wait_for(lambda: is_importing(process), process)
         code, err = end(process)
-    assert (code, err.strip()) == (INTERRUPTED, "")
+    assert (code, err.strip()) == (INTERRUPTED, "interrupted")
     assert list(folder.iterdir()) == [] and not (tmp_path / "cache").exists()
 
 
