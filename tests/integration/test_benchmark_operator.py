@@ -28,7 +28,7 @@ def test_add_in_both_namespaces_with_its_backward_pass(capsys):
         name, shown = single(results)
         assert name == "add"
         assert "status" not in shown, shown
-        assert shown["avg_time_forward_add"] > 0
+        assert shown["avg_time_forward_add"] >= 0
         assert "avg_time_backward_add" in shown
         # Output, head gradient and two gradients of 128 x 128 floats.
         assert shown["max_storage_mem_alloc_cpu/0"] == 4 * 65.536

@@ -86,7 +86,7 @@ def test_any_callable_works(kind):
     assert "status" not in shown, shown
     assert shown["inputs"] is inputs or shown["inputs"].keys() == inputs.keys()
     assert shown[MEMORY] >= 0
-    assert shown[f"avg_time_forward_{name}"] > 0
+    assert shown[f"avg_time_forward_{name}"] >= 0
 
 
 def test_a_lambda_of_an_npx_function_takes_np_arrays():
@@ -127,7 +127,7 @@ def test_any_kind_of_input_works(result, kind):
     shown = result(function, inputs)
     assert "status" not in shown, shown
     assert set(shown["inputs"]) == set(inputs)
-    assert shown[f"avg_time_forward_{function.__name__}"] > 0
+    assert shown[f"avg_time_forward_{function.__name__}"] >= 0
 
 
 def joined(*parts, axis=0):
@@ -265,7 +265,7 @@ def test_the_python_profilers_keys(result):
         for statistic in ("avg", "p50", "p90", "p99")
         for phase in phases
     }
-    assert shown["avg_time_exp"] > shown["avg_time_backward_exp"] > 0
+    assert shown["avg_time_exp"] >= shown["avg_time_backward_exp"] >= 0
     assert shown["p50_time_exp"] <= shown["p90_time_exp"] <= shown["p99_time_exp"]
 
 
@@ -281,7 +281,7 @@ def test_the_python_profilers_keys_without_a_backward_pass(result):
 
 def test_no_warmup_and_one_run(result):
     shown = result(nd.relu, {"data": SQUARE}, warmup=0, runs=1, profiler="python")
-    assert shown["avg_time_forward_relu"] == shown["p99_time_forward_relu"] > 0
+    assert shown["avg_time_forward_relu"] == shown["p99_time_forward_relu"] >= 0
 
 
 @pytest.mark.parametrize("ctx", [None, "cpu", "cpu(0)", mx.cpu(), mx.cpu(0)], ids=str)

@@ -86,10 +86,13 @@ def start(variables, tmp_path, folder):
     (installed / "slow.py").write_text(SLOW)
     found = os.pathsep.join([str(installed), variables["PYTHONPATH"]])
 
-    def started(*arguments, framework="fake"):
+    def started(*arguments, framework="fake", variables=variables):
+        path = os.pathsep.join([variables["PYTHONPATH"], found])
         return subprocess.Popen(
             [sys.executable, "-m", "opperf", *arguments, "--framework", framework],
-            env=variables | {"XDG_CACHE_HOME": str(tmp_path / "cache"), "PYTHONPATH": found},
+            env=os.environ
+            | variables
+            | {"XDG_CACHE_HOME": str(tmp_path / "cache"), "PYTHONPATH": path},
             cwd=folder,
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,

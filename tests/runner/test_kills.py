@@ -2,43 +2,39 @@
 
 import json
 import os
-import random
 import signal
 import subprocess
 import sys
-import time
 from collections import Counter
+from itertools import count
 
-import psutil
 import pytest
+from moments import Moments
 
 from opperf.model import Status
 from opperf.results.runfile import read_run
 
-KILLS = 50
+KILLS = [5, pytest.param(50, marks=pytest.mark.sweep)]
 """Random moments, of each kind of process."""
 
-LONGEST_S = 0.8
-"""The last moment of a kill, after the start of a process or of its measuring: most of the time
-that a run of the fake's cases takes."""
-
-FEW = 5
-"""Of the kills, how many hit a run that has begun, at least, however fast the machine is."""
+WAIT_S = 300
+"""How long a run may take on a busy machine."""
 
 NAMES = ("relu", "rounded", "negative", "with_workspace", "dropout", "add", "add_n", "copyto")
-ARGUMENTS = ("--framework", "fake", "--size", "small", "-r", "10000", "-w", "0", "--shuffle")
+ARGUMENTS = ("--framework", "fake", "--size", "small", "-r", "100", "-w", "0", "--shuffle")
 
 
 @pytest.fixture
 def start(variables, tmp_path):
     """Start a run into a file, or go on with the one that is there."""
 
-    def started(path, *more):
-        again = ("--resume", str(path)) if path.exists() and path.stat().st_size else ()
-        new = () if again else (*NAMES, *ARGUMENTS, "-f", "jsonl", "-o", str(path))
+    def started(path="counted.jsonl", *more, variables=variables):
+        there = tmp_path / path
+        again = ("--resume", path) if there.exists() and there.stat().st_size else ()
+        new = () if again else (*NAMES, *ARGUMENTS, "-f", "jsonl", "-o", path)
         return subprocess.Popen(
             [sys.executable, "-m", "opperf", "run", *new, *again, *more, "--quiet"],
-            env=variables,
+            env=os.environ | variables,
             cwd=tmp_path,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.PIPE,
@@ -48,21 +44,19 @@ def start(variables, tmp_path):
     return started
 
 
+def ended(process):
+    """The exit code of a process, and what it said."""
+    with process:
+        _, err = process.communicate(timeout=WAIT_S)
+    return process.returncode, err
+
+
 def ids_in(path):
     """Ids of the records on whole lines of a run file, as often as they are there."""
-    lines = path.read_bytes().split(b"\n")[1:-1]
+    lines = path.read_bytes().split(b"\n")[1:-1] if path.exists() else ()
     return Counter(
         line["record"]["id"] for line in map(json.loads, lines) if line["line"] == "record"
     )
-
-
-def wait_until_measuring(process, path):
-    """Wait until a process has begun to measure into a run file, or is done."""
-    before = path.stat().st_size if path.exists() else 0
-    while process.poll() is None:
-        if path.exists() and path.stat().st_size > before:
-            return
-        time.sleep(0.001)
 
 
 def check(path):
@@ -74,69 +68,48 @@ def check(path):
     return run
 
 
-def test_the_manager_is_killed_at_random_moments(start, tmp_path):
-    moments, number, cut_short = random.Random(7), 0, 0
-    path = tmp_path / "run0.jsonl"
-    for kill in range(KILLS):
-        process = start(path)
-        if kill % 2:
-            wait_until_measuring(process, path)
-        try:
-            _, err = process.communicate(timeout=moments.uniform(0.0, LONGEST_S))
-        except subprocess.TimeoutExpired:
-            process.kill()
-            process.communicate()
-            cut_short += path.exists() and sum(ids_in(path).values()) > 0
+@pytest.mark.parametrize("kills", KILLS)
+def test_the_manager_is_killed_at_random_moments(start, tmp_path, kills):
+    moments = Moments("manager", tmp_path, start)
+    names = (f"run{number}.jsonl" for number in count())
+    name, cut_short = next(names), 0
+    for moment in moments.drawn(kills, seed=7):
+        before = ids_in(tmp_path / name)
+        moments.ask(signal.SIGKILL, moment)
+        code, err = ended(moments.start(name))
+        assert moments.came and code in (0, -signal.SIGKILL), err
+        if code:
+            # What was on file stays, whatever came behind it.
+            assert before <= ids_in(tmp_path / name)
+            cut_short += bool(ids_in(tmp_path / name))
         else:
-            assert process.returncode == 0, err
-            check(path)
-            number += 1
-            path = tmp_path / f"run{number}.jsonl"
-    with start(path) as process:
-        _, err = process.communicate(timeout=60)
-    assert process.returncode == 0, err
-    assert all(record.status is Status.OK for record in check(path).records)
-    assert cut_short >= FEW, "the moments are to be those of runs, not of their starts"
+            check(tmp_path / name)
+            name = next(names)
+    code, err = ended(start(name))
+    assert code == 0, err
+    assert all(record.status is Status.OK for record in check(tmp_path / name).records)
+    # Every other moment is between two records, of a run that has that many left.
+    assert cut_short >= kills / 4
 
 
-def worker_of(process):
-    """The worker of a manager, once there is one; None when the manager is done."""
-    while process.poll() is None:
-        try:
-            for child in psutil.Process(process.pid).children():
-                if "opperf.runner.worker" in child.cmdline():
-                    return child
-        except psutil.Error:
-            continue
-        time.sleep(0.001)
-    return None
-
-
-def test_the_worker_is_killed_at_random_moments(start, tmp_path):
-    moments, kills, crashed = random.Random(11), 0, 0
-    while kills < KILLS:
-        path = tmp_path / f"run{kills}.jsonl"
-        process = start(path)
-        while process.poll() is None and kills < KILLS:
-            # All but a few once it measures; those few as soon as it is there, while it starts.
-            if kills % 5:
-                wait_until_measuring(process, path)
-            worker = worker_of(process)
-            time.sleep(moments.uniform(0.0, LONGEST_S / 4))
-            if worker is not None and worker.is_running() and path.exists():
-                os.kill(worker.pid, signal.SIGKILL)
-                kills += 1
-        _, err = process.communicate(timeout=120)
-        assert process.returncode == 0, err
-        run = check(path)
+@pytest.mark.parametrize("kills", KILLS)
+def test_the_worker_is_killed_at_random_moments(start, tmp_path, kills):
+    moments, crashed = Moments("worker", tmp_path, start), 0
+    for number, moment in enumerate(moments.drawn(kills, seed=11)):
+        name = f"run{number}.jsonl"
+        moments.ask(signal.SIGKILL, moment)
+        code, err = ended(moments.start(name))
+        assert (moments.came, code) == (True, 0), err
+        run = check(tmp_path / name)
         lost = [record for record in run.records if record.status is not Status.OK]
-        assert all("SIGKILL" in record.reason for record in lost)
+        assert all("SIGKILL" in record.reason for record in lost) and len(lost) <= 1
         crashed += len(lost)
-        with start(path, "--retry", "crashed") as process:
-            _, err = process.communicate(timeout=120)
-        assert process.returncode == 0, err
-        again, _ = read_run(path)
-        assert [record.status for record in again.records] == [Status.OK] * len(run.records)
-        tried = {record.id for record in lost}
-        assert all(count == 1 + (one in tried) for one, count in ids_in(path).items())
-    assert crashed >= FEW, "the moments are to be those of cases, not of starts"
+        if lost:
+            code, err = ended(start(name, "--retry", "crashed"))
+            assert code == 0, err
+            again, _ = read_run(tmp_path / name)
+            assert {record.status for record in again.records} == {Status.OK}
+            tried = {record.id for record in lost}
+            counted = ids_in(tmp_path / name).items()
+            assert all(times == 1 + (one in tried) for one, times in counted)
+    assert crashed >= kills / 4

@@ -122,7 +122,7 @@ def test_both_passes_and_their_memory_are_measured(cases, framework, name, profi
     for case in cases(name, profiler=profiler):
         record = measure(case, framework)
         assert record.status is Status.OK, record.reason
-        assert record.summaries["backward"].mean > 0
+        assert record.samples["backward"]
         assert record.summaries["memory"].median > record.summaries["memory_forward"].median > 0
 
 
@@ -199,4 +199,4 @@ def test_operators_in_python_add_one(cases, framework, name):
         data = prepared.arguments["data"].asnumpy()
         assert_alike(found[0], [data + 1])
         assert_alike(found[1], [np.ones_like(data)])
-        assert record.summaries["backward"].mean > 0
+        assert record.samples["backward"]

@@ -30,7 +30,7 @@ def test_an_operator_with_a_state_has_a_gradient_too(cases, name):
     for case in cases(name):
         record = measure(case, load("mxnet"))
         assert record.status is Status.OK, record.reason
-        assert record.summaries["backward"].mean > 0
+        assert record.samples["backward"]
 
 
 @pytest.mark.parametrize("name", present("BatchNorm_v1"))

@@ -1,0 +1,50 @@
+"""Moments at which a process of opperf's gets a signal: calls that it makes, and not seconds."""
+
+import os
+import random
+from pathlib import Path
+
+FAKE = Path(__file__).parent
+
+WAIT_S = 300
+"""How long a run may take, whose calls are counted, on a busy machine."""
+
+COUNT_ONLY = 0
+"""Instead of a signal: the calls are counted."""
+
+
+class Moments:
+    """Moments of a run, told by the calls of Python functions that one of its processes makes.
+
+    `start` begins the run in an environment of these variables; see `watched`.
+    """
+
+    def __init__(self, role, folder, start):
+        self._role, self._path, self._start = role, folder / "moment", start
+        self.ask(COUNT_ONLY, 0)
+        with self.start() as process:
+            _, err = process.communicate(timeout=WAIT_S)
+        assert process.returncode == 0, err
+        self.first, self.latest, self.last = map(int, self._path.read_text().split())
+        assert 0 < self.first < self.latest <= self.last
+
+    def ask(self, number, moment):
+        """Have the next process of the kind that starts get a signal at a call."""
+        self._path.write_text(f"{self._role} {int(number)} {moment}")
+
+    @property
+    def came(self):
+        """Whether a process of the kind has started since."""
+        return not self._path.exists()
+
+    def start(self, *arguments):
+        places = os.pathsep.join([str(FAKE / "watched"), str(FAKE), str(FAKE.parents[1])])
+        return self._start(
+            *arguments, variables={"OPPERF_MOMENT": str(self._path), "PYTHONPATH": places}
+        )
+
+    def drawn(self, count, seed):
+        """Random calls: half of them anywhere, half between the first record and the last."""
+        draw = random.Random(seed)
+        ranges = (1, self.last), (self.first, self.latest)
+        return [draw.randrange(*ranges[number % 2]) for number in range(count)]

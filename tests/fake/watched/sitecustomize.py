@@ -1,0 +1,75 @@
+"""Sends a process of opperf's a signal at the N-th call of a Python function that it makes.
+
+A moment so chosen is the same on every machine and under every load, which one in seconds is not.
+The file that OPPERF_MOMENT names says which: the process (`manager` or `worker`), the number of the
+signal and the number of the call. The first process of the kind takes the file away, and counts
+alone. With 0 for the signal it runs on, and writes the file anew at each record that it begins and
+at its end: the numbers of the calls that began its first record and its latest one, and of the
+latest call of all.
+"""
+
+# A process is not to import more than it would.
+# ruff: noqa: PTH104, PTH108, PTH123
+
+import atexit
+import os
+import sys
+
+
+def role():
+    """Which of opperf's processes this is."""
+    words = " ".join(sys.orig_argv)
+    if "opperf.runner.worker" in words:
+        return "worker"
+    return "manager" if "-m opperf" in words else ""
+
+
+RECORDS = ("session.py", "keep"), ("measure.py", "measure")
+"""Where a manager and a worker begin a record: the file's name and the function's."""
+
+
+def watch(path, number, moment):
+    """Count the calls of this process's main thread."""
+    count = first = latest = 0
+    mine = os.getpid()
+
+    def called(frame, event, _):
+        nonlocal count, first, latest
+        if event != "call":
+            return
+        count += 1
+        if not number:
+            code = frame.f_code
+            if (code.co_filename.rpartition("/")[2], code.co_name) in RECORDS:
+                first, latest = first or count, count
+                write(path, f"{first} {latest} {count}")
+        elif count == moment and os.getpid() == mine:
+            os.kill(mine, number)
+
+    if not number:
+        atexit.register(lambda: write(path, f"{first} {latest} {count}"))
+    sys.setprofile(called)
+
+
+def write(path, text):
+    """Write the file anew, whole."""
+    with open(f"{path}.new", "w") as file:
+        file.write(text)
+    os.rename(f"{path}.new", path)
+
+
+def begin(path):
+    """Watch this process, if the file is there and asks for it."""
+    try:
+        with open(path) as file:
+            wanted, number, moment = file.read().split()
+        if wanted != role():
+            return
+        os.unlink(path)
+    except OSError:
+        return
+    watch(path, int(number), int(moment))
+
+
+if "OPPERF_MOMENT" in os.environ:
+    begin(os.environ["OPPERF_MOMENT"])
