@@ -2,6 +2,7 @@
 
 import os
 import random
+import signal
 from pathlib import Path
 
 FAKE = Path(__file__).parent
@@ -11,6 +12,19 @@ WAIT_S = 300
 
 COUNT_ONLY = 0
 """Instead of a signal: the calls are counted."""
+
+
+def variables_for(path):
+    """Environment variables of a process that is watched, as the file at `path` asks."""
+    places = [str(FAKE / "watched"), str(FAKE), str(FAKE.parents[1])]
+    return {"OPPERF_MOMENT": str(path), "PYTHONPATH": os.pathsep.join(places)}
+
+
+def stop_at_record(path, number):
+    """Have the next manager stop, as Ctrl-Z would have it, as it is about to keep its record of
+    this number; environment variables for it."""
+    path.write_text(f"manager {int(signal.SIGSTOP)} records {number}")
+    return variables_for(path)
 
 
 class Moments:
@@ -30,7 +44,7 @@ class Moments:
 
     def ask(self, number, moment):
         """Have the next process of the kind that starts get a signal at a call."""
-        self._path.write_text(f"{self._role} {int(number)} {moment}")
+        self._path.write_text(f"{self._role} {int(number)} calls {moment}")
 
     @property
     def came(self):
@@ -38,10 +52,7 @@ class Moments:
         return not self._path.exists()
 
     def start(self, *arguments):
-        places = os.pathsep.join([str(FAKE / "watched"), str(FAKE), str(FAKE.parents[1])])
-        return self._start(
-            *arguments, variables={"OPPERF_MOMENT": str(self._path), "PYTHONPATH": places}
-        )
+        return self._start(*arguments, variables=variables_for(self._path))
 
     def drawn(self, count, seed):
         """Random calls: half of them anywhere, half between the first record and the last."""

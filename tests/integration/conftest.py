@@ -6,7 +6,7 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +16,11 @@ import pytest
 import opperf  # noqa: F401  (restores what MXNet needs of NumPy, before a test imports MXNet)
 from opperf.frameworks import Framework
 from opperf.model import Case, OperatorTarget, Record, Settings
+from opperf.opperf import main
+from opperf.runner import command as run_module
+from opperf.runner import registry_commands as registry_module
 from opperf.runner.plan import plan
+from opperf.runner.pool import Worker
 from opperf.runner.prepared import Prepared
 from opperf.runner.selecting import Selection
 from opperf.utils.benchmark_utils import (
@@ -26,6 +30,9 @@ from opperf.utils.benchmark_utils import (
     settings_for,
 )
 from opperf.utils.inputs import CaseBuilder
+
+FAKE = Path(__file__).resolve().parents[1] / "fake"
+sys.path.insert(0, str(FAKE))
 
 RUNS = 3
 
@@ -160,3 +167,61 @@ class CommandLine:
 @pytest.fixture
 def command(tmp_path: Path) -> CommandLine:
     return CommandLine(tmp_path)
+
+
+class SharedWorker(Worker):
+    """A worker that outlives the command that it is for, so that the next need not start one."""
+
+    def __exit__(self, *error: object) -> None:
+        """Leave the process to the next command."""
+
+
+@pytest.fixture(scope="session")
+def shared_worker() -> Iterator[Callable[..., Worker]]:
+    """In place of `Worker`: one process for each framework and number of threads."""
+    started: dict[tuple[Any, ...], SharedWorker] = {}
+
+    def given(*arguments: Any) -> Worker:
+        if arguments not in started:
+            started[arguments] = SharedWorker(*arguments)
+        return started[arguments]
+
+    yield given
+    for worker in started.values():
+        worker.end()
+
+
+class CommandHere(CommandLine):
+    """The command line in this process, with workers that commands share: what is printed, refused
+    and written is the same, and most of the time it takes is saved."""
+
+    def __init__(
+        self, folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        super().__init__(folder)
+        self._capsys, self._monkeypatch = capsys, monkeypatch
+
+    def __call__(self, *arguments: str, code: int = 0, **_: Any) -> tuple[str, str]:
+        self._monkeypatch.chdir(self.folder)
+        for name in ("HOME", "XDG_CACHE_HOME"):
+            if name in self.variables:
+                self._monkeypatch.setenv(name, self.variables[name])
+            else:
+                self._monkeypatch.delenv(name, raising=False)
+        with pytest.raises(SystemExit) as ended:
+            main(list(arguments))
+        out, err = self._capsys.readouterr()
+        assert ended.value.code == code, f"exit {ended.value.code}\n{out}\n{err}"
+        return out, err
+
+
+@pytest.fixture
+def command_here(
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    shared_worker: Callable[..., Worker],
+) -> CommandHere:
+    for module in (run_module, registry_module):
+        monkeypatch.setattr(module, "Worker", shared_worker)
+    return CommandHere(tmp_path, capsys, monkeypatch)

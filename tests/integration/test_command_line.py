@@ -21,8 +21,8 @@ ROOT = Path(__file__).resolve().parents[2]
 FAST = ("--size", "small", "-w", "1", "-r", "3")
 
 
-def test_names_as_arguments_and_as_an_option_and_the_usual_output(command):
-    out, err = command(
+def test_names_as_arguments_and_as_an_option_and_the_usual_output(command_here):
+    out, err = command_here(
         "run",
         "relu",
         "nd.exp",
@@ -46,12 +46,12 @@ def test_names_as_arguments_and_as_an_option_and_the_usual_output(command):
         "-r",
         "3",
     )
-    assert command.files() == [
+    assert command_here.files() == [
         "mxnet_operator_benchmarks.environment.json",
         "mxnet_operator_benchmarks.json",
     ]
-    assert command.unfinished() == []
-    results = json.loads((command.folder / "mxnet_operator_benchmarks.json").read_text())
+    assert command_here.unfinished() == []
+    results = json.loads((command_here.folder / "mxnet_operator_benchmarks.json").read_text())
     assert (
         list(results)
         == sorted(results)
@@ -67,7 +67,9 @@ def test_names_as_arguments_and_as_an_option_and_the_usual_output(command):
             }
             assert result[f"avg_time_forward_{name}"] >= 0
             assert result["max_storage_mem_alloc_cpu/0"] > 0
-    beside = json.loads((command.folder / "mxnet_operator_benchmarks.environment.json").read_text())
+    beside = json.loads(
+        (command_here.folder / "mxnet_operator_benchmarks.environment.json").read_text()
+    )
     selection = beside["options"]["selection"]
     assert beside["environment"]["threads"]["OMP_NUM_THREADS"] == "1"
     assert "mxnet" in beside["environment"]["versions"]
@@ -124,8 +126,8 @@ def test_without_a_command_from_the_file_itself_and_with_capitals(command):
     assert "float64, python profiler, 1 warm-up, 4 timed calls" in out
 
 
-def test_shapes_and_csv(command):
-    command(
+def test_shapes_and_csv(command_here):
+    command_here(
         "broadcast_add",
         "--shape",
         "lhs=(8, 16)",
@@ -137,8 +139,8 @@ def test_shapes_and_csv(command):
         "--output-file",
         "out.csv",
     )
-    assert command.files() == ["out.csv", "out.environment.json"]
-    with (command.folder / "out.csv").open(newline="") as file:
+    assert command_here.files() == ["out.csv", "out.environment.json"]
+    with (command_here.folder / "out.csv").open(newline="") as file:
         rows = list(csv.DictReader(file))
     (row,) = rows
     assert json.loads(row["inputs"]) == {"lhs": [8, 16], "rhs": [8, 1]}
@@ -149,8 +151,8 @@ def test_shapes_and_csv(command):
     assert float(row["memory_kB"]) >= 2 * 0.512
 
 
-def test_a_dtype_that_some_operators_do_not_take_and_quiet(command):
-    out, err = command(
+def test_a_dtype_that_some_operators_do_not_take_and_quiet(command_here):
+    out, err = command_here(
         "broadcast_add",
         "relu",
         "_linalg_potrf",
@@ -162,8 +164,8 @@ def test_a_dtype_that_some_operators_do_not_take_and_quiet(command):
         *FAST,
     )
     assert (out, err) == ("", "")
-    assert command.files() == ["mxnet_operator_benchmarks.jsonl"]
-    run, warnings = read_run(command.folder / "mxnet_operator_benchmarks.jsonl")
+    assert command_here.files() == ["mxnet_operator_benchmarks.jsonl"]
+    run, warnings = read_run(command_here.folder / "mxnet_operator_benchmarks.jsonl")
     assert warnings == []
     assert [record.id for record in run.records] == list(run.header.planned)
     assert run.closing is not None and sum(run.closing.counts.values()) == len(run.records)
@@ -182,9 +184,9 @@ def test_a_dtype_that_some_operators_do_not_take_and_quiet(command):
     }
 
 
-def test_list_shows_what_would_run_and_runs_nothing(command):
-    (command.folder / "mxnet_operator_benchmarks.json").write_text("kept")
-    out, err = command(
+def test_list_shows_what_would_run_and_runs_nothing(command_here):
+    (command_here.folder / "mxnet_operator_benchmarks.json").write_text("kept")
+    out, err = command_here(
         "--list", "--category", "reduction,gemm", "--namespace", "nd", "--size", "small"
     )
     head, _, *rows = out.splitlines()
@@ -199,18 +201,18 @@ def test_list_shows_what_would_run_and_runs_nothing(command):
     assert not any(row.startswith("relu") for row in rows)
     assert re.search(r"^\d+ cases of \d+ operators$", out, re.MULTILINE)
     assert err == ""
-    assert command.files() == ["mxnet_operator_benchmarks.json"]
-    assert (command.folder / "mxnet_operator_benchmarks.json").read_text() == "kept"
+    assert command_here.files() == ["mxnet_operator_benchmarks.json"]
+    assert (command_here.folder / "mxnet_operator_benchmarks.json").read_text() == "kept"
 
 
-def test_an_alias_is_told_under_which_name_it_is_reported(command):
-    out, _ = command("sum_axis", "relu", "--size", "small", "-w", "0", "-r", "1")
+def test_an_alias_is_told_under_which_name_it_is_reported(command_here):
+    out, _ = command_here("sum_axis", "relu", "--size", "small", "-w", "0", "-r", "1")
     assert "sum_axis is another name of sum, and reported as that\n" in out
     assert "relu is another name" not in out
 
 
-def test_a_dry_run_checks_everything_and_writes_nothing(command):
-    out, err = command(
+def test_a_dry_run_checks_everything_and_writes_nothing(command_here):
+    out, err = command_here(
         "--dry-run",
         "--namespace",
         "linalg",
@@ -229,22 +231,22 @@ def test_a_dry_run_checks_everything_and_writes_nothing(command):
         out,
     )
     assert err == ""
-    assert command.files() == [] and list(command.home.iterdir()) == []
+    assert command_here.files() == [] and list(command_here.home.iterdir()) == []
 
 
-def test_an_output_file_that_exists(command):
+def test_an_output_file_that_exists(command_here):
     arguments = ("relu", "-o", "out.json", "--quiet", *FAST)
-    output = command.folder / "out.json"
+    output = command_here.folder / "out.json"
     output.write_text("precious")
-    out, err = command(*arguments, code=2)
+    out, err = command_here(*arguments, code=2)
     assert out == "" and err.startswith("opperf: out.json exists; give --overwrite")
     assert output.read_text() == "precious"
-    assert command(*arguments, "--overwrite") == ("", "")
+    assert command_here(*arguments, "--overwrite") == ("", "")
     assert list(json.loads(output.read_text())) == ["relu"]
-    assert command.files() == ["out.environment.json", "out.json"]
+    assert command_here.files() == ["out.environment.json", "out.json"]
 
 
-def test_a_case_that_fails_is_told_and_decides_the_exit_code_under_strict(command):
+def test_a_case_that_fails_is_told_and_decides_the_exit_code_under_strict(command_here):
     arguments = (
         "broadcast_add",
         "relu",
@@ -258,8 +260,8 @@ def test_a_case_that_fails_is_told_and_decides_the_exit_code_under_strict(comman
         *FAST,
     )
     for code, strict in ((0, ()), (1, ("--strict",))):
-        out, err = command(*arguments, *strict, code=code)
-        run, _ = read_run(command.folder / "mxnet_operator_benchmarks.jsonl")
+        out, err = command_here(*arguments, *strict, code=code)
+        run, _ = read_run(command_here.folder / "mxnet_operator_benchmarks.jsonl")
         failed, *fine = run.records
         assert failed.case.label == "broadcast_add" and failed.status is Status.FAILED
         assert failed.reason and "\n" not in failed.reason
@@ -268,8 +270,8 @@ def test_a_case_that_fails_is_told_and_decides_the_exit_code_under_strict(comman
         assert "(3 ok, 1 failed)" in out and "1 failed: " in out
 
 
-def test_strict_is_content_with_what_was_skipped(command):
-    command("_linalg_potrf", "--dtype", "int32", "--strict", *FAST)
+def test_strict_is_content_with_what_was_skipped(command_here):
+    command_here("_linalg_potrf", "--dtype", "int32", "--strict", *FAST)
 
 
 def test_a_case_that_takes_too_long_costs_itself_alone(command):
@@ -367,7 +369,7 @@ def test_tracebacks_are_for_debugging(monkeypatch, capsys, error, code, words):
         (("-w", "3"), "3 warm-up, medians to 2.0%, 1 s a case at most"),
     ],
 )
-def test_the_time_of_a_case_is_limited_unless_calls_are_counted(command, given, limit):
-    out, _ = command("relu", "--size", "small", "--dry-run", *given)
+def test_the_time_of_a_case_is_limited_unless_calls_are_counted(command_here, given, limit):
+    out, _ = command_here("relu", "--size", "small", "--dry-run", *given)
     assert ("a case at most" in out) == bool(limit)
     assert limit in out

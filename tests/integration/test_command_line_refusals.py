@@ -135,13 +135,13 @@ def check(command, arguments, words):
 
 
 @pytest.mark.parametrize("arguments, words", WITHOUT_MXNET)
-def test_what_is_refused_before_mxnet_is_loaded(command, arguments, words):
-    check(command, arguments, words)
+def test_what_is_refused_before_mxnet_is_loaded(command_here, arguments, words):
+    check(command_here, arguments, words)
 
 
 @pytest.mark.parametrize("arguments, words", WITH_MXNET)
-def test_what_is_refused_before_anything_runs(command, arguments, words):
-    check(command, arguments, words)
+def test_what_is_refused_before_anything_runs(command_here, arguments, words):
+    check(command_here, arguments, words)
 
 
 @pytest.fixture(scope="module")
@@ -151,52 +151,57 @@ def cache(tmp_path_factory):
 
 
 @pytest.mark.parametrize("arguments, words", OF_OTHER_COMMANDS)
-def test_what_other_commands_refuse(command, cache, arguments, words):
-    command.variables["XDG_CACHE_HOME"] = cache
-    check(command, (*arguments, *NUMPY), words)
+def test_what_other_commands_refuse(command_here, cache, arguments, words):
+    command_here.variables["XDG_CACHE_HOME"] = cache
+    check(command_here, (*arguments, *NUMPY), words)
 
 
 @pytest.mark.parametrize("arguments", COMMANDS)
-def test_a_framework_that_there_is_not(command, arguments):
+def test_a_framework_that_there_is_not(command_here, arguments):
     words = ["unknown framework 'nmpy'; did you mean numpy", "known: "]
-    check(command, (*arguments, "--framework", "nmpy"), words)
+    check(command_here, (*arguments, "--framework", "nmpy"), words)
 
 
 @pytest.mark.parametrize("arguments", COMMANDS)
-def test_an_option_that_there_is_not(command, arguments):
-    check(command, (*arguments, "--bogus", *NUMPY), ["--bogus"])
+def test_an_option_that_there_is_not(command_here, arguments):
+    check(command_here, (*arguments, "--bogus", *NUMPY), ["--bogus"])
 
 
 @pytest.mark.parametrize("device", ["gpu(0)", "GPU", "gpu(9)"])
-def test_a_gpu_that_is_not_there(command, features, device):
+def test_a_gpu_that_is_not_there(command_here, features, device):
     if features["CUDA"]:
         pytest.skip("this build has CUDA")
     check(
-        command,
+        command_here,
         ("relu", "--ctx", device),
         [f"{device}: this MXNet build", "has no CUDA", "pip install mxnet-cu", "--ctx cpu"],
     )
 
 
-def test_large_tensors_on_a_build_without_them(command, features):
+def test_large_tensors_on_a_build_without_them(command_here, features):
     if features["INT64_TENSOR_SIZE"]:
         pytest.skip("this build has large tensors")
     check(
-        command,
+        command_here,
         ("relu", "--int64-tensor", "ON"),
         ["--int64-tensor on", "INT64_TENSOR_SIZE", "--int64-tensor off"],
     )
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may write anywhere")
-def test_a_folder_that_may_not_be_written_to(command):
-    command.folder.chmod(stat.S_IRUSR | stat.S_IXUSR)
-    check(command, ("relu",), ["cannot be written"])
+def test_a_folder_that_may_not_be_written_to(command_here):
+    command_here.folder.chmod(stat.S_IRUSR | stat.S_IXUSR)
+    check(command_here, ("relu",), ["cannot be written"])
 
 
-def test_a_cache_that_cannot_be_made(command):
-    command.variables["XDG_CACHE_HOME"] = "/proc/none"
-    out, err = command("relu", code=2)
+def test_a_cache_that_cannot_be_made(command_here):
+    command_here.variables["XDG_CACHE_HOME"] = "/proc/none"
+    out, err = command_here("relu", code=2)
     assert err.startswith("opperf: /proc/none/opperf/unfinished") and err.count("\n") == 1
     assert "XDG_CACHE_HOME" in err and "-f jsonl" in err
-    assert command.files() == []
+    assert command_here.files() == []
+
+
+def test_a_whole_process_refuses_the_same(command):
+    check(command, *WITHOUT_MXNET[0])
+    check(command, *WITH_MXNET[0])

@@ -27,8 +27,8 @@ def test_list_names_operators_and_the_second_time_loads_no_framework(command):
     assert mended == first and err.startswith("warning: ") and "made again" in err
 
 
-def test_list_as_json_is_whole(command):
-    out, _ = command("list", "--category", "gemm", "--namespace", "nd", "--json")
+def test_list_as_json_is_whole(command_here):
+    out, _ = command_here("list", "--category", "gemm", "--namespace", "nd", "--json")
     listed = json.loads(out)
     dot = next(one["operator"] for one in listed if one["operator"]["name"] == "dot")
     assert [p["name"] for p in dot["parameters"]][:2] == ["lhs", "rhs"]
@@ -47,8 +47,8 @@ def test_show_prints_a_script_that_runs(command):
     command(program=(sys.executable, str(path)))
 
 
-def test_show_of_what_has_no_benchmark_says_why(command):
-    out, _ = command("show", "_NoGradient")
+def test_show_of_what_has_no_benchmark_says_why(command_here):
+    out, _ = command_here("show", "_NoGradient")
     assert "none: " in out and "Case" not in out
 
 
@@ -65,24 +65,24 @@ REFUSED = [
 
 
 @pytest.mark.parametrize("arguments, words", REFUSED)
-def test_what_is_refused(command, arguments, words):
-    out, err = command(*arguments, code=2)
+def test_what_is_refused(command_here, arguments, words):
+    out, err = command_here(*arguments, code=2)
     assert out == "" and err.startswith("opperf: ") and err.count("\n") == 1
     for word in words:
         assert word in err, err
 
 
-def test_coverage_of_a_run_file(command):
-    command("relu", "_NoGradient", "exp", "--size", "small", "-w", "0", "-r", "1",
+def test_coverage_of_a_run_file(command_here):
+    command_here("relu", "_NoGradient", "exp", "--size", "small", "-w", "0", "-r", "1",
             "-o", "run.jsonl", "-f", "jsonl")  # fmt: skip
-    out, _ = command("coverage", "run.jsonl", "--json")
+    out, _ = command_here("coverage", "run.jsonl", "--json")
     found = json.loads(out)
     assert (found["forward"], found["backward"]) == (2, 2)
     assert found["distinct"] == len(found["not_measured"]) + 2
     assert found["not_measured"]["sigmoid"] == "not among the records"
     assert found["registered"] > found["names"] > found["distinct"] > 600
     assert "nd" in found["namespaces"] and found["categories"]["unary"]["forward"] == 2
-    _, err = command("coverage", "run.jsonl", "--min", "97", code=1)
+    _, err = command_here("coverage", "run.jsonl", "--min", "97", code=1)
     assert "less than 97 %" in err
 
 

@@ -1,8 +1,9 @@
-"""Sends a process of opperf's a signal at the N-th call of a Python function that it makes.
+"""Sends a process of opperf's a signal at the N-th call of a Python function that it makes, or at
+the beginning of its N-th record.
 
 A moment so chosen is the same on every machine and under every load, which one in seconds is not.
 The file that OPPERF_MOMENT names says which: the process (`manager` or `worker`), the number of the
-signal and the number of the call. The first process of the kind takes the file away, and counts
+signal, `calls` or `records`, and N. The first process of the kind takes the file away, and counts
 alone. With 0 for the signal it runs on, and writes the file anew at each record that it begins and
 at its end: the numbers of the calls that began its first record and its latest one, and of the
 latest call of all.
@@ -28,26 +29,31 @@ RECORDS = ("session.py", "keep"), ("measure.py", "measure")
 """Where a manager and a worker begin a record: the file's name and the function's."""
 
 
-def watch(path, number, moment):
-    """Count the calls of this process's main thread."""
-    count = first = latest = 0
+def watch(path, number, unit, moment):
+    """Count the calls and the records of this process's main thread."""
+    counts = {"calls": 0, "records": 0}
+    first = latest = 0
     mine = os.getpid()
 
     def called(frame, event, _):
-        nonlocal count, first, latest
+        nonlocal first, latest
         if event != "call":
             return
-        count += 1
-        if not number:
-            code = frame.f_code
-            if (code.co_filename.rpartition("/")[2], code.co_name) in RECORDS:
-                first, latest = first or count, count
-                write(path, f"{first} {latest} {count}")
-        elif count == moment and os.getpid() == mine:
-            os.kill(mine, number)
+        code = frame.f_code
+        counts["calls"] += 1
+        begins = (code.co_filename.rpartition("/")[2], code.co_name) in RECORDS
+        counts["records"] += begins
+        if number:
+            # Of the calls of a record, the first is the moment.
+            counted = unit == "calls" or begins
+            if counted and counts[unit] == moment and os.getpid() == mine:
+                os.kill(mine, number)
+        elif begins:
+            first, latest = first or counts["calls"], counts["calls"]
+            write(path, f"{first} {latest} {counts['calls']}")
 
     if not number:
-        atexit.register(lambda: write(path, f"{first} {latest} {count}"))
+        atexit.register(lambda: write(path, f"{first} {latest} {counts['calls']}"))
     sys.setprofile(called)
 
 
@@ -62,13 +68,13 @@ def begin(path):
     """Watch this process, if the file is there and asks for it."""
     try:
         with open(path) as file:
-            wanted, number, moment = file.read().split()
+            wanted, number, unit, moment = file.read().split()
         if wanted != role():
             return
         os.unlink(path)
     except OSError:
         return
-    watch(path, int(number), int(moment))
+    watch(path, int(number), unit, int(moment))
 
 
 if "OPPERF_MOMENT" in os.environ:
