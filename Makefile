@@ -13,17 +13,24 @@ TABLE := benchmark.md
 BENCHMARK := run relu broadcast_add dot Convolution softmax \
 	--size small --warmup 5 --runs 20 --overwrite -f md -o $(TABLE)
 
+# A process for each core, up to as many as have the memory for a framework and its workers. A
+# module's tests stay together, for what they share, until a process has nothing left to do.
+PYTEST = $(BIN)/python -m pytest -q -n $(shell nproc) --maxprocesses 8 --dist worksteal
+
 .DEFAULT_GOAL := help
-.PHONY: help run test lint mutate bench
+.PHONY: help run test test-all lint mutate bench
 
 help: ## Show this list
-	@sed -n 's/^\([a-z]*\):.*## \(.*\)/make \1	\2/p' $(MAKEFILE_LIST)
+	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/make \1	\2/p' $(MAKEFILE_LIST)
 
 run: $(VENV)/installed ## Install into .venv, run a short benchmark, print and save its table
 	$(BIN)/opperf $(BENCHMARK)
 
-test: $(VENV)/installed-dev ## Run the tests
-	$(BIN)/python -m pytest -q
+test: $(VENV)/installed-dev ## Run the tests, but for the sweeps
+	$(PYTEST) -m "not sweep"
+
+test-all: $(VENV)/installed-dev ## Run all tests, whole registries among them
+	$(PYTEST)
 
 lint: $(VENV)/installed-dev ## Check style, types and the direction of imports
 	$(BIN)/ruff check .

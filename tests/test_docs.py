@@ -18,6 +18,13 @@ WHOLE_REGISTRY = {"opperf --output-format json --output-file results.json"}
 """Commands that measure everything: they are planned in full, and not carried out."""
 
 
+MEASURING = re.compile(r"opperf (run )?(?!list|show|coverage|compare|export|ab|doctor)")
+"""Commands that measure, for as long as their figures take to settle."""
+
+BRIEFLY = " --max-time 0.01"
+"""What such a command is given besides: what it says and writes is the same."""
+
+
 def blocks(language):
     """Every code block of a language, with where it is."""
     found = []
@@ -56,6 +63,8 @@ def test_commands(block, tmp_path):
             " ".join(known.split()[1:]) for known in WHOLE_REGISTRY
         }:
             command += " --dry-run"
+        elif MEASURING.match(command) and not re.search(r" -r | --(quick|list|resume)\b", command):
+            command += BRIEFLY
         run(
             ["sh", "-c", command.replace("opperf/opperf.py", str(ROOT / "opperf/opperf.py"))],
             tmp_path,

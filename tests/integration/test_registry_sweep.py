@@ -13,6 +13,8 @@ from opperf.frameworks import load
 from opperf.model import Status
 from opperf.results.runfile import read_run
 
+pytestmark = pytest.mark.sweep
+
 UNWRITTEN = {
     # A second output holds the slopes that were drawn. Only training draws any, and ends the
     # process in MXNet 1.9.1 and 2.0.
