@@ -179,7 +179,7 @@ def _why_invalid(session: _Session) -> str:
     differs = differing(session.control, session.rules)
     if differs.any():
         mean = session.control.mean
-        worst = int(np.argmax(np.where(differs, np.abs(mean), -1.0)))
+        worst = int(np.argmax(np.where(differs, np.abs(mean), 0.0)))
         return (
             f"A differs from itself in {np.count_nonzero(differs)} of {len(session.cases)} cases, "
             f"most in {session.cases[worst]}, by {np.expm1(mean[worst]):+.1%}: {remedy}"
