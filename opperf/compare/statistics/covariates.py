@@ -145,7 +145,7 @@ def _centred(
 
 def _slopes(phases: Iterable[_Centred], works: int) -> tuple[Floats, Floats]:
     """The slopes of each figure, 0 where the work explains none of its scatter; and the share of
-    its variance that is explained, NaN where there are too few processes to tell, or no variance."""
+    its variance that is explained, NaN where there is none or too few processes to tell."""
     among, along, total, freedom = (
         sum(parts)
         for parts in zip(

@@ -206,7 +206,7 @@ def _verdicts(session: _Session) -> list[CaseVerdict]:
     next_level = level_of_next(tested, rules.confirm_q)
     levels = next_level / rules.looks, rules.same_level / rules.looks
     needed = blocks_needed(judged, delta, *levels)
-    # A case that should have been settled by as many as it has was unlucky: one more, then.
+    # The forecast counts one tail and the test both: two blocks that failed may seem enough.
     more = np.maximum(needed - np.where(confirmed, judged.n, 0), 1)
     more[changed | same] = np.nan
 
