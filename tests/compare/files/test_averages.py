@@ -39,6 +39,7 @@ def test_an_average_is_the_median_as_well(tmp_path):
     (entry,) = entries(tmp_path, {"relu": [{"avg_time_backward_relu": 3}]})
     figure = entry.figures["backward"]
     assert (figure.unit, figure.median, figure.mean, figure.samples) == ("ns", 3e6, 3e6, [])
+    assert not figure.unsound and not figure.caveat
 
 
 @pytest.mark.parametrize("peaks", [(3.0, 5.0), (5.0, 3.0)])

@@ -124,7 +124,7 @@ def test_a_summary_counts_verdicts_and_directions(comparison, row):
     found = comparison(
         row("a", ratio=2.0),
         row("b", ratio=0.5),
-        row("c", ratio=4.0),
+        row("c", ratio=4.0, category="binary"),
         row("d", Verdict.SAME, 1.0),
         row("e", ratio=8.0, metric="memory", unit="B"),
         row("f", ratio=0.5, metric="instructions", unit="instructions"),
