@@ -1,4 +1,8 @@
-"""From replicates to verdicts."""
+"""From replicates to verdicts.
+
+Longer than other files, as sessions that are drawn and sessions that are made by hand are held
+against the same rules with the same helpers.
+"""
 
 import math
 from collections import Counter
