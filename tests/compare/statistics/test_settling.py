@@ -38,8 +38,8 @@ def test_as_many_blocks_as_asked_for_have_the_power(mean):
     assert power(n - 2, distance) < 0.90
 
 
-# A table of Student's t has 1.833 (5 %) and 1.383 (10 %) for nine degrees of freedom, 1.860 and 1.397
-# for eight: ten blocks tell 3.216 / root of 10 = 1.0170 deviations, and nine 3.257 / 3 = 1.0857.
+# A table of Student's t has 1.833 (5 %) and 1.383 (10 %) for nine degrees of freedom, and 1.860
+# and 1.397 for eight: ten blocks tell 3.216 / root of 10 = 1.0170 deviations, nine 3.257 / 3.
 @pytest.mark.parametrize(
     ("distance", "blocks"), [(1.0155, 11), (1.018, 10), (1.084, 10), (1.088, 9)]
 )
