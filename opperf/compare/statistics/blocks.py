@@ -19,13 +19,16 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from opperf.compare.statistics.data import Phase, Replicate
+from opperf.compare.statistics.data import Arm, Phase, Replicate
 from opperf.compare.statistics.design import ORDERS
 
 Floats = NDArray[np.float64]
 
 BLOCK = 4
 """Processes of a block."""
+
+SIGNS: dict[Arm, float] = {"A": -1.0, "B": 1.0}
+"""What a process of either arm counts as in an effect, which is B less A."""
 
 
 @dataclass(frozen=True)
@@ -62,7 +65,7 @@ def effects(replicates: Iterable[Replicate], phase: Phase, cases: Sequence[str])
         logs = np.array(
             [[replicate.values.get(case, np.nan) for case in cases] for replicate in ordered]
         )
-        signs = np.array([1.0 if arm == "B" else -1.0 for arm in order])
+        signs = np.array([SIGNS[replicate.arm] for replicate in ordered])
         contrasts.append(signs @ logs / 2)
         values.append(logs)
     if not contrasts:

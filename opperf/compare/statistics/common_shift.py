@@ -30,7 +30,7 @@ def middle(effects: Effects) -> Effects:
     """The median over cases of each block's effects, as a single row. Only cases that are in all
     blocks count, so that the blocks are comparable."""
     complete = effects.values[~np.isnan(effects.values).any(axis=1)]
-    if complete.size == 0:
+    if not complete.size:
         return Effects(np.full((1, effects.values.shape[1]), np.nan), np.zeros(1))
     return Effects(np.median(complete, axis=0)[None, :], np.zeros(1))
 
@@ -39,18 +39,19 @@ def common_shift(screen: Effects, rules: Rules) -> Shift:
     """The shift of the screen's cases, judged as one case is, but against the threshold itself:
     a median over cases does not have the noise of a single one."""
     found = estimate(middle(screen))
-    if found.n[0] < 2:
+    (n,) = found.n
+    if n < 2:
         return Shift(Verdict.AMBIGUOUS, note="fewer than two complete blocks in the screen")
-    effect, margin = float(found.mean[0]), rules.margin
-    low, high = (float(bound[0]) for bound in bounds(found, DETECTED / 2))
-    p = float(p_beyond(found, 0.0)[0])
-    if p_beyond(found, margin)[0] <= rules.confirm_q:
+    told = found.mean, *bounds(found, DETECTED / 2), p_beyond(found, 0.0)
+    effect, low, high, p = (float(figure) for (figure,) in told)
+    (beyond,), (within,) = p_beyond(found, rules.margin), p_within(found, rules.margin)
+    if beyond <= rules.confirm_q:
         verdict = Verdict.REGRESSED if effect > 0 else Verdict.IMPROVED
-    elif p_within(found, margin)[0] <= rules.same_level:
+    elif within <= rules.same_level:
         verdict = Verdict.SAME
     else:
         verdict = Verdict.AMBIGUOUS
     note = ""
     if p <= DETECTED:
         note = "the cases moved together: look for a cause that they share"
-    return Shift(verdict, effect, low, high, p, int(found.n[0]), note)
+    return Shift(verdict, effect, low, high, p, int(n), note)

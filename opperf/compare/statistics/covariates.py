@@ -32,7 +32,7 @@ from typing import NamedTuple
 import msgspec
 import numpy as np
 
-from opperf.compare.statistics.blocks import BLOCK, Floats, by_block, cases_of, effects
+from opperf.compare.statistics.blocks import BLOCK, SIGNS, Floats, by_block, cases_of, effects
 from opperf.compare.statistics.common_shift import middle
 from opperf.compare.statistics.data import Phase, Replicate
 from opperf.compare.statistics.paired_t import estimate, p_beyond
@@ -90,10 +90,9 @@ def _differs(replicates: Iterable[Replicate], work: str, level: float) -> bool:
             one, values={case: paces[work] for case, paces in one.paces.items() if work in paces}
         )
         for one in replicates
-        if one.phase == "screen"
     ]
-    found = estimate(middle(effects(of_work, "screen", cases_of(of_work))))
-    return bool(p_beyond(found, 0.0)[0] <= level)
+    (p,) = p_beyond(estimate(middle(effects(of_work, "screen", cases_of(of_work)))), 0.0)
+    return bool(p <= level)
 
 
 class _Centred(NamedTuple):
@@ -134,7 +133,7 @@ def _centred(
     freedom = (BLOCK - 1) * n
     if phase != "control":
         # In the control both arms are A, and there is no effect to take out.
-        signs = np.array([[1.0 if one.arm == "B" else -1.0 for one in block] for block in blocks])
+        signs = np.array([[SIGNS[one.arm] for one in block] for block in blocks])
         signs = signs.reshape(len(blocks), BLOCK)[:, :, None] * known[:, None]
         size = np.maximum(BLOCK * n, 1.0)
         values = values - signs * ((signs * values).sum(axis=(0, 1)) / size)
@@ -146,7 +145,7 @@ def _centred(
 
 def _slopes(phases: Iterable[_Centred], works: int) -> tuple[Floats, Floats]:
     """The slopes of each figure, 0 where the work explains none of its scatter; and the share of
-    its variance that is explained, NaN where there are too few processes to tell."""
+    its variance that is explained, NaN where there is none or too few processes to tell."""
     among, along, total, freedom = (
         sum(parts)
         for parts in zip(
@@ -167,7 +166,7 @@ def _slopes(phases: Iterable[_Centred], works: int) -> tuple[Floats, Floats]:
     left = freedom - works
     with np.errstate(invalid="ignore", divide="ignore"):
         explained = 1.0 - (rest / left) / (total / freedom)
-    explained[(left < LEAST_FREEDOM) | ~np.isfinite(explained)] = np.nan
+    explained[left < LEAST_FREEDOM] = np.nan
     slopes[~(explained > 0.0)] = 0.0
     return slopes, np.maximum(explained, 0.0)
 

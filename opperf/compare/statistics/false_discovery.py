@@ -32,6 +32,6 @@ def rejected(p: Floats, q: float) -> NDArray[np.bool_]:
 def level_of_next(p: Floats, q: float) -> float:
     """The p-value that would get one hypothesis more rejected; q where none is tested."""
     tested = np.count_nonzero(~np.isnan(p))
-    if tested == 0:
+    if not tested:
         return q
     return min(1.0, (np.count_nonzero(rejected(p, q)) + 1) / tested) * q

@@ -62,10 +62,10 @@ def _error(ordered: Floats) -> float:
 @functools.cache
 def _interval(n: int) -> tuple[int, float]:
     """The rank, from either end, of the order statistics that stand for the interval of the
-    median of n values, and its half width in standard errors."""
+    median of n values, `FEWEST` or more, and its half width in standard errors."""
     from scipy.stats import binom
 
-    rank = max(1, round((n + 1) / 2 - math.sqrt(n)))
+    rank = round((n + 1) / 2 - math.sqrt(n))
     return rank, _errors(float(binom.cdf(rank - 1, n, 0.5)))
 
 

@@ -179,7 +179,7 @@ def _why_invalid(session: _Session) -> str:
     differs = differing(session.control, session.rules)
     if differs.any():
         mean = session.control.mean
-        worst = int(np.argmax(np.where(differs, np.abs(mean), -1.0)))
+        worst = int(np.argmax(np.where(differs, np.abs(mean), 0.0)))
         return (
             f"A differs from itself in {np.count_nonzero(differs)} of {len(session.cases)} cases, "
             f"most in {session.cases[worst]}, by {np.expm1(mean[worst]):+.1%}: {remedy}"
@@ -206,7 +206,7 @@ def _verdicts(session: _Session) -> list[CaseVerdict]:
     next_level = level_of_next(tested, rules.confirm_q)
     levels = next_level / rules.looks, rules.same_level / rules.looks
     needed = blocks_needed(judged, delta, *levels)
-    # A case that should have been settled by as many as it has was unlucky: one more, then.
+    # The forecast counts one tail and the test both: two blocks that failed may seem enough.
     more = np.maximum(needed - np.where(confirmed, judged.n, 0), 1)
     more[changed | same] = np.nan
 

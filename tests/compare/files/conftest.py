@@ -9,6 +9,10 @@ import pytest
 from click.testing import CliRunner
 
 from opperf.commands.compare import compare
+from opperf.compare.files import judging
+from opperf.compare.files.comparison import Side
+from opperf.compare.files.entries import Entry, Figure
+from opperf.compare.files.reading import Measured, read
 from opperf.errors import OpperfError
 from opperf.model import (
     Case,
@@ -113,6 +117,67 @@ def saved(tmp_path):
         return path
 
     return save
+
+
+@pytest.fixture
+def asked(saved):
+    """Compares two runs by way of their files."""
+
+    def ask(base, new, extensions=("jsonl", "jsonl"), **question):
+        files = [
+            read(saved(run, f"{side}.{extension}"))
+            for side, run, extension in zip(("base", "new"), (base, new), extensions, strict=True)
+        ]
+        return judging.compare(*files, judging.Question(**question))
+
+    return ask
+
+
+def _figure(value, unit="ns", **changed):
+    samples = [value] * 9 if unit == "ns" else []
+    return Figure(**({"unit": unit, "median": value, "mean": value, "samples": samples} | changed))
+
+
+def _entry(operator="relu", **changed):
+    """A case that is told from others by its operator, with a forward time of 1 ms."""
+    usual = {
+        "inputs": "data: (4, 4)",
+        "shown": operator,
+        "id": f"id of {operator}",
+        "call": f"call of {operator}",
+        "category": "unary",
+        "figures": {"forward": _figure(1e6)},
+    }
+    return Entry(operator=operator, **(usual | changed))
+
+
+def _measured(*entries, path="some.jsonl", averages=False, selection=None, **environment):
+    """A file of these cases; without an environment where nothing is given of it."""
+    return Measured(
+        Side(path, averages=averages),
+        Environment(**(ENVIRONMENT | environment)) if environment else None,
+        entries,
+        (),
+        selection or {},
+    )
+
+
+@pytest.fixture
+def figure():
+    """Makes a figure without scatter."""
+    return _figure
+
+
+@pytest.fixture
+def entry():
+    """Makes a case of one file."""
+    return _entry
+
+
+@pytest.fixture
+def measured():
+    """Makes a file of such cases, as it is after it was read."""
+    return _measured
 
 
 @pytest.fixture

@@ -1,5 +1,6 @@
 """Effects of blocks."""
 
+import msgspec
 import numpy as np
 import pytest
 
@@ -31,9 +32,24 @@ def test_phases_are_kept_apart():
     assert effects(replicates, "control", ["x"]).values.shape == (1, 0)
 
 
-def test_a_block_that_was_not_finished_is_left_out():
-    replicates = block("ABBA", [0, 1, 1, 0]) + block("ABBA", [0, 9, 9, 0], 1)[:3]
+@pytest.mark.parametrize("number", [0, 2])
+def test_a_block_that_was_not_finished_is_left_out(number):
+    replicates = block("ABBA", [0, 1, 1, 0], 1) + block("ABBA", [0, 9, 9, 0], number)[:3]
     assert effects(replicates, "screen", ["x"]).values.tolist() == [[1.0]]
+
+
+def test_it_does_not_matter_in_which_order_replicates_are_given():
+    replicates = block("ABBA", [0, 1, 3, 0]) + block("BAAB", [5, 0, 0, 4], 1)
+    for order in (replicates[::-1], replicates[4:] + replicates[:4], replicates[::3]):
+        shuffled = [*order, *(one for one in replicates if one not in order)]
+        assert effects(shuffled, "screen", ["x"]).values.tolist() == [[2.0, 4.5]]
+
+
+def test_replicates_from_a_file_are_as_those_that_were_made():
+    replicates = block("ABBA", [0, 1, 1, 0], phase="control") + block("BAAB", [2, 0, 0, 2])
+    read = msgspec.json.decode(msgspec.json.encode(replicates), type=list[Replicate])
+    assert effects(read, "control", ["x"]).values.tolist() == [[1.0]]
+    assert effects(read, "screen", ["x"]).values.tolist() == [[2.0]]
 
 
 @pytest.mark.parametrize("gone", [{}, {"x": float("nan")}])
@@ -52,6 +68,22 @@ def test_the_resolution_is_the_smallest_step_between_values():
     assert effects(block("ABBA", [1.0] * 4), "screen", ["x"]).resolution.tolist() == [0.0]
 
 
+def test_each_case_has_its_resolution_and_missing_values_are_no_step():
+    replicates = [
+        Replicate("screen", 0, position, arm, {"x": x, "y": y, "z": 2.0})
+        for position, (arm, x, y) in enumerate(
+            zip("ABBA", [4.0, 1.0, np.nan, 2.0], [8.0, 0.0, 8.0, 0.0], strict=True)
+        )
+    ]
+    found = effects(replicates, "screen", ["x", "y", "z"])
+    assert found.resolution.tolist() == [1.0, 8.0, 0.0]
+
+
+def test_without_blocks_there_is_nothing_of_any_case():
+    found = effects([], "screen", ["x", "y"])
+    assert (found.values.shape, found.resolution.tolist()) == ((2, 0), [0.0, 0.0])
+
+
 def test_two_replicates_in_one_place_are_refused():
     replicates = block("ABBA", [0, 1, 1, 0])
     with pytest.raises(ValueError, match="screen block 0, position 3"):
@@ -61,3 +93,8 @@ def test_two_replicates_in_one_place_are_refused():
 def test_an_unbalanced_block_is_refused():
     with pytest.raises(ValueError, match="ABAB"):
         effects(block("ABAB", [0, 1, 0, 1]), "screen", ["x"])
+
+
+def test_a_block_of_five_processes_is_refused():
+    with pytest.raises(ValueError, match="ABBAB"):
+        effects(block("ABBAB", [0, 1, 1, 0, 1]), "screen", ["x"])

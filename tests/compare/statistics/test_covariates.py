@@ -114,6 +114,166 @@ def test_a_figure_without_its_work_is_left_out_where_the_rest_is_adjusted():
     assert "case07" in found[1].values
 
 
+def test_what_is_taken_off_is_what_least_squares_say():
+    """Against the regressions by their design matrices: a level for each block, an effect of the
+    arm for each phase, and the work."""
+    session = phase("control", 3) + phase("screen", 3, effect=0.1)
+    session += phase("confirm", 1, effect=-0.2)
+    rng = np.random.default_rng(8)
+    cases = CASES[:5]
+    made = []
+    for one in session:
+        # Scatter of its own, so that the work explains some of it, and from case to case less.
+        own = {c: one.values[c] + rng.normal(0, 0.1 * n) for n, c in enumerate(cases)}
+        paces = {c: one.paces[c] | {OWN: own[c]} for c in cases}
+        values = {c: own[c] + rng.normal(0, 0.01) for c in cases}
+        if one.phase == "confirm":
+            # A case that was no candidate.
+            del values[cases[1]], paces[cases[1]]
+        if (one.phase, one.block, one.position) == ("screen", 1, 2):
+            # A case that failed once: nothing is known of its block.
+            del values[cases[2]], paces[cases[2]]
+        if (one.phase, one.block, one.position) == ("control", 1, 0):
+            # A case beside which one of the works was not timed: no more is known of its block.
+            del paces[cases[3]][WORKS[0]]
+        made.append(msgspec.structs.replace(one, values=values, paces=paces))
+    # A block that was not finished.
+    unfinished = phase("confirm", 2, effect=-0.2)[4:7]
+    made += [
+        msgspec.structs.replace(
+            one,
+            values={c: one.values[c] for c in cases},
+            paces={c: one.paces[c] for c in cases},
+        )
+        for one in unfinished
+    ]
+
+    def rest(matrix, figures):
+        return figures - matrix @ np.linalg.lstsq(matrix, figures, rcond=None)[0]
+
+    found = adjusted(made)
+    unknown = {(cases[2], "screen", 1), (cases[3], "control", 1)}
+    shares = []
+    for case in cases:
+        known = [
+            one
+            for one in made[:28]
+            if case in one.values and (case, one.phase, one.block) not in unknown
+        ]
+        blocks = sorted({(one.phase, one.block) for one in known})
+        phases = sorted({one.phase for one in known} - {"control"})
+        plain = np.array(
+            [
+                [float((one.phase, one.block) == block) for block in blocks]
+                + [float(one.phase == name and one.arm == "B") for name in phases]
+                for one in known
+            ]
+        )
+        work = np.array([[one.paces[case][name] for name in WORKS] for one in known])
+        own = np.array([one.paces[case][OWN] for one in known])
+        freedom = len(known) - plain.shape[1]
+        full = np.hstack([plain, work])
+        left = (rest(full, own) ** 2).sum() / (freedom - len(WORKS))
+        shares.append(1 - left / ((rest(plain, own) ** 2).sum() / freedom))
+        slopes = np.linalg.lstsq(full, own, rcond=None)[0][-len(WORKS) :]
+        for before, after in zip(made, found.replicates, strict=True):
+            paces = before.paces.get(case, {})
+            # What cannot be adjusted is not comparable with what was.
+            assert (case in after.values) is (WORKS[0] in paces)
+            if WORKS[0] in paces:
+                expected = paces[OWN] - np.dot(slopes, [paces[name] for name in WORKS])
+                assert after.values[case] == pytest.approx(expected)
+    assert min(shares) > 0.05
+    assert found.explained == pytest.approx(np.median(shares))
+
+
+def crossing(blocks, name="screen", **paces_of):
+    """Blocks ABBA in which a figure rises and falls once, and B is slower than A by 1."""
+    own = np.array([1.0, 2.0, 0.0, -1.0])
+    return [
+        Replicate(
+            name,
+            block,
+            position,
+            arm,
+            {"x": float(own[position]) + 0.25},
+            {
+                "x": {OWN: float(own[position])}
+                | {work: float(pace[position]) for work, pace in paces_of.items()}
+            },
+        )
+        for block in range(blocks)
+        for position, arm in enumerate("ABBA")
+    ]
+
+
+# At right angles to the figure; and at so little less that it explains a hundredth, which is less
+# than chance would of 17 degrees of freedom.
+@pytest.mark.parametrize("pace", [[1, -1, 1, -1], [1.1, -0.9, 0.9, -1.1]])
+def test_work_that_explains_no_more_than_chance_takes_nothing_off(pace):
+    session = crossing(6, one=pace)
+    found = adjusted(session)
+    assert (found.explained, found.note) == (0.0, "")
+    assert found.replicates == tuple(session), "the medians, and not the middle means"
+
+
+def test_work_that_explains_all_of_a_figure_leaves_the_effect_of_the_arm():
+    session = crossing(6, one=[3, 3, -1, -1])
+    found = adjusted(session)
+    assert found.explained == pytest.approx(1.0)
+    # The slope is a half: 1 - 3/2, 2 - 3/2, 0 + 1/2, -1 + 1/2.
+    for one in found.replicates:
+        assert one.values["x"] == pytest.approx(0.5 if one.arm == "B" else -0.5)
+
+
+def test_a_figure_that_never_changes_has_no_share():
+    still = [
+        msgspec.structs.replace(one, paces={"x": one.paces["x"] | {OWN: 0.0}})
+        for one in crossing(6, one=[3, 3, -1, -1])
+    ]
+    assert adjusted(still) == (tuple(still), None, "")
+
+
+# Three degrees of freedom a block, less one for the effect of the arm in the screen, less one for
+# each work; eight have to be left.
+@pytest.mark.parametrize(
+    ("control", "screen", "works", "enough"),
+    [(3, 0, 1, True), (3, 0, 2, False), (0, 3, 1, False), (0, 4, 2, True), (2, 2, 2, True)],
+)
+def test_slopes_need_eight_degrees_of_freedom(control, screen, works, enough):
+    paces = {"one": [3, 3, -1, -1], "other": [1, -1, 1, -1]}
+    paces = dict(list(paces.items())[:works])
+    session = crossing(control, "control", **paces) + crossing(screen, **paces)
+    assert (adjusted(session).explained is not None) is enough
+
+
+# A table of Student's t, three degrees of freedom: both tails beyond 5.841 hold 1 %, and beyond
+# 7.453 half a percent.
+@pytest.mark.parametrize(
+    ("works", "t", "differs"),
+    [(1, 5.7, False), (1, 6.0, True), (2, 6.0, False), (2, 7.3, False), (2, 7.6, True)],
+)
+@pytest.mark.parametrize("sign", [1, -1])
+def test_work_differs_at_one_percent_over_all_works(works, t, differs, sign):
+    # Differences of four blocks whose standard error is 1.
+    contrasts = sign * t + np.sqrt(3) * np.array([-1, 1, 1, -1])
+    session = []
+    for block, contrast in enumerate(contrasts):
+        paces = {"one": [0, contrast, contrast, 0]}
+        if works == 2:
+            paces["other"] = [1, -1, 1, -1]
+        made = crossing(1, **paces)
+        session += [msgspec.structs.replace(one, block=block) for one in made]
+    # What the work does in other blocks than the screen's is no matter.
+    session += crossing(4, "confirm", **dict.fromkeys(("one", "other")[:works], [0, 9, 9, 0]))
+    assert ("the arms differ in the one work" in adjusted(session).note) is differs
+
+
+def test_the_first_work_that_differs_is_named():
+    session = crossing(4, other=[0, 9, 9, 0], one=[0, 9, 9, 0])
+    assert "in the one work itself" in adjusted(session).note
+
+
 def test_false_findings_are_as_rare_as_without():
     flagged = 0
     for seed in range(20):

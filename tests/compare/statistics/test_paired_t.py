@@ -1,11 +1,10 @@
-"""Tests against a margin, intervals and two one-sided tests, against SciPy on the same data."""
+"""Tests against a margin and intervals, against SciPy on the same data."""
 
 import numpy as np
 import pytest
 from scipy import stats
 
 from opperf.compare.statistics.blocks import Effects
-from opperf.compare.statistics.equivalence import p_within
 from opperf.compare.statistics.paired_t import bounds, estimate, p_above, p_below, p_beyond
 
 DATA = np.array([[0.031, 0.012, 0.045, 0.022, 0.038], [-0.004, 0.011, -0.013, 0.002, 0.007]])
@@ -59,14 +58,6 @@ def test_bounds_are_scipys_interval():
         assert (low[row], high[row]) == pytest.approx(expected)
 
 
-@pytest.mark.parametrize("margin", [0.01, 0.02, 0.05])
-def test_within_the_margin_is_when_both_bounds_are(margin):
-    found = of(np.random.default_rng(2).normal(0.005, 0.01, (300, 5)))
-    low, high = bounds(found, 0.05)
-    inside = (low > -margin) & (high < margin)
-    np.testing.assert_array_equal(p_within(found, margin) < 0.05, inside)
-
-
 def test_missing_blocks_are_no_blocks():
     found = of([[0.01, np.nan, 0.03], [np.nan, 0.02, np.nan], [np.nan] * 3])
     assert found.n.tolist() == [2, 1, 0]
@@ -74,13 +65,35 @@ def test_missing_blocks_are_no_blocks():
     assert found.error[0] == pytest.approx(stats.sem([0.01, 0.03]))
     assert np.isnan(found.error[1:]).all()
     assert np.isnan(p_beyond(found, 0.01)[1:]).all()
-    assert np.isnan(p_within(found, 0.01)[1:]).all()
 
 
 def test_effects_that_are_all_equal_are_certain():
     found = of([[0.0] * 3, [0.05] * 3, [-0.05] * 3])
     np.testing.assert_allclose(p_beyond(found, 0.02), [1, 0, 0], atol=1e-9)
-    np.testing.assert_allclose(p_within(found, 0.02), [0, 1, 1], atol=1e-9)
+    low, high = bounds(found, 0.05)
+    np.testing.assert_allclose([low, high], [[0, 0.05, -0.05]] * 2, atol=1e-9)
+
+
+def test_effects_that_are_all_equal_to_the_margin_are_even_chances():
+    found = of([[0.25] * 4])
+    assert p_above(found, 0.25).tolist() == p_below(found, 0.25).tolist() == [0.5]
+
+
+def test_two_blocks_are_enough():
+    # One degree of freedom, where t is Cauchy's distribution: of 1 its upper quarter is beyond 1.
+    found = of([[1.0, 3.0], [3.0, 1.0]])
+    assert (found.mean.tolist(), found.n.tolist()) == ([2.0, 2.0], [2.0, 2.0])
+    np.testing.assert_allclose(found.error, 1.0)
+    np.testing.assert_allclose(p_above(found, 1.0), 0.25)
+    np.testing.assert_allclose(bounds(found, 0.25), [[1.0, 1.0], [3.0, 3.0]])
+
+
+def test_a_bound_may_have_a_level_for_each_case():
+    found = of([[1.0, 3.0], [1.0, 3.0]])
+    # Cauchy's distribution has an eighth beyond 1 + root of 2.
+    low, high = bounds(found, np.array([0.25, 0.125]))
+    np.testing.assert_allclose(high, [3.0, 3.0 + np.sqrt(2)])
+    np.testing.assert_allclose(low, [1.0, 1.0 - np.sqrt(2)])
 
 
 def test_effects_that_are_equal_by_a_coarse_clock_are_not_certain():

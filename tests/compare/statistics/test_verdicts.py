@@ -1,16 +1,31 @@
-"""From replicates to verdicts."""
+"""From replicates to verdicts.
 
+Longer than other files, as sessions that are drawn and sessions that are made by hand are held
+against the same rules with the same helpers.
+"""
+
+import math
 from collections import Counter
 
 import msgspec
 import numpy as np
 import pytest
+from scipy import stats
 
-from opperf.compare.statistics.data import Analysis, Replicate, Rules, Verdict
+from opperf.compare.statistics.data import (
+    Analysis,
+    CaseVerdict,
+    Replicate,
+    Round,
+    Rules,
+    Verdict,
+)
+from opperf.compare.statistics.paired_t import Estimate
+from opperf.compare.statistics.settling import blocks_needed
 from opperf.compare.statistics.verdicts import analyse, candidates, next_round
 
 RULES = Rules()
-LOG = np.log1p
+LOG = math.log1p
 
 
 def by_case(analysis):
@@ -294,6 +309,206 @@ def test_of_all_changes_that_are_claimed_few_are_false(noisy, cap):
         shares.append(np.mean([case.startswith("edge") for case in claimed]))
     # Three standard errors of the mean of the shares, whose standard deviation is some 0.06.
     assert np.mean(shares) <= rules.confirm_q + 0.045
+
+
+def blocks(name, effects):
+    """Blocks ABBA of a phase in which the cases have exactly these effects."""
+    number = max(map(len, effects.values()))
+    return [
+        Replicate(
+            name,
+            block,
+            position,
+            arm,
+            {case: (arm == "B") * of[block] for case, of in effects.items() if block < len(of)},
+        )
+        for block in range(number)
+        for position, arm in enumerate("ABBA")
+    ]
+
+
+def four(mean, error):
+    """Four effects of that mean and standard error."""
+    return [mean + sign * np.sqrt(3) * error for sign in (-1, 1, 1, -1)]
+
+
+STILL = [0.0, 0.0]
+NULLS = {f"null{number:02d}": four(0.01 * (-1) ** number, 0.05) for number in range(30)}
+"""Cases of which nothing can be told; many, so that what is rare by itself is not among them."""
+
+
+# A table of Student's t, three degrees of freedom: 2.353 leaves 5 %.
+@pytest.mark.parametrize(
+    ("mean", "t", "chosen"),
+    [
+        (0.030, 2.5, True),  # beyond delta, and rare by itself
+        (0.030, 2.2, False),  # beyond delta, and not rare
+        (0.015, 2.5, False),  # rare by itself, and within delta
+        (0.015, 50.0, True),  # within delta, and rare among all
+    ],
+)
+@pytest.mark.parametrize("sign", [1, -1])
+def test_candidates_are_rare_among_all_or_large_and_rare_by_themselves(mean, t, chosen, sign):
+    screen = NULLS | {"x": four(sign * mean, mean / t)}
+    replicates = blocks("control", dict.fromkeys(screen, STILL)) + blocks("screen", screen)
+    assert candidates(replicates, RULES) == (("x",) if chosen else ())
+
+
+@pytest.mark.parametrize("sign", [1, -1])
+def test_an_invalid_session_names_the_case_that_differs_most(sign):
+    control = {
+        "less": four(-0.2 * sign, 1e-4),
+        "most": four(0.3 * sign, 1e-4),
+        "noisy": four(0.9, 0.8),
+        "some": four(0.1, 1e-4),
+    }
+    analysis = analyse(blocks("control", control), RULES)
+    # 1.35 and, the other way, 1 / 1.35.
+    size = "+35.0%" if sign > 0 else "-25.9%"
+    assert f"in 3 of 4 cases, most in most, by {size}: quieten" in analysis.reason
+    assert {one.verdict for one in analysis.verdicts} == {Verdict.INVALID}
+    assert {(one.more_blocks, one.note) for one in analysis.verdicts} == {(None, "")}
+
+
+def test_two_confirm_blocks_are_judged_and_one_is_not():
+    screened = blocks("control", {"x": STILL}) + blocks("screen", {"x": [0.1] * 4})
+    one, two = (
+        analyse(screened + blocks("confirm", {"x": [0.2, 0.2002][:n]}), RULES).verdicts[0]
+        for n in (1, 2)
+    )
+    assert (one.phase, one.n_blocks, one.effect) == ("screen", 4, pytest.approx(0.1))
+    assert (one.verdict, one.note) == (Verdict.AMBIGUOUS, "a candidate without confirm blocks")
+    assert (two.phase, two.n_blocks, two.effect) == ("confirm", 2, pytest.approx(0.2001))
+    assert (two.verdict, two.note) == (Verdict.REGRESSED, "")
+
+
+# One-sided, three degrees of freedom, by a table: 2.353 leaves 5 %, and 3.182 a half of it.
+@pytest.mark.parametrize(
+    ("phase", "looks", "t", "same"),
+    [
+        ("screen", 1, 2.30, False),
+        ("screen", 1, 2.40, True),
+        ("screen", 2, 2.40, True),
+        ("confirm", 1, 2.40, True),
+        ("confirm", 2, 3.10, False),
+        ("confirm", 2, 3.25, True),
+    ],
+)
+def test_sameness_is_paid_for_by_look_where_there_are_looks(phase, looks, t, same):
+    rules = Rules(confirm_blocks=4, block_cap=4 * looks)
+    assert rules.looks == looks
+    error = rules.margin / t
+    effect = {"x": four(0.0, error)}
+    replicates = blocks("control", {"x": STILL})
+    replicates += blocks("screen", {"x": STILL} if phase == "confirm" else effect)
+    replicates += blocks("confirm", effect) if phase == "confirm" else []
+    (one,) = analyse(replicates, rules).verdicts
+    assert one.phase == phase
+    assert one.verdict == (Verdict.SAME if same else Verdict.AMBIGUOUS)
+    # Bounds are those by which the case is or is not the same.
+    assert (one.high < rules.margin) is same
+    reach = stats.t.isf(0.05 / (looks if phase == "confirm" else 1), 3) * error
+    assert (one.low, one.high) == pytest.approx((one.effect - reach, one.effect + reach))
+
+
+def test_a_p_value_times_its_looks_is_one_at_most():
+    rules = Rules(confirm_blocks=4, block_cap=16)
+    replicates = blocks("control", {"x": STILL}) + blocks("screen", {"x": STILL})
+    (one,) = analyse(replicates + blocks("confirm", {"x": four(0.0, 0.05)}), rules).verdicts
+    assert one.verdict == Verdict.AMBIGUOUS and 0.5 < one.p <= 1.0
+
+
+def forecast(mean, error, n, beyond, within):
+    of = Estimate(np.array([mean]), np.array([error]), np.array([float(n)]))
+    return blocks_needed(of, RULES.margin, beyond, within)[0]
+
+
+def test_more_blocks_are_those_needed_less_those_there_are():
+    rules = Rules(confirm_blocks=4, block_cap=8)
+    error = RULES.margin / 2
+    near, far, slow = four(0.0, error), four(0.045, 0.009), four(0.2, 1e-4)
+    replicates = blocks("control", dict.fromkeys(("far", "near", "new", "slow"), STILL))
+    replicates += blocks("screen", dict.fromkeys(("far", "near", "slow"), STILL) | {"new": near})
+    replicates += blocks("confirm", {"far": far, "near": near, "slow": slow})
+    found = by_case(analyse(replicates, rules))
+    assert found["slow"].verdict == Verdict.REGRESSED and found["slow"].more_blocks is None
+    # Of three that were tested one is rejected; the next would be at 2/3 of 5 %, on two looks.
+    level, same = 0.05 * 2 / 3 / 2, 0.05 / 2
+    assert found["far"].more_blocks == forecast(0.045, 0.009, 4, level, same) - 4 > 1
+    assert found["near"].more_blocks == forecast(0.0, error, 4, level, same) - 4 > 1
+    # Screen blocks do not count among those of the confirm phase.
+    assert found["new"].phase == "screen"
+    assert found["new"].more_blocks == found["near"].more_blocks + 4
+    assert {one.note for one in found.values()} == {""}
+
+
+def test_an_open_case_needs_more_blocks_than_it_has(noisy):
+    rules = Rules(confirm_blocks=4, block_cap=16)
+    effect = {f"case{number:03d}": 0.0005 * number for number in range(120)}
+    replicates = noisy("control", 4, dict.fromkeys(effect, 0.0), sd=0.001)
+    replicates += noisy("screen", 4, effect) + noisy("confirm", 4, effect)
+    found = analyse(replicates, rules).verdicts
+    needs = [one.more_blocks for one in found if one.more_blocks is not None]
+    assert len(needs) > 50 and min(needs) >= 1
+    assert {one.verdict for one in found if one.more_blocks is None} >= {"same", "regressed"}
+
+
+def test_an_open_case_needs_one_block_more_at_least():
+    # One degree of freedom, and 9.5 standard errors beyond the margin, of one that is as wide as a
+    # standard error: Cauchy's distribution has 3.3 % beyond them, and 2.8 % in the other tail.
+    error = RULES.margin
+    effect = RULES.margin + 9.5 * error
+    replicates = blocks("control", {"x": STILL}) + blocks("screen", {"x": STILL})
+    replicates += blocks("confirm", {"x": [effect - error, effect + error]})
+    (one,) = analyse(replicates, RULES).verdicts
+    assert one.p == pytest.approx(0.0334 + 0.0276, abs=1e-3)
+    assert forecast(effect, error, 2, 0.05, 0.05) == 2
+    assert (one.verdict, one.more_blocks) == (Verdict.AMBIGUOUS, 1)
+
+
+def test_a_case_at_delta_itself_is_not_forecast():
+    replicates = blocks("control", {"x": STILL}) + blocks("screen", {"x": four(0.0199, 0.05)})
+    (one,) = analyse(replicates, RULES).verdicts
+    assert (one.verdict, one.more_blocks) == (Verdict.AMBIGUOUS, None)
+    assert one.note == "too near delta for 1000 blocks to settle it"
+
+
+def of_cases(**verdicts):
+    """An analysis that says this of cases: a verdict, and whether there is a p-value."""
+    replicates = blocks("control", {"x": STILL})
+    told = tuple(
+        CaseVerdict(case, verdict, p=0.5 if known else None)
+        for case, (verdict, known) in verdicts.items()
+    )
+    return msgspec.structs.replace(analyse(replicates, RULES), verdicts=told)
+
+
+@pytest.mark.parametrize(
+    ("measured", "cap", "blocks_left"),
+    [(0, 12, 12), (0, 5, 5), (12, 13, 1), (12, 12, None), (16, 12, None), (4, 12, 4), (4, 6, 2)],
+)
+def test_a_round_ends_at_the_cap(measured, cap, blocks_left):
+    analysis = of_cases(
+        open=(Verdict.AMBIGUOUS, True),
+        failing=(Verdict.AMBIGUOUS, False),
+        slow=(Verdict.REGRESSED, True),
+        still=(Verdict.SAME, True),
+    )
+    analysis = msgspec.structs.replace(analysis, rules=Rules(block_cap=cap))
+    expected = None if blocks_left is None else Round(("open",), measured, blocks_left)
+    assert next_round(analysis, measured) == expected
+
+
+def test_there_is_no_round_of_cases_that_are_settled_or_without_blocks():
+    analysis = of_cases(failing=(Verdict.AMBIGUOUS, False), slow=(Verdict.REGRESSED, True))
+    analysis = msgspec.structs.replace(analysis, rules=Rules(block_cap=48))
+    assert next_round(analysis, 12) is None
+
+
+def test_a_session_from_a_file_is_as_the_one_that_was_measured(session):
+    replicates = session(CHANGED)
+    read = msgspec.json.decode(msgspec.json.encode(replicates), type=list[Replicate])
+    assert analyse(read, RULES) == analyse(replicates, RULES)
 
 
 def test_an_analysis_survives_json(session):

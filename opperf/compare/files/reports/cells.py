@@ -48,14 +48,20 @@ CHANGES = {
 """Titles, in the order in which they are told."""
 
 
+def _scale(unit: str) -> tuple[str, float, int]:
+    """The unit shown, how many of the file's make one of it, and the decimals."""
+    return UNITS.get(unit, (unit, 1.0, 0))
+
+
 def unit_of(rows: Sequence[Row]) -> str:
     """The unit that figures of these rows are shown in."""
-    return UNITS.get(rows[0].unit, (rows[0].unit, 1.0, 0))[0]
+    shown, _, _ = _scale(rows[0].unit)
+    return shown
 
 
 def figure_text(value: float, unit: str) -> str:
     """A figure in the unit shown, with the digits that tell its smallest step."""
-    _, divisor, decimals = UNITS.get(unit, (unit, 1.0, 0))
+    _, divisor, decimals = _scale(unit)
     return f"{value / divisor:.{decimals}f}" if math.isfinite(value) else NOT_APPLICABLE
 
 

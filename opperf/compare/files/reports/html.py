@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from html import escape
 
-from opperf.compare.files.comparison import Comparison, Row
+from opperf.compare.files.comparison import ChangeKind, Comparison, Row
 from opperf.compare.files.reports.cells import (
     CHANGES,
     change_text,
@@ -107,8 +107,8 @@ def _row(row: Row) -> str:
     )
 
 
-def _changes(comparison: Comparison, title: str, kind: object) -> str:
-    changes = [change for change in comparison.changes if change.kind is kind]
+def _changes(comparison: Comparison, title: str, kind: ChangeKind) -> str:
+    changes = comparison.changes_of(kind)
     if not changes:
         return ""
     items = "\n".join(f"<li>{escape(change_text(change))}</li>" for change in changes)

@@ -1,0 +1,54 @@
+"""A comparison for a program."""
+
+import csv
+import io
+import json
+
+from opperf.compare.files.reports import FORMATS
+from opperf.compare.files.reports.data import finite
+
+
+def test_json_has_every_key_and_every_row(everything, row, comparison):
+    content = json.loads(FORMATS["json"](everything))
+    assert {len(case) for case in content["cases"]} == {14}
+    relu = content["cases"][0]
+    assert (relu["verdict"], relu["ratio"], relu["unit"]) == ("suspect", 1.5, "ns")
+    assert content["cases"][2]["ratio"] is None
+    assert content["environment"][1] == {"field": "settings.threads", "base": None, "new": 4}
+    assert content["changes"][0]["kind"] == "broken"
+    assert content["geometric_means"][-1]["category"] == "all"
+    assert content["confirm"] == everything.confirm
+    odd = comparison(row(base=float("nan"), new=float("inf"), ratio=None))
+    assert json.loads(FORMATS["json"](odd))["cases"][0]["base"] is None
+
+
+def test_csv_has_every_row(everything, hostile):
+    rows = list(csv.DictReader(io.StringIO(FORMATS["csv"](everything))))
+    assert [one["operator"] for one in rows] == ["relu", "exp", "log", "FullyConnected", "relu"]
+    assert rows[0]["verdict"] == "suspect" and float(rows[0]["ratio"]) == 1.5
+    assert rows[2]["ratio"] == rows[3]["ratio_low"] == ""
+    (odd,) = csv.DictReader(io.StringIO(FORMATS["csv"](hostile)))
+    assert odd["operator"] == odd["inputs"] == hostile.rows[0].operator
+
+
+def test_what_is_no_number_is_null():
+    assert (finite(1.5), finite(0.0)) == (1.5, 0.0)
+    assert finite(float("nan")) is finite(float("inf")) is finite(float("-inf")) is None
+
+
+def test_json_is_to_be_read_and_ends_with_a_line_end(everything):
+    text = FORMATS["json"](everything)
+    # Keys of the object are indented by two columns.
+    assert text.startswith('{\n  "base": {\n    "path"') and text.endswith("\n}\n")
+
+
+def test_json_tells_both_sides_whole(everything):
+    content = json.loads(FORMATS["json"](everything))
+    assert content["base"] == {
+        "path": "base.jsonl",
+        "started": "2025-01-02T03:04:05+00:00",
+        "cases": 4,
+        "averages": False,
+    }
+    assert (content["threshold"], content["unmeasured"]) == (0.02, 2)
+    assert content["metrics"] == ["forward", "memory"]

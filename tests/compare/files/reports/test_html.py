@@ -1,0 +1,95 @@
+"""A comparison as a fragment of HTML."""
+
+from html.parser import HTMLParser
+
+import pytest
+
+from opperf.compare.files.comparison import Difference
+from opperf.compare.files.reports import FORMATS
+from opperf.compare.statistics.data import Verdict
+
+
+def html_report(found):
+    return FORMATS["html-fragment"](found)
+
+
+class Tags(HTMLParser):
+    """The tags of a fragment: those open, and all that there were."""
+
+    def __init__(self):
+        super().__init__()
+        self.open, self.seen, self.attributes = [], set(), set()
+
+    def handle_starttag(self, tag, attrs):
+        self.open.append(tag)
+        self.seen.add(tag)
+        self.attributes |= {name for name, _ in attrs}
+
+    def handle_endtag(self, tag):
+        assert self.open.pop() == tag
+
+
+@pytest.mark.parametrize("which", ["everything", "hostile", "nothing"])
+def test_the_html_fragment_is_whole_and_has_no_script(everything, hostile, comparison, which):
+    found = {"everything": everything, "hostile": hostile, "nothing": comparison()}[which]
+    tags = Tags()
+    tags.feed(FORMATS["html-fragment"](found))
+    tags.close()
+    assert tags.open == []
+    assert not {"script", "link", "img", "html", "body", "head", "iframe"} & tags.seen
+    assert tags.attributes <= {"class", "scope", "title"}
+
+
+def test_the_html_fragment_has_every_row(row, comparison):
+    rows = [row(f"quiet{n}", Verdict.UNSUSPICIOUS, 1.0) for n in range(100)]
+    assert FORMATS["html-fragment"](comparison(*rows)).count("quiet") == 100
+
+
+def test_a_row_has_its_cells_in_the_order_of_their_titles(comparison, row):
+    text = html_report(comparison(row(note="a < b")))
+    titles = ("Operator", "Inputs", "Ratio", "95 % interval", "Verdict", "Base ms", "New ms")
+    assert "".join(f'<th scope="col">{title}</th>' for title in titles) in text
+    assert (
+        "<tr><td>relu</td><td>data: (1024, 1024)</td>"
+        '<td class="number">1.500</td><td class="number">[1.485, 1.515]</td>'
+        '<td class="more" title="a &lt; b">suspect</td>'
+        '<td class="number">1.000000</td><td class="number">1.500000</td></tr>'
+    ) in text
+    assert "title=" not in html_report(comparison(row()))
+
+
+@pytest.mark.parametrize(
+    ("verdict", "ratio", "shade"),
+    [
+        (Verdict.REGRESSED, 2.0, "more"),
+        (Verdict.IMPROVED, 0.5, "less"),
+        (Verdict.SUSPECT, 2.0, "more"),
+        (Verdict.SUSPECT, 0.5, "less"),
+        (Verdict.SAME, 1.1, ""),
+        (Verdict.UNSUSPICIOUS, 0.9, ""),
+        (Verdict.AMBIGUOUS, 2.0, "open"),
+        (Verdict.AMBIGUOUS, 0.5, "open"),
+    ],
+)
+def test_a_verdict_has_a_shade(comparison, row, verdict, ratio, shade):
+    text = html_report(comparison(row(verdict=verdict, ratio=ratio)))
+    assert f'<td class="{shade}">{verdict.value}</td>' in text
+
+
+def test_the_html_fragment_tells_what_there_is(everything, comparison, row):
+    text = html_report(everything)
+    assert "<tr><td>versions.mxnet</td><td>1.9.1</td><td>2.0.0</td></tr>" in text
+    assert "<summary>Not in the new file: 2 cases</summary>" in text
+    assert "<li>dot (lhs: (2, 2))</li>\n<li>dot (lhs: (3, 3))</li>\n</ul>" in text
+    assert "Measured now" not in text
+    assert f"<pre>{everything.confirm}</pre>" in text
+    nothing = html_report(comparison(row(ratio=None)))
+    assert "<p>The environments do not differ, as far as the files tell.</p>" in nothing
+    for words in ("To confirm", "Geometric means", "<caption>Environment", "<details>", "[]"):
+        assert words not in nothing
+
+
+def test_the_html_fragment_has_every_difference(comparison, row):
+    some = tuple(Difference(f"features.{n:02d}", True, False) for n in range(60))
+    text = html_report(comparison(row(), differences=some))
+    assert text.count("features.") == 60 and "do not differ" not in text

@@ -1,0 +1,195 @@
+"""A comparison as text for a terminal."""
+
+import re
+
+import msgspec
+import pytest
+
+from opperf.compare.files.comparison import Change, ChangeKind, Difference, Side
+from opperf.compare.files.reports.text import text_report
+from opperf.compare.statistics.data import Verdict
+
+
+def test_text(everything):
+    # Whatever the widths of the columns are.
+    text = re.sub(r"  +", "  ", text_report(everything))
+    order = [
+        "base  base.jsonl",
+        "versions.mxnet  1.9.1  2.0.0",
+        "settings.threads  not set  4",
+        "forward: 3 cases in common: 1 ambiguous, 1 suspect (1 slower), 1 unsuspicious; geometric",
+        "relu  1.500  [1.485, 1.515]  suspect  1.000000  1.500000  data: (1024, 1024)",
+        "1 ambiguous: 3 and 3 samples",
+        "memory: 2 cases in common: 1 regressed, 1 same",
+        "FullyConnected  2.000  regressed  1000.000  2000.000",
+        "unary  1.225 (2)  1.414 (2)",
+        "all  1.225 (2)  1.414 (2)",
+        "Measured before, not now: 1 case:",
+        "  svd (A: (4, 4)): crashed: signal 11",
+        "Not in the new file: 2 cases: dot (2)",
+        "Not in the base: 1 case: gelu",
+        "Of a time no more can be said.",
+        "2 cases measured in neither run.",
+        "  opperf ab relu --a python:/path/to/base/python",
+    ]
+    places = [text.find(words) for words in order]
+    assert -1 not in places, order[places.index(-1)]
+    assert places == sorted(places)
+
+
+@pytest.mark.parametrize("width", [60, 80, 120, 160])
+def test_text_fits_the_terminal(width, everything, row, comparison):
+    long = row("_contrib_interleaved_matmul_selfatt_qk_and_more", inputs="data: (1, 2), " * 9)
+    found = comparison(long, row("exp"), changes=everything.changes, notes=everything.notes * 5)
+    text = text_report(found, width)
+    assert max(map(len, text.splitlines())) <= width
+    assert ("Base ms" in text) == (width >= 120)
+    assert "Inputs" in text or width < 80
+
+
+def test_the_command_is_never_cut(row, comparison):
+    command = "opperf ab " + " ".join(f"operator{number}" for number in range(20))
+    assert f"  {command}\n" in text_report(comparison(row(), confirm=command), 60)
+
+
+def lines(text):
+    """The lines, whatever the widths of the columns are."""
+    return [re.sub(r"  +", "  ", line) for line in text.splitlines()]
+
+
+def test_text_ends_with_one_line_end(everything, comparison, row):
+    for found in (everything, comparison(row())):
+        text = text_report(found)
+        assert text.endswith("\n") and not text.endswith("\n\n")
+
+
+def test_what_there_is_none_of_is_not_told(comparison, row):
+    told = lines(text_report(comparison(row(category=""))))
+    assert told[:5] == [
+        "base  base.jsonl  2025-01-02T03:04:05+00:00, 4 cases",
+        "new  new.jsonl  2025-01-03T03:04:05+00:00, 4 cases",
+        "",
+        "The environments do not differ, as far as the files tell.",
+        "",
+    ]
+    assert told[-1] == "all  1.500 (1)", "no command, no changes and no sentences"
+    nothing = text_report(comparison(row(ratio=None)))
+    assert "mean" not in nothing and "more" not in nothing and "To confirm" not in nothing
+
+
+def test_averages_are_said_to_be_such(comparison, row):
+    told = text_report(comparison(row(), base=Side("old.json", "", 1, averages=True)))
+    assert "old.json" in told and "  1 case, averages only\n" in told
+    assert told.count("averages only") == 1
+
+
+def test_without_an_interval_there_is_no_column_of_them(comparison, row):
+    none = row("exp", low=None, high=None)
+    assert "95 % interval" not in text_report(comparison(none))
+    some = lines(text_report(comparison(row("relu"), none)))
+    assert any("95 % interval" in line for line in some)
+    assert any(line.startswith("exp  1.500  ---  suspect") for line in some)
+
+
+def test_columns_of_numbers_end_and_columns_of_words_begin_alike(comparison, row):
+    one = row("a", ratio=1.5, base=1e6, inputs="x")
+    other = row("longer", ratio=10.25, base=1e8, verdict=Verdict.UNSUSPICIOUS, inputs="yy")
+    text = text_report(comparison(one, other))
+    header, _, first, second = next(
+        text.splitlines()[number : number + 4]
+        for number, line in enumerate(text.splitlines())
+        if line.startswith("Operator")
+    )
+    for title, a, b in (
+        ("Operator", "a", "longer"),
+        ("Verdict", "sus", "uns"),
+        ("Inputs", "x", "y"),
+    ):
+        assert header.index(title) == first.index(a) == second.index(b)
+    for title, a, b in (("Ratio", "1.500", "10.250"), ("Base ms", "1.000000", "100.000000")):
+        ends = [line.index(w) + len(w) for line, w in ((header, title), (first, a), (second, b))]
+        assert len(set(ends)) == 1
+    means = [line for line in text.splitlines() if line.endswith(" (2)")]
+    assert means and {len(line) for line in means} == {len(means[0])}
+
+
+def test_a_table_in_a_file_is_as_wide_as_it_is(comparison, row):
+    wide = row("operator" * 5, inputs="data: (1, 2), " * 9)
+    table = [line for line in text_report(comparison(wide)).splitlines() if "…" in line]
+    assert len(table) == 1 and "1.000000" in table[0] and table[0].endswith("...")
+    assert len(table[0]) > 100
+
+
+def test_names_and_inputs_have_a_width_of_their_own(comparison, row):
+    def shown(name, inputs):
+        text = text_report(comparison(row(name, inputs=inputs)))
+        return name in text, inputs in text
+
+    assert shown("n" * 24, "i" * 60) == (True, True)
+    assert shown("n" * 25, "i" * 61) == (False, False)
+
+
+def test_values_of_the_environment_are_cut(comparison, row):
+    differences = (Difference("fits", "v" * 34, 1), Difference("does not", "w" * 35, 2))
+    told = text_report(comparison(row(), differences=differences))
+    assert "v" * 34 in told and "w" * 31 + "..." in told and "w" * 32 not in told
+
+
+def test_sentences_are_wrapped_to_the_width_or_to_a_hundred_columns(comparison, row):
+    found = comparison(row(), notes=("word " * 60,))
+    # Of "word " twenty fit into a hundred columns, and twelve into sixty.
+    assert " ".join(["word"] * 20) + "\n" in text_report(found)
+    assert " ".join(["word"] * 21) not in text_report(found)
+    assert " ".join(["word"] * 12) + "\n" in text_report(found, 60)
+    assert " ".join(["word"] * 13) not in text_report(found, 60)
+    metric = comparison(row(), metrics=("forward",), means=())
+    metric = msgspec.structs.replace(metric, rows=tuple(row(verdict=one) for one in Verdict))
+    sentence = (
+        "forward: 7 cases in common: 1 regressed, 1 improved, 1 same, 1 ambiguous, 1 invalid,"
+    )
+    assert f"{sentence} 1 suspect (1 slower), 1\n  unsuspicious\n" in text_report(metric, 108)
+    assert f"{sentence} 1 suspect (1\n  slower), 1 unsuspicious\n" in text_report(metric)
+
+
+# 72 columns up to the inputs, of which 20 are to be seen.
+@pytest.mark.parametrize(("extra", "figures"), [(0, True), (-1, False)])
+def test_figures_are_shown_where_the_inputs_have_room(comparison, row, extra, figures):
+    found = comparison(row("n" * 24))
+    header = next(line for line in text_report(found).splitlines() if "Inputs" in line)
+    told = text_report(found, header.index("Inputs") + 20 + extra)
+    assert ("Base ms" in told, "New ms" in told) == (figures, figures)
+
+
+@pytest.mark.parametrize(("number", "more"), [(20, ""), (21, "  and 1 more"), (25, "  and 5 more")])
+def test_twenty_cases_that_broke_are_named(comparison, row, number, more):
+    changes = tuple(
+        Change(ChangeKind.BROKEN, "", f"op{n}", "", reason="crashed") for n in range(number)
+    )
+    told = text_report(comparison(row(), changes=changes)).splitlines()
+    title = told.index(f"Measured before, not now: {number} cases:")
+    names = [f"  op{n}: crashed" for n in range(20)]
+    assert told[title + 1 :] == [*names, *([more] if more else [])]
+
+
+def test_changes_without_reasons_are_on_one_line(comparison, row):
+    changes = tuple(Change(ChangeKind.APPEARED, "", "gelu", f"{n}") for n in range(2))
+    told = text_report(comparison(row(), changes=changes))
+    assert told.endswith("\nNot in the base: 2 cases: gelu (2)\n")
+    some = (*changes, Change(ChangeKind.APPEARED, "", "new", "", reason="failed: no"))
+    told = text_report(comparison(row(), changes=some))
+    assert told.endswith("cases:\n  gelu (0)\n  gelu (1)\n  new: failed: no\n")
+
+
+def test_more_differences_than_are_shown_are_counted(comparison, row):
+    def told(number):
+        some = tuple(Difference(f"features.{n:02d}", True, False) for n in range(number))
+        return text_report(comparison(row(), differences=some))
+
+    assert "features.24" in told(25) and "more differences" not in told(25)
+    assert "features.25" not in told(27) and "\n2 more differences; json has all\n" in told(27)
+
+
+def test_names_that_look_like_numbers_stay_as_they_are(comparison, row):
+    differences = (Difference("versions.a", "1.10", "1e3"),)
+    assert "1.10" in text_report(comparison(row(), differences=differences))
+    assert "1e3" in text_report(comparison(row(), differences=differences))

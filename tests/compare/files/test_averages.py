@@ -1,0 +1,89 @@
+"""Results as users of operator benchmarks know them."""
+
+import json
+
+import pytest
+
+from opperf.compare.files.averages import entries_of_results
+from opperf.compare.files.judging import Question, compare
+from opperf.compare.files.reading import read
+from opperf.errors import RunFileError
+
+
+def test_results_as_other_versions_write_them(tmp_path, run, record, saved):
+    path = tmp_path / "old.json"
+    result = {
+        "avg_time_forward_relu": 2.0,
+        "inputs": {"data": [4, 4]},
+        "max_storage_mem_alloc_cpu/0": 3.0,
+        "max_storage_mem_alloc_gpu/0": 5.0,
+        "p50_time_relu": 1.0,
+        "avg_time_relu": 6.0,
+    }
+    path.write_text(json.dumps({"relu": [result]}))
+    (entry,) = read(path).entries
+    assert {metric: (f.unit, f.mean) for metric, f in entry.figures.items()} == {
+        "forward": ("ns", 2e6),
+        "total": ("ns", 6e6),
+        "memory": ("B", 5e3),
+    }
+    found = compare(read(path), read(saved(run(record()), "new.jsonl")), Question())
+    assert found.metrics == ("forward", "memory")
+
+
+def entries(tmp_path, results):
+    return entries_of_results(tmp_path / "old.json", results, lambda name, inputs: name)
+
+
+def test_an_average_is_the_median_as_well(tmp_path):
+    (entry,) = entries(tmp_path, {"relu": [{"avg_time_backward_relu": 3}]})
+    figure = entry.figures["backward"]
+    assert (figure.unit, figure.median, figure.mean, figure.samples) == ("ns", 3e6, 3e6, [])
+    assert not figure.unsound and not figure.caveat
+
+
+@pytest.mark.parametrize("peaks", [(3.0, 5.0), (5.0, 3.0)])
+def test_of_several_devices_the_largest_peak_counts(tmp_path, peaks):
+    devices = ("cpu/0", "gpu/0")
+    result = {f"max_storage_mem_alloc_{d}": p for d, p in zip(devices, peaks, strict=True)}
+    (entry,) = entries(tmp_path, {"relu": [result]})
+    assert entry.figures["memory"].mean == 5e3
+
+
+def test_what_is_no_average_or_no_number_is_no_figure(tmp_path):
+    result = {"avg_time_forward_x": "none", "avg_time_backward_x": 2.0, "name": "x", "runs": 5}
+    (entry,) = entries(tmp_path, {"x": [result]})
+    assert set(entry.figures) == {"backward"}
+
+
+@pytest.mark.parametrize(
+    ("inputs", "text"),
+    [
+        ({"lhs": [2, 3], "axis": 1}, "lhs: (2, 3), axis: 1"),
+        ([4, 4], "inputs: (4, 4)"),
+        ("a word", "inputs: a word"),
+        ({}, ""),
+    ],
+)
+def test_inputs_are_shown_whatever_they_are(tmp_path, inputs, text):
+    (entry,) = entries(tmp_path, {"relu": [{"inputs": inputs}]})
+    assert (entry.operator, entry.inputs) == ("relu", text)
+
+
+def test_every_result_of_every_operator_is_an_entry(tmp_path):
+    found = entries(tmp_path, {"relu": [{}, {}], "none": [], "exp": [{}]})
+    assert [entry.operator for entry in found] == ["relu", "relu", "exp"]
+
+
+@pytest.mark.parametrize(
+    ("results", "words"),
+    [
+        ([], "the JSON is no object"),
+        ({"relu": [{}, 3]}, "'relu' has no list of results"),
+        ({"relu": {}}, "'relu' has no list of results"),
+        ({"relu": []}, "holds no result"),
+    ],
+)
+def test_anything_else_is_refused(tmp_path, results, words):
+    with pytest.raises(RunFileError, match=words):
+        entries(tmp_path, results)

@@ -1,0 +1,159 @@
+"""The command that settles what is suspect."""
+
+import pytest
+
+from opperf.compare.files.comparison import Comparison, Difference, Row, Side
+from opperf.compare.files.confirming import confirming_command
+from opperf.compare.statistics.data import Verdict
+
+
+@pytest.mark.parametrize(
+    ("changed", "command"),
+    [
+        ({}, "opperf ab relu --a python:/path/to/base/python --b python:/path/to/new/python"),
+        (
+            {"threads": {"OMP_NUM_THREADS": "4"}},
+            "opperf ab relu --a env:OMP_NUM_THREADS=2 --b env:OMP_NUM_THREADS=4",
+        ),
+        ({"threads": {}}, "opperf ab relu --a env:OMP_NUM_THREADS=2"),
+        (
+            {"versions": {"mxnet": "2.0.0"}, "threads": {}},
+            "opperf ab relu --a python:/path/to/base/python --a env:OMP_NUM_THREADS=2 "
+            "--b python:/path/to/new/python",
+        ),
+    ],
+)
+def test_the_confirming_command_has_the_arms_that_differ(run, record, asked, changed, command):
+    base = run(record("relu"), record("exp"))
+    new = run(record("relu", factor=1.5), record("exp"), **changed)
+    assert asked(base, new).confirm == command
+
+
+def test_the_confirming_command_has_the_cases_of_the_files(run, record, asked):
+    settings = {"dtype": "float16", "profiler": "python", "threads": 4}
+    base = run(record("a b", **settings), selection={"size": "small"})
+    new = run(record("a b", factor=2.0, **settings), cores=8)
+    assert asked(base, new).confirm == (
+        "opperf ab 'a b' --a python:/path/to/base/python --a threads:4 "
+        "--b python:/path/to/new/python --b threads:4 "
+        "--size small --dtype float16 --profiler python"
+    )
+
+
+def test_the_confirming_command_names_the_largest_changes(run, record, asked):
+    names = [f"op{number:02d}" for number in range(30)]
+    base = run(*(record(name) for name in names))
+    new = run(*(record(name, factor=2.0 + number) for number, name in enumerate(names)))
+    words = asked(base, new).confirm.split()
+    assert words[2:22] == names[:9:-1] and words[22] == "--a"
+
+
+def row(operator="relu", ratio=2.0, verdict=Verdict.SUSPECT, unit="ns"):
+    return Row("", operator, "", "", "forward", unit, 1.0, 1.0, verdict, ratio)
+
+
+@pytest.fixture
+def command(measured):
+    """The command for these rows and differences, of files of which nothing else is known."""
+
+    def told(*rows, differences=(), base=None, new=None):
+        found = Comparison(
+            Side("a"), Side("b"), 0.02, ("forward",), tuple(differences), rows or (row(),)
+        )
+        return confirming_command(found, base or measured(), new or measured())
+
+    return told
+
+
+PYTHONS = "--a python:/path/to/base/python --b python:/path/to/new/python"
+
+
+def test_there_is_no_command_where_no_time_is_suspect(command):
+    assert command(row(verdict=Verdict.UNSUSPICIOUS), row(unit="B")) == ""
+    assert command(row("a", unit="B"), row("b")) == f"opperf ab b {PYTHONS}"
+
+
+def test_operators_are_named_once_and_the_furthest_from_one_first(command):
+    rows = [row("slower", 2.0), row("faster", 0.1), row("none", None), row("slower", 20.0)]
+    assert command(*rows) == f"opperf ab slower faster none {PYTHONS}"
+    assert command(row("a", 1.5), *rows) == f"opperf ab slower faster a none {PYTHONS}"
+
+
+@pytest.mark.parametrize(
+    ("differences", "arms"),
+    [
+        ([("settings.threads", 1, 4)], "--a threads:1 --b threads:4"),
+        ([("settings.threads", None, 4)], "--b threads:4"),
+        (
+            [("threads.A", "absent", "1"), ("threads.B", "2", "3")],
+            "--a env:B=2 --b env:A=1 --b env:B=3",
+        ),
+        # What no arm can be given is not told, and two builds are two interpreters.
+        (
+            [("settings.runs", 20, 50), ("settings.cache", "hot", "cold")],
+            "--a cache:hot --b cache:cold",
+        ),
+        ([("settings.runs", 20, 50)], PYTHONS),
+        ([("governor", "performance", "powersave")], PYTHONS),
+        ([("python", "3.11", "3.12")], PYTHONS),
+        ([("features.MKLDNN", True, False)], PYTHONS),
+        (
+            [("settings.dtype", "float16", "float32"), ("versions.mxnet", "1", "2")],
+            "--a python:/path/to/base/python --a dtype:float16 "
+            "--b python:/path/to/new/python --b dtype:float32",
+        ),
+    ],
+)
+def test_an_arm_has_what_differs(command, differences, arms):
+    told = [Difference(*one) for one in differences]
+    assert command(differences=told) == f"opperf ab relu {arms}"
+
+
+SETTINGS = {"device": "cpu(0)", "dtype": "float32", "profiler": "native", "threads": None}
+
+
+@pytest.mark.parametrize(
+    ("settings", "words"),
+    [
+        ({}, ""),
+        ({"device": "gpu(0)"}, " --ctx 'gpu(0)'"),
+        ({"dtype": "float16"}, " --dtype float16"),
+        ({"profiler": "python"}, " --profiler python"),
+    ],
+)
+def test_what_both_runs_were_made_with_is_an_option_where_it_is_unusual(
+    command, entry, measured, settings, words
+):
+    run = measured(entry(settings=SETTINGS | settings))
+    assert command(base=run, new=run) == f"opperf ab relu {PYTHONS}{words}"
+
+
+@pytest.mark.parametrize(("name", "value"), [("threads", 4), ("cache", "cold")])
+def test_what_has_no_option_is_given_to_both_arms(command, entry, measured, name, value):
+    run = measured(entry(settings=SETTINGS | {name: value}))
+    assert command(base=run, new=run) == (
+        f"opperf ab relu --a python:/path/to/base/python --a {name}:{value} "
+        f"--b python:/path/to/new/python --b {name}:{value}"
+    )
+
+
+def test_one_file_tells_of_both_what_the_other_does_not(command, entry, measured):
+    # Averages tell nothing of their settings.
+    averages = measured(entry(settings={}), averages=True)
+    run = measured(
+        entry(settings={}),
+        entry(settings=SETTINGS | {"dtype": "float16"}),
+        entry(settings=SETTINGS),
+        selection={"size": "small"},
+        framework="numpy",
+    )
+    words = f"opperf ab relu {PYTHONS} --framework numpy --size small --dtype float16"
+    assert command(base=averages, new=run) == command(base=run, new=averages) == words
+
+
+def test_what_differs_is_not_said_of_both(command, entry, measured):
+    run = measured(entry(settings=SETTINGS | {"dtype": "float16"}), framework="numpy")
+    differences = [Difference("settings.dtype", "float16", "float32")]
+    assert command(differences=differences, base=run, new=run) == (
+        "opperf ab relu --a dtype:float16 --b dtype:float32 --framework numpy"
+    )

@@ -1,0 +1,95 @@
+"""What a comparison was asked to look for."""
+
+import pytest
+
+from opperf.compare.files.comparison import Change, ChangeKind, Comparison, Row, Side
+from opperf.compare.files.outcome import fails, is_missing, outcome
+from opperf.compare.statistics.data import Verdict
+
+WORDS = ("regressed", "suspect", "missing")
+
+
+def row(verdict, new=2.0):
+    return Row("", "relu", "", "", "forward", "ns", 1.0, new, verdict)
+
+
+def found(*rows, fail_on=(), gone=()):
+    changes = tuple(Change(kind, "", "relu", "") for kind in gone)
+    return Comparison(Side("a"), Side("b"), 0.02, (), (), rows, (), changes, fail_on=fail_on)
+
+
+@pytest.mark.parametrize(
+    ("verdict", "new", "failing"),
+    [
+        ("regressed", 2.0, {"regressed"}),
+        ("improved", 0.5, set()),
+        ("same", 1.0, set()),
+        ("ambiguous", 2.0, set()),
+        ("invalid", 2.0, set()),
+        ("suspect", 2.0, {"suspect"}),
+        ("suspect", 0.5, set()),
+        ("unsuspicious", 2.0, set()),
+    ],
+)
+def test_rows_that_are_looked_for(verdict, new, failing):
+    one = row(Verdict(verdict), new)
+    for word in WORDS:
+        assert fails(found(one, fail_on=(word,)), one) is (word in failing)
+    assert fails(found(one, fail_on=WORDS), one) is bool(failing)
+    assert not fails(found(one), one)
+
+
+@pytest.mark.parametrize(
+    ("kind", "missing"),
+    [("broken", True), ("disappeared", True), ("mended", False), ("appeared", False)],
+)
+def test_what_is_missing_had_figures(kind, missing):
+    one = Change(ChangeKind(kind), "", "relu", "")
+    assert is_missing(found(fail_on=("missing",)), one) is missing
+    assert not is_missing(found(fail_on=("regressed", "suspect")), one)
+
+
+REGRESSED, SUSPECT, FASTER, OPEN, QUIET, SAME = (
+    row(Verdict.REGRESSED),
+    row(Verdict.SUSPECT),
+    row(Verdict.SUSPECT, 0.5),
+    row(Verdict.AMBIGUOUS),
+    row(Verdict.UNSUSPICIOUS, 1.0),
+    row(Verdict.SAME, 1.0),
+)
+BROKEN = ChangeKind.BROKEN
+
+
+@pytest.mark.parametrize(
+    ("rows", "gone", "fail_on", "code", "words"),
+    [
+        ([REGRESSED, SUSPECT], [BROKEN], (), 0, ""),
+        ([REGRESSED, REGRESSED, SUSPECT], [BROKEN], WORDS, 1, "2 regressed, 1 suspect, 1 missing"),
+        ([REGRESSED, SUSPECT], [], ("suspect", "missing"), 1, "1 suspect"),
+        ([SAME, FASTER], [ChangeKind.APPEARED], WORDS, 0, ""),
+        # Times from two files cannot regress.
+        ([SUSPECT, QUIET], [], ("regressed",), 3, "whether anything is regressed cannot be told"),
+        ([SUSPECT, SAME], [], ("regressed",), 0, ""),
+        ([QUIET], [], ("suspect",), 0, ""),
+        ([SAME], [], ("suspect",), 0, ""),
+        ([OPEN], [], ("suspect",), 3, "whether anything is suspect cannot be told"),
+        # One answer is enough, and whether something is missing can always be told.
+        ([QUIET], [], ("regressed", "suspect"), 0, ""),
+        ([OPEN], [], ("suspect", "missing"), 0, ""),
+        ([OPEN], [], ("regressed", "suspect"), 3, "is suspect cannot be told: every common case"),
+        ([], [], ("missing",), 0, ""),
+        ([], [], ("suspect",), 3, "measure more samples"),
+    ],
+)
+def test_the_exit_code_and_why(rows, gone, fail_on, code, words):
+    told, why = outcome(found(*rows, fail_on=fail_on, gone=gone))
+    assert told == code
+    assert why == words if code < 3 else words in why
+
+
+def test_everything_that_cannot_be_told_has_its_reason():
+    _, why = outcome(found(OPEN, fail_on=("regressed", "suspect")))
+    assert [part.partition(" cannot")[0] for part in why.split("; whether")] == [
+        "whether anything is regressed",
+        " anything is suspect",
+    ]

@@ -1,0 +1,83 @@
+"""How far all cases moved together."""
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from opperf.compare.statistics.blocks import Effects
+from opperf.compare.statistics.common_shift import common_shift, middle
+from opperf.compare.statistics.data import Rules, Verdict
+
+RULES = Rules()
+
+
+def effects(values):
+    values = np.asarray(values, dtype=float)
+    return Effects(values, np.zeros(len(values)))
+
+
+def test_the_shift_is_the_t_test_of_the_blocks_medians():
+    values = np.random.default_rng(1).normal(0.008, 0.01, (101, 5))
+    medians = np.median(values, axis=0)
+    shift = common_shift(effects(values), RULES)
+    test = stats.ttest_1samp(medians, 0.0)
+    assert shift.effect == pytest.approx(medians.mean())
+    assert shift.p == pytest.approx(test.pvalue)
+    assert (shift.low, shift.high) == pytest.approx(tuple(test.confidence_interval(0.95)))
+    assert (shift.verdict, shift.n_blocks) == (Verdict.SAME, 5)
+    assert "together" in shift.note
+
+
+@pytest.mark.parametrize(("size", "verdict"), [(0.05, "regressed"), (-0.05, "improved")])
+def test_a_large_shift_has_a_verdict_of_its_own(size, verdict):
+    values = np.random.default_rng(1).normal(size, 0.01, (101, 5))
+    assert common_shift(effects(values), RULES).verdict == verdict
+
+
+def test_cases_that_changed_by_themselves_do_not_move_the_shift():
+    values = np.random.default_rng(1).normal(0.0, 0.01, (100, 5))
+    before = common_shift(effects(values), RULES)
+    values[:20] += 1.0
+    after = common_shift(effects(values), RULES)
+    assert after.effect == pytest.approx(before.effect, abs=0.005)
+    assert after.verdict == Verdict.SAME
+
+
+def test_blocks_that_disagree_say_nothing_of_a_shift():
+    # Three steps apart: with one degree of freedom the interval is 12.7 standard errors either way.
+    shift = common_shift(effects([[0.01, 0.04]]), RULES)
+    assert (shift.verdict, shift.n_blocks, shift.note) == (Verdict.AMBIGUOUS, 2, "")
+    assert shift.effect == pytest.approx(0.025)
+    assert shift.high == pytest.approx(0.025 + 12.706 * 0.015, rel=1e-4)
+
+
+@pytest.mark.parametrize("blocks", [[0.05], [0.05, np.nan], []])
+def test_a_shift_needs_two_blocks(blocks):
+    shift = common_shift(effects([blocks]), RULES)
+    assert (shift.verdict, shift.effect, shift.n_blocks) == (Verdict.AMBIGUOUS, None, 0)
+    assert "fewer than two complete blocks" in shift.note
+
+
+def test_only_complete_cases_have_a_part_in_the_shift():
+    values = np.array([[0.1, 0.2], [0.1, 0.2], [0.9, np.nan]])
+    assert middle(effects(values)).values.tolist() == [[0.1, 0.2]]
+    nothing = common_shift(effects(np.full((2, 3), np.nan)), RULES)
+    assert nothing.verdict == Verdict.AMBIGUOUS
+    assert nothing.effect is None
+    assert common_shift(effects(np.empty((0, 0))), RULES).verdict == Verdict.AMBIGUOUS
+
+
+@pytest.mark.parametrize(
+    ("values", "medians"),
+    [
+        ([[0.1], [0.2], [0.4]], [0.2]),
+        ([[0.3]], [0.3]),
+        ([[0.1, 0.3], [0.2, -0.3]], [0.15, 0.0]),
+        ([[np.nan, 0.1, 0.1], [0.1, np.nan, 0.1]], [np.nan] * 3),
+        (np.empty((0, 2)), [np.nan] * 2),
+    ],
+)
+def test_the_middle_of_the_cases_is_a_case_of_its_own(values, medians):
+    found = middle(effects(values))
+    np.testing.assert_allclose(found.values, [medians])
+    assert found.resolution.tolist() == [0.0]

@@ -1,0 +1,74 @@
+"""The rules and the results of a comparison."""
+
+import dataclasses
+import math
+
+import msgspec
+import pytest
+
+from opperf.compare.statistics import data
+from opperf.compare.statistics.blocks import Effects
+from opperf.compare.statistics.data import CaseVerdict, Rules, Shift, Verdict
+from opperf.compare.statistics.paired_t import Estimate
+from opperf.compare.statistics.tolerance import Tolerance
+
+STRUCTS = [
+    kind
+    for kind in (*vars(data).values(), Tolerance)
+    if isinstance(kind, type) and issubclass(kind, msgspec.Struct)
+]
+
+
+@pytest.mark.parametrize("kind", STRUCTS)
+def test_what_was_said_cannot_be_changed(kind):
+    assert kind.__struct_config__.frozen
+
+
+@pytest.mark.parametrize("kind", [Effects, Estimate])
+def test_arrays_cannot_be_exchanged(kind):
+    one = kind(*([0.0] for _ in dataclasses.fields(kind)))
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        setattr(one, dataclasses.fields(kind)[0].name, [1.0])
+
+
+def test_the_rules_are_those_of_the_guide():
+    # docs/measuring.md, "What is compared with what", and its threshold.
+    rules = Rules()
+    assert rules.threshold == 0.02
+    assert (rules.control_blocks, rules.screen_blocks, rules.confirm_blocks) == (4, 6, 12)
+    assert (rules.control_q, rules.screen_q, rules.screen_p) == (0.01, 0.30, 0.05)
+    assert (rules.confirm_q, rules.same_level) == (0.05, 0.05)
+    assert rules.block_cap == rules.confirm_blocks, "nothing is measured on unless asked"
+
+
+def test_the_margin_is_as_far_up_as_down():
+    # 25 % more and, mirrored, 20 % less: 1.25 times 0.8 is 1.
+    assert Rules(threshold=0.25).margin == pytest.approx(math.log(1.25))
+    assert Rules(threshold=0.25).margin == pytest.approx(-math.log(0.8))
+
+
+@pytest.mark.parametrize(
+    ("first", "cap", "looks"),
+    [
+        (12, 12, 1),
+        (12, 3, 1),
+        (12, 13, 2),  # at 12 and 13
+        (12, 24, 2),  # at 12 and 24
+        (12, 25, 3),  # at 12, 24 and 25
+        (4, 20, 4),  # at 4, 8, 16 and 20
+        (1, 8, 4),  # at 1, 2, 4 and 8
+    ],
+)
+def test_looks_are_counted_as_the_blocks_double(first, cap, looks):
+    assert Rules(confirm_blocks=first, block_cap=cap).looks == looks
+
+
+def test_a_ratio_is_the_effect_without_the_logarithm():
+    assert CaseVerdict("x", Verdict.SAME, effect=math.log(1.5)).ratio == pytest.approx(1.5)
+    assert CaseVerdict("x", Verdict.SAME, effect=0.0).ratio == 1.0
+    assert CaseVerdict("x", Verdict.AMBIGUOUS).ratio is None
+
+
+def test_without_blocks_there_are_none():
+    assert CaseVerdict("x", Verdict.SUSPECT).n_blocks == 0
+    assert Shift(Verdict.AMBIGUOUS).n_blocks == 0
