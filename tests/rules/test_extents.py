@@ -94,6 +94,11 @@ def test_what_follows_by_arithmetic_stays():
     assert groups(arguments, lambda one: math.prod(one["data"].shape) == one["flat"].size) == []
 
 
+def test_others_of_the_same_size_that_do_not_help_stay_as_well():
+    arguments = {"data": tensor(4, 4), "flat": tensor(16)}
+    assert groups(arguments, lambda one: math.prod(one["data"].shape) == one["flat"].size) == []
+
+
 def test_tensors_of_written_data_keep_their_shape():
     arguments = {"data": tensor(8), "rows": fixed(2, fill=literal((0, 1)))}
     assert {place.argument for place in places(arguments)} == {"data"}
@@ -187,11 +192,12 @@ def test_a_range_of_indices_is_never_empty():
     assert made["index"].fill == below(21, start=20)
 
 
-def test_other_fills_have_no_bound_to_follow():
-    uniform = Fill("uniform", 0.0, 100.0)
-    arguments = {"data": tensor(8, fill=uniform), "weight": tensor(100)}
+@pytest.mark.parametrize("distribution", ["uniform", "boxes", "constant"])
+def test_other_fills_have_no_bound_to_follow(distribution):
+    fill = Fill(distribution, 0.0, 100.0)
+    arguments = {"data": tensor(8, fill=fill), "weight": tensor(100)}
     made = with_extents(arguments, {Place("weight", None, 0, True): 10})
-    assert made["data"].fill == uniform
+    assert made["data"].fill == fill
 
 
 def test_a_shared_tensor_may_be_an_element_of_a_list():

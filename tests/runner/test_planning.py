@@ -1,4 +1,4 @@
-"""From a selection to a plan with a real worker: search where no rule is, random shapes, ids."""
+"""From a selection to a plan: search where no rule is, random shapes, ids."""
 
 import pytest
 
@@ -13,18 +13,28 @@ from opperf.runner.selecting import Selection
 
 
 @pytest.fixture
-def plan(worker, tmp_path, monkeypatch):
+def plan_with(tmp_path, monkeypatch):
+    """Plan with a worker and an empty cache; what the user is told is in `said`."""
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     monkeypatch.setattr(cache, "identity", lambda name: "build 1")
-    said = []
 
-    def made(*patterns, **options):
-        settings = Settings(device="", profiler="", seed=options.pop("seed", 0))
-        selection = Selection(patterns=patterns, settings=settings, **options)
-        return planned(worker, "fake", worker.resolved(selection), said.append)
+    def asking(worker):
+        said = []
 
-    made.said, made.folder = said, tmp_path
-    return made
+        def made(*patterns, **options):
+            settings = Settings(device="", profiler="", seed=options.pop("seed", 0))
+            selection = Selection(patterns=patterns, settings=settings, **options)
+            return planned(worker, "fake", worker.resolved(selection), said.append)
+
+        made.said, made.folder = said, tmp_path
+        return made
+
+    return asking
+
+
+@pytest.fixture
+def plan(plan_with, in_process):
+    return plan_with(in_process)
 
 
 def test_where_no_rule_is_inputs_are_found_by_trying(plan):
@@ -35,8 +45,8 @@ def test_where_no_rule_is_inputs_are_found_by_trying(plan):
     assert 2**19 <= case.arguments["data"].size <= 2**20
 
 
-def test_a_crash_is_survived_and_the_search_goes_on(plan):
-    made = plan("fragile", "needs_vector", "stubborn", "relu")
+def test_a_crash_is_survived_and_the_search_goes_on(plan_with, worker):
+    made = plan_with(worker)("fragile", "needs_vector", "stubborn", "relu")
     found = {case.label: case for case in made.cases if case.origin == "search"}
     assert set(found) == {"fragile", "needs_vector"}
     assert all(len(case.arguments["data"].shape) == 1 for case in found.values())
