@@ -1,5 +1,6 @@
 """Calls that find nothing in a cache: how much is written, and whose turn it is."""
 
+import msgspec
 import numpy as np
 import pytest
 from fake_framework import BACKWARD_NS
@@ -28,6 +29,28 @@ def test_the_last_level_is_the_highest_that_says_its_size(tmp_path):
     cache(tmp_path, 2, 3, "32768K")
     cache(tmp_path, 3, 4, None)
     assert last_level_bytes(tmp_path) == 32 * 2**20
+
+
+@pytest.mark.parametrize("size", ["32768", "", "K", "3X", "many K"])
+def test_a_cache_that_does_not_say_how_large_it_is_is_passed_over(tmp_path, size):
+    cache(tmp_path, 0, 2, "512K")
+    cache(tmp_path, 1, 3, size)
+    assert last_level_bytes(tmp_path) == 512 * 2**10
+
+
+def test_a_cache_may_have_gibibytes(tmp_path):
+    cache(tmp_path, 0, 4, "1G")
+    cache(tmp_path, 1, 3, "900M")
+    assert last_level_bytes(tmp_path) == 2**30
+
+
+@pytest.mark.parametrize("cores", [1, 4])
+def test_each_core_writes_its_share(monkeypatch, cores):
+    monkeypatch.setattr(cold, "last_level_bytes", lambda: 2**20)
+    monkeypatch.setattr(cold, "usable_cores", lambda: cores)
+    flush = Flush()
+    assert [part.nbytes for part in flush._parts] == [3 * 2**20 // cores] * cores
+    assert flush.bytes == 3 * 2**20
 
 
 def test_more_is_written_than_the_cache_holds(monkeypatch):
@@ -72,6 +95,19 @@ def test_copies_are_more_than_a_devices_cache():
 
     assert copies(of(2**20)) * 4 * 2**20 >= 3 * cold.DEVICE_BYTES
     assert copies(of(2**30)) == 2 and copies(of(1)) == COPIES
+
+
+def test_as_many_copies_as_it_takes_and_no_more():
+    third = Case(
+        OperatorTarget("fake", "f"),
+        {"data": TensorSpec((cold.DEVICE_BYTES // 4,)), "axis": 1},
+    )
+    assert copies(third) == 3
+    rather_more = msgspec.structs.replace(
+        third, arguments={"data": TensorSpec((cold.DEVICE_BYTES // 4 - 1,))}
+    )
+    assert copies(rather_more) == 4
+    assert copies(msgspec.structs.replace(third, arguments={})) == COPIES
 
 
 class Member:

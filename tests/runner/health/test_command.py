@@ -13,6 +13,7 @@ from opperf.errors import FOUND
 from opperf.runner.health import command
 from opperf.runner.health.examine import PROBES
 from opperf.runner.health.finding import Finding
+from opperf.runner.health.jitter import Jitter, Timer
 from opperf.runner.health.report import print_report, report_text
 
 BOOST = "sys/devices/system/cpu/cpufreq/boost"
@@ -105,6 +106,11 @@ def test_what_is_stolen_may_not_be_told(quiet, steady, stat):
     found = command.report(quiet(**{"proc/stat": stat}), 5.0)
     (one,) = (finding for finding in found.findings if finding.name == "steal")
     assert one.level == "unknown" and found.jitter is not None
+
+
+@pytest.mark.parametrize("kind", [command.Report, Finding, Jitter, Timer])
+def test_what_was_found_is_not_changed_afterwards(kind):
+    assert kind.__struct_config__.frozen
 
 
 def test_a_narrow_terminal_wraps_all_but_commands(doctored):
