@@ -202,6 +202,24 @@ def test_a_file_that_is_there_is_not_replaced_unless_that_is_asked_for(opperf):
     assert set(json.loads(path.read_text())) == {"relu"}
 
 
+def test_a_run_file_that_is_there_is_not_begun_anew(opperf):
+    arguments = ("relu", *COUNTS, "-f", "jsonl", "-o", "run.jsonl")
+    opperf(*arguments)
+    before = (opperf.folder / "run.jsonl").read_bytes()
+    with pytest.raises(OutputError, match="run.jsonl"):
+        opperf(*arguments)
+    assert (opperf.folder / "run.jsonl").read_bytes() == before
+
+
+def test_what_a_run_is_gone_on_with_is_not_written_over_another_file(cut_short):
+    (path,) = run_files(cut_short)
+    (cut_short.folder / "page.md").write_text("precious")
+    with pytest.raises(OutputError, match="page.md"):
+        cut_short("--resume", str(path), "-f", "md", "-o", "page.md")
+    assert (cut_short.folder / "page.md").read_text() == "precious"
+    assert measured(cut_short) == []
+
+
 def going_on(err):
     return shlex.split(err.partition("Go on with: opperf run ")[2].splitlines()[0])
 

@@ -141,10 +141,11 @@ def test_a_pass_that_runs_no_kernel_is_a_note(fake, make_case, monkeypatch):
             return [Timed([], [], []) for _ in phases]
 
     monkeypatch.setattr(fake, "tracer", lambda device: Silent())
-    record = measure(make_case("relu", passes=BOTH), fake)
-    assert record.status is Status.OK
-    assert set(record.summaries) == {"memory", "memory_forward"}
-    assert set(record.notes) == {"forward", "backward", "total"}
+    for paced in (False, True):
+        record = measure(make_case("relu", passes=BOTH), fake, paced=paced)
+        assert record.status is Status.OK and record.paces == {}
+        assert set(record.summaries) == {"memory", "memory_forward"}
+        assert set(record.notes) == {"forward", "backward", "total"}
 
 
 def test_memory_is_the_calls_own(fake, make_case):
