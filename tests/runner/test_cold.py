@@ -7,6 +7,7 @@ from fake_framework import BACKWARD_NS
 
 from opperf.model import Case, OperatorTarget, Status, TensorSpec
 from opperf.runner import cold
+from opperf.runner import measure as module
 from opperf.runner.cold import COPIES, FALLBACK_BYTES, Flush, Ring, copies, last_level_bytes
 from opperf.runner.measure import measure
 
@@ -141,3 +142,14 @@ def test_a_device_without_a_way_to_flush_rotates_copies(fake, make_case, monkeyp
     case = make_case("relu", passes=BOTH, cache="cold", device="gpu(0)", warmup=0, runs=3)
     record = measure(case, fake)
     assert f"{COPIES} copies" in record.notes["cache"] and fake.level == 0
+
+
+@pytest.mark.parametrize("count", [2, 5])
+def test_as_many_copies_are_made_as_it_takes(fake, make_case, monkeypatch, count):
+    made = []
+    tensor = fake.tensor
+    monkeypatch.setattr(module, "copies", lambda case: count)
+    monkeypatch.setattr(fake, "tensor", lambda *given: made.append(given) or tensor(*given))
+    case = make_case("relu", cache="cold", device="gpu(0)", memory=False, warmup=0, runs=1)
+    assert f"{count} copies" in measure(case, fake).notes["cache"]
+    assert len(made) == count

@@ -42,6 +42,7 @@ def test_nan_is_told(fake, monkeypatch):
 def test_whatever_is_raised_is_a_refusal(fake, name, refusal):
     trial = tried(case(name), fake)
     assert (trial.refusal, trial.ended, trial.arguments) == (refusal, False, {})
+    assert (trial.seconds, trial.output_bytes) == (0, 0)
 
 
 def test_what_opperf_refuses_is_refused_in_its_words(fake, monkeypatch):
