@@ -48,6 +48,8 @@ class Target:
     code: str
     tests: str
     left_alone: tuple[str, ...] = ()
+    too_slow: tuple[str, ...] = ()
+    """Tests below the others that are not run: those that start whole runs by the dozen."""
 
 
 TARGETS = {
@@ -58,7 +60,9 @@ TARGETS = {
     # What a framework's operators are run with is data: a channel more is another choice and no
     # fault. That all of it runs is for the framework's own tests.
     "rules": Target("opperf/rules", "tests/rules", ("opperf/rules/mxnet", "opperf/rules/numpy")),
-    "runner": Target("opperf/runner", "tests/runner", ("opperf/runner/health",)),
+    "runner": Target(
+        "opperf/runner", "tests/runner", ("opperf/runner/health",), ("tests/runner/processes",)
+    ),
     "runner/health": Target("opperf/runner/health", "tests/runner/health"),
 }
 
@@ -131,6 +135,7 @@ def test_command(target: Target, changed: Path) -> str:
         for folder in target.left_alone
         if (ROOT / target.tests / Path(folder).name).exists()
     ]
+    ignored += [f"--ignore={folder}" for folder in target.too_slow]
     return " ".join(
         [sys.executable, "-m", "pytest", "-x", "-q", "--no-header", "--tb=no", "-p", "no:randomly"]
         + ["-p", "no:cacheprovider", *ignored, *first, target.tests]

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from opperf.model import Kind, Operator, TensorSpec, shown_argument
+from opperf.model import Kind, Operator, TensorSpec
 from opperf.rules.mxnet import names
 from opperf.rules.sizes import INT64, PRESETS, Preset
 
@@ -30,7 +30,7 @@ def _plain(value: Any) -> Any:
         return value.shape
     if isinstance(value, tuple):
         return tuple(_plain(element) for element in value)
-    return shown_argument(value)
+    return value
 
 
 DEFAULTS_INPUTS = defaults(PRESETS["default"])

@@ -181,7 +181,7 @@ def search(operator: Operator, tries: Tries) -> Searched:
 def _first_shape(proposal: Arguments) -> Shape | None:
     """Shape of the first tensor, or of the first of a list; None if there is no tensor."""
     for value in proposal.values():
-        first = value[0] if isinstance(value, tuple) and value else value
+        first = value[0] if isinstance(value, tuple) else value
         if isinstance(first, TensorSpec):
             return first.shape
     return None

@@ -25,9 +25,9 @@ class Preset:
         """An extent that is `default` at the default size, scaled and at least `least`."""
         return max(least, round(default * self.scale))
 
-    def side(self, default: int, least: int = 8) -> int:
+    def side(self, default: int) -> int:
         """The side of an image, a multiple of 8 so that strides and blocks divide it."""
-        return max(least, 8 * math.ceil(default * self.image / 8))
+        return 8 * math.ceil(default * self.image / 8)
 
 
 INT64 = "int64"

@@ -13,9 +13,13 @@ from opperf.rules.engine import (
     by_names,
     inputs_for,
     requested,
+    rules_module,
+    under_own_names,
 )
+from opperf.rules.fuzzing import Fuzz
+from opperf.rules.search import Searched
 from opperf.rules.sizes import PRESETS
-from opperf.rules.values import below, fixed, tensor, tensors
+from opperf.rules.values import AT_LEAST_SINGLE, below, fixed, tensor, tensors
 
 DEFAULT = PRESETS["default"]
 
@@ -152,6 +156,101 @@ class TestInputsFor:
         assert mode(operator("x", aliases=("Dropout",))) == "train"
         assert mode(operator("relu")) == "predict"
 
+    def test_what_a_search_found_counts_where_no_rule_has_anything(self):
+        found = {"data": tensor(5)}
+        (made,) = inputs_for(operator(), rules(TRAIN_MODE={"op"}), DEFAULT, "float64", found)
+        assert made == Inputs(
+            {"data": TensorSpec((5,), "float64", gradient=True)}, "search", "train"
+        )
+
+    def test_without_a_search_the_reason_says_that_it_could_be_searched(self):
+        made = inputs_for(operator(), rules(), DEFAULT, "float32")
+        assert isinstance(made, NoInputs) and made.searchable
+
+    def test_a_rule_comes_before_what_a_search_found(self):
+        chosen = rules(table={("data", Kind.TENSOR): [tensor(9)]})
+        (made,) = inputs_for(operator(), chosen, DEFAULT, "float32", {"data": tensor(5)})
+        assert (made.arguments["data"].shape, made.origin) == ((9,), "table:names")
+
+    def test_a_familys_reason_stands_whatever_a_search_found(self):
+        families = Families()
+        families.add("op")(lambda operator, preset: NoInputs("needs a file"))
+        found = {"data": tensor(5)}
+        assert inputs_for(operator(), rules(families), DEFAULT, "float32", found) == NoInputs(
+            "needs a file"
+        )
+
+    @pytest.mark.parametrize(
+        ("made", "field"),
+        [
+            (Inputs({}, "rule"), "mode"),
+            (NoInputs("none"), "reason"),
+            (Fuzz(1), "count"),
+            (Searched(), "reason"),
+        ],
+        ids=lambda value: type(value).__name__,
+    )
+    def test_what_is_handed_from_one_to_the_next_is_not_changed_on_the_way(self, made, field):
+        with pytest.raises(AttributeError):
+            setattr(made, field, "other")
+
+    def test_a_rules_module_is_found_by_its_path(self):
+        from opperf.rules import numpy
+
+        assert rules_module("opperf.rules.numpy") is numpy
+
+
+class TestUnderOwnNames:
+    """A wrapper has parameters and no namespace, as `np.sum` has."""
+
+    ARRAY, OTHER = tensor(2, 3), tensor(4)
+
+    @staticmethod
+    def wrapper(*names):
+        return Operator(
+            framework="fake",
+            namespace="",
+            name="wrapper",
+            parameters=tuple(parameter(name) for name in names),
+        )
+
+    def test_tensors_take_the_wrappers_names_in_their_order(self):
+        arguments = {"lhs": self.ARRAY, "axis": 1, "rhs": self.OTHER}
+        own = under_own_names(self.wrapper("x1", "x2", "axis"), arguments)
+        assert own == {"x1": self.ARRAY, "x2": self.OTHER, "axis": 1}
+
+    def test_a_name_that_the_wrapper_has_stays(self):
+        arguments = {"weights": self.ARRAY, "data": self.OTHER}
+        own = under_own_names(self.wrapper("data", "weights"), arguments)
+        assert own == {"weights": self.ARRAY, "data": self.OTHER}
+
+    def test_a_list_of_tensors_is_a_tensor_and_a_tuple_of_numbers_is_a_plain_value(self):
+        arguments = {"args": tensors([self.ARRAY, self.OTHER]), "axes": (0, 1)}
+        own = under_own_names(self.wrapper("arrays", "axis"), arguments)
+        assert own == {"arrays": (self.ARRAY, self.OTHER)}
+
+    def test_plain_values_that_it_does_not_take_are_left_out(self):
+        arguments = {"data": self.ARRAY, "num_args": 1, "keepdims": True}
+        own = under_own_names(self.wrapper("a", "keepdims"), arguments)
+        assert own == {"a": self.ARRAY, "keepdims": True}
+
+    def test_more_tensors_than_it_has_names_keep_theirs(self):
+        arguments = {"first": self.ARRAY, "second": self.OTHER}
+        own = under_own_names(self.wrapper("a"), arguments)
+        assert own == {"a": self.ARRAY, "second": self.OTHER}
+
+    @pytest.mark.parametrize(
+        "other",
+        [
+            operator("registered", parameter("a")),
+            Operator(framework="fake", namespace="", name="opaque"),
+        ],
+        ids=["a registered operator", "a function that does not tell its parameters"],
+    )
+    def test_others_are_given_the_names_of_the_rule(self, other):
+        arguments = {"lhs": self.ARRAY, "num_args": 1}
+        assert under_own_names(other, arguments) == arguments
+
 
 class TestByNames:
     def test_name_and_kind_must_both_fit(self):
@@ -257,9 +356,9 @@ class TestRequested:
         }
 
     def test_what_else_a_tensor_is_stays(self):
-        spec = tensor(4, 4, fill=Fill("boxes", 1, 2), layout="csr")
-        made = requested(operator(), {"data": spec}, "float32")["data"]
-        assert (made.shape, made.fill, made.layout) == ((4, 4), Fill("boxes", 1, 2), "csr")
+        spec = TensorSpec((4, 4), "", Fill("boxes", 1, 2), "csr", True, "np")
+        made = requested(operator(), {"data": spec}, "float64")["data"]
+        assert made == TensorSpec((4, 4), "float64", Fill("boxes", 1, 2), "csr", True, "np")
 
     def test_an_operator_that_makes_its_output_is_told_the_dtype(self):
         maker = operator(
@@ -278,9 +377,37 @@ class TestRequested:
         arguments = {"data": tensor(2), "dtype": ("float16", "float32")}
         assert requested(cast, arguments, dtype)["dtype"] == wanted
 
-    def test_an_operator_with_inputs_is_not(self):
-        cast = operator("cast", parameter("data"), parameter("dtype", Kind.ENUM, False))
-        assert "dtype" not in requested(cast, {"data": tensor(2)}, "float16")
+    @pytest.mark.parametrize(
+        "parameters",
+        [
+            [parameter("shape", Kind.SHAPE), parameter("dtype", Kind.STRING, False)],
+            [
+                parameter("shape", Kind.SHAPE),
+                parameter("dtype", Kind.ENUM, False, choices=("float32", "float64")),
+            ],
+            [parameter("shape", Kind.SHAPE)],
+            [
+                parameter("data"),
+                parameter("dtype", Kind.ENUM, False, choices=("float16", "float32")),
+            ],
+        ],
+        ids=["takes any word", "does not know this one", "takes none", "has inputs"],
+    )
+    def test_others_are_not(self, parameters):
+        assert "dtype" not in requested(operator("op", *parameters), {"shape": (2,)}, "float16")
+
+    @pytest.mark.parametrize(
+        "dtype, wanted",
+        [
+            ("float16", "float32"),
+            ("bfloat16", "float32"),
+            ("float32", "float32"),
+            ("float64", "float64"),
+        ],
+    )
+    def test_full_precision_beside_data_of_half(self, dtype, wanted):
+        mean = fixed(4, dtype=AT_LEAST_SINGLE)
+        assert requested(operator(), {"mean": mean}, dtype)["mean"].dtype == wanted
 
     def test_the_rules_own_arguments_are_not_changed(self):
         arguments = {"data": tensor(2)}
@@ -304,6 +431,14 @@ class TestNeedsOutput:
         chosen = rules(table=self.TABLE, NEEDS_OUTPUT={"copy"})
         (arguments,) = arguments_of(inputs_for(operator("relu"), chosen, DEFAULT, "float32"))
         assert OUTPUT not in arguments
+
+    def test_the_first_tensor_may_come_after_plain_values(self):
+        families = Families()
+        first = TensorSpec((2,), "int32", flavour="np")
+        families.add("copy")(family({"axis": 0, "data": first, "other": tensor(5)}))
+        chosen = rules(families, NEEDS_OUTPUT={"copy"})
+        (arguments,) = arguments_of(inputs_for(operator("copy"), chosen, DEFAULT, "float32"))
+        assert arguments[OUTPUT] == TensorSpec((2,), "int32", Fill("constant"), flavour="np")
 
     def test_one_the_rule_made_is_kept(self):
         families = Families()

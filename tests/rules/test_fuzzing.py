@@ -40,3 +40,24 @@ def test_they_end_where_no_shape_is_within_the_limits():
     rows = groups({"data": tensor(16, 5000)}, lambda one: one["data"].shape[1] == 5000)
     fuzz = Fuzz(3, least=2, most=1000)
     assert take(3, fuzz, arguments={"data": tensor(16, 5000)}, free=rows) == []
+
+
+def test_a_column_of_one_is_rare():
+    fuzz = Fuzz(200, least=2**16, most=2**20)
+    thin = sum(min(one["data"].shape) == 1 for one in take(200, fuzz))
+    assert thin < 20
+
+
+def test_elements_are_limited_on_both_sides_and_the_limits_belong_to_them():
+    fuzz = Fuzz(5, least=64, most=64)
+    column = {"data": tensor(16)}
+    made = take(5, fuzz, arguments=column, free=groups(column, lambda one: True))
+    assert [one["data"].shape for one in made] == [(64,)] * 5
+
+
+def test_misses_count_only_when_nothing_is_between_them():
+    # Of the multiples of 97 a single one is within the limits, which half of the draws miss.
+    arguments = {"data": tensor(16, 97)}
+    rows = [group for group in groups(arguments, lambda one: True) if group[0].axis == 0]
+    fuzz = Fuzz(500, least=150, most=250)
+    assert len(take(500, fuzz, arguments=arguments, free=rows)) == 500

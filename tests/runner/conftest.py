@@ -9,7 +9,12 @@ from pathlib import Path
 import pytest
 
 from opperf.model import Case, OperatorTarget, Settings, TensorSpec
+from opperf.runner.environment import environment
+from opperf.runner.listing import listing_of, script
+from opperf.runner.measure import measure
+from opperf.runner.plan import plan, resolved
 from opperf.runner.pool import Worker
+from opperf.runner.trial import tried
 
 FAKE = Path(__file__).resolve().parents[1] / "fake"
 sys.path.insert(0, str(FAKE))
@@ -36,17 +41,63 @@ def make_case():
     return made
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def variables():
     """Environment of a process whose opperf finds the fake framework as an installed one."""
     paths = [str(FAKE), str(FAKE.parents[1]), os.environ.get("PYTHONPATH", "")]
     return os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, paths))}
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def worker(variables):
+    """A worker of all tests of a module: it takes a second to start, and starts again by itself."""
     with Worker("fake", environment=variables) as made:
         yield made
+
+
+class InProcess:
+    """Stands in for a worker: asks the fake framework in this process."""
+
+    is_foreign = False
+
+    def __init__(self, fake):
+        self.fake, self.ends, self.measured = fake, 0, []
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *error):
+        self.end()
+
+    def environment(self):
+        return environment(self.fake)
+
+    def resolved(self, selection):
+        return resolved(self.fake, selection)
+
+    def plan(self, selection, found=None):
+        return plan(self.fake, selection, found)
+
+    def listing(self):
+        return listing_of(self.fake)
+
+    def scripts(self, cases):
+        return tuple(script(self.fake, case) for case in cases)
+
+    def measure(self, case):
+        self.measured.append(case)
+        return measure(case, self.fake)
+
+    def tried(self, case, timeout_s):
+        return tried(case, self.fake)
+
+    def end(self):
+        self.ends += 1
+
+
+@pytest.fixture
+def in_process(fake):
+    return InProcess(fake)
 
 
 SLOW = """

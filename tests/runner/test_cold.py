@@ -1,11 +1,13 @@
 """Calls that find nothing in a cache: how much is written, and whose turn it is."""
 
+import msgspec
 import numpy as np
 import pytest
 from fake_framework import BACKWARD_NS
 
 from opperf.model import Case, OperatorTarget, Status, TensorSpec
 from opperf.runner import cold
+from opperf.runner import measure as module
 from opperf.runner.cold import COPIES, FALLBACK_BYTES, Flush, Ring, copies, last_level_bytes
 from opperf.runner.measure import measure
 
@@ -28,6 +30,28 @@ def test_the_last_level_is_the_highest_that_says_its_size(tmp_path):
     cache(tmp_path, 2, 3, "32768K")
     cache(tmp_path, 3, 4, None)
     assert last_level_bytes(tmp_path) == 32 * 2**20
+
+
+@pytest.mark.parametrize("size", ["32768", "", "K", "3X", "many K"])
+def test_a_cache_that_does_not_say_how_large_it_is_is_passed_over(tmp_path, size):
+    cache(tmp_path, 0, 2, "512K")
+    cache(tmp_path, 1, 3, size)
+    assert last_level_bytes(tmp_path) == 512 * 2**10
+
+
+def test_a_cache_may_have_gibibytes(tmp_path):
+    cache(tmp_path, 0, 4, "1G")
+    cache(tmp_path, 1, 3, "900M")
+    assert last_level_bytes(tmp_path) == 2**30
+
+
+@pytest.mark.parametrize("cores", [1, 4])
+def test_each_core_writes_its_share(monkeypatch, cores):
+    monkeypatch.setattr(cold, "last_level_bytes", lambda: 2**20)
+    monkeypatch.setattr(cold, "usable_cores", lambda: cores)
+    flush = Flush()
+    assert [part.nbytes for part in flush._parts] == [3 * 2**20 // cores] * cores
+    assert flush.bytes == 3 * 2**20
 
 
 def test_more_is_written_than_the_cache_holds(monkeypatch):
@@ -74,6 +98,19 @@ def test_copies_are_more_than_a_devices_cache():
     assert copies(of(2**30)) == 2 and copies(of(1)) == COPIES
 
 
+def test_as_many_copies_as_it_takes_and_no_more():
+    third = Case(
+        OperatorTarget("fake", "f"),
+        {"data": TensorSpec((cold.DEVICE_BYTES // 4,)), "axis": 1},
+    )
+    assert copies(third) == 3
+    rather_more = msgspec.structs.replace(
+        third, arguments={"data": TensorSpec((cold.DEVICE_BYTES // 4 - 1,))}
+    )
+    assert copies(rather_more) == 4
+    assert copies(msgspec.structs.replace(third, arguments={})) == COPIES
+
+
 class Member:
     def __init__(self, number, log):
         self.number, self.log = number, log
@@ -105,3 +142,14 @@ def test_a_device_without_a_way_to_flush_rotates_copies(fake, make_case, monkeyp
     case = make_case("relu", passes=BOTH, cache="cold", device="gpu(0)", warmup=0, runs=3)
     record = measure(case, fake)
     assert f"{COPIES} copies" in record.notes["cache"] and fake.level == 0
+
+
+@pytest.mark.parametrize("count", [2, 5])
+def test_as_many_copies_are_made_as_it_takes(fake, make_case, monkeypatch, count):
+    made = []
+    tensor = fake.tensor
+    monkeypatch.setattr(module, "copies", lambda case: count)
+    monkeypatch.setattr(fake, "tensor", lambda *given: made.append(given) or tensor(*given))
+    case = make_case("relu", cache="cold", device="gpu(0)", memory=False, warmup=0, runs=1)
+    assert f"{count} copies" in measure(case, fake).notes["cache"]
+    assert len(made) == count

@@ -10,7 +10,7 @@ from opperf import frameworks
 from opperf.frameworks.installed import package_identity
 from opperf.model import Listing
 from opperf.runner import cache
-from opperf.runner.listing import kept_listing, listing_of
+from opperf.runner.listing import kept_listing, listing_of, script
 
 
 @pytest.fixture
@@ -136,6 +136,19 @@ def test_a_package_is_told_by_its_files_without_being_imported(tmp_path, monkeyp
     assert package_identity("not_to_be_imported", patterns) != first
     with pytest.raises(ImportError, match="nowhere"):
         package_identity("nowhere")
+
+
+@pytest.mark.parametrize(
+    ("name", "shown"),
+    [
+        ("relu", "fake.relu(data)\n"),
+        ("rounded", "# no backward pass: its gradient is zero everywhere\nfake.rounded(data)\n"),
+        ("refuses", "# cannot be made here: shapes do not match\n"),
+        ("fails", "# cannot be made here: RuntimeError: bad luck, over two lines\n"),
+    ],
+)
+def test_a_script_says_what_it_lacks(fake, make_case, name, shown):
+    assert script(fake, make_case(name, passes=("forward", "backward"))) == shown
 
 
 def test_a_framework_has_an_identity_or_none(fake):

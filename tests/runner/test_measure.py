@@ -1,5 +1,6 @@
 """From a case to a record, with a framework whose every step is known."""
 
+import math
 import time
 
 import msgspec
@@ -9,9 +10,11 @@ from opperf.errors import OpperfError, UnsupportedError, UsageError
 from opperf.frameworks.base import Timed
 from opperf.model import OWN, Case, Fill, OperatorTarget, Settings, Status, TensorSpec
 from opperf.profilers.pace import WORKS, Pace
+from opperf.runner import measure as module
 from opperf.runner.guard import estimated_bytes, guard
-from opperf.runner.measure import measure
-from opperf.runner.prepared import Bound
+from opperf.runner.measure import fresh, measure
+from opperf.runner.memory import Peaks
+from opperf.runner.prepared import NOTHING_BOUND, Bound, Prepared
 
 BOTH = ("forward", "backward")
 FLOATS = TensorSpec((4, 4), gradient=True)
@@ -138,10 +141,11 @@ def test_a_pass_that_runs_no_kernel_is_a_note(fake, make_case, monkeypatch):
             return [Timed([], [], []) for _ in phases]
 
     monkeypatch.setattr(fake, "tracer", lambda device: Silent())
-    record = measure(make_case("relu", passes=BOTH), fake)
-    assert record.status is Status.OK
-    assert set(record.summaries) == {"memory", "memory_forward"}
-    assert set(record.notes) == {"forward", "backward", "total"}
+    for paced in (False, True):
+        record = measure(make_case("relu", passes=BOTH), fake, paced=paced)
+        assert record.status is Status.OK and record.paces == {}
+        assert set(record.summaries) == {"memory", "memory_forward"}
+        assert set(record.notes) == {"forward", "backward", "total"}
 
 
 def test_memory_is_the_calls_own(fake, make_case):
@@ -342,3 +346,210 @@ def test_a_time_limit_leaves_at_least_three_calls(fake, make_case):
 @pytest.mark.parametrize("limit", [None, 60.0])
 def test_without_a_limit_or_within_it_every_call_is_made(fake, make_case, limit):
     assert timed_calls(fake, make_case, max_time_s=limit, warmup=2) == 40
+
+
+def with_times(fake, monkeypatch, kernel_ns, wall_ns):
+    """A profiler that tells these times of every call."""
+
+    class Told:
+        resolution_ns = 1.0
+
+        def trace(self, phases, count, loops=1):
+            times = [kernel_ns] * count
+            return [Timed(times, [wall_ns] * count, times) for _ in phases]
+
+    monkeypatch.setattr(fake, "tracer", lambda device: Told())
+
+
+@pytest.mark.parametrize(
+    ("wall_ns", "note"),
+    [
+        (4000.0, None),
+        (
+            4100.0,
+            "kernels take 2.0 us of the 4.1 us that a call takes: mostly dispatch is left at this "
+            "size",
+        ),
+    ],
+)
+def test_kernels_of_less_than_half_of_a_call_are_mostly_dispatch(
+    fake, make_case, monkeypatch, wall_ns, note
+):
+    with_times(fake, monkeypatch, 2000.0, wall_ns)
+    notes = measure(make_case("relu", passes=BOTH), fake).notes
+    assert (notes.get("forward dispatch"), notes.get("backward dispatch")) == (note, note)
+
+
+def test_scattered_samples_are_noted_for_each_pass_and_not_for_both_together(
+    fake, make_case, monkeypatch
+):
+    class Jumping:
+        resolution_ns = 1.0
+
+        def trace(self, phases, count, loops=1):
+            times = [1000.0 if i < count // 2 else 2000.0 for i in range(count)]
+            return [Timed(times, times, times) for _ in phases]
+
+    monkeypatch.setattr(fake, "tracer", lambda device: Jumping())
+    notes = measure(make_case("relu", passes=BOTH, runs=60), fake).notes
+    assert set(notes) == {"forward noisy", "backward noisy"}
+    assert "levels" in notes["forward noisy"]
+
+
+def test_what_is_moved_is_inputs_and_outputs(fake, make_case):
+    arguments = {"a": TensorSpec((4, 4)), "b": (TensorSpec((8,), "float64"), TensorSpec((2,)))}
+    record = measure(make_case("of all of them", arguments=arguments), fake)
+    # The output is as the first input.
+    assert record.moved_bytes == 4 * 16 * 2 + 8 * 8 + 4 * 2
+
+
+def test_nan_in_an_output_is_a_note(fake, make_case, monkeypatch):
+    monkeypatch.setattr(fake, "has_nan", lambda outputs: True)
+    record = measure(make_case("relu"), fake)
+    assert record.status is Status.OK and record.notes["output"].startswith("has NaN: ")
+
+
+def test_memory_is_not_read_where_nobody_asks(fake, make_case):
+    def read(prepared):
+        raise AssertionError("read all the same")
+
+    record = measure(make_case("relu", memory=False), fake, memory=read)
+    assert set(record.summaries) == {"forward", "total"}
+
+
+@pytest.mark.parametrize(("both", "highest"), [(None, 100), (300, 300)])
+def test_the_peak_is_that_of_both_passes_where_there_are_two(fake, make_case, both, highest):
+    found = Peaks(100, both, note="of another process", busy_s=1000.0)
+    record = measure(make_case("relu", passes=BOTH), fake, memory=lambda prepared: found)
+    assert record.summaries["memory"].median == highest
+    assert record.summaries["memory_forward"].median == 100
+    assert record.notes["memory"] == "of another process"
+    assert 1000 < record.busy_s < 2000
+
+
+@pytest.fixture
+def prepared(fake, make_case):
+    def made(**arguments):
+        case = make_case("relu", arguments=arguments or None)
+        return Prepared(case, fake, Bound(arrays={"x": object()}))
+
+    return made
+
+
+class Elsewhere:
+    """A process that has run nothing, and gives this answer."""
+
+    def __init__(self, answer):
+        self.answer, self.asked = answer, []
+
+    def peaks(self, case):
+        self.asked.append(case)
+        return self.answer
+
+
+def test_memory_is_read_where_nothing_has_run(fake, prepared, monkeypatch):
+    elsewhere = Elsewhere(Peaks(7, None))
+    monkeypatch.setattr(fake, "forks", lambda device: True)
+    monkeypatch.setattr(module, "pristine", {"fake": elsewhere}.get)
+    one = prepared()
+    assert fresh(NOTHING_BOUND)(one) == Peaks(7, None) and elsewhere.asked == [one.case]
+
+
+@pytest.mark.parametrize(
+    ("forks", "answer", "bound", "given", "why"),
+    [
+        (False, Peaks(7, None), NOTHING_BOUND, False, "cpu(0) cannot be used in a fork"),
+        (True, None, NOTHING_BOUND, False, "the fork made for it gave no answer"),
+        (True, Peaks(7, None), Bound(function=len), False, "its function or its arrays are"),
+        (True, Peaks(7, None), NOTHING_BOUND, True, "its function or its arrays are its caller's"),
+    ],
+)
+def test_where_that_cannot_be_it_is_read_here_with_a_note(
+    fake, prepared, monkeypatch, forks, answer, bound, given, why
+):
+    monkeypatch.setattr(fake, "forks", lambda device: forks)
+    monkeypatch.setattr(module, "pristine", {"fake": Elsewhere(answer)}.get)
+    spec = TensorSpec((4, 4), fill=Fill("given", digest="x") if given else Fill())
+    found = fresh(bound)(prepared(data=spec))
+    assert found.forward == 4 * 4 * 4
+    assert found.note.startswith(f"measured where operators had run before, as {why}")
+
+
+@pytest.fixture
+def warm_ups(monkeypatch):
+    """What each warm-up was given: how many phases, how long it may take, how many calls."""
+    seen = []
+    warm_up = module.warm_up
+
+    def noted(phases, wait, first_s, longest_s, count):
+        seen.append((len(phases), longest_s, count))
+        return warm_up(phases, wait, first_s, longest_s, count)
+
+    monkeypatch.setattr(module, "warm_up", noted)
+    return seen
+
+
+@pytest.mark.parametrize(
+    ("passes", "limit_s", "longest_s"),
+    [
+        (("forward",), 3.0, 0.6),
+        # Each pass has half of the time, and a fifth of that goes to its warm-up.
+        (BOTH, 3.0, 0.3),
+        (BOTH, None, math.inf),
+    ],
+)
+def test_the_time_of_a_case_is_shared_among_its_passes(
+    fake, make_case, warm_ups, passes, limit_s, longest_s
+):
+    measure(make_case("relu", passes=passes, max_time_s=limit_s, warmup=2, runs=3), fake)
+    assert warm_ups == [
+        (phases, pytest.approx(longest_s), 2) for phases in range(1, len(passes) + 1)
+    ]
+
+
+@pytest.mark.parametrize("runs", [None, 4])
+def test_calls_that_are_counted_are_samples_each(fake, make_case, monkeypatch, runs):
+    monkeypatch.setattr(module, "loops_for", lambda *arguments: 5)
+    record = measure(make_case("relu", warmup=0, runs=runs, max_time_s=0.05), fake)
+    assert record.summaries["forward"].loops == (5 if runs is None else 1)
+
+
+def test_a_dtype_that_is_an_argument_is_turned_as_well(fake, make_case, monkeypatch):
+    seen = []
+    bind = fake.bind
+
+    def noted(case, arguments, function=None):
+        seen.append(case)
+        return bind(case, arguments, function)
+
+    monkeypatch.setattr(fake, "bind", noted)
+    arguments = {
+        "data": TensorSpec((4,), "int32"),
+        "args": (TensorSpec((4,), "int32"), TensorSpec((4,), "int64")),
+        "dtype": "int32",
+        "other": "int32",
+    }
+    record = measure(make_case("needs_floats", dtype="int32", arguments=arguments), fake)
+    assert record.status is Status.SKIPPED
+    asked, again = seen
+    assert asked.arguments == arguments and again.settings.dtype == "float32"
+    assert again.arguments == {
+        "data": TensorSpec((4,), "float32"),
+        "args": (TensorSpec((4,), "float32"), TensorSpec((4,), "int64")),
+        "dtype": "float32",
+        "other": "int32",
+    }
+
+
+def test_a_refusal_in_float32_is_not_tried_again(fake, make_case):
+    measure(make_case("refuses"), fake)
+    assert fake.calls.count("call") == 1
+    measure(make_case("refuses", dtype="int32"), fake)
+    assert fake.calls.count("call") == 3
+
+
+def test_the_wall_time_is_of_the_whole_case(fake, make_case, monkeypatch):
+    clock = iter(range(0, 10**6, 10))
+    monkeypatch.setattr(module.time, "perf_counter", lambda: float(next(clock)))
+    record = measure(make_case("refuses"), fake)
+    assert record.wall_s == 30.0, "the call itself was begun and ended meanwhile"

@@ -8,9 +8,7 @@ import pytest
 from fake_framework import UNRULED
 
 from opperf.errors import DeviceError, UnknownOperatorError, UsageError
-from opperf.frameworks import load
-from opperf.model import CallableTarget, Case, OperatorTarget, Settings, TensorSpec
-from opperf.rules.engine import NoInputs, inputs_for, rules_module
+from opperf.model import CallableTarget, OperatorTarget, Settings, TensorSpec
 from opperf.rules.sizes import PRESETS
 from opperf.runner.plan import Plan, plan, resolved
 from opperf.runner.selecting import Selection
@@ -253,42 +251,6 @@ def test_ids_do_not_depend_on_what_else_is_asked_for(fake):
     alone = {case.id for case in plan(fake, Selection(patterns=("relu",))).cases}
     whole = plan(fake, Selection(settings=Settings(runs=3, seed=9))).cases
     assert alone < {case.id for case in whole}
-
-
-@pytest.fixture(scope="module")
-def mxnet():
-    return load("mxnet")
-
-
-@pytest.mark.parametrize("size", ["small", "default"])
-def test_ids_of_every_mxnet_case_are_unique(mxnet, size):
-    cases = plan(mxnet, Selection(size=size)).cases
-    assert len(cases) > 1000
-    assert [id for id, count in Counter(case.id for case in cases).items() if count > 1] == []
-    assert plan(mxnet, Selection(size=size)).cases == cases
-    decoded = msgspec.json.decode(msgspec.json.encode(cases), type=tuple[Case, ...])
-    assert [case.id for case in decoded] == [case.id for case in cases]
-
-
-def test_no_mxnet_rule_makes_a_case_twice(mxnet):
-    rules = rules_module(mxnet.rules)
-    twice = []
-    for operator in mxnet.operators():
-        made = inputs_for(operator, rules, PRESETS["default"], "float32")
-        if isinstance(made, NoInputs):
-            continue
-        target = OperatorTarget("mxnet", operator.name)
-        ids = {Case(target, i.arguments, Settings(mode=i.mode)).id for i in made}
-        if len(ids) < len(made):
-            twice.append(operator.name)
-    assert twice == []
-
-
-def test_every_mxnet_operator_has_cases_or_a_reason(mxnet):
-    planned = plan(mxnet, Selection(size="small"))
-    told = {case.label for case in planned.cases} | set(planned.no_benchmark)
-    assert told == {operator.name for operator in mxnet.operators()}
-    assert all(planned.no_benchmark.values())
 
 
 def test_shuffled_cases_are_the_same_in_an_order_of_the_seed(fake):

@@ -1,4 +1,4 @@
-"""From a selection to a plan with a real worker: search where no rule is, random shapes, ids."""
+"""From a selection to a plan: search where no rule is, random shapes, ids."""
 
 import pytest
 
@@ -10,21 +10,32 @@ from opperf.runner import cache
 from opperf.runner.plan import Plan
 from opperf.runner.planning import LEAST_TIME_S, planned, shared_out
 from opperf.runner.selecting import Selection
+from opperf.runner.trial import Trial
 
 
 @pytest.fixture
-def plan(worker, tmp_path, monkeypatch):
+def plan_with(tmp_path, monkeypatch):
+    """Plan with a worker and an empty cache; what the user is told is in `said`."""
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     monkeypatch.setattr(cache, "identity", lambda name: "build 1")
-    said = []
 
-    def made(*patterns, **options):
-        settings = Settings(device="", profiler="", seed=options.pop("seed", 0))
-        selection = Selection(patterns=patterns, settings=settings, **options)
-        return planned(worker, "fake", worker.resolved(selection), said.append)
+    def asking(worker):
+        said = []
 
-    made.said, made.folder = said, tmp_path
-    return made
+        def made(*patterns, **options):
+            settings = Settings(device="", profiler="", seed=options.pop("seed", 0))
+            selection = Selection(patterns=patterns, settings=settings, **options)
+            return planned(worker, "fake", worker.resolved(selection), said.append)
+
+        made.said, made.folder = said, tmp_path
+        return made
+
+    return asking
+
+
+@pytest.fixture
+def plan(plan_with, in_process):
+    return plan_with(in_process)
 
 
 def test_where_no_rule_is_inputs_are_found_by_trying(plan):
@@ -35,8 +46,8 @@ def test_where_no_rule_is_inputs_are_found_by_trying(plan):
     assert 2**19 <= case.arguments["data"].size <= 2**20
 
 
-def test_a_crash_is_survived_and_the_search_goes_on(plan):
-    made = plan("fragile", "needs_vector", "stubborn", "relu")
+def test_a_crash_is_survived_and_the_search_goes_on(plan_with, worker):
+    made = plan_with(worker)("fragile", "needs_vector", "stubborn", "relu")
     found = {case.label: case for case in made.cases if case.origin == "search"}
     assert set(found) == {"fragile", "needs_vector"}
     assert all(len(case.arguments["data"].shape) == 1 for case in found.values())
@@ -74,6 +85,78 @@ def test_random_shapes_are_those_of_the_seed(plan):
 def test_what_takes_no_other_shape_says_so(plan):
     made = plan("refuses", "relu", fuzz=Fuzz(2))
     assert "no random shape was taken" in made.no_benchmark["refuses"]
+
+
+@pytest.fixture
+def random_cases(plan_with, in_process, monkeypatch):
+    """Random shapes of relu, whose rule has a matrix and a vector, with a framework that takes
+    what a condition says; and how many calls that took."""
+
+    def planned_for(takes, count=3, output_bytes=0, **limits):
+        calls = []
+
+        def tried(case, timeout_s):
+            calls.append(case)
+            taken = takes(case.arguments["data"])
+            return Trial(refusal="" if taken else "no", output_bytes=output_bytes)
+
+        monkeypatch.setattr(in_process, "tried", tried)
+        return plan_with(in_process)("relu", fuzz=Fuzz(count, **limits)), len(calls)
+
+    return planned_for
+
+
+def test_configurations_take_turns_and_are_told_apart(random_cases):
+    made, _ = random_cases(lambda spec: True, count=6)
+    kinds = [(case.tags, len(case.arguments["data"].shape)) for case in made.cases]
+    assert sorted(kinds) == [(("configuration 0",), 2)] * 3 + [(("configuration 1",), 1)] * 3
+    assert kinds[0] != kinds[1]
+    assert {case.origin for case in made.cases} == {"rule:fake_rules.unary+fuzz"}
+
+
+def test_what_refuses_twenty_shapes_for_each_one_wanted_is_given_up(random_cases):
+    # The rule's own shapes at the small size are taken, and twice their extents.
+    small = lambda spec: spec.size <= 4 * 8  # noqa: E731
+    made, calls = random_cases(small, count=2, least=2**10)
+    assert made.cases == () and "no random shape was taken" in made.no_benchmark["relu"]
+    assert "comes to 1024 to 4194304 elements" in made.no_benchmark["relu"]
+    # Three extents were doubled, and two times twenty shapes drawn.
+    assert calls == 3 + 2 * 20
+
+
+@pytest.mark.parametrize("output_bytes, taken", [(8 * 2**12, True), (8 * 2**12 + 1, False)])
+def test_outputs_are_limited_as_the_elements_are(random_cases, output_bytes, taken):
+    made, _ = random_cases(lambda spec: True, output_bytes=output_bytes, least=2, most=2**12)
+    assert bool(made.cases) is taken
+
+
+def test_a_configuration_that_comes_to_no_number_wanted_leaves_the_turns_to_the_others(
+    random_cases,
+):
+    # A vector's extent changes freely, a matrix is of one row.
+    only = lambda spec: len(spec.shape) == 1 or spec.shape == (4, 4)  # noqa: E731
+    made, _ = random_cases(only, count=4)
+    assert [case.tags for case in made.cases] == [("configuration 1",)] * 4
+
+
+def test_shapes_that_are_alike_are_one_case(random_cases):
+    vectors = lambda spec: len(spec.shape) == 1  # noqa: E731
+    made, _ = random_cases(vectors, count=40, least=8, most=10)
+    sizes = [case.arguments["data"].size for case in made.cases]
+    assert len(sizes) == len(set(sizes)) <= 3
+
+
+def test_a_plan_of_an_id_is_of_its_case_only(plan):
+    first, second = plan("relu").cases
+    assert plan("relu", ids=(first.id, second.id)).cases == (first, second)
+    assert plan("relu", ids=(second.id,)).cases == (second,)
+    with pytest.raises(UsageError, match="--id ffff: no case that is planned"):
+        plan("relu", ids=(first.id, "ffff"))
+
+
+def test_the_users_limits_of_time_are_rounded_to_hundredths(make_case):
+    made = shared_out(Plan((make_case("relu"),) * int(SWEEP_S * 3), {}), Settings())
+    assert made.cases[0].settings.max_time_s == 0.33
 
 
 @pytest.mark.parametrize(

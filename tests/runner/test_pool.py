@@ -12,6 +12,8 @@ import pytest
 
 from opperf.errors import DeviceError, FrameworkError, UnknownOperatorError, UsageError, WorkerError
 from opperf.model import Settings, Status
+from opperf.runner import pool
+from opperf.runner.listing import listing_of
 from opperf.runner.pool import Worker, WorkerDied, how_it_ended
 from opperf.runner.selecting import Selection
 
@@ -110,6 +112,20 @@ def test_how_a_worker_ended_is_told_by_its_signal_or_its_exit_code(code, log, re
     assert how_it_ended(WorkerDied(code, log)).startswith(reason)
 
 
+def test_last_words_are_one_short_line():
+    log = "first\n" + "word " * 100 + "\n\n  \n"
+    told = how_it_ended(WorkerDied(3, log))
+    words = told.partition("; last words: ")[2]
+    assert words.startswith("word word ") and len(words) <= 160
+    assert how_it_ended(WorkerDied(3, " \n")) == "the process ended with exit code 3"
+
+
+def test_of_what_a_worker_printed_the_end_is_kept(worker, make_case):
+    worker.environment()
+    os.pwrite(worker._log.fileno(), b"x" * 3000 + b"the end", 0)
+    assert worker.log == "x" * (2000 - len("the end")) + "the end"
+
+
 def test_a_process_that_takes_its_time_to_die_does_not_end_the_run(worker, make_case, monkeypatch):
     worker.measure(make_case("relu"))
     process = worker._process
@@ -166,7 +182,8 @@ def test_the_environment_is_the_workers(variables):
     assert environment.framework == "fake"
     assert environment.versions == {"fake": "1.0"}
     assert environment.devices == ("cpu(0)",)
-    assert environment.threads["OMP_NUM_THREADS"] == "3"
+    names = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS")
+    assert [environment.threads[name] for name in names] == ["3"] * 3
 
 
 def test_a_plan_crosses_the_border_whole(worker, fake):
@@ -221,21 +238,72 @@ def test_errors_cross_the_border_as_what_they_are(worker, ask, error, words):
 
 
 @pytest.mark.parametrize(
-    "framework, error, words",
+    "framework, error, words, starts",
     [
-        ("absent", FrameworkError, "absent cannot be imported"),
-        ("refusing", DeviceError, "the driver is too old; install a newer one"),
-        ("fakee", UsageError, "did you mean fake"),
-        ("dying", WorkerError, "SIGABRT; last words: about to die"),
+        ("absent", FrameworkError, "absent cannot be imported", 1),
+        ("refusing", DeviceError, "the driver is too old; install a newer one", 1),
+        ("fakee", UsageError, "did you mean fake", 1),
+        # Bad luck, perhaps, as when the kernel needed memory.
+        ("dying", WorkerError, "SIGABRT; last words: about to die", 3),
     ],
 )
-def test_a_framework_that_cannot_be_loaded(variables, framework, error, words):
+def test_a_framework_that_cannot_be_loaded(variables, framework, error, words, starts):
     with Worker(framework, environment=variables) as worker:
-        for _ in range(2):
+        for times in (1, 2):
             with pytest.raises(error) as caught:
                 worker.environment()
             assert words in str(caught.value)
             assert type(caught.value) is error
+            assert worker.launches == times * starts
+
+
+@pytest.mark.parametrize(
+    "name, timeout_s, refusal",
+    [
+        ("segfaults", WAIT_S, "the process was ended by SIGSEGV; last words: about to die"),
+        ("hangs", 0.5, "no end after 0.5 s"),
+    ],
+)
+def test_a_trial_that_ends_the_worker_says_so(worker, make_case, name, timeout_s, refusal):
+    trial = worker.tried(make_case(name), timeout_s)
+    assert (trial.refusal, trial.ended) == (refusal, True)
+    after = worker.tried(make_case("relu"), WAIT_S)
+    assert (after.refusal, after.ended) == ("", False)
+    assert worker.tried(make_case("refuses"), WAIT_S).refusal == "shapes do not match"
+
+
+def test_a_worker_that_does_not_answer_in_time(worker, monkeypatch):
+    worker.environment()
+    with monkeypatch.context() as patched:
+        patched.setattr(pool, "PLAN_TIMEOUT_S", 0.0)
+        with pytest.raises(WorkerError, match="planning took over 0 s"):
+            worker.listing()
+        patched.setattr(pool, "START_TIMEOUT_S", 0.0)
+        with pytest.raises(WorkerError, match="importing fake took over 0 s"):
+            worker.environment()
+    assert worker.environment().framework == "fake"
+
+
+def test_what_else_can_be_asked_for(worker, fake, make_case):
+    assert worker.listing() == listing_of(fake)
+    assert worker.scripts((make_case("relu"), make_case("add"))) == (
+        "fake.relu(data)\n",
+        "fake.add(data)\n",
+    )
+
+
+def test_fixed_work_is_timed_where_that_is_asked_for(variables, make_case):
+    with Worker("fake", environment=variables, paced=True) as worker:
+        assert set(worker.measure(make_case("relu")).paces) == {"forward"}
+
+
+def test_another_interpreter_is_another_installation(variables):
+    with Worker("fake", environment=variables) as own:
+        assert not own.is_foreign
+    with Worker("fake", environment=variables, python="/elsewhere/python") as other:
+        assert other.is_foreign
+        with pytest.raises(WorkerError, match="cannot start a worker process: .*elsewhere"):
+            other.environment()
 
 
 def test_a_python_that_cannot_be_started(variables, monkeypatch, tmp_path):
@@ -251,6 +319,8 @@ PARENT = """
 import sys
 import msgspec
 from opperf.model import Case
+from opperf.runner import pool
+from opperf.runner.listing import listing_of
 from opperf.runner.pool import Worker, WorkerDied, how_it_ended
 
 worker = Worker("fake")

@@ -7,54 +7,54 @@ import psutil
 import pytest
 
 from opperf.model import CallableTarget, Case, Fill, OperatorTarget, Settings, TensorSpec
-from opperf.runner.pool import Worker
+from opperf.runner import pristine as module
 from opperf.runner.prepared import Bound
-from opperf.runner.pristine import Child, Pristine, is_self_contained
+from opperf.runner.pristine import Child, Pristine, begin_pristine, is_self_contained
+from opperf.runner.pristine import pristine as pristine_of
+
+
+@pytest.fixture(scope="module", autouse=True)
+def found_by_processes(variables):
+    """Processes that are started here find the fake framework."""
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setenv("PYTHONPATH", variables["PYTHONPATH"])
+        yield
 
 
 @pytest.fixture(scope="module")
 def pristine():
-    process = Pristine("mxnet")
+    process = Pristine("fake")
     yield process
     process.end()
 
 
 def relu(shape=(64, 64), passes=("forward", "backward"), target="relu", **settings):
     return Case(
-        OperatorTarget("mxnet", target),
+        OperatorTarget("fake", target),
         {"data": TensorSpec(shape, gradient=True)},
         Settings(**settings),
         passes,
     )
 
 
+ARRAY = 64 * 64 * 4
+"""Bytes of an input, of an output, and of a gradient."""
+
+
 def test_peaks_are_those_of_arithmetic(pristine):
     found = pristine.peaks(relu())
-    array = 64 * 64 * 4
-    assert (found.forward, found.both) == (array, 3 * array)
+    assert (found.forward, found.both) == (ARRAY, 2 * ARRAY)
+    assert found.clean and found.busy_s > 0
 
 
 def test_no_backward_pass_that_was_not_asked_for(pristine):
     assert pristine.peaks(relu(passes=("forward",))).both is None
-
-
-def test_the_same_case_has_the_same_peaks_whatever_was_asked_before(pristine):
-    case = Case(OperatorTarget("mxnet", "sort"), {"data": TensorSpec((128, 128), gradient=True)})
-    first = pristine.peaks(case)
-    pristine.peaks(Case(OperatorTarget("mxnet", "sort"), {"data": TensorSpec((512, 512))}))
-    again = pristine.peaks(case)
-    assert (again.forward, again.both) == (first.forward, first.both)
-    assert first.forward > 2 * 128 * 128 * 4
+    assert pristine.peaks(relu(target="rounded")).both is None
 
 
 def test_a_case_that_is_refused_has_no_peaks_and_costs_no_other(pristine):
-    assert pristine.peaks(relu(target="no_such_operator")) is None
+    assert pristine.peaks(relu(target="refuses")) is None
     assert pristine.peaks(relu()) is not None
-
-
-def sort(extent):
-    spec = TensorSpec((extent, extent), gradient=True)
-    return Case(OperatorTarget("mxnet", "sort"), {"data": spec})
 
 
 def forks_of(pristine):
@@ -68,19 +68,24 @@ def test_a_fork_serves_for_as_long_as_nothing_is_kept(pristine):
     assert forks_of(pristine) == [first]
 
 
-@pytest.mark.parametrize("case", [sort(64), relu(target="no_such_operator")])
-def test_a_fork_that_is_not_as_it_was_is_replaced(pristine, case):
+@pytest.mark.parametrize("target", ["keeps", "refuses", "leaves", "is_killed"])
+def test_a_fork_that_is_not_as_it_was_is_replaced(pristine, target):
     pristine.peaks(relu())
     (first,) = forks_of(pristine)
-    pristine.peaks(case)
+    pristine.peaks(relu(target=target))
     # It is replaced after it has answered.
-    pristine.peaks(relu())
+    assert pristine.peaks(relu()).forward == ARRAY
     (second,) = forks_of(pristine)
     assert second != first
 
 
+def test_what_keeps_something_has_its_peaks_all_the_same(pristine):
+    found = pristine.peaks(relu(target="keeps"))
+    assert found.forward == 2 * ARRAY and not found.clean
+
+
 def test_it_starts_again_when_it_has_ended():
-    process = Pristine("mxnet")
+    process = Pristine("fake")
     try:
         os.kill(process._process.pid, signal.SIGKILL)
         process._process.wait()
@@ -90,7 +95,7 @@ def test_it_starts_again_when_it_has_ended():
 
 
 def test_one_that_hangs_is_ended_in_time_and_replaced():
-    process = Pristine("mxnet")
+    process = Pristine("fake")
     try:
         assert process.peaks(relu()) is not None
         stopped = process._process
@@ -100,6 +105,59 @@ def test_one_that_hangs_is_ended_in_time_and_replaced():
         assert process.peaks(relu()) is not None
     finally:
         process.end()
+
+
+@pytest.mark.parametrize("timeout_s", [4.0, 20.0])
+def test_a_fork_has_a_quarter_of_the_cases_time(pristine, monkeypatch, timeout_s):
+    assert pristine.is_ready()
+    given = []
+    monkeypatch.setattr(pristine, "_line", lambda limit_s: given.append(limit_s) or b"null")
+    assert pristine.peaks(relu(timeout_s=timeout_s)) is None
+    assert given == [timeout_s / 4]
+    monkeypatch.undo()
+    # The answer that nobody has waited for.
+    assert pristine._line(60.0)
+
+
+def test_an_interrupt_while_it_answers_ends_it(monkeypatch):
+    process = Pristine("fake")
+
+    def interrupted(timeout_s):
+        raise KeyboardInterrupt
+
+    assert process.is_ready()
+    with monkeypatch.context() as patched, pytest.raises(KeyboardInterrupt):
+        patched.setattr(process, "_line", interrupted)
+        process.peaks(relu())
+    # The next case gets its own answer.
+    assert process._process.poll() is not None
+    assert process.peaks(relu((2, 2))).forward == 16
+    process.end()
+
+
+def test_one_that_cannot_import_has_no_peaks():
+    process = Pristine("dying")
+    try:
+        assert process.peaks(relu()) is None and not process.is_ready()
+    finally:
+        process.end()
+
+
+def test_a_fork_of_this_process_needs_no_start(fake, monkeypatch):
+    monkeypatch.setattr(module.subprocess, "Popen", None)
+    process = Pristine("fake", fake)
+    assert process.peaks(relu()).forward == ARRAY
+    process.end()
+    assert process._process.poll() is not None
+
+
+def test_there_is_one_for_each_framework(fake, monkeypatch):
+    begun = {}
+    monkeypatch.setattr(module, "_BEGUN", begun)
+    begin_pristine(fake)
+    process = pristine_of("fake")
+    assert begun == {"fake": process} and pristine_of("fake") is process
+    process.end()
 
 
 def echo(lines, out):
@@ -131,21 +189,15 @@ def test_a_child_does_not_hold_on_to_its_parents_pipes():
     os.close(reading)
 
 
-def test_a_worker_forks_it_without_another_import(tmp_path):
-    with Worker("mxnet") as worker:
-        worker.environment()
-        (process,) = psutil.Process(worker._process.pid).children()
-        assert "opperf.runner.worker" in process.cmdline(), "a fork has its parent's command"
-        case = sort(128)
-        measured = worker.measure(case).summaries["memory_forward"].median
-    started = Pristine("mxnet")
-    assert measured == started.peaks(case).forward
-    started.end()
+def test_a_worker_forks_it_without_another_import(worker):
+    worker.environment()
+    (process,) = psutil.Process(worker._process.pid).children()
+    assert "opperf.runner.worker" in process.cmdline(), "a fork has its parent's command"
 
 
 def test_forks_leave_no_file_behind(tmp_path, monkeypatch):
     monkeypatch.setenv("TMPDIR", str(tmp_path))
-    process = Pristine("mxnet")
+    process = Pristine("fake")
     try:
         assert process.peaks(relu()) is not None
     finally:
@@ -163,7 +215,7 @@ def test_forks_leave_no_file_behind(tmp_path, monkeypatch):
 )
 def test_only_what_a_case_holds_itself_is_measured_elsewhere(bound, fill, expected):
     case = Case(
-        CallableTarget("mxnet", "mxnet.ndarray.relu"),
+        CallableTarget("fake", "fake.relu"),
         {"data": TensorSpec((2,), fill=fill)},
         Settings(),
     )

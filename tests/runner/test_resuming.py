@@ -1,5 +1,8 @@
 """Whether a run that is gone on with is the same run."""
 
+from pathlib import Path
+from types import SimpleNamespace
+
 import msgspec
 import pytest
 
@@ -7,7 +10,7 @@ from opperf.errors import RunFileError
 from opperf.model import Settings
 from opperf.runner.environment import environment
 from opperf.runner.options import QUICK, with_counts
-from opperf.runner.resuming import check_same_environment, same_selection
+from opperf.runner.resuming import check_same_environment, earlier_run, same_selection
 from opperf.runner.selecting import Selection
 
 EARLIER = Selection(patterns=("relu",), size="small", settings=Settings(dtype="float64", runs=3))
@@ -61,3 +64,12 @@ def test_quick_counts_give_way_to_those_that_are_given():
     assert with_counts(quick, {"quick": True}) == quick | QUICK
     given = with_counts(quick | {"runs": 7}, {"quick": True, "runs": 7})
     assert given == quick | QUICK | {"runs": 7}
+
+
+@pytest.mark.parametrize(
+    ("resume", "named"), [(None, "out.json"), (Path("named.jsonl"), "named.jsonl")]
+)
+def test_what_is_not_there_is_called_as_the_user_called_it(tmp_path, resume, named):
+    given = SimpleNamespace(resume=resume, output=Path("out.json"))
+    with pytest.raises(RunFileError, match=f"^{named}: there is no unfinished run to resume"):
+        earlier_run(tmp_path / "out.json-0123.jsonl", given)

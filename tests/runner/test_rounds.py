@@ -85,3 +85,60 @@ def test_a_visit_that_fails_costs_its_own_samples_only(cases, fake):
     assert both.status is Status.OK and both.samples == fine.samples and both.rounds == 2
     assert both.notes["round 2"] == "crashed: ended by SIGSEGV"
     assert merged(crashed, fine) is fine and merged(None, fine) is fine
+
+
+def test_a_rounds_order_does_not_depend_on_what_was_visited(cases, fake):
+    every = visits(cases, 3, seed=7)
+    record = msgspec.structs.replace(measure(every[0], fake), rounds=2)
+    left = visits(cases, 3, seed=7, earlier={record.id: record})
+    first, second, third = every[:20], every[20:40], every[40:]
+    without = [case for case in (*first, *second) if case.id != record.id]
+    assert left == (*without, *third)
+
+
+def test_a_status_that_is_not_to_be_retried_is_done_with(cases, fake):
+    record = measure(cases[0], fake)
+    for status in (Status.FAILED, Status.SKIPPED, Status.CRASHED):
+        ended = msgspec.structs.replace(record, status=status)
+        assert visits(cases[:1], 2, 0, {ended.id: ended}, {Status.TIMEOUT}) == ()
+        assert len(visits(cases[:1], 2, 0, {ended.id: ended}, {status})) == 2
+
+
+def test_memory_that_was_not_asked_for_is_not_in_any_round(make_case):
+    case = make_case("relu", memory=False)
+    assert visits([case], 2, 0) == (case, case)
+
+
+def test_loops_are_the_mean_of_the_visits(cases, fake):
+    one = measure(cases[0], fake)
+
+    def with_loops(loops):
+        forward = msgspec.structs.replace(one.summaries["forward"], loops=loops)
+        return msgspec.structs.replace(one, summaries={**one.summaries, "forward": forward})
+
+    assert merged(with_loops(2), with_loops(6)).summaries["forward"].loops == 4
+
+
+def test_a_metric_that_a_visit_lacks_is_of_the_others(cases, fake):
+    one = measure(cases[0], fake)
+    forward_only = msgspec.structs.replace(
+        one,
+        samples={"forward": one.samples["forward"]},
+        summaries={"forward": one.summaries["forward"]},
+    )
+    assert merged(forward_only, one).samples["backward"] == one.samples["backward"]
+    kept = merged(one, forward_only)
+    assert kept.samples["backward"] == one.samples["backward"]
+    assert kept.summaries["backward"] == one.summaries["backward"]
+
+
+def test_times_of_visits_add_up_and_the_earlier_notes_count(cases, fake):
+    one = measure(cases[0], fake)
+    first = msgspec.structs.replace(
+        one, wall_s=2.0, busy_s=0.5, notes={"memory": "first", "a": "x"}
+    )
+    later = msgspec.structs.replace(one, wall_s=3.0, busy_s=0.25, notes={"memory": "later"})
+    both = merged(first, later)
+    assert (both.wall_s, both.busy_s, both.rounds) == (5.0, 0.75, 2)
+    assert both.notes == {"memory": "first", "a": "x"}
+    assert merged(both, later).rounds == 3

@@ -3,6 +3,7 @@
 import json
 import re
 import sys
+from array import array
 
 import pytest
 from click.testing import CliRunner
@@ -12,6 +13,7 @@ from opperf.errors import FOUND
 from opperf.runner.health import command
 from opperf.runner.health.examine import PROBES
 from opperf.runner.health.finding import Finding
+from opperf.runner.health.jitter import Jitter, Timer
 from opperf.runner.health.report import print_report, report_text
 
 BOOST = "sys/devices/system/cpu/cpufreq/boost"
@@ -64,6 +66,51 @@ def test_as_json_it_has_the_numbers_too(doctored):
     assert findings["steal"]["state"].endswith("during the jitter test")
     assert told["jitter"]["quanta"] > 0 and told["timer"]["step_ns"] > 0
     assert set(findings["aslr"]) == {"name", "state", "level", "explanation", "mend"}
+
+
+@pytest.fixture
+def steady(monkeypatch):
+    """A jitter test on a core that does the same work in the same time; tells for how long it
+    was asked to."""
+    asked = []
+    monkeypatch.setattr(command, "quantum", lambda: None)
+    monkeypatch.setattr(
+        command,
+        "repeated",
+        lambda seconds, work: asked.append(seconds) or array("q", [20_000] * 1000),
+    )
+    return asked
+
+
+def test_the_user_is_told_why_nothing_happens_for_so_long(quiet, steady, capsys):
+    found = command.report(quiet(), 5.0)
+    assert steady == [5.0] and found.jitter.quanta == 1000
+    assert capsys.readouterr().err == "keeping a core busy for 5.0 s to see how evenly it works\n"
+    command.report(quiet(), 0)
+    assert steady == [5.0] and capsys.readouterr().err == ""
+
+
+def test_what_is_stolen_is_told_of_the_test_alone(quiet, steady, monkeypatch):
+    machine = quiet(**{"proc/stat": "cpu 60 20 10 900 5 5 5 100 0 0"})
+
+    def states():
+        return {one.name: (one.state, one.level) for one in command.report(machine, 5.0).findings}
+
+    # All that was stolen, half of the time since boot, was stolen before the test.
+    assert states()["steal"] == ("0.0% of the busy time during the jitter test", "ok")
+    assert list(states()) == [*(probe.name for probe in PROBES), "timer", "jitter"]
+
+
+@pytest.mark.parametrize("stat", ["intr 1 2", "cpu many"])
+def test_what_is_stolen_may_not_be_told(quiet, steady, stat):
+    found = command.report(quiet(**{"proc/stat": stat}), 5.0)
+    (one,) = (finding for finding in found.findings if finding.name == "steal")
+    assert one.level == "unknown" and found.jitter is not None
+
+
+@pytest.mark.parametrize("kind", [command.Report, Finding, Jitter, Timer])
+def test_what_was_found_is_not_changed_afterwards(kind):
+    assert kind.__struct_config__.frozen
 
 
 def test_a_narrow_terminal_wraps_all_but_commands(doctored):

@@ -1,11 +1,21 @@
 """The jitter test, on a clock that goes as it is told."""
 
 from array import array
+from types import SimpleNamespace
 
 import pytest
 
 from opperf.runner.health import jitter
-from opperf.runner.health.jitter import jitter_finding, jitter_of, quantum, repeated
+from opperf.runner.health.jitter import (
+    Jitter,
+    Timer,
+    jitter_finding,
+    jitter_of,
+    quantum,
+    repeated,
+    timer,
+    timer_finding,
+)
 
 
 class Clock:
@@ -32,6 +42,19 @@ def test_a_quantum_is_as_long_as_it_is_to_be(monkeypatch):
     monkeypatch.setattr(jitter, "_spin", lambda rounds: setattr(clock, "now", clock.now + rounds))
     work = quantum(clock)
     assert jitter.QUANTUM_NS <= jitter._timed(work, clock) < 2 * jitter.QUANTUM_NS
+
+
+def test_of_each_amount_of_work_the_quickest_of_fifty_tries_counts(monkeypatch):
+    clock, tries = Clock(0), []
+
+    def interrupted(rounds):
+        tries.append(rounds)
+        clock.now += rounds + (0 if len(tries) % 50 == 0 else 10**9)
+
+    monkeypatch.setattr(jitter, "_spin", interrupted)
+    work = quantum(clock)
+    assert work.args == (2**15,), "the first power of two that takes 20 us"
+    assert tries == [2**power for power in range(16) for _ in range(50)]
 
 
 def test_a_steady_core_is_well():
@@ -67,3 +90,72 @@ def test_a_coarse_clock_is_noisy():
     coarse = jitter.timer_finding(jitter.Timer(15_000.0, 1e6))
     assert coarse.level == "warn"
     assert coarse.state == "15000 ns between two readings, 1e+06 ns announced"
+
+
+@pytest.mark.parametrize("time_ns, interruptions", [(30_000, 0), (30_001, 1)])
+def test_interrupted_is_what_takes_more_than_one_and_a_half_times_the_quickest(
+    time_ns, interruptions
+):
+    found = jitter_of(array("q", [20_000] * 10 + [time_ns]))
+    seconds = (10 * 20_000 + time_ns) / 1e9
+    assert found.interruptions_per_s == pytest.approx(interruptions / seconds)
+    assert found.lost_share == pytest.approx(interruptions * 1 / (seconds * 1e9))
+
+
+def test_the_first_quantum_may_be_interrupted_as_well():
+    found = jitter_of(array("q", [50_000, 20_000, 50_000]))
+    assert found.interruptions_per_s == pytest.approx(2 / 120e-6)
+    assert (found.least_ns, found.largest_ns, found.quanta) == (20_000, 50_000, 3)
+
+
+def measured(**changed):
+    quiet = {
+        "seconds": 2.04,
+        "quanta": 100,
+        "least_ns": 20_000.0,
+        "median_ns": 20_460.0,
+        "p99_ratio": 1.1,
+        "largest_ns": 1_234_567.0,
+        "lost_share": 0.0012,
+        "interruptions_per_s": 12.4,
+    }
+    return Jitter(**quiet | changed)
+
+
+@pytest.mark.parametrize(
+    "changed, level",
+    [
+        ({"lost_share": 0.01}, "ok"),
+        ({"lost_share": 0.0101}, "warn"),
+        ({"p99_ratio": 1.25}, "ok"),
+        ({"p99_ratio": 1.26}, "warn"),
+        ({"largest_ns": 1e9, "interruptions_per_s": 1e4}, "ok"),
+    ],
+)
+def test_a_hundredth_may_be_lost_and_the_slowest_may_take_a_quarter_longer(changed, level):
+    assert jitter_finding(measured(**changed)).level == level
+
+
+def test_the_finding_has_shares_in_percent_and_times_in_micro_and_milliseconds():
+    assert jitter_finding(measured()).state == (
+        "0.12% of 2.0 s lost, 12 interruptions a second; 99th percentile 1.10 times the median of "
+        "20.5 us, worst 1.23 ms"
+    )
+
+
+def test_without_a_test_the_finding_says_so():
+    one = jitter_finding(None)
+    assert (one.level, one.state, one.mend) == ("unknown", "not measured: --seconds 0", "")
+
+
+@pytest.mark.parametrize("step_ns, level", [(1000.0, "ok"), (1001.0, "warn")])
+def test_a_step_of_more_than_a_microsecond_is_coarse(step_ns, level):
+    assert timer_finding(Timer(step_ns, 1.0)).level == level
+
+
+def test_the_step_that_the_system_announces_is_in_nanoseconds(monkeypatch):
+    said = {"perf_counter": SimpleNamespace(resolution=1e-6)}
+    monkeypatch.setattr(jitter.time, "get_clock_info", said.__getitem__)
+    monkeypatch.setattr(jitter, "resolution_ns", lambda: 42.0)
+    found = timer()
+    assert (found.step_ns, found.announced_ns) == (42.0, pytest.approx(1000))

@@ -1,0 +1,88 @@
+"""Memory of MXNet's operators, which keep workspace, measured in forks of a process that has run
+nothing."""
+
+import psutil
+import pytest
+
+from opperf.model import Case, OperatorTarget, Settings, TensorSpec
+from opperf.runner.pool import Worker
+from opperf.runner.pristine import Pristine
+
+
+@pytest.fixture(scope="module")
+def pristine():
+    process = Pristine("mxnet")
+    yield process
+    process.end()
+
+
+def relu(shape=(64, 64), passes=("forward", "backward"), target="relu", **settings):
+    return Case(
+        OperatorTarget("mxnet", target),
+        {"data": TensorSpec(shape, gradient=True)},
+        Settings(**settings),
+        passes,
+    )
+
+
+def test_peaks_are_those_of_arithmetic(pristine):
+    found = pristine.peaks(relu())
+    array = 64 * 64 * 4
+    assert (found.forward, found.both) == (array, 3 * array)
+
+
+def test_no_backward_pass_that_was_not_asked_for(pristine):
+    assert pristine.peaks(relu(passes=("forward",))).both is None
+
+
+def test_the_same_case_has_the_same_peaks_whatever_was_asked_before(pristine):
+    case = Case(OperatorTarget("mxnet", "sort"), {"data": TensorSpec((128, 128), gradient=True)})
+    first = pristine.peaks(case)
+    pristine.peaks(Case(OperatorTarget("mxnet", "sort"), {"data": TensorSpec((512, 512))}))
+    again = pristine.peaks(case)
+    assert (again.forward, again.both) == (first.forward, first.both)
+    assert first.forward > 2 * 128 * 128 * 4
+
+
+def test_a_case_that_is_refused_has_no_peaks_and_costs_no_other(pristine):
+    assert pristine.peaks(relu(target="no_such_operator")) is None
+    assert pristine.peaks(relu()) is not None
+
+
+def sort(extent):
+    spec = TensorSpec((extent, extent), gradient=True)
+    return Case(OperatorTarget("mxnet", "sort"), {"data": spec})
+
+
+def forks_of(pristine):
+    return [child.pid for child in psutil.Process(pristine._process.pid).children()]
+
+
+def test_a_fork_serves_for_as_long_as_nothing_is_kept(pristine):
+    pristine.peaks(relu())
+    (first,) = forks_of(pristine)
+    pristine.peaks(relu((128, 128)))
+    assert forks_of(pristine) == [first]
+
+
+@pytest.mark.parametrize("case", [sort(64), relu(target="no_such_operator")])
+def test_a_fork_that_is_not_as_it_was_is_replaced(pristine, case):
+    pristine.peaks(relu())
+    (first,) = forks_of(pristine)
+    pristine.peaks(case)
+    # It is replaced after it has answered.
+    pristine.peaks(relu())
+    (second,) = forks_of(pristine)
+    assert second != first
+
+
+def test_a_worker_forks_it_without_another_import():
+    with Worker("mxnet") as worker:
+        worker.environment()
+        (process,) = psutil.Process(worker._process.pid).children()
+        assert "opperf.runner.worker" in process.cmdline(), "a fork has its parent's command"
+        case = sort(128)
+        measured = worker.measure(case).summaries["memory_forward"].median
+    started = Pristine("mxnet")
+    assert measured == started.peaks(case).forward
+    started.end()

@@ -1,0 +1,69 @@
+"""Reading the kernel's files, and CPUs as it lists them."""
+
+import os
+
+import psutil
+import pytest
+
+from opperf.runner.health.machine import (
+    READ_BYTES,
+    Unreadable,
+    listing_of,
+    number,
+    numbers_of,
+    text,
+    usable_cpus,
+)
+
+
+def test_a_file_that_takes_several_reads_is_read_whole(tmp_path):
+    path = tmp_path / "file"
+    path.write_text("x" * (2 * READ_BYTES + 1) + "\n")
+    assert text(path) == "x" * (2 * READ_BYTES + 1)
+
+
+def test_what_is_no_text_and_what_is_not_there(tmp_path):
+    (tmp_path / "bytes").write_bytes(b" a\xff\n")
+    assert text(tmp_path / "bytes") == "a\N{REPLACEMENT CHARACTER}"
+    with pytest.raises(Unreadable, match="nothing: No such file"):
+        text(tmp_path / "nothing")
+    with pytest.raises(Unreadable, match="Is a directory"):
+        text(tmp_path)
+
+
+def test_files_do_not_stay_open(tmp_path):
+    path = tmp_path / "file"
+    path.write_text("1")
+    before = psutil.Process().num_fds()
+    for _ in range(3):
+        assert number(path) == 1
+    assert psutil.Process().num_fds() <= before
+
+
+def test_cpus_are_asked_in_their_order_and_some_do_not_answer(faked):
+    files = {f"sys/devices/system/cpu/cpu{cpu}/name": f"of {cpu}" for cpu in (0, 2, 10)}
+    machine = faked(files, cpus=(10, 2, 1, 0))
+    assert list(machine.of_each_cpu("name")) == ["of 0", "of 2", "of 10"]
+
+
+def test_usable_cpus_where_none_can_be_left_out(monkeypatch):
+    monkeypatch.setattr(os, "sched_getaffinity", lambda pid: {1, 3}, raising=False)
+    assert usable_cpus() == {1, 3}
+    monkeypatch.delattr(os, "sched_getaffinity")
+    monkeypatch.setattr(os, "cpu_count", lambda: 3)
+    assert usable_cpus() == {0, 1, 2}
+    monkeypatch.setattr(os, "cpu_count", lambda: None)
+    assert usable_cpus() == {0}
+
+
+@pytest.mark.parametrize(
+    "cpus, listed", [((3, 1, 2), "1-3"), ((0, 2, 4), "0,2,4"), ((7, 8), "7-8")]
+)
+def test_neighbours_are_listed_as_a_range(cpus, listed):
+    assert listing_of(cpus) == listed and numbers_of(listed) == set(cpus)
+
+
+@pytest.mark.parametrize("listed", ["x", "1-y", "0x1"])
+def test_a_list_that_is_none(listed):
+    with pytest.raises(ValueError):
+        numbers_of(listed)

@@ -1,0 +1,337 @@
+"""What `opperf run` does with a framework in this process: what is told, written and left."""
+
+import json
+import re
+import shlex
+
+import pytest
+
+from opperf.commands.run import run
+from opperf.errors import FOUND, INTERRUPTED, OutputError, RunFileError, UsageError
+from opperf.results import output
+from opperf.results.runfile import RunWriter, read_run
+from opperf.runner import command
+
+COUNTS = ("-w", "0", "-r", "2", "--no-memory")
+
+
+@pytest.fixture
+def opperf(in_process, monkeypatch, tmp_path, capsys):
+    """The command in an empty folder; its exit code, and what it printed on either stream."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    started = []
+
+    def worker(framework, threads):
+        started.append((framework, threads))
+        return in_process
+
+    monkeypatch.setattr(command, "Worker", worker)
+
+    def called(*arguments, framework=("--framework", "fake")):
+        code = run.main([*arguments, *framework], standalone_mode=False)
+        return (code, *capsys.readouterr())
+
+    called.started, called.worker, called.folder = started, in_process, tmp_path
+    return called
+
+
+def measured(opperf):
+    return [case.label for case in opperf.worker.measured]
+
+
+def run_files(opperf):
+    return sorted((opperf.folder / "cache").rglob("*.jsonl"))
+
+
+def interrupt_at(opperf, monkeypatch, number):
+    """Press Ctrl-C when that many cases have been measured."""
+    measure = opperf.worker.measure
+
+    def until(case):
+        if len(opperf.worker.measured) == number:
+            raise KeyboardInterrupt
+        return measure(case)
+
+    monkeypatch.setattr(opperf.worker, "measure", until)
+
+
+def test_a_run_is_announced_measured_shown_and_written(opperf):
+    code, out, err = opperf("relu", "add", *COUNTS, "-f", "jsonl", "-o", "run.jsonl")
+    assert (code, measured(opperf)) == (0, ["add", "relu", "relu"])
+    first, *rest = out.splitlines()
+    assert first == (
+        "3 cases of 2 operators: cpu(0), float32, native profiler, 0 warm-up, 2 timed calls, "
+        "to run.jsonl"
+    )
+    assert rest[-1] == "written to run.jsonl"
+    assert any(line.split()[:1] == ["add"] for line in rest)
+    made, _ = read_run(opperf.folder / "run.jsonl")
+    assert made.closing.counts == {"ok": 3} and made.closing.elapsed_s >= 0
+    assert made.header.options["command"].startswith("opperf ")
+    # The progress is beside it.
+    assert "3/3 relu" in err and opperf.started == [("fake", None)]
+
+
+def test_quiet_is_nothing_but_the_file(opperf):
+    assert opperf("relu", *COUNTS, "--quiet", "-o", "out.json") == (0, "", "")
+    assert set(json.loads((opperf.folder / "out.json").read_text())) == {"relu"}
+
+
+def test_another_format_keeps_its_records_in_the_cache_until_it_is_written(opperf, monkeypatch):
+    seen = []
+    write = output.write
+
+    def noted(*arguments):
+        seen.extend(run_files(opperf))
+        write(*arguments)
+
+    monkeypatch.setattr(output, "write", noted)
+    opperf("relu", *COUNTS, "-f", "md", "-o", "out.md")
+    assert len(seen) == 1 and seen[0].name.startswith("out.md-")
+    assert run_files(opperf) == [] and (opperf.folder / "out.md").exists()
+
+
+def test_a_list_is_of_cases_with_their_rules_and_ids_and_runs_nothing(opperf):
+    code, out, err = opperf("relu", "copyto", "placeholder", "--list", "--size", "small")
+    table, closing = out.strip().split("\n\n")
+    head, _, *rows = table.splitlines()
+    assert head.split() == ["Operator", "Category", "Rule", "Id", "Inputs"]
+    assert [row.split()[:3] for row in rows] == [
+        ["copyto", "copying", "table:names"],
+        *[["relu", "unary", "rule:fake_rules.unary"]] * 2,
+    ]
+    assert all(re.fullmatch(r"[0-9a-f]{16}", row.split()[3]) for row in rows)
+    assert rows[1].endswith("data: (4, 4)") and not any(row != row.rstrip() for row in rows)
+    assert closing.splitlines() == [
+        "3 cases of 2 operators",
+        "No benchmark for 1 operator: placeholder",
+    ]
+    assert (code, err, measured(opperf), list(opperf.folder.iterdir())) == (0, "", [], [])
+
+
+def test_a_list_where_all_have_a_benchmark_says_no_more(opperf):
+    _, out, _ = opperf("add", "--list")
+    assert out.endswith("\n1 case of 1 operator\n")
+
+
+def test_a_dry_run_says_what_it_would_do_and_does_not(opperf):
+    code, out, _ = opperf("relu", "--dry-run", "-o", "out.json")
+    assert code == 0 and measured(opperf) == [] and not (opperf.folder / "out.json").exists()
+    assert out == (
+        "2 cases of 1 operator: cpu(0), float32, native profiler, medians to 2.0%, "
+        "1 s a case at most, to out.json\n"
+    )
+
+
+@pytest.mark.parametrize(
+    "options, words",
+    [
+        (("-w", "3", "-r", "1"), "3 warm-up, 1 timed call, to"),
+        (("--precision", "0.005", "--max-time", "0.25"), "medians to 0.5%, 0.25 s a case at most,"),
+        (("-r", "5", "--max-time", "9"), "5 timed calls, 9 s a case at most, to"),
+        (("--quick",), "2 warm-up, 20 timed calls, 0.1 s a case at most, to"),
+        (("--rounds", "3"), "2 cases of 1 operator, 3 rounds: cpu(0)"),
+        (("--dtype", "FLOAT64", "-p", "Python"), "cpu(0), float64, python profiler, "),
+    ],
+)
+def test_what_is_announced_is_what_was_asked_for(opperf, options, words):
+    _, out, _ = opperf("relu", "--dry-run", *options)
+    expected = words if "--quick" not in options else words
+    assert expected in out
+
+
+def test_another_name_is_told_to_be_one(opperf):
+    _, out, _ = opperf("neg", "--dry-run")
+    assert out.startswith("neg is another name of negative, and reported as that\n2 cases")
+
+
+def test_threads_are_the_workers(opperf):
+    opperf("relu", "--dry-run", "--threads", "3")
+    assert opperf.started == [("fake", 3)]
+
+
+@pytest.mark.parametrize(
+    "arguments, words",
+    [
+        (("relu", "--category", "binary"), "no operator is left by --category, --namespace"),
+        (
+            ("placeholder",),
+            "nothing to run: none of the 1 operators chosen has a benchmark, e.g. placeholder: "
+            "it does nothing on its own",
+        ),
+        (("relu", "--min-elements", "2"), "--min-elements is for random shapes"),
+        (("relu", "--retry", "failed"), "--retry is for a run that is resumed"),
+    ],
+)
+def test_what_is_refused(opperf, arguments, words):
+    with pytest.raises(UsageError, match=re.escape(words)):
+        opperf(*arguments)
+    assert measured(opperf) == [] and list(opperf.folder.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    "name, strict, code",
+    [
+        ("fails", True, FOUND),
+        ("refuses", True, FOUND),
+        ("fails", False, 0),
+        ("gpu_only", True, 0),
+        ("relu", True, 0),
+    ],
+)
+def test_strict_is_about_what_failed_and_not_about_what_was_skipped(opperf, name, strict, code):
+    assert opperf(name, *COUNTS, *(["--strict"] if strict else []))[0] == code
+
+
+@pytest.mark.parametrize("limit, shown", [(2, True), (1, False)])
+def test_a_long_run_has_no_table(opperf, monkeypatch, limit, shown):
+    monkeypatch.setattr(command, "TABLE_LIMIT", limit)
+    _, out, _ = opperf("relu", *COUNTS)
+    assert ("data: (64, 64)" in out.split("\n\n")[1]) is shown
+    assert "ok" in out and "written to fake_operator_benchmarks.json" in out
+
+
+def test_a_file_that_is_there_is_not_replaced_unless_that_is_asked_for(opperf):
+    path = opperf.folder / "out.json"
+    path.write_text("precious")
+    with pytest.raises(OutputError, match="out.json"):
+        opperf("relu", *COUNTS, "-o", "out.json")
+    assert path.read_text() == "precious" and measured(opperf) == []
+    assert opperf("relu", *COUNTS, "-o", "out.json", "--overwrite")[0] == 0
+    assert set(json.loads(path.read_text())) == {"relu"}
+
+
+def test_a_run_file_that_is_there_is_not_begun_anew(opperf):
+    arguments = ("relu", *COUNTS, "-f", "jsonl", "-o", "run.jsonl")
+    opperf(*arguments)
+    before = (opperf.folder / "run.jsonl").read_bytes()
+    with pytest.raises(OutputError, match="run.jsonl"):
+        opperf(*arguments)
+    assert (opperf.folder / "run.jsonl").read_bytes() == before
+
+
+def test_what_a_run_is_gone_on_with_is_not_written_over_another_file(cut_short):
+    (path,) = run_files(cut_short)
+    (cut_short.folder / "page.md").write_text("precious")
+    with pytest.raises(OutputError, match="page.md"):
+        cut_short("--resume", str(path), "-f", "md", "-o", "page.md")
+    assert (cut_short.folder / "page.md").read_text() == "precious"
+    assert measured(cut_short) == []
+
+
+def going_on(err):
+    return shlex.split(err.partition("Go on with: opperf run ")[2].splitlines()[0])
+
+
+@pytest.mark.parametrize(
+    "named, again",
+    [
+        (("-f", "jsonl", "-o", "run.jsonl"), ["--resume", "run.jsonl"]),
+        (("-f", "jsonl", "-o", "run.txt"), ["--resume", "run.txt", "-f", "jsonl"]),
+        (("-o", "out.json"), ["--resume", "-f", "json", "-o", "out.json"]),
+        (("-f", "md", "-o", "my out.md"), ["--resume", "-f", "md", "-o", "my out.md"]),
+    ],
+)
+def test_an_interrupted_run_says_how_to_go_on_and_that_finishes_it(
+    opperf, monkeypatch, named, again
+):
+    with monkeypatch.context() as patched:
+        interrupt_at(opperf, patched, 1)
+        code, _, err = opperf("relu", "add", *COUNTS, *named, "--quiet")
+    assert code == INTERRUPTED and err.startswith("interrupted; what was measured is in ")
+    assert going_on(err) == again and measured(opperf) == ["add"]
+    code, out, _ = opperf(*again)
+    assert code == 0 and measured(opperf) == ["add", "relu", "relu"]
+    assert out.startswith("3 cases of 2 operators, 1 of them done already: ")
+    assert out.endswith(f"written to {named[-1]}\n") and run_files(opperf) == []
+
+
+def test_visits_are_counted_in_rounds(opperf, monkeypatch):
+    with monkeypatch.context() as patched:
+        interrupt_at(opperf, patched, 3)
+        opperf("relu", *COUNTS, "--rounds", "4", "-f", "jsonl", "-o", "run.jsonl")
+    _, out, _ = opperf("--resume", "run.jsonl", "--dry-run")
+    assert out.startswith("2 cases of 1 operator, 4 rounds, 3 of 8 visits done already: ")
+    opperf("--resume", "run.jsonl")
+    assert len(measured(opperf)) == 8
+    records = read_run(opperf.folder / "run.jsonl")[0].records
+    assert [record.rounds for record in records] == [4, 4]
+
+
+@pytest.fixture
+def cut_short(opperf, monkeypatch):
+    """A run of two cases into out.json, of which one was measured."""
+    with monkeypatch.context() as patched:
+        interrupt_at(opperf, patched, 1)
+        opperf("relu", *COUNTS, "--threads", "2", "-o", "out.json", "--quiet")
+    opperf.started.clear()
+    opperf.worker.measured.clear()
+    return opperf
+
+
+def test_what_was_cut_short_is_not_lost_to_a_new_run(cut_short):
+    with pytest.raises(OutputError, match="a run into out.json was cut short, its records are in"):
+        cut_short("relu", *COUNTS, "-o", "out.json")
+    assert measured(cut_short) == [] and len(run_files(cut_short)) == 1
+    assert cut_short("relu", *COUNTS, "-o", "out.json", "--overwrite")[0] == 0
+    assert len(measured(cut_short)) == 2 and run_files(cut_short) == []
+
+
+def test_a_list_may_be_had_meanwhile(cut_short):
+    assert cut_short("relu", "--list", "-o", "out.json")[0] == 0
+
+
+def test_a_run_goes_on_in_its_own_framework_with_its_own_threads(cut_short):
+    cut_short("--resume", "-o", "out.json", framework=())
+    assert cut_short.started == [("fake", 2)] and len(measured(cut_short)) == 1
+
+
+def test_another_framework_or_setting_is_another_run(cut_short):
+    with pytest.raises(RunFileError, match="framework = 'fake', not 'numpy'"):
+        cut_short("--resume", "-o", "out.json", framework=("--framework", "numpy"))
+    with pytest.raises(RunFileError, match="dtype"):
+        cut_short("--resume", "-o", "out.json", "--dtype", "float64")
+    assert measured(cut_short) == []
+
+
+def test_a_run_file_that_is_named_stays_beside_the_output(cut_short):
+    (path,) = run_files(cut_short)
+    kept = cut_short.folder / "kept.jsonl"
+    path.rename(kept)
+    code, out, _ = cut_short("--resume", "kept.jsonl", "-f", "md", "-o", "page.md")
+    assert code == 0 and out.endswith("written to page.md\n")
+    assert kept.exists() and (cut_short.folder / "page.md").exists()
+
+
+def test_what_is_wrong_with_a_run_file_is_told(cut_short):
+    (path,) = run_files(cut_short)
+    with path.open("a") as file:
+        file.write('{"line":"record","rec')
+    _, _, err = cut_short("--resume", "-o", "out.json", "--quiet")
+    assert err.startswith("warning: ")
+
+
+def test_a_disk_that_fills_up_costs_nothing_that_was_measured(opperf, monkeypatch):
+    def full(self, record):
+        raise OutputError("no space left")
+
+    monkeypatch.setattr(RunWriter, "record", full)
+    with pytest.raises(
+        OutputError, match="no space left; what was measured is in .*run.jsonl"
+    ) as e:
+        opperf("relu", *COUNTS, "-f", "jsonl", "-o", "run.jsonl")
+    assert going_on(str(e.value)) == ["--resume", "run.jsonl"]
+
+
+def test_an_output_that_cannot_be_written_is_made_from_the_records_later(opperf, monkeypatch):
+    def fails(run, path, format):
+        raise OutputError(f"{path} cannot be written")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(output, "write", fails)
+        with pytest.raises(OutputError, match="out.json cannot be written; what was") as caught:
+            opperf("relu", *COUNTS, "-o", "out.json")
+    assert len(run_files(opperf)) == 1
+    assert opperf(*going_on(str(caught.value)))[0] == 0
+    assert len(measured(opperf)) == 2 and (opperf.folder / "out.json").exists()

@@ -1,0 +1,71 @@
+"""What a record's reader is told of the machine."""
+
+import os
+from pathlib import Path
+
+import psutil
+import pytest
+
+from opperf.runner import environment as module
+from opperf.runner.environment import cpu_model, environment, usable_cores
+from opperf.runner.health.finding import Reading
+from opperf.runner.health.machine import Machine
+
+
+@pytest.mark.parametrize(
+    "content, model",
+    [
+        ("processor: 0\nmodel name\t: A CPU: fast\nmodel name\t: B\n", "A CPU: fast"),
+        ("processor: 0\nthe model name: A\n", "by Python"),
+        ("", "by Python"),
+    ],
+)
+def test_the_processors_name_is_the_kernels(tmp_path, monkeypatch, content, model):
+    path = tmp_path / "cpuinfo"
+    path.write_text(content)
+    monkeypatch.setattr(module, "CPUINFO", path)
+    monkeypatch.setattr(module.platform, "processor", lambda: "by Python")
+    assert cpu_model() == model
+
+
+def test_without_the_kernels_the_name_is_pythons(tmp_path, monkeypatch):
+    monkeypatch.setattr(module, "CPUINFO", tmp_path / "nothing")
+    monkeypatch.setattr(module.platform, "machine", lambda: "m64")
+    for known, name in (("by Python", "by Python"), ("", "m64")):
+        monkeypatch.setattr(module.platform, "processor", lambda known=known: known)
+        assert cpu_model() == name
+
+
+def test_load_cores_and_threads_are_this_processes(fake, monkeypatch):
+    nowhere = Path("/nowhere")
+    settings = {"OMP_NUM_THREADS": None, "FAKE_THREADS": "3"}
+    machine = Machine(nowhere, nowhere, frozenset({0, 5}), settings)
+    monkeypatch.setattr(os, "getloadavg", lambda: (1.2345, 8.0, 9.0))
+    monkeypatch.setattr(module, "this_machine", {("FAKE_THREADS",): machine}.get)
+    found = environment(fake)
+    assert found.load_1min == 1.23
+    assert found.cores == 2 and found.threads == {"FAKE_THREADS": "3"}
+    assert found.memory_bytes == psutil.virtual_memory().total
+    assert (found.framework, found.versions, found.devices) == (
+        "fake",
+        {"fake": "1.0"},
+        ("cpu(0)",),
+    )
+
+
+@pytest.mark.parametrize(
+    "read, governor",
+    [
+        (Reading("performance"), "performance"),
+        (Reading("powersave", "warn"), "powersave"),
+        (Reading("no frequency scaling is visible", "unknown"), "unknown"),
+    ],
+)
+def test_the_governor_or_that_it_is_unknown(fake, monkeypatch, read, governor):
+    monkeypatch.setattr(module, "reading", lambda probe, machine: read)
+    assert environment(fake).governor == governor
+
+
+def test_usable_cores_are_those_of_the_process(monkeypatch):
+    monkeypatch.setattr(module, "usable_cpus", lambda: frozenset({1, 4, 7}))
+    assert usable_cores() == 3

@@ -1,0 +1,55 @@
+"""Peaks of memory, counted by a framework that counts every byte."""
+
+import pytest
+
+from opperf.model import Case, OperatorTarget, Settings, TensorSpec
+from opperf.runner import memory
+from opperf.runner.memory import peaks, peaks_of
+from opperf.runner.prepared import Prepared
+
+ARRAY = 8 * 8 * 4
+BOTH = ("forward", "backward")
+
+
+def case(name, passes=BOTH):
+    spec = TensorSpec((8, 8), gradient=True)
+    return Case(OperatorTarget("fake", name), {"data": spec}, Settings(), passes)
+
+
+@pytest.mark.parametrize(
+    "name, passes, forward, both",
+    [
+        ("relu", BOTH, ARRAY, 2 * ARRAY),
+        ("relu", ("forward",), ARRAY, None),
+        ("with_workspace", BOTH, 11 * ARRAY, 12 * ARRAY),
+        # It has no gradient.
+        ("rounded", BOTH, ARRAY, None),
+    ],
+)
+def test_peaks_are_above_the_level_before_the_call(fake, name, passes, forward, both):
+    found = peaks_of(case(name, passes), fake)
+    assert (found.forward, found.both, found.clean) == (forward, both, True)
+    here = peaks(Prepared(case(name, passes), fake))
+    assert (here.forward, here.both) == (forward, both)
+    assert not here.clean, "nobody has looked"
+
+
+def test_a_process_in_which_something_was_kept_is_not_as_it_was(fake):
+    assert not peaks_of(case("keeps"), fake).clean
+    # What was there before is nobody's fault.
+    assert peaks_of(case("relu"), fake).clean
+
+
+def test_what_was_dropped_has_time_to_be_given_back(fake, monkeypatch):
+    slept = []
+    monkeypatch.setattr(memory.time, "sleep", slept.append)
+    peaks(Prepared(case("relu"), fake))
+    assert len(slept) == 1 and 0 < slept[0] < 0.1
+    peaks_of(case("relu"), fake)
+    assert len(slept) == 3
+
+
+def test_the_calls_time_is_told(fake, monkeypatch):
+    clock = iter([10.0, 12.5])
+    monkeypatch.setattr(memory.time, "perf_counter", lambda: next(clock))
+    assert peaks(Prepared(case("relu"), fake)).busy_s == 2.5

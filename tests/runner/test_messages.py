@@ -1,0 +1,69 @@
+"""What a manager and its worker say to each other comes out as what went in."""
+
+import msgspec
+import pytest
+
+from opperf.model import Listed, Listing, Operator, Record, Status, Struct
+from opperf.runner import messages
+from opperf.runner.environment import environment
+from opperf.runner.memory import Peaks
+from opperf.runner.plan import Plan
+from opperf.runner.searching import Entry
+from opperf.runner.selecting import Selection
+from opperf.runner.trial import Trial
+
+SELECTION = Selection(patterns=("relu",), shapes={"lhs": (2, 3)})
+
+
+@pytest.fixture
+def said(make_case, fake):
+    """An example of everything that is said."""
+    case = make_case("relu")
+    record = Record(case=case, id=case.id, status=Status.OK)
+    operator = Operator("fake", "nd", "relu")
+    return [
+        messages.PlanRequest(SELECTION, {"relu": case.arguments}),
+        messages.ResolveRequest(SELECTION),
+        messages.ListRequest(),
+        messages.ScriptRequest((case,)),
+        messages.MeasureRequest(case, paced=True),
+        messages.TryRequest(case),
+        messages.Ready(environment(fake)),
+        messages.Planned(Plan((case,), {"x": "none"}, {"neg": "negative"}, ("x",))),
+        messages.Resolved(SELECTION),
+        messages.ListedAll(Listing("fake", "1", 1, (Listed(operator, "rule:x"),))),
+        messages.Scripts(("print()",)),
+        messages.Measured(record),
+        messages.Tried(Trial(refusal="no", ended=True)),
+        messages.Refused("UsageError", "no", "trace"),
+    ]
+
+
+def kinds(module):
+    return {
+        value
+        for value in vars(module).values()
+        if isinstance(value, type)
+        and issubclass(value, Struct)
+        and value.__module__ == module.__name__
+    }
+
+
+def test_every_message_comes_out_as_it_went_in(said):
+    assert {type(one) for one in said} == kinds(messages)
+    for one in said:
+        line = msgspec.json.encode(one)
+        assert b"\n" not in line
+        asked = type(one).__name__.endswith("Request")
+        union = messages.Request if asked else messages.Response
+        assert msgspec.json.decode(line, type=union) == one
+
+
+@pytest.mark.parametrize(
+    "kind",
+    sorted(
+        kinds(messages) | {Plan, Selection, Trial, Peaks, Entry}, key=lambda kind: kind.__name__
+    ),
+)
+def test_nothing_that_is_handed_on_is_changed_on_the_way(kind):
+    assert kind.__struct_config__.frozen

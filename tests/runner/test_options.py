@@ -1,0 +1,199 @@
+"""From the command line's words to what is selected and how it is run."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from opperf.commands.run import run
+from opperf.errors import UsageError
+from opperf.model import Settings, Status
+from opperf.rules.fuzzing import Fuzz
+from opperf.runner import command
+from opperf.runner.options import (
+    check_shapes_asked,
+    options_from,
+    selection_from,
+    with_counts,
+)
+from opperf.runner.selecting import Selection
+
+
+@pytest.fixture
+def given(monkeypatch):
+    """The options of `opperf run` with these arguments, and those of them that were given."""
+    caught = []
+    monkeypatch.setattr(command, "run_command", lambda *both: caught.append(both) or 0)
+
+    def parsed(*arguments):
+        run.main([*arguments, "--framework", "fake"], standalone_mode=False)
+        return caught.pop()
+
+    return parsed
+
+
+@pytest.fixture
+def options(given):
+    return lambda *arguments: options_from(*given(*arguments))
+
+
+@pytest.fixture
+def selection(given):
+    return lambda *arguments: selection_from(given(*arguments)[0])
+
+
+@pytest.mark.parametrize(
+    "arguments, output, output_format",
+    [
+        ((), "fake_operator_benchmarks.json", "json"),
+        (("-f", "MD"), "fake_operator_benchmarks.md", "md"),
+        (("-f", "csv"), "fake_operator_benchmarks.csv", "csv"),
+        (("-f", "jsonl"), "fake_operator_benchmarks.jsonl", "jsonl"),
+        (("-o", "a.txt"), "a.txt", "json"),
+        (("--resume",), "fake_operator_benchmarks.json", "json"),
+        # A run file named alone is where the run goes on; other formats are called after it.
+        (("--resume", "d/a.b.jsonl"), "d/a.b.jsonl", "jsonl"),
+        (("--resume", "d/a.b.jsonl", "-f", "csv"), "d/a.b.csv", "csv"),
+        (("--resume", "d/a.jsonl", "-f", "json"), "d/a.json", "json"),
+        (("--resume", "a.jsonl", "-o", "b.json"), "b.json", "json"),
+        (("--resume", "a.run", "-f", "jsonl"), "a.run", "jsonl"),
+        (("--resume", "a.run"), "fake_operator_benchmarks.json", "json"),
+    ],
+)
+def test_where_a_run_is_written(options, arguments, output, output_format):
+    made = options(*arguments)
+    assert (made.output, made.output_format) == (Path(output), output_format)
+
+
+def test_a_run_is_resumed_from_its_output_or_from_a_run_file(options):
+    assert (options().resuming, options().resume) == (False, None)
+    assert (options("--resume").resuming, options("--resume").resume) == (True, None)
+    named = options("--resume", "a.jsonl")
+    assert (named.resuming, named.resume) == (True, Path("a.jsonl"))
+
+
+def test_what_is_tried_again(options):
+    assert options("--resume").retry == frozenset()
+    found = options("--resume", "--retry", "failed,CRASHED", "--retry", "timeout").retry
+    assert found == {Status.FAILED, Status.CRASHED, Status.TIMEOUT}
+
+
+@pytest.mark.parametrize("flag", ["--list", "--dry-run", "--strict", "--quiet", "--overwrite"])
+def test_flags(options, flag):
+    field = {"--list": "list_only"}.get(flag, flag[2:].replace("-", "_"))
+    assert getattr(options(flag), field) is True and getattr(options(), field) is False
+
+
+@pytest.mark.parametrize(
+    "arguments, words",
+    [
+        (("--resume", "--overwrite"), "--resume goes on with a run and --overwrite replaces it"),
+        (("--resume", "a.jsonl", "--overwrite"), "--resume goes on with a run and --overwrite"),
+        (("--retry", "failed"), "--retry is for a run that is resumed; give --resume as well"),
+    ],
+)
+def test_options_at_odds(options, arguments, words):
+    with pytest.raises(UsageError, match=re.escape(words)):
+        options(*arguments)
+
+
+def test_nothing_given_is_everything_as_usual(selection):
+    assert selection() == Selection(
+        settings=Settings(device="", profiler="", precision=0.02, timeout_s=300.0)
+    )
+
+
+@pytest.mark.parametrize(
+    "arguments, changed",
+    [
+        (("relu", "add", "--ops", "exp,log"), {"patterns": ("relu", "add", "exp", "log")}),
+        (("--exclude", "a*"), {"exclude": ("a*",)}),
+        (("--category", "Unary", "--namespace", "NP"), {"categories": ("unary",),
+                                                        "namespaces": ("np",)}),
+        (("--size", "SMALL"), {"size": "small"}),
+        (("--int64-tensor", "ON"), {"int64_tensor": True}),
+        (("--shape", "lhs=2x3"), {"shapes": {"lhs": (2, 3)}}),
+        (("--no-backward",), {"backward": False}),
+        (("--max-configs", "2"), {"configurations": 2}),
+        (("--shuffle",), {"shuffle": True}),
+        (("--rounds", "3"), {"rounds": 3}),
+        (("--id", "abc"), {"ids": ("abc",)}),
+    ],
+)  # fmt: skip
+def test_what_is_selected(selection, arguments, changed):
+    made = selection(*arguments)
+    assert {name: getattr(made, name) for name in changed} == changed
+    rest = {name: getattr(made, name) for name in made.__struct_fields__ if name not in changed}
+    assert rest == {name: getattr(selection(), name) for name in rest}
+
+
+@pytest.mark.parametrize(
+    "arguments, changed",
+    [
+        (("--ctx", "cpu(1)"), {"device": "cpu(1)"}),
+        (("--dtype", "Float64"), {"dtype": "float64"}),
+        (("-p", "Python"), {"profiler": "python"}),
+        (("-w", "0", "-r", "7"), {"warmup": 0, "runs": 7}),
+        (("--precision", "0.1"), {"precision": 0.1}),
+        (("--threads", "2"), {"threads": 2}),
+        (("--seed", "9"), {"seed": 9}),
+        (("--max-time", "3"), {"max_time_s": 3.0}),
+        (("--timeout", "1.5"), {"timeout_s": 1.5}),
+        (("--cache", "COLD"), {"cache": "cold"}),
+        (("--no-memory",), {"memory": False}),
+    ],
+)
+def test_how_it_is_run(selection, arguments, changed):
+    made, usual = selection(*arguments).settings, selection().settings
+    expected = {name: getattr(usual, name) for name in usual.__struct_fields__} | changed
+    assert {name: getattr(made, name) for name in expected} == expected
+
+
+def test_quick_is_a_few_calls_of_one_configuration(given):
+    made = selection_from(with_counts(*given("--quick")))
+    settings = made.settings
+    assert (made.configurations, settings.warmup, settings.runs) == (1, 2, 20)
+    assert settings.max_time_s == 0.1
+    made = selection_from(with_counts(*given("--quick", "-r", "5", "--max-configs", "3")))
+    assert (made.configurations, made.settings.warmup, made.settings.runs) == (3, 2, 5)
+
+
+@pytest.mark.parametrize(
+    "arguments, fuzz",
+    [
+        ((), None),
+        (("--fuzz-shapes", "3"), Fuzz(3)),
+        (
+            ("--fuzz-shapes", "1", "--min-elements", "10", "--max-elements", "10"),
+            Fuzz(1, least=10, most=10),
+        ),
+    ],
+)
+def test_random_shapes(selection, arguments, fuzz):
+    assert selection(*arguments).fuzz == fuzz
+
+
+def test_limits_that_nothing_lies_between_are_refused(selection):
+    with pytest.raises(UsageError, match="--min-elements 11 is more than --max-elements 10"):
+        selection("--fuzz-shapes", "1", "--min-elements", "11", "--max-elements", "10")
+
+
+@pytest.mark.parametrize(
+    "arguments, words",
+    [
+        (("--size", "small"), "--size is about a rule's shapes, --fuzz-shapes draws others"),
+        (("--shape", "lhs=2"), "--shape is about a rule's shapes"),
+        (("--max-configs", "2"), "--max-configs is about a rule's shapes"),
+    ],
+)
+def test_random_shapes_are_no_rules(given, arguments, words):
+    check_shapes_asked(given(*arguments)[1])
+    with pytest.raises(UsageError, match=re.escape(words)):
+        check_shapes_asked(given("--fuzz-shapes", "2", *arguments)[1])
+
+
+@pytest.mark.parametrize("option", ["--min-elements", "--max-elements"])
+def test_limits_are_of_random_shapes(given, option):
+    check_shapes_asked(given("--fuzz-shapes", "2", option, "512")[1])
+    with pytest.raises(UsageError, match=f"{option} is for random shapes; give --fuzz-shapes"):
+        check_shapes_asked(given(option, "512")[1])

@@ -1,0 +1,92 @@
+"""Patterns, and the groups that operators are in."""
+
+import pytest
+
+from opperf.errors import UnknownOperatorError, UsageError
+from opperf.model import Operator
+from opperf.runner.selecting import Selection, check_known, chosen, is_path, matcher, matching
+
+
+def operator(name, category="unary", namespaces=("nd",), aliases=()):
+    return Operator("fake", namespaces[0], name, aliases, namespaces, category=category)
+
+
+OPERATORS = (
+    operator("relu"),
+    operator("add", "binary", ("nd", "np"), aliases=("_plus", "elemwise.add")),
+    operator("dot", "gemm", ("np",)),
+)
+
+
+def names(**selected):
+    return [one.name for one in chosen(OPERATORS, Selection(**selected))]
+
+
+@pytest.mark.parametrize(
+    "pattern, path",
+    [
+        ("fake.np.relu", True),
+        ("relu", False),
+        ("re:a.b", False),
+        ("np.*", False),
+    ],
+)
+def test_a_dotted_name_may_be_a_path(pattern, path):
+    assert is_path(pattern) is path
+
+
+def test_an_expression_that_is_empty_is_refused():
+    with pytest.raises(UsageError, match="'re:' fits every operator; put an expression behind"):
+        matcher("re:")
+
+
+@pytest.mark.parametrize(
+    "pattern, found",
+    [
+        ("_plus", ["add"]),
+        ("elemwise.*", ["add"]),
+        ("elemwise.add", ["add"]),
+        ("?dd", ["add"]),
+        ("[dr]*", ["relu", "dot"]),
+        ("ADD*", []),
+        ("re:^d", ["dot"]),
+        ("re:d", ["add", "dot"]),
+        ("ad", []),
+    ],
+)
+def test_patterns_fit_any_of_an_operators_names(pattern, found):
+    assert [one.name for one in matching(pattern, OPERATORS)] == found
+
+
+def test_no_pattern_is_all_and_every_condition_counts():
+    assert names() == ["relu", "add", "dot"]
+    assert names(categories=("gemm", "unary")) == ["relu", "dot"]
+    assert names(namespaces=("np",)) == ["add", "dot"]
+    assert names(categories=("binary",), namespaces=("np",)) == ["add"]
+    assert names(categories=("unary",), namespaces=("np",)) == []
+    assert names(patterns=("dot", "relu")) == ["relu", "dot"]
+    assert names(exclude=("d*", "re:plus$")) == ["relu"]
+
+
+@pytest.mark.parametrize(
+    "selected, words",
+    [
+        ({"patterns": ("relu", "dott")}, "^no operator is called 'dott'; did you mean dot"),
+        ({"exclude": ("dott",)}, "^--exclude: no operator is called 'dott'; did you mean dot"),
+    ],
+)
+def test_a_pattern_that_fits_nothing(selected, words):
+    with pytest.raises(UnknownOperatorError, match=words):
+        names(**selected)
+
+
+def test_a_word_that_is_not_known_is_told_with_those_that_are():
+    check_known("size", ("small",), {"small", "large"})
+    with pytest.raises(
+        UsageError, match="unknown size 'smal'; did you mean small.*known: large, s"
+    ):
+        check_known("size", ("large", "smal"), {"small", "large"})
+    with pytest.raises(UsageError, match="unknown category 'x'"):
+        names(categories=("unary", "x"))
+    with pytest.raises(UsageError, match="unknown namespace 'x'"):
+        names(namespaces=("x",))
