@@ -3,6 +3,7 @@
 import json
 import re
 import shlex
+import sys
 
 import pytest
 
@@ -29,6 +30,7 @@ def opperf(in_process, monkeypatch, tmp_path, capsys):
     monkeypatch.setattr(command, "Worker", worker)
 
     def called(*arguments, framework=("--framework", "fake")):
+        monkeypatch.setattr(sys, "argv", ["opperf", "run", *arguments])
         code = run.main([*arguments, *framework], standalone_mode=False)
         return (code, *capsys.readouterr())
 
@@ -68,7 +70,7 @@ def test_a_run_is_announced_measured_shown_and_written(opperf):
     assert any(line.split()[:1] == ["add"] for line in rest)
     made, _ = read_run(opperf.folder / "run.jsonl")
     assert made.closing.counts == {"ok": 3} and made.closing.elapsed_s >= 0
-    assert made.header.options["command"].startswith("opperf ")
+    assert made.header.options["command"].startswith("opperf run relu add -w 0")
     # The progress is beside it.
     assert "3/3 relu" in err and opperf.started == [("fake", None)]
 
