@@ -66,7 +66,7 @@ def warm_up(
         wait()
         stretch.append(time.perf_counter() - before)
         done += 1
-    return min(stretch, default=first_s)
+    return min(stretch)
 
 
 def loops_for(traces: Traces, phases: Phases, asked: int, call_s: float) -> int:
@@ -110,5 +110,5 @@ def sampled(
         for before, more in zip(found, traces.trace(phases, batch, loops), strict=True):
             before.times.extend(more.times)
             before.walls.extend(more.walls)
-            before.calls.extend(more.calls[: max(0, MOST_CALLS - len(before.calls))])
+            before.calls.extend(more.calls[: MOST_CALLS - len(before.calls)])
         count += batch
