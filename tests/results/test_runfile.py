@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import math
+import os
 import resource
 import subprocess
 import sys
@@ -286,7 +287,18 @@ def test_a_path_that_cannot_be_a_file(tmp_path: Path, run: Run) -> None:
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="no /dev/full here")
-def test_a_full_device(run: Run) -> None:
-    with pytest.raises(OutputError, match="/dev/full cannot be written"):
-        RunWriter.create(Path("/dev/full"), run.header, overwrite=True)
-    assert Path("/dev/full").exists()
+def test_a_full_device(tmp_path: Path, run: Run) -> None:
+    # By a link, so that code that removes what it cannot write removes no device of the machine's.
+    link = tmp_path / "full"
+    link.symlink_to("/dev/full")
+    with pytest.raises(OutputError, match="full cannot be written"):
+        RunWriter.create(link, run.header, overwrite=True)
+    assert link.is_symlink()
+
+
+def test_a_pipe_is_left_where_it_is(tmp_path: Path, run: Run) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    with pytest.raises(OutputError, match="pipe cannot be written"):
+        RunWriter.create(pipe, run.header, overwrite=True)
+    assert pipe.is_fifo()
