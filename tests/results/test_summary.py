@@ -59,3 +59,81 @@ def test_summary_of_nothing(run: Run) -> None:
     header = msgspec.structs.replace(run.header, no_benchmark={})
     empty = msgspec.structs.replace(run, header=header, records=())
     assert summarise(empty, 0.5) == "0 operators, 0 records, in 0.5 s"
+
+
+def not_measured(run: Run, make_record: MakeRecord, *reasons: str) -> list[str]:
+    """What is said of operators that failed for these reasons, `op0` for the first and so on."""
+    records = tuple(
+        make_record(f"op{i}", Status.FAILED, reason=reason) for i, reason in enumerate(reasons)
+    )
+    header = msgspec.structs.replace(run.header, no_benchmark={})
+    text = summarise(msgspec.structs.replace(run, header=header, records=records), 1.0)
+    return text.split("Not measured:\n")[1].splitlines()
+
+
+def test_summary_names_three_examples(run: Run, make_record: MakeRecord) -> None:
+    assert not_measured(run, make_record, *"aaa") == ["  3 failed: a (op0, op1, op2)"]
+    assert not_measured(run, make_record, *"aaaa") == ["  4 failed: a (op0, op1, op2 and 1 other)"]
+    assert not_measured(run, make_record, *"aaaaa") == [
+        "  5 failed: a (op0, op1, op2 and 2 others)"
+    ]
+
+
+def test_summary_counts_cases_and_names_operators(run: Run, make_record: MakeRecord) -> None:
+    records = tuple(make_record("relu", Status.TIMEOUT, (n,), reason="slow") for n in range(5))
+    text = summarise(msgspec.structs.replace(run, records=records), 1.0)
+    assert text.startswith("1 operator, 5 records (5 timeout), in 1.0 s\n")
+    assert "  5 timeout: slow (relu)\n" in text
+
+
+def test_summary_tells_ten_reasons_the_most_frequent_first(
+    run: Run, make_record: MakeRecord
+) -> None:
+    ten = "cabdefghij"
+    lines = not_measured(run, make_record, *ten, "b")
+    assert lines[0] == "  2 failed: b (op2, op10)"
+    assert [line.split()[2] for line in lines[1:]] == list("acdefghij")
+    lines = not_measured(run, make_record, *ten, "k", "aa", "k", "aa", "k")
+    assert [line.split()[2] for line in lines[:2]] == ["k", "aa"] and len(lines) == 11
+    assert lines[-1] == "  2 more, for 2 other reasons, in the output"
+    assert not_measured(run, make_record, *ten, "k")[-1] == (
+        "  1 more, for 1 other reason, in the output"
+    )
+
+
+def test_summary_wraps_long_reasons_and_cuts_them_at_two_lines(
+    run: Run, make_record: MakeRecord
+) -> None:
+    lines = not_measured(run, make_record, "long-word " * 30)
+    assert lines[0].startswith("  1 failed: long-word ") and len(lines) == 3
+    assert all(line.startswith("    long-word") for line in lines[1:])
+    assert lines[-1].endswith("... (op0)")
+    words = " ".join(line.strip() for line in lines)
+    assert len(words.removeprefix("1 failed: ").removesuffix(" (op0)")) == 2 * WIDTH
+    # A word that is longer than a line, a path as it may be, is kept in one piece.
+    assert "/" * 120 in " ".join(not_measured(run, make_record, f"no {'/' * 120} here"))
+
+
+def test_summary_groups_operators_without_a_benchmark(run: Run) -> None:
+    reasons = {f"op{i:02d}": f"reason {i:02d}" for i in range(13)} | {"z": "reason 05"}
+    header = msgspec.structs.replace(run.header, no_benchmark=reasons)
+    text = summarise(msgspec.structs.replace(run, header=header, records=()), 1.0)
+    lines = text.split("No benchmark for 14 operators:\n")[1].splitlines()
+    assert lines[0] == "  2: reason 05: op05, z"
+    assert lines[1:10] == [f"  1: reason {i:02d}: op{i:02d}" for i in range(10) if i != 5]
+    assert lines[10:] == ["  3: for other reasons: op10, op11, op12"]
+
+
+def test_summary_has_no_other_reasons_where_there_are_none(run: Run) -> None:
+    header = msgspec.structs.replace(run.header, no_benchmark={str(i): f"{i}" for i in range(10)})
+    text = summarise(msgspec.structs.replace(run, header=header, records=()), 1.0)
+    assert "other reasons" not in text
+
+
+def test_summary_of_the_slowest_is_a_table(run: Run, make_record: MakeRecord) -> None:
+    records = (make_record("1e5", text="t" * 99), make_record("relu", summaries={}))
+    text = summarise(msgspec.structs.replace(run, records=records), 1.0)
+    titles, _, row = text.split("\n\n")[1].splitlines()
+    assert titles.split("  ")[0] == "Slowest" and titles.endswith("Forward, median (ms)")
+    assert row.split()[0] == "1e5" and row.endswith("  2.000000")
+    assert len(row.removeprefix("1e5").removesuffix("2.000000").strip()) == 60

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import os
+import shutil
+import sys
 from collections.abc import Callable
+from types import SimpleNamespace
 
 import pytest
 
 from opperf.model import Record, TensorSpec
-from opperf.results.text import duration, inputs_text
+from opperf.results.text import counted, cut, duration, inputs_text, terminal_width
 
 MakeRecord = Callable[..., Record]
 
@@ -34,12 +38,36 @@ def test_inputs(make_record: MakeRecord) -> None:
     [
         (0.04, "0.0 s"),
         (9.94, "9.9 s"),
+        (9.95, "10 s"),
         (9.96, "10 s"),
         (59.4, "59 s"),
         (59.6, "1 min 00 s"),
         (125, "2 min 05 s"),
+        (3599.4, "59 min 59 s"),
+        (3600, "1 h 00 min"),
         (4200, "1 h 10 min"),
+        (86399, "23 h 59 min"),
     ],
 )
 def test_durations(seconds: float, text: str) -> None:
     assert duration(seconds) == text
+
+
+def test_one_is_not_many() -> None:
+    assert [counted(n, "record") for n in (0, 1, 2)] == ["0 records", "1 record", "2 records"]
+
+
+@pytest.mark.parametrize(
+    ("width", "text"), [(None, "abcdef"), (7, "abcdef"), (6, "abcdef"), (5, "abcd…"), (1, "…")]
+)
+def test_what_is_too_wide_is_cut(width: int | None, text: str) -> None:
+    assert cut("abcdef", width) == text
+
+
+@pytest.mark.parametrize(("terminal", "width"), [(True, 77), (False, None)])
+def test_a_terminal_has_a_width_and_a_file_has_none(
+    monkeypatch: pytest.MonkeyPatch, terminal: bool, width: int | None
+) -> None:
+    monkeypatch.setattr(shutil, "get_terminal_size", lambda: os.terminal_size((77, 20)))
+    monkeypatch.setattr(sys, "stdout", SimpleNamespace(isatty=lambda: terminal))
+    assert terminal_width() == width
