@@ -11,7 +11,7 @@ import msgspec
 
 from opperf.model import Record, Run, Status, Summary
 from opperf.results import output
-from opperf.results.opperf_json import result_of, results_by_operator
+from opperf.results.opperf_json import json_text, result_of, results_by_operator
 
 MakeRecord = Callable[..., Record]
 
@@ -71,3 +71,14 @@ def test_statuses_other_than_ok_are_in_no_json(make_record: MakeRecord) -> None:
         make_record(status=status, reason="r") for status in Status if status is not Status.OK
     ]
     assert results_by_operator(records) == {}
+
+
+def test_the_json_has_a_line_for_each_result(run: Run) -> None:
+    text = json_text(run)
+    assert text.splitlines()[:3] == [
+        "{",
+        '    "abs": [',
+        '        {"inputs": {"data": [64], "axis": null}, "max_storage_mem_alloc_cpu/0": 4194.304, '
+        '"avg_time_forward_abs": 2.2, "avg_time_backward_abs": 3.3}',
+    ]
+    assert len(text.splitlines()) == 9 and text.endswith("\n    ]\n}\n")
