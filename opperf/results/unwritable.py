@@ -17,7 +17,7 @@ ADVICE = {
 
 def reason(error: OSError) -> str:
     """The error in words, and what helps against it."""
-    return "; ".join(filter(None, [error.strerror, ADVICE.get(error.errno or 0)]))
+    return "; ".join(filter(None, [error.strerror or str(error), ADVICE.get(error.errno or 0)]))
 
 
 def unwritable(path: Path, error: OSError) -> OutputError:

@@ -7,6 +7,7 @@ import json
 import os
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 import msgspec
@@ -16,6 +17,7 @@ from opperf.errors import OutputError, UsageError
 from opperf.model import Run
 from opperf.results import output
 from opperf.results.opperf_json import results_by_operator
+from opperf.results.runfile import read_run
 
 
 def names_in(folder: Path) -> list[str]:
@@ -155,3 +157,59 @@ def test_formats_name_their_extensions() -> None:
         "csv": "csv",
         "jsonl": "jsonl",
     }
+
+
+def test_a_run_file_of_a_run_that_did_not_end(tmp_path: Path, run: Run) -> None:
+    unfinished = msgspec.structs.replace(run, closing=None)
+    output.write(unfinished, tmp_path / "run.jsonl", "jsonl")
+    assert read_run(tmp_path / "run.jsonl") == (unfinished, [])
+
+
+def test_what_lies_beside_an_output_is_for_a_reader(tmp_path: Path, run: Run) -> None:
+    output.write(run, tmp_path / "some.results.csv", "csv")
+    beside = tmp_path / "some.results.environment.json"
+    assert beside.read_text().startswith('{\n    "output": "some.results.csv",\n    "started"')
+    assert beside.read_text().endswith("}\n") and "not_measured" not in beside.read_text()
+
+
+def test_a_link_to_nothing_is_a_file_to_be(tmp_path: Path, run: Run) -> None:
+    link = tmp_path / "link.md"
+    link.symlink_to(tmp_path / "real.md")
+    with pytest.raises(OutputError, match="exists; give --overwrite to replace it$"):
+        output.check_output(link, overwrite=False)
+    output.check_output(link, overwrite=True)
+    output.write(run, link, "md")
+    assert link.is_symlink() and (tmp_path / "real.md").is_file()
+
+
+def test_a_file_that_may_not_be_written_is_found_before_the_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "out.json"
+    path.touch()
+    # Of everyone but root.
+    monkeypatch.setattr(os, "access", lambda path, mode: mode != os.W_OK)
+    with pytest.raises(OutputError, match="write-protected"):
+        output.check_output(path, overwrite=True)
+    output.check_output(tmp_path / "other.json", overwrite=True)
+
+
+def test_a_full_disk_is_found_before_the_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(dir: Path) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(tempfile, "TemporaryFile", full)
+    with pytest.raises(OutputError, match=f"made in {tmp_path}: No space .*; free space there"):
+        output.check_output(tmp_path / "out.json", overwrite=False)
+
+
+def test_what_cannot_be_put_in_place_leaves_nothing_behind(tmp_path: Path) -> None:
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "folder" / "file").touch()
+    with pytest.raises(OutputError, match="folder cannot be written: "):
+        output.replace(tmp_path / "folder", b"text")
+    assert names_in(tmp_path) == ["folder"]
+    output.replace(tmp_path / "file", b"text")
+    assert (tmp_path / "file").read_bytes() == b"text"
