@@ -121,3 +121,9 @@ def test_what_failed_covers_nothing(make_record):
     failed = make_record(name="abs", status=Status.FAILED, reason="no", summaries=summaries)
     listing = Listing("mxnet", "2.0", 1, (listed("abs"),))
     assert coverage(listing, [failed]).total == Count(1, 0, 0)
+
+
+def test_what_was_counted_stays_as_it_is(found):
+    for struct in (found, found.total):
+        with pytest.raises(AttributeError, match="immutable"):
+            struct.total = 0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import errno
 import fcntl
 import os
@@ -63,6 +64,14 @@ def test_lines_are_numbered_from_the_header_on(path: Path) -> None:
         [Numbered(2, Entry(7), len(line(7))), Numbered(3, Entry(123), len(line(123)))],
         [],
     )
+
+
+def test_what_was_read_stays_as_it_is(path: Path) -> None:
+    path.write_bytes(HEADER)
+    content = read(path)
+    for part in (KIND, content, content.header):
+        with pytest.raises(dataclasses.FrozenInstanceError):
+            part.value = 5  # type: ignore[union-attr]
 
 
 def test_what_is_written_can_be_read(path: Path) -> None:
