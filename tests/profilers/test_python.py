@@ -83,11 +83,17 @@ def test_samples_are_means_of_calls_and_zero_at_least():
 
 
 @pytest.mark.parametrize("most", [1, 3, 4, 10, 11, 24, 100])
-def test_no_more_calls_are_kept_one_by_one_than_are_needed(clock, timer, monkeypatch, most):
+@pytest.mark.parametrize(
+    ("loops", "samples"),
+    [(3, [101.0, 104.0, 107.0, 110.0, 113.0]), (4, [101.5, 105.5, 109.5, 113.5, 117.5])],
+)
+def test_no_more_calls_are_kept_one_by_one_than_are_needed(
+    clock, timer, monkeypatch, loops, samples, most
+):
     monkeypatch.setattr(python, "MOST_CALLS", most)
-    (timed,) = timer.trace([clock.taking(*range(105, 125))], 5, loops=4)
-    assert timed.times == [101.5, 105.5, 109.5, 113.5, 117.5]
-    assert timed.calls == [100.0 + call for call in range(20)][:most]
+    (timed,) = timer.trace([clock.taking(*range(105, 125))], 5, loops)
+    assert timed.times == samples
+    assert timed.calls == [100.0 + call for call in range(5 * loops)][:most]
 
 
 def test_the_clocks_step_is_the_least_time_that_it_tells(clock, first_in_a_process):
