@@ -144,6 +144,9 @@ def test_the_command_has_what_is_not_usual(run):
         "opperf show sum --fuzz-shapes 20 --seed 0 --min-elements 7 --max-elements 99"
         f" --id {record.id}"
     )
+    # As it comes out of a run file.
+    read = msgspec.json.decode(msgspec.json.encode(record), type=Record)
+    assert again("show", some, read) == again("show", some, record)
     settings = msgspec.structs.replace(record.case.settings, seed=5, dtype="float64")
     case = msgspec.structs.replace(record.case, settings=settings)
     other = msgspec.structs.replace(record, case=case)

@@ -124,6 +124,14 @@ def test_summary_groups_operators_without_a_benchmark(run: Run) -> None:
     assert lines[10:] == ["  3: for other reasons: op10, op11, op12"]
 
 
+def test_summary_cuts_why_there_is_no_benchmark_at_two_lines(run: Run) -> None:
+    header = msgspec.structs.replace(run.header, no_benchmark={"Custom": "long-word " * 30})
+    text = summarise(msgspec.structs.replace(run, header=header, records=()), 1.0)
+    words = " ".join(text.split("No benchmark for 1 operator:")[1].split())
+    assert words.startswith("1: long-word") and words.endswith("...: Custom")
+    assert len(words.removeprefix("1: ").removesuffix(": Custom")) == 2 * WIDTH
+
+
 def test_summary_has_no_other_reasons_where_there_are_none(run: Run) -> None:
     header = msgspec.structs.replace(run.header, no_benchmark={str(i): f"{i}" for i in range(10)})
     text = summarise(msgspec.structs.replace(run, header=header, records=()), 1.0)
