@@ -70,10 +70,12 @@ def loops_for(profiler: Profiler, phases: Phases, asked: int, call_s: float) -> 
     timed = profiler.trace(phases, CALIBRATING)
     if not timed[asked].times:
         return 1
-    call_ns = _middle(timed[asked].times)
-    wall_s = sum(_middle(phase.walls) for phase in timed) / 1e9
-    wanted = math.ceil(RESOLUTIONS * profiler.resolution_ns / max(call_ns, profiler.resolution_ns))
-    return max(1, min(wanted, int(LONGEST_SAMPLE_S / wall_s)))
+    # What takes no longer than the timing itself is found to take no time.
+    step_ns = profiler.resolution_ns
+    call_ns = max(step_ns, _middle(timed[asked].times))
+    wall_ns = max(step_ns, sum(_middle(phase.walls) for phase in timed))
+    wanted = math.ceil(RESOLUTIONS * step_ns / call_ns)
+    return max(1, min(wanted, int(LONGEST_SAMPLE_S * 1e9 / wall_ns)))
 
 
 def _middle(times: Sequence[float]) -> float:

@@ -150,6 +150,10 @@ def test_a_sample_is_a_thousand_of_the_clocks_steps_long(call_ns, loops):
     assert loops_for(traces, [lambda: None], 0, 1e-6) == loops
 
 
+def test_what_takes_no_time_at_all_has_long_samples():
+    assert loops_for(Recorded(([0.0], [0.0])), [lambda: None], 0, 1e-6) == 1000
+
+
 def test_interruptions_do_not_shorten_a_sample():
     # Of the five calls that are tried, two are interrupted.
     interrupted = [1000.0, 9e6]
