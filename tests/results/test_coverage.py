@@ -115,10 +115,11 @@ def test_the_first_of_several_reasons_is_told(make_record):
     assert coverage(listing, records).not_measured == {"abs": "crashed: signal 11"}
 
 
-def test_what_failed_covers_nothing(make_record):
+@pytest.mark.parametrize("status", [status for status in Status if status is not Status.OK])
+def test_what_failed_covers_nothing(make_record, status):
     # It may have had a figure of its forward pass before its backward pass failed.
     summaries = make_record().summaries
-    failed = make_record(name="abs", status=Status.FAILED, reason="no", summaries=summaries)
+    failed = make_record(name="abs", status=status, reason="no", summaries=summaries)
     listing = Listing("mxnet", "2.0", 1, (listed("abs"),))
     assert coverage(listing, [failed]).total == Count(1, 0, 0)
 

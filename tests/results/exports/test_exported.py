@@ -46,8 +46,9 @@ def test_figures_that_are_not_finite_are_left_out(run: Run, make_record: MakeRec
     assert warnings == ["left out: 2 figures not finite"]
 
 
-def test_a_figure_of_what_failed_is_none(run: Run, make_record: MakeRecord) -> None:
-    failed = make_record(status=Status.FAILED, summaries=make_record().summaries, reason="no")
+@pytest.mark.parametrize("status", [status for status in Status if status is not Status.OK])
+def test_a_figure_of_what_failed_is_none(run: Run, make_record: MakeRecord, status: Status) -> None:
+    failed = make_record(status=status, summaries=make_record().summaries, reason="no")
     with pytest.raises(RunFileError, match="no case was measured"):
         exported(of(run, failed))
 
