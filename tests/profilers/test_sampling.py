@@ -236,7 +236,7 @@ def test_it_does_not_warm_up_what_took_its_share_at_first(clock, first_s):
     assert clock.ns == 0
 
 
-@pytest.mark.parametrize("calls", [0, 1, 17])
+@pytest.mark.parametrize("calls", [0, 1, 17, 1000])
 def test_it_warms_up_so_many_calls_if_told(clock, calls):
     warm_up([clock.taking(S)], lambda: None, 1.0, float("inf"), calls)
     assert clock.ns == calls * S
