@@ -193,7 +193,7 @@ def test_numbers_are_aligned_to_the_right_and_texts_to_the_left(run: Run) -> Non
 
 
 def test_a_text_stays_in_its_cell() -> None:
-    row = grid(["a"], [["one\ntwo | three\\|"]]).splitlines()[2]
+    row = grid(["a"], [["one\ntwo | three\\|"]], 1).splitlines()[2]
     assert row == "| one two \\| three\\\\\\| |"
 
 

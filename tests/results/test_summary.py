@@ -110,6 +110,10 @@ def test_summary_wraps_long_reasons_and_cuts_them_at_two_lines(
     assert lines[-1].endswith("... (op0)")
     words = " ".join(line.strip() for line in lines)
     assert len(words.removeprefix("1 failed: ").removesuffix(" (op0)")) == 2 * WIDTH
+    # A line of a hundred characters fits, one of a hundred and one does not.
+    hundred = f"{'x' * 47} {'y' * 48}"
+    assert f"    {hundred}" in not_measured(run, make_record, f"{'z' * 80} {hundred}")
+    assert f"    {'x' * 47}" in not_measured(run, make_record, f"{'z' * 80} {hundred}y")
     # A word that is longer than a line, a path as it may be, is kept in one piece.
     assert "/" * 120 in " ".join(not_measured(run, make_record, f"no {'/' * 120} here"))
 
