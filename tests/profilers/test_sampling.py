@@ -154,10 +154,11 @@ def test_what_takes_no_time_at_all_has_long_samples():
     assert loops_for(Recorded(([0.0], [0.0])), [lambda: None], 0, 1e-6) == 1000
 
 
-def test_interruptions_do_not_shorten_a_sample():
-    # Of the five calls that are tried, two are interrupted.
-    interrupted = [1000.0, 9e6]
-    traces = Recorded((interrupted, interrupted))
+@pytest.mark.parametrize("odd", [9e6, 10.0])
+def test_odd_calls_do_not_decide_how_long_a_sample_is(odd):
+    # Two of the five calls that are tried are interrupted, or find nothing to do.
+    times = [1000.0, odd]
+    traces = Recorded((times, times))
     assert loops_for(traces, [lambda: None], 0, 1e-6) == 10
 
 
