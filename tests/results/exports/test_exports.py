@@ -382,30 +382,3 @@ def test_nothing_is_overwritten(tmp_path: Path, sampled_run: Run) -> None:
 
 def test_the_option_knows_what_there_is() -> None:
     assert tuple(EXPORTS) == TOOLS
-
-
-def test_an_output_there_and_a_run_file_that_is_not(tmp_path: Path) -> None:
-    output = tmp_path / "out.json"
-    output.write_text("mine")
-    missing = tmp_path / "none.jsonl"
-    code, told = outcome(missing, "--to", "bencher", "-o", output, "--overwrite")
-    assert code == 2 and "cannot be read" in told and output.read_text() == "mine"
-
-
-def test_a_file_is_written_for_a_reader_and_said_to_be(tmp_path: Path, sampled_run: Run) -> None:
-    path, output = tmp_path / "run.jsonl", tmp_path / "out.json"
-    write(sampled_run, path, "jsonl")
-    words = [str(path), "--to", "github-action-benchmark"]
-    printed = CliRunner().invoke(export, words)
-    written = CliRunner().invoke(export, [*words, "-o", str(output)])
-    assert output.read_text() == printed.stdout
-    assert printed.stdout.startswith('[\n  {\n    "name": ') and printed.stdout.endswith("\n]\n")
-    assert written.stdout == "" and written.stderr.splitlines()[-1] == f"written to {output}"
-
-
-def test_a_line_that_was_cut_short_is_told_of(tmp_path: Path, sampled_run: Run) -> None:
-    path = tmp_path / "run.jsonl"
-    write(sampled_run, path, "jsonl")
-    path.write_bytes(path.read_bytes() + b"{")
-    done = CliRunner().invoke(export, [str(path), "--to", "bencher"])
-    assert done.exit_code == 0 and "warning: " in done.stderr and "cut short" in done.stderr
