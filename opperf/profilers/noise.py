@@ -34,7 +34,7 @@ LEAST_SHARE = 0.1
 def noise(samples: Sequence[float], precision: float) -> str:
     """What is wrong with the samples, in the order they were taken, as one line; empty if their
     median can be relied on to `precision`, a share of it."""
-    if len(samples) < 2:
+    if not len(samples):
         return ""
     found = [text for text in (_drift(samples, precision), _levels(samples, precision)) if text]
     reached = half_width(samples)
@@ -70,8 +70,7 @@ def _levels(samples: Sequence[float], precision: float) -> str:
     if len(samples) < LEAST:
         return ""
     ordered = np.sort(np.asarray(samples, dtype=float))
-    least = max(2, int(LEAST_SHARE * len(ordered)))
-    low, high = _cut(ordered, least)
+    low, high = _cut(ordered, int(LEAST_SHARE * len(ordered)))
     spread = math.sqrt((low.var() + high.var()) / 2)
     gap = float(high.mean() - low.mean())
     apart = gap > SEPARATION * spread and gap > precision * float(np.median(ordered))

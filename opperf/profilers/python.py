@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Sequence
+from itertools import pairwise
 from statistics import median
 from time import perf_counter_ns
 
@@ -19,7 +20,7 @@ def resolution_ns() -> float:
     """The clock's step: the least time that two readings are apart when they are apart at all,
     which on most machines is what a reading takes."""
     readings = [perf_counter_ns() for _ in range(READINGS)]
-    steps = [after - before for before, after in zip(readings, readings[1:], strict=False)]
+    steps = [after - before for before, after in pairwise(readings)]
     return float(median(step for step in steps if step > 0))
 
 
@@ -62,13 +63,16 @@ def _traced(
     synchronize: Callable[[], None],
     overhead_ns: float,
 ) -> list[Timed]:
-    taken: list[list[int]] = [[] for _ in phases]
+    # Of each phase: times that are to be told apart into samples, samples, calls.
+    taken: list[tuple[list[int], list[float], list[float]]] = []
+    kept = []
+    for phase in phases:
+        times: list[int] = []
+        taken.append((times, [], []))
+        kept.append((phase, times.append))
     # As little as can be is looked up and done in the loop: between calls that switch threads, each
     # step of the interpreter takes several times what it takes beside an empty phase.
     clock = perf_counter_ns
-    kept = [(phase, times.append) for phase, times in zip(phases, taken, strict=True)]
-    samples: list[list[float]] = [[] for _ in phases]
-    calls: list[list[float]] = [[] for _ in phases]
     # Told apart into samples when many are there, and not between two of them.
     together = max(1, MOST_CALLS // loops)
     for done in range(0, count, together):
@@ -80,11 +84,11 @@ def _traced(
                 keep(clock() - begin)
                 # Freed after the clock was read, and before the next phase allocates.
                 del result
-        for times, sampled, every in zip(taken, samples, calls, strict=True):
+        for times, samples, calls in taken:
             for first in range(0, len(times), loops):
                 # An empty phase may take less than the median one did.
                 mean = sum(times[first : first + loops]) / loops
-                sampled.append(max(0.0, mean - overhead_ns))
-            every.extend(time - overhead_ns for time in times[: MOST_CALLS - len(every)])
+                samples.append(max(0.0, mean - overhead_ns))
+            calls.extend(time - overhead_ns for time in times[: MOST_CALLS - len(calls)])
             times.clear()
-    return [Timed(times, times, every) for times, every in zip(samples, calls, strict=True)]
+    return [Timed(samples, samples, calls) for _, samples, calls in taken]

@@ -5,9 +5,10 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Sequence
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 from opperf.frameworks.base import MOST_CALLS, Timed
+from opperf.profilers import Profiler
 from opperf.profilers.stopping import Criterion, Taken
 
 Phases = Sequence[Callable[[], object]]
@@ -28,14 +29,6 @@ WARM_CALLS = 5
 WARM_GAIN = 0.02
 """By how much less a stretch takes than the one before while it is still getting warm; less is
 within the noise of a quiet machine."""
-
-
-class Traces(Protocol):
-    """What samples are taken with: a profiler."""
-
-    resolution_ns: float
-
-    def trace(self, phases: Phases, count: int, loops: int = 1) -> list[Timed]: ...
 
 
 class Sampled(NamedTuple):
@@ -66,21 +59,23 @@ def warm_up(
         wait()
         stretch.append(time.perf_counter() - before)
         done += 1
-    return min(stretch, default=first_s)
+    return min(stretch)
 
 
-def loops_for(traces: Traces, phases: Phases, asked: int, call_s: float) -> int:
+def loops_for(profiler: Profiler, phases: Phases, asked: int, call_s: float) -> int:
     """How many calls make a sample of the asked phase that is long against the clock's steps; one
     time through the phases takes some `call_s` seconds."""
     if 2 * call_s > LONGEST_SAMPLE_S:
         return 1
-    timed = traces.trace(phases, CALIBRATING)
+    timed = profiler.trace(phases, CALIBRATING)
     if not timed[asked].times:
         return 1
-    call_ns = _middle(timed[asked].times)
-    wall_s = sum(_middle(phase.walls) for phase in timed) / 1e9
-    wanted = math.ceil(RESOLUTIONS * traces.resolution_ns / max(call_ns, traces.resolution_ns))
-    return max(1, min(wanted, int(LONGEST_SAMPLE_S / wall_s)))
+    # What takes no longer than the timing itself is found to take no time.
+    step_ns = profiler.resolution_ns
+    call_ns = max(step_ns, _middle(timed[asked].times))
+    wall_ns = max(step_ns, sum(_middle(phase.walls) for phase in timed))
+    wanted = math.ceil(RESOLUTIONS * step_ns / call_ns)
+    return max(1, min(wanted, int(LONGEST_SAMPLE_S * 1e9 / wall_ns)))
 
 
 def _middle(times: Sequence[float]) -> float:
@@ -88,7 +83,7 @@ def _middle(times: Sequence[float]) -> float:
 
 
 def sampled(
-    traces: Traces,
+    profiler: Profiler,
     phases: Phases,
     asked: int,
     criteria: Sequence[Criterion],
@@ -107,8 +102,8 @@ def sampled(
             return Sampled(found, loops)
         sample_s = spent / count if count else sample_s
         batch = max(1, min(criterion.room(taken, sample_s) for criterion in criteria))
-        for before, more in zip(found, traces.trace(phases, batch, loops), strict=True):
+        for before, more in zip(found, profiler.trace(phases, batch, loops), strict=True):
             before.times.extend(more.times)
             before.walls.extend(more.walls)
-            before.calls.extend(more.calls[: max(0, MOST_CALLS - len(before.calls))])
+            before.calls.extend(more.calls[: MOST_CALLS - len(before.calls)])
         count += batch

@@ -29,9 +29,7 @@ def median_interval(ordered: Sequence[float]) -> tuple[float, float]:
     section 3.2). Fewer than six samples cannot reach 95 %: their extremes are returned.
     """
     n = len(ordered)
-    below = _left_out(n)
-    if below < 1:
-        return ordered[0], ordered[-1]
+    below = max(1, _left_out(n))
     return ordered[below - 1], ordered[n - below]
 
 

@@ -57,9 +57,9 @@ class LineFile(AbstractContextManager["LineFile"]):
         Raises `OutputError` if it exists and may not be replaced, or cannot be written, and
         `RunFileError` if another process is writing to it.
         """
-        flags = os.O_RDWR | os.O_CREAT | (0 if overwrite else os.O_EXCL)
+        exclusive = 0 if overwrite else os.O_EXCL
         try:
-            descriptor = os.open(path, flags | os.O_CLOEXEC, 0o666)
+            descriptor = os.open(path, os.O_RDWR | os.O_CREAT | exclusive, 0o666)
         except FileExistsError as error:
             raise OutputError(
                 f"{path} exists; give --overwrite to replace it, or --resume to go on with it"
@@ -88,7 +88,7 @@ class LineFile(AbstractContextManager["LineFile"]):
         Raises `RunFileError` if it cannot be opened or is in use.
         """
         try:
-            descriptor = os.open(path, os.O_RDWR | os.O_CLOEXEC)
+            descriptor = os.open(path, os.O_RDWR)
         except OSError as error:
             raise RunFileError(f"{path} cannot be resumed: {error.strerror}") from error
         try:

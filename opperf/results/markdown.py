@@ -76,11 +76,12 @@ def markdown_text(run: Run) -> str:
     ]
     if is_fuzzed(run):
         sections.append(("## Out of line", _out_of_line(run)))
+    unmeasured = OPERATOR + UNMEASURED
     if others:
-        sections.append(("## Not measured", _table(others, OPERATOR + UNMEASURED)))
+        sections.append(("## Not measured", _table(others, unmeasured, len(unmeasured))))
     if run.header.no_benchmark:
         rows = sorted(run.header.no_benchmark.items())
-        sections.append(("## No benchmark", grid(("Operator", "Reason"), rows)))
+        sections.append(("## No benchmark", grid(("Operator", "Reason"), rows, 2)))
     return "\n\n".join(f"{title}\n\n{body}" for title, body in sections) + "\n"
 
 
@@ -158,7 +159,7 @@ def _bullets(facts: Iterable[tuple[str, str]]) -> str:
     return "\n".join(f"- {_escaped(label)}: {_escaped(text)}" for label, text in facts)
 
 
-def _table(records: Sequence[Record], columns: Sequence[Column], text_columns: int = 4) -> str:
+def _table(records: Sequence[Record], columns: Sequence[Column], text_columns: int) -> str:
     if not records:
         return "Nothing was measured."
     rows = [[cell(record) for _, cell in columns] for record in records]

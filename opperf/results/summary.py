@@ -75,14 +75,14 @@ def _not_measured(records: Iterable[Record]) -> str:
     rest = ordered[REASONS:]
     if rest:
         count = sum(len(labels) for _, labels in rest)
-        lines.append(f"  {count} more, for {len(rest)} other reasons, in the output")
+        lines.append(f"  {count} more, for {counted(len(rest), 'other reason')}, in the output")
     return "\n".join(lines)
 
 
 def _examples(labels: Iterable[str]) -> str:
     distinct = list(dict.fromkeys(labels))
     more = len(distinct) - EXAMPLES
-    return ", ".join(distinct[:EXAMPLES]) + (f" and {more} others" if more > 0 else "")
+    return ", ".join(distinct[:EXAMPLES]) + (f" and {counted(more, 'other')}" if more > 0 else "")
 
 
 def _slowest(records: Iterable[Record]) -> str:

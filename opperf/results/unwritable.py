@@ -7,7 +7,7 @@ from pathlib import Path
 
 from opperf.errors import OutputError
 
-ADVICE = {
+ADVICE: dict[int | None, str] = {
     errno.ENOSPC: "free space there",
     errno.EDQUOT: "free space there, or have your quota raised",
     errno.EFBIG: "allow larger files (ulimit -f)",
@@ -17,7 +17,7 @@ ADVICE = {
 
 def reason(error: OSError) -> str:
     """The error in words, and what helps against it."""
-    return "; ".join(filter(None, [error.strerror, ADVICE.get(error.errno or 0)]))
+    return "; ".join(filter(None, [error.strerror or str(error), ADVICE.get(error.errno)]))
 
 
 def unwritable(path: Path, error: OSError) -> OutputError:

@@ -1,46 +1,51 @@
 """Fixed work, timed between an operator's calls."""
 
-import time
-
 import pytest
 
 from opperf.profilers import pace
 from opperf.profilers.pace import WORKS, Pace, middle_mean
 
 
-def test_the_middle_mean_of_each_work():
+def test_each_work_is_timed():
     timed = Pace()
-    for _ in range(5):
-        timed()
+    timed()
     means = timed.means()
-    assert means.keys() == WORKS.keys()
-    # Fast enough to stand between calls, slow enough for the clock.
-    assert all(500 < ns < 1e7 for ns in means.values())
+    assert means.keys() == WORKS.keys() and all(ns > 0 for ns in means.values())
 
 
-def test_only_the_second_time_counts(monkeypatch):
-    calls = []
-
-    def work():
-        calls.append(None)
-        time.sleep(0.05 if len(calls) % 2 else 0.0)
-
-    monkeypatch.setattr(pace, "WORKS", {"slow at first": work})
+def test_only_the_second_time_counts(clock, monkeypatch):
+    works = {
+        "slow at first": clock.taking(9000, 100, 9000, 200),
+        "steady": clock.taking(50),
+    }
+    monkeypatch.setattr(pace, "WORKS", works)
     timed = Pace()
+    clock.ns = 10**9
     timed()
     timed()
-    assert len(calls) == 4 and timed.means()["slow at first"] < 0.04e9
+    assert timed.means() == pytest.approx({"slow at first": 150.0, "steady": 50.0})
 
 
-def test_what_is_forgotten():
+def test_what_is_forgotten(clock, monkeypatch):
+    monkeypatch.setattr(pace, "WORKS", {"work": clock.taking(900, 900, 100)})
     timed = Pace()
+    with pytest.raises(ValueError, match="no work was timed"):
+        timed.means()
     timed()
     timed.forget()
     with pytest.raises(ValueError, match="no work was timed"):
         timed.means()
+    timed()
+    assert timed.means() == pytest.approx({"work": 100.0})
 
 
 def test_a_middle_mean_has_its_share_of_every_pace_and_nothing_of_interruptions():
     # A core that was slow for two fifths of the calls, and interrupted in two of fifty.
     calls = [20.0] * 29 + [30.0] * 19 + [5000.0] * 2
     assert 23.0 < middle_mean(calls) < 25.0
+
+
+def test_a_middle_mean_leaves_out_a_tenth_at_each_end():
+    assert middle_mean([1.0, *range(20, 28), 5000.0]) == pytest.approx(23.5)
+    # Of fewer than ten, a tenth is none.
+    assert middle_mean([1.0, 2.0, 9.0]) == pytest.approx(4.0)

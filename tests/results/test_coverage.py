@@ -4,7 +4,6 @@ import pytest
 
 from opperf.model import Kind, Listed, Listing, Operator, Parameter, Status
 from opperf.results.coverage import NOT_RUN, Count, coverage, coverage_text
-from opperf.results.listing import list_text, operator_text, parameter_text
 
 
 def listed(name, category="unary", namespace="nd", aliases=(), rule="rule:x", reason=""):
@@ -75,25 +74,57 @@ def test_the_page_and_the_json_say_the_same(found):
 
 def test_a_line_fits_the_terminal(found):
     assert max(map(len, coverage_text(found, 60).splitlines()[-4:])) <= 60
-    assert max(map(len, list_text(LISTING.operators, 50).splitlines())) <= 50
 
 
-def test_the_list_counts_what_has_no_rule():
-    assert list_text(LISTING.operators).endswith("\n\n5 operators, 1 without a rule")
+def test_the_tables_are_in_plain_words(found):
+    lines = [line.split() for line in coverage_text(found).splitlines()]
+    assert ["registered", "names", "9"] in lines and ["names", "of", "operators", "6"] in lines
+    assert ["distinct", "operators", "5"] in lines and ["measured", "backward", "1"] in lines
+    assert ["Namespace", "Distinct", "Forward", "%", "Backward"] in lines
+    assert ["nd", "4", "1", "25.0", "1"] in lines and ["np", "1", "1", "100.0", "0"] in lines
+    assert ["graph", "2", "0", "0.0", "0"] in lines
+    assert ["fft", "skipped:", "only", "on", "GPU"] in lines
 
 
-@pytest.mark.parametrize(
-    "parameter, text",
-    [
-        (Parameter(name="data", kind=Kind.TENSOR, required=True), "data"),
-        (Parameter(name="axis", kind=Kind.INT, required=False, default="-1"), "axis=-1"),
-        (Parameter(name="bias", kind=Kind.TENSOR, required=False), "bias"),
-    ],
-)
-def test_parameters_as_in_a_signature(parameter, text):
-    assert parameter_text(parameter) == text
+def test_all_of_nothing_is_measured():
+    assert Count(0, 0, 0).percent == 100.0
 
 
-def test_an_operator_without_cases_says_why():
-    text = operator_text(LISTING.operators[-1], (), ())
-    assert "none: does nothing" in text and "Case" not in text
+def test_the_json_rounds_percentages(make_record):
+    listing = Listing("mxnet", "2.0", 3, tuple(listed(name) for name in ("abs", "exp", "log")))
+    plain = coverage(listing, [make_record(name="abs"), make_record(name="exp")]).as_json()
+    assert (plain["framework"], plain["version"]) == ("mxnet", "2.0")
+    assert (plain["registered"], plain["names"], plain["backward"]) == (3, 3, 2)
+    assert plain["categories"] == {
+        "unary": {"distinct": 3, "forward": 2, "backward": 2, "percent": 66.67}
+    }
+    assert plain["not_measured"] == {"log": NOT_RUN}
+
+
+def test_nothing_is_said_of_what_is_missing_where_nothing_is(make_record):
+    listing = Listing("mxnet", "2.0", 1, (listed("abs"),))
+    assert "Not measured" not in coverage_text(coverage(listing, [make_record(name="abs")]))
+
+
+def test_the_first_of_several_reasons_is_told(make_record):
+    listing = Listing("mxnet", "2.0", 1, (listed("abs"),))
+    records = [
+        make_record(name="abs", status=Status.CRASHED, reason="signal\n11"),
+        make_record(name="abs", status=Status.FAILED, reason="no memory"),
+    ]
+    assert coverage(listing, records).not_measured == {"abs": "crashed: signal 11"}
+
+
+@pytest.mark.parametrize("status", [status for status in Status if status is not Status.OK])
+def test_what_failed_covers_nothing(make_record, status):
+    # It may have had a figure of its forward pass before its backward pass failed.
+    summaries = make_record().summaries
+    failed = make_record(name="abs", status=status, reason="no", summaries=summaries)
+    listing = Listing("mxnet", "2.0", 1, (listed("abs"),))
+    assert coverage(listing, [failed]).total == Count(1, 0, 0)
+
+
+def test_what_was_counted_stays_as_it_is(found):
+    for struct in (found, found.total):
+        with pytest.raises(AttributeError, match="immutable"):
+            struct.total = 0

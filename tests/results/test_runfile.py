@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import math
+import os
 import resource
 import subprocess
 import sys
@@ -74,6 +75,26 @@ def test_numbers_that_are_not_finite_come_back_as_nan(
     assert read.id == read.case.id == odd.id
 
 
+def test_every_number_may_be_nan(tmp_path: Path, header: Header, make_record: MakeRecord) -> None:
+    nan = float("nan")
+    numbers = ("mean", "median", "min", "max", "p50", "p90", "p99", "mad", "ci_low", "ci_high")
+    forward = make_record().summaries["forward"]
+    odd = msgspec.structs.replace(forward, **dict.fromkeys(numbers, nan))
+    fills = (
+        TensorSpec((2,), fill=Fill("uniform", low=-1.0, high=nan)),
+        TensorSpec((2,), fill=Fill("uniform", low=nan, high=1.0)),
+    )
+    path = tmp_path / "run.jsonl"
+    with RunWriter.create(path, header) as writer:
+        writer.record(make_record(summaries={"forward": odd, "backward": forward}, list=fills))
+    (read,) = read_run(path)[0].records
+    assert all(math.isnan(getattr(read.summaries["forward"], name)) for name in numbers)
+    assert read.summaries["forward"].n == forward.n and read.summaries["backward"] == forward
+    first, second = (element.fill for element in read.case.arguments["list"])
+    assert first.low == -1.0 and math.isnan(first.high)
+    assert math.isnan(second.low) and second.high == 1.0
+
+
 def test_the_later_record_of_an_id_counts(
     tmp_path: Path, header: Header, make_record: MakeRecord
 ) -> None:
@@ -88,7 +109,11 @@ def test_the_later_record_of_an_id_counts(
 
 
 @pytest.mark.parametrize("closed", [True, False])
-def test_cut_at_every_byte_of_the_last_line(tmp_path: Path, run: Run, closed: bool) -> None:
+def test_cut_at_every_byte_of_the_last_line(
+    tmp_path: Path, run: Run, closed: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # Whether it is on the disk is not the question, and takes most of the time.
+    monkeypatch.setattr(os, "fsync", lambda descriptor: None)
     path = written(tmp_path / "run.jsonl", run)
     lines = path.read_bytes().splitlines(keepends=True)
     if not closed:
@@ -96,6 +121,8 @@ def test_cut_at_every_byte_of_the_last_line(tmp_path: Path, run: Run, closed: bo
     before, last = b"".join(lines[:-1]), lines[-1]
     kept = run.records if closed else run.records[:-1]
     for cut in range(len(last)):
+        # A new file: a disk may take its time over one that is emptied and filled again.
+        path.unlink()
         path.write_bytes(before + last[:cut])
         read, warnings = read_run(path)
         assert read.records == kept
@@ -112,8 +139,8 @@ def test_cut_at_every_byte_of_the_last_line(tmp_path: Path, run: Run, closed: bo
 def test_cut_at_every_byte_of_the_header(tmp_path: Path, run: Run) -> None:
     path = written(tmp_path / "run.jsonl", run)
     first = path.read_bytes().splitlines(keepends=True)[0]
-    for cut in range(len(first)):
-        path.write_bytes(first[:cut])
+    for cut in reversed(range(len(first))):
+        os.truncate(path, cut)
         with pytest.raises(RunFileError, match=r"run\.jsonl:1: "):
             read_run(path)
 
@@ -170,9 +197,21 @@ def test_what_is_no_run_file_is_refused(tmp_path: Path, content: bytes, message:
 def test_a_bad_line_in_the_middle_is_an_error_with_its_line(tmp_path: Path, run: Run) -> None:
     path = written(tmp_path / "run.jsonl", run)
     lines = path.read_bytes().splitlines(keepends=True)
-    for bad in (b"{\n", b"\n", b'{"line":"record"}\n', b"\xff\n", lines[0], lines[-1]):
+    for bad, message in (
+        (b"{\n", "3: not a run file's line"),
+        (b"\n", "3: not a run file's line"),
+        (b'{"line":"record"}\n', "3: not a run file's line"),
+        (b"\xff\n", "3: not a run file's line"),
+        (b"[1]\n", "3: not a run file's line"),
+        (b'{"record":1}\n', "3: not a run file's line"),
+        (b'{"line":"record","record":{"case":[],"samples":[1]}}\n', "3: not a run file's line"),
+        (b'{"line":"record","record":{"summaries":{"forward":1}}}\n', "3: not a run file's line"),
+        (lines[0], "3: a second header; two runs"),
+        # It is the line behind it that should not be there.
+        (lines[-1], "4: after the closing line; two runs"),
+    ):
         path.write_bytes(b"".join([*lines[:2], bad, *lines[2:]]))
-        with pytest.raises(RunFileError, match=r"run\.jsonl:[34]: "):
+        with pytest.raises(RunFileError, match=rf"run\.jsonl:{message}"):
             read_run(path)
 
 
@@ -286,7 +325,18 @@ def test_a_path_that_cannot_be_a_file(tmp_path: Path, run: Run) -> None:
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="no /dev/full here")
-def test_a_full_device(run: Run) -> None:
-    with pytest.raises(OutputError, match="/dev/full cannot be written"):
-        RunWriter.create(Path("/dev/full"), run.header, overwrite=True)
-    assert Path("/dev/full").exists()
+def test_a_full_device(tmp_path: Path, run: Run) -> None:
+    # By a link, so that code that removes what it cannot write removes no device of the machine's.
+    link = tmp_path / "full"
+    link.symlink_to("/dev/full")
+    with pytest.raises(OutputError, match="full cannot be written"):
+        RunWriter.create(link, run.header, overwrite=True)
+    assert link.is_symlink()
+
+
+def test_a_pipe_is_left_where_it_is(tmp_path: Path, run: Run) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    with pytest.raises(OutputError, match="pipe cannot be written"):
+        RunWriter.create(pipe, run.header, overwrite=True)
+    assert pipe.is_fifo()

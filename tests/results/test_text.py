@@ -1,14 +1,17 @@
+"""Inputs and durations as text."""
+
 from __future__ import annotations
 
+import os
+import shutil
+import sys
 from collections.abc import Callable
+from types import SimpleNamespace
 
-import msgspec
 import pytest
 
-from opperf.model import Record, Run, Status, TensorSpec
-from opperf.results.summary import REASONS, WIDTH, summarise
-from opperf.results.table import render_table
-from opperf.results.text import duration, inputs_text
+from opperf.model import Record, TensorSpec
+from opperf.results.text import counted, cut, duration, inputs_text, terminal_width
 
 MakeRecord = Callable[..., Record]
 
@@ -35,92 +38,36 @@ def test_inputs(make_record: MakeRecord) -> None:
     [
         (0.04, "0.0 s"),
         (9.94, "9.9 s"),
+        (9.95, "10 s"),
         (9.96, "10 s"),
         (59.4, "59 s"),
         (59.6, "1 min 00 s"),
         (125, "2 min 05 s"),
+        (3599.4, "59 min 59 s"),
+        (3600, "1 h 00 min"),
         (4200, "1 h 10 min"),
+        (86399, "23 h 59 min"),
     ],
 )
 def test_durations(seconds: float, text: str) -> None:
     assert duration(seconds) == text
 
 
-def test_summary_counts_and_groups(run: Run) -> None:
-    text = summarise(run, 61.0)
-    assert text.startswith("5 operators, 6 records (3 ok, 2 skipped, 1 crashed), in 1 min 01 s\n")
-    assert "  2 skipped: does not take int8 (argmax, argmin)\n" in text
-    assert "  1 crashed: the worker died: signal 11 | core dumped (svd)\n" in text
-    assert "No benchmark for 2 operators:\n" in text
-    assert "  1: needs a class: Custom" in text
-    assert "  1: no rule: Proposal" in text
+def test_one_is_not_many() -> None:
+    assert [counted(n, "record") for n in (0, 1, 2)] == ["0 records", "1 record", "2 records"]
 
 
-def test_summary_names_the_ten_slowest(run: Run, make_record: MakeRecord) -> None:
-    base = make_record()
-    records = tuple(
-        make_record(
-            f"op{i:02d}",
-            summaries={
-                "forward": msgspec.structs.replace(base.summaries["forward"], median=1e6 * i)
-            },
-        )
-        for i in range(1, 15)
-    )
-    text = summarise(msgspec.structs.replace(run, records=records), 1.0)
-    named = [line.split()[0] for line in text.splitlines() if line.startswith("op")]
-    assert named == [f"op{i:02d}" for i in range(14, 4, -1)]
-    assert "14.000000" in text
+@pytest.mark.parametrize(
+    ("width", "text"), [(None, "abcdef"), (7, "abcdef"), (6, "abcdef"), (5, "abcd…"), (1, "…")]
+)
+def test_what_is_too_wide_is_cut(width: int | None, text: str) -> None:
+    assert cut("abcdef", width) == text
 
 
-def test_summary_caps_reasons_but_loses_nobody(run: Run, make_record: MakeRecord) -> None:
-    records = tuple(make_record(f"op{i}", Status.FAILED, reason=f"reason {i}") for i in range(25))
-    header = msgspec.structs.replace(
-        run.header, no_benchmark={f"name{i}": f"why {i}" for i in range(25)}
-    )
-    text = summarise(msgspec.structs.replace(run, header=header, records=records), 1.0)
-    assert f"  {25 - REASONS} more, for {25 - REASONS} other reasons, in the output" in text
-    assert all(f"name{i}" in text for i in range(25))
-    assert max(len(line) for line in text.splitlines()) <= WIDTH
-
-
-def test_summary_of_one(run: Run) -> None:
-    one = msgspec.structs.replace(run, records=run.records[:1])
-    assert summarise(one, 1.0).startswith("1 operator, 1 record (1 ok), in 1.0 s")
-
-
-def test_summary_of_nothing(run: Run) -> None:
-    header = msgspec.structs.replace(run.header, no_benchmark={})
-    empty = msgspec.structs.replace(run, header=header, records=())
-    assert summarise(empty, 0.5) == "0 operators, 0 records, in 0.5 s"
-
-
-def test_table_shows_a_status_only_where_there_is_one(run: Run) -> None:
-    lines = render_table(run.records).splitlines()
-    assert lines[0].split() == [
-        "Operator",
-        "Inputs",
-        "Mem",
-        "kB",
-        "Fwd",
-        "ms",
-        "Bwd",
-        "ms",
-        "Status",
-    ]
-    assert lines[2].split() == [
-        "relu",
-        "data:",
-        "(1024,",
-        "1024)",
-        "4194.304",
-        "2.200000",
-        "3.300000",
-    ]
-    assert lines[-1].endswith("crashed: the worker died: signal 11 | core dumped")
-    assert "Status" not in render_table(run.records[:3])
-    assert "---" in render_table(run.records[:3]).splitlines()[-1]
-
-
-def test_table_of_nothing() -> None:
-    assert "Operator" in render_table(())
+@pytest.mark.parametrize(("terminal", "width"), [(True, 77), (False, None)])
+def test_a_terminal_has_a_width_and_a_file_has_none(
+    monkeypatch: pytest.MonkeyPatch, terminal: bool, width: int | None
+) -> None:
+    monkeypatch.setattr(shutil, "get_terminal_size", lambda: os.terminal_size((77, 20)))
+    monkeypatch.setattr(sys, "stdout", SimpleNamespace(isatty=lambda: terminal))
+    assert terminal_width() == width

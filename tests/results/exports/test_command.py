@@ -1,0 +1,41 @@
+"""What the command `export` writes, and where."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from click.testing import CliRunner
+
+from opperf.commands.export import export
+from opperf.errors import RunFileError
+from opperf.model import Run
+from opperf.results.output import write
+
+
+def test_an_output_there_and_a_run_file_that_is_not(tmp_path: Path) -> None:
+    output = tmp_path / "out.json"
+    output.write_text("mine")
+    missing = tmp_path / "none.jsonl"
+    words = [str(missing), "--to", "bencher", "-o", str(output), "--overwrite"]
+    done = CliRunner().invoke(export, words)
+    assert isinstance(done.exception, RunFileError) and "cannot be read" in str(done.exception)
+    assert output.read_text() == "mine"
+
+
+def test_a_file_is_written_for_a_reader_and_said_to_be(tmp_path: Path, run: Run) -> None:
+    path, output = tmp_path / "run.jsonl", tmp_path / "out.json"
+    write(run, path, "jsonl")
+    words = [str(path), "--to", "github-action-benchmark"]
+    printed = CliRunner().invoke(export, words)
+    written = CliRunner().invoke(export, [*words, "-o", str(output)])
+    assert output.read_text() == printed.stdout
+    assert printed.stdout.startswith('[\n  {\n    "name": ') and printed.stdout.endswith("\n]\n")
+    assert written.stdout == "" and written.stderr.splitlines()[-1] == f"written to {output}"
+
+
+def test_a_line_that_was_cut_short_is_told_of(tmp_path: Path, run: Run) -> None:
+    path = tmp_path / "run.jsonl"
+    write(run, path, "jsonl")
+    path.write_bytes(path.read_bytes() + b"{")
+    done = CliRunner().invoke(export, [str(path), "--to", "bencher"])
+    assert done.exit_code == 0 and "warning: " in done.stderr and "cut short" in done.stderr

@@ -1,0 +1,79 @@
+"""A run as CSV."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import msgspec
+
+from opperf.model import Record, Run
+from opperf.results import output
+from opperf.results.csv_file import csv_text
+
+MakeRecord = Callable[..., Record]
+
+
+def test_csv_has_a_row_per_record(tmp_path: Path, run: Run) -> None:
+    output.write(run, tmp_path / "out.csv", "csv")
+    with (tmp_path / "out.csv").open(newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert [row["operator"] for row in rows] == [r.case.label for r in run.records]
+    first, crashed = rows[0], rows[-1]
+    assert first["id"] == run.records[0].id
+    assert json.loads(first["inputs"]) == {"data": [1024, 1024]}
+    assert (first["device"], first["dtype"], first["profiler"], first["mode"]) == (
+        "cpu(0)",
+        "float32",
+        "native",
+        "predict",
+    )
+    assert (first["warmup"], first["runs"], first["origin"], first["category"]) == (
+        "",
+        "",
+        "name table",
+        "unary",
+    )
+    assert float(first["forward_median_ms"]) == 2.0
+    assert float(first["backward_p99_ms"]) == 5.7
+    assert float(first["total_mean_ms"]) == 5.5
+    assert float(first["memory_kB"]) == 4194.304
+    assert rows[2]["backward_median_ms"] == ""
+    assert (crashed["status"], crashed["forward_median_ms"]) == ("crashed", "")
+    assert crashed["reason"] == run.records[-1].reason
+    assert (tmp_path / "out.environment.json").exists()
+
+
+def row_of(run: Run, record: Record) -> dict[str, str]:
+    text = csv_text(msgspec.structs.replace(run, records=(record,)))
+    assert "\r" not in text
+    (row,) = csv.DictReader(io.StringIO(text))
+    return row
+
+
+def test_csv_tells_how_a_case_was_run(run: Run, make_record: MakeRecord) -> None:
+    made = make_record()
+    settings = msgspec.structs.replace(
+        made.case.settings, warmup=3, runs=7, precision=0.05, cache="cold", mode="train"
+    )
+    case = msgspec.structs.replace(made.case, settings=settings)
+    notes = {"backward": "none, as it is a comparison"}
+    row = row_of(run, msgspec.structs.replace(made, case=case, rounds=4, notes=notes))
+    names = ("warmup", "runs", "precision", "cache", "mode", "rounds")
+    assert [row[name] for name in names] == ["3", "7", "0.05", "cold", "train", "4"]
+    assert json.loads(row["notes"]) == notes
+
+
+def test_csv_has_all_statistics_of_all_figures(run: Run, make_record: MakeRecord) -> None:
+    summaries = make_record().summaries
+    memory = msgspec.structs.replace(summaries["memory"], median=1500.0)
+    row = row_of(run, make_record(summaries={**summaries, "memory_forward": memory}))
+    statistics = ("median", "mean", "min", "p50", "p90", "p99")
+    assert [row[f"forward_{name}_ms"] for name in statistics] == [
+        *("2.0", "2.2", "1.8", "2.0", "3.0", "3.8")
+    ]
+    assert (row["memory_kB"], row["memory_forward_kB"]) == ("4194.304", "1.5")
+    assert (row["notes"], row["reason"]) == ("", "")

@@ -1,0 +1,203 @@
+"""A run as a Markdown page."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from opperf.model import Record, Run, Status
+from opperf.results import output
+from opperf.results.markdown import flat, grid, markdown_text
+
+MakeRecord = Callable[..., Record]
+
+
+def rows_of(markdown: str, section: str) -> list[list[str]]:
+    body = markdown.split(f"## {section}\n\n")[1].split("\n\n")[0]
+    lines = [line.replace("\\|", "<bar>") for line in body.splitlines()]
+    return [[cell.strip() for cell in line.strip("|").split("|")] for line in lines]
+
+
+def test_markdown(tmp_path: Path, run: Run) -> None:
+    output.write(run, tmp_path / "out.md", "md")
+    text = (tmp_path / "out.md").read_text()
+    for fact in (
+        "- opperf: 0.1.0",
+        "- Versions: mxnet 1.9.1, numpy 1.26.4",
+        "- ctx: cpu(0)",
+        "- dtype: float32",
+        "- Profiler: native",
+        "- CPU: A \\| B, 2 cores",
+        "- Command: run relu",
+        "- Size: small",
+        "- Date: 2025-01-02T03:04:05+00:00",
+        "- Time taken: 1 min 00 s",
+        "- Python: 3.11.7",
+        "- Memory: 8.0 GiB",
+        "- Thread settings: OMP_NUM_THREADS=2",
+        "- Load at the start: 0.50",
+        "- Devices: cpu(0)",
+        "- Time limit of a case (s): none",
+        "- Timeout (s): 300.0",
+    ):
+        assert fact in text.splitlines()
+    assert "settings.runs" not in text
+    assert "- Precision of medians: 0.02\n" in text and "- Seed: 0\n" in text
+    assert "## Runtime Features\n\n- CUDA: off\n- MKLDNN: on\n" in text
+    titles, _, *rows = rows_of(text, "Results")
+    assert titles == [
+        "Operator",
+        "Inputs",
+        "Max Mem Usage (Storage) (kB)",
+        "Avg Forward Time (ms)",
+        "Avg Backward Time (ms)",
+    ]
+    assert rows == [
+        ["abs", "data: (64,), axis: None", "4194.304", "2.200000", "3.300000"],
+        ["relu", "data: (1024, 1024)", "4194.304", "2.200000", "3.300000"],
+        ["relu", "data: (8,)", "---", "0.001650", "---"],
+    ]
+    titles, _, *rows = rows_of(text, "Not measured")
+    assert titles == ["Operator", "Inputs", "Status", "Reason"]
+    assert rows[-1] == [
+        "svd",
+        "data: (1024, 1024)",
+        "crashed",
+        "the worker died: signal 11 <bar> core dumped",
+    ]
+    assert rows_of(text, "No benchmark")[2:] == [
+        ["Custom", "needs a class"],
+        ["Proposal", "no rule"],
+    ]
+
+
+def test_markdown_of_the_python_profiler(run: Run, make_record: MakeRecord) -> None:
+    records = (make_record("relu", profiler="python"),)
+    text = output.FORMATS["md"].text(msgspec.structs.replace(run, records=records))
+    titles, _, row = rows_of(text, "Results")
+    assert titles[3:] == [
+        "Avg Forward Time (ms)",
+        "Avg Backward Time (ms)",
+        "P50 Time (ms)",
+        "P90 Time (ms)",
+        "P99 Time (ms)",
+    ]
+    assert row[3:] == ["2.200000", "3.300000", "5.000000", "7.500000", "9.500000"]
+
+
+def test_markdown_of_nothing(run: Run) -> None:
+    text = output.FORMATS["md"].text(msgspec.structs.replace(run, records=()))
+    assert "Nothing was measured." in text
+
+
+def fact(run: Run, label: str) -> str | None:
+    """What the page tells under this label, if anything."""
+    lines = markdown_text(run).splitlines()
+    found = [line.partition(": ")[2] for line in lines if line.startswith(f"- {label}: ")]
+    return found[0] if found else None
+
+
+def changed(run: Run, **environment: Any) -> Run:
+    """The run in another environment."""
+    made = msgspec.structs.replace(run.header.environment, **environment)
+    return msgspec.structs.replace(
+        run, header=msgspec.structs.replace(run.header, environment=made)
+    )
+
+
+def test_what_is_not_known_is_not_told(run: Run) -> None:
+    bare = msgspec.structs.replace(changed(run, governor="", threads={}, devices=()), closing=None)
+    labels = ("Governor", "Thread settings", "Devices", "Time taken")
+    assert [fact(run, label) is None for label in labels] == [False] * 4
+    assert [fact(bare, label) is None for label in labels] == [True] * 4
+    assert "The framework does not tell." in markdown_text(changed(run, features={}))
+
+
+def test_health_is_told_in_words(run: Run) -> None:
+    found = changed(run, health={"frequency_scaling": "on", "swap": "ok"})
+    assert fact(found, "Health") == "frequency scaling: on, swap: ok"
+
+
+def test_all_settings_in_use_are_told(run: Run, make_record: MakeRecord) -> None:
+    records = [make_record(str(n)) for n in range(3)]
+    for n, settings in enumerate(({"runs": 5}, {"runs": 7, "max_time_s": 2.5}, {"runs": 5})):
+        used = msgspec.structs.replace(records[n].case.settings, **settings)
+        case = msgspec.structs.replace(records[n].case, settings=used)
+        records[n] = msgspec.structs.replace(records[n], case=case)
+    mixed = msgspec.structs.replace(run, records=tuple(records))
+    assert fact(mixed, "Runs") == "5, 7" and fact(mixed, "Time limit of a case (s)") == "none, 2.5"
+    assert fact(mixed, "Warm-up") is None and fact(mixed, "Seed") == "0"
+
+
+def test_options_are_told_by_their_names() -> None:
+    options = {
+        "settings": {"runs": 50},
+        "selection": {"size": "small", "names": ["a", "b"], "exclude": [], "settings": {"seed": 1}},
+        "shuffle": False,
+        "limit": 0,
+        "only": None,
+        "text": "",
+        "ids": (),
+    }
+    assert flat(options) == [
+        ("size", "small"),
+        ("names", "a, b"),
+        ("shuffle", "False"),
+        ("limit", "0"),
+    ]
+
+
+def test_an_option_of_several_words_is_one_label(run: Run) -> None:
+    header = msgspec.structs.replace(run.header, options={"max_configs": 3})
+    assert fact(msgspec.structs.replace(run, header=header), "Max configs") == "3"
+
+
+def test_sections_without_content_are_left_out(run: Run, make_record: MakeRecord) -> None:
+    header = msgspec.structs.replace(run.header, no_benchmark={})
+    text = markdown_text(msgspec.structs.replace(run, header=header, records=(make_record(),)))
+    assert [line for line in text.splitlines() if line.startswith("#")] == [
+        "# Operator benchmarks",
+        "## Runtime Features",
+        "## Results",
+    ]
+
+
+def test_percentiles_are_shown_where_one_case_that_was_measured_has_them(
+    run: Run, make_record: MakeRecord
+) -> None:
+    native, python = make_record("a"), make_record("b", profiler="python")
+    failed = make_record("c", Status.FAILED, profiler="python", reason="no")
+    for records, shown in (((native, python), True), ((native, failed), False)):
+        titles, *_ = rows_of(
+            markdown_text(msgspec.structs.replace(run, records=records)), "Results"
+        )
+        assert ("P50 Time (ms)" in titles) is shown
+
+
+def test_numbers_are_aligned_to_the_right_and_texts_to_the_left(run: Run) -> None:
+    def to_the_right(section: str) -> list[bool]:
+        return [dashes.endswith(":") for dashes in rows_of(text, section)[1]]
+
+    text = markdown_text(run)
+    assert to_the_right("Results") == [False, False, True, True, True]
+    assert to_the_right("Not measured") == [False] * 4
+    assert to_the_right("No benchmark") == [False] * 2
+    five = grid(list("abcde"), [["1e5"] * 5]).splitlines()
+    assert [dashes.endswith(":") for dashes in five[1].strip("|").split("|")] == [False] * 4 + [
+        True
+    ]
+    assert five[2].count("1e5") == 5
+
+
+def test_a_text_stays_in_its_cell() -> None:
+    row = grid(["a"], [["one\ntwo | three\\|"]], 1).splitlines()[2]
+    assert row == "| one two \\| three\\\\\\| |"
+
+
+def test_a_run_of_random_shapes_may_have_too_few(run: Run) -> None:
+    header = msgspec.structs.replace(run.header, options={"selection": {"fuzz": {"count": 1}}})
+    text = markdown_text(msgspec.structs.replace(run, header=header))
+    assert "## Out of line\n\nToo few shapes of any operator for a line.\n" in text

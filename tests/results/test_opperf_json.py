@@ -1,0 +1,84 @@
+"""Results as JSON."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from opperf.model import Record, Run, Status, Summary
+from opperf.results import output
+from opperf.results.opperf_json import json_text, result_of, results_by_operator
+
+MakeRecord = Callable[..., Record]
+
+
+def test_json_keeps_every_configuration_sorted_by_operator(run: Run) -> None:
+    results = results_by_operator(run.records)
+    assert list(results) == ["abs", "relu"]
+    assert [result["inputs"] for result in results["relu"]] == [
+        {"data": [1024, 1024]},
+        {"data": [8]},
+    ]
+    assert results["relu"][0] == {
+        "inputs": {"data": [1024, 1024]},
+        "max_storage_mem_alloc_cpu/0": 4194.304,
+        "avg_time_forward_relu": 2.2,
+        "avg_time_backward_relu": 3.3,
+    }
+
+
+def test_what_was_not_measured_has_no_key(run: Run) -> None:
+    assert results_by_operator(run.records)["relu"][1] == {
+        "inputs": {"data": [8]},
+        "avg_time_forward_relu": 0.00165,
+    }
+
+
+def test_json_of_no_result(tmp_path: Path, run: Run) -> None:
+    output.write(msgspec.structs.replace(run, records=()), tmp_path / "out.json", "json")
+    assert json.loads((tmp_path / "out.json").read_text()) == {}
+
+
+def test_python_profiler_has_percentiles(make_record: MakeRecord) -> None:
+    result = result_of(make_record("relu", profiler="python"))
+    assert result["avg_time_relu"] == 5.5
+    assert result["p50_time_relu"] == 5.0
+    assert result["p90_time_relu"] == 7.5
+    assert result["p99_time_relu"] == 9.5
+    assert result["p90_time_forward_relu"] == 3.0
+    assert result["p90_time_backward_relu"] == 4.5
+    forward_only = {"forward": make_record().summaries["forward"]}
+    result = result_of(make_record("relu", profiler="python", summaries=forward_only))
+    assert not any("backward" in key for key in result)
+
+
+def test_a_callers_own_inputs_are_shown(make_record: MakeRecord) -> None:
+    assert result_of(make_record(), {"lhs": (2, 2)})["inputs"] == {"lhs": (2, 2)}
+
+
+def test_times_keep_a_nanosecond(make_record: MakeRecord) -> None:
+    forward: Summary = make_record().summaries["forward"]
+    record = make_record(summaries={"forward": msgspec.structs.replace(forward, mean=1234567.4)})
+    assert result_of(record)["avg_time_forward_relu"] == 1.234567
+
+
+def test_statuses_other_than_ok_are_in_no_json(make_record: MakeRecord) -> None:
+    records: list[Any] = [
+        make_record(status=status, reason="r") for status in Status if status is not Status.OK
+    ]
+    assert results_by_operator(records) == {}
+
+
+def test_the_json_has_a_line_for_each_result(run: Run) -> None:
+    text = json_text(run)
+    assert text.splitlines()[:3] == [
+        "{",
+        '    "abs": [',
+        '        {"inputs": {"data": [64], "axis": null}, "max_storage_mem_alloc_cpu/0": 4194.304, '
+        '"avg_time_forward_abs": 2.2, "avg_time_backward_abs": 3.3}',
+    ]
+    assert len(text.splitlines()) == 9 and text.endswith("\n    ]\n}\n")
