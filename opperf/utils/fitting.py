@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Callable, Iterator, Mapping
 
 import msgspec
 
 from opperf.model import Operator, TensorSpec
 from opperf.rules.values import Arguments
-
-Shape = tuple[int, ...]
+from opperf.utils.ranges import Shape, in_range, is_shape, limit_at
 
 LENGTHS = ("begin", "end")
 """Plain arguments of a rule that count elements along the first tensor's axes: they shrink and
@@ -32,21 +30,35 @@ and then refuses the call, or ends the process, as in `_contrib_quantize_asym`."
 
 
 def fitted(
-    operator: Operator, configurations: list[Arguments], size: Shape, given: Arguments
+    operator: Operator,
+    configurations: list[Arguments],
+    sized: list[Arguments],
+    size: Shape,
+    given: Arguments,
 ) -> Arguments:
     """The first configuration that takes its first tensor in this size, its other tensors as
     they follow from that one; the first configuration as it is if none does.
 
-    Those whose first tensor has as many axes come first. `given` stands in for arguments of the
-    same name, unless nothing can be made to go with it.
+    `sized` are the same configurations as the rule itself makes them for matrices of this size:
+    they come first, for their tensors and numbers belong together. Those whose first tensor is
+    of the size come before others, and then those whose first tensor has as many axes, or as
+    many elements. `given` stands in for arguments of the same name, unless nothing can be made
+    to go with it.
     """
-    ranked = sorted(configurations, key=lambda one: _rank(one) != len(size))
+
+    def distance(pair: tuple[Arguments, Arguments]) -> tuple[bool, bool, bool]:
+        shape = _first(pair[0])[1]
+        return shape != size, len(shape) != len(size), math.prod(shape) != math.prod(size)
+
+    # As made for the preset, a configuration is known to be valid; another must be as good.
+    scaled = sorted(zip(sized, configurations, strict=True), key=distance)
+    plain = sorted(zip(configurations, configurations, strict=True), key=distance)
     for theirs in (given, {}) if given else (given,):
-        for arguments in ranked:
+        for arguments, valid in (*scaled, *plain):
             for candidate in _candidates(operator, arguments, size, theirs):
-                if _accepted(operator, arguments, candidate):
+                if _accepted(operator, valid, candidate):
                     return candidate
-    return ranked[0]
+    return plain[0][0]
 
 
 def _tensors(arguments: Arguments) -> dict[str, TensorSpec]:
@@ -62,16 +74,21 @@ def _tensors(arguments: Arguments) -> dict[str, TensorSpec]:
     return found
 
 
+def _first(arguments: Arguments) -> tuple[str, Shape]:
+    """Name and shape of the first tensor; empty where there is none."""
+    return next(((name, spec.shape) for name, spec in _tensors(arguments).items()), ("", ()))
+
+
 def _rank(arguments: Arguments) -> int:
     """Axes of the first tensor."""
-    return next((len(spec.shape) for spec in _tensors(arguments).values()), 0)
+    return len(_first(arguments)[1])
 
 
 def _candidates(
     operator: Operator, arguments: Arguments, size: Shape, given: Arguments
 ) -> Iterator[Arguments]:
     """A rule's arguments at a size, the likeliest first."""
-    first, own = next(((n, s.shape) for n, s in _tensors(arguments).items()), ("", ()))
+    first, own = _first(arguments)
     for shape in _shapes_of_rank(operator, size, len(own)) if first else ():
         for values in (arguments, _lengthened(arguments, own, shape)):
             yield _with_first(operator, {**values, **given}, first, own, shape, _tensors(given))
@@ -123,15 +140,32 @@ def _with_first(
     found = inferred(operator.name, arguments, known)
     shapes = (found[0] if found else {}) | known
 
-    def placed(name: str, argument: Any) -> Any:
-        if isinstance(argument, TensorSpec):
-            made = shapes.get(name) or _alike(argument.shape, own, shape)
-            return msgspec.structs.replace(argument, shape=made)
-        if isinstance(argument, tuple):
-            return tuple(placed(f"{name}{i}", element) for i, element in enumerate(argument))
-        return argument
+    def each(change: Callable[[str, TensorSpec], TensorSpec], made: Arguments) -> Arguments:
+        return {
+            name: change(name, value)
+            if isinstance(value, TensorSpec)
+            else tuple(
+                change(f"{name}{i}", element) if isinstance(element, TensorSpec) else element
+                for i, element in enumerate(value)
+            )
+            if isinstance(value, tuple)
+            else value
+            for name, value in made.items()
+        }
 
-    return {name: placed(name, argument) for name, argument in arguments.items()}
+    def placed(name: str, spec: TensorSpec) -> TensorSpec:
+        made = shapes.get(name) or _alike(spec.shape, own, shape)
+        return msgspec.structs.replace(spec, shape=made)
+
+    made = each(placed, arguments)
+    before = _tensors(arguments)
+    if all(spec.shape == before[name].shape for name, spec in _tensors(made).items()):
+        return made
+    extents = {name: value for name, value in made.items() if is_shape(value)}
+    extents |= {name: spec.shape for name, spec in _tensors(made).items()}
+    return each(
+        lambda name, spec: in_range(before[name], spec.shape, limit_at(name, extents)), made
+    )
 
 
 def _alike(other: Shape, own: Shape, shape: Shape) -> Shape:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 import math
 import re
@@ -15,8 +16,9 @@ from opperf.frameworks import Framework
 from opperf.model import Argument, CallableTarget, Kind, Operator, Target, TensorSpec
 from opperf.rules.engine import NoInputs, holds_tensors, inputs_for, rules_module, under_own_names
 from opperf.rules.mxnet.jpeg import TILE_SIDE, jpeg
-from opperf.rules.sizes import PRESETS
-from opperf.utils.fitting import Shape, fitted
+from opperf.rules.sizes import PRESETS, Preset
+from opperf.utils.fitting import fitted
+from opperf.utils.ranges import Shape
 
 NAMESPACES = {
     "mxnet.ndarray": ("ndarray", ""),
@@ -307,6 +309,7 @@ def inputs_of_size(
 ) -> dict[str, Any]:
     """Inputs of a function: its first tensor of this size, the others as they follow from it,
     plain values as the operator's rule has them, and the user's own in place of any of them.
+    Tensors of a rule have what fills them, those of no rule are shapes.
 
     A function without tensors makes one of this size. Where an operator cannot take the size,
     because it wants other axes, its rule's own shapes stand.
@@ -331,7 +334,7 @@ def inputs_of_size(
         elif not has_rule and parameter.kind in (Kind.TENSOR, Kind.TENSORS):
             inputs[parameter.name] = size if parameter.kind is Kind.TENSOR else [size, size]
     arrays = ARRAYS | {parameter.name for parameter in called.tensors}
-    if not any(isinstance(inputs.get(name), (tuple, list)) for name in arrays):
+    if not any(isinstance(inputs.get(name), (tuple, list, TensorSpec)) for name in arrays):
         inputs.update((name, size) for name in [n for n in MADE_SHAPES if n in accepted][:1])
     return inputs | given
 
@@ -350,9 +353,12 @@ def _from_rule(
 ) -> dict[str, Any]:
     """A configuration of the operator's rule, as large as asked, under the names of the function
     called: tensors go by their order, for a wrapper may rename them."""
-    made = inputs_for(operator, rules_module(framework.rules), PRESETS["small"], dtype)
+    rules = rules_module(framework.rules)
+    made = inputs_for(operator, rules, PRESETS["small"], dtype)
     if isinstance(made, NoInputs):
         return {}
+    sized = inputs_for(operator, rules, _preset(size), dtype)
+    assert not isinstance(sized, NoInputs)
     configurations = [inputs.arguments for inputs in made]
     tensors = {n: v for n, v in configurations[0].items() if holds_tensors(v)}
     names = dict(zip(under_own_names(called, tensors), tensors, strict=True))
@@ -361,8 +367,17 @@ def _from_rule(
         for registered_name, value in ((names.get(n, n), value) for n, value in given.items())
         if (parameter := operator.parameter(registered_name)) is not None
     }
-    fitting = fitted(operator, configurations, size, theirs)
-    return {name: _written(value) for name, value in under_own_names(called, fitting).items()}
+    fitting = fitted(operator, configurations, [inputs.arguments for inputs in sized], size, theirs)
+    return under_own_names(called, fitting)
+
+
+def _preset(size: Shape) -> Preset:
+    """The preset whose matrices are of a size, with the leading axes of one of more in one: what
+    a rule makes of rows and columns then goes together at any size."""
+    small = PRESETS["small"]
+    if len(size) < 2:
+        return small
+    return dataclasses.replace(small, matrix=(math.prod(size[:-1]), size[-1]))
 
 
 def _as_argument(kind: Kind, value: Any) -> Argument:
@@ -376,10 +391,10 @@ def _as_argument(kind: Kind, value: Any) -> Argument:
     return value  # type: ignore[no-any-return]
 
 
-def _written(argument: Argument) -> Any:
+def written(argument: Any) -> Any:
     """The argument as users write it: tensors as shapes."""
     if isinstance(argument, TensorSpec):
         return argument.shape
-    if isinstance(argument, tuple) and holds_tensors(argument):
+    if holds_tensors(argument):
         return [element.shape for element in argument if isinstance(element, TensorSpec)]
     return argument
