@@ -153,6 +153,9 @@ def by_names(
     if not operator.tensors:
         reason = "it takes no tensor, and no rule says what it should make"
         return NoInputs(reason, searchable=True)
+    if not needed:
+        reason = "it requires no argument, and no rule says what it is given"
+        return NoInputs(reason, searchable=True)
     missing = [p for p in needed if (p.name, p.kind) not in rules.TABLE]
     if missing:
         wanted = ", ".join(f"{p.name} ({p.kind.value})" for p in missing)

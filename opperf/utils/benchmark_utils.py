@@ -12,7 +12,7 @@ import msgspec
 from opperf.defaults import RUNS, WARMUP
 from opperf.errors import UsageError
 from opperf.frameworks import Framework, load
-from opperf.model import Case, Record, Settings, Status
+from opperf.model import Case, OperatorTarget, Record, Settings, Status
 from opperf.results.opperf_json import result_of, results_by_operator
 from opperf.runner.allocator import steady
 from opperf.runner.measure import fresh, measure
@@ -269,6 +269,9 @@ def run_benchmark_operator(
     for namespace, function in functions_called(framework, name).items():
         inputs = inputs_of_size(framework, function, size, additional_inputs or {}, settings.dtype)
         target = framework.target_of(function)
+        if isinstance(target, OperatorTarget):
+            # The namespace's own function may not take all of the operator's tensors.
+            function = framework.function(target)
         builder = CaseBuilder(framework, function, target, settings, run_backward)
         record = measure_safely(builder.case(inputs), framework, builder.bound)
         shown = result_shown(record, {name: written(value) for name, value in inputs.items()})

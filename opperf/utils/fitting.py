@@ -47,7 +47,7 @@ def fitted(
     """
 
     def distance(pair: tuple[Arguments, Arguments]) -> tuple[bool, bool, bool]:
-        shape = _first(pair[0])[1]
+        shape = _first(pair[0])[1].shape
         return shape != size, len(shape) != len(size), math.prod(shape) != math.prod(size)
 
     # As made for the preset, a configuration is known to be valid; another must be as good.
@@ -74,24 +74,43 @@ def _tensors(arguments: Arguments) -> dict[str, TensorSpec]:
     return found
 
 
-def _first(arguments: Arguments) -> tuple[str, Shape]:
-    """Name and shape of the first tensor; empty where there is none."""
-    return next(((name, spec.shape) for name, spec in _tensors(arguments).items()), ("", ()))
+NO_TENSOR = TensorSpec(())
+
+
+def _first(arguments: Arguments) -> tuple[str, TensorSpec]:
+    """The first tensor and its name, which is empty where there is none."""
+    return next(iter(_tensors(arguments).items()), ("", NO_TENSOR))
 
 
 def _rank(arguments: Arguments) -> int:
     """Axes of the first tensor."""
-    return len(_first(arguments)[1])
+    return len(_first(arguments)[1].shape)
 
 
 def _candidates(
     operator: Operator, arguments: Arguments, size: Shape, given: Arguments
 ) -> Iterator[Arguments]:
     """A rule's arguments at a size, the likeliest first."""
-    first, own = _first(arguments)
-    for shape in _shapes_of_rank(operator, size, len(own)) if first else ():
+    first, spec = _first(arguments)
+    own = spec.shape
+    for shape in _shapes_for(operator, size, spec) if first else ():
         for values in (arguments, _lengthened(arguments, own, shape)):
             yield _with_first(operator, {**values, **given}, first, own, shape, _tensors(given))
+
+
+SQUARE = ("positive_definite", "lower_triangular")
+"""Distributions of square matrices."""
+
+
+def _shapes_for(operator: Operator, size: Shape, spec: TensorSpec) -> list[Shape]:
+    """The shapes to try for a rule's first tensor: matrices that have to be square are as large
+    as fits into the size, or as the rule makes them for its rows."""
+    if len(size) > 1 and spec.shape[-2:] == (math.prod(size[:-1]),) * 2 != size[-2:]:
+        return [spec.shape]
+    shapes = _shapes_of_rank(operator, size, len(spec.shape))
+    if spec.fill.distribution in SQUARE:
+        return [(*shape[:-2], min(shape[-2:]), min(shape[-2:])) for shape in shapes]
+    return shapes
 
 
 def _shapes_of_rank(operator: Operator, size: Shape, rank: int) -> list[Shape]:
@@ -197,7 +216,7 @@ def _accepted(operator: Operator, own: Arguments, candidate: Arguments) -> bool:
     from opperf.frameworks.mxnet.inference import output_shapes
 
     expected = output_shapes(operator.name, own)
-    if expected is None:
+    if not expected:
         return _rank(candidate) == _rank(own)
     found = output_shapes(operator.name, candidate)
     return found is not None and len(found) >= len(expected)

@@ -105,7 +105,12 @@ class MXNet:
         return functions.signature(function or self.function(target))
 
     def notes(self, target: Target) -> dict[str, str]:
-        if functions.falls_back_to_numpy(self.function(target)):
+        try:
+            fallback = functions.falls_back_to_numpy(self.function(target))
+        except UnknownOperatorError:
+            # The function's own home is not MXNet's, and its path leads nowhere in it.
+            return {}
+        if fallback:
             return {"fallback": "runs on the host's NumPy, not on an MXNet operator"}
         return {}
 
