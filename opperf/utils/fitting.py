@@ -21,6 +21,8 @@ FIXED_RANK = frozenset(
         "_contrib_calibrate_entropy",
         "_contrib_quantize_asym",
         "_contrib_sldwin_atten_mask_like",
+        "_npi_tensordot",
+        "_npi_tensordot_int_axes",
         "_npx_index_add",
         "_npx_index_update",
     }
@@ -108,6 +110,9 @@ def _shapes_for(operator: Operator, size: Shape, spec: TensorSpec) -> list[Shape
     if len(size) > 1 and spec.shape[-2:] == (math.prod(size[:-1]),) * 2 != size[-2:]:
         return [spec.shape]
     shapes = _shapes_of_rank(operator, size, len(spec.shape))
+    if spec.layout == "csr":
+        # Compressed rows are those of one matrix.
+        return shapes[-1:]
     if spec.fill.distribution in SQUARE:
         return [(*shape[:-2], min(shape[-2:]), min(shape[-2:])) for shape in shapes]
     return shapes

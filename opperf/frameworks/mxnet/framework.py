@@ -15,7 +15,6 @@ from opperf.errors import UnknownOperatorError
 from opperf.frameworks.base import Gradient, MemoryReading, Tracer
 from opperf.frameworks.mxnet import device as devices
 from opperf.frameworks.mxnet import (
-    direct,
     functions,
     inference,
     messages,
@@ -148,7 +147,7 @@ class MXNet:
 
     def output_shapes(self, case: Case) -> list[tuple[int, ...]] | None:
         operator = self.operator_of(case.target)
-        if operator is None or direct.has_graphs(operator):
+        if operator is None:
             return None
         return inference.output_shapes(operator.name, case.arguments)
 
