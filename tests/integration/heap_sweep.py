@@ -26,6 +26,7 @@ from opperf.runner.plan import plan
 from opperf.runner.prepared import NOTHING_BOUND, Bound
 from opperf.runner.selecting import Selection
 from opperf.utils import benchmark_utils
+from opperf.utils.namespaces import inputs_of_size
 
 NAMESPACES = {root: ROOTS[root] for root in ("nd", "np", "npx")}
 
@@ -124,6 +125,14 @@ class Sweep:
         benchmark_utils.measure_safely = self.measured
         for name in dict.fromkeys(path for _, path in functions()):
             yield name, lambda name=name: self._benchmark(name, size)
+        # Shapes are inferred in the caller's own process, which must not end for any operator.
+        for operator in self._framework.operators():
+            label = f"inputs of {operator.name}"
+            yield label, lambda name=operator.name: self._inputs(name, size)
+
+    def _inputs(self, name: str, size: tuple[int, ...]) -> None:
+        function = self._framework.function(OperatorTarget(self._framework.name, name))
+        inputs_of_size(self._framework, function, size, {}, ONCE.dtype)
 
     def _benchmark(self, name: str, size: tuple[int, ...]) -> None:
         benchmark_utils.run_benchmark_operator(

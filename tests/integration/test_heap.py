@@ -38,14 +38,14 @@ mx.nd.waitall()
 """A byte too many written to an array of MXNet's: harmless where nobody checks, as blocks are
 rounded up."""
 
-SWEEPS = ("registry", "paths", "size 16x16", "size 5x7", "size 2x3x4x5")
-"""Shapes of which one is square, one is not, and one has other axes than most rules."""
+SWEEPS = ("registry", "paths", "size 16x16", "size 5x7", "size 2x3x4x5", "size 40")
+"""Shapes of which one is square, one is not, and two have other axes than most rules."""
 
 MOST_CRASHES = 10
 """Processes of one sweep that are replaced: so many crashes tell enough."""
 
 LEAST_CALLS = 900
-"""Distinct calls that a sweep at least makes and that work: there are so many functions."""
+"""Distinct calls that a sweep at least makes and that work: MXNet 1.9.1 has 1100 functions."""
 
 
 def variables(**more: str) -> dict[str, str]:
@@ -117,8 +117,10 @@ def swept(which: str, folder: Path) -> Swept:
 @needs_the_checker
 @pytest.mark.sweep
 @pytest.mark.parametrize("which", SWEEPS)
-def test_no_call_breaks_the_heap(which, tmp_path, capsys):
+def test_no_call_breaks_the_heap(which, tmp_path):
     found = swept(which, tmp_path)
     assert found.crashes == {}
     assert found.statuses["ok"] >= LEAST_CALLS
+    # What cannot be called has a record that tells why, and raises nothing.
+    assert found.statuses["error"] == 0
     assert all(found.reasons.values())
