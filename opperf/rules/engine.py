@@ -126,7 +126,8 @@ def inputs_for(
         if name in rules.NOT_BENCHMARKED:
             return NoInputs(rules.NOT_BENCHMARKED[name])
     mode: Mode = "train" if set(operator.names) & rules.TRAIN_MODE else "predict"
-    family = rules.FAMILIES.find(operator)
+    # A callable without tensors is no operator of its name: `np.random.gamma` is not `gamma`.
+    family = rules.FAMILIES.find(operator) if operator.namespace or operator.tensors else None
     if family is not None:
         origin = f"rule:{family.__module__.rpartition('.')[2]}.{family.__name__}"
         made = family(operator, preset)
