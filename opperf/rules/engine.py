@@ -126,7 +126,8 @@ def inputs_for(
         if name in rules.NOT_BENCHMARKED:
             return NoInputs(rules.NOT_BENCHMARKED[name])
     mode: Mode = "train" if set(operator.names) & rules.TRAIN_MODE else "predict"
-    family = rules.FAMILIES.find(operator)
+    # A callable without tensors is no operator of its name: `np.random.gamma` is not `gamma`.
+    family = rules.FAMILIES.find(operator) if operator.namespace or operator.tensors else None
     if family is not None:
         origin = f"rule:{family.__module__.rpartition('.')[2]}.{family.__name__}"
         made = family(operator, preset)
@@ -152,6 +153,9 @@ def by_names(
     needed = [p for p in operator.parameters if is_needed(p, rules)]
     if not operator.tensors:
         reason = "it takes no tensor, and no rule says what it should make"
+        return NoInputs(reason, searchable=True)
+    if not needed:
+        reason = "it requires no argument, and no rule says what it is given"
         return NoInputs(reason, searchable=True)
     missing = [p for p in needed if (p.name, p.kind) not in rules.TABLE]
     if missing:

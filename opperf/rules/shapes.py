@@ -11,8 +11,9 @@ LIST_LENGTH = 3
 
 
 def square(size: Preset) -> Shape:
-    """Shape of a square matrix, 4 MiB of float32 at the default size."""
-    return (size.extent(1024), size.extent(1024))
+    """Shape of a matrix, 4 MiB of float32 at the default size. It is square in every preset, and
+    of the extents that a user asks for elsewhere: a rule keeps rows and columns apart."""
+    return size.matrix or (size.extent(1024), size.extent(1024))
 
 
 def column(size: Preset) -> Shape:

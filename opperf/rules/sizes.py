@@ -12,7 +12,8 @@ class Preset:
 
     `scale` multiplies the extents a rule may grow: rows of a matrix, elements of a vector.
     `batch` is the number of samples layers take, `pictures` the number where a sample is a
-    picture or a feature map, `image` the side of one relative to the default.
+    picture or a feature map, `image` the side of one relative to the default. `matrix` are the
+    extents of a matrix, where they are given and not scaled.
     """
 
     name: str
@@ -20,6 +21,7 @@ class Preset:
     batch: int
     pictures: int
     image: float
+    matrix: tuple[int, int] | None = None
 
     def extent(self, default: int, least: int = 1) -> int:
         """An extent that is `default` at the default size, scaled and at least `least`."""

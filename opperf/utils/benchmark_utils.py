@@ -12,7 +12,7 @@ import msgspec
 from opperf.defaults import RUNS, WARMUP
 from opperf.errors import UsageError
 from opperf.frameworks import Framework, load
-from opperf.model import Case, Record, Settings, Status
+from opperf.model import Case, OperatorTarget, Record, Settings, Status
 from opperf.results.opperf_json import result_of, results_by_operator
 from opperf.runner.allocator import steady
 from opperf.runner.measure import fresh, measure
@@ -22,7 +22,7 @@ from opperf.runner.prepared import NOTHING_BOUND, Bound
 from opperf.runner.pristine import is_self_contained
 from opperf.runner.selecting import Selection
 from opperf.utils.inputs import CaseBuilder
-from opperf.utils.namespaces import functions_called, inputs_of_size
+from opperf.utils.namespaces import functions_called, inputs_of_size, written
 
 FRAMEWORK = "mxnet"
 
@@ -128,22 +128,12 @@ def run_performance_test(
         builder = CaseBuilder(
             framework, function, framework.target_of(function), settings, run_backward
         )
-        results.append(shown_results(builder, listed, measure_here))
+        shown = [
+            result_shown(measure_here(builder.case(one), framework, builder.bound), one)
+            for one in listed
+        ]
+        results.append({builder.target.label: shown})
     return results
-
-
-Measured = Callable[[Case, Framework, Bound], Record]
-
-
-def shown_results(
-    builder: CaseBuilder, inputs: Iterable[Mapping[str, Any]], measured_by: Measured
-) -> Results:
-    """`{name: [result, ...]}` of one callable, a result for each of the inputs."""
-    shown = [
-        result_shown(measured_by(builder.case(one), builder.framework, builder.bound), one)
-        for one in inputs
-    ]
-    return {builder.target.label: shown}
 
 
 def planned(
@@ -279,11 +269,12 @@ def run_benchmark_operator(
     for namespace, function in functions_called(framework, name).items():
         inputs = inputs_of_size(framework, function, size, additional_inputs or {}, settings.dtype)
         target = framework.target_of(function)
+        if isinstance(target, OperatorTarget):
+            # The namespace's own function may not take all of the operator's tensors.
+            function = framework.function(target)
         builder = CaseBuilder(framework, function, target, settings, run_backward)
-        by_name = shown_results(builder, [inputs], measure_safely)
-        for shown in by_name.values():
-            for result in shown:
-                result.update(framework.notes(target))
-        found[namespace] = [by_name]
+        record = measure_safely(builder.case(inputs), framework, builder.bound)
+        shown = result_shown(record, {name: written(value) for name, value in inputs.items()})
+        found[namespace] = [{target.label: [shown | framework.notes(target)]}]
         print(f"{namespace}: {found[namespace]}")
     return found

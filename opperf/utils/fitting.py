@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Callable, Iterator, Mapping
 
 import msgspec
 
 from opperf.model import Operator, TensorSpec
 from opperf.rules.values import Arguments
-
-Shape = tuple[int, ...]
+from opperf.utils.ranges import Shape, in_range, is_shape, limit_at
 
 LENGTHS = ("begin", "end")
 """Plain arguments of a rule that count elements along the first tensor's axes: they shrink and
@@ -23,6 +21,8 @@ FIXED_RANK = frozenset(
         "_contrib_calibrate_entropy",
         "_contrib_quantize_asym",
         "_contrib_sldwin_atten_mask_like",
+        "_npi_tensordot",
+        "_npi_tensordot_int_axes",
         "_npx_index_add",
         "_npx_index_update",
     }
@@ -32,21 +32,35 @@ and then refuses the call, or ends the process, as in `_contrib_quantize_asym`."
 
 
 def fitted(
-    operator: Operator, configurations: list[Arguments], size: Shape, given: Arguments
+    operator: Operator,
+    configurations: list[Arguments],
+    sized: list[Arguments],
+    size: Shape,
+    given: Arguments,
 ) -> Arguments:
     """The first configuration that takes its first tensor in this size, its other tensors as
     they follow from that one; the first configuration as it is if none does.
 
-    Those whose first tensor has as many axes come first. `given` stands in for arguments of the
-    same name, unless nothing can be made to go with it.
+    `sized` are the same configurations as the rule itself makes them for matrices of this size:
+    they come first, for their tensors and numbers belong together. Those whose first tensor is
+    of the size come before others, and then those whose first tensor has as many axes, or as
+    many elements. `given` stands in for arguments of the same name, unless nothing can be made
+    to go with it.
     """
-    ranked = sorted(configurations, key=lambda one: _rank(one) != len(size))
+
+    def distance(pair: tuple[Arguments, Arguments]) -> tuple[bool, bool, bool]:
+        shape = _first(pair[0])[1].shape
+        return shape != size, len(shape) != len(size), math.prod(shape) != math.prod(size)
+
+    # As made for the preset, a configuration is known to be valid; another must be as good.
+    scaled = sorted(zip(sized, configurations, strict=True), key=distance)
+    plain = sorted(zip(configurations, configurations, strict=True), key=distance)
     for theirs in (given, {}) if given else (given,):
-        for arguments in ranked:
+        for arguments, valid in (*scaled, *plain):
             for candidate in _candidates(operator, arguments, size, theirs):
-                if _accepted(operator, arguments, candidate):
+                if _accepted(operator, valid, candidate):
                     return candidate
-    return ranked[0]
+    return plain[0][0]
 
 
 def _tensors(arguments: Arguments) -> dict[str, TensorSpec]:
@@ -62,19 +76,46 @@ def _tensors(arguments: Arguments) -> dict[str, TensorSpec]:
     return found
 
 
+NO_TENSOR = TensorSpec(())
+
+
+def _first(arguments: Arguments) -> tuple[str, TensorSpec]:
+    """The first tensor and its name, which is empty where there is none."""
+    return next(iter(_tensors(arguments).items()), ("", NO_TENSOR))
+
+
 def _rank(arguments: Arguments) -> int:
     """Axes of the first tensor."""
-    return next((len(spec.shape) for spec in _tensors(arguments).values()), 0)
+    return len(_first(arguments)[1].shape)
 
 
 def _candidates(
     operator: Operator, arguments: Arguments, size: Shape, given: Arguments
 ) -> Iterator[Arguments]:
     """A rule's arguments at a size, the likeliest first."""
-    first, own = next(((n, s.shape) for n, s in _tensors(arguments).items()), ("", ()))
-    for shape in _shapes_of_rank(operator, size, len(own)) if first else ():
+    first, spec = _first(arguments)
+    own = spec.shape
+    for shape in _shapes_for(operator, size, spec) if first else ():
         for values in (arguments, _lengthened(arguments, own, shape)):
             yield _with_first(operator, {**values, **given}, first, own, shape, _tensors(given))
+
+
+SQUARE = ("positive_definite", "lower_triangular")
+"""Distributions of square matrices."""
+
+
+def _shapes_for(operator: Operator, size: Shape, spec: TensorSpec) -> list[Shape]:
+    """The shapes to try for a rule's first tensor: matrices that have to be square are as large
+    as fits into the size, or as the rule makes them for its rows."""
+    if len(size) > 1 and spec.shape[-2:] == (math.prod(size[:-1]),) * 2 != size[-2:]:
+        return [spec.shape]
+    shapes = _shapes_of_rank(operator, size, len(spec.shape))
+    if spec.layout == "csr":
+        # Compressed rows are those of one matrix.
+        return shapes[-1:]
+    if spec.fill.distribution in SQUARE:
+        return [(*shape[:-2], min(shape[-2:]), min(shape[-2:])) for shape in shapes]
+    return shapes
 
 
 def _shapes_of_rank(operator: Operator, size: Shape, rank: int) -> list[Shape]:
@@ -123,15 +164,32 @@ def _with_first(
     found = inferred(operator.name, arguments, known)
     shapes = (found[0] if found else {}) | known
 
-    def placed(name: str, argument: Any) -> Any:
-        if isinstance(argument, TensorSpec):
-            made = shapes.get(name) or _alike(argument.shape, own, shape)
-            return msgspec.structs.replace(argument, shape=made)
-        if isinstance(argument, tuple):
-            return tuple(placed(f"{name}{i}", element) for i, element in enumerate(argument))
-        return argument
+    def each(change: Callable[[str, TensorSpec], TensorSpec], made: Arguments) -> Arguments:
+        return {
+            name: change(name, value)
+            if isinstance(value, TensorSpec)
+            else tuple(
+                change(f"{name}{i}", element) if isinstance(element, TensorSpec) else element
+                for i, element in enumerate(value)
+            )
+            if isinstance(value, tuple)
+            else value
+            for name, value in made.items()
+        }
 
-    return {name: placed(name, argument) for name, argument in arguments.items()}
+    def placed(name: str, spec: TensorSpec) -> TensorSpec:
+        made = shapes.get(name) or _alike(spec.shape, own, shape)
+        return msgspec.structs.replace(spec, shape=made)
+
+    made = each(placed, arguments)
+    before = _tensors(arguments)
+    if all(spec.shape == before[name].shape for name, spec in _tensors(made).items()):
+        return made
+    extents = {name: value for name, value in made.items() if is_shape(value)}
+    extents |= {name: spec.shape for name, spec in _tensors(made).items()}
+    return each(
+        lambda name, spec: in_range(before[name], spec.shape, limit_at(name, extents)), made
+    )
 
 
 def _alike(other: Shape, own: Shape, shape: Shape) -> Shape:
@@ -163,7 +221,7 @@ def _accepted(operator: Operator, own: Arguments, candidate: Arguments) -> bool:
     from opperf.frameworks.mxnet.inference import output_shapes
 
     expected = output_shapes(operator.name, own)
-    if expected is None:
+    if not expected:
         return _rank(candidate) == _rank(own)
     found = output_shapes(operator.name, candidate)
     return found is not None and len(found) >= len(expected)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -14,11 +13,19 @@ import numpy as np
 from opperf.errors import UnknownOperatorError, UsageError
 from opperf.frameworks import Framework
 from opperf.model import Argument, Case, Fill, Kind, Operator, Settings, Target, TensorSpec
-from opperf.rules.engine import NoInputs, inputs_for, rules_module, under_own_names, with_output
+from opperf.rules.engine import (
+    NoInputs,
+    holds_tensors,
+    inputs_for,
+    rules_module,
+    under_own_names,
+    with_output,
+)
 from opperf.rules.sizes import PRESETS
 from opperf.runner.plan import flavoured
 from opperf.runner.prepared import Bound
 from opperf.utils.namespaces import registered
+from opperf.utils.ranges import Shape, in_range, is_shape, limit_at, shapes_by_place
 
 ORIGIN = "call:run_performance_test"
 
@@ -28,13 +35,6 @@ TENSOR_KINDS = (Kind.TENSOR, Kind.TENSORS, Kind.OTHER)
 LISTED = ("arg", "args")
 """What MXNet's documentation and its symbols call the tensors of an operator of any number of
 them, each with its position behind: `args0`, `args1`."""
-
-
-def is_shape(value: Any) -> bool:
-    """Whether a value is a shape: a tuple of whole numbers."""
-    return isinstance(value, tuple) and all(
-        isinstance(extent, (int, np.integer)) and not isinstance(extent, bool) for extent in value
-    )
 
 
 def is_array(value: Any) -> bool:
@@ -89,9 +89,9 @@ class CaseBuilder:
                 f"not {type(inputs).__name__}"
             )
         inputs = with_lists(inputs, self.operator)
-        limit = smallest_extent(inputs)
+        shapes = shapes_by_place(inputs)
         arguments = {
-            name: flavoured(self._argument(name, value, limit), self.flavour)
+            name: flavoured(self._argument(name, value, shapes), self.flavour)
             for name, value in inputs.items()
         }
         return Case(
@@ -106,26 +106,30 @@ class CaseBuilder:
     def _mode(self) -> Any:
         return "train" if self._names & self._rules.TRAIN_MODE else "predict"
 
-    def _argument(self, name: str, value: Any, limit: int) -> Argument:
+    def _argument(self, name: str, value: Any, shapes: Mapping[str, Shape]) -> Argument:
         parameter = self.operator.parameter(name)
         kind = parameter.kind if parameter is not None else Kind.OTHER
+        if holds_tensors(value):
+            return value  # type: ignore[no-any-return]
         if is_array(value):
             return self._given(value)
         if kind not in TENSOR_KINDS:
             made: Argument = plain(value)
             return made
         if is_shape(value) and (value or kind is Kind.TENSOR):
-            return self._spec(name, value, limit)
+            return self._spec(name, value, limit_at(name, shapes))
         if isinstance(value, (list, tuple)) and any(
             is_shape(element) or is_array(element) for element in value
         ):
             return tuple(
                 self._given(element)
                 if is_array(element)
-                else self._spec(place, element, limit)
+                else self._spec(place, element, limit_at(f"{name}.{i}", shapes))
                 if is_shape(element)
                 else plain(element)
-                for place, element in zip(self._places(name, len(value)), value, strict=True)
+                for i, (place, element) in enumerate(
+                    zip(self._places(name, len(value)), value, strict=True)
+                )
             )
         if isinstance(value, list) and kind is Kind.TENSOR:
             data = np.asarray(value)
@@ -159,17 +163,12 @@ class CaseBuilder:
         self.arrays[spec.fill.digest] = value
         return spec
 
-    def _spec(self, name: str, shape: tuple[int, ...], limit: int) -> TensorSpec:
+    def _spec(self, name: str, shape: Shape, limit: int | None) -> TensorSpec:
         """A tensor of this shape, filled as the operator's own rule fills that argument."""
         known = self._known.get(name)
         if known is None:
             return TensorSpec(shape, self.settings.dtype, gradient=self._floating())
-        fill = known.fill
-        if fill.distribution == "integers":
-            fill = Fill("integers", fill.low, max(fill.low + 1, min(fill.high, limit)))
-        if fill.distribution == "literal" and shape != known.shape:
-            fill = Fill()
-        return msgspec.structs.replace(known, shape=shape, fill=fill)
+        return in_range(known, shape, limit)
 
 
 def leads_to(framework: Framework, target: Target, function: Callable[..., Any]) -> bool:
@@ -229,12 +228,3 @@ def _listed(name: str, value: tuple[Any, ...], dtype: str) -> dict[str, TensorSp
     if any(one != alike[0] for one in alike):
         specs.update((f"{name}.{i}", one) for i, one in enumerate(listed))
     return specs
-
-
-def smallest_extent(inputs: Mapping[str, Any]) -> int:
-    """The smallest extent of the largest shape: indices below it are in range on any axis."""
-    shapes = [value for value in inputs.values() if is_shape(value) and value]
-    if not shapes:
-        return 1
-    largest: tuple[int, ...] = max(shapes, key=math.prod)
-    return max(1, min(largest))

@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
+import dataclasses
 import functools
-import math
 import re
 from collections.abc import Callable, Mapping
 from typing import Any
-
-import numpy as np
 
 from opperf.errors import UnknownOperatorError, suggestion
 from opperf.frameworks import Framework
 from opperf.model import Argument, CallableTarget, Kind, Operator, Target, TensorSpec
 from opperf.rules.engine import NoInputs, holds_tensors, inputs_for, rules_module, under_own_names
-from opperf.rules.mxnet.jpeg import TILE_SIDE, jpeg
-from opperf.rules.sizes import PRESETS
-from opperf.utils.fitting import Shape, fitted
+from opperf.rules.sizes import PRESETS, Preset
+from opperf.utils.arguments import ARGUMENTS, ARRAYS, MADE_SHAPES, REQUIRED, matrix
+from opperf.utils.fitting import fitted
+from opperf.utils.ranges import Shape
 
 NAMESPACES = {
     "mxnet.ndarray": ("ndarray", ""),
@@ -42,186 +41,6 @@ WRAPPED = {
 """Operators behind functions of another name, by the function's place in MXNet."""
 
 
-def whole(size: Shape) -> Shape:
-    """A tensor of the size, or a shape that is the size."""
-    return size
-
-
-def flat(size: Shape) -> Shape:
-    """A tensor of one axis with as many elements."""
-    return (math.prod(size),)
-
-
-def rows(size: Shape) -> int:
-    """The first extent, as a number."""
-    return size[0]
-
-
-def leading(size: Shape) -> Shape:
-    """A tensor of one axis as long as the first."""
-    return size[:1]
-
-
-def elements(size: Shape) -> int:
-    """How many elements a tensor of the size has."""
-    return math.prod(size)
-
-
-ARRAYS = frozenset(
-    {
-        "a1",
-        "a2",
-        "ar1",
-        "ar2",
-        "element",
-        "object",
-        "prototype",
-        "source_array",
-        "test_elements",
-    }
-)
-"""Names under which functions require an array, and which mean something else elsewhere."""
-
-REQUIRED: dict[str, Any] = {
-    **dict.fromkeys(ARRAYS, whole),
-    **dict.fromkeys(("n", "N"), rows),
-    "M": elements,
-    "axis": 0,
-    "axis1": 0,
-    "axis2": 1,
-    "deg": 2,
-    "destination": -1,
-    "fill_value": 1.0,
-    "indices_or_sections": 2,
-    "kth": 1,
-    "new_shape": whole,
-    "newshape": (-1,),
-    "obj": 0,
-    "q": 0.5,
-    "shift": 1,
-    "source": 0,
-    "stype": "csr",
-    "val": 1.0,
-}
-"""What a function is given for an argument that it requires and that no rule has, by name: a
-value, or a function of the size. A half is a percentile as well as a quantile."""
-
-
-def couple(size: Shape) -> list[Shape]:
-    """Two tensors of the size."""
-    return [size, size]
-
-
-def picture(size: Shape) -> Shape:
-    """A colour picture of the size's height and width."""
-    return (size[0], size[-1], 3)
-
-
-def half_width(size: Shape) -> int:
-    """Half the width of a picture."""
-    return max(1, size[-1] // 2)
-
-
-def half_height(size: Shape) -> int:
-    """Half the height of a picture."""
-    return max(1, size[0] // 2)
-
-
-def halved(size: Shape) -> tuple[int, int]:
-    """Half a picture's width and half its height, as its helpers want them."""
-    return (half_width(size), half_height(size))
-
-
-def one_picture(size: Shape) -> Shape:
-    """A batch of one colour picture, channels first."""
-    return (1, 3, size[0], size[-1])
-
-
-LAYERS: dict[str, Any] = {
-    **dict.fromkeys(("weights", "grads", "mean", "var", "out"), couple),
-    "lrs": (0.1, 0.1),
-    "wds": (0.0, 0.0),
-}
-"""Two layers' weights, updated at once; what they come to is written behind them."""
-MASTERS = {"weights32": couple}
-COUNTS = {"step_count": (1, 1)}
-RATES = {"rescale_grad": 1.0, "etas": (1.0, 1.0)}
-
-UPDATES: dict[str, dict[str, Any]] = {
-    f"ndarray.contrib.multi_{precision}{rule}_update": {**LAYERS, **masters, **own}
-    for precision, masters in (("", {}), ("mp_", MASTERS))
-    for rules, own in ((("lamb", "lans"), COUNTS), (("adamw", "adabelief"), RATES))
-    for rule in rules
-}
-
-HALF = {"w": half_width, "h": half_height}
-INCEPTION = {"area": (0.08, 1.0), "ratio": (3 / 4, 4 / 3)}
-"""Share of a picture that a crop has, and its width by its height, as GoogLeNet was trained."""
-
-MATRIX = {"N": rows, "M": lambda size: size[-1]}
-COUNTED = {"start": 0.0, "stop": 1.0, "num": elements}
-RANGE = {"start": 0, "stop": elements}
-
-ARGUMENTS: dict[str, dict[str, Any]] = {
-    **dict.fromkeys(("ndarray.ndarray.arange", "numpy.arange"), RANGE),
-    **dict.fromkeys(("ndarray.ndarray.eye", "numpy.eye", "numpy.tri"), MATRIX),
-    **dict.fromkeys(("ndarray.ndarray.linspace", "numpy.linspace", "numpy.logspace"), COUNTED),
-    **{f"numpy.poly{verb}": {"a1": flat, "a2": flat} for verb in ("add", "sub", "mul")},
-    **UPDATES,
-    "ndarray.contrib.rand_zipfian": {
-        "true_classes": lambda size: np.arange(elements(size)),
-        "num_sampled": elements,
-        "range_max": 10_000,
-    },
-    "image.image.center_crop": {"src": picture, "size": halved},
-    "image.image.fixed_crop": {"src": picture, "x0": 0, "y0": 0, **HALF},
-    "image.image.imdecode": {"buf": np.frombuffer(jpeg(TILE_SIDE, TILE_SIDE), np.uint8)},
-    "image.image.imresize": {"src": picture, **HALF},
-    "image.image.imrotate": {"src": one_picture, "rotation_degrees": 30.0},
-    "image.image.random_crop": {"src": picture, "size": halved},
-    "image.image.random_rotate": {"src": one_picture, "angle_limits": (-30.0, 30.0)},
-    "image.image.random_size_crop": {"src": picture, "size": halved, **INCEPTION},
-    "image.image.resize_short": {"src": picture, "size": half_height},
-    "numpy.alltrue": {"a": whole},
-    "numpy.asarray": {"obj": whole},
-    "numpy.compress": {"condition": leading, "a": whole, "axis": 0},
-    "numpy.correlate": {"a": flat, "v": flat},
-    "numpy.einsum": {"operands": lambda size: ["...i,...i->...", size, size]},
-    "numpy.histogram2d": {"x": flat, "y": flat},
-    "numpy.histogramdd": {"sample": lambda size: (elements(size), 2)},
-    "numpy.identity": {"n": rows},
-    "numpy.imag": {"val": whole},
-    "numpy.insert": {"arr": whole, "obj": 0, "values": lambda size: size[1:], "axis": 0},
-    "numpy.interp": {"x": whole, "xp": flat, "fp": flat},
-    "numpy.ix_": {"args": lambda size: [flat(size), flat(size)]},
-    "numpy.lexsort": {"keys": whole},
-    "numpy.linalg.matrix_power": {"a": whole, "n": 3},
-    "numpy.poly": {"seq_of_zeros": flat},
-    "numpy.polydiv": {"u": flat, "v": flat},
-    "numpy.polyfit": {"x": flat, "y": flat, "deg": 2},
-    "numpy.polyint": {"p": flat},
-    "numpy.random.beta": {"a": 2.0, "b": 3.0},
-    "numpy.random.chisquare": {"df": 3.0},
-    "numpy.random.f": {"dfnum": 4.0, "dfden": 6.0},
-    "numpy.random.multivariate_normal": {"mean": np.zeros(2), "cov": np.eye(2), "size": whole},
-    "numpy.random.power": {"a": 3.0},
-    "numpy.random.randint": {"low": 0, "high": 100},
-    "numpy.real": {"val": whole},
-    "numpy.searchsorted": {"a": flat, "v": whole},
-    "numpy.trim_zeros": {"filt": flat},
-    "numpy.vander": {"x": leading},
-    "numpy_extension.random.normal_n": {"loc": 0.0, "scale": 1.0, "batch_shape": whole},
-    "numpy_extension.random.uniform_n": {"low": 0.0, "high": 1.0, "batch_shape": whole},
-}
-"""What a function is given where neither a rule nor the names of its arguments tell it, by its
-place in MXNet: functions that want one axis, numbers that stand for a size, parameters of
-distributions."""
-
-MADE_SHAPES = ("size", "dimensions", "shape")
-"""Arguments that say how large an array a function makes from nothing; the first that it has is
-meant. `np.random.gamma` has two, and its `shape` is no array's."""
-
-
 def snake_case(name: str) -> str:
     """`BatchNorm` as `batch_norm`, `LeakyReLU` as `leaky_relu`."""
     return re.sub(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])", "_", name).lower()
@@ -230,19 +49,27 @@ def snake_case(name: str) -> str:
 def spellings(framework: Framework, name: str) -> list[str]:
     """The names an operator may have in one namespace or another, the one asked for first:
     the registry's aliases without their prefixes, and names alike but for case."""
+    found, folded_name = [name], snake_case(name)
+    for bare, folded in _words(framework.operators()):
+        if name in bare or folded_name in folded:
+            found.extend(sorted(bare) + sorted(folded))
+    return list(dict.fromkeys(found))
+
+
+@functools.cache
+def _words(operators: tuple[Operator, ...]) -> list[tuple[set[str], set[str]]]:
+    """Of every operator the names that namespaces may have for it, and these in snake case."""
     prefixes = [p for _, listed in NAMESPACES.values() for p in listed.split()]
-    found = [name]
-    for operator in framework.operators():
+    words = []
+    for operator in operators:
         bare = {
             alias[len(prefix) :]
             for alias in operator.names
             for prefix in prefixes
             if alias.startswith(prefix)
         } | {alias for alias in operator.names if not alias.startswith("_")}
-        folded = {snake_case(word) for word in bare}
-        if name in bare or snake_case(name) in folded:
-            found.extend(sorted(bare) + sorted(folded))
-    return list(dict.fromkeys(found))
+        words.append((bare, {snake_case(word) for word in bare}))
+    return words
 
 
 def functions_called(framework: Framework, name: str) -> dict[str, Callable[..., Any]]:
@@ -272,8 +99,10 @@ def functions_called(framework: Framework, name: str) -> dict[str, Callable[...,
 
 
 def place_of(target: Target) -> str:
-    """Where in MXNet a callable is: `numpy.linalg.svd`; empty for a registered operator."""
-    return target.path.partition(".")[2] if isinstance(target, CallableTarget) else ""
+    """Where in MXNet a callable is: `numpy.linalg.svd`; empty for a registered operator. What
+    `mx.np` calls is in a namespace below `mx.nd`, and takes the same arguments."""
+    place = target.path.partition(".")[2] if isinstance(target, CallableTarget) else ""
+    return place.removeprefix("ndarray.") if place.startswith("ndarray.numpy") else place
 
 
 def registered(framework: Framework, target: Target, called: Operator) -> Operator | None:
@@ -283,7 +112,7 @@ def registered(framework: Framework, target: Target, called: Operator) -> Operat
         return called if called.namespace else None
     if place_of(target) in WRAPPED:
         return framework.resolve(WRAPPED[place_of(target)])
-    words = target.path.split(".")
+    words = [target.path.partition(".")[0], *place_of(target).split(".")]
     prefixes = PREFIXES.get(".".join(words[:2]), ())
     submodule = "".join(f"{word}_" for word in words[2:-1])
     needed = len([p for p in called.tensors if p.required])
@@ -307,6 +136,7 @@ def inputs_of_size(
 ) -> dict[str, Any]:
     """Inputs of a function: its first tensor of this size, the others as they follow from it,
     plain values as the operator's rule has them, and the user's own in place of any of them.
+    Tensors of a rule have what fills them, those of no rule are shapes.
 
     A function without tensors makes one of this size. Where an operator cannot take the size,
     because it wants other axes, its rule's own shapes stand.
@@ -331,8 +161,9 @@ def inputs_of_size(
         elif not has_rule and parameter.kind in (Kind.TENSOR, Kind.TENSORS):
             inputs[parameter.name] = size if parameter.kind is Kind.TENSOR else [size, size]
     arrays = ARRAYS | {parameter.name for parameter in called.tensors}
-    if not any(isinstance(inputs.get(name), (tuple, list)) for name in arrays):
-        inputs.update((name, size) for name in [n for n in MADE_SHAPES if n in accepted][:1])
+    if not any(isinstance(inputs.get(name), (tuple, list, TensorSpec)) for name in arrays):
+        open_to_size = accepted - set(ARGUMENTS.get(place, ()))
+        inputs.update((name, size) for name in [n for n in MADE_SHAPES if n in open_to_size][:1])
     return inputs | given
 
 
@@ -350,9 +181,12 @@ def _from_rule(
 ) -> dict[str, Any]:
     """A configuration of the operator's rule, as large as asked, under the names of the function
     called: tensors go by their order, for a wrapper may rename them."""
-    made = inputs_for(operator, rules_module(framework.rules), PRESETS["small"], dtype)
+    rules = rules_module(framework.rules)
+    made = inputs_for(operator, rules, PRESETS["small"], dtype)
     if isinstance(made, NoInputs):
         return {}
+    sized = inputs_for(operator, rules, _preset(size), dtype)
+    assert not isinstance(sized, NoInputs)
     configurations = [inputs.arguments for inputs in made]
     tensors = {n: v for n, v in configurations[0].items() if holds_tensors(v)}
     names = dict(zip(under_own_names(called, tensors), tensors, strict=True))
@@ -361,8 +195,17 @@ def _from_rule(
         for registered_name, value in ((names.get(n, n), value) for n, value in given.items())
         if (parameter := operator.parameter(registered_name)) is not None
     }
-    fitting = fitted(operator, configurations, size, theirs)
-    return {name: _written(value) for name, value in under_own_names(called, fitting).items()}
+    fitting = fitted(operator, configurations, [inputs.arguments for inputs in sized], size, theirs)
+    return under_own_names(called, fitting)
+
+
+def _preset(size: Shape) -> Preset:
+    """The preset whose matrices are of a size, with the leading axes of one of more in one: what
+    a rule makes of rows and columns then goes together at any size."""
+    small = PRESETS["small"]
+    if len(size) < 2:
+        return small
+    return dataclasses.replace(small, matrix=matrix(size))
 
 
 def _as_argument(kind: Kind, value: Any) -> Argument:
@@ -376,10 +219,10 @@ def _as_argument(kind: Kind, value: Any) -> Argument:
     return value  # type: ignore[no-any-return]
 
 
-def _written(argument: Argument) -> Any:
+def written(argument: Any) -> Any:
     """The argument as users write it: tensors as shapes."""
     if isinstance(argument, TensorSpec):
         return argument.shape
-    if isinstance(argument, tuple) and holds_tensors(argument):
+    if holds_tensors(argument):
         return [element.shape for element in argument if isinstance(element, TensorSpec)]
     return argument

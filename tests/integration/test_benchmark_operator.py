@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import math
+
 import mxnet as mx
 import numpy as np
 import pytest
 
 from opperf.errors import UnknownOperatorError, UsageError
 from opperf.frameworks.mxnet.functions import falls_back_to_numpy
+from opperf.model import Settings
 from opperf.utils import benchmark_utils
 from opperf.utils.benchmark_utils import run_benchmark_operator
+from opperf.utils.inputs import CaseBuilder
+from opperf.utils.namespaces import inputs_of_size
 
 ND, NP, NPX = "mxnet.ndarray", "mxnet.numpy", "mxnet.numpy_extension"
 FEW = {"warmup": 0, "runs": 2}
@@ -318,6 +323,38 @@ def test_particular_functions_run(name):
     for results in found.values():
         _, shown = single(results)
         assert "status" not in shown, shown
+
+
+def scattered(framework, inputs):
+    """Data, indices and shape that `scatter_nd` is called with, as NumPy arrays and a tuple."""
+    builder = CaseBuilder(
+        framework, mx.nd.scatter_nd, framework.target_of(mx.nd.scatter_nd), Settings(), False
+    )
+    case = builder.case(inputs)
+    with framework.scope(case):
+        made = [
+            framework.tensor(case.arguments[name], "cpu(0)", 0).asnumpy()
+            for name in ("data", "indices")
+        ]
+    return *made, case.arguments["shape"]
+
+
+@pytest.mark.parametrize("size", [(16, 16), (5, 7), (7, 5), (2, 3, 4, 5), (100,), (5000,)], ids=str)
+def test_shape_indices_and_data_of_a_size_belong_together(framework, size):
+    inputs = inputs_of_size(framework, mx.nd.scatter_nd, size, {}, "float32")
+    data, indices, shape = scattered(framework, inputs)
+    assert data.size == math.prod(size)
+    assert data.shape == indices.shape[1:] + shape[len(indices) :]
+    # NumPy refuses an index that is out of range.
+    np.zeros(shape)[tuple(indices)] = data
+    assert indices.min() >= 0
+
+
+def test_indices_made_for_a_users_shapes_are_in_range(framework):
+    data, indices, shape = scattered(
+        framework, {"data": (100,), "indices": (2, 100), "shape": (9, 8)}
+    )
+    np.zeros(shape)[tuple(indices)] = data
 
 
 def test_several_tensors_are_updated_at_once_and_written_behind():

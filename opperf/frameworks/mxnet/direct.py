@@ -65,7 +65,8 @@ def takes(operator: Operator) -> bool:
 
 
 def has_graphs(operator: Operator) -> bool:
-    """Whether an operator is made with graphs of other operators, without which it is none."""
+    """Whether an operator is made with graphs of other operators, without which it is none, and
+    asked for its shapes MXNet may end the process."""
     return MAKERS.get(operator.name) in (graphs.fused, graphs.cached, control_flow.make)
 
 

@@ -9,7 +9,7 @@ import msgspec
 import mxnet as mx
 
 from opperf.errors import UnsupportedError
-from opperf.frameworks.mxnet import registry
+from opperf.frameworks.mxnet import direct, registry
 from opperf.model import UNKNOWN, Argument, Case, TensorSpec
 
 Shape = tuple[int, ...]
@@ -66,8 +66,11 @@ def inferred(
 
     `known` names an element of a list of tensors by its position: `args0`, `args1`.
     """
+    operator = registry.by_name().get(name)
+    if operator is None or direct.has_graphs(operator) or name in WITHOUT_OUTPUTS:
+        return None
     function = symbol_function(name)
-    if function is None or name in WITHOUT_OUTPUTS:
+    if function is None:
         return None
 
     def variable(called: str) -> Any:

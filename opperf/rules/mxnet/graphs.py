@@ -28,7 +28,8 @@ def vertices(size: Preset) -> int:
 
 def graph(size: Preset) -> TensorSpec:
     """A graph in which no two edges have one number."""
-    return tensor(*square(size), fill=SEQUENCE, dtype=INDEX, layout="csr", gradient=False)
+    count = vertices(size)
+    return tensor(count, count, fill=SEQUENCE, dtype=INDEX, layout="csr", gradient=False)
 
 
 def first(count: int) -> TensorSpec:

@@ -64,9 +64,10 @@ def gather_nd(operator: Operator, size: Preset) -> Iterable[Arguments]:
 
 def scattered(shape: Shape) -> Iterable[tuple[Shape, TensorSpec]]:
     """Shape of the values, and the indices, of a single element of each row and of each column
-    of a square matrix, and of its rows."""
-    rows, _ = shape
-    yield (rows,), fixed(2, rows, fill=PERMUTATION, dtype=INDEX)
+    of a matrix, as far as it has both, and of its rows."""
+    rows, columns = shape
+    both = min(rows, columns)
+    yield (both,), fixed(2, both, fill=PERMUTATION, dtype=INDEX)
     yield shape, fixed(1, rows, fill=PERMUTATION, dtype=INDEX)
 
 

@@ -1,0 +1,228 @@
+"""What functions of MXNet are given for arguments that no rule has, at the size asked for."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from opperf.rules.mxnet.jpeg import TILE_SIDE, jpeg
+from opperf.utils.ranges import Shape
+
+
+def whole(size: Shape) -> Shape:
+    """A tensor of the size, or a shape that is the size."""
+    return size
+
+
+def flat(size: Shape) -> Shape:
+    """A tensor of one axis with as many elements."""
+    return (math.prod(size),)
+
+
+def rows(size: Shape) -> int:
+    """The first extent, as a number."""
+    return size[0]
+
+
+def leading(size: Shape) -> Shape:
+    """A tensor of one axis as long as the first."""
+    return size[:1]
+
+
+def elements(size: Shape) -> int:
+    """How many elements a tensor of the size has."""
+    return math.prod(size)
+
+
+def parts(size: Shape) -> int | Shape:
+    """Two equal parts where any axis has them, else what is before the second element, and the
+    rest."""
+    return (1,) if any(extent % 2 for extent in size) else 2
+
+
+def square(size: Shape) -> Shape:
+    """A square matrix, or several, within the size."""
+    return (*size[:-2], min(size[-2:]), min(size[-2:]))
+
+
+ARRAYS = frozenset(
+    {
+        "a1",
+        "a2",
+        "ar1",
+        "ar2",
+        "arg1",
+        "element",
+        "object",
+        "prototype",
+        "source_array",
+        "test_elements",
+    }
+)
+"""Names under which functions require an array, and which mean something else elsewhere."""
+
+REQUIRED: dict[str, Any] = {
+    **dict.fromkeys(ARRAYS, whole),
+    **dict.fromkeys(("n", "N"), rows),
+    "M": elements,
+    "axis": 0,
+    "axis1": 0,
+    "axis2": 1,
+    "deg": 2,
+    "destination": -1,
+    "fill_value": 1.0,
+    "indices_or_sections": parts,
+    "kth": 1,
+    "new_shape": whole,
+    "newshape": (-1,),
+    "obj": 0,
+    "q": 0.5,
+    "shift": 1,
+    "source": 0,
+    "stype": "csr",
+    "val": 1.0,
+}
+"""What a function is given for an argument that it requires and that no rule has, by name: a
+value, or a function of the size. A half is a percentile as well as a quantile."""
+
+
+def matrix(size: Shape) -> tuple[int, int]:
+    """The size with its leading axes in one."""
+    return (math.prod(size[:-1]), size[-1])
+
+
+def zeros(dtype: str) -> Callable[[Shape], Any]:
+    """Zeros of a dtype that is not the tensors', in the size."""
+    return lambda size: np.zeros(size, dtype)
+
+
+def couple(size: Shape) -> list[Shape]:
+    """Two tensors of the size."""
+    return [size, size]
+
+
+def picture(size: Shape) -> Shape:
+    """A colour picture of the size's height and width."""
+    return (size[0], size[-1], 3)
+
+
+def half_width(size: Shape) -> int:
+    """Half the width of a picture."""
+    return max(1, size[-1] // 2)
+
+
+def half_height(size: Shape) -> int:
+    """Half the height of a picture."""
+    return max(1, size[0] // 2)
+
+
+def halved(size: Shape) -> tuple[int, int]:
+    """Half a picture's width and half its height, as its helpers want them."""
+    return (half_width(size), half_height(size))
+
+
+def one_picture(size: Shape) -> Shape:
+    """A batch of one colour picture, channels first."""
+    return (1, 3, size[0], size[-1])
+
+
+LAYERS: dict[str, Any] = {
+    **dict.fromkeys(("weights", "grads", "mean", "var", "out"), couple),
+    "lrs": (0.1, 0.1),
+    "wds": (0.0, 0.0),
+}
+"""Two layers' weights, updated at once; what they come to is written behind them."""
+MASTERS = {"weights32": couple}
+COUNTS = {"step_count": (1, 1)}
+RATES = {"rescale_grad": 1.0, "etas": (1.0, 1.0)}
+
+UPDATES: dict[str, dict[str, Any]] = {
+    f"ndarray.contrib.multi_{precision}{rule}_update": {**LAYERS, **masters, **own}
+    for precision, masters in (("", {}), ("mp_", MASTERS))
+    for rules, own in ((("lamb", "lans"), COUNTS), (("adamw", "adabelief"), RATES))
+    for rule in rules
+}
+
+HALF = {"w": half_width, "h": half_height}
+INCEPTION = {"area": (0.08, 1.0), "ratio": (3 / 4, 4 / 3)}
+"""Share of a picture that a crop has, and its width by its height, as GoogLeNet was trained."""
+
+MATRIX = {"N": rows, "M": lambda size: size[-1]}
+COUNTED = {"start": 0.0, "stop": 1.0, "num": elements}
+RANGE = {"start": 0, "stop": elements}
+CSR = {"stype": "csr", "shape": matrix}
+
+ARGUMENTS: dict[str, dict[str, Any]] = {
+    **dict.fromkeys(("ndarray.ndarray.arange", "numpy.arange"), RANGE),
+    **dict.fromkeys(("ndarray.ndarray.eye", "numpy.eye", "numpy.tri"), MATRIX),
+    **dict.fromkeys(("ndarray.ndarray.linspace", "numpy.linspace", "numpy.logspace"), COUNTED),
+    **{f"numpy.poly{verb}": {"a1": flat, "a2": flat} for verb in ("add", "sub", "mul")},
+    **UPDATES,
+    **dict.fromkeys(("ndarray.sparse.empty", "ndarray.sparse.zeros"), CSR),
+    **dict.fromkeys(
+        ("ndarray.sparse.csr_matrix", "ndarray.sparse.row_sparse_array"), {"arg1": matrix}
+    ),
+    **dict.fromkeys(("numpy.packbits", "numpy.unpackbits"), {"a": zeros("uint8")}),
+    **dict.fromkeys(("numpy.tril_indices_from", "numpy.triu_indices_from"), {"arr": matrix}),
+    "ndarray.contrib.rand_zipfian": {
+        "true_classes": lambda size: np.arange(elements(size)),
+        "num_sampled": elements,
+        "range_max": 10_000,
+    },
+    "image.image.center_crop": {"src": picture, "size": halved},
+    "image.image.fixed_crop": {"src": picture, "x0": 0, "y0": 0, **HALF},
+    "image.image.imdecode": {"buf": np.frombuffer(jpeg(TILE_SIDE, TILE_SIDE), np.uint8)},
+    "image.image.imresize": {"src": picture, **HALF},
+    "image.image.imrotate": {"src": one_picture, "rotation_degrees": 30.0},
+    "image.image.random_crop": {"src": picture, "size": halved},
+    "image.image.random_rotate": {"src": one_picture, "angle_limits": (-30.0, 30.0)},
+    "image.image.random_size_crop": {"src": picture, "size": halved, **INCEPTION},
+    "image.image.resize_short": {"src": picture, "size": half_height},
+    "numpy.alltrue": {"a": whole},
+    "numpy.asarray": {"obj": whole},
+    "numpy.compress": {"condition": leading, "a": whole, "axis": 0},
+    "numpy.corrcoef": {"x": matrix},
+    "numpy.correlate": {"a": flat, "v": flat},
+    "numpy.cov": {"m": matrix},
+    "numpy.digitize": {"x": whole, "bins": np.linspace(-2.0, 2.0, 9)},
+    "numpy.einsum": {"operands": lambda size: ["...i,...i->...", size, size]},
+    "numpy.histogram2d": {"x": flat, "y": flat},
+    "numpy.histogramdd": {"sample": lambda size: (elements(size), 2)},
+    "numpy.identity": {"n": rows},
+    "numpy.imag": {"val": whole},
+    "numpy.insert": {"arr": whole, "obj": 0, "values": lambda size: size[1:], "axis": 0},
+    "numpy.interp": {"x": whole, "xp": flat, "fp": flat},
+    "numpy.ix_": {"args": lambda size: [flat(size), flat(size)]},
+    "numpy.lexsort": {"keys": whole},
+    "numpy.linalg.lstsq": {"a": matrix, "b": matrix},
+    "numpy.linalg.matrix_power": {"a": square, "n": 3},
+    "numpy.poly": {"seq_of_zeros": flat},
+    "numpy.polydiv": {"u": flat, "v": flat},
+    "numpy.polyfit": {"x": flat, "y": flat, "deg": 2},
+    "numpy.polyint": {"p": flat},
+    "numpy.random.beta": {"a": 2.0, "b": 3.0},
+    "numpy.random.chisquare": {"df": 3.0},
+    "numpy.random.f": {"dfnum": 4.0, "dfden": 6.0},
+    "numpy.random.multivariate_normal": {"mean": np.zeros(2), "cov": np.eye(2), "size": whole},
+    "numpy.random.power": {"a": 3.0},
+    "numpy.random.randint": {"low": 0, "high": 100},
+    "numpy.real": {"val": whole},
+    "numpy.roots": {"p": leading},
+    "numpy.searchsorted": {"a": flat, "v": whole},
+    "numpy.take_along_axis": {"arr": whole, "indices": zeros("int64"), "axis": 0},
+    "numpy.tensordot": {"a": whole, "b": lambda size: size[::-1], "axes": 1},
+    "numpy.trim_zeros": {"filt": flat},
+    "numpy.vander": {"x": leading},
+    "numpy_extension.random.normal_n": {"loc": 0.0, "scale": 1.0, "batch_shape": whole},
+    "numpy_extension.random.uniform_n": {"low": 0.0, "high": 1.0, "batch_shape": whole},
+}
+"""What a function is given where neither a rule nor the names of its arguments tell it, by its
+place in MXNet: functions that want one axis, numbers that stand for a size, parameters of
+distributions."""
+
+MADE_SHAPES = ("size", "dimensions", "shape")
+"""Arguments that say how large an array a function makes from nothing; the first that it has is
+meant. `np.random.gamma` has two, and its `shape` is no array's."""

@@ -1,0 +1,75 @@
+"""Indices that stay in range of what they index, whatever shapes a user writes beside them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any, TypeGuard
+
+import msgspec
+import numpy as np
+
+from opperf.model import Fill, TensorSpec
+from opperf.rules.values import below
+
+Shape = tuple[int, ...]
+
+COUNTED = ("permutation", "sequence")
+"""Distributions of 0 to n - 1 along an axis of n, of indices as a rule."""
+
+NARROW = ("int8", "uint8")
+"""Dtypes of quantised numbers and pictures, which index nothing."""
+
+
+def is_shape(value: Any) -> TypeGuard[Shape]:
+    """Whether a value is a shape: a tuple of whole numbers."""
+    return isinstance(value, tuple) and all(
+        isinstance(extent, (int, np.integer)) and not isinstance(extent, bool) for extent in value
+    )
+
+
+def shapes_by_place(inputs: Mapping[str, Any]) -> dict[str, Shape]:
+    """The shapes that inputs are or have, by argument; of a list each element's, as `data.0`."""
+    found: dict[str, Shape] = {}
+    for name, value in inputs.items():
+        if is_shape(value):
+            found[name] = value
+        elif hasattr(value, "shape"):
+            found[name] = tuple(value.shape)
+        elif isinstance(value, (list, tuple)):
+            elements = {f"{name}.{i}": element for i, element in enumerate(value)}
+            found |= shapes_by_place(elements)
+    return found
+
+
+def limit_at(place: str, shapes: Mapping[str, Shape]) -> int | None:
+    """What indices at a place are to be below: the least extent of any other shape, as nothing
+    tells which of them is indexed, and along which axis. None where there is no other.
+
+    What holds a single element, as the ends of a range do, counts if nothing else is there.
+    """
+    others = [shape for other, shape in shapes.items() if other != place and shape]
+    several = [shape for shape in others if math.prod(shape) > 1]
+    return min((min(shape) for shape in several or others), default=None)
+
+
+def in_range(known: TensorSpec, shape: Shape, limit: int | None) -> TensorSpec:
+    """The known tensor in another shape, filled as it is, its whole numbers below the limit.
+
+    Data that somebody wrote down have a shape of their own: in another one there are random
+    numbers in their place.
+    """
+    fill = known.fill
+    if fill.distribution == "literal" and shape != known.shape:
+        fill = Fill()
+    elif limit is not None and known.dtype not in NARROW:
+        if fill.distribution == "integers":
+            fill = Fill("integers", fill.low, max(fill.low + 1, min(fill.high, limit)))
+        elif fill.distribution in COUNTED and _indexes(known) and shape and shape[-1] > limit:
+            fill = below(max(1, limit))
+    return msgspec.structs.replace(known, shape=shape, fill=fill)
+
+
+def _indexes(spec: TensorSpec) -> bool:
+    """Whether a tensor of counted numbers is one of indices."""
+    return spec.layout == "dense" and spec.dtype.startswith(("int", "uint"))

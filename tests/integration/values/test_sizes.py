@@ -1,0 +1,54 @@
+"""Indices made for a size are in range. NumPy refuses those that are not, and MXNet reads and
+writes what lies elsewhere in memory."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Any
+
+import mxnet as mx
+import pytest
+from references import indexing
+
+from opperf.frameworks import Framework
+from opperf.model import Case, OperatorTarget, Settings
+from opperf.utils.inputs import CaseBuilder
+from opperf.utils.namespaces import inputs_of_size
+
+OUT_OF_RANGE = re.compile("out of bounds|invalid entry")
+"""How NumPy refuses an index. References may refuse more, as another number of axes."""
+
+LEAST = 20
+"""Operators that take or write by index, at least, of every size and whatever the build."""
+
+
+def of_size(framework: Framework, name: str, size: tuple[int, ...]) -> Case:
+    target = OperatorTarget(framework.name, name)
+    function = framework.function(target)
+    inputs = inputs_of_size(framework, function, size, {}, "float32")
+    return CaseBuilder(framework, function, target, Settings(), False).case(inputs)
+
+
+@pytest.mark.parametrize("size", [(16, 16), (5, 7), (7, 5), (2, 3, 4, 5), (40,)], ids=str)
+def test_indices_of_a_size_are_in_range(
+    framework: Framework, called: Callable[[Case], Any], size: tuple[int, ...]
+) -> None:
+    taken, wrong = 0, {}
+    for name, reference in indexing.REFERENCES.items():
+        operator = framework.resolve(name)
+        if operator is None:
+            continue
+        try:
+            before, _, _ = called(of_size(framework, operator.name, size))
+        except (mx.base.MXNetError, AssertionError):
+            # What MXNet refuses is not carried out.
+            continue
+        taken += 1
+        try:
+            reference(**before)
+        except (IndexError, ValueError) as error:
+            if OUT_OF_RANGE.search(str(error)):
+                wrong[name] = error
+    assert wrong == {}
+    assert taken >= LEAST
