@@ -56,8 +56,8 @@ def assert_alike(actual: Any, expected: Any, tolerance: Tolerance) -> None:
     assert actual.shape == expected.shape, f"shape {actual.shape}, not {expected.shape}"
     # A reference has half precision only where it is part of what the operator is for.
     assert actual.dtype == np.float16 or expected.dtype != np.float16
-    relative = tolerance.relative.get(actual.dtype.name, 0.0)
-    # Text has no difference, and what is not complex has no imaginary part to lose.
+    relative = tolerance.relative[actual.dtype.name] if actual.dtype.kind in "fc" else 0.0
+    # What is not complex has no imaginary part to lose.
     wide = complex if "c" in actual.dtype.kind + expected.dtype.kind else float
     np.testing.assert_allclose(
         actual.astype(wide),
@@ -65,6 +65,20 @@ def assert_alike(actual: Any, expected: Any, tolerance: Tolerance) -> None:
         rtol=relative,
         atol=tolerance.absolute(relative, expected.astype(wide)),
     )
+
+
+def expected(use: Use, arguments: dict[str, Any], outputs: list[Any]) -> Any:
+    """What an operation gives of a call's arguments, or the pairs that its property makes of them
+    and the outputs."""
+    operation = OPERATIONS[use.operation]
+    double = each(in_double, arguments)
+    with warnings.catch_warnings(), np.errstate(all="ignore"):
+        # References divide by zero where operators do.
+        warnings.simplefilter("ignore")
+        if isinstance(operation, Property):
+            pairs = functools.partial(operation.pairs, each(in_double, outputs))
+            return list(use.apply(pairs, double))
+        return use.apply(operation.compute, double)
 
 
 class Comparison:
@@ -87,57 +101,49 @@ class Comparison:
 
     def disagreements(self, table: Table) -> list[str]:
         """A line for each operator that is not what its table says: its name and why."""
-        found = ((name, self.disagreement(name, use)) for name, use in table.items())
+        found = ((name, self.disagreement(name, entry)) for name, entry in table.items())
         return [f"{name}: {reason}" for name, reason in found if reason]
 
-    def disagreement(self, name: str, use: Use | Choice) -> str:
+    def disagreement(self, name: str, entry: Use | Choice) -> str:
         """Why an operator is not what its use says, or nothing."""
         if not self.cases.get(name):
             return "has no case"
         for case in self.cases[name]:
             try:
-                self.check(case, use)
+                self.check(case, entry)
             # Whatever goes wrong with one operator, the others are still to be compared.
             except Exception as error:
                 return f"{type(error).__name__}: {error}\nin {case}"
         return ""
 
-    def check(self, case: Case, use: Use | Choice) -> None:
+    def check(self, case: Case, entry: Use | Choice) -> None:
         """Raise `AssertionError` unless a case's call gives what the operation gives."""
-        own = use.of(case.arguments)
+        own = entry.of(case.arguments)
         operation = OPERATIONS[own.operation]
+        tolerance = own.tolerance or operation.tolerance
         if isinstance(operation, Property):
             self.seed()
         before, outputs, after = self.called(case)
-        arguments = each(in_double, before)
-        tolerance = own.tolerance or operation.tolerance
-        with warnings.catch_warnings(), np.errstate(all="ignore"):
-            # References divide by zero where operators do.
-            warnings.simplefilter("ignore")
-            if isinstance(operation, Property):
-                pairs = functools.partial(operation.pairs, each(in_double, outputs))
-                for actual, expected in own.apply(pairs, arguments):
-                    assert_alike(actual, expected, tolerance)
-                written: list[Any] = []
-            else:
-                written = list(
-                    self.compared(
-                        outputs, after, own.apply(operation.compute, arguments), tolerance
-                    )
-                )
+        wanted = expected(own, before, outputs)
+        written: list[Any] = []
+        if isinstance(operation, Property):
+            for actual, one in wanted:
+                assert_alike(actual, one, tolerance)
+        else:
+            written += self.compared(outputs, after, wanted, tolerance)
         self.assert_not_one_number(case, [*outputs, *written])
 
     def compared(
         self, outputs: list[Any], after: Mapping[str, Any], made: Any, tolerance: Tolerance
     ) -> Iterator[Any]:
         """Arrays that were written to arguments, after all are found to be as they should."""
-        expected = made if isinstance(made, Written) else Written(made)
-        wanted = listed(expected.output)
+        full = made if isinstance(made, Written) else Written(made)
+        wanted = listed(full.output)
         assert len(outputs) == len(wanted), f"{len(outputs)} outputs, not {len(wanted)}"
         for actual, one in zip(outputs, wanted, strict=True):
             if one is not ANYTHING:
                 assert_alike(actual, one, tolerance)
-        for argument, value in expected.arguments.items():
+        for argument, value in full.arguments.items():
             for actual, one in zip(listed(after[argument]), listed(value), strict=True):
                 assert_alike(actual, one, tolerance)
                 yield actual

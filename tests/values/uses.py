@@ -52,14 +52,15 @@ class Use:
 
 @dataclass(frozen=True)
 class Choice:
-    """One operator of a framework that is another operation by the value of an argument."""
+    """One operator of a framework that is another operation by the value of an argument, which is
+    None where a case does not give it."""
 
     argument: str
     uses: Mapping[Any, Use]
 
     def of(self, arguments: Arguments) -> Use:
         """The use in a case with these arguments."""
-        return self.uses[arguments[self.argument]]
+        return self.uses[arguments.get(self.argument)]
 
     @property
     def operations(self) -> set[str]:

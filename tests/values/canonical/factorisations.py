@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from scipy import fft, linalg
+from scipy import fft, linalg, optimize
 
 from tests.values.canonical.matrices import flipped
 from tests.values.canonical.operation import Array, Pairs, properties, references
@@ -112,12 +112,22 @@ def eigenvectors_in_rows(outputs: list[Array], x: Array) -> Pairs:
     )
 
 
+def matched(values: Array, x: Array) -> tuple[Array, Array]:
+    """Eigenvalues, whose order is free, and for each of them that of the matrix it stands for."""
+    expected = batched(linalg.eigvals)(x)
+    made = np.empty_like(expected)
+    for place in np.ndindex(values.shape[:-1]):
+        apart = abs(values[place][:, None] - expected[place])
+        made[place] = expected[place][optimize.linear_sum_assignment(apart)[1]]
+    return values, made
+
+
 def eigenvectors_in_columns(outputs: list[Array], x: Array) -> Pairs:
-    """Eigenvalues, sorted here for their order is free, and eigenvectors in columns."""
+    """Eigenvalues, and eigenvectors of length one in columns."""
     values, columns = outputs
     return (
-        (np.sort(values), eigenvalues(x)),
-        ((columns**2).sum(-2), np.ones_like(values)),
+        matched(values, x),
+        ((abs(columns) ** 2).sum(-2), np.ones(values.shape)),
         (x @ columns, columns * values[..., None, :]),
     )
 
@@ -128,7 +138,7 @@ def singular_value_decomposition(outputs: list[Array], x: Array) -> Pairs:
     count = values.shape[-1]
     return (
         (values, singular_values(x)),
-        orthonormal(left),
+        orthonormal(flipped(left)),
         orthonormal(right),
         ((left[..., :count] * values[..., None, :]) @ right[..., :count, :], x),
     )
@@ -159,7 +169,7 @@ OPERATIONS = {
     ),
     **properties(
         {
-            "eigenvalues": lambda outputs, x: ((np.sort(outputs[0]), eigenvalues(x)),),
+            "eigenvalues": lambda outputs, x: (matched(outputs[0], x),),
             "eigenvectors": eigenvectors_in_columns,
             "eigenvectors_in_rows": eigenvectors_in_rows,
             "lq": lower_and_orthonormal,

@@ -97,11 +97,11 @@ def roll(x: Array, shift: Shape, axis: Shape | None = None) -> Array:
     return x
 
 
-def repeat(x: Array, times: int, axis: int | None = None) -> Array:
-    """Each element so many times in a row."""
-    rows = x.ravel() if axis is None else x
-    along = 0 if axis is None else axis
-    return np.take(rows, np.arange(rows.shape[along] * times) // times, along)
+def repeat(x: Array, times: Any, axis: int | None = None) -> Array:
+    """Each element so many times in a row, all as often or each as said."""
+    rows, along = (x.ravel(), 0) if axis is None else (x, axis)
+    counts = np.broadcast_to(times, rows.shape[along])
+    return np.take(rows, [i for i, count in enumerate(counts) for _ in range(count)], along)
 
 
 def tile(x: Array, times: Shape) -> Array:

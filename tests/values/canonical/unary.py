@@ -105,7 +105,7 @@ FUNCTIONS: dict[str, Any] = {
     "rcbrt": lambda x: 1 / special.cbrt(x),
     "reciprocal": lambda x: 1 / x,
     "relu": lambda x: np.where(x > 0, x, 0),
-    "rint": np.rint,
+    "rint": lambda x: np.rint(x),
     "round_half_away": away_from_zero,
     "rsqrt": lambda x: np.power(x, -0.5),
     "sigmoid": special.expit,
