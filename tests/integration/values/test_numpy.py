@@ -18,7 +18,7 @@ from tests.values.numpy import CONSTANT, GROUPS, TABLE
 
 FRAMEWORK = load("numpy")
 
-LEAST = 200
+LEAST = 270
 """Functions that are compared, at least."""
 
 HOLDERS = (np, np.linalg, np.fft, np.random)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from scipy import special
 
-from tests.values.canonical.operation import Array, Pairs, Shape, properties, references
+from tests.values.canonical.operation import ERRORS, Array, Pairs, Shape, properties, references
 
 SELU_SCALE, SELU_ALPHA = 1.0507009873554805, 1.6732632423543772
 """With these, activations keep mean zero and variance one from layer to layer."""
@@ -27,10 +27,6 @@ def gelu_tanh(x: Array) -> Array:
 def leaky_relu(x: Array, slope: float | Array) -> Array:
     """Negative values times a slope, one number or one of each element."""
     return np.where(x > 0, x, slope * x)
-
-
-ERRORS = 5.0
-"""Standard errors that a share may be off by: one right draw in a million is."""
 
 
 def dropout(outputs: list[Array], data: Array, rate: float, axes: Shape = ()) -> Pairs:

@@ -51,6 +51,10 @@ STRICT = Tolerance({"float16": 1e-3, "float32": 5e-7}, of_largest=0.4, least=2e-
 seen."""
 
 
+ERRORS = 5.0
+"""Standard errors that what is drawn may be off by: one right draw in a million is."""
+
+
 @dataclass(frozen=True)
 class Reference:
     """An operation whose inputs say all about its outputs."""

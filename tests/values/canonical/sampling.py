@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from scipy import special, stats
 
-from tests.values.canonical.operation import Array, Pairs, Shape, properties, references
+from tests.values.canonical.operation import ERRORS, Array, Pairs, Shape, properties, references
 
 
 @dataclass(frozen=True)
@@ -19,10 +19,6 @@ class Moments:
     mean: Any
     variance: Any
     measured: Callable[[Array], Array] = lambda drawn: drawn
-
-
-ERRORS = 5.0
-"""Standard errors that a mean or a variance may be off by: one right draw in a million is."""
 
 
 def drawn(moments: Callable[..., Moments]) -> Callable[..., Pairs]:
