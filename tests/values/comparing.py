@@ -144,20 +144,21 @@ class Comparison:
             if one is not ANYTHING:
                 assert_alike(actual, one, tolerance)
         for argument, value in full.arguments.items():
-            for actual, one in zip(listed(after[argument]), listed(value), strict=True):
+            for actual, one in zip(
+                listed(each(self.convert, after[argument])), listed(value), strict=True
+            ):
                 assert_alike(actual, one, tolerance)
                 yield actual
 
     def called(self, case: Case) -> tuple[dict[str, Any], list[Any], dict[str, Any]]:
-        """A case's arguments, its outputs and its arguments after one call, as NumPy arrays, whose
-        conversion waits for the call's end."""
+        """A case's arguments before one call and its outputs as NumPy arrays, whose conversion
+        waits for the call's end; and the framework's own arguments, some of them written to."""
         with self.framework.scope(case):
             prepared = Prepared(case, self.framework)
             before = each(self.convert, prepared.arguments)
             given = prepared.call()
             outputs = [each(self.convert, one) for one in listed(given) if one is not None]
-            after = each(self.convert, prepared.arguments)
-        return before, outputs, after
+        return before, outputs, prepared.arguments
 
     def assert_not_one_number(self, case: Case, outputs: Sequence[Any]) -> None:
         """Of all that a call gives, something must vary: what is the same everywhere would be
