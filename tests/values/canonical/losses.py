@@ -1,18 +1,18 @@
-"""Losses, and output layers, whose output is the prediction."""
+"""Losses."""
 
 from __future__ import annotations
 
 import numpy as np
 from scipy import special
 
-from references import Array, Reference, softmax
+from tests.values.canonical.operation import Array, references
 
 
-def smooth(data: Array, scalar: float) -> Array:
+def smooth(x: Array, sigma: float) -> Array:
     """A parabola around zero and straight lines beyond."""
-    square = scalar**2
-    near = np.abs(data) < 1 / square
-    return np.where(near, 0.5 * square * data**2, np.abs(data) - 0.5 / square)
+    square = sigma**2
+    near = np.abs(x) < 1 / square
+    return np.where(near, 0.5 * square * x**2, np.abs(x) - 0.5 / square)
 
 
 def cross_entropy(data: Array, label: Array) -> Array:
@@ -43,13 +43,10 @@ def ctc(data: Array, label: Array) -> Array:
     return np.array(losses)
 
 
-REFERENCES: dict[str, Reference] = {
-    "CTCLoss": ctc,
-    "LinearRegressionOutput": lambda data, label: data,
-    "LogisticRegressionOutput": lambda data, label: special.expit(data),
-    "MAERegressionOutput": lambda data, label: data,
-    "SVMOutput": lambda data, label, use_linear: data,
-    "SoftmaxOutput": lambda data, label, multi_output=False: softmax(data, 1),
-    "smooth_l1": smooth,
-    "softmax_cross_entropy": cross_entropy,
-}
+OPERATIONS = references(
+    {
+        "ctc_loss": ctc,
+        "smooth_l1": smooth,
+        "softmax_cross_entropy": cross_entropy,
+    }
+)

@@ -1,0 +1,183 @@
+"""What disagrees: operators whose calls do not give what the canonical operations give."""
+
+from __future__ import annotations
+
+import functools
+import warnings
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from opperf.frameworks import Framework
+from opperf.model import Case, Settings
+from opperf.runner.plan import plan
+from opperf.runner.prepared import Prepared
+from opperf.runner.selecting import Selection
+from tests.values.canonical import OPERATIONS
+from tests.values.canonical.operation import Property, Tolerance
+from tests.values.uses import ANYTHING, Choice, Table, Use, Written
+
+Convert = Callable[[Any], Any]
+"""A framework's tensor as a NumPy array of its own memory, anything else as it is."""
+
+
+def each(convert: Convert, value: Any) -> Any:
+    """A value converted, or every element of a list, a tuple or a dict of them."""
+    if isinstance(value, dict):
+        return {name: each(convert, element) for name, element in value.items()}
+    if isinstance(value, (list, tuple)):
+        made = [each(convert, element) for element in value]
+        return made if isinstance(value, list) else tuple(made)
+    return convert(value)
+
+
+def in_double(value: Any) -> Any:
+    """Floating arrays in double precision, so that a reference is exact beside the operator."""
+    if not isinstance(value, np.ndarray) or value.dtype.kind not in "fc":
+        return value
+    # Memory that is never written, as LeakyReLU's slopes, may hold what cannot be converted.
+    with np.errstate(invalid="ignore"):
+        return value.astype(np.float64 if value.dtype.kind == "f" else np.complex128)
+
+
+def listed(value: Any) -> list[Any]:
+    """Several outputs, or tensors of a list, or the one there is."""
+    return list(value) if isinstance(value, (list, tuple)) else [value]
+
+
+def assert_alike(actual: Any, expected: Any, tolerance: Tolerance) -> None:
+    """Of one shape, and alike: within the tolerance of the type the operator gives, whole
+    numbers and truths exactly."""
+    actual, expected = np.asarray(actual), np.asarray(expected)
+    if expected.ndim == 0 and actual.size == 1:
+        # Tensors of some frameworks have an axis at least.
+        expected = expected.reshape(actual.shape)
+    assert actual.shape == expected.shape, f"shape {actual.shape}, not {expected.shape}"
+    # A reference has half precision only where it is part of what the operator is for.
+    assert actual.dtype == np.float16 or expected.dtype != np.float16
+    relative = tolerance.relative[actual.dtype.name] if actual.dtype.kind in "fc" else 0.0
+    # What is not complex has no imaginary part to lose.
+    wide = complex if "c" in actual.dtype.kind + expected.dtype.kind else float
+    np.testing.assert_allclose(
+        actual.astype(wide),
+        expected.astype(wide),
+        rtol=relative,
+        atol=tolerance.absolute(relative, expected.astype(wide)),
+    )
+
+
+def expected(use: Use, arguments: dict[str, Any], outputs: list[Any]) -> Any:
+    """What an operation gives of a call's arguments, or the pairs that its property makes of them
+    and the outputs."""
+    operation = OPERATIONS[use.operation]
+    double = each(in_double, arguments)
+    with warnings.catch_warnings(), np.errstate(all="ignore"):
+        # References divide by zero where operators do.
+        warnings.simplefilter("ignore")
+        if isinstance(operation, Property):
+            pairs = functools.partial(operation.pairs, each(in_double, outputs))
+            return list(use.apply(pairs, double))
+        return use.apply(operation.compute, double)
+
+
+class Comparison:
+    """The comparison of a framework's operators with canonical operations, cases planned once."""
+
+    def __init__(
+        self,
+        framework: Framework,
+        convert: Convert,
+        cases: Mapping[str, Sequence[Case]],
+        constant: Collection[str],
+        seed: Callable[[], None] = lambda: None,
+    ) -> None:
+        self.framework, self.convert, self.cases = framework, convert, cases
+        self.constant = constant
+        """Operators that are to give one number everywhere."""
+        self.seed = seed
+        """Makes a framework's random numbers the same on every run. It may wait for all that is
+        under way, and is called only where outputs are not unique."""
+
+    def disagreements(self, table: Table) -> list[str]:
+        """A line for each operator that is not what its table says: its name and why."""
+        found = ((name, self.disagreement(name, entry)) for name, entry in table.items())
+        return [f"{name}: {reason}" for name, reason in found if reason]
+
+    def disagreement(self, name: str, entry: Use | Choice) -> str:
+        """Why an operator is not what its use says, or nothing."""
+        if not self.cases.get(name):
+            return "has no case"
+        for case in self.cases[name]:
+            try:
+                self.check(case, entry)
+            # Whatever goes wrong with one operator, the others are still to be compared.
+            except Exception as error:
+                return f"{type(error).__name__}: {error}\nin {case}"
+        return ""
+
+    def check(self, case: Case, entry: Use | Choice) -> None:
+        """Raise `AssertionError` unless a case's call gives what the operation gives."""
+        own = entry.of(case.arguments)
+        operation = OPERATIONS[own.operation]
+        tolerance = own.tolerance or operation.tolerance
+        if isinstance(operation, Property):
+            self.seed()
+        before, outputs, after = self.called(case)
+        wanted = expected(own, before, outputs)
+        written: list[Any] = []
+        if isinstance(operation, Property):
+            for actual, one in wanted:
+                assert_alike(actual, one, tolerance)
+        else:
+            written += self.compared(outputs, after, wanted, tolerance)
+        self.assert_not_one_number(case, [*outputs, *written])
+
+    def compared(
+        self, outputs: list[Any], after: Mapping[str, Any], made: Any, tolerance: Tolerance
+    ) -> Iterator[Any]:
+        """Arrays that were written to arguments, after all are found to be as they should."""
+        full = made if isinstance(made, Written) else Written(made)
+        wanted = listed(full.output)
+        assert len(outputs) == len(wanted), f"{len(outputs)} outputs, not {len(wanted)}"
+        for actual, one in zip(outputs, wanted, strict=True):
+            if one is not ANYTHING:
+                assert_alike(actual, one, tolerance)
+        for argument, value in full.arguments.items():
+            for actual, one in zip(
+                listed(each(self.convert, after[argument])), listed(value), strict=True
+            ):
+                assert_alike(actual, one, tolerance)
+                yield actual
+
+    def called(self, case: Case) -> tuple[dict[str, Any], list[Any], dict[str, Any]]:
+        """A case's arguments before one call and its outputs as NumPy arrays, whose conversion
+        waits for the call's end; and the framework's own arguments, some of them written to."""
+        with self.framework.scope(case):
+            prepared = Prepared(case, self.framework)
+            before = each(self.convert, prepared.arguments)
+            given = prepared.call()
+            outputs = [each(self.convert, one) for one in listed(given) if one is not None]
+        return before, outputs, prepared.arguments
+
+    def assert_not_one_number(self, case: Case, outputs: Sequence[Any]) -> None:
+        """Of all that a call gives, something must vary: what is the same everywhere would be
+        so too if half of the arguments were ignored."""
+        wide = [array for array in map(np.asarray, outputs) if array.size > 1]
+        varied = any((array != array.flat[0]).any() for array in wide)
+        assert varied or not wide or case.label in self.constant, "one number everywhere"
+
+
+def planned(framework: Framework) -> dict[str, list[Case]]:
+    """The cases of size small that the rules make for each operator, under all its names."""
+    profiler = framework.profilers[0]
+    settings = Settings(warmup=0, runs=1, profiler=profiler)
+    by_label: dict[str, list[Case]] = {}
+    for case in plan(framework, Selection(size="small", settings=settings)).cases:
+        by_label.setdefault(case.label, []).append(case)
+    return {
+        name: by_label[operator.name]
+        for operator in framework.operators()
+        if operator.name in by_label
+        for name in operator.names
+    }
