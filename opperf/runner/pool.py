@@ -264,7 +264,16 @@ class Worker(AbstractContextManager["Worker"]):
         return self._answer(kind, timeout_s)
 
     def _answer(self, kind: type[Answer], timeout_s: float) -> Answer:
-        response = msgspec.json.decode(self._line(timeout_s), type=Response)
+        line = self._line(timeout_s)
+        try:
+            response = msgspec.json.decode(line, type=Response)
+        except msgspec.DecodeError as error:
+            self.end()
+            said = one_line(line.decode(errors="replace"), 80)
+            raise WorkerError(
+                f"{self._python} does not run opperf's worker: it printed {said!r}; "
+                "name a Python interpreter"
+            ) from error
         if isinstance(response, Refused):
             raised = getattr(errors, response.error, OpperfError)(response.message)
             raised.add_note(response.trace) if hasattr(raised, "add_note") else None

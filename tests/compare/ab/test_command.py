@@ -283,7 +283,10 @@ def bare_python(tmp_path):
     "arms, words",
     [
         (("--b", "python:/nowhere/python"), "--b 'python:/nowhere/python': there is no such"),
-        (("--b", "python:/bin/cat"), "arm B (python:/bin/cat): the worker ended while importing"),
+        (
+            ("--b", "python:/bin/cat"),
+            "arm B (python:/bin/cat): /bin/cat does not run opperf's worker: it",
+        ),
         (("--b", "python:{bare}"), "No module named 'msgspec'"),
         (("--b", "env:PYTHONPATH=/nowhere"), "arm B (env:PYTHONPATH=/nowhere): unknown framework"),
         (("--b", "dtype:float31"), "arm B (dtype:float31): unknown dtype 'float31'"),
