@@ -49,17 +49,18 @@ def noise(samples: Sequence[float], precision: float) -> str:
 def _drift(samples: Sequence[float], precision: float) -> str:
     """A trend over the time of the samples: Mann and Kendall's test, which asks only whether later
     ones tend to be larger."""
-    from scipy.stats import kendalltau
-
     if len(samples) < LEAST:
         return ""
     array = np.asarray(samples, dtype=float)
-    if kendalltau(np.arange(len(array)), array).pvalue >= DRIFT_P:
-        return ""
     part = len(array) // PARTS
     first, last = np.median(array[:part]), np.median(array[-part:])
     change = float(last / first - 1) if first else math.inf
     if abs(change) <= precision:
+        return ""
+    # Takes a second to import, which most runs need not spend.
+    from scipy.stats import kendalltau
+
+    if kendalltau(np.arange(len(array)), array).pvalue >= DRIFT_P:
         return ""
     return f"drift: the last quarter is {change:+.1%} from the first"
 

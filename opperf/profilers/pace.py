@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Sequence
+from statistics import fmean
 from time import perf_counter_ns
 
 BLOCK = bytes(8192)
@@ -58,6 +59,6 @@ def middle_mean(times: Sequence[float]) -> float:
     """The mean of all but the longest and shortest times. Where a core was slow for a third of the
     time, a third of its difference is in it, of work and operator alike; a median has all of it or
     nothing."""
-    from scipy.stats import trim_mean
-
-    return float(trim_mean(times, CUT))
+    ordered = sorted(times)
+    cut = int(CUT * len(ordered))
+    return fmean(ordered[cut : len(ordered) - cut])

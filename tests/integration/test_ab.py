@@ -26,6 +26,7 @@ def opperf(*words, code=0):
 VERDICTS = {"regressed", "improved", "same", "ambiguous", "invalid"}
 
 
+@pytest.mark.sweep
 def test_a_session_has_a_verdict_for_every_figure(tmp_path):
     path = tmp_path / "ab.jsonl"
     done = subprocess.run(

@@ -8,8 +8,6 @@ test is of a group of operators, and names all that disagree. What is not compar
 
 from __future__ import annotations
 
-from typing import Any
-
 import mxnet as mx
 import pytest
 
@@ -17,6 +15,7 @@ from opperf.frameworks import load
 from tests.values.canonical import OPERATIONS
 from tests.values.comparing import Comparison, planned
 from tests.values.mxnet import GROUPS, TABLE
+from tests.values.mxnet.arrays import array
 from tests.values.mxnet.versions import CONSTANT, FIRST_ONLY, SECOND_ONLY, UNCOMPARED
 
 FRAMEWORK = load("mxnet")
@@ -27,11 +26,6 @@ LEAST = 500
 """Distinct operators that are compared, at least, whatever the build."""
 
 SEED = 20
-
-
-def array(value: Any) -> Any:
-    """A tensor as NumPy has it, in memory of its own; a plain value as it is."""
-    return value.asnumpy().copy() if isinstance(value, mx.nd.NDArray) else value
 
 
 @pytest.fixture(scope="module")

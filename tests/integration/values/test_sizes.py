@@ -4,17 +4,17 @@ writes what lies elsewhere in memory."""
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
-from typing import Any
 
 import mxnet as mx
 import pytest
-from references import indexing
 
 from opperf.frameworks import Framework
 from opperf.model import Case, OperatorTarget, Settings
 from opperf.utils.inputs import CaseBuilder
 from opperf.utils.namespaces import inputs_of_size
+from tests.values.comparing import Comparison, expected
+from tests.values.mxnet import indexing
+from tests.values.mxnet.arrays import array
 
 OUT_OF_RANGE = re.compile("out of bounds|invalid entry")
 """How NumPy refuses an index. References may refuse more, as another number of axes."""
@@ -31,22 +31,22 @@ def of_size(framework: Framework, name: str, size: tuple[int, ...]) -> Case:
 
 
 @pytest.mark.parametrize("size", [(16, 16), (5, 7), (7, 5), (2, 3, 4, 5), (40,)], ids=str)
-def test_indices_of_a_size_are_in_range(
-    framework: Framework, called: Callable[[Case], Any], size: tuple[int, ...]
-) -> None:
+def test_indices_of_a_size_are_in_range(framework: Framework, size: tuple[int, ...]) -> None:
+    comparison = Comparison(framework, array, {}, ())
     taken, wrong = 0, {}
-    for name, reference in indexing.REFERENCES.items():
+    for name, entry in indexing.TABLE.items():
         operator = framework.resolve(name)
         if operator is None:
             continue
+        case = of_size(framework, operator.name, size)
         try:
-            before, _, _ = called(of_size(framework, operator.name, size))
+            before, outputs, _ = comparison.called(case)
         except (mx.base.MXNetError, AssertionError):
             # What MXNet refuses is not carried out.
             continue
         taken += 1
         try:
-            reference(**before)
+            expected(entry.of(case.arguments), before, outputs)
         except (IndexError, ValueError) as error:
             if OUT_OF_RANGE.search(str(error)):
                 wrong[name] = error
