@@ -20,6 +20,7 @@ from opperf.model import (
     TensorSpec,
 )
 from opperf.rules.engine import Inputs, NoInputs, inputs_for, rules_module
+from opperf.rules.ranges import in_range, limit_at, shapes_by_place
 from opperf.rules.sizes import INT64, PRESETS
 from opperf.runner.selecting import (
     Selection,
@@ -194,20 +195,26 @@ def _check_shapes(cases: list[Case], selection: Selection) -> None:
 
 
 def _with_shapes(case: Case, shapes: dict[str, tuple[int, ...]]) -> Case:
-    """The case with the user's shapes; a list of tensors takes the shape for each."""
+    """The case with the user's shapes; a list of tensors takes the shape for each. Indices stay in
+    range of what is beside them, which a framework need not look after."""
+    if not any(name in shapes for name in case.arguments):
+        return case
+    asked = {
+        name: (shapes[name],) * len(value) if isinstance(value, tuple) else shapes[name]
+        for name, value in case.arguments.items()
+        if name in shapes
+    }
+    places = shapes_by_place({**case.arguments, **asked})
 
-    def shaped(name: str, argument: Argument) -> Argument:
-        if name not in shapes:
-            return argument
+    def shaped(name: str, place: str, argument: Argument) -> Argument:
         if isinstance(argument, tuple):
-            return tuple(shaped(name, element) for element in argument)  # type: ignore[misc]
+            elements = enumerate(argument)
+            return tuple(shaped(name, f"{place}.{i}", element) for i, element in elements)  # type: ignore[misc]
         if isinstance(argument, TensorSpec):
-            return msgspec.structs.replace(argument, shape=shapes[name])
+            return in_range(argument, shapes.get(name, argument.shape), limit_at(place, places))
         return argument
 
-    if not shapes:
-        return case
-    arguments = {name: shaped(name, value) for name, value in case.arguments.items()}
+    arguments = {name: shaped(name, name, value) for name, value in case.arguments.items()}
     if arguments == case.arguments:
         return case
     return msgspec.structs.replace(case, arguments=arguments, origin=f"{case.origin}+shape")

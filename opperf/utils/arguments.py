@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from opperf.rules.mxnet.jpeg import TILE_SIDE, jpeg
-from opperf.utils.ranges import Shape
+from opperf.rules.ranges import Shape
 
 
 def whole(size: Shape) -> Shape:

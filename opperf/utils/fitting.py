@@ -8,8 +8,8 @@ from collections.abc import Callable, Iterator, Mapping
 import msgspec
 
 from opperf.model import Operator, TensorSpec
+from opperf.rules.ranges import Shape, in_range, is_shape, limit_at
 from opperf.rules.values import Arguments
-from opperf.utils.ranges import Shape, in_range, is_shape, limit_at
 
 LENGTHS = ("begin", "end")
 """Plain arguments of a rule that count elements along the first tensor's axes: they shrink and

@@ -21,11 +21,11 @@ from opperf.rules.engine import (
     under_own_names,
     with_output,
 )
+from opperf.rules.ranges import Shape, in_range, is_shape, limit_at, shapes_by_place
 from opperf.rules.sizes import PRESETS
 from opperf.runner.plan import flavoured
 from opperf.runner.prepared import Bound
 from opperf.utils.namespaces import registered
-from opperf.utils.ranges import Shape, in_range, is_shape, limit_at, shapes_by_place
 
 ORIGIN = "call:run_performance_test"
 

@@ -12,10 +12,10 @@ from opperf.errors import UnknownOperatorError, suggestion
 from opperf.frameworks import Framework
 from opperf.model import Argument, CallableTarget, Kind, Operator, Target, TensorSpec
 from opperf.rules.engine import NoInputs, holds_tensors, inputs_for, rules_module, under_own_names
+from opperf.rules.ranges import Shape
 from opperf.rules.sizes import PRESETS, Preset
 from opperf.utils.arguments import ARGUMENTS, ARRAYS, MADE_SHAPES, REQUIRED, matrix
 from opperf.utils.fitting import fitted
-from opperf.utils.ranges import Shape
 
 NAMESPACES = {
     "mxnet.ndarray": ("ndarray", ""),

@@ -11,6 +11,9 @@ from mxnet import nd
 
 from opperf.custom_operations import custom_operations
 from opperf.model import TensorSpec
+from opperf.runner.plan import plan, resolved
+from opperf.runner.prepared import Prepared
+from opperf.runner.selecting import Selection
 
 MEMORY = "max_storage_mem_alloc_cpu/0"
 WIDE = (1024, 1024)
@@ -146,3 +149,19 @@ def test_the_dtype_asked_for_is_that_of_every_tensor_of_a_list(record):
     for dtype in ("float32", "float64"):
         made = record(nd.amp_multicast, {"data": [(4, 4), (4, 4)], "num_outputs": 2}, dtype=dtype)
         assert {spec.dtype for _, spec in made.case.tensors()} == {dtype}
+
+
+@pytest.mark.parametrize(
+    "name, shapes", [("gather_nd", {"data": (4, 5)}), ("_sparse_retain", {"data": (3, 7)})]
+)
+def test_indices_stay_in_range_of_what_is_beside_them(framework, outputs, name, shapes):
+    """MXNet refuses those of `gather_nd` otherwise, and writes where it should not for others."""
+    selection = Selection(patterns=(name,), size="small", shapes=shapes)
+    made = plan(framework, resolved(framework, selection)).cases
+    assert made
+    for case in made:
+        with framework.scope(case):
+            indices = Prepared(case, framework).arguments["indices"].asnumpy()
+        assert case.arguments["data"].shape == shapes["data"]
+        assert 0 <= indices.min() and indices.max() < min(shapes["data"])
+        assert outputs(case)

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from opperf.model import Fill, TensorSpec
-from opperf.utils.ranges import in_range, limit_at, shapes_by_place
+from opperf.rules.ranges import in_range, limit_at, shapes_by_place
 
 INDICES = TensorSpec((4,), "int32", Fill("integers", 0.0, 64.0))
 COUNTED = TensorSpec((4,), "int32", Fill("permutation"))
