@@ -163,5 +163,5 @@ def test_indices_stay_in_range_of_what_is_beside_them(framework, outputs, name, 
         with framework.scope(case):
             indices = Prepared(case, framework).arguments["indices"].asnumpy()
         assert case.arguments["data"].shape == shapes["data"]
-        assert 0 <= indices.min() and indices.max() < min(shapes["data"])
+        assert indices.min() >= 0 and indices.max() < min(shapes["data"])
         assert outputs(case)
