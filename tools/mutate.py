@@ -79,6 +79,16 @@ def modules(target: Target) -> list[Path]:
     ]
 
 
+def claims(path: Path) -> set[tuple[int, int]]:
+    """Where in a module `strict=True` says of two sequences that they are equally long: a claim
+    about the program, which no input of a test can make false."""
+    return {
+        (node.value.lineno, node.value.col_offset)
+        for node in ast.walk(ast.parse(path.read_text()))
+        if isinstance(node, ast.keyword) and node.arg == "strict"
+    }
+
+
 def operators_of(tree: ast.AST) -> Iterator[ast.expr | ast.stmt]:
     """The nodes of arithmetic that is computed: no annotation is."""
     annotations = {
@@ -112,6 +122,7 @@ def changes(target: Target, folder: Path) -> dict[Place, list[MutationSpec]]:
     found: dict[Place, list[MutationSpec]] = defaultdict(list)
     paths = modules(target)
     computed = {str(path): spans(ROOT / path) for path in paths}
+    claimed = {str(path): claims(ROOT / path) for path in paths}
     with use_db(str(folder / "places.sqlite"), WorkDB.Mode.create) as db:
         init(paths, db, {})
         for item in db.work_items:
@@ -122,7 +133,8 @@ def changes(target: Target, folder: Path) -> dict[Place, list[MutationSpec]]:
             ):
                 # Stars of an unpacking, and bars of an annotation, are no arithmetic.
                 continue
-            found[path, begin].append(spec)
+            if begin not in claimed[path]:
+                found[path, begin].append(spec)
     return found
 
 
