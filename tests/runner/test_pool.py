@@ -120,8 +120,7 @@ def test_last_words_are_one_short_line():
     assert how_it_ended(WorkerDied(3, " \n")) == "the process ended with exit code 3"
 
 
-def test_of_what_a_worker_printed_the_end_is_kept(worker, make_case):
-    worker.environment()
+def test_of_what_a_worker_printed_the_end_is_kept():
     # One of its own: what is in the log comes before what the next process says.
     with Worker("fake") as worker:
         os.pwrite(worker._log.fileno(), b"x" * 3000 + b"the end", 0)
