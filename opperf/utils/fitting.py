@@ -30,6 +30,10 @@ FIXED_RANK = frozenset(
 """Operators whose first tensor keeps its rule's number of axes: MXNet infers the shapes of others
 and then refuses the call, or ends the process, as in `_contrib_quantize_asym`."""
 
+FIXED_SHAPE = frozenset({"_contrib_PSROIPooling", "_contrib_DeformablePSROIPooling"})
+"""Operators whose first tensor keeps its rule's shape: its channels are as many as plain arguments
+ask for, which MXNet does not check before it reads beyond them."""
+
 
 def fitted(
     operator: Operator,
@@ -95,9 +99,18 @@ def _candidates(
     """A rule's arguments at a size, the likeliest first."""
     first, spec = _first(arguments)
     own = spec.shape
+    written_down = any(map(_is_written_down, _tensors(arguments).values()))
     for shape in _shapes_for(operator, size, spec) if first else ():
+        if written_down and shape[0] < own[0]:
+            # They may name the last of the rule's samples, as regions of interest do.
+            continue
         for values in (arguments, _lengthened(arguments, own, shape)):
             yield _with_first(operator, {**values, **given}, first, own, shape, _tensors(given))
+
+
+def _is_written_down(spec: TensorSpec) -> bool:
+    """Whether a tensor's data are a rule's own, which have a shape of their own."""
+    return spec.fill.distribution == "literal"
 
 
 SQUARE = ("positive_definite", "lower_triangular")
@@ -107,6 +120,8 @@ SQUARE = ("positive_definite", "lower_triangular")
 def _shapes_for(operator: Operator, size: Shape, spec: TensorSpec) -> list[Shape]:
     """The shapes to try for a rule's first tensor: matrices that have to be square are as large
     as fits into the size, or as the rule makes them for its rows."""
+    if operator.name in FIXED_SHAPE:
+        return []
     if len(size) > 1 and spec.shape[-2:] == (math.prod(size[:-1]),) * 2 != size[-2:]:
         return [spec.shape]
     shapes = _shapes_of_rank(operator, size, len(spec.shape))
@@ -178,7 +193,9 @@ def _with_first(
         }
 
     def placed(name: str, spec: TensorSpec) -> TensorSpec:
-        made = shapes.get(name) or _alike(spec.shape, own, shape)
+        made = shapes.get(name)
+        if not made:
+            made = spec.shape if _is_written_down(spec) else _alike(spec.shape, own, shape)
         return msgspec.structs.replace(spec, shape=made)
 
     made = each(placed, arguments)

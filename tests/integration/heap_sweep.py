@@ -105,7 +105,7 @@ class Sweep:
 
     def registry(self) -> Iterator[Job]:
         """The small cases of every operator."""
-        selection = Selection(size="small", backward=False, settings=ONCE)
+        selection = Selection(size="small", settings=ONCE)
         for case in plan(self._framework, selection).cases:
             yield case.label, lambda case=case: self.measured(case, self._framework)
 
@@ -116,7 +116,7 @@ class Sweep:
             yield called, lambda called=called: self._run(called)
 
     def _run(self, path: str) -> None:
-        selection = Selection(patterns=(path,), size="small", backward=False, settings=ONCE)
+        selection = Selection(patterns=(path,), size="small", settings=ONCE)
         for case in plan(self._framework, selection).cases:
             self.measured(case, self._framework)
 
@@ -136,7 +136,12 @@ class Sweep:
 
     def _benchmark(self, name: str, size: tuple[int, ...]) -> None:
         benchmark_utils.run_benchmark_operator(
-            name, size=size, profiler=ONCE.profiler, warmup=ONCE.warmup, runs=ONCE.runs
+            name,
+            size=size,
+            run_backward=True,
+            profiler=ONCE.profiler,
+            warmup=ONCE.warmup,
+            runs=ONCE.runs,
         )
 
 

@@ -52,3 +52,17 @@ def test_indices_of_a_size_are_in_range(framework: Framework, size: tuple[int, .
                 wrong[name] = error
     assert wrong == {}
     assert taken >= LEAST
+
+
+@pytest.mark.parametrize("name", ["ROIPooling", "_contrib_ROIAlign", "_contrib_PSROIPooling"])
+@pytest.mark.parametrize("size", [(1, 3, 8, 8), (2, 3, 4, 5), (16, 16)], ids=str)
+def test_regions_are_those_of_pictures_there_are(
+    framework: Framework, name: str, size: tuple[int, ...]
+) -> None:
+    """A region names its picture, and MXNet reads whichever it names."""
+    arguments = of_size(framework, name, size).arguments
+    data, regions = arguments["data"], arguments["rois"]
+    assert regions.fill.distribution == "literal"
+    assert {row[0] for row in regions.fill.data} <= set(range(data.shape[0]))
+    channels = arguments.get("output_dim", 1) * arguments.get("group_size", 1) ** 2
+    assert data.shape[1] >= channels
