@@ -164,7 +164,9 @@ def test_at_random_moments(start, folder, tmp_path, interrupts):
         with moments.start(*(arguments or (*new, path.name))) as process:
             _, err = process.communicate(timeout=WAIT_S)
         code = process.returncode
-        assert moments.came and "Traceback" not in err
+        # In a callback, as of a weak reference, Python cannot raise: it says so and goes on.
+        ignored = "Exception ignored in" in err
+        assert moments.came and (ignored or "Traceback" not in err)
         if (path.read_bytes() if path.exists() else None) == before:
             # It was in the middle of its imports, or waited for those of its worker.
             assert code == INTERRUPTED and err.strip().startswith("interrupted")
