@@ -46,24 +46,36 @@ class Target:
     """Modules to change, and the tests that are to notice."""
 
     code: str
-    tests: str
+    tests: tuple[str, ...]
     left_alone: tuple[str, ...] = ()
     too_slow: tuple[str, ...] = ()
     """Tests below the others that are not run: those that start whole runs by the dozen."""
+    kinds_left_alone: tuple[str, ...] = ()
+    """Kinds of change that are not made."""
 
 
 TARGETS = {
-    "compare/statistics": Target("opperf/compare/statistics", "tests/compare/statistics"),
-    "compare/files": Target("opperf/compare/files", "tests/compare/files"),
-    "profilers": Target("opperf/profilers", "tests/profilers"),
-    "results": Target("opperf/results", "tests/results"),
-    # What a framework's operators are run with is data: a channel more is another choice and no
-    # fault. That all of it runs is for the framework's own tests.
-    "rules": Target("opperf/rules", "tests/rules", ("opperf/rules/mxnet", "opperf/rules/numpy")),
-    "runner": Target(
-        "opperf/runner", "tests/runner", ("opperf/runner/health",), ("tests/runner/processes",)
+    "compare/statistics": Target("opperf/compare/statistics", ("tests/compare/statistics",)),
+    "compare/files": Target("opperf/compare/files", ("tests/compare/files",)),
+    "profilers": Target("opperf/profilers", ("tests/profilers",)),
+    "results": Target("opperf/results", ("tests/results",)),
+    "rules": Target("opperf/rules", ("tests/rules",), ("opperf/rules/mxnet", "opperf/rules/numpy")),
+    # A channel more is another choice of inputs and no fault: their numbers are data.
+    "rules/mxnet": Target(
+        "opperf/rules/mxnet",
+        ("tests/integration/rules_mxnet", "tests/integration/values/test_mxnet.py"),
+        kinds_left_alone=("NumberReplacer",),
     ),
-    "runner/health": Target("opperf/runner/health", "tests/runner/health"),
+    "rules/numpy": Target(
+        "opperf/rules/numpy",
+        ("tests/integration/numpy_framework", "tests/integration/values/test_numpy.py"),
+        too_slow=("tests/integration/numpy_framework/test_sweep.py",),
+        kinds_left_alone=("NumberReplacer",),
+    ),
+    "runner": Target(
+        "opperf/runner", ("tests/runner",), ("opperf/runner/health",), ("tests/runner/processes",)
+    ),
+    "runner/health": Target("opperf/runner/health", ("tests/runner/health",)),
 }
 
 Place = tuple[str, tuple[int, int]]
@@ -133,24 +145,25 @@ def changes(target: Target, folder: Path) -> dict[Place, list[MutationSpec]]:
             ):
                 # Stars of an unpacking, and bars of an annotation, are no arithmetic.
                 continue
-            if begin not in claimed[path]:
+            kind = spec.operator_name.rpartition("/")[2]
+            if begin not in claimed[path] and kind not in target.kinds_left_alone:
                 found[path, begin].append(spec)
     return found
 
 
 def test_command(target: Target, changed: Path) -> str:
     """The tests of a folder, those of the changed module first."""
-    own = sorted((ROOT / target.tests).rglob(f"test_{changed.stem}.py")) if changed.stem else []
-    first = [str(path.relative_to(ROOT)) for path in own]
-    ignored = [
-        f"--ignore={Path(target.tests) / Path(folder).name}"
-        for folder in target.left_alone
-        if (ROOT / target.tests / Path(folder).name).exists()
+    own = [
+        str(path.relative_to(ROOT))
+        for folder in target.tests
+        for path in sorted((ROOT / folder).rglob(f"test_{changed.stem}.py"))
     ]
-    ignored += [f"--ignore={folder}" for folder in target.too_slow]
+    # What belongs to the folders below that are left alone lies below the tests by the same name.
+    below = [Path(target.tests[0]) / Path(folder).name for folder in target.left_alone]
+    ignored = [f"--ignore={folder}" for folder in (*below, *target.too_slow)]
     return " ".join(
         [sys.executable, "-m", "pytest", "-x", "-q", "--no-header", "--tb=no", "-p", "no:randomly"]
-        + ["-p", "no:cacheprovider", *ignored, *first, target.tests]
+        + ["-p", "no:cacheprovider", *ignored, *own, *target.tests]
     )
 
 
@@ -171,7 +184,7 @@ def duration(target: Target) -> float:
     begun = time.monotonic()
     outcome, output = run_tests(test_command(target, Path()), None)
     if outcome is not TestOutcome.SURVIVED:
-        raise SystemExit(f"{target.tests} fails without any change:\n{output}")
+        raise SystemExit(f"{', '.join(target.tests)} fail without any change:\n{output}")
     return time.monotonic() - begun
 
 
