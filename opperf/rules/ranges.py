@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from numbers import Integral
 from typing import Any, TypeGuard
 
 import msgspec
-import numpy as np
 
 from opperf.model import Fill, TensorSpec
 from opperf.rules.values import below
@@ -24,7 +24,7 @@ NARROW = ("int8", "uint8")
 def is_shape(value: Any) -> TypeGuard[Shape]:
     """Whether a value is a shape: a tuple of whole numbers."""
     return isinstance(value, tuple) and all(
-        isinstance(extent, (int, np.integer)) and not isinstance(extent, bool) for extent in value
+        isinstance(extent, Integral) and not isinstance(extent, bool) for extent in value
     )
 
 
