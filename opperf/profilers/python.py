@@ -63,7 +63,7 @@ def _traced(
     synchronize: Callable[[], None],
     overhead_ns: float,
 ) -> list[Timed]:
-    # Of each phase: times that are to be told apart into samples, samples, calls.
+    # Of each phase: times not yet split into samples, samples, calls.
     taken: list[tuple[list[int], list[float], list[float]]] = []
     kept = []
     for phase in phases:

@@ -42,8 +42,8 @@ def common_shift(screen: Effects, rules: Rules) -> Shift:
     (n,) = found.n
     if n < 2:
         return Shift(Verdict.AMBIGUOUS, note="fewer than two complete blocks in the screen")
-    told = found.mean, *bounds(found, DETECTED / 2), p_beyond(found, 0.0)
-    effect, low, high, p = (float(figure) for (figure,) in told)
+    figures = found.mean, *bounds(found, DETECTED / 2), p_beyond(found, 0.0)
+    effect, low, high, p = (float(figure) for (figure,) in figures)
     (beyond,), (within,) = p_beyond(found, rules.margin), p_within(found, rules.margin)
     if beyond <= rules.confirm_q:
         verdict = Verdict.REGRESSED if effect > 0 else Verdict.IMPROVED
