@@ -182,6 +182,14 @@ def test_what_falls_back_to_the_hosts_numpy_is_labelled(name):
     assert "status" not in shown, shown
 
 
+@pytest.mark.skipif(
+    not hasattr(mx.np, "fallback"), reason="this build does not offer the module of its fallbacks"
+)
+def test_numpys_own_function_is_labelled_wherever_it_is_offered():
+    _, shown = single(run_benchmark_operator(name="fallback.nansum", size=(16, 16), **FEW)[NP])
+    assert "NumPy" in shown["fallback"]
+
+
 @pytest.mark.parametrize("name", ["add", "exp", "sum", "dot"])
 def test_what_does_not_is_not(name):
     found = run_benchmark_operator(name=name, size=(16, 16), **FEW)
