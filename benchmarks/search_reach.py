@@ -17,7 +17,7 @@ from opperf.model import Operator, Settings
 from opperf.rules.search import Searched, search
 from opperf.runner.pool import Worker
 from opperf.runner.searching import trials
-from opperf.runner.selecting import Selection
+from opperf.sources.selecting import Selection
 
 EXAMPLES = 12
 """Reasons that are printed, the most frequent first."""

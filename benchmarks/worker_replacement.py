@@ -27,7 +27,7 @@ from opperf.model import (
 from opperf.runner.pool import Worker
 
 SMALL = TensorSpec((4, 4))
-OF_NUMPY = TensorSpec((4, 4), flavour="np")
+OF_NUMPY = TensorSpec((4, 4), array_type="np")
 
 CRASHING: dict[str, tuple[str, dict[str, Argument]]] = {
     # The address of a Python operator's callbacks, and there is nothing at it.

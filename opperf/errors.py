@@ -37,7 +37,11 @@ class UnknownOperatorError(OpperfError):
 
 
 class DeviceError(OpperfError):
-    """A device that this build or this machine does not have."""
+    """A device that this build or this machine does not have; `device` is its canonical name."""
+
+    def __init__(self, message: str, device: str = "") -> None:
+        super().__init__(message)
+        self.device = device
 
 
 class FrameworkError(OpperfError):

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 from typing import Any, TypeVar
 
 import click
 
 from opperf import defaults
+from opperf.model import DECLARED, USUAL, Interpreter, Setting
+from opperf.runner.process import find_program
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -41,10 +45,11 @@ def shapes_given(
 def split_commas(
     ctx: click.Context, param: click.Parameter, values: tuple[str, ...]
 ) -> tuple[str, ...]:
-    """`--ops a,b --ops c` as a, b, c. A regular expression keeps its commas."""
+    """`--ops a,b --ops c` as a, b, c. A regular expression and a file keep their commas."""
     words: list[str] = []
     for value in values:
-        given = [value] if value.startswith("re:") else value.split(",")
+        whole = value.startswith("re:") or Path(value).is_file()
+        given = [value] if whole else value.split(",")
         named = [word.strip() for word in given if word.strip()]
         if not named:
             # An empty variable of a script must not mean everything.
@@ -129,8 +134,129 @@ size = click.option(
     help="Size of the inputs.",
 )
 
-DTYPES = "float16, float32, float64, bfloat16, int8, uint8, int32, int64 or bool"
-dtype = click.option("--dtype", default="float32", show_default=True, help=DTYPES + ".")
+
+class SettingType(click.ParamType):  # type: ignore[type-arg]
+    """Reads a setting's text as its declaration says."""
+
+    def __init__(self, setting: Setting) -> None:
+        self._read, self.name = setting.read, setting.name
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        if not isinstance(value, str):
+            return value
+        try:
+            return self._read(value)
+        except ValueError as error:
+            self.fail(str(error), param, ctx)
+
+
+def one(name: str, **changes: Any) -> Callable[[Command], Command]:
+    """The option of a setting, which takes one value."""
+    setting = DECLARED[name]
+    if setting.flag is not None:
+
+        def value(ctx: click.Context, param: click.Parameter, given: bool) -> Any:
+            return setting.flag if given else USUAL[name]
+
+        return click.option(setting.option, name, is_flag=True, callback=value, help=setting.help)
+    usual = None if setting.axis else USUAL[name]
+    options: dict[str, Any] = {
+        "default": usual,
+        "show_default": usual is not None,
+        "type": SettingType(setting),
+        "metavar": setting.metavar,
+        "help": setting.help,
+        **changes,
+    }
+    return click.option(*_spelt(setting), **options)
+
+
+def several(name: str) -> Callable[[Command], Command]:
+    """The option of a setting that is an axis: commas separate values, each of which is a case."""
+    setting = DECLARED[name]
+
+    def read(ctx: click.Context, param: click.Parameter, given: tuple[str, ...]) -> Any:
+        kind = SettingType(setting)
+        return tuple(kind.convert(word, param, ctx) for word in split_commas(ctx, param, given))
+
+    return click.option(
+        *_spelt(setting),
+        multiple=True,
+        callback=READERS.get(name, read),
+        metavar=setting.metavar if name in READERS else f"{setting.metavar},...",
+        help=setting.help,
+    )
+
+
+def _spelt(setting: Setting) -> tuple[str, ...]:
+    return (*((setting.short,) if setting.short else ()), setting.option, setting.name)
+
+
+def variables_given(
+    ctx: click.Context, param: click.Parameter, values: tuple[str, ...]
+) -> dict[str, tuple[str, ...]]:
+    """`OMP_PROC_BIND=true|false` as a name and its values."""
+    found: dict[str, tuple[str, ...]] = {}
+    for value in values:
+        name, equals, text = value.partition("=")
+        if not name or not equals:
+            raise click.BadParameter(
+                f"{value!r} sets no variable; write NAME=VALUE or NAME=VALUE|VALUE",
+                ctx,
+                param,
+            )
+        if name in found:
+            raise click.BadParameter(f"{name} is set twice; write {name}=VALUE|VALUE", ctx, param)
+        found[name] = tuple(dict.fromkeys(text.split("|")))
+    return found
+
+
+INTERPRETER = re.compile(r"(?:(?P<label>[\w.+-]+):)?(?:(?P<framework>\w+)=)?(?P<path>.+)")
+"""`[LABEL:][FRAMEWORK=]PATH`."""
+
+
+def interpreters_given(
+    ctx: click.Context, param: click.Parameter, values: tuple[str, ...]
+) -> tuple[Interpreter, ...]:
+    """Interpreters, each with a label of its own where one framework has several: the one that is
+    given, or else the name of the environment's folder."""
+    read = []
+    for value in values:
+        match = INTERPRETER.fullmatch(value)
+        path = find_program(match["path"]) if match else None
+        if match is None or path is None:
+            raise click.BadParameter(f"{value!r}: there is no such program", ctx, param)
+        label = match["label"] or Path(path).parent.parent.name
+        read.append(Interpreter(path, label, match["framework"] or ""))
+    labelled = []
+    for one in read:
+        rivals = [o for o in read if o.framework == one.framework]
+        if any(o is not one and o.label == one.label for o in rivals):
+            raise click.BadParameter(
+                f"two interpreters would be called {one.label!r}; write LABEL:PATH", ctx, param
+            )
+        label = one.label if len(rivals) > 1 else ""
+        labelled.append(Interpreter(one.path, label, one.framework))
+    return tuple(labelled)
+
+
+def labels_given(
+    ctx: click.Context, param: click.Parameter, values: tuple[str, ...]
+) -> dict[str, str]:
+    """`commit=1a2b3c` as a key and its value."""
+    found: dict[str, str] = {}
+    for value in values:
+        key, equals, text = value.partition("=")
+        if not key or not equals:
+            raise click.BadParameter(f"{value!r} is no label; write it as KEY=VALUE", ctx, param)
+        if key in found:
+            raise click.BadParameter(f"{key!r} is given twice", ctx, param)
+        found[key] = text
+    return found
+
+
+READERS = {"env": variables_given, "python": interpreters_given}
+"""Settings whose text has a form of its own."""
 
 
 drawing = together(
@@ -169,14 +295,6 @@ drawing = together(
 )
 """Random shapes, and which cases are meant."""
 
-seed = click.option(
-    "--seed",
-    default=0,
-    show_default=True,
-    type=click.IntRange(min=0),
-    help="Seed of the inputs' contents, of random shapes, and of the order with --shuffle.",
-)
-
 operators = together(
     click.argument("names", nargs=-1, metavar="[OPERATOR]...", callback=split_commas),
     click.option(
@@ -190,21 +308,6 @@ operators = together(
     choosing,
 )
 """Which operators are meant."""
-
-device = click.option(
-    "--ctx",
-    metavar="DEVICE",
-    help="cpu, cpu(0), gpu, gpu(0), gpu(2) ...  [default: gpu(0) where this build and "
-    "machine have a GPU, else cpu(0)]",
-)
-
-profiler = click.option(
-    "-p",
-    "--profiler",
-    type=click.Choice(["native", "python"], case_sensitive=False),
-    help="native: the framework's own profiler, kernel time. python: the wall clock "
-    "around the call and the wait for it.  [default: native where the framework has one]",
-)
 
 passes = click.option("--no-backward", is_flag=True, help="Measure the forward pass only.")
 

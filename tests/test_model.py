@@ -1,17 +1,30 @@
 """The vocabulary: serialising without loss, and ids that mean what they say."""
 
+import math
+
 import msgspec
 import pytest
 
 from opperf.model import (
+    DECLARED,
     CallableTarget,
     Case,
+    Device,
+    DType,
+    FileTarget,
     Fill,
+    Generator,
+    Mapping,
+    MemoryFormat,
+    Number,
+    ObjectTarget,
     OperatorTarget,
     Record,
     Settings,
+    SnippetTarget,
     Status,
     TensorSpec,
+    positional,
     shown_arguments,
 )
 
@@ -50,9 +63,110 @@ def test_a_record_survives_json():
     assert msgspec.json.decode(msgspec.json.encode(record), type=Record) == record
 
 
-def test_the_id_is_this_very_hash_on_every_machine():
-    case = Case(OperatorTarget("mxnet", "relu"), {"data": TensorSpec((2, 3))})
-    assert case.id == "76b0b5ae2fa17149"
+RELU = OperatorTarget("mxnet", "relu")
+DATA = {"data": TensorSpec((2, 3))}
+
+IDS = (
+    ("5636425e858e2516", Case(RELU, DATA)),
+    ("8bb88cb667a9f27a", Case(RELU, DATA, Settings(dtype="float16", threads=2))),
+    ("25bfa2f799f17880", Case(RELU, DATA, Settings(mode="compiled", env={"A": "1"}, python="new"))),
+)
+"""Ids that are in files of users: none of them may ever change."""
+
+
+@pytest.mark.parametrize(("id", "case"), IDS)
+def test_the_id_is_this_very_hash_on_every_machine_and_in_every_version(id, case):
+    assert case.id == id
+    assert msgspec.json.decode(msgspec.json.encode(case), type=Case).id == id
+
+
+def test_a_value_at_its_default_is_not_in_the_id_wherever_it_comes_from():
+    text = "".join(["float", "32"])
+    spelt = TensorSpec((2, 3), text, Fill("normal", float("0"), float("1")))
+    assert Case(RELU, {"data": spelt}, Settings(dtype=text)).id == Case(RELU, DATA).id
+
+
+def test_a_field_that_is_added_later_changes_no_id():
+    class Later(TensorSpec, frozen=True, tag="tensor"):
+        added: int = 0
+
+    assert Case(RELU, {"data": Later((2, 3))}).id == Case(RELU, DATA).id
+    assert Case(RELU, {"data": Later((2, 3), added=1)}).id != Case(RELU, DATA).id
+
+
+def test_a_path_is_never_in_an_id():
+    here, there = (FileTarget("numpy", f"{f}/kernels.py", "softmax") for f in ("/a", "b/c"))
+    assert Case(here, DATA).id == Case(there, DATA).id
+    assert Case(here, DATA).id != Case(FileTarget("numpy", "/a/others.py", "softmax"), DATA).id
+
+
+def test_every_target_value_and_tensor_survives_json():
+    arguments = {
+        "0": Number.of(2 - 1j),
+        "nested": ((1, (2.5, DType("int8"))), "x"),
+        "options": Mapping({"x": TensorSpec((1,)), "deep": Mapping({"n": None})}),
+        "device": Device("gpu(1)"),
+        "format": MemoryFormat("channels_last"),
+        "rng": Generator(3),
+        "view": TensorSpec((2, 2), strides=(1, 2), offset=1, storage="s", device="cpu(0)"),
+    }
+    targets = (
+        OperatorTarget("torch", "aten::add", "Tensor", "aten"),
+        CallableTarget("mxnet", "nd.add"),
+        FileTarget("numpy", "k.py", "f"),
+        ObjectTarget("torch", "torch.nn.Linear", {"in_features": 3}),
+        SnippetTarget("numpy", "x + 1", "import numpy as np"),
+    )
+    for target in targets:
+        case = Case(target, arguments, count=3, tags=("a",))
+        assert msgspec.json.decode(msgspec.json.encode(case), type=Case) == case
+    assert len({Case(target, {}).id for target in targets}) == len(targets)
+    assert len({target.key for target in targets}) == len(targets)
+
+
+@pytest.mark.parametrize(
+    ("target", "key", "label"),
+    [
+        (CallableTarget("mxnet", "nd.add"), "mxnet:nd:add", "add"),
+        (CallableTarget("mxnet", "np.add"), "mxnet:np:add", "add"),
+        (OperatorTarget("torch", "add", "Tensor", "aten"), "torch:aten:add.Tensor", "add.Tensor"),
+        (FileTarget("numpy", "/x/k.py", "f"), "numpy:k.py:f", "f"),
+    ],
+)
+def test_a_target_has_a_key_to_join_and_a_label_to_show(target, key, label):
+    assert (str(target.key), target.label) == (key, label)
+
+
+def test_numbers_come_back_as_they_were():
+    for value in (1.5 + 2j, float("inf"), float("-inf"), 0.1):
+        assert Number.of(value).value == value
+    assert math.isnan(Number.of(float("nan")).value)
+
+
+def test_arguments_without_a_name_are_in_their_order():
+    assert positional({"10": "k", "axis": 1, "2": "c", "0": "a"}) == (["a", "c", "k"], {"axis": 1})
+
+
+def test_every_setting_is_declared_once():
+    assert tuple(DECLARED) == Settings.__struct_fields__
+    assert len({one.option for one in DECLARED.values()}) == len(DECLARED)
+    assert Settings().process() == {}
+    process = Settings(threads=2, env={"A": "1"}, python="new", dtype="int8").process()
+    assert process == {"threads": 2, "env": {"A": "1"}, "python": "new"}
+
+
+@pytest.mark.parametrize(
+    ("spec", "steps", "reach"),
+    [
+        (TensorSpec((2, 3, 4)), (12, 4, 1), 24),
+        (TensorSpec((3, 4), strides=(1, 3), offset=2), (1, 3), 14),
+        (TensorSpec((5, 4), strides=(0, 1)), (0, 1), 4),
+        (TensorSpec(()), (), 1),
+        (TensorSpec((0, 3), offset=2), (3, 1), 2),
+    ],
+)
+def test_where_a_tensors_elements_lie(spec, steps, reach):
+    assert (spec.steps, spec.reach) == (steps, reach)
 
 
 def test_the_id_does_not_depend_on_the_order_of_arguments():
@@ -68,7 +182,11 @@ def test_the_id_does_not_depend_on_the_order_of_arguments():
         Settings(dtype="float16"),
         Settings(profiler="python"),
         Settings(threads=1),
-        Settings(mode="train"),
+        Settings(phase="train"),
+        Settings(mode="compiled"),
+        Settings(env={"A": "1"}),
+        Settings(python="new"),
+        Settings(cache="cold"),
     ],
 )
 def test_the_id_changes_with_what_is_measured(settings):
@@ -83,6 +201,7 @@ def test_the_id_changes_with_what_is_measured(settings):
         {"tags": ("x",)},
         {"passes": ("forward",)},
         {"category": "y"},
+        {"count": 9},
     ],
 )
 def test_the_id_does_not_change_with_how_often_or_by_whom_it_is_measured(changes):

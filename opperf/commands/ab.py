@@ -11,12 +11,10 @@ from opperf.parameters import (
     changed,
     configurations,
     debug,
-    device,
-    dtype,
     framework,
+    one,
     operators,
     passes,
-    profiler,
     report_format,
     size,
 )
@@ -46,9 +44,9 @@ BLOCKS = click.IntRange(min=2)
     help="What is set in B, likewise.",
 )
 @size
-@dtype
-@device
-@profiler
+@one("dtype", default="float32", show_default=True)
+@one("device")
+@one("profiler")
 @passes
 @configurations
 @click.option(

@@ -12,9 +12,8 @@ from opperf.parameters import (
     choosing,
     debug,
     drawing,
-    dtype,
     framework,
-    seed,
+    one,
     size,
     split_commas,
 )
@@ -37,9 +36,9 @@ def list_operators(ctx: click.Context, /, **options: object) -> None:
 @click.command()
 @click.argument("name", metavar="OPERATOR")
 @size
-@dtype
+@one("dtype", default="float32", show_default=True)
 @drawing
-@seed
+@one("seed")
 @as_json
 @debug
 @framework

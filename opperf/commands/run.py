@@ -6,19 +6,17 @@ from pathlib import Path
 
 import click
 
-from opperf import defaults
 from opperf.parameters import (
     changed,
     configurations,
     debug,
-    device,
     drawing,
-    dtype,
     framework,
+    labels_given,
+    one,
     operators,
     passes,
-    profiler,
-    seed,
+    several,
     shapes_given,
     size,
     statuses_given,
@@ -27,8 +25,8 @@ from opperf.parameters import (
 
 @click.command()
 @operators
-@device
-@dtype
+@several("device")
+@several("dtype")
 @click.option(
     "-f",
     "--output-format",
@@ -44,37 +42,11 @@ from opperf.parameters import (
     metavar="FILE",
     help="[default: ./<framework>_operator_benchmarks.<format>]",
 )
-@profiler
-@click.option(
-    "--precision",
-    default=defaults.PRECISION,
-    show_default=True,
-    type=click.FloatRange(min=0, min_open=True, max=1, max_open=True),
-    metavar="SHARE",
-    help="Sample until the 95 % interval of the median is within this share of it, or --max-time "
-    "is spent.",
-)
-@click.option(
-    "--max-time",
-    "max_time_s",
-    type=click.FloatRange(min=0, min_open=True),
-    metavar="SECONDS",
-    help="Longest time a case is timed for, shared among its passes; a slow operator makes do with "
-    f"fewer samples, 3 at least.  [default: {defaults.MAX_TIME_S:g}, or less in a run of many "
-    f"cases, {defaults.SWEEP_S / 60:g} minutes together; no limit where -r is given]",
-)
-@click.option(
-    "-w",
-    "--warmup",
-    type=click.IntRange(min=0),
-    help="Calls before anything is timed.  [default: until they get no faster]",
-)
-@click.option(
-    "-r",
-    "--runs",
-    type=click.IntRange(min=1),
-    help="Calls that are timed, in each pass.  [default: as many as --precision takes]",
-)
+@several("profiler")
+@one("precision")
+@one("max_time_s")
+@one("warmup")
+@one("runs")
 @click.option(
     "--quick",
     is_flag=True,
@@ -98,17 +70,16 @@ from opperf.parameters import (
     callback=shapes_given,
     help="Shape of an argument, e.g. lhs=1024x1024, instead of the rule's.",
 )
-@click.option(
-    "--cache",
-    default="hot",
-    show_default=True,
-    type=click.Choice(["hot", "cold"], case_sensitive=False),
-    help="hot: a call finds its inputs where the one before left them. cold: in no cache.",
-)
+@several("cache")
+@several("mode")
+@several("phase")
+@several("threads")
+@several("env")
+@several("python")
 @passes
-@click.option("--no-memory", is_flag=True, help="Measure times only.")
+@one("memory")
 @drawing
-@seed
+@one("seed")
 @click.option(
     "--rounds",
     default=1,
@@ -119,19 +90,14 @@ from opperf.parameters import (
     "machine falls on all of them.",
 )
 @click.option("--shuffle", is_flag=True, help="Measure the cases in a random order.")
+@one("timeout_s")
 @click.option(
-    "--threads",
-    type=click.IntRange(min=1),
-    help="Compute threads.  [default: the framework's own choice]",
-)
-@click.option(
-    "--timeout",
-    "timeout_s",
-    default=defaults.TIMEOUT_S,
-    show_default=True,
-    type=click.FloatRange(min=0, min_open=True),
-    metavar="SECONDS",
-    help="Longest time for one case.",
+    "--label",
+    "labels",
+    multiple=True,
+    metavar="KEY=VALUE",
+    callback=labels_given,
+    help="A word of yours for the results: commit=1a2b3c, branch=main, build=nightly.",
 )
 @click.option(
     "--list",

@@ -1,4 +1,8 @@
-"""What opperf asks of a framework. One module or package per framework implements it."""
+"""What a framework has to have, what it may have beside, and the forms that measurements take.
+
+One module or package per framework implements `Framework`. It inherits `Defaults`, overrides what
+it has, and leaves the rest: each capability is a protocol of its own with a default there.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +10,10 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from typing import Any, NamedTuple, Protocol
 
-from opperf.model import Case, Operator, Target, TensorSpec
+from opperf.model import Case, Device, DType, Generator, MemoryFormat, Operator, Target, TensorSpec
+
+Constant = DType | Device | MemoryFormat | Generator
+"""Plain values that a framework has objects of its own for."""
 
 
 class Gradient(Protocol):
@@ -83,30 +90,78 @@ class Tracer(Protocol):
         ...
 
 
-class Framework(Protocol):
-    """A framework whose operators can be measured."""
+class Core(Protocol):
+    """What every framework has."""
 
     name: str
     rules: str
     """Module that holds the framework's tables and families of inputs."""
-    profilers: tuple[str, ...]
-    """Names of the time back ends it offers, the preferred one first."""
     dtypes: tuple[str, ...]
     """The dtypes a user may ask for."""
-    variables: tuple[str, ...]
-    """Environment variables of its own that decide how it computes."""
-    gradients: bool
-    """Whether it computes gradients at all."""
 
     def version(self) -> str: ...
 
-    def versions(self) -> dict[str, str]:
-        """Versions of the framework and of the libraries its numbers depend on."""
+    def operators(self) -> tuple[Operator, ...]:
+        """Every distinct operator of the registry, sorted by name."""
         ...
 
-    def features(self) -> dict[str, bool]:
-        """Build features by name."""
+    def function(self, target: Target) -> Callable[..., Any]:
+        """The callable behind a target. Raises `UnknownOperatorError`."""
         ...
+
+    def tensor(self, spec: TensorSpec, device: str, seed: int) -> Any:
+        """A tensor as specified, filled from the seed. Raises `UnsupportedError`."""
+        ...
+
+    def bind(
+        self,
+        case: Case,
+        arguments: Mapping[str, Any],
+        function: Callable[..., Any] | None = None,
+    ) -> Callable[[], Any]:
+        """A call without arguments that runs the case's target once on these values.
+
+        `function` stands in for the target's, when a caller holds the callable itself.
+        """
+        ...
+
+    def refusal(self, error: Exception) -> str | None:
+        """The framework's own message, shortened, if the error is the framework refusing
+        a call; None if it is a fault of anything else."""
+        ...
+
+
+class Naming(Protocol):
+    """Names and callables beyond the list of operators. Default: what that list has."""
+
+    def registered(self) -> int:
+        """Number of names in the registry, whatever they are for."""
+        ...
+
+    def resolve(self, name: str) -> Operator | None:
+        """The operator of a registered name or alias; None if there is none."""
+        ...
+
+    def target_of(self, function: Callable[..., Any]) -> Target:
+        """The target of a callable a user holds."""
+        ...
+
+    def callable_target(self, path: str) -> Target:
+        """The target at a path (`nd.add`, `kernels.py:softmax`). Raises `UnknownOperatorError`."""
+        ...
+
+    def signature(self, target: Target, function: Callable[..., Any] | None = None) -> Operator:
+        """What a target takes: the registered operator it calls, or else an operator made
+        up from the callable's own signature."""
+        ...
+
+    def notes(self, target: Target) -> dict[str, str]:
+        """Facts about a target that a reader of its numbers needs."""
+        ...
+
+
+class Devices(Protocol):
+    """Where calls run, and when they are over. Default: the CPU, synchronously."""
 
     def devices(self) -> tuple[str, ...]:
         """Devices this build and machine have, the default one first."""
@@ -124,92 +179,34 @@ class Framework(Protocol):
         """Bytes that can still be allocated on the device."""
         ...
 
-    def no_large_tensors(self) -> str:
-        """Why this build does not index tensors of more than 2**31 elements, and which one does;
-        empty if it does."""
+    def synchronize(self, device: str) -> None:
+        """Wait until all work is done. Raises what the work raised."""
         ...
 
-    def registered(self) -> int:
-        """Number of names in the registry, whatever they are for."""
+
+class Arrays(Protocol):
+    """Arrays beyond making them. Default: one array type, and nothing known of a caller's."""
+
+    def array_type(self, target: Target) -> str:
+        """The array type that the target takes, as in `TensorSpec.array_type`."""
         ...
 
-    def operators(self) -> tuple[Operator, ...]:
-        """Every distinct operator of the registry, sorted by name."""
+    def constant(self, value: Constant, device: str) -> Any:
+        """The framework's object for a dtype, device, memory format or generator that is an
+        argument. Raises `UnsupportedError`."""
         ...
 
-    def resolve(self, name: str) -> Operator | None:
-        """The operator of a registered name or alias; None if there is none."""
-        ...
-
-    def target_of(self, function: Callable[..., Any]) -> Target:
-        """The target of a callable a user holds."""
-        ...
-
-    def callable_target(self, path: str) -> Target:
-        """The target at a dotted path (`nd.add`). Raises `UnknownOperatorError`."""
-        ...
-
-    def signature(self, target: Target, function: Callable[..., Any] | None = None) -> Operator:
-        """What a target takes: the registered operator it calls, or else an operator made
-        up from the callable's own signature."""
-        ...
-
-    def notes(self, target: Target) -> dict[str, str]:
-        """Facts about a target that a reader of its numbers needs."""
-        ...
-
-    def function(self, target: Target) -> Callable[..., Any]:
-        """The callable behind a target. Raises `UnknownOperatorError`."""
-        ...
-
-    def flavour(self, target: Target) -> str:
-        """The kind of array the target takes, as in `TensorSpec.flavour`."""
-        ...
-
-    def tensor(self, spec: TensorSpec, device: str, seed: int) -> Any:
-        """A tensor as specified, filled from the seed. Raises `UnsupportedError`."""
+    def view(self, storage: Any, spec: TensorSpec) -> Any:
+        """A tensor in the elements of another, one-dimensional one, by the spec's shape, strides
+        and offset. Raises `UnsupportedError`."""
         ...
 
     def describe(self, value: Any) -> TensorSpec | None:
         """The spec of a tensor of this framework that a caller holds; None for anything else."""
         ...
 
-    def adopt(self, value: Any, spec: TensorSpec, device: str) -> Any:
+    def copy_to_device(self, value: Any, spec: TensorSpec, device: str) -> Any:
         """A copy, on the device, of an array a caller holds, as `spec` describes it."""
-        ...
-
-    def bind(
-        self,
-        case: Case,
-        arguments: Mapping[str, Any],
-        function: Callable[..., Any] | None = None,
-    ) -> Callable[[], Any]:
-        """A call without arguments that runs the case's target once on these values.
-
-        `function` stands in for the target's, when a caller holds the callable itself.
-        """
-        ...
-
-    def output_shapes(self, case: Case) -> list[tuple[int, ...]] | None:
-        """Shapes of the case's outputs, if the framework can tell them without a call."""
-        ...
-
-    def with_inferred_shapes(self, case: Case) -> Case:
-        """The case with the shapes that follow from others in place of `UNKNOWN` ones.
-
-        Raises `UnsupportedError` where the framework cannot tell one.
-        """
-        ...
-
-    def source(self, case: Case, arguments: Mapping[str, Any], call: Callable[[], Any]) -> str:
-        """A script in the framework's own terms that makes the case's tensors and its call.
-
-        `arguments` are the tensors and values made for the case, `call` what `bind` gave.
-        """
-        ...
-
-    def scope(self, case: Case) -> AbstractContextManager[None]:
-        """The mode (training, array semantics, device) the case's calls run in."""
         ...
 
     def has_nan(self, outputs: Any) -> bool:
@@ -220,6 +217,18 @@ class Framework(Protocol):
         """Bytes of the tensors among a call's results."""
         ...
 
+    def large_tensor_limit(self) -> str:
+        """Why this build does not index tensors of more than 2**31 elements, and which one does;
+        empty if it does."""
+        ...
+
+
+class Gradients(Protocol):
+    """Differentiation. Default: none."""
+
+    gradients: bool
+    """Whether it computes gradients at all."""
+
     def gradient(self, case: Case, call: Callable[[], Any], inputs: Sequence[Any]) -> Gradient:
         """The differentiated call. `inputs` are the tensors that want a gradient.
 
@@ -227,28 +236,96 @@ class Framework(Protocol):
         """
         ...
 
-    def synchronize(self, device: str) -> None:
-        """Wait until all work is done. Raises what the work raised."""
+
+class ShapeInference(Protocol):
+    """Shapes without a call. Default: none."""
+
+    def output_shapes(self, case: Case) -> list[tuple[int, ...]] | None:
+        """Shapes of the case's outputs; None where they cannot be inferred without a call."""
         ...
 
-    def forks(self, device: str) -> bool:
-        """Whether a fork of a process that has imported the framework can use the device."""
+    def with_inferred_shapes(self, case: Case) -> Case:
+        """The case with the shapes that follow from others in place of `UNKNOWN` ones.
+
+        Raises `UnsupportedError` where the framework cannot infer one.
+        """
         ...
 
-    def memory(self, device: str) -> AbstractContextManager[MemoryReading]:
-        """Measures what is allocated on the device inside the context. Contexts may be nested."""
-        ...
+
+class Profiling(Protocol):
+    """How time and memory are read. Default: the wall clock, and no memory."""
+
+    profilers: tuple[str, ...]
+    """Names of the time back ends it offers, the preferred one first."""
 
     def tracer(self, device: str) -> Tracer:
         """The native profiler for a device."""
         ...
 
-    def refusal(self, error: Exception) -> str | None:
-        """The framework's own message, shortened, if the error is the framework refusing
-        a call; None if it is a fault of anything else."""
+    def memory(self, device: str) -> AbstractContextManager[MemoryReading]:
+        """Measures what is allocated on the device inside the context. Contexts may be nested.
+        Raises `UnsupportedError`."""
+        ...
+
+
+class Modes(Protocol):
+    """How calls are executed. Default: eagerly."""
+
+    modes: tuple[str, ...]
+    """Its execution modes, the usual one first."""
+
+    def scope(self, case: Case) -> AbstractContextManager[None]:
+        """The phase, array semantics and device the case's calls run in."""
+        ...
+
+
+class Processes(Protocol):
+    """What a process of it is like. Default: nothing of its own."""
+
+    variables: tuple[str, ...]
+    """Environment variables of its own that decide how it computes."""
+
+    def versions(self) -> dict[str, str]:
+        """Versions of the framework and of the libraries its numbers depend on."""
+        ...
+
+    def features(self) -> dict[str, bool]:
+        """Build features by name."""
+        ...
+
+    def supports_fork(self, device: str) -> bool:
+        """Whether a fork of a process that has imported the framework can use the device."""
         ...
 
     def unavailable(self, refusal: str) -> bool:
         """Whether a refusal says that this build or device has no such kernel, whatever the
         inputs."""
         ...
+
+
+class Scripts(Protocol):
+    """Cases as scripts. Default: none."""
+
+    def source(self, case: Case, arguments: Mapping[str, Any], call: Callable[[], Any]) -> str:
+        """A script in the framework's own terms that makes the case's tensors and its call.
+
+        `arguments` are the tensors and values made for the case, `call` what `bind` gave.
+        Raises `UnsupportedError`.
+        """
+        ...
+
+
+class Framework(
+    Core,
+    Naming,
+    Devices,
+    Arrays,
+    Gradients,
+    ShapeInference,
+    Profiling,
+    Modes,
+    Processes,
+    Scripts,
+    Protocol,
+):
+    """A framework whose operators can be measured."""

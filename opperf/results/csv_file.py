@@ -32,6 +32,7 @@ COLUMNS: tuple[Column, ...] = (
     ("dtype", lambda record: record.case.settings.dtype),
     ("profiler", lambda record: record.case.settings.profiler),
     ("mode", lambda record: record.case.settings.mode),
+    ("phase", lambda record: record.case.settings.phase),
     ("warmup", lambda record: record.case.settings.warmup),
     ("runs", lambda record: record.case.settings.runs),
     ("precision", lambda record: record.case.settings.precision),

@@ -51,8 +51,8 @@ class LineFile(AbstractContextManager["LineFile"]):
         self._size = 0
 
     @classmethod
-    def create(cls, path: Path, header: Struct, overwrite: bool = False) -> LineFile:
-        """A new file with this first line.
+    def create(cls, path: Path, *first: Struct, overwrite: bool = False) -> LineFile:
+        """A new file with these first lines, all of them or none.
 
         Raises `OutputError` if it exists and may not be replaced, or cannot be written, and
         `RunFileError` if another process is writing to it.
@@ -72,7 +72,7 @@ class LineFile(AbstractContextManager["LineFile"]):
             _lock(descriptor, path)
             try:
                 file.cut(0)
-                file.append(header)
+                file.append(*first)
             except BaseException:
                 _remove_empty(path)
                 raise
@@ -105,10 +105,10 @@ class LineFile(AbstractContextManager["LineFile"]):
         """Close the file, and let others have it."""
         os.close(self._descriptor)
 
-    def append(self, line: Struct) -> None:
-        """Append a line, and wait until it is on disk. Raises `OutputError` if it cannot be
+    def append(self, *lines: Struct) -> None:
+        """Append lines, and wait until they are on disk. Raises `OutputError` if they cannot be
         written; the file then ends where it ended before."""
-        data = encode_line(line)
+        data = b"".join(map(encode_line, lines))
         view = memoryview(data)
         try:
             while view:

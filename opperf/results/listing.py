@@ -69,7 +69,7 @@ def operator_text(listed: Listed, cases: Sequence[Case], scripts: Sequence[str])
         sections.append(tabulate(rows, headers, disable_numparse=True))
     for number, (case, script) in enumerate(zip(cases, scripts, strict=True), 1):
         title = f"Case {number} of {len(cases)}, {case.id}: {inputs_text(case)}"
-        facts_of_case = f"{case.origin}, {case.settings.mode} mode, {case.settings.dtype}"
+        facts_of_case = f"{case.origin}, {case.settings.phase} phase, {case.settings.dtype}"
         indented = "\n".join(f"    {line}".rstrip() for line in script.splitlines())
         sections.append(f"{title}\n{facts_of_case}\n\n{indented}")
     return "\n\n".join(sections)

@@ -71,7 +71,7 @@ def markdown_text(run: Run) -> str:
     columns = OPERATOR + MEASURED + (PERCENTILES if percentiles else ())
     sections = [
         ("# Operator benchmarks", _bullets(environment_facts(run))),
-        ("## Runtime Features", features_text(run.header.environment.features)),
+        ("## Runtime Features", features_text(run.environment.features)),
         ("## Results", _table(measured, columns, len(OPERATOR))),
     ]
     if is_fuzzed(run):
@@ -79,8 +79,8 @@ def markdown_text(run: Run) -> str:
     unmeasured = OPERATOR + UNMEASURED
     if others:
         sections.append(("## Not measured", _table(others, unmeasured, len(unmeasured))))
-    if run.header.no_benchmark:
-        rows = sorted(run.header.no_benchmark.items())
+    if run.header.excluded:
+        rows = sorted(run.header.excluded.items())
         sections.append(("## No benchmark", grid(("Operator", "Reason"), rows, 2)))
     return "\n\n".join(f"{title}\n\n{body}" for title, body in sections) + "\n"
 
@@ -98,7 +98,7 @@ def _out_of_line(run: Run) -> str:
 
 def environment_facts(run: Run) -> list[tuple[str, str]]:
     """What a reader needs in order to trust or distrust the numbers, as label and text."""
-    header, environment = run.header, run.header.environment
+    header, environment = run.header, run.environment
     versions = [f"{name} {version}" for name, version in environment.versions.items()]
     facts = [
         ("opperf", environment.opperf),

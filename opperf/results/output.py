@@ -13,11 +13,11 @@ from typing import Any
 import msgspec
 
 from opperf.errors import OutputError, UsageError, suggestion
-from opperf.model import RecordLine, Run, Status
+from opperf.model import Run, Status
 from opperf.results.csv_file import csv_text
 from opperf.results.markdown import markdown_text
 from opperf.results.opperf_json import json_text
-from opperf.results.runfile import encode_line
+from opperf.results.runfile import encode_line, lines_of
 from opperf.results.unwritable import reason, unwritable
 
 
@@ -33,22 +33,21 @@ class Format:
 
 def runfile_text(run: Run) -> str:
     """The run as a run file, for a run that was not recorded into the output itself."""
-    lines = [encode_line(run.header)]
-    lines += [encode_line(RecordLine(record=record)) for record in run.records]
-    if run.closing is not None:
-        lines.append(encode_line(run.closing))
-    return b"".join(lines).decode()
+    return b"".join(map(encode_line, lines_of(run))).decode()
 
 
 def environment_of(run: Run, path: Path) -> dict[str, Any]:
     """The header of a run, for the file beside `path`."""
     header = run.header
+    environment, *others = map(msgspec.to_builtins, run.environments.values())
     return {
         "output": path.name,
         "started": header.started,
-        "environment": msgspec.to_builtins(header.environment),
+        "environment": environment,
+        **({"other_environments": others} if others else {}),
+        **({"labels": header.labels} if header.labels else {}),
         "options": header.options,
-        "no_benchmark": header.no_benchmark,
+        "excluded": header.excluded,
     }
 
 

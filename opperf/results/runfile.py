@@ -1,4 +1,5 @@
-"""The run file: a header, a line of JSON per record, and a closing line if it was finished.
+"""The run file: a header, a line of JSON per environment, planned case and record, and a closing
+line if it was finished. A record names its case and its environment by id.
 
 How its lines are written, locked and repaired is in `lines`. JSON has no word for NaN and the
 infinities. They are written as null, and the null of a number is read as NaN: that it was not a
@@ -7,6 +8,7 @@ finite number survives, which one does not.
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,12 +17,24 @@ from typing import Any
 import msgspec
 
 from opperf.errors import RunFileError
-from opperf.model import SCHEMA_VERSION, Closing, Header, Record, RecordLine, Run
+from opperf.model import (
+    SCHEMA_VERSION,
+    Case,
+    CaseLine,
+    Closing,
+    Environment,
+    EnvironmentLine,
+    Header,
+    Record,
+    RecordLine,
+    Run,
+    Struct,
+)
 from opperf.results.lines import FileKind, LineFile, encode_line, going_on, read_lines
 
-__all__ = ["RunWriter", "encode_line", "read_run"]
+__all__ = ["RunWriter", "encode_line", "is_run_file", "lines_of", "read_run"]
 
-Line = Header | RecordLine | Closing
+Line = Header | EnvironmentLine | CaseLine | RecordLine | Closing
 
 RUN_FILE = FileKind("run file", "opperf run -f jsonl", "header", SCHEMA_VERSION, Header)
 
@@ -47,20 +61,26 @@ class RunWriter(AbstractContextManager["RunWriter"]):
     Holds an exclusive lock on the file until it is closed.
     """
 
-    def __init__(self, file: LineFile, warnings: list[str]) -> None:
+    def __init__(
+        self, file: LineFile, warnings: list[str], environments: Iterable[str] = ()
+    ) -> None:
         self.path = file.path
         self.warnings = warnings
-        """What had to be repaired before the file could be continued."""
+        """Repairs that were needed before the file could be continued."""
         self._file = file
+        self._environments = set(environments)
 
     @classmethod
-    def create(cls, path: Path, header: Header, overwrite: bool = False) -> RunWriter:
-        """A new run file with this header.
+    def create(
+        cls, path: Path, header: Header, cases: Iterable[Case] = (), overwrite: bool = False
+    ) -> RunWriter:
+        """A new run file with this header and these planned cases.
 
         Raises `OutputError` if it exists and may not be replaced, or cannot be written, and
         `RunFileError` if another process is writing to it.
         """
-        return cls(LineFile.create(path, header, overwrite), [])
+        planned = (CaseLine(id=case.id, case=case) for case in cases)
+        return cls(LineFile.create(path, header, *planned, overwrite=overwrite), [])
 
     @classmethod
     def resume(cls, path: Path) -> RunWriter:
@@ -70,14 +90,22 @@ class RunWriter(AbstractContextManager["RunWriter"]):
         or is in use.
         """
         file, content = going_on(path, _parse)
-        return cls(file, content.warnings)
+        return cls(file, content.warnings, content.run.environments)
 
     def __exit__(self, *error: object) -> None:
         self._file.close()
 
+    def environment(self, environment: Environment) -> str:
+        """The id of an environment, which is appended unless it is in the file. Raises
+        `OutputError`."""
+        if environment.id not in self._environments:
+            self._file.append(EnvironmentLine(id=environment.id, environment=environment))
+            self._environments.add(environment.id)
+        return environment.id
+
     def record(self, record: Record) -> None:
         """Append a record. Raises `OutputError` if it cannot be written."""
-        self._file.append(RecordLine(record=record))
+        self._file.append(RecordLine.of(record))
 
     def close_run(self, closing: Closing) -> None:
         """Append the closing line: the run is finished."""
@@ -94,9 +122,27 @@ def read_run(path: Path) -> tuple[Run, list[str]]:
     return content.run, content.warnings
 
 
+def is_run_file(path: Path) -> bool:
+    """Whether a file's first line is one of a run file, of whatever version. Raises `RunFileError`
+    if it cannot be read."""
+    try:
+        with path.open("rb") as file:
+            first = file.readline()
+    except OSError as error:
+        raise RunFileError(f"{path} cannot be read: {error.strerror}") from error
+    try:
+        line = msgspec.json.decode(first)
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        # A header that was cut short is one all the same.
+        return first.startswith(b'{"line":"header"')
+    return isinstance(line, dict) and isinstance(line.get("line"), str)
+
+
 def _parse(path: Path) -> _Content:
     content = read_lines(path, RUN_FILE, _decode)
     kept = content.header.size
+    environments: dict[str, Environment] = {}
+    cases: dict[str, Case] = {}
     records: dict[str, Record] = {}
     closing: Closing | None = None
     for read in content.lines:
@@ -107,10 +153,36 @@ def _parse(path: Path) -> _Content:
         if isinstance(line, Closing):
             closing = line
             continue
-        records[line.record.id] = line.record
+        if isinstance(line, EnvironmentLine):
+            environments[line.id] = line.environment
+        elif isinstance(line, CaseLine):
+            cases[line.id] = line.case
+        else:
+            where = f"{path}:{read.number}: the record of {line.id}"
+            if line.id not in cases:
+                raise RunFileError(f"{where} comes before its case; the file is damaged")
+            if line.environment and line.environment not in environments:
+                raise RunFileError(f"{where} comes before its environment; the file is damaged")
+            records[line.id] = line.record(cases[line.id])
         kept += read.size
-    run = Run(content.header.value, tuple(records.values()), closing)
+    run = Run(
+        content.header.value, tuple(records.values()), closing, environments, tuple(cases.values())
+    )
     return _Content(run, kept, content.warnings)
+
+
+def lines_of(run: Run) -> Iterator[Struct]:
+    """The lines of a run file with this content."""
+    yield run.header
+    measured = {record.id: record.case for record in run.records}
+    for id, case in {**{case.id: case for case in run.cases}, **measured}.items():
+        yield CaseLine(id=id, case=case)
+    for id, environment in run.environments.items():
+        yield EnvironmentLine(id=id, environment=environment)
+    for record in run.records:
+        yield RecordLine.of(record)
+    if run.closing is not None:
+        yield run.closing
 
 
 def _decode(text: bytes) -> Line:
@@ -125,16 +197,14 @@ def _decode(text: bytes) -> Line:
 
 
 def _restore_numbers(value: Any) -> None:
-    """Put NaN where a record's line has null for a number, in place."""
-    if not isinstance(value, dict) or not isinstance(value.get("record"), dict):
-        return
-    record = value["record"]
-    for summary in _dict(record.get("summaries")).values():
+    """Put NaN where a line has null for a number, in place."""
+    line = _dict(value)
+    for summary in _dict(line.get("summaries")).values():
         _null_to_nan(_dict(summary), NUMBERS)
-    for samples in _dict(record.get("samples")).values():
+    for samples in _dict(line.get("samples")).values():
         if isinstance(samples, list):
             samples[:] = [float("nan") if sample is None else sample for sample in samples]
-    for argument in _dict(_dict(record.get("case")).get("arguments")).values():
+    for argument in _dict(_dict(line.get("case")).get("arguments")).values():
         for element in argument if isinstance(argument, list) else [argument]:
             _null_to_nan(_dict(_dict(element).get("fill")), ("low", "high"))
 

@@ -43,7 +43,7 @@ def summarise(run: Run, elapsed_s: float) -> str:
         _not_measured(run.records),
         _out_of_line(run),
         _slowest(run.records),
-        _no_benchmark(run.header.no_benchmark),
+        _excluded(run.header.excluded),
     )
     return "\n\n".join(section for section in sections if section)
 
@@ -131,7 +131,7 @@ def _out_of_line(run: Run) -> str:
     )
 
 
-def _no_benchmark(reasons: dict[str, str]) -> str:
+def _excluded(reasons: dict[str, str]) -> str:
     if not reasons:
         return ""
     groups: dict[str, list[str]] = {}

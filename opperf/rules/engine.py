@@ -211,7 +211,7 @@ def with_output(operator: Operator, arguments: Arguments, rules: RulesModule) ->
     if OUTPUT in arguments or not set(operator.names) & rules.NEEDS_OUTPUT:
         return arguments
     first = next(value for value in arguments.values() if isinstance(value, TensorSpec))
-    output = TensorSpec(first.shape, first.dtype, Fill("constant"), flavour=first.flavour)
+    output = TensorSpec(first.shape, first.dtype, Fill("constant"), array_type=first.array_type)
     return {**arguments, OUTPUT: output}
 
 
@@ -245,5 +245,5 @@ def _requested(value: Argument, dtype: str) -> Argument:
     made = {REQUESTED: dtype, AT_LEAST_SINGLE: single}.get(value.dtype, value.dtype)
     floating = made.startswith(("float", "bfloat"))
     return TensorSpec(
-        value.shape, made, value.fill, value.layout, value.gradient and floating, value.flavour
+        value.shape, made, value.fill, value.layout, value.gradient and floating, value.array_type
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 import sys
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -13,26 +13,26 @@ from typing import Any
 from tabulate import tabulate
 
 from opperf.errors import FOUND, INTERRUPTED, OutputError, UsageError
-from opperf.model import Case, Run, Settings, Status
+from opperf.model import DECLARED, USUAL, Case, Run, Settings, Status
 from opperf.results import output
 from opperf.results.lines import check_free
 from opperf.results.summary import summarise
 from opperf.results.table import render_table
 from opperf.results.text import counted, cut, inputs_text, terminal_width
+from opperf.runner.assembling import assembled
 from opperf.runner.options import (
     Options,
+    axes_from,
     check_shapes_asked,
     options_from,
     selection_from,
+    sources_among,
     with_counts,
 )
-from opperf.runner.plan import Plan
-from opperf.runner.planning import planned, shared_out
-from opperf.runner.pool import Worker
+from opperf.runner.planning import shared_out
 from opperf.runner.progress import progress
-from opperf.runner.resuming import check_same, check_same_environment, earlier_run, same_selection
+from opperf.runner.resuming import check_same, earlier_run, same_axes, same_selection
 from opperf.runner.rounds import visits
-from opperf.runner.selecting import Selection
 from opperf.runner.session import (
     CutShortError,
     execute,
@@ -41,6 +41,10 @@ from opperf.runner.session import (
     run_file_for,
     selection_of,
 )
+from opperf.runner.workers import Workers
+from opperf.sources.registry import Plan
+from opperf.sources.selecting import Selection
+from opperf.sources.varying import Axes
 
 TABLE_LIMIT = 60
 """Records shown as a table after a run; more are in the file, and would bury the summary."""
@@ -54,7 +58,8 @@ def run_command(given: Mapping[str, Any], changed: Mapping[str, Any]) -> int:
     """
     begun = time.monotonic()
     check_shapes_asked(changed)
-    given = with_counts(given, changed)
+    names, files = sources_among(given["names"])
+    given = {**with_counts(given, changed), "names": names}
     options = options_from(given, changed)
     selection = selection_from(given)
     run_file = options.resume or run_file_for(options.output, options.output_format)
@@ -65,48 +70,54 @@ def run_command(given: Mapping[str, Any], changed: Mapping[str, Any]) -> int:
         earlier, warnings = earlier_run(run_file, options)
         for warning in warnings:
             _say(options, f"warning: {warning}", error=True)
-        if "framework" in changed:
-            check_same("framework", earlier.header.environment.framework, options.framework)
     if not options.list_only and not (options.resuming and options.output == run_file):
         output.check_output(options.output, options.overwrite)
         _check_unfinished(run_file, options)
-    framework, threads = options.framework, selection.settings.threads
+    interpreters = given["python"]
     if earlier:
-        framework = earlier.header.environment.framework
-        threads = selection_of(earlier).settings.threads
-    with Worker(framework, threads) as worker:
-        selection = worker.resolved(selection)
+        interpreters = interpreters or earlier.header.interpreters
+    with Workers(interpreters) as workers:
         if earlier:
-            selection = same_selection(selection_of(earlier), selection, changed)
-            check_same_environment(earlier.header.environment, worker.environment())
-        plan = planned(worker, framework, selection, partial(_tell, options))
-        _check_plan(plan)
-        plan = shared_out(plan, selection.settings)
+            selection, plan = _earlier_plan(earlier, workers, selection, axes_from(given), changed)
+            todo = pending(earlier, options.retry, selection.rounds, selection.settings.seed)
+            head = None
+        else:
+            tell = partial(_tell, options)
+            plan, axes = assembled(
+                workers,
+                options.framework,
+                selection,
+                axes_from(given),
+                files,
+                set(changed),
+                tell,
+            )
+            _check_plan(plan)
+            plan = shared_out(plan)
+            todo = visits(plan.cases, selection.rounds, selection.settings.seed)
+            head = header(
+                plan,
+                selection,
+                {"command": options.command},
+                axes,
+                given["labels"],
+                workers.interpreters,
+            )
         for asked, name in plan.aliases.items():
             _say(options, f"{asked} is another name of {name}, and reported as that")
         if options.list_only:
             print(list_of(plan, terminal_width()))
             return 0
-        rounds, seed = selection.rounds, selection.settings.seed
-        todo = (
-            pending(earlier, plan, options.retry, rounds, seed)
-            if earlier
-            else visits(plan.cases, rounds, seed)
-        )
         _say(options, _announcement(plan, todo, selection, options))
         if options.dry_run:
             return 0
-        head = (
-            None
-            if earlier
-            else header(plan, selection, worker.environment(), {"command": options.command})
-        )
         try:
             result = execute(
                 run_file,
                 head,
+                plan.cases,
                 todo,
-                worker,
+                workers,
                 progress(sys.stderr, len(todo), options.quiet),
                 lambda: time.monotonic() - begun,
             )
@@ -116,6 +127,25 @@ def run_command(given: Mapping[str, Any], changed: Mapping[str, Any]) -> int:
         except CutShortError as error:
             raise OutputError(f"{error}; {_going_on(run_file, options)}") from error
     return _finish(result, run_file, options, time.monotonic() - begun)
+
+
+def _earlier_plan(
+    earlier: Run, workers: Workers, selection: Selection, axes: Axes, changed: Mapping[str, Any]
+) -> tuple[Selection, Plan]:
+    """The selection and the plan of a run that is gone on with, as its file has them.
+
+    Raises `RunFileError` if an option that is given now contradicts it.
+    """
+    frameworks = dict.fromkeys(case.target.framework for case in earlier.cases)
+    if "framework" in changed:
+        for framework in frameworks:
+            check_same("framework", framework, changed["framework"])
+    before, axes_before = selection_of(earlier)
+    same_selection(before, selection, changed)
+    if set(axes) & set(changed):
+        found = workers.of(next(iter(frameworks))).resolve(axes).axes
+        same_axes(axes_before, {**axes, **found}, changed)
+    return before, Plan(cases=earlier.cases, excluded=earlier.header.excluded)
 
 
 def _check_unfinished(run_file: Path, options: Options) -> None:
@@ -133,13 +163,13 @@ def _check_unfinished(run_file: Path, options: Options) -> None:
 def _check_plan(plan: Plan) -> None:
     if plan.cases:
         return
-    if not plan.no_benchmark:
+    if not plan.excluded:
         raise UsageError(
             "no operator is left by --category, --namespace and --exclude; see opperf --list"
         )
-    name, reason = next(iter(plan.no_benchmark.items()))
+    name, reason = next(iter(plan.excluded.items()))
     raise UsageError(
-        f"nothing to run: none of the {len(plan.no_benchmark)} operators chosen "
+        f"nothing to run: none of the {len(plan.excluded)} operators chosen "
         f"has a benchmark, e.g. {name}: {reason}"
     )
 
@@ -157,10 +187,10 @@ def list_of(plan: Plan, width: int | None = None) -> str:
     operators = len({case.label for case in plan.cases})
     cases = counted(len(plan.cases), "case")
     lines = [text, "", f"{cases} of {counted(operators, 'operator')}"]
-    if plan.no_benchmark:
+    if plan.excluded:
         lines.append(
-            f"No benchmark for {counted(len(plan.no_benchmark), 'operator')}: "
-            + ", ".join(sorted(plan.no_benchmark))
+            f"No benchmark for {counted(len(plan.excluded), 'operator')}: "
+            + ", ".join(sorted(plan.excluded))
         )
     return "\n".join(lines)
 
@@ -168,8 +198,7 @@ def list_of(plan: Plan, width: int | None = None) -> str:
 def _announcement(
     plan: Plan, todo: tuple[Case, ...], selection: Selection, options: Options
 ) -> str:
-    operators = len({case.label for case in plan.cases})
-    settings = selection.settings
+    operators = len({case.target.key for case in plan.cases})
     wanted = selection.rounds * len(plan.cases)
     done = wanted - len(todo)
     visited = "them" if selection.rounds == 1 else f"{wanted} visits"
@@ -177,10 +206,27 @@ def _announcement(
     rounds = f", {selection.rounds} rounds" if selection.rounds > 1 else ""
     return (
         f"{counted(len(plan.cases), 'case')} of {counted(operators, 'operator')}{rounds}{already}: "
-        f"{settings.device}, {settings.dtype}, {settings.profiler} profiler, "
-        f"{_effort(plan.cases[0].settings)}, "
+        f"{', '.join(_in_use(plan.cases))}, {_effort(plan.cases[0].settings)}, "
         f"to {options.output}"
     )
+
+
+ALWAYS = ("device", "dtype", "profiler")
+"""Settings that are named before a run, whatever their values; others where they are not usual."""
+
+
+def _in_use(cases: Sequence[Case]) -> list[str]:
+    """The settings that the cases are part of their ids, each with every value in use."""
+    found = []
+    for name, setting in DECLARED.items():
+        values = {str(getattr(case.settings, name)): None for case in cases if setting.identity}
+        if name in ALWAYS:
+            found.append(f"{' and '.join(values)}{' profiler' if name == 'profiler' else ''}")
+        elif len(values) > 1:
+            found.append(f"{name} {' and '.join(values)}")
+        elif values and next(iter(values)) != str(USUAL[name]):
+            found.append(f"{name} {next(iter(values))}")
+    return found
 
 
 def _effort(settings: Settings) -> str:

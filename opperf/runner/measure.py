@@ -13,7 +13,7 @@ import msgspec
 from opperf.errors import NoGradientError, OpperfError, UnsupportedError, one_line
 from opperf.frameworks import Framework
 from opperf.frameworks.base import Gradient, Timed
-from opperf.model import OWN, Argument, Case, Pass, Record, Status, Summary, TensorSpec
+from opperf.model import OWN, Case, Pass, Record, Status, Summary
 from opperf.profilers import Profiler, profiler
 from opperf.profilers.noise import noise
 from opperf.profilers.pace import Pace, middle_mean
@@ -25,6 +25,8 @@ from opperf.runner.guard import guard, tensor_bytes
 from opperf.runner.memory import Peaks, peaks
 from opperf.runner.prepared import NOTHING_BOUND, Bound, Prepared
 from opperf.runner.pristine import is_self_contained, pristine
+from opperf.sources.registry import OFFERED, refusal
+from opperf.sources.varying import in_dtype
 
 BASELINE_DTYPE = "float32"
 """What every operator's rule is made for; a refusal in another dtype is checked against it."""
@@ -42,7 +44,7 @@ def fresh(bound: Bound) -> Memory:
         case, framework = prepared.case, prepared.framework
         if not is_self_contained(case, bound):
             return _here(prepared, "its function or its arrays are its caller's")
-        if not framework.forks(case.settings.device):
+        if not framework.supports_fork(case.settings.device):
             return _here(prepared, f"{case.settings.device} cannot be used in a fork")
         found = pristine(framework.name).peaks(case)
         return found or _here(prepared, "the fork made for it gave no answer")
@@ -71,6 +73,7 @@ def measure(
     """
     begun = time.perf_counter()
     try:
+        check_available(case, framework)
         guard(case, framework)
         with framework.scope(case):
             record = _Measurement(Prepared(case, framework, bound), memory, paced).record()
@@ -86,6 +89,15 @@ def measure(
     return msgspec.structs.replace(record, wall_s=time.perf_counter() - begun)
 
 
+def check_available(case: Case, framework: Framework) -> None:
+    """Raise `UnsupportedError` if this framework, build or machine has no such device, dtype,
+    profiler or mode."""
+    for name in ("device", *OFFERED):
+        refused = refusal(framework, name, getattr(case.settings, name))
+        if refused is not None:
+            raise UnsupportedError(str(refused))
+
+
 def _without_numbers(case: Case, status: Status, reason: str) -> Record:
     return Record(case=case, id=case.id, status=status, reason=one_line(reason))
 
@@ -97,7 +109,7 @@ def _refused(case: Case, framework: Framework, bound: Bound, reason: str) -> Rec
     if framework.unavailable(reason):
         return _without_numbers(case, Status.SKIPPED, reason)
     dtype = case.settings.dtype
-    if dtype != BASELINE_DTYPE and _runs(_in_dtype(case, BASELINE_DTYPE), framework, bound):
+    if dtype != BASELINE_DTYPE and _runs(in_dtype(case, BASELINE_DTYPE), framework, bound):
         return _without_numbers(case, Status.SKIPPED, f"does not take {dtype}: {reason}")
     return _without_numbers(case, Status.FAILED, reason)
 
@@ -111,24 +123,6 @@ def _runs(case: Case, framework: Framework, bound: Bound) -> bool:
     except Exception:
         return False
     return True
-
-
-def _in_dtype(case: Case, dtype: str) -> Case:
-    """The case with every tensor and argument of its own dtype turned into another."""
-    old = case.settings.dtype
-
-    def turned(value: Argument) -> Argument:
-        if isinstance(value, tuple):
-            return tuple(turned(element) for element in value)  # type: ignore[misc]
-        if isinstance(value, TensorSpec):
-            return msgspec.structs.replace(value, dtype=dtype) if value.dtype == old else value
-        return value
-
-    arguments = {name: turned(value) for name, value in case.arguments.items()}
-    if arguments.get("dtype") == old:
-        arguments["dtype"] = dtype
-    settings = msgspec.structs.replace(case.settings, dtype=dtype)
-    return msgspec.structs.replace(case, arguments=arguments, settings=settings)
 
 
 HAS_NAN = "has NaN: the inputs do not suit the operator, or it leaves an output unwritten"
@@ -208,7 +202,11 @@ class _Measurement:
         )
 
     def _take_memory(self) -> None:
-        found = self._memory(self._prepared)
+        try:
+            found = self._memory(self._prepared)
+        except UnsupportedError as error:
+            self._notes["memory"] = str(error)
+            return
         both = found.forward if found.both is None else found.both
         self._summaries["memory"] = summarise([float(both)], "B")
         self._summaries["memory_forward"] = summarise([float(found.forward)], "B")

@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import Union
 
 from opperf.model import Case, Environment, Listing, Record, Struct
-from opperf.runner.plan import Found, Plan
-from opperf.runner.selecting import Selection
 from opperf.runner.trial import Trial
+from opperf.sources.registry import Found, Plan, Resolution
+from opperf.sources.selecting import Selection
+from opperf.sources.varying import Axes
 
 
 class PlanRequest(Struct, frozen=True, tag="plan"):
@@ -19,9 +20,9 @@ class PlanRequest(Struct, frozen=True, tag="plan"):
 
 
 class ResolveRequest(Struct, frozen=True, tag="resolve"):
-    """Fill in what a selection leaves to the framework; answered by `Resolved`."""
+    """Fill in what axes leave to the framework; answered by `Resolved`."""
 
-    selection: Selection
+    axes: Axes
 
 
 class ListRequest(Struct, frozen=True, tag="list"):
@@ -63,7 +64,7 @@ class Planned(Struct, frozen=True, tag="planned"):
 class Resolved(Struct, frozen=True, tag="resolved"):
     """The answer to a `ResolveRequest`."""
 
-    selection: Selection
+    resolution: Resolution
 
 
 class ListedAll(Struct, frozen=True, tag="listed"):

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import itertools
 import shlex
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -12,10 +13,12 @@ from typing import Any
 import msgspec
 
 from opperf.errors import UsageError
-from opperf.model import Settings, Status
+from opperf.model import DECLARED, Settings, Status
 from opperf.results import output
 from opperf.rules.fuzzing import Fuzz
-from opperf.runner.selecting import Selection
+from opperf.sources.base import is_source, source_in
+from opperf.sources.selecting import Selection
+from opperf.sources.varying import Axes
 
 STEM = "{framework}_operator_benchmarks"
 """Name of the output file, without its extension."""
@@ -64,8 +67,26 @@ def choice_from(options: Mapping[str, Any]) -> Selection:
     )
 
 
+def sources_among(words: Iterable[str]) -> tuple[tuple[str, ...], tuple[Path, ...]]:
+    """The names of operators among the words, and the files that hold cases: paths that exist.
+
+    Raises `UsageError` for a file of no known kind, unless its name may be an operator's.
+    """
+    names: list[str] = []
+    files: list[Path] = []
+    for word in words:
+        path = Path(word)
+        if path.is_file() and (not word.isidentifier() or is_source(path)):
+            source_in(path)
+            files.append(path)
+        else:
+            names.append(word)
+    return tuple(names), tuple(files)
+
+
 def selection_from(options: Mapping[str, Any]) -> Selection:
-    """The selection the options describe; a device or profiler that is not given is empty."""
+    """The selection the options describe, its settings without those that are axes."""
+    plain = {name: options[name] for name, setting in DECLARED.items() if not setting.axis}
     return msgspec.structs.replace(
         choice_from(options),
         int64_tensor=options["int64_tensor"].lower() == "on",
@@ -74,21 +95,27 @@ def selection_from(options: Mapping[str, Any]) -> Selection:
         rounds=options["rounds"],
         fuzz=fuzz_from(options),
         ids=options["ids"],
-        settings=Settings(
-            device=options["ctx"] or "",
-            dtype=options["dtype"].lower(),
-            profiler=(options["profiler"] or "").lower(),
-            warmup=options["warmup"],
-            runs=options["runs"],
-            precision=options["precision"],
-            threads=options["threads"],
-            seed=options["seed"],
-            max_time_s=options["max_time_s"],
-            timeout_s=options["timeout_s"],
-            cache=options["cache"].lower(),
-            memory=not options["no_memory"],
-        ),
+        settings=Settings(**plain),
     )
+
+
+def axes_from(options: Mapping[str, Any]) -> Axes:
+    """The values of every setting that several values may be given for, as far as some are.
+
+    Raises `UsageError` for interpreters that cannot be told apart.
+    """
+    axes = {
+        name: tuple(dict.fromkeys(options[name]))
+        for name, setting in DECLARED.items()
+        if setting.axis and name not in ("env", "python") and options[name]
+    }
+    variables = [[(name, value) for value in values] for name, values in options["env"].items()]
+    if variables:
+        axes["env"] = tuple(dict(chosen) for chosen in itertools.product(*variables))
+    labels = tuple(dict.fromkeys(one.label for one in options["python"]))
+    if any(labels):
+        axes["python"] = labels
+    return axes
 
 
 def fuzz_from(options: Mapping[str, Any]) -> Fuzz | None:

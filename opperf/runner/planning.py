@@ -9,14 +9,14 @@ import msgspec
 
 from opperf.defaults import MAX_TIME_S, SWEEP_S
 from opperf.errors import UsageError
-from opperf.model import Case, Settings
+from opperf.model import Case
 from opperf.rules.extents import groups
 from opperf.rules.fuzzing import Fuzz, drawn
 from opperf.rules.values import Arguments
-from opperf.runner.plan import Plan
 from opperf.runner.pool import Worker
 from opperf.runner.searching import TRIAL_TIMEOUT_S, found_inputs
-from opperf.runner.selecting import Selection
+from opperf.sources.registry import Plan
+from opperf.sources.selecting import Selection
 
 SMALL = "small"
 """Size of the inputs whose extents are drawn anew: that they may change is seen soonest so."""
@@ -39,11 +39,11 @@ def planned(
     if plan.searchable:
         found, reasons = found_inputs(worker, framework, plan.searchable, asked, say)
         plan = worker.plan(asked, found)
-        plan = msgspec.structs.replace(plan, no_benchmark={**plan.no_benchmark, **reasons})
+        plan = msgspec.structs.replace(plan, excluded={**plan.excluded, **reasons})
     if fuzz is not None:
         say("trying which extents of the inputs can change")
         plan = _with_random_shapes(worker, plan, fuzz, selection.settings.seed)
-    return _narrowed(plan, selection.ids)
+    return narrowed(plan, selection.ids)
 
 
 def _with_random_shapes(worker: Worker, plan: Plan, fuzz: Fuzz, seed: int) -> Plan:
@@ -52,7 +52,7 @@ def _with_random_shapes(worker: Worker, plan: Plan, fuzz: Fuzz, seed: int) -> Pl
     for case in plan.cases:
         templates.setdefault(case.label, []).append(case)
     cases: list[Case] = []
-    missing = dict(plan.no_benchmark)
+    missing = dict(plan.excluded)
     for label, own in templates.items():
         made = list(_random_cases(worker, own, fuzz, seed))
         cases += made
@@ -63,7 +63,7 @@ def _with_random_shapes(worker: Worker, plan: Plan, fuzz: Fuzz, seed: int) -> Pl
             )
     # Random shapes may be alike where few are possible.
     distinct = tuple({case.id: case for case in cases}.values())
-    return msgspec.structs.replace(plan, cases=distinct, no_benchmark=missing)
+    return msgspec.structs.replace(plan, cases=distinct, excluded=missing)
 
 
 def _random_cases(worker: Worker, templates: list[Case], fuzz: Fuzz, seed: int) -> Iterator[Case]:
@@ -109,22 +109,23 @@ LEAST_TIME_S = 0.1
 """Seconds that a case is timed for at least, however many there are: less is no measurement."""
 
 
-def shared_out(plan: Plan, settings: Settings) -> Plan:
-    """The plan with a limit on each case's time, where the user sets none: the usual one, or less
-    where there are many cases."""
-    if settings.runs is not None or settings.max_time_s is not None:
-        return plan
-    each = min(MAX_TIME_S, max(SWEEP_S / len(plan.cases), LEAST_TIME_S))
-    cases = tuple(
-        msgspec.structs.replace(
-            case, settings=msgspec.structs.replace(case.settings, max_time_s=round(each, 2))
+def shared_out(plan: Plan) -> Plan:
+    """The plan with a limit on the time of each case that has none and no number of runs: the usual
+    one, or less where there are many cases."""
+    each = round(min(MAX_TIME_S, max(SWEEP_S / len(plan.cases), LEAST_TIME_S)), 2)
+
+    def limited(case: Case) -> Case:
+        settings = case.settings
+        if settings.runs is not None or settings.max_time_s is not None:
+            return case
+        return msgspec.structs.replace(
+            case, settings=msgspec.structs.replace(settings, max_time_s=each)
         )
-        for case in plan.cases
-    )
-    return msgspec.structs.replace(plan, cases=cases)
+
+    return msgspec.structs.replace(plan, cases=tuple(map(limited, plan.cases)))
 
 
-def _narrowed(plan: Plan, ids: tuple[str, ...]) -> Plan:
+def narrowed(plan: Plan, ids: tuple[str, ...]) -> Plan:
     """The plan with the cases of these ids only, or of ids that begin so."""
     if not ids:
         return plan

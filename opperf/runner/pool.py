@@ -17,7 +17,7 @@ import msgspec
 
 from opperf import errors
 from opperf.errors import OpperfError, WorkerError, one_line
-from opperf.model import Case, Environment, Listing, Record, Status
+from opperf.model import Case, Environment, Listing, Record, Settings, Status
 from opperf.runner.messages import (
     ListedAll,
     ListRequest,
@@ -36,10 +36,11 @@ from opperf.runner.messages import (
     Tried,
     TryRequest,
 )
-from opperf.runner.plan import Found, Plan
 from opperf.runner.process import child_variables, command
-from opperf.runner.selecting import Selection
 from opperf.runner.trial import Trial
+from opperf.sources.registry import Found, Plan, Resolution, resolved
+from opperf.sources.selecting import Selection
+from opperf.sources.varying import Axes
 
 START_TIMEOUT_S = 120.0
 """Time a framework may take to import: seconds as a rule, a minute from a cold network disk."""
@@ -82,7 +83,8 @@ class WorkerSilent(Exception):
 
 
 class Worker(AbstractContextManager["Worker"]):
-    """A worker process for one framework. Starts when first asked and again after an end.
+    """A worker process for one framework and the process settings of `settings`. Starts when
+    first asked and again after an end.
 
     `python` is the interpreter that runs it, this process's unless another one is named, whose
     environment has what opperf needs in a worker: the framework, numpy, scipy, psutil and msgspec;
@@ -94,7 +96,7 @@ class Worker(AbstractContextManager["Worker"]):
     def __init__(
         self,
         framework: str,
-        threads: int | None = None,
+        settings: Settings | None = None,
         environment: Mapping[str, str] | None = None,
         python: str = "",
         paced: bool = False,
@@ -104,8 +106,11 @@ class Worker(AbstractContextManager["Worker"]):
         self._variables = child_variables(os.environ if environment is None else environment)
         if not self.is_foreign:
             self._variables = {**OWN_DISTUTILS, **self._variables}
-        if threads is not None:
-            self._variables.update(dict.fromkeys(THREADS, str(threads)))
+        settings = settings or Settings()
+        if settings.threads is not None:
+            self._variables.update(dict.fromkeys(THREADS, str(settings.threads)))
+        self._variables.update(settings.env)
+        self._settings = msgspec.json.encode(settings.process()).decode()
         self._process: subprocess.Popen[bytes] | None = None
         self._buffer = b""
         self._log = tempfile.TemporaryFile()
@@ -136,10 +141,14 @@ class Worker(AbstractContextManager["Worker"]):
         assert self._environment is not None
         return self._environment
 
+    def resolve(self, axes: Axes) -> Resolution:
+        """The axes with the framework's own device and profiler where none is named, and every
+        device under its canonical name."""
+        return self._ask_or_fail(ResolveRequest(axes=axes), Resolved, PLAN_TIMEOUT_S).resolution
+
     def resolved(self, selection: Selection) -> Selection:
         """The selection with the framework's own device and profiler where none is named."""
-        request = ResolveRequest(selection=selection)
-        return self._ask_or_fail(request, Resolved, PLAN_TIMEOUT_S).selection
+        return resolved(selection, self.resolve)
 
     def plan(self, selection: Selection, found: Found | None = None) -> Plan:
         """The cases of a selection; `found` is what a search has come upon."""
@@ -231,7 +240,9 @@ class Worker(AbstractContextManager["Worker"]):
         self._log.truncate()
         try:
             self._process = subprocess.Popen(
-                command("opperf.runner.worker", self._framework, python=self._python),
+                command(
+                    "opperf.runner.worker", self._framework, self._settings, python=self._python
+                ),
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=self._log,

@@ -3,12 +3,24 @@
 from __future__ import annotations
 
 import zlib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
+from collections.abc import Mapping as ReadOnly
 from dataclasses import dataclass, field
 from typing import Any
 
+from opperf.errors import UnsupportedError
 from opperf.frameworks import Framework
-from opperf.model import Argument, Case, TensorSpec
+from opperf.model import (
+    Argument,
+    Case,
+    Device,
+    DType,
+    Generator,
+    Mapping,
+    MemoryFormat,
+    Number,
+    TensorSpec,
+)
 
 
 @dataclass(frozen=True)
@@ -19,7 +31,7 @@ class Bound:
     itself, where the target's path may not lead to it (a lambda, a local function).
     """
 
-    arrays: Mapping[str, Any] = field(default_factory=dict)
+    arrays: ReadOnly[str, Any] = field(default_factory=dict)
     function: Callable[..., Any] | None = None
 
 
@@ -40,6 +52,7 @@ class Prepared:
         self.differentiated: list[Any] = []
         """The tensors that want a gradient."""
         self._made: dict[str, Any] = {}
+        self._storages: dict[str, Any] = {}
         self.arguments: dict[str, Any] = {}
         """What the call is given, by argument: tensors, lists of them, plain values."""
         for name, argument in case.arguments.items():
@@ -55,19 +68,49 @@ class Prepared:
         if isinstance(argument, tuple):
             made = [self._value(f"{place}.{i}", element) for i, element in enumerate(argument)]
             return made if any(isinstance(e, TensorSpec) for e in argument) else tuple(made)
+        if isinstance(argument, Number):
+            return argument.value
+        if isinstance(argument, Mapping):
+            entries = argument.entries.items()
+            return {name: self._value(f"{place}.{name}", element) for name, element in entries}
+        if isinstance(argument, (DType, Device, MemoryFormat, Generator)):
+            return self.framework.constant(argument, self.case.settings.device)
         if not isinstance(argument, TensorSpec):
             return argument
-        settings = self.case.settings
+        device = argument.device or self.case.settings.device
         if argument.fill.distribution == "same":
             # The tensor itself, which is in its own place already.
             return self._made[argument.fill.data]
         if argument.fill.distribution == "given":
             held = self._bound.arrays[argument.fill.digest]
-            tensor = self.framework.adopt(held, argument, settings.device)
+            tensor = self.framework.copy_to_device(held, argument, device)
         else:
-            seed = seed_at(settings.seed, argument.fill.of or place)
-            tensor = self.framework.tensor(argument, settings.device, seed)
+            seed = seed_at(self.case.settings.seed, argument.fill.of or place)
+            tensor = self._filled(argument, device, seed)
         if argument.gradient:
             self.differentiated.append(tensor)
         self._made[place] = tensor
         return tensor
+
+    def _filled(self, spec: TensorSpec, device: str, seed: int) -> Any:
+        """A tensor with contents of its own, or one in a storage that it shares."""
+        if not (spec.storage or spec.strides or spec.offset):
+            return self.framework.tensor(spec, device, seed)
+        if spec.fill.distribution not in ELEMENTWISE:
+            raise UnsupportedError(
+                f"a tensor that is filled as {spec.fill.distribution} has neither strides nor a "
+                "shared storage"
+            )
+        storage = self._storages.get(spec.storage)
+        if storage is None:
+            sharing = [one for _, one in self.case.tensors() if one.storage == spec.storage]
+            elements = max(one.reach for one in (sharing if spec.storage else [spec]))
+            plain = TensorSpec((elements,), spec.dtype, spec.fill, array_type=spec.array_type)
+            storage = self.framework.tensor(plain, device, seed)
+        if spec.storage:
+            self._storages[spec.storage] = storage
+        return self.framework.view(storage, spec)
+
+
+ELEMENTWISE = ("normal", "uniform", "integers", "constant", "sequence", "boolean", "odds")
+"""Fills that ask nothing of a tensor's shape."""

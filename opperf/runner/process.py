@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 import os
 import select
+import shutil
 import signal
 import sys
 from collections.abc import Mapping
@@ -60,6 +61,13 @@ def command(module: str, *arguments: str, python: str = sys.executable) -> list[
     """The command that runs a module of this very package in a process of its own, which imports
     nothing from the working directory."""
     return [python, str(LAUNCHER), module, *arguments]
+
+
+def find_program(text: str) -> str | None:
+    """The absolute path of a program; None if there is none that may be run."""
+    found = shutil.which(os.path.expanduser(text))  # noqa: PTH111 - a bare name is looked for
+    # Not resolved: a virtual environment's interpreter is a link, and known by where it lies.
+    return None if found is None else os.path.abspath(found)  # noqa: PTH100
 
 
 def child_variables(variables: Mapping[str, str]) -> dict[str, str]:

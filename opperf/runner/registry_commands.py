@@ -19,12 +19,13 @@ from opperf.results.text import terminal_width
 from opperf.runner.cache import cache_folder
 from opperf.runner.listing import kept_listing
 from opperf.runner.options import check_shapes_asked, fuzz_from
-from opperf.runner.plan import Plan
 from opperf.runner.planning import planned
 from opperf.runner.pool import Worker
 from opperf.runner.progress import progress
-from opperf.runner.selecting import Selection, chosen
 from opperf.runner.session import execute, header
+from opperf.runner.workers import Workers
+from opperf.sources.registry import Plan
+from opperf.sources.selecting import Selection, chosen
 
 COVERAGE_SETTINGS = Settings(
     device="", profiler="python", warmup=0, runs=1, timeout_s=60.0, memory=False
@@ -91,9 +92,7 @@ def show_command(options: Mapping[str, Any], changed: Mapping[str, Any]) -> int:
         raise UsageError(f"show takes one operator, and {options['name']!r} fits several: {names}")
     (operator,) = found
     listed = next(one for one in listing.operators if one.operator == operator)
-    settings = Settings(
-        device="", profiler="", dtype=options["dtype"].lower(), seed=options["seed"]
-    )
+    settings = Settings(device="", profiler="", dtype=options["dtype"], seed=options["seed"])
     selection = Selection(
         patterns=(operator.name,),
         size=options["size"],
@@ -109,7 +108,7 @@ def show_command(options: Mapping[str, Any], changed: Mapping[str, Any]) -> int:
             plan = planned(worker, options["framework"], selection, _say)
             cases, scripts = plan.cases, worker.scripts(plan.cases)
         if not cases:
-            reason = plan.no_benchmark[operator.name]
+            reason = plan.excluded[operator.name]
             listed = Listed(operator=operator, reason=reason)
     if options["json"]:
         shown = [
@@ -154,7 +153,7 @@ def _records_of(path: Path, listing: Listing) -> tuple[Record, ...]:
     run, warnings = read_run(path)
     for warning in warnings:
         print(f"warning: {warning}", file=sys.stderr)
-    environment = run.header.environment
+    environment = run.environment
     measured = (environment.framework, environment.versions.get(environment.framework, ""))
     if measured != (listing.framework, listing.version):
         raise RunFileError(
@@ -168,17 +167,19 @@ def _run_everything(options: Mapping[str, Any]) -> tuple[Record, ...] | None:
     """Run every operator once, at a small size; None if that was interrupted."""
     begun = time.monotonic()
     path = cache_folder() / "coverage" / f"{options['framework']}.jsonl"
-    with Worker(options["framework"]) as worker:
+    with Workers() as workers:
+        worker = workers.of(options["framework"])
         selection = worker.resolved(Selection(size="small", settings=COVERAGE_SETTINGS))
         say = _unsaid if options["quiet"] else _say
         plan: Plan = planned(worker, options["framework"], selection, say)
-        head = header(plan, selection, worker.environment(), {"command": "opperf coverage"})
+        head = header(plan, selection, {"command": "opperf coverage"})
         try:
             run = execute(
                 path,
                 head,
                 plan.cases,
-                worker,
+                plan.cases,
+                workers,
                 progress(sys.stderr, len(plan.cases), options["quiet"]),
                 lambda: time.monotonic() - begun,
             )

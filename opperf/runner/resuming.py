@@ -7,12 +7,13 @@ from pathlib import Path
 from typing import Any
 
 from opperf.errors import RunFileError
-from opperf.model import Environment, Run
+from opperf.model import DECLARED, Case, Environment, Run
 from opperf.results.environment import differences
 from opperf.results.runfile import read_run
 from opperf.runner.health import examine as health
 from opperf.runner.options import Options
-from opperf.runner.selecting import Selection
+from opperf.sources.selecting import Selection
+from opperf.sources.varying import Axes, process_of
 
 
 def earlier_run(run_file: Path, options: Options) -> tuple[Run, list[str]]:
@@ -41,34 +42,30 @@ SELECTING = {
 }
 """Option and the field of the selection it sets."""
 
-SETTING = {
-    "ctx": "device",
-    "dtype": "dtype",
-    "profiler": "profiler",
-    "warmup": "warmup",
-    "runs": "runs",
-    "precision": "precision",
-    "threads": "threads",
-    "seed": "seed",
-    "max_time_s": "max_time_s",
-    "timeout_s": "timeout_s",
-    "no_memory": "memory",
-    "cache": "cache",
-}
-"""Option and the field of the settings it sets."""
-
 
 def same_selection(earlier: Selection, asked: Selection, changed: Mapping[str, Any]) -> Selection:
     """The earlier run's selection, if nothing the user now asks for contradicts it."""
-    places = (
-        (SELECTING, earlier, asked),
-        (SETTING, earlier.settings, asked.settings),
-    )
-    for options, before, after in places:
-        for option, name in options.items():
-            if option in changed:
-                check_same(option, getattr(before, name), getattr(after, name))
+    for option, name in SELECTING.items():
+        if option in changed:
+            check_same(option, getattr(earlier, name), getattr(asked, name))
+    for name, setting in DECLARED.items():
+        if name in changed and not setting.axis:
+            before, after = getattr(earlier.settings, name), getattr(asked.settings, name)
+            check_same(setting.option, before, after)
     return earlier
+
+
+def same_axes(earlier: Axes, asked: Axes, changed: Mapping[str, Any]) -> Axes:
+    """The earlier run's axes, if no option that is given now has other values."""
+    for name, values in asked.items():
+        if name in changed:
+            check_same(DECLARED[name].option, shown(earlier.get(name, ())), shown(values))
+    return earlier
+
+
+def shown(values: tuple[Any, ...]) -> str:
+    """The values of an axis in one text."""
+    return ", ".join(str(value) for value in values)
 
 
 PASSING = frozenset({"load_1min", "devices", *(f"health.{name}" for name in health.PASSING)})
@@ -76,21 +73,49 @@ PASSING = frozenset({"load_1min", "devices", *(f"health.{name}" for name in heal
 and keys of fields."""
 
 
-def check_same_environment(earlier: Environment, now: Environment) -> None:
-    """Refuse to go on where numbers would not be those of one run.
-
-    Raises `RunFileError` with what differs.
-    """
-    differing = [
-        f"{name} was {before!r} and is {after!r}"
-        for name, before, after in differences(earlier, now)
+def lasting_differences(one: Environment, other: Environment) -> list[tuple[str, Any, Any]]:
+    """What two environments differ in for longer than a moment, with its value in each."""
+    return [
+        (name, before, after)
+        for name, before, after in differences(one, other)
         if not PASSING & {name, name.partition(".")[0]}
     ]
-    if differing:
-        raise RunFileError(
-            f"the run to resume was made in another environment: {'; '.join(differing)}; "
-            "go on with it there, or start anew with --overwrite"
-        )
+
+
+class Environments:
+    """The environments of a run, one for each group of cases that one process can measure.
+
+    A worker that replaces another has the environment of the one before, but for what changes from
+    moment to moment; so has one that goes on with a run.
+    """
+
+    def __init__(self, earlier: Run | None = None) -> None:
+        self._of: dict[str, Environment] = {}
+        if earlier is not None:
+            for record in earlier.records:
+                if record.environment:
+                    self._of[_group(record.case)] = earlier.environments[record.environment]
+
+    def known(self, case: Case, now: Environment) -> Environment:
+        """The environment that the case's group has had from the first, which `now` is like.
+
+        Raises `RunFileError`, with what differs, if it is not.
+        """
+        earlier = self._of.setdefault(_group(case), now)
+        differing = [
+            f"{name} was {before!r} and is {after!r}"
+            for name, before, after in lasting_differences(earlier, now)
+        ]
+        if differing:
+            raise RunFileError(
+                f"the run to resume was made in another environment: {'; '.join(differing)}; "
+                "go on with it there, or start anew with --overwrite"
+            )
+        return earlier
+
+
+def _group(case: Case) -> str:
+    return process_of(case.target.framework, case.settings)
 
 
 def check_same(option: str, before: object, after: object) -> None:

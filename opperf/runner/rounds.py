@@ -13,6 +13,7 @@ from statistics import fmean
 import msgspec
 
 from opperf.model import Case, Record, Status
+from opperf.sources.varying import process_groups
 
 PASSES = ("forward", "backward")
 """Metrics whose samples notes are about."""
@@ -29,7 +30,8 @@ def visits(
     retry: Container[Status] = (),
 ) -> tuple[Case, ...]:
     """The cases in the order they are visited, each `rounds` times less what it was visited
-    already. Of several rounds each has a random order of its own, by the seed.
+    already, those that one process can measure together. Of several rounds each has a random order
+    of its own, by the seed.
 
     A case that did not end ok is not visited again, unless its status is one to `retry`.
     """
@@ -40,7 +42,8 @@ def visits(
         order = list(listed)
         if rounds > 1:
             random.Random(f"{seed} {number}").shuffle(order)
-        found += [_again(case, number) for case in order if done[case.id] <= number]
+        todo = (_again(case, number) for case in order if done[case.id] <= number)
+        found += process_groups(todo)
     return tuple(found)
 
 

@@ -10,10 +10,10 @@ from opperf.rules.search import Searched, Tries, scaled, search
 from opperf.rules.sizes import INT64, PRESETS
 from opperf.rules.values import Arguments
 from opperf.runner.cache import cache_file, keep, kept
-from opperf.runner.plan import Found
 from opperf.runner.pool import Worker
-from opperf.runner.selecting import Selection
 from opperf.runner.trial import Trial
+from opperf.sources.registry import Found
+from opperf.sources.selecting import Selection
 
 BASELINE = "float32"
 """What inputs are searched in; a case then has them in the dtype it asks for."""

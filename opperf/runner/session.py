@@ -4,27 +4,48 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter
-from collections.abc import Callable, Container, Iterable, Iterator, Mapping
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import datetime, timezone
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import msgspec
 
 from opperf.errors import OutputError, RunFileError
-from opperf.model import SCHEMA_VERSION, Case, Closing, Environment, Header, Record, Run, Status
+from opperf.model import (
+    SCHEMA_VERSION,
+    Case,
+    Closing,
+    Environment,
+    Header,
+    Interpreter,
+    Record,
+    Run,
+    Status,
+)
 from opperf.results.runfile import RunWriter, read_run
 from opperf.results.unwritable import reason
 from opperf.runner.cache import cache_folder
-from opperf.runner.plan import Plan
-from opperf.runner.pool import Worker
 from opperf.runner.progress import Progress
+from opperf.runner.resuming import Environments
 from opperf.runner.rounds import merged, visits
-from opperf.runner.selecting import Selection
+from opperf.sources.registry import Plan
+from opperf.sources.selecting import Selection
+from opperf.sources.varying import Axes
 
-SELECTION = "selection"
-"""Key of the selection among a header's options: what `--resume` plans again."""
+SELECTION, AXES = "selection", "axes"
+"""Keys among a header's options: what was selected, and the settings' values that multiply."""
+
+
+class Measuring(Protocol):
+    """Measures cases, in processes of their own."""
+
+    def measure(self, case: Case) -> Record: ...
+
+    def environment(self, case: Case) -> Environment:
+        """The environment of the process that measures the case."""
+        ...
 
 
 class CutShortError(OutputError):
@@ -52,23 +73,37 @@ def now() -> str:
 
 
 def header(
-    plan: Plan, selection: Selection, environment: Environment, options: Mapping[str, Any]
+    plan: Plan,
+    selection: Selection,
+    options: Mapping[str, Any],
+    axes: Axes | None = None,
+    labels: Mapping[str, str] | None = None,
+    interpreters: Sequence[Interpreter] = (),
 ) -> Header:
     """The first line of a run file."""
     return Header(
         schema=SCHEMA_VERSION,
         started=now(),
-        environment=environment,
-        options={**options, SELECTION: msgspec.to_builtins(selection)},
-        planned=tuple(case.id for case in plan.cases),
-        no_benchmark=plan.no_benchmark,
+        options={
+            **options,
+            SELECTION: msgspec.to_builtins(selection),
+            AXES: msgspec.to_builtins(axes or {}),
+        },
+        excluded=plan.excluded,
+        labels=dict(labels or {}),
+        interpreters=tuple(interpreters),
     )
 
 
-def selection_of(run: Run) -> Selection:
-    """The selection a run file was made with. Raises `RunFileError` if it names none."""
+def selection_of(run: Run) -> tuple[Selection, Axes]:
+    """The selection and the axes a run file was made with. Raises `RunFileError` if it has
+    none."""
+    options = run.header.options
     try:
-        return msgspec.convert(run.header.options.get(SELECTION), Selection)
+        return (
+            msgspec.convert(options.get(SELECTION), Selection),
+            msgspec.convert(options.get(AXES, {}), Axes),
+        )
     except msgspec.ValidationError as error:
         raise RunFileError(
             f"the run file does not say what was selected: {error}; start anew with --overwrite"
@@ -96,26 +131,18 @@ def make_folder(run_file: Path) -> None:
 
 
 def pending(
-    run: Run, plan: Plan, retry: Container[Status] = (), rounds: int = 1, seed: int = 0
+    run: Run, retry: Container[Status] = (), rounds: int = 1, seed: int = 0
 ) -> tuple[Case, ...]:
-    """The planned cases in the order in which they are visited yet: those without a record, or with
-    one of a status that is tried again, and those that were visited in fewer rounds than wanted.
-
-    Raises `RunFileError` when the run is another plan's.
-    """
-    planned = tuple(case.id for case in plan.cases)
-    if planned != run.header.planned:
-        raise RunFileError(
-            f"the run file plans {len(run.header.planned)} cases and this opperf and framework "
-            f"plan {len(planned)} others from the same options; start anew with --overwrite"
-        )
+    """A run's planned cases in the order in which they are visited yet: those without a record, or
+    with one of a status that is tried again, and those that were visited in fewer rounds than
+    wanted."""
     earlier = {record.id: record for record in run.records}
-    return visits(plan.cases, rounds, seed, earlier, retry)
+    return visits(run.cases, rounds, seed, earlier, retry)
 
 
-def _new(path: Path, head: Header) -> RunWriter:
+def _new(path: Path, head: Header, cases: Iterable[Case]) -> RunWriter:
     try:
-        return RunWriter.create(path, head, overwrite=True)
+        return RunWriter.create(path, head, cases, overwrite=True)
     except OutputError as error:
         if not path.is_relative_to(cache_folder()):
             raise
@@ -123,13 +150,13 @@ def _new(path: Path, head: Header) -> RunWriter:
 
 
 @contextmanager
-def kept(path: Path, head: Header | None) -> Iterator[RunWriter]:
-    """The run file, new with this header, or continued if there is none."""
+def kept(path: Path, head: Header | None, planned: Iterable[Case]) -> Iterator[RunWriter]:
+    """The run file, new with this header and these cases, or continued if there is no header."""
     if head is None:
         writer = RunWriter.resume(path)
     else:
         make_folder(path)
-        writer = _new(path, head)
+        writer = _new(path, head, planned)
     with writer:
         yield writer
 
@@ -137,29 +164,37 @@ def kept(path: Path, head: Header | None) -> Iterator[RunWriter]:
 def execute(
     path: Path,
     head: Header | None,
-    cases: Iterable[Case],
-    worker: Worker,
+    planned: Iterable[Case],
+    todo: Iterable[Case],
+    workers: Measuring,
     progress: Progress,
     begun: Callable[[], float],
 ) -> Run:
-    """Measure the cases into the run file, close it, and read it back whole. A case that is there
-    several times has one record, of all its visits.
+    """Measure the cases in `todo` into the run file, close it, and read it back whole. A case that
+    is there several times has one record, of all its visits.
 
-    `head` starts a new file; without it the file at `path` is continued. `begun` gives the
-    seconds since the run's start.
+    `head` and the `planned` cases start a new file; without a head the file at `path` is continued.
+    `begun` gives the seconds since the run's start.
 
-    Raises `CutShortError` if the file takes no more once it is begun, and `OutputError` if it
-    cannot be begun.
+    Raises `CutShortError` if the file takes no more once it is begun, `OutputError` if it
+    cannot be begun, and `RunFileError` if a run goes on in another environment.
     """
-    with kept(path, head) as writer:
+    with kept(path, head, planned) as writer:
         try:
-            records = {record.id: record for record in read_run(path)[0].records}
+            earlier, _ = read_run(path)
+            records = {record.id: record for record in earlier.records}
+            environments = Environments(earlier)
+
+            def measured(case: Case) -> Record:
+                environment = environments.known(case, workers.environment(case))
+                id = writer.environment(environment)
+                return msgspec.structs.replace(workers.measure(case), environment=id)
 
             def keep(record: Record) -> None:
                 records[record.id] = merged(records.get(record.id), record)
                 writer.record(records[record.id])
 
-            run_cases(cases, worker.measure, keep, progress)
+            run_cases(todo, measured, keep, progress)
             run, _ = read_run(path)
             counts = Counter(record.status.value for record in run.records)
             writer.close_run(Closing(finished=now(), elapsed_s=begun(), counts=dict(counts)))

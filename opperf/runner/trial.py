@@ -10,8 +10,8 @@ from opperf.errors import OpperfError, one_line
 from opperf.frameworks import Framework
 from opperf.model import UNKNOWN, Argument, Case, Struct
 from opperf.runner.guard import guard, tensor_bytes
-from opperf.runner.plan import flavoured
 from opperf.runner.prepared import Prepared
+from opperf.sources.registry import in_array_type
 
 
 class Trial(Struct, frozen=True):
@@ -37,8 +37,8 @@ UNGUARDED = 2**20
 
 def _completed(case: Case, framework: Framework) -> Case:
     """The case as this framework's target takes it: with arrays of its kind, and every shape."""
-    flavour = framework.flavour(case.target)
-    arguments = {name: flavoured(value, flavour) for name, value in case.arguments.items()}
+    array_type = framework.array_type(case.target)
+    arguments = {name: in_array_type(value, array_type) for name, value in case.arguments.items()}
     made = msgspec.structs.replace(case, arguments=arguments)
     if any(spec.shape == UNKNOWN for _, spec in made.tensors()):
         return framework.with_inferred_shapes(made)

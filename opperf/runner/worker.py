@@ -1,8 +1,8 @@
 """A worker process: imports one framework, then plans and measures what it is told to.
 
-`opperf.runner.worker FRAMEWORK`, started by `launch.py`, reads requests from standard input and
-writes responses to what was its standard output. Whatever the framework itself prints goes to
-standard error, so that it cannot break the conversation.
+`opperf.runner.worker FRAMEWORK SETTINGS`, started by `launch.py`, reads requests from standard
+input and writes responses to what was its standard output. Whatever the framework itself prints
+goes to standard error, so that it cannot break the conversation.
 """
 
 from __future__ import annotations
@@ -39,16 +39,27 @@ from opperf.runner.messages import (
     Tried,
     TryRequest,
 )
-from opperf.runner.plan import plan, resolved
 from opperf.runner.prepared import NOTHING_BOUND
 from opperf.runner.pristine import begin_pristine
 from opperf.runner.process import begin_child
 from opperf.runner.trial import tried
+from opperf.sources.registry import plan, resolve
+
+PROCESS_SETTINGS: dict[str, Any] = {}
+"""The settings that this process was started with, those at their defaults left out."""
 
 
 def measured(framework: Framework, request: MeasureRequest) -> Measured:
-    """The record of a case, whatever becomes of it."""
+    """The record of a case, whatever becomes of it.
+
+    Raises `WorkerError` for a case of another process's settings.
+    """
     case = request.case
+    if case.settings.process() != PROCESS_SETTINGS:
+        raise errors.WorkerError(
+            f"{case.label} is to be measured with {case.settings.process()}, and this process was "
+            f"started with {PROCESS_SETTINGS}"
+        )
     try:
         record = measure(case, framework, memory=fresh(NOTHING_BOUND), paced=request.paced)
         return Measured(record=record)
@@ -64,7 +75,7 @@ ANSWERS: dict[type, Callable[[Framework, Any], Response]] = {
         plan=plan(framework, request.selection, request.found)
     ),
     ResolveRequest: lambda framework, request: Resolved(
-        selection=resolved(framework, request.selection)
+        resolution=resolve(framework, request.axes)
     ),
     ListRequest: lambda framework, request: ListedAll(listing=listing_of(framework)),
     ScriptRequest: lambda framework, request: Scripts(
@@ -115,6 +126,7 @@ def refusal(error: Exception) -> Refused:
 def main() -> None:
     """Serve on standard input and output."""
     responses = begin_child()
+    PROCESS_SETTINGS.update(msgspec.json.decode(sys.argv[2]))
     serve(sys.stdin.buffer, responses, sys.argv[1])
 
 

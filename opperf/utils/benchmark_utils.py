@@ -16,11 +16,11 @@ from opperf.model import Case, OperatorTarget, Record, Settings, Status
 from opperf.results.opperf_json import result_of, results_by_operator
 from opperf.runner.allocator import steady
 from opperf.runner.measure import fresh, measure
-from opperf.runner.plan import Plan, check_settings, plan
 from opperf.runner.pool import Worker
 from opperf.runner.prepared import NOTHING_BOUND, Bound
 from opperf.runner.pristine import is_self_contained
-from opperf.runner.selecting import Selection
+from opperf.sources.registry import Plan, check_settings, plan
+from opperf.sources.selecting import Selection
 from opperf.utils.inputs import CaseBuilder
 from opperf.utils.namespaces import functions_called, inputs_of_size, written
 

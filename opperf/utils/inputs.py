@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -12,7 +13,7 @@ import numpy as np
 
 from opperf.errors import UnknownOperatorError, UsageError
 from opperf.frameworks import Framework
-from opperf.model import Argument, Case, Fill, Kind, Operator, Settings, Target, TensorSpec
+from opperf.model import Argument, Case, Fill, Kind, Number, Operator, Settings, Target, TensorSpec
 from opperf.rules.engine import (
     NoInputs,
     holds_tensors,
@@ -23,8 +24,8 @@ from opperf.rules.engine import (
 )
 from opperf.rules.ranges import Shape, in_range, is_shape, limit_at, shapes_by_place
 from opperf.rules.sizes import PRESETS
-from opperf.runner.plan import flavoured
 from opperf.runner.prepared import Bound
+from opperf.sources.registry import in_array_type
 from opperf.utils.namespaces import registered
 
 ORIGIN = "call:run_performance_test"
@@ -48,6 +49,8 @@ def plain(value: Any) -> Any:
         return value.item()
     if isinstance(value, (list, tuple)):
         return tuple(plain(element) for element in value)
+    if isinstance(value, complex) or (isinstance(value, float) and not math.isfinite(value)):
+        return Number.of(value)
     if isinstance(value, (bool, int, float, str)) or value is None:
         return value
     if isinstance(value, (type, np.dtype)):
@@ -70,7 +73,7 @@ class CaseBuilder:
     def __post_init__(self) -> None:
         self._rules = rules_module(self.framework.rules)
         self.operator = self.framework.signature(self.target, self.function)
-        self.flavour = self.framework.flavour(self.target)
+        self.array_type = self.framework.array_type(self.target)
         self._reachable = leads_to(self.framework, self.target, self.function)
         behind = registered(self.framework, self.target, self.operator)
         self._names = {*self.operator.names, *(behind.names if behind else ())}
@@ -91,19 +94,19 @@ class CaseBuilder:
         inputs = with_lists(inputs, self.operator)
         shapes = shapes_by_place(inputs)
         arguments = {
-            name: flavoured(self._argument(name, value, shapes), self.flavour)
+            name: in_array_type(self._argument(name, value, shapes), self.array_type)
             for name, value in inputs.items()
         }
         return Case(
             target=self.target,
             arguments=with_output(self.operator, arguments, self._rules),
-            settings=msgspec.structs.replace(self.settings, mode=self._mode()),
+            settings=msgspec.structs.replace(self.settings, phase=self._phase()),
             passes=("forward", "backward") if self.run_backward else ("forward",),
             origin=ORIGIN,
             category=self.operator.category,
         )
 
-    def _mode(self) -> Any:
+    def _phase(self) -> Any:
         return "train" if self._names & self._rules.TRAIN_MODE else "predict"
 
     def _argument(self, name: str, value: Any, shapes: Mapping[str, Shape]) -> Argument:

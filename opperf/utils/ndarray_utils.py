@@ -61,28 +61,30 @@ def _array(
     dtype: Any,
     initializer: Callable[..., Any] | None,
     attach_grad: bool,
-    flavour: str,
+    array_type: str,
 ) -> Any:
     import mxnet as mx
 
     if isinstance(given, (int, float)):
         return given
     if isinstance(given, list) and given and all(isinstance(one, tuple) for one in given):
-        return [_array(ctx, one, dtype, initializer, attach_grad, flavour) for one in given]
+        return [_array(ctx, one, dtype, initializer, attach_grad, array_type) for one in given]
     framework = load(FRAMEWORK)
     device = device_name(ctx, framework)
     name = getattr(dtype, "__name__", str(dtype))
     if isinstance(given, tuple) and initializer is not None:
         array = initializer(shape=given, dtype=name, ctx=mx.Context(ctx))
     elif isinstance(given, tuple):
-        array = framework.tensor(TensorSpec(given, name, flavour=flavour), device, seed=0)
+        array = framework.tensor(TensorSpec(given, name, array_type=array_type), device, seed=0)
     elif isinstance(given, (list, np.ndarray)):
         data = np.asarray(given)
-        spec = TensorSpec(tuple(data.shape), name, Fill("literal", data=data), flavour=flavour)
+        spec = TensorSpec(
+            tuple(data.shape), name, Fill("literal", data=data), array_type=array_type
+        )
         array = framework.tensor(spec, device, seed=0)
     elif isinstance(given, mx.nd.NDArray):
         array = given.as_in_context(mx.Context(ctx)).astype(name)
-        array = array.as_np_ndarray() if flavour == "np" else array.as_nd_ndarray()
+        array = array.as_np_ndarray() if array_type == "np" else array.as_nd_ndarray()
     else:
         raise ValueError(
             f"an array is made from a shape, a list, a number or an array, "

@@ -10,8 +10,8 @@ from opperf.frameworks import load
 from opperf.model import Operator, Settings, TensorSpec, shown_argument
 from opperf.rules.engine import NoInputs, inputs_for, rules_module
 from opperf.rules.sizes import INT64, PRESETS
-from opperf.runner.plan import plan
-from opperf.runner.selecting import Selection
+from opperf.sources.registry import plan
+from opperf.sources.selecting import Selection
 
 FRAMEWORK = "mxnet"
 
@@ -73,7 +73,7 @@ get_all_pooling_operators = _of_category("pooling", "pooling")
 get_remaining_miscellaneous_operators = _of_category("misc", "everything else")
 
 
-def get_operators_with_no_benchmark(
+def get_operators_with_excluded(
     operators_with_benchmark: Iterable[str] | None = None,
 ) -> list[str]:
     """Public operators that have no benchmark, sorted.
@@ -85,7 +85,7 @@ def get_operators_with_no_benchmark(
     public = [operator for operator in framework.operators() if operator.public]
     if operators_with_benchmark is None:
         made = plan(framework, Selection(settings=Settings(), size="small"))
-        return sorted(o.name for o in public if o.name in made.no_benchmark)
+        return sorted(o.name for o in public if o.name in made.excluded)
     given = set(operators_with_benchmark)
     return sorted(o.name for o in public if not given & set(o.names))
 

@@ -17,6 +17,7 @@ from pathlib import Path
 from opperf.errors import DeviceError, NoGradientError, UnknownOperatorError, UsageError
 from opperf.frameworks import Framework
 from opperf.frameworks.base import Timed
+from opperf.frameworks.defaults import Defaults
 from opperf.model import CallableTarget, Kind, Operator, OperatorTarget, Parameter
 
 FORWARD_NS, BACKWARD_NS = 1000.0, 2500.0
@@ -200,7 +201,7 @@ OPERATORS = tuple(
 )
 
 
-class FakeFramework(Framework):
+class FakeFramework(Defaults, Framework):
     name = "fake"
     rules = "fake_rules"
     profilers = ("native", "python")
@@ -234,7 +235,7 @@ class FakeFramework(Framework):
 
     def parse_device(self, text):
         if text.startswith("gpu"):
-            raise DeviceError(f"{text}: the fake has no GPU")
+            raise DeviceError(f"{text}: the fake has no GPU", "gpu(0)")
         if not text.startswith("cpu"):
             raise UsageError(f"unknown device {text!r}")
         return "cpu(0)"
@@ -242,7 +243,7 @@ class FakeFramework(Framework):
     def device_memory(self, device):
         return self.free
 
-    def no_large_tensors(self):
+    def large_tensor_limit(self):
         return "" if self.int64 else "the fake counts to 2**31; use a real one"
 
     def registered(self):
@@ -265,13 +266,13 @@ class FakeFramework(Framework):
     def notes(self, target):
         return {}
 
-    def flavour(self, target):
+    def array_type(self, target):
         return "np" if isinstance(target, CallableTarget) else ""
 
     def tensor(self, spec, device, seed):
         return Array(self, spec.shape, spec.dtype)
 
-    def adopt(self, value, spec, device):
+    def copy_to_device(self, value, spec, device):
         self.calls.append(("adopt", value))
         return Array(self, spec.shape, spec.dtype)
 
@@ -296,7 +297,7 @@ class FakeFramework(Framework):
 
     @contextmanager
     def scope(self, case):
-        self.calls.append(("scope", case.settings.mode))
+        self.calls.append(("scope", case.settings.phase))
         yield
 
     def has_nan(self, outputs):

@@ -51,7 +51,7 @@ def test_describe():
 
 def test_an_adopted_array_is_a_copy():
     array = np.zeros(3)
-    adopted = FRAMEWORK.adopt(array, TensorSpec((3,), "float64", Fill("given")), "cpu(0)")
+    adopted = FRAMEWORK.copy_to_device(array, TensorSpec((3,), "float64", Fill("given")), "cpu(0)")
     adopted[0] = 1
     assert array[0] == 0
 
@@ -67,7 +67,7 @@ def test_devices():
     assert FRAMEWORK.devices() == ("cpu(0)",)
     assert FRAMEWORK.parse_device("cpu") == FRAMEWORK.parse_device(" CPU(0)") == "cpu(0)"
     for name in ("gpu", "gpu(1)", "cpu(1)"):
-        with pytest.raises(DeviceError, match="processor only"):
+        with pytest.raises(DeviceError, match="CPU only"):
             FRAMEWORK.parse_device(name)
     with pytest.raises(UsageError):
         FRAMEWORK.parse_device("tpu")

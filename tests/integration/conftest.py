@@ -17,12 +17,13 @@ import opperf  # noqa: F401  (restores what MXNet needs of NumPy, before a test 
 from opperf.frameworks import Framework
 from opperf.model import Case, OperatorTarget, Record, Settings
 from opperf.opperf import main
-from opperf.runner import command as run_module
 from opperf.runner import registry_commands as registry_module
-from opperf.runner.plan import plan
+from opperf.runner import workers as workers_module
 from opperf.runner.pool import Worker
 from opperf.runner.prepared import Prepared
-from opperf.runner.selecting import Selection
+from opperf.sources.registry import plan
+from opperf.sources.selecting import Selection
+from opperf.sources.varying import process_of
 from opperf.utils.benchmark_utils import (
     measure_here,
     mxnet,
@@ -178,13 +179,14 @@ class SharedWorker(Worker):
 
 @pytest.fixture(scope="session")
 def shared_worker() -> Iterator[Callable[..., Worker]]:
-    """In place of `Worker`: one process for each framework and number of threads."""
-    started: dict[tuple[Any, ...], SharedWorker] = {}
+    """In place of `Worker`: one process for each framework and set of process settings."""
+    started: dict[tuple[str, str], SharedWorker] = {}
 
-    def given(*arguments: Any) -> Worker:
-        if arguments not in started:
-            started[arguments] = SharedWorker(*arguments)
-        return started[arguments]
+    def given(framework: str, settings: Settings | None = None, python: str = "") -> Worker:
+        key = (process_of(framework, settings or Settings()), python)
+        if key not in started:
+            started[key] = SharedWorker(framework, settings, python=python)
+        return started[key]
 
     yield given
     for worker in started.values():
@@ -222,6 +224,6 @@ def command_here(
     monkeypatch: pytest.MonkeyPatch,
     shared_worker: Callable[..., Worker],
 ) -> CommandHere:
-    for module in (run_module, registry_module):
+    for module in (workers_module, registry_module):
         monkeypatch.setattr(module, "Worker", shared_worker)
     return CommandHere(tmp_path, capsys, monkeypatch)

@@ -22,9 +22,9 @@ from opperf.frameworks import Framework
 from opperf.frameworks.mxnet.functions import ROOTS
 from opperf.model import Case, OperatorTarget, Record, Settings, Status
 from opperf.runner.measure import measure
-from opperf.runner.plan import plan
 from opperf.runner.prepared import NOTHING_BOUND, Bound
-from opperf.runner.selecting import Selection
+from opperf.sources.registry import plan
+from opperf.sources.selecting import Selection
 from opperf.utils import benchmark_utils
 from opperf.utils.namespaces import inputs_of_size
 

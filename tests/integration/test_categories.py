@@ -13,7 +13,7 @@ from opperf import nd_operations
 from opperf.frameworks.mxnet import registry
 from opperf.model import Case, OperatorTarget, Settings, TensorSpec
 from opperf.rules import sizes
-from opperf.runner.plan import Plan
+from opperf.sources.registry import Plan
 from opperf.utils import benchmark_utils
 
 MEMORY = "max_storage_mem_alloc_cpu/0"
@@ -218,9 +218,9 @@ def test_a_case_that_crashes_costs_itself_alone(caplog):
     crashing = Case(
         OperatorTarget("mxnet", "LeakyReLU"),
         {**data, "act_type": "rrelu"},
-        msgspec.structs.replace(settings, mode="train"),
+        msgspec.structs.replace(settings, phase="train"),
     )
     with caplog.at_level("WARNING", logger="opperf"):
-        results = benchmark_utils.measured(Plan(cases=(crashing, fine), no_benchmark={}))
+        results = benchmark_utils.measured(Plan(cases=(crashing, fine), excluded={}))
     assert list(results) == ["relu"]
     assert "LeakyReLU: crashed: the process was ended by SIG" in caplog.text

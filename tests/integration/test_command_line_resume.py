@@ -77,14 +77,14 @@ def test_a_run_file(command, stopped):
         _, err = interrupt(process)
     half, warnings = read_run(path)
     assert warnings == [] and half.closing is None
-    assert len(half.records) in (1, 2) and len(half.header.planned) == 6
+    assert len(half.records) in (1, 2) and len(half.planned) == 6
     assert "interrupted; what was measured is in run.jsonl" in err
 
     arguments = going_on(err)
     for contrary, words in (
-        (("-r", "7"), "runs = 4, not 7"),
+        (("-r", "7"), "--runs = 4, not 7"),
         (("--ops", "relu"), "ops = ('relu', 'sigmoid'), not ('relu',)"),
-        (("--ctx", "cpu(1)"), "ctx = 'cpu(0)', not 'cpu(1)'"),
+        (("--ctx", "cpu(1)"), "--ctx = 'cpu(0)', not 'cpu(1)'"),
     ):
         _, err = command(*arguments, *contrary, code=2)
         assert err.startswith("opperf: the run to resume was made with ") and words in err
@@ -97,7 +97,7 @@ def test_a_run_file(command, stopped):
     assert "warning" not in err
     whole, warnings = read_run(path)
     assert warnings == [] and whole.closing.counts == {"ok": 6}
-    assert [record.id for record in whole.records] == list(whole.header.planned)
+    assert [record.id for record in whole.records] == list(whole.planned)
     assert whole.records[: len(half.records)] == half.records
     assert whole.header == half.header
     assert f"6 cases of 2 operators, {len(half.records)} of them done already" in out

@@ -7,11 +7,11 @@ import pytest
 from benchmarks.worker_replacement import CRASHING, crashing_cases, healthy_cases
 from opperf.model import Status
 from opperf.results.runfile import read_run
-from opperf.runner.plan import Plan
-from opperf.runner.pool import Worker
 from opperf.runner.progress import Quiet
-from opperf.runner.selecting import Selection
 from opperf.runner.session import execute, header
+from opperf.runner.workers import Workers
+from opperf.sources.registry import Plan
+from opperf.sources.selecting import Selection
 
 SIGNALS = ("SIGSEGV", "SIGABRT")
 """What ends the process: memory that is not its own, or an allocator that noticed."""
@@ -23,11 +23,11 @@ def test_each_crash_is_one_record_between_healthy_ones(tmp_path):
     cases = [next(healthy)]
     for crashing in crashing_cases():
         cases += [crashing, next(healthy)]
-    plan = Plan(cases=tuple(cases), no_benchmark={})
+    plan = Plan(cases=tuple(cases), excluded={})
     before = psutil.Process().children()
-    with Worker("mxnet") as worker:
-        head = header(plan, Selection(), worker.environment(), {})
-        run = execute(tmp_path / "run.jsonl", head, cases, worker, Quiet(), lambda: 0.0)
+    head = header(plan, Selection(), {})
+    with Workers() as workers:
+        run = execute(tmp_path / "run.jsonl", head, cases, cases, workers, Quiet(), lambda: 0.0)
     assert psutil.Process().children() == before
     assert read_run(tmp_path / "run.jsonl") == (run, [])
     assert [record.id for record in run.records] == [case.id for case in cases]

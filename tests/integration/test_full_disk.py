@@ -138,8 +138,8 @@ def check_whole(path):
     run, warnings = read_run(path)
     assert warnings == [] and run.closing is not None
     lines = [json.loads(line) for line in path.read_text().splitlines()]
-    counts = Counter(line["record"]["id"] for line in lines if line["line"] == "record")
-    assert list(counts) == list(run.header.planned) and set(counts.values()) == {1}
+    counts = Counter(line["id"] for line in lines if line["line"] == "record")
+    assert list(counts) == list(run.planned) and set(counts.values()) == {1}
     return run
 
 
@@ -151,8 +151,8 @@ def test_the_run_file_takes_no_more(shell, disk):
     half, warnings = read_run(path)
     assert warnings == [] and half.closing is None and path.read_bytes().endswith(b"\n")
     done = [record.id for record in half.records]
-    assert 0 < len(done) < len(half.header.planned)
-    assert done == list(half.header.planned[: len(done)])
+    assert 0 < len(done) < len(half.planned)
+    assert done == list(half.planned[: len(done)])
 
     # As full as before: nothing is lost by trying.
     before = path.read_bytes()
@@ -174,13 +174,13 @@ def test_the_cache_takes_no_more(shell, disk):
     assert f"opperf: {path} cannot be written: {disk.error}; " in err
     assert shell.files() == []
     half, _ = read_run(path)
-    assert 0 < len(half.records) < len(half.header.planned)
+    assert 0 < len(half.records) < len(half.planned)
 
     disk.grow()
     assert going_on(err) == ["run", "--resume", "-f", "json", "-o", "an output.json"]
     shell(*going_on(err), "--quiet")
     results = json.loads((shell.folder / "an output.json").read_text())
-    assert len(results) == len(half.header.planned)
+    assert len(results) == len(half.planned)
     assert list(disk.folder.rglob("*.jsonl")) == []
 
 

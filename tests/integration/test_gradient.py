@@ -111,7 +111,7 @@ def test_whole_numbers_have_no_gradient(record):
     ids=["Dropout", "BatchNorm", "exp"],
 )
 def test_the_mode_is_chosen_and_recorded(record, function, inputs, mode):
-    assert record(function, inputs).case.settings.mode == mode
+    assert record(function, inputs).case.settings.phase == mode
 
 
 @pytest.mark.parametrize(
@@ -121,7 +121,7 @@ def test_the_mode_is_chosen_and_recorded(record, function, inputs, mode):
 def test_the_rules_choose_the_same_mode(cases, name, mode):
     planned = cases(name)
     assert planned
-    assert {case.settings.mode for case in planned} == {mode}
+    assert {case.settings.phase for case in planned} == {mode}
 
 
 def test_dropout_really_drops_when_it_trains(cases, outputs):

@@ -9,8 +9,8 @@ import pytest
 
 from opperf.model import Settings
 from opperf.runner.listing import script
-from opperf.runner.plan import plan
-from opperf.runner.selecting import Selection
+from opperf.sources.registry import plan
+from opperf.sources.selecting import Selection
 
 
 def test_list_names_operators_and_the_second_time_loads_no_framework(command):
@@ -47,7 +47,7 @@ def test_show_prints_a_script_that_runs(command):
     command(program=(sys.executable, str(path)))
 
 
-def test_show_of_what_has_no_benchmark_says_why(command_here):
+def test_show_of_what_has_excluded_says_why(command_here):
     out, _ = command_here("show", "_NoGradient")
     assert "none: " in out and "Case" not in out
 

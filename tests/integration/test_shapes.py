@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import partial
 
 import mxnet as mx
 import numpy as np
@@ -11,9 +12,9 @@ from mxnet import nd
 
 from opperf.custom_operations import custom_operations
 from opperf.model import TensorSpec
-from opperf.runner.plan import plan, resolved
 from opperf.runner.prepared import Prepared
-from opperf.runner.selecting import Selection
+from opperf.sources.registry import plan, resolve, resolved
+from opperf.sources.selecting import Selection
 
 MEMORY = "max_storage_mem_alloc_cpu/0"
 WIDE = (1024, 1024)
@@ -157,7 +158,7 @@ def test_the_dtype_asked_for_is_that_of_every_tensor_of_a_list(record):
 def test_indices_stay_in_range_of_what_is_beside_them(framework, outputs, name, shapes):
     """MXNet refuses those of `gather_nd` otherwise, and writes where it should not for others."""
     selection = Selection(patterns=(name,), size="small", shapes=shapes)
-    made = plan(framework, resolved(framework, selection)).cases
+    made = plan(framework, resolved(selection, partial(resolve, framework))).cases
     assert made
     for case in made:
         with framework.scope(case):

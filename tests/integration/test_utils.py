@@ -64,16 +64,16 @@ def test_no_operator_is_in_two_categories():
     assert len(found) == len(set(found))
 
 
-def test_operators_with_no_benchmark_are_those_without_inputs():
-    without = op_registry_utils.get_operators_with_no_benchmark()
+def test_operators_with_excluded_are_those_without_inputs():
+    without = op_registry_utils.get_operators_with_excluded()
     assert without == sorted(without)
     assert "relu" not in without
     assert "Convolution" not in without
 
 
-def test_operators_with_no_benchmark_among_those_given():
-    everything = op_registry_utils.get_operators_with_no_benchmark([])
-    some = op_registry_utils.get_operators_with_no_benchmark(["relu", "_copy"])
+def test_operators_with_excluded_among_those_given():
+    everything = op_registry_utils.get_operators_with_excluded([])
+    some = op_registry_utils.get_operators_with_excluded(["relu", "_copy"])
     assert set(everything) - set(some) == {"relu", "identity"}
 
 

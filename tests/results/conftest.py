@@ -93,13 +93,11 @@ def header() -> Header:
     return Header(
         schema=SCHEMA_VERSION,
         started="2025-01-02T03:04:05+00:00",
-        environment=ENVIRONMENT,
         options={
             "command": "run relu",
             "selection": {"size": "small", "exclude": [], "settings": {"runs": 50}},
         },
-        planned=("a", "b"),
-        no_benchmark={"Proposal": "no rule", "Custom": "needs a class"},
+        excluded={"Proposal": "no rule", "Custom": "needs a class"},
     )
 
 
@@ -118,7 +116,13 @@ def run(header: Header, closing: Closing) -> Run:
         record("argmin", Status.SKIPPED, reason="does not take int8"),
         record("svd", Status.CRASHED, reason="the worker died: signal 11 | core\ndumped"),
     )
-    return Run(header=header, records=records, closing=closing)
+    return Run(
+        header=header,
+        records=records,
+        closing=closing,
+        environments={ENVIRONMENT.id: ENVIRONMENT},
+        cases=tuple(one.case for one in records),
+    )
 
 
 @pytest.fixture

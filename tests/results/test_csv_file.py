@@ -25,7 +25,7 @@ def test_csv_has_a_row_per_record(tmp_path: Path, run: Run) -> None:
     first, crashed = rows[0], rows[-1]
     assert first["id"] == run.records[0].id
     assert json.loads(first["inputs"]) == {"data": [1024, 1024]}
-    assert (first["device"], first["dtype"], first["profiler"], first["mode"]) == (
+    assert (first["device"], first["dtype"], first["profiler"], first["phase"]) == (
         "cpu(0)",
         "float32",
         "native",
@@ -57,12 +57,12 @@ def row_of(run: Run, record: Record) -> dict[str, str]:
 def test_csv_tells_how_a_case_was_run(run: Run, make_record: MakeRecord) -> None:
     made = make_record()
     settings = msgspec.structs.replace(
-        made.case.settings, warmup=3, runs=7, precision=0.05, cache="cold", mode="train"
+        made.case.settings, warmup=3, runs=7, precision=0.05, cache="cold", phase="train"
     )
     case = msgspec.structs.replace(made.case, settings=settings)
     notes = {"backward": "none, as it is a comparison"}
     row = row_of(run, msgspec.structs.replace(made, case=case, rounds=4, notes=notes))
-    names = ("warmup", "runs", "precision", "cache", "mode", "rounds")
+    names = ("warmup", "runs", "precision", "cache", "phase", "rounds")
     assert [row[name] for name in names] == ["3", "7", "0.05", "cold", "train", "4"]
     assert json.loads(row["notes"]) == notes
 

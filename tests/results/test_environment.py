@@ -6,14 +6,14 @@ from opperf.results.environment import differences
 
 
 def test_the_same_environment_differs_in_nothing(run):
-    environment = run.header.environment
+    environment = run.environment
     assert differences(environment, msgspec.structs.replace(environment)) == []
     again = msgspec.json.decode(msgspec.json.encode(environment), type=type(environment))
     assert differences(environment, again) == []
 
 
 def test_each_field_that_differs_is_told_with_both_values(run):
-    one = run.header.environment
+    one = run.environment
     other = msgspec.structs.replace(
         one,
         cores=one.cores + 1,
@@ -28,12 +28,12 @@ def test_each_field_that_differs_is_told_with_both_values(run):
 
 
 def test_a_key_that_only_one_has_is_absent_in_the_other(run):
-    one = msgspec.structs.replace(run.header.environment, threads={"A": "1"})
+    one = msgspec.structs.replace(run.environment, threads={"A": "1"})
     other = msgspec.structs.replace(one, threads={"B": "2"})
     assert differences(one, other) == [("threads.A", "1", "absent"), ("threads.B", "absent", "2")]
 
 
 def test_health_is_compared_where_both_were_asked(run):
-    one = msgspec.structs.replace(run.header.environment, health={"turbo": "on", "old": "ok"})
+    one = msgspec.structs.replace(run.environment, health={"turbo": "on", "old": "ok"})
     other = msgspec.structs.replace(one, health={"turbo": "off", "new": "ok"})
     assert differences(one, other) == [("health.turbo", "on", "off")]

@@ -107,7 +107,7 @@ def test_every_case_has_its_script():
         Case(
             OperatorTarget("mxnet", "sum"),
             {"data": TensorSpec(shape)},
-            settings=Settings(dtype="float64", mode="train"),
+            settings=Settings(dtype="float64", phase="train"),
             origin="family:reduce",
         )
         for shape in ((2, 3), (7,))
@@ -115,10 +115,10 @@ def test_every_case_has_its_script():
     text = operator_text(SUM, cases, ("import mxnet\n\nmxnet.nd.sum()\n", "second()"))
     assert text.endswith(
         f"\n\nCase 1 of 2, {cases[0].id}: data: (2, 3)\n"
-        "family:reduce, train mode, float64\n\n"
+        "family:reduce, train phase, float64\n\n"
         "    import mxnet\n\n    mxnet.nd.sum()\n\n"
         f"Case 2 of 2, {cases[1].id}: data: (7,)\n"
-        "family:reduce, train mode, float64\n\n"
+        "family:reduce, train phase, float64\n\n"
         "    second()"
     )
     with pytest.raises(ValueError, match="shorter"):

@@ -102,10 +102,8 @@ def fact(run: Run, label: str) -> str | None:
 
 def changed(run: Run, **environment: Any) -> Run:
     """The run in another environment."""
-    made = msgspec.structs.replace(run.header.environment, **environment)
-    return msgspec.structs.replace(
-        run, header=msgspec.structs.replace(run.header, environment=made)
-    )
+    made = msgspec.structs.replace(run.environment, **environment)
+    return msgspec.structs.replace(run, environments={made.id: made})
 
 
 def test_what_is_not_known_is_not_told(run: Run) -> None:
@@ -156,7 +154,7 @@ def test_an_option_of_several_words_is_one_label(run: Run) -> None:
 
 
 def test_sections_without_content_are_left_out(run: Run, make_record: MakeRecord) -> None:
-    header = msgspec.structs.replace(run.header, no_benchmark={})
+    header = msgspec.structs.replace(run.header, excluded={})
     text = markdown_text(msgspec.structs.replace(run, header=header, records=(make_record(),)))
     assert [line for line in text.splitlines() if line.startswith("#")] == [
         "# Operator benchmarks",

@@ -34,7 +34,7 @@ def test_json_file_is_json_and_its_environment_lies_beside_it(tmp_path: Path, ru
     assert beside["options"]["command"] == "run relu"
     assert beside["started"] == run.header.started
     assert beside["output"] == "out.json"
-    assert beside["no_benchmark"] == run.header.no_benchmark
+    assert beside["excluded"] == run.header.excluded
     assert [(r["operator"], r["status"]) for r in beside["not_measured"]] == [
         ("argmax", "skipped"),
         ("argmin", "skipped"),

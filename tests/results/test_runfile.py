@@ -22,7 +22,9 @@ MakeRecord = Callable[..., Record]
 
 
 def written(path: Path, run: Run) -> Path:
-    with RunWriter.create(path, run.header) as writer:
+    with RunWriter.create(path, run.header, run.cases) as writer:
+        for environment in run.environments.values():
+            writer.environment(environment)
         for record in run.records:
             writer.record(record)
         assert run.closing is not None
@@ -33,7 +35,8 @@ def written(path: Path, run: Run) -> Path:
 def test_round_trip(tmp_path: Path, run: Run) -> None:
     path = written(tmp_path / "run.jsonl", run)
     assert read_run(path) == (run, [])
-    assert len(path.read_bytes().splitlines()) == len(run.records) + 2
+    lines = 2 + len(run.environments) + len(run.cases) + len(run.records)
+    assert len(path.read_bytes().splitlines()) == lines
 
 
 def test_written_by_the_format_is_the_same_file(tmp_path: Path, run: Run) -> None:
@@ -44,7 +47,7 @@ def test_written_by_the_format_is_the_same_file(tmp_path: Path, run: Run) -> Non
 
 def test_every_record_is_in_the_file_at_once(tmp_path: Path, run: Run) -> None:
     path = tmp_path / "run.jsonl"
-    with RunWriter.create(path, run.header) as writer:
+    with RunWriter.create(path, run.header, run.cases) as writer:
         for count, record in enumerate(run.records, 1):
             writer.record(record)
             assert len(read_run(path)[0].records) == count
@@ -62,7 +65,7 @@ def test_numbers_that_are_not_finite_come_back_as_nan(
         odd, summaries={"forward": forward}, samples={"forward": [1.0, infinity, nan]}
     )
     path = tmp_path / "run.jsonl"
-    with RunWriter.create(path, header) as writer:
+    with RunWriter.create(path, header, [odd.case, plain.case]) as writer:
         writer.record(odd)
         writer.record(plain)
     ((read, other),) = [read_run(path)[0].records]
@@ -85,8 +88,9 @@ def test_every_number_may_be_nan(tmp_path: Path, header: Header, make_record: Ma
         TensorSpec((2,), fill=Fill("uniform", low=nan, high=1.0)),
     )
     path = tmp_path / "run.jsonl"
-    with RunWriter.create(path, header) as writer:
-        writer.record(make_record(summaries={"forward": odd, "backward": forward}, list=fills))
+    record = make_record(summaries={"forward": odd, "backward": forward}, list=fills)
+    with RunWriter.create(path, header, [record.case]) as writer:
+        writer.record(record)
     (read,) = read_run(path)[0].records
     assert all(math.isnan(getattr(read.summaries["forward"], name)) for name in numbers)
     assert read.summaries["forward"].n == forward.n and read.summaries["backward"] == forward
@@ -102,7 +106,7 @@ def test_the_later_record_of_an_id_counts(
     other, retried = make_record("abs"), make_record("relu")
     assert failed.id == retried.id
     path = tmp_path / "run.jsonl"
-    with RunWriter.create(path, header) as writer:
+    with RunWriter.create(path, header, [failed.case, other.case]) as writer:
         for record in (failed, other, retried):
             writer.record(record)
     assert read_run(path)[0].records == (retried, other)
@@ -159,13 +163,13 @@ def test_resume_removes_the_closing_line_and_goes_on(
     tmp_path: Path, run: Run, make_record: MakeRecord, closing: Closing
 ) -> None:
     path = written(tmp_path / "run.jsonl", run)
-    more = make_record("tanh")
+    more = msgspec.structs.replace(run.records[0], rounds=2)
     with RunWriter.resume(path) as writer:
         assert writer.warnings == []
         assert read_run(path)[0].closing is None
         writer.record(more)
         writer.close_run(closing)
-    assert read_run(path)[0] == msgspec.structs.replace(run, records=(*run.records, more))
+    assert read_run(path)[0] == msgspec.structs.replace(run, records=(more, *run.records[1:]))
 
 
 @pytest.mark.parametrize(
@@ -178,7 +182,7 @@ def test_resume_removes_the_closing_line_and_goes_on(
             b'{"line":"closing","schema":1}\n',
             "1: not a run file, which `opperf run -f jsonl` writes",
         ),
-        (b'{"line":"header","schema":1}\n', "1: the header is damaged"),
+        (b'{"line":"header","schema":2}\n', "1: the header is damaged"),
         (b'{"line":"header","schema":99}\n', "1: written in version 99"),
         (b"\xff\xfe\n", "1: not a run file"),
     ],
@@ -217,8 +221,9 @@ def test_a_bad_line_in_the_middle_is_an_error_with_its_line(tmp_path: Path, run:
 
 def test_a_last_line_that_is_json_and_no_line_is_not_thrown_away(tmp_path: Path, run: Run) -> None:
     path = written(tmp_path / "run.jsonl", run)
+    lines = len(path.read_bytes().splitlines())
     path.write_bytes(path.read_bytes() + b'{"line":"note"}\n')
-    with pytest.raises(RunFileError, match=f"run.jsonl:{len(run.records) + 3}: "):
+    with pytest.raises(RunFileError, match=f"run.jsonl:{lines + 1}: "):
         RunWriter.resume(path)
 
 
@@ -233,9 +238,9 @@ def test_missing_file_and_folder(tmp_path: Path) -> None:
 def test_create_replaces_only_when_told(tmp_path: Path, run: Run) -> None:
     path = written(tmp_path / "run.jsonl", run)
     with pytest.raises(OutputError, match="--overwrite"):
-        RunWriter.create(path, run.header)
+        RunWriter.create(path, run.header, run.cases)
     assert read_run(path)[0] == run
-    with RunWriter.create(path, run.header, overwrite=True):
+    with RunWriter.create(path, run.header, run.cases, overwrite=True):
         pass
     assert read_run(path)[0].records == ()
 
@@ -247,14 +252,14 @@ def test_a_second_process_is_refused(tmp_path: Path, run: Run) -> None:
         "try:\n    RunWriter.resume(sys.argv[1])\n"
         "except RunFileError as error:\n    print(error)\n"
     )
-    with RunWriter.create(path, run.header) as writer:
+    with RunWriter.create(path, run.header, run.cases) as writer:
         writer.record(run.records[0])
         found = subprocess.run(
             [sys.executable, "-c", second, path], capture_output=True, text=True, check=True
         )
         assert found.stdout.startswith(f"{path} is being written by another opperf")
         with pytest.raises(RunFileError, match="another opperf"):
-            RunWriter.create(path, run.header, overwrite=True)
+            RunWriter.create(path, run.header, run.cases, overwrite=True)
         with pytest.raises(RunFileError, match="another opperf"):
             check_free(path)
         # Nobody who is refused may have emptied the file.
@@ -283,7 +288,7 @@ def file_size_limit(size: int) -> Iterator[None]:
 
 def test_a_write_that_fails_leaves_whole_lines(tmp_path: Path, run: Run) -> None:
     path = tmp_path / "run.jsonl"
-    with RunWriter.create(path, run.header) as writer:
+    with RunWriter.create(path, run.header, run.cases) as writer:
         writer.record(run.records[0])
         size = path.stat().st_size
         fails = pytest.raises(OutputError, match="cannot be written: File too large")
@@ -292,7 +297,8 @@ def test_a_write_that_fails_leaves_whole_lines(tmp_path: Path, run: Run) -> None
         assert "\n" not in str(caught.value)
         assert path.stat().st_size == size
         writer.record(run.records[1])
-    assert read_run(path) == (Run(run.header, run.records[:2]), [])
+    half = msgspec.structs.replace(run, records=run.records[:2], environments={}, closing=None)
+    assert read_run(path) == (half, [])
 
 
 @pytest.mark.parametrize("old", [None, "", "old\n"])
@@ -303,7 +309,7 @@ def test_a_header_that_cannot_be_written_leaves_no_file(
     if old is not None:
         path.write_text(old)
     with file_size_limit(10), pytest.raises(OutputError, match="cannot be written"):
-        RunWriter.create(path, run.header, overwrite=old is not None)
+        RunWriter.create(path, run.header, run.cases, overwrite=old is not None)
     assert not path.exists()
 
 
@@ -321,7 +327,7 @@ def test_a_path_that_cannot_be_a_file(tmp_path: Path, run: Run) -> None:
     paths = (tmp_path / "file" / "run.jsonl", tmp_path / "none" / "run.jsonl", Path("/proc/run"))
     for path in paths:
         with pytest.raises(OutputError, match="cannot be written"):
-            RunWriter.create(path, run.header)
+            RunWriter.create(path, run.header, run.cases)
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="no /dev/full here")

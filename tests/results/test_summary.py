@@ -42,7 +42,7 @@ def test_summary_names_the_ten_slowest(run: Run, make_record: MakeRecord) -> Non
 def test_summary_caps_reasons_but_loses_nobody(run: Run, make_record: MakeRecord) -> None:
     records = tuple(make_record(f"op{i}", Status.FAILED, reason=f"reason {i}") for i in range(25))
     header = msgspec.structs.replace(
-        run.header, no_benchmark={f"name{i}": f"why {i}" for i in range(25)}
+        run.header, excluded={f"name{i}": f"why {i}" for i in range(25)}
     )
     text = summarise(msgspec.structs.replace(run, header=header, records=records), 1.0)
     assert f"  {25 - REASONS} more, for {25 - REASONS} other reasons, in the output" in text
@@ -56,7 +56,7 @@ def test_summary_of_one(run: Run) -> None:
 
 
 def test_summary_of_nothing(run: Run) -> None:
-    header = msgspec.structs.replace(run.header, no_benchmark={})
+    header = msgspec.structs.replace(run.header, excluded={})
     empty = msgspec.structs.replace(run, header=header, records=())
     assert summarise(empty, 0.5) == "0 operators, 0 records, in 0.5 s"
 
@@ -66,7 +66,7 @@ def not_measured(run: Run, make_record: MakeRecord, *reasons: str) -> list[str]:
     records = tuple(
         make_record(f"op{i}", Status.FAILED, reason=reason) for i, reason in enumerate(reasons)
     )
-    header = msgspec.structs.replace(run.header, no_benchmark={})
+    header = msgspec.structs.replace(run.header, excluded={})
     text = summarise(msgspec.structs.replace(run, header=header, records=records), 1.0)
     return text.split("Not measured:\n")[1].splitlines()
 
@@ -120,7 +120,7 @@ def test_summary_wraps_long_reasons_and_cuts_them_at_two_lines(
 
 def test_summary_groups_operators_without_a_benchmark(run: Run) -> None:
     reasons = {f"op{i:02d}": f"reason {i:02d}" for i in range(13)} | {"z": "reason 05"}
-    header = msgspec.structs.replace(run.header, no_benchmark=reasons)
+    header = msgspec.structs.replace(run.header, excluded=reasons)
     text = summarise(msgspec.structs.replace(run, header=header, records=()), 1.0)
     lines = text.split("No benchmark for 14 operators:\n")[1].splitlines()
     assert lines[0] == "  2: reason 05: op05, z"
@@ -128,8 +128,8 @@ def test_summary_groups_operators_without_a_benchmark(run: Run) -> None:
     assert lines[10:] == ["  3: for other reasons: op10, op11, op12"]
 
 
-def test_summary_cuts_why_there_is_no_benchmark_at_two_lines(run: Run) -> None:
-    header = msgspec.structs.replace(run.header, no_benchmark={"Custom": "long-word " * 30})
+def test_summary_cuts_why_there_is_excluded_at_two_lines(run: Run) -> None:
+    header = msgspec.structs.replace(run.header, excluded={"Custom": "long-word " * 30})
     text = summarise(msgspec.structs.replace(run, header=header, records=()), 1.0)
     words = " ".join(text.split("No benchmark for 1 operator:")[1].split())
     assert words.startswith("1: long-word") and words.endswith("...: Custom")
@@ -137,7 +137,7 @@ def test_summary_cuts_why_there_is_no_benchmark_at_two_lines(run: Run) -> None:
 
 
 def test_summary_has_no_other_reasons_where_there_are_none(run: Run) -> None:
-    header = msgspec.structs.replace(run.header, no_benchmark={str(i): f"{i}" for i in range(10)})
+    header = msgspec.structs.replace(run.header, excluded={str(i): f"{i}" for i in range(10)})
     text = summarise(msgspec.structs.replace(run, header=header, records=()), 1.0)
     assert "other reasons" not in text
 

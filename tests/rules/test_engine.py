@@ -434,11 +434,11 @@ class TestNeedsOutput:
 
     def test_the_first_tensor_may_come_after_plain_values(self):
         families = Families()
-        first = TensorSpec((2,), "int32", flavour="np")
+        first = TensorSpec((2,), "int32", array_type="np")
         families.add("copy")(family({"axis": 0, "data": first, "other": tensor(5)}))
         chosen = rules(families, NEEDS_OUTPUT={"copy"})
         (arguments,) = arguments_of(inputs_for(operator("copy"), chosen, DEFAULT, "float32"))
-        assert arguments[OUTPUT] == TensorSpec((2,), "int32", Fill("constant"), flavour="np")
+        assert arguments[OUTPUT] == TensorSpec((2,), "int32", Fill("constant"), array_type="np")
 
     def test_one_the_rule_made_is_kept(self):
         families = Families()

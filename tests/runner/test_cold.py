@@ -138,7 +138,8 @@ def test_copies_take_turns_and_a_backward_pass_is_of_its_own_record():
 
 
 def test_a_device_without_a_way_to_flush_rotates_copies(fake, make_case, monkeypatch):
-    monkeypatch.setattr(fake, "forks", lambda device: False, raising=False)
+    monkeypatch.setattr(fake, "supports_fork", lambda device: False, raising=False)
+    monkeypatch.setattr(fake, "parse_device", str)
     case = make_case("relu", passes=BOTH, cache="cold", device="gpu(0)", warmup=0, runs=3)
     record = measure(case, fake)
     assert f"{COPIES} copies" in record.notes["cache"] and fake.level == 0
@@ -148,6 +149,7 @@ def test_a_device_without_a_way_to_flush_rotates_copies(fake, make_case, monkeyp
 def test_as_many_copies_are_made_as_it_takes(fake, make_case, monkeypatch, count):
     made = []
     tensor = fake.tensor
+    monkeypatch.setattr(fake, "parse_device", str)
     monkeypatch.setattr(module, "copies", lambda case: count)
     monkeypatch.setattr(fake, "tensor", lambda *given: made.append(given) or tensor(*given))
     case = make_case("relu", cache="cold", device="gpu(0)", memory=False, warmup=0, runs=1)

@@ -17,17 +17,12 @@ COUNTS = ("-w", "0", "-r", "2", "--no-memory")
 
 
 @pytest.fixture
-def opperf(in_process, monkeypatch, tmp_path, capsys):
+def opperf(in_process, in_process_workers, monkeypatch, tmp_path, capsys):
     """The command in an empty folder; its exit code, and what it printed on either stream."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    started = []
-
-    def worker(framework, threads):
-        started.append((framework, threads))
-        return in_process
-
-    monkeypatch.setattr(command, "Worker", worker)
+    workers, started = in_process_workers
+    monkeypatch.setattr(command, "Workers", workers)
 
     def called(*arguments, framework=("--framework", "fake")):
         monkeypatch.setattr(sys, "argv", ["opperf", "run", *arguments])
@@ -149,8 +144,10 @@ def test_another_name_is_told_to_be_one(opperf):
 
 
 def test_threads_are_the_workers(opperf):
-    opperf("relu", "--dry-run", "--threads", "3")
-    assert opperf.started == [("fake", 3)]
+    opperf("relu", *COUNTS, "--threads", "3,all", "-f", "jsonl", "-o", "run.jsonl")
+    assert opperf.started == [("fake", None), ("fake", 3)]
+    threads = [case.settings.threads for case in opperf.worker.measured]
+    assert threads == [3, 3, None, None]
 
 
 @pytest.mark.parametrize(

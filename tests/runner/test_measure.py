@@ -175,7 +175,7 @@ def test_everything_is_freed_after_a_case(fake, make_case):
 
 
 def test_the_mode_is_the_cases(fake, make_case):
-    measure(make_case("relu", mode="train"), fake)
+    measure(make_case("relu", phase="train"), fake)
     measure(make_case("relu"), fake)
     assert [c for c in fake.calls if c[0] == "scope"] == [("scope", "train"), ("scope", "predict")]
 
@@ -268,7 +268,7 @@ def test_errors_while_inputs_are_made(fake, make_case, monkeypatch, error, statu
 
 def test_an_unknown_profiler_is_in_the_record(fake, make_case):
     record = measure(make_case("relu", profiler="nativ"), fake)
-    assert record.status is Status.FAILED
+    assert record.status is Status.SKIPPED
     assert "unknown profiler 'nativ'; did you mean native" in record.reason
 
 
@@ -319,8 +319,8 @@ def test_the_record_is_of_the_case(fake, make_case):
 
 
 def test_bad_settings_of_the_whole_run_are_the_plans_to_refuse(fake):
-    from opperf.runner.plan import plan
-    from opperf.runner.selecting import Selection
+    from opperf.sources.registry import plan
+    from opperf.sources.selecting import Selection
 
     with pytest.raises(UsageError, match="unknown profiler"):
         plan(fake, Selection(settings=Settings(profiler="nativ")))
@@ -449,7 +449,7 @@ class Elsewhere:
 
 def test_memory_is_read_where_nothing_has_run(fake, prepared, monkeypatch):
     elsewhere = Elsewhere(Peaks(7, None))
-    monkeypatch.setattr(fake, "forks", lambda device: True)
+    monkeypatch.setattr(fake, "supports_fork", lambda device: True)
     monkeypatch.setattr(module, "pristine", {"fake": elsewhere}.get)
     one = prepared()
     assert fresh(NOTHING_BOUND)(one) == Peaks(7, None) and elsewhere.asked == [one.case]
@@ -467,7 +467,7 @@ def test_memory_is_read_where_nothing_has_run(fake, prepared, monkeypatch):
 def test_where_that_cannot_be_it_is_read_here_with_a_note(
     fake, prepared, monkeypatch, forks, answer, bound, given, why
 ):
-    monkeypatch.setattr(fake, "forks", lambda device: forks)
+    monkeypatch.setattr(fake, "supports_fork", lambda device: forks)
     monkeypatch.setattr(module, "pristine", {"fake": Elsewhere(answer)}.get)
     spec = TensorSpec((4, 4), fill=Fill("given", digest="x") if given else Fill())
     found = fresh(bound)(prepared(data=spec))

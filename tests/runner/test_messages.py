@@ -7,10 +7,10 @@ from opperf.model import Listed, Listing, Operator, Record, Status, Struct
 from opperf.runner import messages
 from opperf.runner.environment import environment
 from opperf.runner.memory import Peaks
-from opperf.runner.plan import Plan
 from opperf.runner.searching import Entry
-from opperf.runner.selecting import Selection
 from opperf.runner.trial import Trial
+from opperf.sources.registry import Plan, Resolution
+from opperf.sources.selecting import Selection
 
 SELECTION = Selection(patterns=("relu",), shapes={"lhs": (2, 3)})
 
@@ -23,14 +23,14 @@ def said(make_case, fake):
     operator = Operator("fake", "nd", "relu")
     return [
         messages.PlanRequest(SELECTION, {"relu": case.arguments}),
-        messages.ResolveRequest(SELECTION),
+        messages.ResolveRequest({"dtype": ("float32", "int8"), "threads": (None, 2)}),
         messages.ListRequest(),
         messages.ScriptRequest((case,)),
         messages.MeasureRequest(case, paced=True),
         messages.TryRequest(case),
         messages.Ready(environment(fake)),
         messages.Planned(Plan((case,), {"x": "none"}, {"neg": "negative"}, ("x",))),
-        messages.Resolved(SELECTION),
+        messages.Resolved(Resolution({"device": ("gpu(0)",)}, {"device": ()})),
         messages.ListedAll(Listing("fake", "1", 1, (Listed(operator, "rule:x"),))),
         messages.Scripts(("print()",)),
         messages.Measured(record),

@@ -1,8 +1,10 @@
 """From the command line's words to what is selected and how it is run."""
 
 import re
+import sys
 from pathlib import Path
 
+import click
 import pytest
 
 from opperf.commands.run import run
@@ -11,12 +13,13 @@ from opperf.model import Settings, Status
 from opperf.rules.fuzzing import Fuzz
 from opperf.runner import command
 from opperf.runner.options import (
+    axes_from,
     check_shapes_asked,
     options_from,
     selection_from,
     with_counts,
 )
-from opperf.runner.selecting import Selection
+from opperf.sources.selecting import Selection
 
 
 @pytest.fixture
@@ -97,10 +100,67 @@ def test_options_at_odds(options, arguments, words):
         options(*arguments)
 
 
+@pytest.mark.parametrize(
+    "arguments, axes",
+    [
+        ((), {}),
+        (("--ctx", "cpu,gpu(1)"), {"device": ("cpu", "gpu(1)")}),
+        (("--dtype", "Float64", "--dtype", "float16,float64"), {"dtype": ("float64", "float16")}),
+        (("-p", "Python"), {"profiler": ("python",)}),
+        (("--threads", "1,2,all"), {"threads": (1, 2, None)}),
+        (("--cache", "COLD,hot"), {"cache": ("cold", "hot")}),
+        (("--mode", "eager", "--phase", "train"), {"mode": ("eager",), "phase": ("train",)}),
+        (
+            ("--env", "A=1|2", "--env", "B=x"),
+            {"env": ({"A": "1", "B": "x"}, {"A": "2", "B": "x"})},
+        ),
+        (("--python", sys.executable), {}),
+        (
+            ("--python", f"one:{sys.executable}", "--python", f"two:{sys.executable}"),
+            {"python": ("one", "two")},
+        ),
+    ],
+)
+def test_values_that_multiply(given, arguments, axes):
+    assert axes_from(given(*arguments)[0]) == axes
+
+
+@pytest.mark.parametrize(
+    "arguments, words",
+    [
+        (("--threads", "0"), "'0' is no number of threads; write 1 or more, or all"),
+        (("--threads", "two"), "'two' is no number of threads"),
+        (("--cache", "warm"), "'warm' is none of hot, cold"),
+        (("--phase", "test"), "'test' is none of train, predict"),
+        (("--env", "A"), "'A' sets no variable; write NAME=VALUE or NAME=VALUE|VALUE"),
+        (("--env", "A=1", "--env", "A=2"), "A is set twice; write A=VALUE|VALUE"),
+        (("--python", "/no/such/python"), "'/no/such/python': there is no such program"),
+        (
+            ("--python", sys.executable, "--python", sys.executable),
+            "two interpreters would be called",
+        ),
+        (("--label", "commit"), "'commit' is no label; write it as KEY=VALUE"),
+        (("--label", "a=1", "--label", "a=2"), "'a' is given twice"),
+        (("--precision", "2"), "'2' is no number greater than 0 and less than 1"),
+        (("--runs", "0"), "'0' is no whole number of 1 or more"),
+    ],
+)
+def test_a_value_that_means_nothing(given, arguments, words):
+    with pytest.raises(click.BadParameter, match=re.escape(words)):
+        given(*arguments)
+
+
+def test_an_interpreter_may_be_for_one_framework(given):
+    first, second = given(
+        "--python", f"old:mxnet={sys.executable}", "--python", f"numpy={sys.executable}"
+    )[0]["python"]
+    # A label is there to tell several apart.
+    assert (first.path, first.label, first.framework) == (sys.executable, "", "mxnet")
+    assert (second.label, second.framework) == ("", "numpy")
+
+
 def test_nothing_given_is_everything_as_usual(selection):
-    assert selection() == Selection(
-        settings=Settings(device="", profiler="", precision=0.02, timeout_s=300.0)
-    )
+    assert selection() == Selection(settings=Settings(precision=0.02, timeout_s=300.0))
 
 
 @pytest.mark.parametrize(
@@ -130,16 +190,11 @@ def test_what_is_selected(selection, arguments, changed):
 @pytest.mark.parametrize(
     "arguments, changed",
     [
-        (("--ctx", "cpu(1)"), {"device": "cpu(1)"}),
-        (("--dtype", "Float64"), {"dtype": "float64"}),
-        (("-p", "Python"), {"profiler": "python"}),
         (("-w", "0", "-r", "7"), {"warmup": 0, "runs": 7}),
         (("--precision", "0.1"), {"precision": 0.1}),
-        (("--threads", "2"), {"threads": 2}),
         (("--seed", "9"), {"seed": 9}),
         (("--max-time", "3"), {"max_time_s": 3.0}),
         (("--timeout", "1.5"), {"timeout_s": 1.5}),
-        (("--cache", "COLD"), {"cache": "cold"}),
         (("--no-memory",), {"memory": False}),
     ],
 )

@@ -1,5 +1,6 @@
 """From a selection to a plan: search where no rule is, random shapes, ids."""
 
+import msgspec
 import pytest
 
 from opperf.defaults import MAX_TIME_S, SWEEP_S
@@ -7,10 +8,10 @@ from opperf.errors import UsageError
 from opperf.model import Settings
 from opperf.rules.fuzzing import Fuzz
 from opperf.runner import cache
-from opperf.runner.plan import Plan
 from opperf.runner.planning import LEAST_TIME_S, planned, shared_out
-from opperf.runner.selecting import Selection
 from opperf.runner.trial import Trial
+from opperf.sources.registry import Plan
+from opperf.sources.selecting import Selection
 
 
 @pytest.fixture
@@ -51,7 +52,7 @@ def test_a_crash_is_survived_and_the_search_goes_on(plan_with, worker):
     found = {case.label: case for case in made.cases if case.origin == "search"}
     assert set(found) == {"fragile", "needs_vector"}
     assert all(len(case.arguments["data"].shape) == 1 for case in found.values())
-    assert "never" in made.no_benchmark["stubborn"]
+    assert "never" in made.excluded["stubborn"]
     assert any(case.label == "relu" for case in made.cases)
 
 
@@ -84,7 +85,7 @@ def test_random_shapes_are_those_of_the_seed(plan):
 
 def test_what_takes_no_other_shape_says_so(plan):
     made = plan("refuses", "relu", fuzz=Fuzz(2))
-    assert "no random shape was taken" in made.no_benchmark["refuses"]
+    assert "no random shape was taken" in made.excluded["refuses"]
 
 
 @pytest.fixture
@@ -118,8 +119,8 @@ def test_what_refuses_twenty_shapes_for_each_one_wanted_is_given_up(random_cases
     # The rule's own shapes at the small size are taken, and twice their extents.
     small = lambda spec: spec.size <= 4 * 8  # noqa: E731
     made, calls = random_cases(small, count=2, least=2**10)
-    assert made.cases == () and "no random shape was taken" in made.no_benchmark["relu"]
-    assert "comes to 1024 to 4194304 elements" in made.no_benchmark["relu"]
+    assert made.cases == () and "no random shape was taken" in made.excluded["relu"]
+    assert "comes to 1024 to 4194304 elements" in made.excluded["relu"]
     # Three extents were doubled, and two times twenty shapes drawn.
     assert calls == 3 + 2 * 20
 
@@ -154,8 +155,13 @@ def test_a_plan_of_an_id_is_of_its_case_only(plan):
         plan("relu", ids=(first.id, "ffff"))
 
 
+def unlimited(make_case):
+    """A case that neither a number of runs nor a time limits."""
+    return make_case("relu", runs=None)
+
+
 def test_the_users_limits_of_time_are_rounded_to_hundredths(make_case):
-    made = shared_out(Plan((make_case("relu"),) * int(SWEEP_S * 3), {}), Settings())
+    made = shared_out(Plan((unlimited(make_case),) * int(SWEEP_S * 3), {}))
     assert made.cases[0].settings.max_time_s == 0.33
 
 
@@ -164,15 +170,16 @@ def test_the_users_limits_of_time_are_rounded_to_hundredths(make_case):
     [(1, MAX_TIME_S), (int(SWEEP_S), 1.0), (int(2 * SWEEP_S), 0.5), (10**5, LEAST_TIME_S)],
 )
 def test_many_cases_share_the_time_of_a_run(make_case, count, limit):
-    made = shared_out(Plan((make_case("relu"),) * count, {}), Settings())
+    made = shared_out(Plan((unlimited(make_case),) * count, {}))
     assert {case.settings.max_time_s for case in made.cases} == {limit}
-    assert made.cases[0].id == make_case("relu").id
+    assert made.cases[0].id == unlimited(make_case).id
 
 
 @pytest.mark.parametrize("settings", [Settings(runs=5), Settings(max_time_s=3.0)])
 def test_a_count_or_a_time_that_is_given_stays(make_case, settings):
-    given = Plan((make_case("relu"),) * 5000, {})
-    assert shared_out(given, settings) == given
+    case = msgspec.structs.replace(make_case("relu"), settings=settings)
+    given = Plan((case,) * 5000, {})
+    assert shared_out(given) == given
 
 
 def test_an_id_or_its_beginning_chooses_cases(plan):

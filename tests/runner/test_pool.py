@@ -15,7 +15,7 @@ from opperf.model import Settings, Status
 from opperf.runner import pool
 from opperf.runner.listing import listing_of
 from opperf.runner.pool import Worker, WorkerDied, how_it_ended
-from opperf.runner.selecting import Selection
+from opperf.sources.selecting import Selection
 
 WAIT_S = 30
 """How long a process may take to do what it is about to do, on a busy machine."""
@@ -178,7 +178,7 @@ def test_what_is_printed_does_not_break_the_protocol(variables, make_case):
 
 
 def test_the_environment_is_the_workers(variables):
-    with Worker("fake", threads=3, environment=variables) as worker:
+    with Worker("fake", Settings(threads=3, env={"OPPERF_TEST": "7"}), variables) as worker:
         environment = worker.environment()
     assert environment.framework == "fake"
     assert environment.versions == {"fake": "1.0"}
@@ -187,8 +187,19 @@ def test_the_environment_is_the_workers(variables):
     assert [environment.threads[name] for name in names] == ["3"] * 3
 
 
+def test_process_settings_are_those_of_the_process(variables, make_case):
+    case = make_case("relu", threads=3, env={"FAKE_THREADS": "5"})
+    with Worker("fake", case.settings, variables) as worker:
+        assert worker.environment().threads["FAKE_THREADS"] == "5"
+        assert worker.measure(case).status is Status.OK
+        for other in (make_case("relu"), make_case("relu", threads=2)):
+            with pytest.raises(WorkerError, match="this process was started with"):
+                worker.measure(other)
+        assert worker.measure(case).status is Status.OK
+
+
 def test_a_plan_crosses_the_border_whole(worker, fake):
-    from opperf.runner.plan import plan
+    from opperf.sources.registry import plan
 
     selection = Selection(patterns=("relu", "add_n", "mystery", "dropout"))
     crossed = worker.plan(selection)

@@ -3,8 +3,20 @@
 import numpy as np
 import pytest
 
+from opperf.errors import UnsupportedError
 from opperf.frameworks import load
-from opperf.model import Case, Fill, OperatorTarget, Settings, TensorSpec
+from opperf.model import (
+    Case,
+    DType,
+    Fill,
+    Generator,
+    Mapping,
+    MemoryFormat,
+    Number,
+    OperatorTarget,
+    Settings,
+    TensorSpec,
+)
 from opperf.runner.prepared import Prepared, seed_at
 
 SPEC = TensorSpec((8, 8))
@@ -61,3 +73,50 @@ def test_a_copy_in_lower_precision_is_the_other_rounded(prepare):
 def test_places_have_seeds_of_their_own():
     places = ("a", "b", "a.0", "a.1")
     assert len({seed_at(seed, place) for seed in range(3) for place in places}) == 12
+
+
+def test_a_strided_tensor_has_its_strides_and_its_offset(prepare):
+    turned = TensorSpec((3, 4), strides=(1, 3), offset=2)
+    made = prepare({"x": turned})["x"]
+    assert made.shape == (3, 4) and made.strides == (4, 12)
+    expanded = prepare({"x": TensorSpec((5, 4), strides=(0, 1))})["x"]
+    assert expanded.strides == (0, 4) and np.array_equal(expanded[0], expanded[4])
+
+
+def test_tensors_of_one_storage_share_its_elements(prepare):
+    made = prepare(
+        {
+            "whole": TensorSpec((4, 5), storage="a"),
+            "list": (TensorSpec((5,), storage="a", offset=5), TensorSpec((5,), storage="b")),
+        }
+    )
+    second, other = made["list"]
+    assert np.shares_memory(made["whole"], second) and not np.shares_memory(second, other)
+    assert np.array_equal(made["whole"][1], second)
+
+
+def test_contents_that_depend_on_a_shape_have_no_strides(prepare):
+    spec = TensorSpec((3, 3), fill=Fill("positive_definite"), strides=(1, 3))
+    with pytest.raises(UnsupportedError, match="filled as positive_definite"):
+        prepare({"x": spec})
+
+
+def test_values_that_json_has_no_form_for(prepare):
+    made = prepare(
+        {
+            "complex": Number.of(1.5 - 2j),
+            "infinite": (Number.of(float("-inf")), 1),
+            "dtype": DType("float16"),
+            "options": Mapping({"x": SPEC, "n": 3}),
+            "rng": Generator(7),
+        }
+    )
+    assert made["complex"] == 1.5 - 2j and made["infinite"] == (float("-inf"), 1)
+    assert made["dtype"] == np.dtype("float16")
+    assert made["options"]["n"] == 3 and made["options"]["x"].shape == SPEC.shape
+    assert made["rng"].integers(100) == np.random.default_rng(7).integers(100)
+
+
+def test_a_value_that_the_framework_has_no_object_for_is_refused(prepare):
+    with pytest.raises(UnsupportedError, match="numpy takes no MemoryFormat"):
+        prepare({"x": MemoryFormat("channels_last")})

@@ -18,12 +18,13 @@ HARMLESS = ("add", "fails", "gpu_only", "mystery", "negative", "placeholder", "r
 
 
 @pytest.fixture
-def opperf(in_process, monkeypatch, tmp_path, capsys):
+def opperf(in_process, in_process_workers, monkeypatch, tmp_path, capsys):
     """A command; its exit code, and what it printed on either stream."""
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     operators = tuple(one for one in OPERATORS if one.name in HARMLESS)
     monkeypatch.setattr(in_process.fake, "operators", lambda: operators)
     monkeypatch.setattr(module, "Worker", lambda framework: in_process)
+    monkeypatch.setattr(module, "Workers", in_process_workers[0])
 
     def called(command, *arguments):
         code = command.main([*arguments, "--framework", "fake"], standalone_mode=False)
@@ -98,7 +99,7 @@ def test_what_has_no_rule_is_searched_for(opperf):
     assert "searching for inputs of mystery" in err
 
 
-def test_what_has_no_benchmark_says_why(opperf, monkeypatch):
+def test_what_has_excluded_says_why(opperf, monkeypatch):
     _, out, _ = opperf(show, "placeholder")
     assert "none: it does nothing on its own" in out
     refuses = module.planned
@@ -106,7 +107,7 @@ def test_what_has_no_benchmark_says_why(opperf, monkeypatch):
 
     def nothing_found(*arguments):
         plan = refuses(*arguments)
-        return msgspec.structs.replace(plan, cases=(), no_benchmark={"mystery": reason})
+        return msgspec.structs.replace(plan, cases=(), excluded={"mystery": reason})
 
     monkeypatch.setattr(module, "planned", nothing_found)
     _, out, _ = opperf(show, "mystery")

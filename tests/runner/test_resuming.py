@@ -10,8 +10,8 @@ from opperf.errors import RunFileError
 from opperf.model import Settings
 from opperf.runner.environment import environment
 from opperf.runner.options import QUICK, with_counts
-from opperf.runner.resuming import check_same_environment, earlier_run, same_selection
-from opperf.runner.selecting import Selection
+from opperf.runner.resuming import Environments, earlier_run, same_axes, same_selection
+from opperf.sources.selecting import Selection
 
 EARLIER = Selection(patterns=("relu",), size="small", settings=Settings(dtype="float64", runs=3))
 
@@ -26,28 +26,47 @@ def test_what_is_not_said_again_stays_as_it_was():
         ("size", Selection(size="large")),
         ("names", Selection(patterns=("exp",))),
         ("shuffle", Selection(shuffle=True)),
-        ("dtype", Selection(settings=Settings(dtype="float32"))),
-        ("no_memory", Selection(settings=Settings(memory=False))),
-        ("ctx", Selection(settings=Settings(device="cpu(1)"))),
+        ("memory", Selection(settings=Settings(memory=False))),
+        ("runs", Selection(settings=Settings(runs=4))),
     ],
 )
 def test_another_value_is_refused_with_both(changed, asked):
-    with pytest.raises(RunFileError, match=f"made with {changed} = .*, not "):
+    with pytest.raises(RunFileError, match=f"made with (--)?(no-)?{changed} = .*, not "):
         same_selection(EARLIER, asked, {changed: True})
 
 
 def test_the_same_value_is_not(fake):
-    assert same_selection(EARLIER, EARLIER, dict.fromkeys(("size", "names", "dtype"))) == EARLIER
+    assert same_selection(EARLIER, EARLIER, dict.fromkeys(("size", "names", "runs"))) == EARLIER
 
 
-def test_another_environment_is_refused_with_what_differs(fake):
+def test_other_values_of_an_axis_are_refused_and_the_same_are_not():
+    before = {"dtype": ("float32", "int8"), "device": ("cpu(0)",)}
+    assert same_axes(before, before, {"dtype": True}) == before
+    assert same_axes(before, {"dtype": ("int8",)}, {}) == before
+    with pytest.raises(RunFileError, match="--dtype = 'float32, int8', not 'int8'"):
+        same_axes(before, {"dtype": ("int8",)}, {"dtype": True})
+
+
+def test_another_environment_is_refused_with_what_differs(fake, make_case):
+    case = make_case("relu")
     here = environment(fake)
     there = msgspec.structs.replace(here, cpu="another", versions={"fake": "2.0"})
-    check_same_environment(here, msgspec.structs.replace(here, load_1min=99.0))
+    environments = Environments()
+    assert environments.known(case, here) == here
+    assert environments.known(case, msgspec.structs.replace(here, load_1min=99.0)) == here
     with pytest.raises(
         RunFileError, match=r"versions\.fake was '1\.0' and is '2\.0'; cpu was .* is 'another'"
     ):
-        check_same_environment(here, there)
+        environments.known(case, there)
+
+
+def test_cases_of_other_process_settings_have_an_environment_of_their_own(fake, make_case):
+    here = environment(fake)
+    there = msgspec.structs.replace(here, threads={"OMP_NUM_THREADS": "2"})
+    environments = Environments()
+    assert environments.known(make_case("relu"), here) == here
+    assert environments.known(make_case("relu", threads=2), there) == there
+    assert environments.known(make_case("add"), here) == here
 
 
 NO_COUNTS = {

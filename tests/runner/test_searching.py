@@ -6,7 +6,7 @@ from opperf.model import Settings
 from opperf.rules.values import tensor
 from opperf.runner import cache, searching
 from opperf.runner.searching import TRIAL_TIMEOUT_S, found_inputs, trials
-from opperf.runner.selecting import Selection
+from opperf.sources.selecting import Selection
 
 SMALL = Selection(size="small")
 

@@ -9,9 +9,7 @@ from opperf.errors import OutputError, RunFileError
 from opperf.model import Environment, Record, Run, Settings, Status
 from opperf.results.runfile import RunWriter, read_run
 from opperf.runner.measure import measure
-from opperf.runner.plan import Plan, plan
 from opperf.runner.progress import Quiet
-from opperf.runner.selecting import Selection
 from opperf.runner.session import (
     execute,
     header,
@@ -21,6 +19,8 @@ from opperf.runner.session import (
     run_file_for,
     selection_of,
 )
+from opperf.sources.registry import plan
+from opperf.sources.selecting import Selection
 
 ENVIRONMENT = Environment(
     opperf="1",
@@ -67,6 +67,9 @@ class InProcess:
     def __init__(self, fake, stop_at=None):
         self.fake, self.stop_at, self.measured = fake, stop_at, []
 
+    def environment(self, case):
+        return ENVIRONMENT
+
     def measure(self, case):
         if len(self.measured) == self.stop_at:
             raise KeyboardInterrupt
@@ -81,7 +84,7 @@ def planned(fake):
 
 @pytest.fixture
 def head(planned):
-    return header(planned, SELECTION, ENVIRONMENT, {"command": "run relu"})
+    return header(planned, SELECTION, {"command": "run relu"}, {"threads": (1, None)})
 
 
 def test_a_record_is_kept_before_the_next_case_begins(make_case):
@@ -114,10 +117,9 @@ def test_what_cannot_be_kept_stops_the_run(make_case):
     assert log == [("begin", "relu")]
 
 
-def test_the_header_tells_what_was_planned(planned, head):
-    assert head.planned == tuple(case.id for case in planned.cases) and head.planned
+def test_the_header_has_the_command_and_what_was_excluded(planned, head):
     assert head.options["command"] == "run relu"
-    assert head.no_benchmark == planned.no_benchmark
+    assert head.excluded == planned.excluded
 
 
 def test_the_selection_is_read_back_from_the_file(head, tmp_path):
@@ -125,10 +127,12 @@ def test_the_selection_is_read_back_from_the_file(head, tmp_path):
     with RunWriter.create(path, head):
         pass
     run, _ = read_run(path)
-    assert selection_of(run) == SELECTION
+    assert selection_of(run) == (SELECTION, {"threads": (1, None)})
 
 
-@pytest.mark.parametrize("options", [{}, {"selection": 3}, {"selection": {"patterns": 3}}])
+@pytest.mark.parametrize(
+    "options", [{}, {"selection": 3}, {"selection": {"patterns": 3}}, {"selection": {}, "axes": 3}]
+)
 def test_a_file_without_a_selection_is_refused(head, tmp_path, options):
     path = tmp_path / "run.jsonl"
     with RunWriter.create(path, msgspec.structs.replace(head, options=options)):
@@ -138,29 +142,33 @@ def test_a_file_without_a_selection_is_refused(head, tmp_path, options):
 
 
 def test_a_whole_run(fake, planned, head, tmp_path):
+    ids = [case.id for case in planned.cases]
     path = tmp_path / "run.jsonl"
-    run = execute(path, head, planned.cases, InProcess(fake), Quiet(), lambda: 12.5)
-    assert [record.id for record in run.records] == list(head.planned)
+    run = execute(path, head, planned.cases, planned.cases, InProcess(fake), Quiet(), lambda: 12.5)
+    assert [record.id for record in run.records] == ids
     assert run.closing.counts == {"ok": len(planned.cases)}
     assert run.closing.elapsed_s == 12.5
     assert read_run(path) == (run, [])
-    assert pending(run, planned) == ()
+    assert pending(run) == ()
 
 
 @pytest.mark.parametrize("stop_at", [0, 1, 3])
 def test_an_interrupted_run_goes_on_where_it_stopped(fake, planned, head, tmp_path, stop_at):
+    ids = [case.id for case in planned.cases]
     path = tmp_path / "run.jsonl"
     with pytest.raises(KeyboardInterrupt):
-        execute(path, head, planned.cases, InProcess(fake, stop_at), Quiet(), lambda: 1.0)
+        execute(
+            path, head, planned.cases, planned.cases, InProcess(fake, stop_at), Quiet(), lambda: 1.0
+        )
     half, _ = read_run(path)
     assert half.closing is None
-    assert [record.id for record in half.records] == list(head.planned[:stop_at])
-    left = pending(half, planned)
+    assert [record.id for record in half.records] == ids[:stop_at]
+    left = pending(half)
     assert left == planned.cases[stop_at:]
     worker = InProcess(fake)
-    whole = execute(path, None, left, worker, Quiet(), lambda: 2.0)
-    assert worker.measured == list(head.planned[stop_at:])
-    assert [record.id for record in whole.records] == list(head.planned)
+    whole = execute(path, None, planned.cases, left, worker, Quiet(), lambda: 2.0)
+    assert worker.measured == ids[stop_at:]
+    assert [record.id for record in whole.records] == ids
     assert whole.header == half.header
     assert whole.closing.counts == {"ok": len(planned.cases)}
 
@@ -170,8 +178,8 @@ def test_the_cases_that_are_left_keep_their_order(planned, head):
         Record(case=case, id=case.id, status=Status.FAILED, reason="x")
         for case in planned.cases[1::2]
     ]
-    run = Run(header=head, records=tuple(done))
-    assert pending(run, planned) == planned.cases[::2]
+    run = Run(header=head, records=tuple(done), cases=planned.cases)
+    assert pending(run) == planned.cases[::2]
 
 
 def test_what_is_tried_again_is_what_was_asked_for(planned, head):
@@ -180,19 +188,47 @@ def test_what_is_tried_again_is_what_was_asked_for(planned, head):
         Record(case=case, id=case.id, status=status)
         for case, status in zip(planned.cases, statuses, strict=False)
     ]
-    run = Run(header=head, records=tuple(done))
+    run = Run(header=head, records=tuple(done), cases=planned.cases)
     rest = planned.cases[len(done) :]
-    assert pending(run, planned, {Status.FAILED}) == (planned.cases[1], *rest)
-    assert pending(run, planned, {Status.TIMEOUT, Status.CRASHED}) == planned.cases[2:]
-    assert planned.cases[0] not in pending(run, planned, set(Status) - {Status.OK})
+    assert pending(run, {Status.FAILED}) == (planned.cases[1], *rest)
+    assert pending(run, {Status.TIMEOUT, Status.CRASHED}) == planned.cases[2:]
+    assert planned.cases[0] not in pending(run, set(Status) - {Status.OK})
 
 
-def test_another_plans_run_is_not_gone_on_with(planned, head):
-    fewer = Plan(cases=planned.cases[1:], no_benchmark={})
-    turned = Plan(cases=planned.cases[::-1], no_benchmark={})
-    for other in (fewer, turned):
-        with pytest.raises(RunFileError, match="start anew with --overwrite"):
-            pending(Run(header=head, records=()), other)
+def test_a_record_names_the_environment_it_was_made_in(fake, planned, head, tmp_path):
+    run = execute(
+        tmp_path / "run.jsonl", head, planned.cases, planned.cases, InProcess(fake), Quiet(), float
+    )
+    assert run.environments == {ENVIRONMENT.id: ENVIRONMENT}
+    assert {record.environment for record in run.records} == {ENVIRONMENT.id}
+
+
+def test_what_changes_from_moment_to_moment_is_no_other_environment(fake, planned, head, tmp_path):
+    loads = iter(range(100))
+
+    class Busier(InProcess):
+        def environment(self, case):
+            return msgspec.structs.replace(ENVIRONMENT, load_1min=float(next(loads)))
+
+    run = execute(
+        tmp_path / "run.jsonl", head, planned.cases, planned.cases, Busier(fake), Quiet(), float
+    )
+    assert len(run.environments) == 1 and run.environment.load_1min == 0.0
+
+
+def test_a_run_is_not_gone_on_with_in_another_environment(fake, planned, head, tmp_path):
+    path = tmp_path / "run.jsonl"
+    with pytest.raises(KeyboardInterrupt):
+        execute(path, head, planned.cases, planned.cases, InProcess(fake, 1), Quiet(), float)
+
+    class Elsewhere(InProcess):
+        def environment(self, case):
+            return msgspec.structs.replace(ENVIRONMENT, cpu="another")
+
+    left = pending(read_run(path)[0])
+    with pytest.raises(RunFileError, match="cpu was 'c' and is 'another'"):
+        execute(path, None, planned.cases, left, Elsewhere(fake), Quiet(), float)
+    assert len(read_run(path)[0].records) == 1
 
 
 def test_the_records_of_a_run_file_are_kept_in_itself(tmp_path):

@@ -78,4 +78,4 @@ def test_shapes_that_are_unknown_are_the_frameworks_to_tell(fake, monkeypatch):
 
 def test_tensors_are_of_the_targets_array_type(fake):
     trial = tried(case(target=CallableTarget("fake", "fake.relu")), fake)
-    assert trial.arguments["data"].flavour == "np"
+    assert trial.arguments["data"].array_type == "np"

@@ -11,9 +11,9 @@ import numpy as np
 
 from opperf.frameworks import Framework
 from opperf.model import Case, Settings
-from opperf.runner.plan import plan
 from opperf.runner.prepared import Prepared
-from opperf.runner.selecting import Selection
+from opperf.sources.registry import plan
+from opperf.sources.selecting import Selection
 from tests.values.canonical import OPERATIONS
 from tests.values.canonical.operation import Property, Tolerance
 from tests.values.uses import ANYTHING, Choice, Table, Use, Written

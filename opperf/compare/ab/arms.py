@@ -7,19 +7,16 @@ cases, and the operator that is measured.
 
 from __future__ import annotations
 
-import os
-import shutil
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 import msgspec
 
 from opperf.errors import UsageError, suggestion
-from opperf.model import Environment, Struct
-from opperf.results.environment import differences
+from opperf.model import DECLARED, Setting, Settings, Struct
 from opperf.runner.pool import Worker
-from opperf.runner.resuming import PASSING
-from opperf.runner.selecting import REGEX, Selection
+from opperf.runner.process import find_program
+from opperf.sources.selecting import REGEX, Selection
 
 
 class ArmSpec(Struct, frozen=True):
@@ -50,11 +47,10 @@ def _variable(value: str) -> dict[str, Any]:
 
 
 def _python(value: str) -> dict[str, Any]:
-    found = shutil.which(os.path.expanduser(value))  # noqa: PTH111 - a bare name is looked for
+    found = find_program(value)
     if found is None:
         raise ValueError("there is no such program, or it may not be run")
-    # Not resolved: a virtual environment's interpreter is a link, and known by where it lies.
-    return {"python": os.path.abspath(found)}  # noqa: PTH100
+    return {"python": found}
 
 
 def _operators(value: str) -> dict[str, Any]:
@@ -65,32 +61,15 @@ def _operators(value: str) -> dict[str, Any]:
     return {"operators": names}
 
 
-def _count(value: str) -> int:
-    count = int(value) if value.isdecimal() else 0
-    if count < 1:
-        raise ValueError("write a whole number, 1 at least")
-    return count
-
-
-def _cache(value: str) -> str:
-    if value not in ("hot", "cold"):
-        raise ValueError("write hot or cold")
-    return value
-
-
-def _setting(name: str, read: Callable[[str], Any]) -> Callable[[str], dict[str, Any]]:
-    return lambda value: {"settings": {name: read(value)}}
+def _setting(setting: Setting) -> Callable[[str], dict[str, Any]]:
+    return lambda value: {"settings": {setting.name: setting.read(value)}}
 
 
 KINDS: dict[str, Callable[[str], dict[str, Any]]] = {
+    **{name: _setting(setting) for name, setting in DECLARED.items() if setting.axis},
     "env": _variable,
     "python": _python,
     "ops": _operators,
-    "dtype": _setting("dtype", str.lower),
-    "profiler": _setting("profiler", str.lower),
-    "threads": _setting("threads", _count),
-    "cache": _setting("cache", _cache),
-    "device": _setting("device", str),
 }
 """What can be set, and how its value is read: the fields of an `ArmSpec` that it is kept in. A
 reader raises `ValueError`, in words for the user, for what is none. What a framework has to know
@@ -157,17 +136,13 @@ def two_arms(a: Iterable[str], b: Iterable[str], named: bool) -> tuple[ArmSpec, 
 def selection_of(arm: ArmSpec, common: Selection) -> Selection:
     """What is selected in an arm, its operators apart, from what both have in common."""
     return msgspec.structs.replace(
-        common, settings=msgspec.structs.replace(common.settings, **arm.settings)
+        common, phase=arm.settings.get("phase"), settings=settings_of(arm, common.settings)
     )
 
 
-def lasting_differences(one: Environment, other: Environment) -> list[tuple[str, Any, Any]]:
-    """What two environments differ in for longer than a moment, with its value in each."""
-    return [
-        (name, before, after)
-        for name, before, after in differences(one, other)
-        if not PASSING & {name, name.partition(".")[0]}
-    ]
+def settings_of(arm: ArmSpec, common: Settings) -> Settings:
+    """The settings of an arm's cases."""
+    return msgspec.structs.replace(common, **arm.settings, env={**common.env, **arm.variables})
 
 
 def worker_of(
@@ -175,10 +150,4 @@ def worker_of(
 ) -> Worker:
     """A fresh worker process of an arm; `environment` are the variables there are without it, and
     `paced` has fixed work timed between calls."""
-    return Worker(
-        framework,
-        arm.settings.get("threads"),
-        {**environment, **arm.variables},
-        arm.python,
-        paced,
-    )
+    return Worker(framework, settings_of(arm, Settings()), environment, arm.python, paced)

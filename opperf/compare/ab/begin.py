@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from tabulate import tabulate
 
-from opperf.compare.ab.arms import ArmSpec, lasting_differences, selection_of, worker_of
+from opperf.compare.ab.arms import ArmSpec, selection_of, worker_of
 from opperf.compare.ab.forecast import Forecast, check_budget, forecast_of, forecast_text, processes
 from opperf.compare.ab.measure import WARMING, Start, rehearse
 from opperf.compare.ab.options import (
@@ -25,11 +25,11 @@ from opperf.errors import OpperfError, RunFileError, UsageError
 from opperf.model import Environment
 from opperf.results import output
 from opperf.results.text import counted, cut, inputs_text, terminal_width
-from opperf.runner.plan import Plan
 from opperf.runner.progress import Progress
-from opperf.runner.resuming import check_same, same_selection
-from opperf.runner.selecting import Selection
+from opperf.runner.resuming import check_same, lasting_differences, same_selection
 from opperf.runner.session import now
+from opperf.sources.registry import Plan
+from opperf.sources.selecting import Selection
 
 Say = Callable[[str], None]
 
@@ -161,7 +161,7 @@ def _why_nothing(pairing: Pairing, plans: list[Plan]) -> str:
         name, reason = next(iter(pairing.alone.items()))
         return f"no case is in both arms, e.g. {name}: {reason}"
     for plan in plans:
-        for name, reason in plan.no_benchmark.items():
+        for name, reason in plan.excluded.items():
             return f"none of the operators has a benchmark, e.g. {name}: {reason}"
     return "nothing to compare: no operator is left by --category, --namespace and --exclude"
 

@@ -18,7 +18,7 @@ from opperf.compare.statistics.data import Rules, Verdict
 from opperf.errors import UsageError
 from opperf.model import Settings
 from opperf.runner.options import choice_from
-from opperf.runner.selecting import Selection
+from opperf.sources.selecting import Selection
 
 PRECISION = 0.005
 """How well a process knows its median: a quarter of the usual threshold, so that what is left of
@@ -95,9 +95,9 @@ def selection_from(given: Mapping[str, Any]) -> Selection:
     return msgspec.structs.replace(
         choice_from(given),
         settings=Settings(
-            device=given["ctx"] or "",
-            dtype=given["dtype"].lower(),
-            profiler=(given["profiler"] or "").lower(),
+            device=given["device"] or "",
+            dtype=given["dtype"],
+            profiler=given["profiler"] or "",
             precision=PRECISION,
             seed=given["seed"],
             max_time_s=given["max_time_s"],

@@ -15,10 +15,10 @@ import msgspec
 from opperf.errors import UsageError
 from opperf.model import Argument, CallableTarget, Case, Pass, Struct, TensorSpec
 from opperf.results.text import inputs_text
-from opperf.runner.plan import Plan
 from opperf.runner.planning import planned
 from opperf.runner.pool import Worker
-from opperf.runner.selecting import Selection
+from opperf.sources.registry import Plan
+from opperf.sources.selecting import Selection
 
 OWN = "own"
 """Stands for the dtype that a case was asked for in."""
@@ -85,7 +85,7 @@ def plans_of(
         one = msgspec.structs.replace(selection, patterns=(name,))
         plan = planned(worker, framework, one, say)
         if not plan.cases:
-            reasons = "; ".join(plan.no_benchmark.values()) or "it is not in what is selected"
+            reasons = "; ".join(plan.excluded.values()) or "it is not in what is selected"
             raise UsageError(f"ops:{name} has no case to measure: {reasons}")
         plans.append(plan)
     return plans
@@ -118,8 +118,8 @@ def _shown(case: Case, arm: str) -> str:
 
 def _why_alone(case: Case, other: str, plan: Plan) -> str:
     """Why a case has no partner in the plan of the other arm."""
-    if case.label in plan.no_benchmark:
-        return f"{other} has no case of it: {plan.no_benchmark[case.label]}"
+    if case.label in plan.excluded:
+        return f"{other} has no case of it: {plan.excluded[case.label]}"
     return f"{other} has no case of these inputs"
 
 

@@ -10,13 +10,13 @@ from typing import NamedTuple
 import msgspec
 from tabulate import tabulate
 
-from opperf.compare.ab.arms import lasting_differences
 from opperf.compare.ab.forecast import processes
 from opperf.compare.ab.session import Session, metric_of, pair_of
 from opperf.compare.statistics.data import Analysis, CaseVerdict, Phase, Shift, Verdict
 from opperf.errors import one_line
 from opperf.model import Struct
 from opperf.results.text import counted, inputs_text
+from opperf.runner.resuming import lasting_differences
 
 INPUTS_WIDTH = 44
 """Characters of the inputs that a text shows: the figures then fit beside them."""

@@ -20,7 +20,7 @@ from opperf.compare.statistics.data import Arm, Replicate, Rules
 from opperf.errors import RunFileError
 from opperf.model import Environment, Pass, Struct
 from opperf.results.lines import FileKind, LineFile, going_on, read_lines
-from opperf.runner.selecting import Selection
+from opperf.sources.selecting import Selection
 
 SCHEMA = 1
 """Version of the file's lines. Raised when a reader of the old lines would misread the new ones;

@@ -12,7 +12,7 @@ from opperf.compare.files.reading import Measured
 from opperf.errors import RunFileError, UsageError, suggestion
 from opperf.model import Operator
 from opperf.results.text import counted
-from opperf.runner.selecting import matcher
+from opperf.sources.selecting import matcher
 
 
 class By(enum.Enum):

@@ -17,7 +17,7 @@ from opperf.errors import RunFileError, one_line
 from opperf.model import Case, Environment, Record, Run, Settings, Status, Summary, shown_arguments
 from opperf.results.metrics import TIMES
 from opperf.results.output import sidecar
-from opperf.results.runfile import read_run
+from opperf.results.runfile import is_run_file, read_run
 from opperf.results.text import counted, inputs_text
 from opperf.runner.session import SELECTION
 
@@ -42,20 +42,9 @@ def read(path: Path) -> Measured:
         data = path.read_bytes()
     except OSError as error:
         raise RunFileError(f"{path} cannot be read: {error.strerror}") from error
-    if not data.strip() or _is_run_file(data):
+    if not data.strip() or is_run_file(path):
         return _from_run(path, *read_run(path))
     return _from_results(path, data)
-
-
-def _is_run_file(data: bytes) -> bool:
-    """Whether the first line is one of a run file, of whatever version."""
-    first = data.partition(b"\n")[0]
-    try:
-        line = json.loads(first)
-    except ValueError:
-        # A header that was cut short has to be told from results by operator all the same.
-        return first.startswith(b'{"line":"header"')
-    return isinstance(line, dict) and isinstance(line.get("line"), str)
 
 
 def _from_run(path: Path, run: Run, warnings: Iterable[str]) -> Measured:
@@ -63,14 +52,14 @@ def _from_run(path: Path, run: Run, warnings: Iterable[str]) -> Measured:
     if not run.records:
         raise RunFileError(f"{path}: the run has no record yet; there is nothing to compare")
     if run.closing is None:
-        left = len(set(run.header.planned) - {record.id for record in run.records})
+        left = len(set(run.planned) - {record.id for record in run.records})
         verb = "has" if left == 1 else "have"
         found.append(f"{path}: the run was not finished; {counted(left, 'case')} {verb} no record")
     entries = tuple(entry_of(record) for record in run.records)
     found += _odd_figures(path, entries)
     return Measured(
         Side(str(path), run.header.started, len(entries)),
-        run.header.environment,
+        run.environment,
         entries,
         tuple(found),
         run.header.options.get(SELECTION) or {},

@@ -42,12 +42,15 @@ def parse(text: str) -> str:
         if not has_cuda():
             raise DeviceError(
                 f"{text}: this MXNet build ({mx.__version__}) has no CUDA; install one that has it "
-                "(for example pip install mxnet-cu112, with --pre for 2.0) or use --ctx cpu"
+                "(for example pip install mxnet-cu112, with --pre for 2.0) or use --ctx cpu",
+                f"{kind}({index})",
             )
         count = gpu_count()
         if index >= count:
             there = ", ".join(f"gpu({i})" for i in range(count)) or "no GPU at all"
-            raise DeviceError(f"{text}: this machine has {there}; choose one of them or cpu")
+            raise DeviceError(
+                f"{text}: this machine has {there}; choose one of them or cpu", f"{kind}({index})"
+            )
     return f"{kind}({index})"
 
 

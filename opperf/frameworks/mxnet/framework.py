@@ -12,7 +12,9 @@ import mxnet as mx
 import numpy as np
 
 from opperf.errors import UnknownOperatorError
-from opperf.frameworks.base import Gradient, MemoryReading, Tracer
+from opperf.frameworks import user_code
+from opperf.frameworks.base import Constant, Gradient, MemoryReading, Tracer
+from opperf.frameworks.defaults import Defaults
 from opperf.frameworks.mxnet import device as devices
 from opperf.frameworks.mxnet import (
     functions,
@@ -24,10 +26,19 @@ from opperf.frameworks.mxnet import (
     trace,
 )
 from opperf.frameworks.mxnet.gradient import RecordedGradient, flatten
-from opperf.model import CallableTarget, Case, Operator, OperatorTarget, Target, TensorSpec
+from opperf.model import (
+    CallableTarget,
+    Case,
+    Device,
+    DType,
+    Operator,
+    OperatorTarget,
+    Target,
+    TensorSpec,
+)
 
 
-class MXNet:
+class MXNet(Defaults):
     """The framework, for one process."""
 
     name = registry.FRAMEWORK
@@ -82,7 +93,7 @@ class MXNet:
     def operators(self) -> tuple[Operator, ...]:
         return registry.operators()
 
-    def no_large_tensors(self) -> str:
+    def large_tensor_limit(self) -> str:
         if self.features().get("INT64_TENSOR_SIZE", False):
             return ""
         return (
@@ -97,8 +108,10 @@ class MXNet:
         return functions.target_of(function)
 
     def callable_target(self, path: str) -> Target:
-        functions.find(path)
-        return CallableTarget(framework=self.name, path=path)
+        target = user_code.target_at(self.name, path)
+        target = target or CallableTarget(framework=self.name, path=path)
+        functions.function_of(target)
+        return target
 
     def signature(self, target: Target, function: Callable[..., Any] | None = None) -> Operator:
         return functions.signature(function or self.function(target))
@@ -113,17 +126,24 @@ class MXNet:
     def function(self, target: Target) -> Callable[..., Any]:
         return functions.function_of(target)
 
-    def flavour(self, target: Target) -> str:
+    def array_type(self, target: Target) -> str:
         return "np" if functions.is_numpy(target) else ""
 
     def tensor(self, spec: TensorSpec, device: str, seed: int) -> Any:
         return tensors.tensor(spec, device, seed)
 
+    def constant(self, value: Constant, device: str) -> Any:
+        if isinstance(value, DType):
+            return tensors.dtype_of(value.name)
+        if isinstance(value, Device):
+            return devices.context(value.name or device)
+        return super().constant(value, device)
+
     def describe(self, value: Any) -> TensorSpec | None:
         return tensors.describe(value)
 
-    def adopt(self, value: Any, spec: TensorSpec, device: str) -> Any:
-        return tensors.adopt(value, spec, device)
+    def copy_to_device(self, value: Any, spec: TensorSpec, device: str) -> Any:
+        return tensors.copy_to_device(value, spec, device)
 
     def bind(
         self,
@@ -152,6 +172,8 @@ class MXNet:
         """The registered operator a target calls; None for any other callable."""
         if isinstance(target, OperatorTarget):
             return registry.by_name().get(target.name)
+        if not isinstance(target, CallableTarget):
+            return None
         try:
             return functions.operator_behind(functions.find(target.path))
         except UnknownOperatorError:
@@ -169,12 +191,12 @@ class MXNet:
         """Device, training mode and array semantics of the case's calls."""
         with ExitStack() as stack:
             stack.enter_context(devices.context(case.settings.device))
-            training = case.settings.mode == "train"
+            training = case.settings.phase == "train"
             stack.enter_context(
                 mx.autograd.train_mode() if training else mx.autograd.predict_mode()
             )
-            if any(spec.flavour == "np" for _, spec in case.tensors()) or (
-                self.flavour(case.target) == "np"
+            if any(spec.array_type == "np" for _, spec in case.tensors()) or (
+                self.array_type(case.target) == "np"
             ):
                 stack.enter_context(mx.util.np_shape(True))
                 stack.enter_context(mx.util.np_array(True))
@@ -187,12 +209,12 @@ class MXNet:
         return sum(tensors.bytes_of(array) for array in flatten(outputs))
 
     def gradient(self, case: Case, call: Callable[[], Any], inputs: Sequence[Any]) -> Gradient:
-        return RecordedGradient(call, inputs, case.settings.mode == "train", case.settings.device)
+        return RecordedGradient(call, inputs, case.settings.phase == "train", case.settings.device)
 
     def synchronize(self, device: str) -> None:
         mx.nd.waitall()
 
-    def forks(self, device: str) -> bool:
+    def supports_fork(self, device: str) -> bool:
         # CUDA cannot be used in a fork once its driver was asked anything, and counting GPUs does.
         return device.startswith("cpu")
 

@@ -13,10 +13,11 @@ import mxnet as mx
 import numpy as np
 
 from opperf.errors import UnknownOperatorError, suggestion
-from opperf.frameworks import paths
+from opperf.frameworks import paths, user_code
 from opperf.frameworks.mxnet import direct, registry
 from opperf.frameworks.mxnet.calls import Function
 from opperf.model import CallableTarget, Kind, Operator, OperatorTarget, Parameter, Target
+from opperf.model import positional as by_position
 
 ROOTS = {"mx": mx, "mxnet": mx, "nd": mx.nd, "np": mx.np, "npx": mx.npx}
 """First words of a dotted path a user writes, and what they stand for."""
@@ -121,6 +122,12 @@ def function_of(target: Target) -> Callable[..., Any]:
     """The callable behind a target. Raises `UnknownOperatorError`."""
     if isinstance(target, OperatorTarget):
         return operator_function(target.name)
+    own = user_code.function_of(target, find, ROOTS)
+    if isinstance(own, mx.gluon.Block):
+        own.initialize()
+    if own is not None:
+        return own
+    assert isinstance(target, CallableTarget)
     return find(target.path)
 
 
@@ -241,6 +248,8 @@ def is_numpy(target: Target) -> bool:
     """Whether the target takes and gives `mx.np` arrays."""
     if isinstance(target, OperatorTarget):
         return registry.by_name()[target.name].name.startswith("_np")
+    if not isinstance(target, CallableTarget):
+        return False
     by_mode = target.path.startswith(BY_MODE) and mx.util.is_np_array()
     return is_numpy_path(target.path) or by_mode
 
@@ -292,6 +301,7 @@ def bind(function: Callable[..., Any], arguments: Mapping[str, Any]) -> Callable
     if isinstance(function, Function):
         return function.bind(arguments)
     declared = _declared(function)
+    unnamed, arguments = by_position(arguments)
     renamed = _renamed(function, declared)
     # MXNet finds the device of a fallback's arrays among the positional arguments only.
     fallback = falls_back_to_numpy(function)
@@ -318,7 +328,7 @@ def bind(function: Callable[..., Any], arguments: Mapping[str, Any]) -> Callable
             positional.append(value)
         else:
             keywords[name] = value
-    return functools.partial(function, *positional, **keywords)
+    return functools.partial(function, *unnamed, *positional, **keywords)
 
 
 def _renamed(

@@ -60,7 +60,7 @@ class RecordedGradient:
             tuple(output.shape),
             dtype_name(output.dtype),
             HEADS,
-            flavour="np" if isinstance(output, mx.np.ndarray) else "",
+            array_type="np" if isinstance(output, mx.np.ndarray) else "",
         )
         return tensor(spec, device, seed=0)
 

@@ -61,7 +61,7 @@ def script(case: Case, arguments: Mapping[str, Any], call: Callable[[], Any]) ->
     for name, spec, _ in made:
         lines += _tensor(name, spec, case.settings.device)
     lines += [""]
-    train = case.settings.mode == "train"
+    train = case.settings.phase == "train"
     if backward:
         lines += [f"{name}.attach_grad()" for name in wanted]
         lines += [f"with mx.autograd.record(train_mode={train}):", f"    out = {called}"]
@@ -91,7 +91,7 @@ def _imports(case: Case) -> list[str]:
 
 
 def _is_numpy(case: Case) -> bool:
-    return functions.is_numpy(case.target) or any(s.flavour == "np" for _, s in case.tensors())
+    return functions.is_numpy(case.target) or any(s.array_type == "np" for _, s in case.tensors())
 
 
 def _tensor(name: str, spec: TensorSpec, device: str) -> list[str]:
@@ -116,7 +116,7 @@ def _in_dtype(made: str, spec: TensorSpec) -> str:
 
 def _array(spec: TensorSpec, device: str) -> str:
     """An expression that makes the array of a spec."""
-    module = "mx.np" if spec.flavour == "np" else "mx.nd"
+    module = "mx.np" if spec.array_type == "np" else "mx.nd"
     contents = expression(spec)
     if spec.layout != "dense":
         rows = spec.shape if spec.layout == "csr" else (spec.shape[0], *[1] * (len(spec.shape) - 1))

@@ -74,13 +74,13 @@ def tensor(spec: TensorSpec, device: str, seed: int) -> Any:
     try:
         if spec.dtype == "bfloat16":
             made = mx.nd.amp_cast(mx.nd.array(array, ctx=ctx), dtype=BFLOAT16)
-        elif spec.flavour == "np":
+        elif spec.array_type == "np":
             made = mx.np.array(array, dtype=array.dtype, ctx=ctx)
         else:
             made = mx.nd.array(array, ctx=ctx, dtype=array.dtype)
     except (TypeError, mx.base.MXNetError) as error:
         raise UnsupportedError(f"MXNet makes no {spec.dtype} array: {error}") from error
-    if spec.flavour == "np" and not isinstance(made, mx.np.ndarray):
+    if spec.array_type == "np" and not isinstance(made, mx.np.ndarray):
         made = made.as_np_ndarray()
     return made if spec.layout == "dense" else made.tostype(spec.layout)
 
@@ -101,12 +101,12 @@ def file_of(data: bytes) -> Path:
     return path
 
 
-def adopt(value: Any, spec: TensorSpec, device: str) -> Any:
+def copy_to_device(value: Any, spec: TensorSpec, device: str) -> Any:
     """A copy, on the device, of an array a caller holds: the caller's own gets no gradient
     attached and is not written to."""
     if isinstance(value, mx.nd.NDArray):
         return value.copyto(context(device))
-    make = mx.np.array if spec.flavour == "np" else mx.nd.array
+    make = mx.np.array if spec.array_type == "np" else mx.nd.array
     return make(value, dtype=value.dtype, ctx=context(device))
 
 
@@ -120,7 +120,7 @@ def describe(value: Any) -> TensorSpec | None:
             fill=Fill("given", digest=_digest(data)),
             layout="dense" if value.stype == "default" else value.stype,
             gradient=is_floating(value.dtype),
-            flavour="np" if isinstance(value, mx.np.ndarray) else "",
+            array_type="np" if isinstance(value, mx.np.ndarray) else "",
         )
     if isinstance(value, np.ndarray):
         return TensorSpec(

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import re
 import warnings
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from typing import Any
 
 import numpy as np
-import psutil
 
-from opperf.errors import DeviceError, NoGradientError, UnsupportedError, UsageError
-from opperf.frameworks.base import Gradient, MemoryReading, Tracer
+from opperf.frameworks.base import Constant, MemoryReading
+from opperf.frameworks.defaults import Defaults
 from opperf.frameworks.numpy import (
     functions,
     inference,
@@ -23,23 +21,16 @@ from opperf.frameworks.numpy import (
     source,
     tensors,
 )
-from opperf.model import Case, Operator, OperatorTarget, Target, TensorSpec
-
-CPU = "cpu(0)"
-"""The only device."""
-
-DEVICE = re.compile(r"^(cpu|gpu)(\((\d+)\))?$")
+from opperf.model import Case, DType, Generator, Operator, OperatorTarget, Target, TensorSpec
 
 
-class NumPy:
+class NumPy(Defaults):
     """The framework, for one process."""
 
     name = registry.FRAMEWORK
     rules = "opperf.rules.numpy"
-    profilers: tuple[str, ...] = ("python",)
     dtypes: tuple[str, ...] = registry.DTYPES
     variables: tuple[str, ...] = ("NPY_DISABLE_CPU_FEATURES",)
-    gradients: bool = False
 
     def __init__(self) -> None:
         # Read now, once: each fork of the process that loads this would read it anew.
@@ -57,23 +48,6 @@ class NumPy:
         them here."""
         found: dict[str, bool] = np.core._multiarray_umath.__cpu_features__
         return dict(found)
-
-    def devices(self) -> tuple[str, ...]:
-        return (CPU,)
-
-    def parse_device(self, text: str) -> str:
-        match = DEVICE.match(text.strip().lower())
-        if match is None:
-            raise UsageError(f"unknown device {text!r}; use cpu or {CPU}")
-        if match.group(1) != "cpu" or int(match.group(3) or 0):
-            raise DeviceError(f"{text}: NumPy computes on the processor only; use --ctx cpu")
-        return CPU
-
-    def device_memory(self, device: str) -> int:
-        return int(psutil.virtual_memory().available)
-
-    def no_large_tensors(self) -> str:
-        return ""
 
     def registered(self) -> int:
         return len(registry.public_functions())
@@ -93,22 +67,26 @@ class NumPy:
     def signature(self, target: Target, function: Callable[..., Any] | None = None) -> Operator:
         return functions.signature(target, function or self.function(target))
 
-    def notes(self, target: Target) -> dict[str, str]:
-        return {}
-
     def function(self, target: Target) -> Callable[..., Any]:
         return functions.function_of(target)
-
-    def flavour(self, target: Target) -> str:
-        return ""
 
     def tensor(self, spec: TensorSpec, device: str, seed: int) -> Any:
         return tensors.tensor(spec, seed)
 
+    def constant(self, value: Constant, device: str) -> Any:
+        if isinstance(value, DType):
+            return np.dtype(value.name)
+        if isinstance(value, Generator):
+            return np.random.default_rng(value.seed)
+        return super().constant(value, device)
+
+    def view(self, storage: Any, spec: TensorSpec) -> Any:
+        return tensors.view(storage, spec)
+
     def describe(self, value: Any) -> TensorSpec | None:
         return tensors.describe(value)
 
-    def adopt(self, value: Any, spec: TensorSpec, device: str) -> Any:
+    def copy_to_device(self, value: Any, spec: TensorSpec, device: str) -> Any:
         return np.array(value)
 
     def bind(
@@ -126,9 +104,6 @@ class NumPy:
     def output_shapes(self, case: Case) -> list[tuple[int, ...]] | None:
         return inference.output_shapes(case)
 
-    def with_inferred_shapes(self, case: Case) -> Case:
-        raise UnsupportedError("NumPy infers no shapes")
-
     def source(self, case: Case, arguments: Mapping[str, Any], call: Callable[[], Any]) -> str:
         return source.script(case, arguments, call)
 
@@ -145,27 +120,14 @@ class NumPy:
     def bytes_of(self, outputs: Any) -> int:
         return tensors.bytes_of(outputs)
 
-    def gradient(self, case: Case, call: Callable[[], Any], inputs: Sequence[Any]) -> Gradient:
-        raise NoGradientError("NumPy computes no gradients")
-
-    def synchronize(self, device: str) -> None:
-        """Nothing to wait for: a call returns when it is done."""
-
-    def forks(self, device: str) -> bool:
+    def supports_fork(self, device: str) -> bool:
         return True
 
     def memory(self, device: str) -> AbstractContextManager[MemoryReading]:
         return memory.measuring()
 
-    def tracer(self, device: str) -> Tracer:
-        raise UsageError("NumPy has no profiler of its own; use --profiler python")
-
     def refusal(self, error: Exception) -> str | None:
         return messages.refusal(error)
-
-    def unavailable(self, refusal: str) -> bool:
-        # NumPy has the same functions on every machine.
-        return False
 
 
 def _libraries() -> dict[str, str]:

@@ -9,9 +9,10 @@ from typing import Any
 import numpy as np
 
 from opperf.errors import UnknownOperatorError, suggestion
-from opperf.frameworks import paths
+from opperf.frameworks import paths, user_code
 from opperf.frameworks.numpy import registry, signatures
 from opperf.model import CallableTarget, Operator, OperatorTarget, Target
+from opperf.model import positional as by_position
 
 ROOTS = {"np": np, "numpy": np}
 """First words of a dotted path, and what they stand for."""
@@ -46,6 +47,10 @@ def path_of(function: Callable[..., Any]) -> str:
 def target_at(path: str) -> Target:
     """The target at a dotted path: the operator, if one is there. Raises
     `UnknownOperatorError`."""
+    own = user_code.target_at(registry.FRAMEWORK, path)
+    if own is not None:
+        function_of(own)
+        return own
     operator = registry.of_function(find(path))
     if operator is None:
         return CallableTarget(framework=registry.FRAMEWORK, path=path)
@@ -62,8 +67,12 @@ def target_of(function: Callable[..., Any]) -> Target:
 
 def function_of(target: Target) -> Callable[..., Any]:
     """The callable behind a target. Raises `UnknownOperatorError`."""
-    if not isinstance(target, OperatorTarget):
+    own = user_code.function_of(target, find, ROOTS)
+    if own is not None:
+        return own
+    if isinstance(target, CallableTarget):
         return find(target.path)
+    assert isinstance(target, OperatorTarget)
     operator = registry.by_name().get(target.name)
     if operator is None:
         raise UnknownOperatorError(
@@ -105,7 +114,7 @@ def bind(
     them, and by keyword from the first one left out. A list for a variadic parameter is spread.
     """
     positional: list[Any] = []
-    given = dict(arguments)
+    unnamed, given = by_position(arguments)
     for name, parameter in declared.items():
         if name == "self":
             continue
@@ -118,4 +127,4 @@ def bind(
             positional.extend(value)
         else:
             positional.append(value)
-    return functools.partial(function, *positional, **given)
+    return functools.partial(function, *unnamed, *positional, **given)

@@ -41,6 +41,13 @@ def tensor(spec: TensorSpec, seed: int) -> Any:
     return np.require(array, requirements=["C", "O", "W"])
 
 
+def view(storage: Any, spec: TensorSpec) -> Any:
+    """An array in the elements of another, one-dimensional one."""
+    strides = [step * storage.itemsize for step in spec.steps]
+    first = storage[spec.offset :]
+    return np.lib.stride_tricks.as_strided(first, spec.shape, strides)
+
+
 def describe(value: Any) -> TensorSpec | None:
     """The spec of an array a caller holds; None for anything that is not an array."""
     if not isinstance(value, np.ndarray):

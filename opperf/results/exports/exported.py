@@ -41,7 +41,7 @@ def exported(run: Run) -> tuple[list[Exported], list[str]]:
     if not kept:
         raise RunFileError("the run has no figure that could be exported: no case was measured")
     names = unique_names([record for record, _ in kept])
-    framework = run.header.environment.framework
+    framework = run.environment.framework
     told = [
         Exported(record, name, place_of(record.case.settings, framework), metrics)
         for (record, metrics), name in zip(kept, names, strict=True)

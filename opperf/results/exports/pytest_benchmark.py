@@ -38,13 +38,13 @@ def pytest_benchmark(run: Run) -> tuple[dict[str, Any], list[str]]:
                 continue
             samples = one.record.samples.get(direction, [])
             if samples and finite(samples):
-                benchmarks.append(_benchmark(one, direction, samples, run.header.environment))
+                benchmarks.append(_benchmark(one, direction, samples, run.environment))
             else:
                 without += 1
     if without:
         warnings.append(f"left out: {counted(without, 'time')} without samples")
     return {
-        "machine_info": _machine(run.header.environment),
+        "machine_info": _machine(run.environment),
         "commit_info": COMMIT,
         "benchmarks": benchmarks,
         "datetime": run.header.started,

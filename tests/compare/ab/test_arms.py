@@ -12,7 +12,7 @@ from opperf.compare.ab.arms import ArmSpec, arm_spec, selection_of, two_arms, wo
 from opperf.errors import UsageError
 from opperf.model import Settings
 from opperf.runner.process import command
-from opperf.runner.selecting import Selection
+from opperf.sources.selecting import Selection
 
 
 def test_every_kind_of_setting():
@@ -52,13 +52,13 @@ def test_every_kind_of_setting():
     "settings, words",
     [
         (["OMP_NUM_THREADS=1"], "an arm is set as KIND:VALUE"),
-        (["envv:X=1"], "did you mean env?; kinds: env, python"),
+        (["envv:X=1"], "did you mean env?; kinds: device, dtype"),
         (["env:X"], "write it as env:NAME=VALUE"),
         (["env:=1"], "write it as env:NAME=VALUE"),
         (["dtype:"], "nothing behind the colon"),
-        (["threads:two"], "a whole number"),
-        (["threads:0"], "a whole number"),
-        (["cache:warm"], "hot or cold"),
+        (["threads:two"], "no number of threads"),
+        (["threads:0"], "no number of threads"),
+        (["cache:warm"], "none of hot, cold"),
         (["ops:broadcast_*"], "one by one"),
         (["ops:re:^sum"], "one by one"),
         (["ops:add,"], "one by one"),

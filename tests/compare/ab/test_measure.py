@@ -42,11 +42,11 @@ class Stub:
 
 def ok(case, value=1000.0, metrics=("forward", "backward")):
     summaries = {name: summarise([value], "ns") for name in metrics if name in case.passes}
-    return Record(case, case.id, Status.OK, summaries, wall_s=0.5)
+    return Record(case=case, id=case.id, status=Status.OK, summaries=summaries, wall_s=0.5)
 
 
 def crashed(case, status=Status.CRASHED):
-    return Record(case, case.id, status, reason="SIGSEGV")
+    return Record(case=case, id=case.id, status=status, reason="SIGSEGV")
 
 
 def replicate(does, *names):
@@ -115,7 +115,7 @@ def test_without_cases_no_process_is_begun():
 def test_a_figure_that_is_missing_has_a_reason():
     def does(worker, arm, case):
         if case.label == "fails":
-            return Record(case, case.id, Status.FAILED, reason="no memory")
+            return Record(case=case, id=case.id, status=Status.FAILED, reason="no memory")
         return ok(case, metrics=("forward",)) if case.label == "half" else ok(case, 0.0)
 
     line = replicate(does, "fails", "half", "instant")

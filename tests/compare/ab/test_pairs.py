@@ -5,7 +5,7 @@ import pytest
 
 from opperf.compare.ab.pairs import Pair, paired
 from opperf.model import CallableTarget, Case, OperatorTarget, Settings, TensorSpec
-from opperf.runner.plan import Plan
+from opperf.sources.registry import Plan
 
 
 def case(name, *shapes, dtype="float32", target=None, names=("lhs", "rhs", "third"), **more):
@@ -19,8 +19,8 @@ def case(name, *shapes, dtype="float32", target=None, names=("lhs", "rhs", "thir
     )
 
 
-def plan(*cases, **no_benchmark):
-    return Plan(cases, no_benchmark)
+def plan(*cases, **excluded):
+    return Plan(cases, excluded)
 
 
 def pairs(a, b, positional=False):

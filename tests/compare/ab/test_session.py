@@ -18,7 +18,7 @@ from opperf.compare.ab.session import (
 from opperf.compare.statistics.data import Replicate, Rules
 from opperf.errors import OutputError, RunFileError
 from opperf.model import Case, Environment, Fill, OperatorTarget, Settings, TensorSpec
-from opperf.runner.selecting import Selection
+from opperf.sources.selecting import Selection
 
 
 def case(name):

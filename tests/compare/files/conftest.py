@@ -15,6 +15,7 @@ from opperf.compare.files.entries import Entry, Figure
 from opperf.compare.files.reading import Measured, read
 from opperf.errors import OpperfError
 from opperf.model import (
+    SCHEMA_VERSION,
     Case,
     Closing,
     Environment,
@@ -71,7 +72,7 @@ def _record(
         category=category,
     )
     if status is not Status.OK:
-        return Record(case, case.id, status, reason=reason)
+        return Record(case=case, id=case.id, status=status, reason=reason)
     seed = [*name.encode(), int(1000 * factor)]
     drawn = np.random.default_rng(seed).lognormal(0.0, 0.01, samples)
     times = {"forward": (1e6 * factor * drawn).tolist()}
@@ -80,19 +81,26 @@ def _record(
     summaries = {metric: summarise(values, "ns") for metric, values in times.items()}
     if memory is not None:
         summaries["memory"] = summarise([memory], "B")
-    return Record(case, case.id, status, summaries, times, notes=notes or {})
+    return Record(
+        case=case,
+        id=case.id,
+        status=status,
+        summaries=summaries,
+        samples=times,
+        notes=notes or {},
+    )
 
 
 def _run(*records, selection=None, finished=True, planned=None, **environment):
     header = Header(
-        schema=1,
+        schema=SCHEMA_VERSION,
         started="2025-01-02T03:04:05+00:00",
-        environment=Environment(**(ENVIRONMENT | environment)),
         options={"selection": selection or {}},
-        planned=planned or tuple(record.id for record in records),
     )
     closing = Closing("2025-01-02T03:05:05+00:00", 60.0, {}) if finished else None
-    return Run(header, records, closing)
+    there = Environment(**(ENVIRONMENT | environment))
+    cases = tuple(record.case for record in planned or records)
+    return Run(header, records, closing, {there.id: there}, cases)
 
 
 @pytest.fixture

@@ -153,8 +153,7 @@ def test_what_a_file_is_not_is_told(tmp_path, text, words):
 )
 def test_a_run_that_was_not_finished_says_how_much_is_missing(run, record, saved, done, words):
     records = [record(name) for name in ("a", "b", "c")]
-    planned = tuple(one.id for one in records)
-    part = run(*records[:done], planned=planned, finished=words is None)
+    part = run(*records[:done], planned=records, finished=words is None)
     path = saved(part, "a.jsonl")
     expected = (f"{path}: the run was not finished; {words}",) if words else ()
     assert read(path).warnings == expected

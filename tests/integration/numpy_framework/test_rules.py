@@ -13,8 +13,8 @@ from opperf.rules import numpy as rules
 from opperf.rules.sizes import PRESETS
 from opperf.runner.guard import GIB, estimated_bytes
 from opperf.runner.measure import measure
-from opperf.runner.plan import Selection, plan
 from opperf.runner.prepared import Prepared
+from opperf.sources.registry import Selection, plan
 
 FRAMEWORK = load("numpy")
 
@@ -82,8 +82,8 @@ def test_shapes_told_without_a_call_are_those_of_the_outputs(outputs):
 def test_every_operator_has_cases_or_a_reason():
     made = planned()
     names = {case.label for case in made.cases}
-    assert names | set(made.no_benchmark) == {o.name for o in FRAMEWORK.operators()}
-    assert set(made.no_benchmark) <= set(rules.NOT_BENCHMARKED)
+    assert names | set(made.excluded) == {o.name for o in FRAMEWORK.operators()}
+    assert set(made.excluded) <= set(rules.NOT_BENCHMARKED)
 
 
 @pytest.mark.parametrize("dtype", ["float16", "float64", "int32", "uint8", "bool", "complex64"])

@@ -9,8 +9,8 @@ from opperf.frameworks import load
 from opperf.model import Case, OperatorTarget, Settings
 from opperf.rules.engine import NoInputs, inputs_for, rules_module
 from opperf.rules.sizes import PRESETS
-from opperf.runner.plan import plan
-from opperf.runner.selecting import Selection
+from opperf.sources.registry import plan
+from opperf.sources.selecting import Selection
 
 
 @pytest.fixture(scope="module")
@@ -36,7 +36,7 @@ def test_no_mxnet_rule_makes_a_case_twice(mxnet):
         if isinstance(made, NoInputs):
             continue
         target = OperatorTarget("mxnet", operator.name)
-        ids = {Case(target, i.arguments, Settings(mode=i.mode)).id for i in made}
+        ids = {Case(target, i.arguments, Settings(phase=i.mode)).id for i in made}
         if len(ids) < len(made):
             twice.append(operator.name)
     assert twice == []
@@ -44,6 +44,6 @@ def test_no_mxnet_rule_makes_a_case_twice(mxnet):
 
 def test_every_mxnet_operator_has_cases_or_a_reason(mxnet):
     planned = plan(mxnet, Selection(size="small"))
-    told = {case.label for case in planned.cases} | set(planned.no_benchmark)
+    told = {case.label for case in planned.cases} | set(planned.excluded)
     assert told == {operator.name for operator in mxnet.operators()}
-    assert all(planned.no_benchmark.values())
+    assert all(planned.excluded.values())

@@ -20,7 +20,7 @@ def test_no_operator_has_one_configuration_twice(size):
     assert twice == []
 
 
-def test_every_reason_for_no_benchmark_is_one_a_rule_gives():
+def test_every_reason_for_excluded_is_one_a_rule_gives():
     reasons = {
         made.reason
         for operator in load("mxnet").operators()

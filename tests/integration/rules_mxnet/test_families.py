@@ -13,9 +13,9 @@ from opperf.frameworks.mxnet.gradient import flatten
 from opperf.frameworks.mxnet.tensors import dtype_name
 from opperf.model import Settings
 from opperf.rules.mxnet import FAMILIES
-from opperf.runner.plan import plan
 from opperf.runner.prepared import Prepared
-from opperf.runner.selecting import Selection
+from opperf.sources.registry import plan
+from opperf.sources.selecting import Selection
 
 UNWRITTEN = {
     # A second output holds slopes that only training draws.
@@ -117,7 +117,7 @@ def assert_finite(case, outputs):
 def test_every_configuration_runs_and_gives_finite_numbers(framework, family):
     selection = Selection(patterns=tuple(FOUND[family]), size="small", settings=Settings())
     planned = plan(framework, selection)
-    assert {case.label for case in planned.cases} | set(planned.no_benchmark) == set(FOUND[family])
+    assert {case.label for case in planned.cases} | set(planned.excluded) == set(FOUND[family])
     for case in planned.cases:
         with framework.scope(case):
             try:

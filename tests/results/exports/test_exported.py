@@ -83,8 +83,8 @@ def test_a_place_tells_what_is_not_usual() -> None:
     assert place_of(Settings(device="gpu(1)", runs=7, seed=3), "numpy") == (
         "numpy gpu(1) float32 native"
     )
-    assert place_of(Settings(threads=1, cache="cold", mode="train"), "mxnet") == (
-        "mxnet cpu(0) float32 native threads=1 mode=train cache=cold"
+    assert place_of(Settings(threads=1, cache="cold", phase="train"), "mxnet") == (
+        "mxnet cpu(0) float32 native threads=1 phase=train cache=cold"
     )
 
 

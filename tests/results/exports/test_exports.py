@@ -323,11 +323,11 @@ def test_names_are_unique_and_not_too_long(make_record: MakeRecord) -> None:
 
 def test_settings_are_part_of_a_name(run: Run, make_record: MakeRecord) -> None:
     one = sampled(make_record(profiler="python"))
-    settings = msgspec.structs.replace(one.case.settings, threads=4, mode="train")
+    settings = msgspec.structs.replace(one.case.settings, threads=4, phase="train")
     one = msgspec.structs.replace(one, case=msgspec.structs.replace(one.case, settings=settings))
     content, _ = EXPORTS["bencher"](msgspec.structs.replace(run, records=(one,)))
     (name,) = content
-    assert name.endswith("] mxnet cpu(0) float32 python threads=4 mode=train")
+    assert name.endswith("] mxnet cpu(0) float32 python threads=4 phase=train")
 
 
 def outcome(*words: object) -> tuple[int, str]:

@@ -116,10 +116,12 @@ def test_memory_that_is_not_known_is_none(benchmark_of: Benchmark, make_record: 
 
 
 def test_the_machine_is_the_environments(run: Run, make_record: MakeRecord) -> None:
-    environment = msgspec.structs.replace(run.header.environment, platform="Linux-6.1.0-x86_64")
-    header = msgspec.structs.replace(run.header, environment=environment)
+    environment = msgspec.structs.replace(run.environment, platform="Linux-6.1.0-x86_64")
+    environments = {environment.id: environment}
     record = msgspec.structs.replace(make_record(), samples={"forward": [1.0]})
-    content, _ = pytest_benchmark(msgspec.structs.replace(run, header=header, records=(record,)))
+    content, _ = pytest_benchmark(
+        msgspec.structs.replace(run, environments=environments, records=(record,))
+    )
     machine = content["machine_info"]
     assert (machine["system"], machine["release"]) == ("Linux", "6.1.0-x86_64")
     assert machine["cpu"] == {"brand_raw": "A | B", "count": 2}

@@ -3,13 +3,12 @@
 import msgspec
 import pytest
 
-from opperf.errors import RunFileError
 from opperf.model import SCHEMA_VERSION, Environment, Header, Run
 from opperf.results.environment import differences
 from opperf.results.markdown import environment_facts
 from opperf.runner.environment import environment
 from opperf.runner.health.examine import PASSING, PROBES, short_form
-from opperf.runner.resuming import check_same_environment
+from opperf.runner.resuming import lasting_differences
 
 
 def test_the_short_form_has_what_lasts_as_it_is_and_the_moment_only_if_it_is_bad(quiet):
@@ -63,19 +62,18 @@ def test_environments_differ_in_what_both_were_asked_for(here):
 def test_a_run_goes_on_at_another_moment_and_not_on_another_setting(here):
     here = msgspec.structs.replace(here, health=here.health | dict.fromkeys(PASSING, "ok"))
     worse = here.health | dict.fromkeys(PASSING, "much")
-    check_same_environment(here, msgspec.structs.replace(here, health=worse))
-    other = here.health | {"turbo": "off for once"}
-    with pytest.raises(RunFileError, match=r"health\.turbo was .* and is 'off for once'"):
-        check_same_environment(here, msgspec.structs.replace(here, health=other))
+    assert lasting_differences(here, msgspec.structs.replace(here, health=worse)) == []
+    other = msgspec.structs.replace(here, health=here.health | {"turbo": "off for once"})
+    ((name, _, after),) = lasting_differences(here, other)
+    assert (name, after) == ("health.turbo", "off for once")
 
 
 def test_the_page_has_the_short_form_on_a_line(here):
     def facts(health):
         environment = msgspec.structs.replace(here, health=health)
-        head = Header(
-            schema=SCHEMA_VERSION, started="", environment=environment, options={}, planned=()
-        )
-        return dict(environment_facts(Run(header=head, records=())))
+        head = Header(schema=SCHEMA_VERSION, started="", options={})
+        there = {environment.id: environment}
+        return dict(environment_facts(Run(header=head, records=(), environments=there)))
 
     assert facts({"turbo": "on", "clock_source": "tsc"})["Health"] == "turbo: on, clock source: tsc"
     assert "Health" not in facts({})

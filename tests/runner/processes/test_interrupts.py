@@ -173,14 +173,14 @@ def test_at_random_moments(start, folder, tmp_path, interrupts):
             continue
         run, warnings = read_run(path)
         counts = Counter(record.id for record in run.records)
-        assert set(counts) <= set(run.header.planned) and set(counts.values()) <= {1}
+        assert set(counts) <= set(run.planned) and set(counts.values()) <= {1}
         assert all(record.status is Status.OK for record in run.records)
         if code == INTERRUPTED and run.closing is None:
             arguments = going_on(err)
             assert arguments == ["run", "--resume", path.name]
             cut_short += 1
         else:
-            assert code in (0, INTERRUPTED) and sorted(counts) == sorted(run.header.planned)
+            assert code in (0, INTERRUPTED) and sorted(counts) == sorted(run.planned)
             number, arguments = number + 1, ()
             path = folder / f"run{number}.jsonl"
     # Every other moment is between two records, of a run that has that many left.

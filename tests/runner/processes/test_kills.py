@@ -54,16 +54,14 @@ def ended(process):
 def ids_in(path):
     """Ids of the records on whole lines of a run file, as often as they are there."""
     lines = path.read_bytes().split(b"\n")[1:-1] if path.exists() else ()
-    return Counter(
-        line["record"]["id"] for line in map(json.loads, lines) if line["line"] == "record"
-    )
+    return Counter(line["id"] for line in map(json.loads, lines) if line["line"] == "record")
 
 
 def check(path):
     """Every planned case has one record, and no case has two."""
     run, warnings = read_run(path)
     assert warnings == [] and run.closing is not None
-    assert sorted(record.id for record in run.records) == sorted(run.header.planned)
+    assert sorted(record.id for record in run.records) == sorted(run.planned)
     assert set(ids_in(path).values()) == {1}
     return run
 

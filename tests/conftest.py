@@ -1,5 +1,6 @@
 """The fake framework of `tests/fake`, in this process and for workers."""
 
+import functools
 import os
 import signal
 import subprocess
@@ -12,11 +13,11 @@ from opperf.model import Case, OperatorTarget, Settings, TensorSpec
 from opperf.runner.environment import environment
 from opperf.runner.listing import listing_of, script
 from opperf.runner.measure import measure
-from opperf.runner.plan import plan, resolved
 from opperf.runner.pool import Worker
 from opperf.runner.trial import tried
+from opperf.sources.registry import plan, resolve, resolved
 
-FAKE = Path(__file__).resolve().parents[1] / "fake"
+FAKE = Path(__file__).resolve().parent / "fake"
 sys.path.insert(0, str(FAKE))
 
 
@@ -73,7 +74,10 @@ class InProcess:
         return environment(self.fake)
 
     def resolved(self, selection):
-        return resolved(self.fake, selection)
+        return resolved(selection, self.resolve)
+
+    def resolve(self, axes):
+        return resolve(self.fake, axes)
 
     def plan(self, selection, found=None):
         return plan(self.fake, selection, found)
@@ -98,6 +102,38 @@ class InProcess:
 @pytest.fixture
 def in_process(fake):
     return InProcess(fake)
+
+
+class InProcessWorkers:
+    """Stands in for the workers of a run: all are one, in this process."""
+
+    def __init__(self, worker, started, interpreters=()):
+        self.worker, self.started, self.interpreters = worker, started, tuple(interpreters)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *error):
+        self.worker.end()
+
+    def of(self, framework, settings=None):
+        process = (framework, settings.threads if settings else None)
+        if process not in self.started:
+            self.started.append(process)
+        return self.worker
+
+    def environment(self, case):
+        return self.of(case.target.framework, case.settings).environment()
+
+    def measure(self, case):
+        return self.of(case.target.framework, case.settings).measure(case)
+
+
+@pytest.fixture
+def in_process_workers(in_process):
+    """Makes such workers; `started` has the framework and the threads of each that is asked for."""
+    started = []
+    return functools.partial(InProcessWorkers, in_process, started), started
 
 
 SLOW = """

@@ -2,6 +2,7 @@
 
 import re
 from collections import Counter
+from functools import partial
 
 import msgspec
 import pytest
@@ -10,8 +11,8 @@ from fake_framework import UNRULED
 from opperf.errors import DeviceError, UnknownOperatorError, UsageError
 from opperf.model import CallableTarget, OperatorTarget, Settings, TensorSpec
 from opperf.rules.sizes import PRESETS
-from opperf.runner.plan import Plan, plan, resolved
-from opperf.runner.selecting import Selection
+from opperf.sources.registry import Plan, plan, resolve, resolved
+from opperf.sources.selecting import Selection
 
 ALL = (
     "add",
@@ -48,7 +49,7 @@ def planned_names(fake, *patterns, **others):
 def test_no_pattern_is_every_operator(fake):
     planned = plan(fake, Selection())
     assert names(planned) == ALL
-    assert planned.no_benchmark == {
+    assert planned.excluded == {
         **dict.fromkeys(UNRULED, "no rule gives a value for charm (int)"),
         "placeholder": "it does nothing on its own",
     }
@@ -119,13 +120,13 @@ def test_categories_and_namespaces(fake):
     ],
 )
 def test_nothing_left_is_an_empty_plan(fake, selection):
-    assert plan(fake, selection) == Plan(cases=(), no_benchmark={})
+    assert plan(fake, selection) == Plan(cases=(), excluded={})
 
 
 def test_operators_without_a_rule_are_told(fake):
     planned = plan(fake, Selection(patterns=("mystery",)))
     assert planned.cases == ()
-    assert planned.no_benchmark == {"mystery": "no rule gives a value for charm (int)"}
+    assert planned.excluded == {"mystery": "no rule gives a value for charm (int)"}
 
 
 @pytest.mark.parametrize(
@@ -158,7 +159,7 @@ def test_unknown_names(fake, pattern, words):
             "unknown dtype 'flaot32'; did you mean float32",
         ),
         (Selection(settings=Settings(device="tpu")), "unknown device 'tpu'"),
-        (Selection(settings=Settings(profiler="x")), "unknown profiler 'x'; fake offers: native"),
+        (Selection(settings=Settings(profiler="x")), "unknown profiler 'x'; fake has: native"),
         (
             Selection(int64_tensor=True),
             "the fake counts to 2**31; use a real one, or --int64-tensor off",
@@ -208,7 +209,7 @@ def test_a_case_has_everything_that_was_asked_for(fake):
     assert (square.category, square.origin) == ("unary", "rule:fake_rules.unary")
     assert vector.arguments["data"].shape == (64,)
     assert all(case.passes == ("forward", "backward") for case in planned.cases)
-    assert [case.settings.mode for case in dropouts] == ["train", "train"]
+    assert [case.settings.phase for case in dropouts] == ["train", "train"]
 
 
 def test_without_backward(fake):
@@ -243,8 +244,8 @@ def test_a_path_is_a_callable(fake):
     add, *relus = planned.cases
     assert add.target == OperatorTarget("fake", "add")
     assert {case.target for case in relus} == {CallableTarget("fake", "fake.np.relu")}
-    assert all(spec.flavour == "np" for case in relus for _, spec in case.tensors())
-    assert all(spec.flavour == "" for _, spec in add.tensors())
+    assert all(spec.array_type == "np" for case in relus for _, spec in case.tensors())
+    assert all(spec.array_type == "" for _, spec in add.tensors())
 
 
 def test_ids_do_not_depend_on_what_else_is_asked_for(fake):
@@ -267,7 +268,7 @@ def test_shuffled_cases_are_the_same_in_an_order_of_the_seed(fake):
 
 def test_what_is_left_to_the_framework_is_filled_in(fake):
     given = Selection(settings=Settings(device="", profiler="", dtype="int32"))
-    settings = resolved(fake, given).settings
+    settings = resolved(given, partial(resolve, fake)).settings
     assert (settings.device, settings.profiler, settings.dtype) == ("cpu(0)", "native", "int32")
 
 

@@ -4,7 +4,7 @@ import pytest
 
 from opperf.errors import UnknownOperatorError, UsageError
 from opperf.model import Operator
-from opperf.runner.selecting import Selection, check_known, chosen, is_path, matcher, matching
+from opperf.sources.selecting import Selection, check_known, chosen, is_path, matcher, matching
 
 
 def operator(name, category="unary", namespaces=("nd",), aliases=()):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import fnmatch
 import re
 from collections.abc import Callable, Iterable, Sequence
+from typing import Literal
 
 from opperf.errors import UnknownOperatorError, UsageError, suggestion
 from opperf.model import Operator, Settings, Struct
@@ -37,6 +38,8 @@ class Selection(Struct, frozen=True):
     """Random shapes of each operator, instead of a rule's."""
     ids: tuple[str, ...] = ()
     """Ids, or beginnings of ids, of the only cases that are measured; none means all."""
+    phase: Literal["train", "predict"] | None = None
+    """Phase that all cases run in; None for the one that each operator's rule has."""
     settings: Settings = Settings()
 
 
@@ -75,8 +78,11 @@ def matching(pattern: str, operators: Iterable[Operator]) -> list[Operator]:
 
 
 def is_path(pattern: str) -> bool:
-    """Whether a pattern may be the dotted path of a callable."""
-    return "." in pattern and not pattern.startswith(REGEX) and "*" not in pattern
+    """Whether a pattern may be the path of a callable: dotted, or a file's or module's name, a
+    colon and a function."""
+    if pattern.startswith(REGEX) or "*" in pattern:
+        return False
+    return "." in pattern or ":" in pattern
 
 
 def check_groups(operators: Iterable[Operator], selection: Selection) -> None:

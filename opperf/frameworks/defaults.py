@@ -1,0 +1,159 @@
+"""What a framework does that lacks a capability: each default is here once."""
+
+from __future__ import annotations
+
+import inspect
+import re
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from typing import Any
+
+import psutil
+
+from opperf.errors import (
+    DeviceError,
+    NoGradientError,
+    UnknownOperatorError,
+    UnsupportedError,
+    UsageError,
+    suggestion,
+)
+from opperf.frameworks import user_code
+from opperf.frameworks.base import Constant, Core
+from opperf.model import (
+    CallableTarget,
+    Case,
+    Kind,
+    Operator,
+    OperatorTarget,
+    Parameter,
+    Target,
+    TensorSpec,
+)
+
+CPU = "cpu(0)"
+
+DEVICE = re.compile(r"(?P<kind>[a-z]+)(?:\((?P<index>\d+)\))?")
+
+
+class Defaults(Core):
+    """Base of frameworks: a capability is had by overriding its methods."""
+
+    profilers: tuple[str, ...] = ("python",)
+    modes: tuple[str, ...] = ("eager",)
+    variables: tuple[str, ...] = ()
+    gradients: bool = False
+
+    def registered(self) -> int:
+        return sum(len(operator.names) for operator in self.operators())
+
+    def resolve(self, name: str) -> Operator | None:
+        return next((one for one in self.operators() if name in one.names), None)
+
+    def target_of(self, function: Callable[..., Any]) -> Target:
+        module = getattr(function, "__module__", None) or ""
+        name = getattr(function, "__qualname__", type(function).__qualname__)
+        return CallableTarget(framework=self.name, path=f"{module}.{name}".strip("."))
+
+    def callable_target(self, path: str) -> Target:
+        target = user_code.target_at(self.name, path)
+        if target is None:
+            names = [name for operator in self.operators() for name in operator.names]
+            raise UnknownOperatorError(
+                f"{self.name} has no operator {path!r}{suggestion(path, names)}"
+            )
+        self.function(target)
+        return target
+
+    def signature(self, target: Target, function: Callable[..., Any] | None = None) -> Operator:
+        if isinstance(target, OperatorTarget):
+            operator = self.resolve(target.name)
+            if operator is not None:
+                return operator
+        declared = inspect.signature(function or self.function(target)).parameters.values()
+        parameters = tuple(
+            Parameter(name=one.name, kind=Kind.OTHER, required=one.default is one.empty)
+            for one in declared
+            if one.kind not in (one.VAR_POSITIONAL, one.VAR_KEYWORD)
+        )
+        return Operator(framework=self.name, namespace="", name=target.label, parameters=parameters)
+
+    def notes(self, target: Target) -> dict[str, str]:
+        return {}
+
+    def devices(self) -> tuple[str, ...]:
+        return (CPU,)
+
+    def parse_device(self, text: str) -> str:
+        match = DEVICE.fullmatch(text.strip().lower())
+        if match is None or match["kind"] not in ("cpu", "gpu"):
+            raise UsageError(f"unknown device {text!r}; use cpu or {CPU}")
+        device = f"{match['kind']}({int(match['index'] or 0)})"
+        if device != CPU:
+            raise DeviceError(
+                f"{text}: {self.name} computes on the CPU only; use --ctx cpu", device
+            )
+        return CPU
+
+    def device_memory(self, device: str) -> int:
+        return int(psutil.virtual_memory().available)
+
+    def synchronize(self, device: str) -> None:
+        """Nothing to wait for: a call returns when it is done."""
+
+    def array_type(self, target: Target) -> str:
+        return ""
+
+    def constant(self, value: Constant, device: str) -> Any:
+        raise UnsupportedError(f"{self.name} takes no {type(value).__name__} as an argument")
+
+    def view(self, storage: Any, spec: TensorSpec) -> Any:
+        raise UnsupportedError(f"{self.name} has no tensors with strides or a shared storage")
+
+    def describe(self, value: Any) -> TensorSpec | None:
+        return None
+
+    def copy_to_device(self, value: Any, spec: TensorSpec, device: str) -> Any:
+        raise UnsupportedError(f"{self.name} takes no arrays of a caller")
+
+    def has_nan(self, outputs: Any) -> bool:
+        return False
+
+    def bytes_of(self, outputs: Any) -> int:
+        return 0
+
+    def large_tensor_limit(self) -> str:
+        return ""
+
+    def gradient(self, case: Case, call: Callable[[], Any], inputs: Sequence[Any]) -> Any:
+        raise NoGradientError(f"{self.name} computes no gradients")
+
+    def output_shapes(self, case: Case) -> list[tuple[int, ...]] | None:
+        return None
+
+    def with_inferred_shapes(self, case: Case) -> Case:
+        raise UnsupportedError(f"{self.name} infers no shapes")
+
+    def tracer(self, device: str) -> Any:
+        raise UsageError(f"{self.name} has no profiler of its own; use --profiler python")
+
+    def memory(self, device: str) -> AbstractContextManager[Any]:
+        raise UnsupportedError(f"{self.name} does not say what it allocates")
+
+    def scope(self, case: Case) -> AbstractContextManager[None]:
+        return nullcontext()
+
+    def versions(self) -> dict[str, str]:
+        return {self.name: self.version()}
+
+    def features(self) -> dict[str, bool]:
+        return {}
+
+    def supports_fork(self, device: str) -> bool:
+        return False
+
+    def unavailable(self, refusal: str) -> bool:
+        return False
+
+    def source(self, case: Case, arguments: Mapping[str, Any], call: Callable[[], Any]) -> str:
+        raise UnsupportedError(f"{self.name} writes no scripts")

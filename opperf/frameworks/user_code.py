@@ -1,0 +1,136 @@
+"""Targets that are a user's own: a function in a file or module of theirs, an object built before
+it is called, a snippet of source. They are the same for every framework."""
+
+from __future__ import annotations
+
+import ast
+import functools
+import importlib
+import importlib.util
+import re
+import sys
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from types import CodeType, ModuleType
+from typing import Any
+
+from opperf.errors import UnknownOperatorError, UsageError, one_line, suggestion
+from opperf.model import CallableTarget, FileTarget, ObjectTarget, SnippetTarget, Target
+
+IN_FILE = re.compile(r"(?P<file>.+\.py):(?P<function>[\w.]+)")
+"""`kernels.py:softmax`."""
+
+IN_MODULE = re.compile(r"(?P<module>[\w.]+):(?P<function>[\w.]+)")
+"""`kernels:softmax`, of an installed module or of a file `kernels.py` beside the user."""
+
+Find = Callable[[str], Callable[..., Any]]
+"""Finds a framework's callable by its dotted path."""
+
+
+def target_at(framework: str, text: str) -> Target | None:
+    """The target of a name with a colon in it; None for any other name.
+
+    A module that lies in the working directory is a file: processes that measure import nothing
+    from there by name.
+    """
+    found = IN_FILE.fullmatch(text)
+    if found:
+        return FileTarget(framework=framework, **found.groupdict())
+    found = IN_MODULE.fullmatch(text)
+    if not found:
+        return None
+    file = Path(*found["module"].split(".")).with_suffix(".py")
+    if file.is_file():
+        return FileTarget(framework=framework, file=str(file), function=found["function"])
+    return CallableTarget(framework=framework, path=text)
+
+
+def function_of(target: Target, find: Find, names: Mapping[str, Any]) -> Callable[..., Any] | None:
+    """The callable of a user's target; None for a target that is the framework's. `find` has the
+    framework's own callables, `names` those that a snippet begins with.
+
+    Raises `UnknownOperatorError` for what is not there, and `UsageError` for code that fails when
+    it is loaded.
+    """
+    if isinstance(target, FileTarget):
+        return _attribute(_module_of(str(Path(target.file).resolve())), target.function)
+    if isinstance(target, ObjectTarget):
+        build = find(target.path)
+        built: Callable[..., Any] = build(**target.arguments)
+        return built
+    if isinstance(target, SnippetTarget):
+        return _snippet(target, names)
+    if isinstance(target, CallableTarget) and ":" in target.path:
+        module, _, name = target.path.partition(":")
+        try:
+            return _attribute(importlib.import_module(module), name)
+        except ImportError as error:
+            raise UnknownOperatorError(
+                f"{target.path!r}: {one_line(str(error))}; install it, or name its file: "
+                f"path/to/{module.rpartition('.')[2]}.py:{name}"
+            ) from error
+    return None
+
+
+@functools.cache
+def _module_of(path: str) -> ModuleType:
+    """The module in a file. Its folder comes last on the path, so that it finds the modules beside
+    it, and a `random.py` there is found by nobody else."""
+    file = Path(path)
+    if not file.is_file():
+        raise UnknownOperatorError(f"{path}: there is no such file")
+    # Not under its own name, which may be another module's.
+    spec = importlib.util.spec_from_file_location(f"opperf_user_{file.stem}", file)
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    if str(file.parent) not in sys.path:
+        sys.path.append(str(file.parent))
+    sys.modules[spec.name] = module
+    try:
+        spec.loader.exec_module(module)
+    except Exception as error:
+        del sys.modules[spec.name]
+        raise UsageError(
+            f"{path} cannot be loaded: {one_line(f'{type(error).__name__}: {error}')}"
+        ) from error
+    return module
+
+
+def _attribute(module: ModuleType, name: str) -> Callable[..., Any]:
+    place: Any = module
+    where = module.__file__ or module.__name__
+    for word in name.split("."):
+        if not hasattr(place, word):
+            raise UnknownOperatorError(f"{where} has no {name!r}{suggestion(word, vars(place))}")
+        place = getattr(place, word)
+    if not callable(place):
+        raise UnknownOperatorError(f"{name!r} of {where} is not callable")
+    found: Callable[..., Any] = place
+    return found
+
+
+def _snippet(target: SnippetTarget, names: Mapping[str, Any]) -> Callable[..., Any]:
+    """A function that runs the snippet with its arguments as variables, and returns the value of
+    its last line, if that is an expression."""
+    if target.language != "python":
+        raise UsageError(f"{target.label}: no framework here runs {target.language}")
+    try:
+        steps = ast.parse(target.source, target.label)
+        setup = compile(target.setup, f"{target.label} (setup)", "exec")
+    except SyntaxError as error:
+        raise UsageError(f"{target.label}: {one_line(str(error))}") from error
+    last: CodeType | None = None
+    closing = steps.body[-1] if steps.body else None
+    if isinstance(closing, ast.Expr):
+        del steps.body[-1]
+        last = compile(ast.Expression(closing.value), target.label, "eval")
+    code = compile(steps, target.label, "exec")
+    namespace = dict(names)
+    exec(setup, namespace)
+
+    def run(**arguments: Any) -> Any:
+        namespace.update(arguments)
+        exec(code, namespace)
+        return None if last is None else eval(last, namespace)
+
+    return run

@@ -1,0 +1,67 @@
+"""One thing to measure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any, Literal
+
+from opperf.model.base import Struct
+from opperf.model.canonical import ID_LENGTH, ID_VERSION, digest
+from opperf.model.settings import Settings, unusual
+from opperf.model.targets import Target, canonical_target
+from opperf.model.values import Argument, TensorSpec, shown_argument, tensors_in
+
+Pass = Literal["forward", "backward"]
+
+
+class Case(Struct, frozen=True):
+    """One thing to measure."""
+
+    target: Target
+    arguments: dict[str, Argument]
+    """By name; an argument that has none is under its position, `0`, `1` ..."""
+    settings: Settings = Settings()
+    passes: tuple[Pass, ...] = ("forward", "backward")
+    """`backward` asks for it; whether there is a gradient is found by trying."""
+    origin: str = ""
+    """Which rule, file or call made the case."""
+    category: str = ""
+    tags: tuple[str, ...] = ()
+    count: int = 1
+    """How often its source saw it."""
+
+    @property
+    def id(self) -> str:
+        """Hash of target, arguments and settings in a versioned form without defaults: the same on
+        every machine, and in every later version."""
+        return digest(
+            {
+                "version": ID_VERSION,
+                "target": canonical_target(self.target),
+                "arguments": self.arguments,
+                "settings": unusual(self.settings.identity()),
+            }
+        )[:ID_LENGTH]
+
+    @property
+    def label(self) -> str:
+        """What the measured thing is called in results."""
+        return self.target.label
+
+    def tensors(self) -> Iterator[tuple[str, TensorSpec]]:
+        """Every tensor of the arguments, lists flattened, each with its argument's name."""
+        for name, argument in self.arguments.items():
+            for spec in tensors_in(argument):
+                yield name, spec
+
+
+def shown_arguments(case: Case) -> dict[str, Any]:
+    """The case's arguments by name, each as `shown_argument` gives it."""
+    return {name: shown_argument(value) for name, value in case.arguments.items()}
+
+
+def positional(arguments: Mapping[str, Any]) -> tuple[list[Any], dict[str, Any]]:
+    """A case's arguments, or the values made for them, as those by position and those by name."""
+    places = sorted((name for name in arguments if name.isdecimal()), key=int)
+    named = {name: value for name, value in arguments.items() if not name.isdecimal()}
+    return [arguments[place] for place in places], named

@@ -1,0 +1,127 @@
+"""What a case calls."""
+
+from __future__ import annotations
+
+from pathlib import PurePath
+from typing import Any, NamedTuple, Union
+
+from opperf.model.base import Struct
+from opperf.model.canonical import canonical, digest
+from opperf.model.values import Argument
+
+
+class TargetKey(NamedTuple):
+    """What a target is joined by, in files of other runs too."""
+
+    framework: str
+    namespace: str
+    name: str
+    overload: str = ""
+
+    def __str__(self) -> str:
+        name = f"{self.name}.{self.overload}" if self.overload else self.name
+        return ":".join(part for part in (self.framework, self.namespace, name) if part)
+
+
+class OperatorTarget(Struct, frozen=True, tag="operator"):
+    """A registered operator, by its canonical name."""
+
+    framework: str
+    name: str
+    overload: str = ""
+    namespace: str = ""
+    """Where one name is registered in several namespaces."""
+
+    @property
+    def key(self) -> TargetKey:
+        return TargetKey(self.framework, self.namespace, self.name, self.overload)
+
+    @property
+    def label(self) -> str:
+        """What the operator is called in results."""
+        return f"{self.name}.{self.overload}" if self.overload else self.name
+
+
+class CallableTarget(Struct, frozen=True, tag="callable"):
+    """A Python callable, by dotted path."""
+
+    framework: str
+    path: str
+
+    @property
+    def key(self) -> TargetKey:
+        namespace, _, name = self.path.rpartition(".")
+        return TargetKey(self.framework, namespace, name)
+
+    @property
+    def label(self) -> str:
+        """The callable's own name, without its module."""
+        return self.key.name
+
+
+class FileTarget(Struct, frozen=True, tag="file"):
+    """A function in a user's file, `kernels.py:softmax`."""
+
+    framework: str
+    file: str
+    """The file's path, which is no part of the case's id; its name is."""
+    function: str
+
+    @property
+    def key(self) -> TargetKey:
+        return TargetKey(self.framework, PurePath(self.file).name, self.function)
+
+    @property
+    def label(self) -> str:
+        """The function's name."""
+        return self.function
+
+
+class ObjectTarget(Struct, frozen=True, tag="object"):
+    """An object that is built before it is called, such as a layer."""
+
+    framework: str
+    path: str
+    """Dotted path of what builds it."""
+    arguments: dict[str, Argument] = {}
+    """What it is built with."""
+
+    @property
+    def key(self) -> TargetKey:
+        namespace, _, name = self.path.rpartition(".")
+        return TargetKey(self.framework, namespace, name, digest(self.arguments)[:8])
+
+    @property
+    def label(self) -> str:
+        """The name of what builds it."""
+        return self.key.name
+
+
+class SnippetTarget(Struct, frozen=True, tag="snippet"):
+    """A piece of source that is run after its setup."""
+
+    framework: str
+    source: str
+    setup: str = ""
+    language: str = "python"
+    name: str = ""
+
+    @property
+    def key(self) -> TargetKey:
+        return TargetKey(self.framework, self.language, self.label, digest(self)[:8])
+
+    @property
+    def label(self) -> str:
+        """Its name, or else its first line."""
+        return self.name or self.source.strip().partition("\n")[0]
+
+
+Target = Union[OperatorTarget, CallableTarget, FileTarget, ObjectTarget, SnippetTarget]
+
+
+def canonical_target(target: Target) -> dict[str, Any]:
+    """A target as it is in an id: defaults left out, and of a file its name alone."""
+    content: dict[str, Any] = canonical(target)
+    if isinstance(target, FileTarget):
+        content["file"] = PurePath(target.file).name
+    return content

@@ -1,0 +1,149 @@
+"""The plan of a run: cases from the registry and from files, along every axis of settings."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Collection, Sequence
+from pathlib import Path
+
+import msgspec
+
+from opperf.errors import UsageError
+from opperf.model import DECLARED, Case, Operator, Settings
+from opperf.runner.planning import narrowed, planned
+from opperf.runner.workers import Workers
+from opperf.sources.base import source_in
+from opperf.sources.registry import Plan
+from opperf.sources.selecting import Selection, matcher
+from opperf.sources.varying import Axes, changed, distinct, process_groups, varied
+
+Say = Callable[[str], None]
+
+OF_RULES = {
+    "size": "--size",
+    "shapes": "--shape",
+    "int64_tensor": "--int64-tensor",
+    "configurations": "--max-configs",
+    "namespaces": "--namespace",
+    "fuzz_shapes": "--fuzz-shapes",
+}
+"""Options about the inputs that rules make, and which cases of a file have nothing to do with."""
+
+
+def assembled(
+    workers: Workers,
+    framework: str,
+    selection: Selection,
+    axes: Axes,
+    files: Sequence[Path],
+    given: Collection[str],
+    say: Say,
+) -> tuple[Plan, Axes]:
+    """Every case of a run, those of one process together, and the axes as the framework has them.
+
+    Cases come from the files and, unless only files are named, from the registry. A file's cases
+    stay as recorded but for the options `given`. `say` gets what takes time.
+
+    Raises `UsageError` for what cannot be selected, and what the sources do.
+    """
+    own = msgspec.structs.replace(selection, ids=())
+    plans: list[Plan] = []
+    if selection.patterns or not files:
+        for label in axes.get("python", ("",)):
+            here = {**axes, **({"python": (label,)} if label else {})}
+            plan, found = _of_registry(workers, framework, own, here, say)
+            plans.append(plan)
+            axes = {**found, **axes, **{name: found[name] for name in _of_call(found)}}
+    else:
+        for option in OF_RULES:
+            if option in given:
+                raise UsageError(
+                    f"{OF_RULES[option]} is about the inputs that rules make, and the cases of "
+                    f"{files[0]} have their own; name operators beside it, or leave it out"
+                )
+    plans += [_of_file(workers, path, own, axes, given) for path in files]
+    merged = Plan(
+        cases=distinct(process_groups(case for plan in plans for case in plan.cases)),
+        excluded={name: reason for plan in plans for name, reason in plan.excluded.items()},
+        aliases={asked: name for plan in plans for asked, name in plan.aliases.items()},
+    )
+    return narrowed(merged, selection.ids), axes
+
+
+def _of_call(axes: Axes) -> Axes:
+    """The axes of settings that belong to a call: a framework knows their values."""
+    return {name: values for name, values in axes.items() if not DECLARED[name].process}
+
+
+def _of_registry(
+    workers: Workers, framework: str, selection: Selection, axes: Axes, say: Say
+) -> tuple[Plan, Axes]:
+    """The registry's cases, and the axes. The rules make inputs for each dtype anew; those of a
+    dtype that the framework lacks are the first one's, for records that say so."""
+    label = axes.get("python", ("",))[0]
+    worker = workers.of(framework, Settings(python=label))
+    resolved = worker.resolve({"dtype": (selection.settings.dtype,), **_of_call(axes)})
+    usable = {name: values[0] for name, values in resolved.usable.items()}
+    plans: dict[str, Plan] = {}
+    for dtype in resolved.usable["dtype"]:
+        settings = msgspec.structs.replace(selection.settings, **{**usable, "dtype": dtype})
+        one = msgspec.structs.replace(selection, settings=settings)
+        plans[dtype] = planned(worker, framework, one, say)
+    first = next(iter(plans.values()))
+    found = {**axes, **resolved.axes}
+    others = {name: values for name, values in found.items() if name != "dtype"}
+    cases = [
+        case
+        for dtype in found["dtype"]
+        for case in (
+            plans[dtype].cases
+            if dtype in plans
+            else (changed(case, {"dtype": dtype}) for case in first.cases)
+        )
+    ]
+    excluded = {name: why for plan in plans.values() for name, why in plan.excluded.items()}
+    plan = msgspec.structs.replace(first, cases=varied(cases, others), excluded=excluded)
+    return plan, found
+
+
+def _of_file(
+    workers: Workers, path: Path, selection: Selection, axes: Axes, given: Collection[str]
+) -> Plan:
+    """The cases of a file, with the settings that are given now in place of recorded ones."""
+    source = source_in(path)
+    asked = [case for case in source.cases() if _is_selected(case, selection)]
+    plain = {
+        name: getattr(selection.settings, name)
+        for name, setting in DECLARED.items()
+        if name in given and not setting.axis
+    }
+    several = {name: values for name, values in axes.items() if name in given}
+    cases: list[Case] = []
+    for framework in dict.fromkeys(case.target.framework for case in asked):
+        own = [case for case in asked if case.target.framework == framework]
+        cases += varied(
+            (changed(case, plain) for case in own), _resolved(workers, framework, several)
+        )
+    if "no_backward" in given:
+        cases = [msgspec.structs.replace(case, passes=("forward",)) for case in cases]
+    if selection.shuffle:
+        random.Random(selection.settings.seed).shuffle(cases)
+    return Plan(cases=tuple(cases), excluded=dict(source.excluded))
+
+
+def _resolved(workers: Workers, framework: str, axes: Axes) -> Axes:
+    """The axes as a framework has them; without a process where there is nothing to ask it."""
+    asked = _of_call(axes)
+    if not asked:
+        return axes
+    label = axes.get("python", ("",))[0]
+    found = workers.of(framework, Settings(python=label)).resolve(asked).axes
+    return {**axes, **{name: found[name] for name in asked}}
+
+
+def _is_selected(case: Case, selection: Selection) -> bool:
+    """Whether a case is one of the categories asked for and none of the excluded operators."""
+    operator = Operator(framework=case.target.framework, namespace="", name=case.label)
+    return (not selection.categories or case.category in selection.categories) and not any(
+        matcher(pattern)(operator) for pattern in selection.exclude
+    )

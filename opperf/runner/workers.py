@@ -1,0 +1,63 @@
+"""Worker processes for the cases of a run: one for each framework, interpreter and set of process
+settings, one at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import AbstractContextManager
+
+from opperf.errors import WorkerError
+from opperf.model import Case, Environment, Interpreter, Record, Settings
+from opperf.runner.pool import Worker
+from opperf.sources.varying import process_of
+
+
+def interpreter_of(
+    interpreters: Sequence[Interpreter], framework: str, label: str
+) -> Interpreter | None:
+    """The interpreter for a framework's cases with this label; None for opperf's own.
+
+    Raises `WorkerError` for a label that none has.
+    """
+    for one in interpreters:
+        if one.label == label and one.framework in ("", framework):
+            return one
+    if label:
+        raise WorkerError(
+            f"no interpreter is called {label!r} here; name it with --python {label}:PATH"
+        )
+    return None
+
+
+class Workers(AbstractContextManager["Workers"]):
+    """Starts the worker that a case needs, and ends the one before it: two that live at once would
+    share memory and caches. Raises what `Worker` does."""
+
+    def __init__(self, interpreters: Sequence[Interpreter] = ()) -> None:
+        self.interpreters = tuple(interpreters)
+        self._key = ""
+        self._worker: Worker | None = None
+
+    def __exit__(self, *error: object) -> None:
+        if self._worker is not None:
+            self._worker.__exit__(*error)
+        self._worker, self._key = None, ""
+
+    def of(self, framework: str, settings: Settings | None = None) -> Worker:
+        """The worker of a framework and process settings."""
+        settings = settings or Settings()
+        key = process_of(framework, settings)
+        if self._worker is None or key != self._key:
+            self.__exit__()
+            found = interpreter_of(self.interpreters, framework, settings.python)
+            self._worker = Worker(framework, settings, python=found.path if found else "")
+            self._key = key
+        return self._worker
+
+    def environment(self, case: Case) -> Environment:
+        """The environment in which a case is measured."""
+        return self.of(case.target.framework, case.settings).environment()
+
+    def measure(self, case: Case) -> Record:
+        """The record of a case."""
+        return self.of(case.target.framework, case.settings).measure(case)

@@ -1,0 +1,1 @@
+"""Where cases come from: the registry with rules, a run file, a call in Python."""

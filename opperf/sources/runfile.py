@@ -1,0 +1,39 @@
+"""A run file as a source: the cases that were planned, as they were planned."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from opperf.model import Case, Interpreter
+from opperf.results.runfile import is_run_file, read_run
+
+
+class RunFile:
+    """The planned cases of a run, whether or not they have a record."""
+
+    def __init__(self, path: Path) -> None:
+        run, self.warnings = read_run(path)
+        self.excluded = run.header.excluded
+        self.interpreters: tuple[Interpreter, ...] = run.header.interpreters
+        self._cases = run.cases
+
+    def cases(self) -> Iterator[Case]:
+        yield from self._cases
+
+
+class RunFiles:
+    """Run files, as `opperf run -f jsonl` writes them."""
+
+    name = "run file (opperf run -f jsonl)"
+
+    def recognizes(self, path: Path) -> bool:
+        return is_run_file(path)
+
+    def open(self, path: Path) -> RunFile:
+        return RunFile(path)
+
+
+def source() -> RunFiles:
+    """The entry point."""
+    return RunFiles()

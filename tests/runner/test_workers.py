@@ -1,0 +1,80 @@
+"""The workers of a run: one at a time, each for its own process settings."""
+
+import sys
+
+import pytest
+
+from opperf.errors import WorkerError
+from opperf.model import Interpreter, Settings
+from opperf.runner import workers as module
+from opperf.runner.workers import Workers, interpreter_of
+
+
+class Started:
+    """Stands in for a worker, and logs its life."""
+
+    log = []
+
+    def __init__(self, framework, settings, python=""):
+        self.name = (framework, settings.threads, python)
+        self.log.append(("start", self.name))
+
+    def __exit__(self, *error):
+        self.log.append(("end", self.name))
+
+    def environment(self):
+        return f"environment of {self.name}"
+
+    def measure(self, case):
+        return f"record of {case.label} by {self.name}"
+
+
+@pytest.fixture
+def log(monkeypatch):
+    monkeypatch.setattr(module, "Worker", Started)
+    monkeypatch.setattr(Started, "log", [])
+    return Started.log
+
+
+def test_a_worker_is_kept_while_its_settings_are_asked_for_and_ended_before_another(log, make_case):
+    two = make_case("add", threads=2)
+    with Workers() as workers:
+        first = workers.of("fake")
+        assert workers.of("fake", Settings(dtype="int8")) is first
+        assert workers.measure(two) == "record of add by ('fake', 2, '')"
+        assert workers.environment(two) == "environment of ('fake', 2, '')"
+        workers.of("other")
+    assert log == [
+        (what, name)
+        for name in (("fake", None, ""), ("fake", 2, ""), ("other", None, ""))
+        for what in ("start", "end")
+    ]
+
+
+def test_an_interpreter_is_found_by_its_label_and_framework(log):
+    interpreters = (
+        Interpreter("/a/python", "old"),
+        Interpreter("/b/python", "new"),
+        Interpreter("/c/python", "", "mxnet"),
+    )
+    with Workers(interpreters) as workers:
+        assert workers.of("fake", Settings(python="new")).name == ("fake", None, "/b/python")
+        assert workers.of("mxnet").name == ("mxnet", None, "/c/python")
+        assert workers.of("fake").name == ("fake", None, "")
+    with pytest.raises(WorkerError, match="name it with --python newer:PATH"):
+        interpreter_of(interpreters, "fake", "newer")
+
+
+def test_cases_are_measured_with_their_own_settings(variables, make_case, monkeypatch):
+    """By processes, as users have them."""
+    for name, value in variables.items():
+        monkeypatch.setenv(name, value)
+    cases = [make_case("relu", threads=1), make_case("relu", env={"FAKE_THREADS": "9"})]
+    cases.append(make_case("relu", python="again"))
+    with Workers([Interpreter(sys.executable, "again")]) as workers:
+        found = [(workers.environment(case), workers.measure(case)) for case in cases]
+    assert [record.status.value for _, record in found] == ["ok"] * 3
+    threads = [environment.threads for environment, _ in found]
+    assert threads[0]["OMP_NUM_THREADS"] == "1" and "FAKE_THREADS" not in threads[0]
+    assert threads[1]["FAKE_THREADS"] == "9"
+    assert {environment.id for environment, _ in found} != {found[0][0].id}

@@ -1,0 +1,101 @@
+"""Which source a file is for."""
+
+import re
+
+import pytest
+
+from opperf.errors import RunFileError, UsageError
+from opperf.model import SCHEMA_VERSION, Case, Header, OperatorTarget, TensorSpec
+from opperf.results.runfile import RunWriter
+from opperf.sources.base import available, is_source, source_in
+
+
+@pytest.fixture
+def run_file(tmp_path):
+    cases = [Case(OperatorTarget("fake", name), {"data": TensorSpec((2,))}) for name in "ab"]
+    header = Header(schema=SCHEMA_VERSION, started="", options={}, excluded={"mystery": "no rule"})
+    path = tmp_path / "run"
+    with RunWriter.create(path, header, cases):
+        pass
+    return path, tuple(cases)
+
+
+def test_a_run_file_is_known_by_its_content_and_yields_what_was_planned(run_file):
+    path, cases = run_file
+    assert is_source(path)
+    source = source_in(path)
+    assert tuple(source.cases()) == cases
+    assert source.excluded == {"mystery": "no rule"}
+
+
+@pytest.mark.parametrize("content", ["", "hello", '{"a": 1}', "import numpy\n"])
+def test_another_file_is_refused_with_the_kinds_there_are(tmp_path, content):
+    path = tmp_path / "notes.txt"
+    path.write_text(content)
+    assert not is_source(path)
+    with pytest.raises(
+        UsageError, match=re.escape("holds no cases that opperf knows; it reads: run file")
+    ):
+        source_in(path)
+
+
+def test_a_folder_is_no_source(tmp_path):
+    with pytest.raises(UsageError, match="is a folder; name a file in it"):
+        source_in(tmp_path)
+
+
+def test_a_damaged_run_file_says_where(run_file):
+    path, _ = run_file
+    path.write_bytes(path.read_bytes().replace(b'"line":"case"', b'"line":"cas"', 1))
+    with pytest.raises(RunFileError, match="run:2: "):
+        source_in(path)
+
+
+def test_another_package_may_bring_a_source(tmp_path, monkeypatch):
+    """A folder with the metadata of an installed distribution is all that it takes."""
+    installed = tmp_path / "toy-1.dist-info"
+    installed.mkdir()
+    (installed / "METADATA").write_text("Metadata-Version: 2.1\nName: toy\nVersion: 1\n")
+    (installed / "entry_points.txt").write_text("[opperf.sources]\ntoy = toy_source:source\n")
+    (tmp_path / "toy_source.py").write_text(TOY)
+    monkeypatch.syspath_prepend(tmp_path)
+    available.cache_clear()
+    try:
+        (tmp_path / "shapes.toy").write_text("TOY relu 2x3 4x5\n")
+        source = source_in(tmp_path / "shapes.toy")
+        found = [(case.label, case.arguments["x"].shape) for case in source.cases()]
+        assert found == [("relu", (2, 3)), ("relu", (4, 5))]
+        assert list(available()) == ["run file", "toy"]
+    finally:
+        available.cache_clear()
+
+
+TOY = """
+from opperf.model import Case, OperatorTarget, TensorSpec
+
+
+class Shapes:
+    excluded = {}
+
+    def __init__(self, words):
+        self.name, *self.shapes = words
+
+    def cases(self):
+        for text in self.shapes:
+            shape = tuple(map(int, text.split("x")))
+            yield Case(OperatorTarget("numpy", self.name), {"x": TensorSpec(shape)})
+
+
+class Toy:
+    name = "toy"
+
+    def recognizes(self, path):
+        return path.read_text().startswith("TOY ")
+
+    def open(self, path):
+        return Shapes(path.read_text().split()[1:])
+
+
+def source():
+    return Toy()
+"""

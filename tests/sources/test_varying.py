@@ -1,0 +1,81 @@
+"""Cases along axes of settings."""
+
+import msgspec
+import pytest
+
+from opperf.model import Case, DType, Mapping, OperatorTarget, Settings, TensorSpec
+from opperf.sources.varying import distinct, in_dtype, process_groups, process_of, varied
+
+
+def a_case(name="relu", **settings):
+    return Case(
+        OperatorTarget("fake", name),
+        {"data": TensorSpec((2, 3)), "index": TensorSpec((2,), "int64"), "dtype": "float32"},
+        Settings(**settings),
+    )
+
+
+def test_axes_multiply_and_cases_of_one_combination_stay_together():
+    made = varied([a_case("relu"), a_case("add")], {"threads": (1, 2), "cache": ("hot", "cold")})
+    found = [(c.settings.threads, c.settings.cache, c.label) for c in made]
+    assert found == [
+        (threads, cache, label)
+        for threads in (1, 2)
+        for cache in ("hot", "cold")
+        for label in ("relu", "add")
+    ]
+    assert len({case.id for case in made}) == 8
+
+
+def test_no_axis_is_the_cases_as_they_are():
+    assert varied([a_case()], {}) == (a_case(),)
+
+
+def test_a_value_that_changes_nothing_makes_no_second_case():
+    assert len(varied([a_case()], {"threads": (None, None, 2)})) == 2
+    assert distinct([a_case(), a_case(seed=3)]) == (a_case(),)
+
+
+def test_what_has_the_dtype_of_the_case_follows_it():
+    case = msgspec.structs.replace(
+        a_case(),
+        arguments={
+            "data": TensorSpec((2,)),
+            "list": (TensorSpec((2,)), (TensorSpec((2,), "int8"), 1)),
+            "index": TensorSpec((2,), "int64"),
+            "named": Mapping({"x": TensorSpec((2,)), "n": 3}),
+            "dtype": "float32",
+            "as": DType("float32"),
+            "word": "float32",
+        },
+    )
+    made = in_dtype(case, "float16")
+    assert made.arguments == {
+        "data": TensorSpec((2,), "float16"),
+        "list": (TensorSpec((2,), "float16"), (TensorSpec((2,), "int8"), 1)),
+        "index": TensorSpec((2,), "int64"),
+        "named": Mapping({"x": TensorSpec((2,), "float16"), "n": 3}),
+        "dtype": "float16",
+        "as": DType("float16"),
+        "word": "float32",
+    }
+    assert made.settings.dtype == "float16"
+
+
+def test_cases_that_one_process_measures_come_together():
+    cases = [a_case("a", threads=2), a_case("b"), a_case("c", threads=2), a_case("d")]
+    assert [case.label for case in process_groups(cases)] == ["a", "c", "b", "d"]
+
+
+@pytest.mark.parametrize(
+    ("changed", "same"),
+    [
+        ({"threads": 1}, False),
+        ({"env": {"A": "1"}}, False),
+        ({"python": "new"}, False),
+        ({"dtype": "int8", "cache": "cold", "seed": 4}, True),
+    ],
+)
+def test_a_process_is_known_by_its_settings(changed, same):
+    assert (process_of("fake", Settings(**changed)) == process_of("fake", Settings())) is same
+    assert process_of("fake", Settings()) != process_of("mxnet", Settings())
