@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import enum
 import hashlib
+import math
 from collections.abc import Iterator
 from typing import Any, Literal, Union
 
@@ -294,6 +295,90 @@ class Case(Struct, frozen=True):
                         yield name, element
 
 
+class MetricKind(str, enum.Enum):
+    """What kind of quantity a metric is."""
+
+    KERNEL = "kernel"
+    """Time that kernels run, as the framework's own profiler has it."""
+    WALL = "wall"
+    """Time on the wall clock."""
+    MEMORY = "memory"
+    """Bytes allocated: the same on every run."""
+    COUNT = "count"
+    """Events counted: the same on every run, but for a tolerance."""
+    DERIVED = "derived"
+    """Computed from other metrics, and scattered as they are."""
+
+
+class Metric(Struct, frozen=True):
+    """A quantity that is measured: all that printers, joins, exports and verdicts ask about it."""
+
+    name: str
+    """Its key in `Record.summaries`."""
+    unit: str
+    """Of its samples and summaries: `ns`, `B`, or a unit that is shown as it is."""
+    kind: MetricKind
+    title: str
+    """Its name in the headers of tables."""
+    description: str = ""
+    lower_is_better: bool = True
+    usual: bool = True
+    """Whether tables, exports and comparisons have it where no metric is named. The others are
+    parts, sums or other readings of those."""
+    relative_tolerance: float = 0.0
+    absolute_tolerance: float = 0.0
+    """What two figures of a kind that is the same on every run may differ by and still be the
+    same: a share of the first, or so many of the unit, whichever is larger."""
+
+    @property
+    def is_time(self) -> bool:
+        """Whether it is a time, by whatever clock."""
+        return self.kind in (MetricKind.KERNEL, MetricKind.WALL)
+
+    @property
+    def is_steady(self) -> bool:
+        """Whether it is the same on every run, so that one figure is all there is to know."""
+        return self.kind in (MetricKind.MEMORY, MetricKind.COUNT)
+
+
+class NoteCode(str, enum.Enum):
+    """What a note is about."""
+
+    NOISY = "noisy"
+    """The samples drift, have two levels, or leave the median less certain than was asked."""
+    DISPATCH = "dispatch"
+    """Kernels are less than half of what a call takes."""
+    NAN = "nan"
+    """An output has a NaN."""
+    NO_GRADIENT = "no_gradient"
+    """The operator has no gradient for these inputs, so that there is no figure."""
+    NO_KERNEL = "no_kernel"
+    """The pass runs no kernel, so that there is no figure."""
+    NOT_PRISTINE = "not_pristine"
+    """Peaks of memory are from a process that had run operators before."""
+    COLD_CACHE = "cold_cache"
+    """How calls were kept from finding their inputs in a cache."""
+    ROUND_FAILED = "round_failed"
+    """A later visit of the case gave no samples."""
+    FALLBACK = "fallback"
+    """The function runs on another library than the framework's own kernels."""
+
+
+WITHOUT_FIGURE = (NoteCode.NO_GRADIENT, NoteCode.NO_KERNEL)
+"""Codes that say why a metric that was asked for has no figure."""
+
+
+class Note(Struct, frozen=True):
+    """What a reader must know beside a figure."""
+
+    metric: str
+    """Name of the metric; empty for the whole case."""
+    code: str
+    """One of `NoteCode`, or a code of a later version: programs go by it."""
+    message: str
+    """For people; its wording may change."""
+
+
 class Summary(Struct, frozen=True):
     """Statistics of one metric's samples, all in `unit`."""
 
@@ -318,6 +403,14 @@ class Summary(Struct, frozen=True):
     outliers_high: int = 0
     """Samples beyond Tukey's fences, 1.5 interquartile ranges from the quartiles: counted, and
     kept."""
+
+    @property
+    def half_width(self) -> float | None:
+        """How far the median's interval reaches from it at most; None of a single sample, and
+        where it has no finite bounds."""
+        if self.n < 2 or not (math.isfinite(self.ci_low) and math.isfinite(self.ci_high)):
+            return None
+        return max(self.ci_high - self.median, self.median - self.ci_low)
 
 
 class Status(str, enum.Enum):
@@ -346,8 +439,8 @@ class Record(Struct, frozen=True):
     """Raw samples by metric, in the summary's unit, in the order they were taken."""
     reason: str = ""
     """Why the status is not ok, as one line a person can act on."""
-    notes: dict[str, str] = {}
-    """Facts a reader needs beside the numbers, e.g. `backward`: why there is none."""
+    notes: tuple[Note, ...] = ()
+    """What a reader must know beside the figures."""
     paces: dict[str, dict[str, float]] = {}
     """By pass, the middle mean in nanoseconds of the pass's own calls, `OWN`, and of each piece of
     fixed work that was timed between them; empty where none was."""
@@ -358,7 +451,13 @@ class Record(Struct, frozen=True):
     rounds: int = 1
     """How many times the case was visited; the samples are those of all visits, in turn."""
     moved_bytes: int = 0
-    """Bytes of the inputs and of the outputs: what a call has to read and write at least."""
+    """Bytes of the inputs and of the outputs: what a call has to read and write at least. A tensor
+    that is both, or several inputs, counts once; a sparse one by what it stores; and a view, which
+    is neither read nor written, not at all."""
+
+    def note(self, metric: str, *codes: NoteCode) -> Note | None:
+        """The first note on a metric that has one of these codes."""
+        return next((one for one in self.notes if one.metric == metric and one.code in codes), None)
 
 
 class Environment(Struct, frozen=True):

@@ -7,6 +7,8 @@ from opperf.model import (
     CallableTarget,
     Case,
     Fill,
+    Note,
+    NoteCode,
     OperatorTarget,
     Record,
     Settings,
@@ -46,7 +48,8 @@ def test_a_callable_case_survives_json():
 
 def test_a_record_survives_json():
     case = a_case()
-    record = Record(case=case, id=case.id, status=Status.FAILED, reason="no", notes={"a": "b"})
+    notes = (Note("forward", NoteCode.NOISY, "busy"), Note("", "of a later version", "new"))
+    record = Record(case=case, id=case.id, status=Status.FAILED, reason="no", notes=notes)
     assert msgspec.json.decode(msgspec.json.encode(record), type=Record) == record
 
 

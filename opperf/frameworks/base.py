@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from typing import Any, NamedTuple, Protocol
 
-from opperf.model import Case, Operator, Target, TensorSpec
+from opperf.model import Case, Note, Operator, Target, TensorSpec
 
 
 class Gradient(Protocol):
@@ -34,6 +34,20 @@ class MemoryReading(Protocol):
     def kept_bytes(self) -> int:
         """Bytes allocated at the end above the level at entry."""
         ...
+
+
+class Extent(NamedTuple):
+    """Where a tensor is in memory."""
+
+    bytes: int
+    """What it stores: of a sparse one its values and their indices."""
+    begin: int = 0
+    end: int = 0
+    """First address, and the one behind the last; alike where it shares memory with nothing."""
+
+    def shares_memory_with(self, other: Extent) -> bool:
+        """Whether some address is in both."""
+        return self.begin < other.end and other.begin < self.end
 
 
 MOST_CALLS = 100_000
@@ -154,8 +168,8 @@ class Framework(Protocol):
         up from the callable's own signature."""
         ...
 
-    def notes(self, target: Target) -> dict[str, str]:
-        """Facts about a target that a reader of its numbers needs."""
+    def notes(self, target: Target) -> tuple[Note, ...]:
+        """What a reader of a target's figures must know."""
         ...
 
     def function(self, target: Target) -> Callable[..., Any]:
@@ -216,8 +230,9 @@ class Framework(Protocol):
         """Whether any tensor among a call's results has a NaN."""
         ...
 
-    def bytes_of(self, outputs: Any) -> int:
-        """Bytes of the tensors among a call's results."""
+    def extents(self, values: Any) -> list[Extent]:
+        """Where the tensors among a call's arguments or results are, lists of them opened. Those
+        that share memory, as a view does with what it is a view of, have addresses in common."""
         ...
 
     def gradient(self, case: Case, call: Callable[[], Any], inputs: Sequence[Any]) -> Gradient:

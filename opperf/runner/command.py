@@ -218,8 +218,8 @@ def _finish(result: Run, run_file: Path, options: Options, elapsed_s: float) -> 
             run_file.unlink(missing_ok=True)
     records = result.records
     if len(records) <= TABLE_LIMIT:
-        _say(options, "\n" + render_table(records))
-    _say(options, "\n" + summarise(result, elapsed_s))
+        _say(options, "\n" + render_table(records, terminal_width()))
+    _say(options, "\n" + summarise(result, elapsed_s, terminal_width()))
     _say(options, f"\nwritten to {options.output}")
     broken = any(
         record.status in (Status.FAILED, Status.CRASHED, Status.TIMEOUT) for record in records

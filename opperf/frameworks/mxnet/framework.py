@@ -12,7 +12,7 @@ import mxnet as mx
 import numpy as np
 
 from opperf.errors import UnknownOperatorError
-from opperf.frameworks.base import Gradient, MemoryReading, Tracer
+from opperf.frameworks.base import Extent, Gradient, MemoryReading, Tracer
 from opperf.frameworks.mxnet import device as devices
 from opperf.frameworks.mxnet import (
     functions,
@@ -24,7 +24,18 @@ from opperf.frameworks.mxnet import (
     trace,
 )
 from opperf.frameworks.mxnet.gradient import RecordedGradient, flatten
-from opperf.model import CallableTarget, Case, Operator, OperatorTarget, Target, TensorSpec
+from opperf.model import (
+    CallableTarget,
+    Case,
+    Note,
+    NoteCode,
+    Operator,
+    OperatorTarget,
+    Target,
+    TensorSpec,
+)
+
+FALLBACK = "runs on the host's NumPy, not on an MXNet operator"
 
 
 class MXNet:
@@ -103,12 +114,12 @@ class MXNet:
     def signature(self, target: Target, function: Callable[..., Any] | None = None) -> Operator:
         return functions.signature(function or self.function(target))
 
-    def notes(self, target: Target) -> dict[str, str]:
+    def notes(self, target: Target) -> tuple[Note, ...]:
         # Some functions of NumPy are offered where no path of MXNet leads back to them.
         own = isinstance(target, CallableTarget) and target.path.startswith("numpy.")
         if own or functions.falls_back_to_numpy(self.function(target)):
-            return {"fallback": "runs on the host's NumPy, not on an MXNet operator"}
-        return {}
+            return (Note("", NoteCode.FALLBACK, FALLBACK),)
+        return ()
 
     def function(self, target: Target) -> Callable[..., Any]:
         return functions.function_of(target)
@@ -183,8 +194,8 @@ class MXNet:
     def has_nan(self, outputs: Any) -> bool:
         return any(tensors.has_nan(array) for array in flatten(outputs))
 
-    def bytes_of(self, outputs: Any) -> int:
-        return sum(tensors.bytes_of(array) for array in flatten(outputs))
+    def extents(self, values: Any) -> list[Extent]:
+        return tensors.extents(values)
 
     def gradient(self, case: Case, call: Callable[[], Any], inputs: Sequence[Any]) -> Gradient:
         return RecordedGradient(call, inputs, case.settings.mode == "train", case.settings.device)

@@ -12,7 +12,7 @@ import numpy as np
 import psutil
 
 from opperf.errors import DeviceError, NoGradientError, UnsupportedError, UsageError
-from opperf.frameworks.base import Gradient, MemoryReading, Tracer
+from opperf.frameworks.base import Extent, Gradient, MemoryReading, Tracer
 from opperf.frameworks.numpy import (
     functions,
     inference,
@@ -23,7 +23,7 @@ from opperf.frameworks.numpy import (
     source,
     tensors,
 )
-from opperf.model import Case, Operator, OperatorTarget, Target, TensorSpec
+from opperf.model import Case, Note, Operator, OperatorTarget, Target, TensorSpec
 
 CPU = "cpu(0)"
 """The only device."""
@@ -93,8 +93,8 @@ class NumPy:
     def signature(self, target: Target, function: Callable[..., Any] | None = None) -> Operator:
         return functions.signature(target, function or self.function(target))
 
-    def notes(self, target: Target) -> dict[str, str]:
-        return {}
+    def notes(self, target: Target) -> tuple[Note, ...]:
+        return ()
 
     def function(self, target: Target) -> Callable[..., Any]:
         return functions.function_of(target)
@@ -142,8 +142,8 @@ class NumPy:
     def has_nan(self, outputs: Any) -> bool:
         return tensors.has_nan(outputs)
 
-    def bytes_of(self, outputs: Any) -> int:
-        return tensors.bytes_of(outputs)
+    def extents(self, values: Any) -> list[Extent]:
+        return [tensors.extent(one) for one in tensors.arrays(values)]
 
     def gradient(self, case: Case, call: Callable[[], Any], inputs: Sequence[Any]) -> Gradient:
         raise NoGradientError("NumPy computes no gradients")

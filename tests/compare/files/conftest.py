@@ -19,6 +19,7 @@ from opperf.model import (
     Closing,
     Environment,
     Header,
+    Note,
     OperatorTarget,
     Record,
     Run,
@@ -57,7 +58,7 @@ def _record(
     reason="",
     memory=1e6,
     backward=True,
-    notes=None,
+    notes=(),
     passes=("forward", "backward"),
     category="unary",
     **settings,
@@ -80,7 +81,7 @@ def _record(
     summaries = {metric: summarise(values, "ns") for metric, values in times.items()}
     if memory is not None:
         summaries["memory"] = summarise([memory], "B")
-    return Record(case, case.id, status, summaries, times, notes=notes or {})
+    return Record(case, case.id, status, summaries, times, notes=tuple(Note(*one) for one in notes))
 
 
 def _run(*records, selection=None, finished=True, planned=None, **environment):
