@@ -84,7 +84,7 @@ def _slowest(records: Iterable[Record], width: int | None) -> str:
     slowest = timed[:SLOWEST]
     columns = (
         Column("Slowest", [record.case.label for record in slowest]),
-        inputs_column(slowest),
+        inputs_column(slowest, width),
         metric_column(FORWARD, slowest),
     )
     return table_text(columns, width)
@@ -99,7 +99,7 @@ def _out_of_line(run: Run, width: int | None) -> str:
     columns = (
         Column("Out of line", [record.case.label for record in records]),
         Column("Pass", [outlier.metric for outlier in found]),
-        inputs_column(records),
+        inputs_column(records, width),
         Column("Id", [record.id for record in records]),
         figure_column(MOVED, [Figure(record.moved_bytes) for record in records]),
         figure_column(

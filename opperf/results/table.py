@@ -12,7 +12,11 @@ from opperf.results.text import inputs_text
 from opperf.results.units import figure_of
 
 INPUTS_WIDTH = 60
-"""Characters of the inputs that are shown: the figures then fit beside them."""
+"""Characters of the inputs that are shown where no terminal limits them: the figures are then not
+far from the operators."""
+
+LEGEND = "Medians, each with the half-width of its 95 % interval."
+"""What the figures of a table are."""
 
 STATUS_WIDTH = 50
 
@@ -22,7 +26,7 @@ def render_table(records: Sequence[Record], width: int | None = None) -> str:
     one ended is said where it is not ok. No wider than `width`."""
     columns = [
         Column("Operator", [record.case.label for record in records]),
-        inputs_column(records),
+        inputs_column(records, width),
         *(metric_column(metric, records) for metric in present(records) if metric.usual),
     ]
     statuses = [_status(record) for record in records]
@@ -31,9 +35,14 @@ def render_table(records: Sequence[Record], width: int | None = None) -> str:
     return table_text(columns, width)
 
 
-def inputs_column(records: Sequence[Record]) -> Column:
-    """The inputs of records, shortened."""
-    return Column("Inputs", [one_line(inputs_text(r.case), INPUTS_WIDTH) for r in records])
+def inputs_column(records: Sequence[Record], width: int | None) -> Column:
+    """The inputs of records, in a table of that width."""
+    return Column("Inputs", [inputs_cell(inputs_text(record.case), width) for record in records])
+
+
+def inputs_cell(inputs: str, width: int | None) -> str:
+    """Inputs as far as they are shown; a terminal cuts them to what it has room for."""
+    return one_line(inputs, width or INPUTS_WIDTH)
 
 
 def metric_column(metric: Metric, records: Sequence[Record], title: str = "") -> Column:

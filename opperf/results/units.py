@@ -27,8 +27,9 @@ Files have all of them."""
 LEAST_DIGITS = 2
 """Significant digits of a figure whose interval is as wide as itself."""
 
-WHOLE_PERCENT = 0.095
-"""Half-width from which it is told in whole percent: two digits of it are enough."""
+WHOLE_PERCENT = 0.0995
+"""Half-width from which it is told in whole percent: two digits of it are enough, and what rounds
+to 10.0 has three."""
 
 
 class Figure(NamedTuple):
@@ -78,10 +79,11 @@ def shown(figure: Figure | None, unit: Unit) -> Shown:
         return Shown(NOT_APPLICABLE)
     value = figure.value / unit.size
     share = figure.share
+    if share is not None:
+        return Shown(_digits(value, share), f"±{_percent(share)} %")
     # Bytes and events are whole, and so are nanoseconds of a clock.
     is_whole = unit.size == 1 and value == int(value)
-    text = _digits(value, 0.0 if is_whole and share is None else share)
-    return Shown(text) if share is None else Shown(text, f"±{_percent(share)} %")
+    return Shown(f"{value:.0f}" if is_whole else _digits(value, None))
 
 
 def _digits(value: float, share: float | None) -> str:
@@ -89,12 +91,10 @@ def _digits(value: float, share: float | None) -> str:
     if not value:
         return "0"
     first = _place(value)
-    if share is None:
-        last = min(0, first - DIGITS + 1)
-    elif share:
+    if share:
         last = min(_place(value * share), first - LEAST_DIGITS + 1)
     else:
-        # Every sample was the same.
+        # There is no interval, or every sample was the same.
         last = min(0, first - DIGITS + 1)
     rounded = round(value, -last)
     return f"{rounded:.{max(0, -last)}f}"

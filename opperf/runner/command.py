@@ -17,8 +17,8 @@ from opperf.model import Case, Run, Settings, Status
 from opperf.results import output
 from opperf.results.lines import check_free
 from opperf.results.summary import summarise
-from opperf.results.table import render_table
-from opperf.results.text import counted, cut, inputs_text, terminal_width
+from opperf.results.table import LEGEND, render_table
+from opperf.results.text import counted, cut, inputs_text, terminal_width, wrapped
 from opperf.runner.options import (
     Options,
     check_shapes_asked,
@@ -93,7 +93,9 @@ def run_command(given: Mapping[str, Any], changed: Mapping[str, Any]) -> int:
             if earlier
             else visits(plan.cases, rounds, seed)
         )
-        _say(options, _announcement(plan, todo, selection, options))
+        announcement = _announcement(plan, todo, selection, options)
+        width = terminal_width()
+        _say(options, announcement if width is None else wrapped(announcement, width))
         if options.dry_run:
             return 0
         head = (
@@ -218,7 +220,7 @@ def _finish(result: Run, run_file: Path, options: Options, elapsed_s: float) -> 
             run_file.unlink(missing_ok=True)
     records = result.records
     if len(records) <= TABLE_LIMIT:
-        _say(options, "\n" + render_table(records, terminal_width()))
+        _say(options, f"\n{render_table(records, terminal_width())}\n\n{LEGEND}")
     _say(options, "\n" + summarise(result, elapsed_s, terminal_width()))
     _say(options, f"\nwritten to {options.output}")
     broken = any(

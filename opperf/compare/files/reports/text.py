@@ -24,6 +24,7 @@ from opperf.compare.files.reports.cells import (
     unit_of,
 )
 from opperf.errors import one_line
+from opperf.results.table import inputs_cell
 from opperf.results.terminal import Column, table_text
 from opperf.results.text import counted, cut, wrapped
 from opperf.results.units import aligned, shown
@@ -35,9 +36,6 @@ as wide as they are."""
 OPERATOR_WIDTH = 24
 """Columns of an operator's name: the ratio, its interval, the verdict and some of the inputs then
 fit into 80."""
-
-INPUTS_WIDTH = 60
-"""Columns of the inputs, where a terminal is wide enough."""
 
 VALUE_WIDTH = 34
 """Columns of an environment's value: both sides of it then fit beside its name."""
@@ -119,7 +117,7 @@ def _rows(rows: Sequence[Row], width: int | None) -> str:
             )
             for title, read in (("Base", base_figure), ("New", new_figure))
         ),
-        Column("Inputs", [one_line(row.inputs, INPUTS_WIDTH) for row in rows]),
+        Column("Inputs", [inputs_cell(row.inputs, width) for row in rows]),
     ]
     return table_text(columns, width)
 

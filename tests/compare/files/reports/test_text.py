@@ -126,8 +126,9 @@ def test_names_and_inputs_have_a_width_of_their_own(comparison, row):
         return name in text, inputs in text
 
     assert shown("n" * 24, "i" * 60) == (True, True)
-    assert shown("n" * 25, "i" * 61) == (False, False)
+    assert shown("n" * 25, "i" * 150) == (False, False)
     # A file is searched for names.
+    assert shown("n" * 25, "i" * 60, width=None) == (True, True)
     assert shown("n" * 25, "i" * 61, width=None) == (True, False)
 
 
