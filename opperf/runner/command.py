@@ -13,6 +13,7 @@ from typing import Any
 from tabulate import tabulate
 
 from opperf.errors import FOUND, INTERRUPTED, OutputError, UsageError
+from opperf.metrics import registered
 from opperf.model import Case, Run, Settings, Status
 from opperf.results import output
 from opperf.results.lines import check_free
@@ -56,6 +57,8 @@ def run_command(given: Mapping[str, Any], changed: Mapping[str, Any]) -> int:
     check_shapes_asked(changed)
     given = with_counts(given, changed)
     options = options_from(given, changed)
+    # A package's metric that cannot be loaded is told before hours are spent, and not after.
+    registered()
     selection = selection_from(given)
     run_file = options.resume or run_file_for(options.output, options.output_format)
     if not options.list_only and run_file.is_file():
