@@ -76,6 +76,7 @@ def _metric(comparison: Comparison, metric: str) -> dict[str, Any]:
     unit = unit_of(rows)
     return {
         "caption": f"{metric}: {summary_text(comparison, metric)}",
+        "description": rows[0].described.description,
         "unit": unit.name,
         "rows": [_row(row, unit) for row in rows],
     }

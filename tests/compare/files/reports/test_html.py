@@ -7,6 +7,7 @@ import pytest
 from opperf.compare.files.comparison import Difference
 from opperf.compare.files.reports import FORMATS
 from opperf.compare.statistics.data import Verdict
+from opperf.metrics import FORWARD
 
 
 def html_report(found):
@@ -55,7 +56,13 @@ def test_a_row_has_its_cells_in_the_order_of_their_titles(comparison, row):
         '<td class="worse" title="a &lt; b">suspect</td>'
         '<td class="number">1.000</td><td class="number">1.500</td></tr>'
     ) in text
-    assert "title=" not in html_report(comparison(row()))
+    assert html_report(comparison(row())).count("title=") == 1
+
+
+def test_a_metric_is_described_where_its_name_is(comparison, row):
+    assert f'<caption title="{FORWARD.description}">forward: 1 case' in html_report(
+        comparison(row())
+    )
 
 
 @pytest.mark.parametrize(
