@@ -296,7 +296,7 @@ class Case(Struct, frozen=True):
 
 
 class MetricKind(str, enum.Enum):
-    """What kind of quantity a metric is."""
+    """Kind of a metric, which decides how its figures are compared."""
 
     KERNEL = "kernel"
     """Time that kernels run, as the framework's own profiler has it."""
@@ -327,8 +327,8 @@ class Metric(Struct, frozen=True):
     parts, sums or other readings of those."""
     relative_tolerance: float = 0.0
     absolute_tolerance: float = 0.0
-    """What two figures of a kind that is the same on every run may differ by and still be the
-    same: a share of the first, or so many of the unit, whichever is larger."""
+    """Largest difference at which two figures count as equal, for a kind that is the same on every
+    run: a share of the first, or an amount in the unit, whichever is larger."""
 
     @property
     def is_time(self) -> bool:
@@ -342,7 +342,7 @@ class Metric(Struct, frozen=True):
 
 
 class NoteCode(str, enum.Enum):
-    """What a note is about."""
+    """Subject of a note."""
 
     NOISY = "noisy"
     """The samples drift, have two levels, or leave the median less certain than was asked."""
@@ -369,7 +369,7 @@ WITHOUT_FIGURE = (NoteCode.NO_GRADIENT, NoteCode.NO_KERNEL)
 
 
 class Note(Struct, frozen=True):
-    """What a reader must know beside a figure."""
+    """A remark that belongs beside a figure."""
 
     metric: str
     """Name of the metric; empty for the whole case."""
@@ -440,7 +440,7 @@ class Record(Struct, frozen=True):
     reason: str = ""
     """Why the status is not ok, as one line a person can act on."""
     notes: tuple[Note, ...] = ()
-    """What a reader must know beside the figures."""
+    """Remarks that belong beside the figures."""
     paces: dict[str, dict[str, float]] = {}
     """By pass, the middle mean in nanoseconds of the pass's own calls, `OWN`, and of each piece of
     fixed work that was timed between them; empty where none was."""

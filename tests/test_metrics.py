@@ -162,7 +162,7 @@ def test_it_is_exported_where_the_tool_has_a_place_for_it(toy):
     assert set(measures) == {"latency", "bandwidth"}
     # Of this tool's figures the smaller one is the better one.
     entries, warnings = github_action(run(record()))
-    assert len(entries) == 1 and warnings == ["left out: 1 figure that should be large"]
+    assert len(entries) == 1 and warnings == ["not exported: 1 figure where more is better"]
 
 
 @pytest.fixture
@@ -203,8 +203,8 @@ def test_it_can_be_named(toy, compared, tmp_path):
     assert done.exit_code == 0 and "forward" not in done.stdout
     refused = CliRunner().invoke(command, [*files, "--metric", "bandwith"])
     assert "none of forward" in refused.output and "instructions, bandwidth" in refused.output
-    told = CliRunner().invoke(command, ["--help"]).output
-    assert "instructions, bandwidth;" in " ".join(told.split())
+    printed = CliRunner().invoke(command, ["--help"]).output
+    assert "instructions, bandwidth;" in " ".join(printed.split())
 
 
 @pytest.mark.parametrize(

@@ -40,7 +40,7 @@ class Extent(NamedTuple):
     """Where a tensor is in memory."""
 
     bytes: int
-    """What it stores: of a sparse one its values and their indices."""
+    """Size of the stored data: of a sparse tensor, its values and their indices."""
     begin: int = 0
     end: int = 0
     """First address, and the one behind the last; alike where it shares memory with nothing."""
@@ -169,7 +169,7 @@ class Framework(Protocol):
         ...
 
     def notes(self, target: Target) -> tuple[Note, ...]:
-        """What a reader of a target's figures must know."""
+        """Notes for the reader of a target's figures."""
         ...
 
     def function(self, target: Target) -> Callable[..., Any]:

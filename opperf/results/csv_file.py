@@ -50,7 +50,7 @@ CASE: tuple[Column, ...] = (
     ("rounds", lambda record: record.rounds),
     ("origin", lambda record: record.case.origin),
 )
-"""What was measured, and how."""
+"""Columns of the case: its operator, its inputs and its settings."""
 
 END: tuple[Column, ...] = (
     ("reason", lambda record: record.reason),

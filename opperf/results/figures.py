@@ -21,7 +21,7 @@ class Unit(NamedTuple):
     size: float
     """In the unit that is measured in."""
     decimals: int | None = None
-    """As many as tell one nanosecond, or one byte, from the next; None for all there are."""
+    """Enough to distinguish one nanosecond, or one byte, from the next; None keeps all."""
 
 
 UNITS = {"ns": Unit("ms", 1e6, 6), "B": Unit("kB", 1e3, 3)}

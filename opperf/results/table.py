@@ -16,7 +16,7 @@ INPUTS_WIDTH = 60
 far from the operators."""
 
 LEGEND = "Medians, each with the half-width of its 95 % interval."
-"""What the figures of a table are."""
+"""Printed below a table, to explain its figures."""
 
 STATUS_WIDTH = 50
 

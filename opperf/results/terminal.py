@@ -19,8 +19,8 @@ UNLIMITED = 10_000
 """Characters of a line that is read by no terminal: more than any table has."""
 
 LEAST_TEXT = 16
-"""Characters of a column of texts that are to be seen. Where there is less room, columns that can
-be done without are left out."""
+"""Characters of a column of texts that stay visible. Where there is less room, extra columns are
+dropped."""
 
 
 class Column(NamedTuple):
@@ -32,7 +32,7 @@ class Column(NamedTuple):
     """Whether it is aligned to the left, and cut where the terminal is too narrow; else the cells
     are figures, which stay whole."""
     is_extra: bool = False
-    """Whether it is left out where a terminal is too narrow."""
+    """Whether it is dropped where a terminal is too narrow."""
     wraps: bool = False
     """Whether its texts take several lines where they would be cut."""
 
@@ -104,5 +104,5 @@ def _least_width(columns: Sequence[Column]) -> int:
 
 
 def _overflow(column: Column) -> Literal["fold", "ellipsis"]:
-    """What becomes of a word that is wider than the column."""
+    """How rich treats a word that is wider than the column."""
     return "fold" if column.wraps else "ellipsis"

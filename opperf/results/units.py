@@ -21,15 +21,15 @@ SCALES: dict[str, tuple[Unit, ...]] = {
 """By the unit that is measured in, those that it is shown in, from small to large."""
 
 DIGITS = 4
-"""Significant digits of a figure without an interval: enough to tell it from others at a glance.
-Files have all of them."""
+"""Significant digits of a figure without an interval: enough to compare it at a glance. Files have
+all of them."""
 
 LEAST_DIGITS = 2
 """Significant digits of a figure whose interval is as wide as itself."""
 
 WHOLE_PERCENT = 0.0995
-"""Half-width from which it is told in whole percent: two digits of it are enough, and what rounds
-to 10.0 has three."""
+"""Half-width from which it is printed in whole percent: two digits are enough, and 9.95 % would
+round to three."""
 
 
 class Figure(NamedTuple):
@@ -74,7 +74,7 @@ def fitting(measured: str, figures: Iterable[Figure | None]) -> Unit:
 
 
 def shown(figure: Figure | None, unit: Unit) -> Shown:
-    """A figure in a unit. One that there is not, or that is no finite number, is told as that."""
+    """A figure in a unit; `---` where there is none, and for one that is not finite."""
     if figure is None or not math.isfinite(figure.value):
         return Shown(NOT_APPLICABLE)
     value = figure.value / unit.size

@@ -57,7 +57,7 @@ def run_command(given: Mapping[str, Any], changed: Mapping[str, Any]) -> int:
     check_shapes_asked(changed)
     given = with_counts(given, changed)
     options = options_from(given, changed)
-    # A package's metric that cannot be loaded is told before hours are spent, and not after.
+    # A package's broken metric has to fail before hours are spent, and not after.
     registered()
     selection = selection_from(given)
     run_file = options.resume or run_file_for(options.output, options.output_format)

@@ -10,7 +10,7 @@ from opperf.rules.engine import OUTPUT
 
 
 def writes_in_place(case: Case) -> bool:
-    """Whether the call is given a tensor to write its output to. An output that is an input is
+    """Whether the call writes its output to one of its arguments. An output that is an input is
     then the result of work, and elsewhere a view."""
     return OUTPUT in case.arguments or any(
         spec.fill.distribution == "same" for _, spec in case.tensors()

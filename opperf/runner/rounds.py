@@ -70,8 +70,8 @@ def merged(earlier: Record | None, later: Record) -> Record:
         metric: [*earlier.samples.get(metric, []), *more] for metric, more in later.samples.items()
     }
     summaries = dict(earlier.summaries)
-    # What is odd about one visit's samples is judged anew over all of them. Of the rest the earlier
-    # wording stands: rounds that find the same thing, with other figures, have one note on it.
+    # Noise is judged anew over all samples. Of other notes the earlier wording stands: rounds that
+    # find the same, with other figures, have one note on it.
     known = {(one.metric, one.code) for one in earlier.notes}
     more_notes = (one for one in later.notes if (one.metric, one.code) not in known)
     notes = [one for one in (*earlier.notes, *more_notes) if one.code != NoteCode.NOISY]

@@ -152,7 +152,7 @@ def _figure(record: Record, metric: str, summary: Summary) -> Figure:
 
 
 CAVEATS = (NoteCode.NOT_PRISTINE, NoteCode.NOISY)
-"""Codes of what is odd about a figure that is there."""
+"""Codes of notes that qualify a figure, in the order in which they are printed."""
 
 
 def _absent(record: Record) -> dict[str, str]:

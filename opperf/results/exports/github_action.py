@@ -18,7 +18,7 @@ def github_action(run: Run) -> tuple[list[dict[str, Any]], list[str]]:
     figures = [(one, metric) for one in found for metric in one.metrics]
     larger = sum(not metric.lower_is_better for _, metric in figures)
     if larger:
-        warnings.append(f"left out: {counted(larger, 'figure')} that should be large")
+        warnings.append(f"not exported: {counted(larger, 'figure')} where more is better")
     return [_entry(one, metric) for one, metric in figures if metric.lower_is_better], warnings
 
 

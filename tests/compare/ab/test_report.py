@@ -1,4 +1,4 @@
-"""What a session says on a terminal, in a file and on a page."""
+"""The report of a session on a terminal, in a file and on a page."""
 
 import pytest
 

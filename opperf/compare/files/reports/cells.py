@@ -114,7 +114,7 @@ def summary_text(comparison: Comparison, metric: str) -> str:
 
 
 def _directions(row: Row) -> tuple[str, str]:
-    """What a case is called whose figure is worse, and better."""
+    """Words for a worse figure and for a better one."""
     if row.described.is_time:
         return "slower", "faster"
     return ("more", "less") if row.described.lower_is_better else ("less", "more")

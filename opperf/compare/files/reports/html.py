@@ -42,7 +42,7 @@ def html_report(comparison: Comparison) -> str:
 
     environment = Environment(
         loader=PackageLoader(__package__, "."),
-        # Whatever a file says is text and no markup.
+        # Names and messages from a file may hold markup.
         autoescape=True,
         undefined=StrictUndefined,
         keep_trailing_newline=True,
@@ -51,7 +51,7 @@ def html_report(comparison: Comparison) -> str:
 
 
 def _content(comparison: Comparison) -> dict[str, Any]:
-    """What the template shows."""
+    """The template's variables."""
     return {
         "sides": [
             (name, side.path, side.started, side.cases)

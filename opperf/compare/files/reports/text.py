@@ -152,7 +152,7 @@ def _table(
     width: int | None,
     texts: int | None = None,
 ) -> str:
-    """A table whose columns after the first few, if that is given, hold numbers."""
+    """A table; the columns after the first `texts` ones hold numbers."""
     cells = zip(*rows, strict=True)
     return table_text(
         [
