@@ -283,7 +283,13 @@ def text_of(report: Report, width: int | None = None) -> str:
     blocks = [f"{report.framework}\nA: {report.a}\nB: {report.b}", "\n".join(sentences)]
     for table in _tables(report):
         columns = [
-            Column(header, cells, is_text=header not in NUMBERS, wraps=header in REASONS)
+            Column(
+                header,
+                cells,
+                is_text=header not in NUMBERS,
+                is_extra=header == "Blocks",
+                wraps=header in REASONS,
+            )
             for header, cells in zip(table.headers, zip(*table.rows, strict=True), strict=True)
         ]
         blocks.append(f"{table.title}\n\n{table_text(columns, width)}{_more(table)}")
