@@ -28,7 +28,24 @@ def loaded_after(code):
     ],
 )
 def test_no_framework_and_no_numpy_without_need(code):
-    assert not {"mxnet", "numpy", "scipy"} & loaded_after(code)
+    assert not {"mxnet", "numpy", "scipy", "rich", "jinja2"} & loaded_after(code)
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "import opperf.runner.worker, opperf.runner.measure, opperf.frameworks.numpy.framework",
+        "import opperf.results.table, opperf.results.summary, opperf.compare.ab.report",
+        "from opperf.compare.files.reports import FORMATS",
+    ],
+)
+def test_what_writes_tables_and_pages_is_imported_where_one_is_written(code):
+    assert not {"rich", "jinja2"} & loaded_after(code)
+
+
+def test_a_process_that_measures_looks_for_no_metrics_of_other_packages():
+    code = "import opperf.runner.worker; from opperf.metrics import registered"
+    loaded_after(f"{code}; assert not registered.cache_info().currsize")
 
 
 def test_mxnet_is_imported_with_the_removed_aliases_restored():

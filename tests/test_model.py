@@ -1,6 +1,8 @@
 """The vocabulary: serialising without loss, and ids that mean what they say."""
 
 import math
+import re
+from pathlib import Path
 
 import msgspec
 import pytest
@@ -16,6 +18,8 @@ from opperf.model import (
     Generator,
     Mapping,
     MemoryFormat,
+    Note,
+    NoteCode,
     Number,
     ObjectTarget,
     OperatorTarget,
@@ -59,7 +63,8 @@ def test_a_callable_case_survives_json():
 
 def test_a_record_survives_json():
     case = a_case()
-    record = Record(case=case, id=case.id, status=Status.FAILED, reason="no", notes={"a": "b"})
+    notes = (Note("forward", NoteCode.NOISY, "busy"), Note("", "of a later version", "new"))
+    record = Record(case=case, id=case.id, status=Status.FAILED, reason="no", notes=notes)
     assert msgspec.json.decode(msgspec.json.encode(record), type=Record) == record
 
 
@@ -222,3 +227,19 @@ def test_arguments_are_shown_as_users_write_them():
 
 def test_tensors_of_lists_are_found():
     assert [name for name, _ in a_case().tensors()] == ["args", "args", "data"]
+
+
+def test_every_code_of_a_note_is_documented():
+    page = (Path(__file__).parents[1] / "docs" / "measuring.md").read_text()
+    table = [line.split("|")[1] for line in page.splitlines() if line.startswith("| `")]
+    assert set(re.findall(r"`(\w+)`", " ".join(table))) == {code.value for code in NoteCode}
+
+
+def test_a_note_is_found_by_its_metric_and_code():
+    case = a_case()
+    noisy, dispatch = Note("forward", NoteCode.NOISY, "a"), Note("forward", "dispatch", "b")
+    record = Record(case=case, id=case.id, status=Status.OK, notes=(noisy, dispatch))
+    assert record.note("forward", NoteCode.DISPATCH) is dispatch
+    assert record.note("forward", NoteCode.DISPATCH, NoteCode.NOISY) is noisy
+    assert record.note("backward", NoteCode.NOISY) is None
+    assert record.note("forward", NoteCode.NAN) is None

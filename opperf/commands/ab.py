@@ -132,7 +132,7 @@ BLOCKS = click.IntRange(min=2)
     "--fail-on",
     multiple=True,
     metavar="VERDICTS",
-    callback=words_among(LOOKED_FOR),
+    callback=words_among(lambda: LOOKED_FOR),
     help="Exit with 1 if something regressed or improved, with 3 if something is ambiguous, as "
     "far as named here.  [default: regressed]",
 )

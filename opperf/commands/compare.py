@@ -10,7 +10,6 @@ import click
 
 from opperf.parameters import changed, debug, report_format, split_commas
 
-METRICS = ("forward", "backward", "total", "memory", "kernel", "instructions")
 FORMATS = ("text", "md", "json", "csv", "html-fragment", "junit")
 LOOKED_FOR = ("regressed", "suspect", "missing")
 
@@ -18,18 +17,40 @@ Words = tuple[str, ...]
 
 
 def words_among(
-    known: Words,
+    known: Callable[[], Words],
 ) -> Callable[[click.Context, click.Parameter, Words], Words]:
     """`a,b` as a list of words, each of which has to be a known one."""
 
     def words(ctx: click.Context, param: click.Parameter, values: Words) -> Words:
         given = tuple(dict.fromkeys(word.lower() for word in split_commas(ctx, param, values)))
         for word in given:
-            if word not in known:
-                raise click.BadParameter(f"{word!r} is none of {', '.join(known)}", ctx, param)
+            if word not in known():
+                raise click.BadParameter(f"{word!r} is none of {', '.join(known())}", ctx, param)
         return given
 
     return words
+
+
+def metric_names() -> Words:
+    """Every metric that can be compared."""
+    from opperf.metrics import registered
+
+    return tuple(registered())
+
+
+class MetricOption(click.Option):
+    """An option whose help lists the metrics, which are looked up when the help is read."""
+
+    def get_help_record(self, ctx: click.Context) -> tuple[str, str] | None:
+        from opperf.metrics import registered
+
+        metrics = ", ".join(registered())
+        usual = ", ".join(metric.name for metric in registered().values() if metric.usual)
+        self.help = (
+            f"{metrics}; commas separate several. kernel is the forward time where the "
+            f"framework's own profiler took it.  [default: {usual}, as far as they are there]"
+        )
+        return super().get_help_record(ctx)
 
 
 def share_given(ctx: click.Context, param: click.Parameter, value: str) -> float:
@@ -60,12 +81,10 @@ def share_given(ctx: click.Context, param: click.Parameter, value: str) -> float
 @click.option(
     "--metric",
     "metrics",
+    cls=MetricOption,
     multiple=True,
     metavar="METRICS",
-    callback=words_among(METRICS),
-    help=f"{', '.join(METRICS[:-1])} or {METRICS[-1]}; commas separate several. kernel is the "
-    "forward time where the framework's own profiler took it.  [default: forward, backward and "
-    "memory, as far as they are there]",
+    callback=words_among(metric_names),
 )
 @click.option(
     "--threshold",
@@ -97,7 +116,7 @@ def share_given(ctx: click.Context, param: click.Parameter, value: str) -> float
     "--fail-on",
     multiple=True,
     metavar="FINDINGS",
-    callback=words_among(LOOKED_FOR),
+    callback=words_among(lambda: LOOKED_FOR),
     help="Exit with 1 if there is one of these: regressed (more memory, more instructions), "
     "suspect (more time, it seems), missing (a case, or a metric of it, that was measured and is "
     "not now); with 3 if none of them can be told.",

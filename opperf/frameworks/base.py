@@ -10,7 +10,17 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from typing import Any, NamedTuple, Protocol
 
-from opperf.model import Case, Device, DType, Generator, MemoryFormat, Operator, Target, TensorSpec
+from opperf.model import (
+    Case,
+    Device,
+    DType,
+    Generator,
+    MemoryFormat,
+    Note,
+    Operator,
+    Target,
+    TensorSpec,
+)
 
 Constant = DType | Device | MemoryFormat | Generator
 """Plain values that a framework has objects of its own for."""
@@ -41,6 +51,20 @@ class MemoryReading(Protocol):
     def kept_bytes(self) -> int:
         """Bytes allocated at the end above the level at entry."""
         ...
+
+
+class Extent(NamedTuple):
+    """Where a tensor is in memory."""
+
+    bytes: int
+    """Size of the stored data: of a sparse tensor, its values and their indices."""
+    begin: int = 0
+    end: int = 0
+    """First address, and the one behind the last; alike where it shares memory with nothing."""
+
+    def shares_memory_with(self, other: Extent) -> bool:
+        """Whether some address is in both."""
+        return self.begin < other.end and other.begin < self.end
 
 
 MOST_CALLS = 100_000
@@ -155,8 +179,8 @@ class Naming(Protocol):
         up from the callable's own signature."""
         ...
 
-    def notes(self, target: Target) -> dict[str, str]:
-        """Facts about a target that a reader of its numbers needs."""
+    def notes(self, target: Target) -> tuple[Note, ...]:
+        """Notes for the reader of a target's figures."""
         ...
 
 
@@ -213,8 +237,9 @@ class Arrays(Protocol):
         """Whether any tensor among a call's results has a NaN."""
         ...
 
-    def bytes_of(self, outputs: Any) -> int:
-        """Bytes of the tensors among a call's results."""
+    def extents(self, values: Any) -> list[Extent]:
+        """Where the tensors among a call's arguments or results are, lists of them opened. Those
+        that share memory, as a view does with what it is a view of, have addresses in common."""
         ...
 
     def large_tensor_limit(self) -> str:

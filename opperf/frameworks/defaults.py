@@ -19,11 +19,12 @@ from opperf.errors import (
     suggestion,
 )
 from opperf.frameworks import user_code
-from opperf.frameworks.base import Constant, Core
+from opperf.frameworks.base import Constant, Core, Extent
 from opperf.model import (
     CallableTarget,
     Case,
     Kind,
+    Note,
     Operator,
     OperatorTarget,
     Parameter,
@@ -78,8 +79,8 @@ class Defaults(Core):
         )
         return Operator(framework=self.name, namespace="", name=target.label, parameters=parameters)
 
-    def notes(self, target: Target) -> dict[str, str]:
-        return {}
+    def notes(self, target: Target) -> tuple[Note, ...]:
+        return ()
 
     def devices(self) -> tuple[str, ...]:
         return (CPU,)
@@ -119,8 +120,8 @@ class Defaults(Core):
     def has_nan(self, outputs: Any) -> bool:
         return False
 
-    def bytes_of(self, outputs: Any) -> int:
-        return 0
+    def extents(self, values: Any) -> list[Extent]:
+        return []
 
     def large_tensor_limit(self) -> str:
         return ""

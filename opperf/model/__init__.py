@@ -7,6 +7,7 @@ imported, so a run file can be read on a machine that has none of them.
 from opperf.model.base import Struct
 from opperf.model.canonical import ID_VERSION
 from opperf.model.cases import Case, Pass, positional, shown_arguments
+from opperf.model.metrics import WITHOUT_FIGURE, Metric, MetricKind, Note, NoteCode
 from opperf.model.operators import Kind, Listed, Listing, Operator, Parameter
 from opperf.model.records import OWN, Outcome, Record, Status, Summary
 from opperf.model.runs import (
@@ -48,6 +49,11 @@ from opperf.model.values import (
 )
 
 __all__ = [
+    "WITHOUT_FIGURE",
+    "Metric",
+    "MetricKind",
+    "Note",
+    "NoteCode",
     "DECLARED",
     "ID_VERSION",
     "OWN",

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import enum
+import math
 
 from opperf.model.base import Struct
 from opperf.model.cases import Case
+from opperf.model.metrics import Note, NoteCode
 
 
 class Summary(Struct, frozen=True):
@@ -33,6 +35,14 @@ class Summary(Struct, frozen=True):
     """Samples beyond Tukey's fences, 1.5 interquartile ranges from the quartiles: counted, and
     kept."""
 
+    @property
+    def half_width(self) -> float | None:
+        """How far the median's interval reaches from it at most; None of a single sample, and
+        where it has no finite bounds."""
+        if self.n < 2 or not (math.isfinite(self.ci_low) and math.isfinite(self.ci_high)):
+            return None
+        return max(self.ci_high - self.median, self.median - self.ci_low)
+
 
 class Status(str, enum.Enum):
     """How a case ended."""
@@ -58,8 +68,8 @@ class Outcome(Struct, frozen=True, kw_only=True):
     """Raw samples by metric, in the summary's unit, in the order they were taken."""
     reason: str = ""
     """Why the status is not ok, as one line a person can act on."""
-    notes: dict[str, str] = {}
-    """Facts a reader needs beside the numbers, e.g. `backward`: why there is none."""
+    notes: tuple[Note, ...] = ()
+    """Remarks that belong beside the figures."""
     paces: dict[str, dict[str, float]] = {}
     """By pass, the middle mean in nanoseconds of the pass's own calls, `OWN`, and of each piece of
     fixed work that was timed between them; empty where none was."""
@@ -70,7 +80,9 @@ class Outcome(Struct, frozen=True, kw_only=True):
     rounds: int = 1
     """How many times the case was visited; the samples are those of all visits, in turn."""
     moved_bytes: int = 0
-    """Bytes of the inputs and of the outputs: what a call has to read and write at least."""
+    """Bytes of the inputs and of the outputs: what a call has to read and write at least. A tensor
+    that is both, or several inputs, counts once; a sparse one by what it stores; and a view, which
+    is neither read nor written, not at all."""
     environment: str = ""
     """Id of the environment it was measured in; empty where no process has begun it."""
 
@@ -80,3 +92,7 @@ class Record(Outcome, frozen=True, kw_only=True):
 
     case: Case
     id: str
+
+    def note(self, metric: str, *codes: NoteCode) -> Note | None:
+        """The first note on a metric that has one of these codes."""
+        return next((one for one in self.notes if one.metric == metric and one.code in codes), None)

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from opperf.errors import UsageError, suggestion
 from opperf.frameworks import Framework
 from opperf.frameworks.base import Timed
+from opperf.model import MetricKind
 from opperf.profilers.python import PythonTimer
 
 
@@ -26,11 +27,28 @@ class Profiler(Protocol):
         ...
 
 
-PROFILERS: dict[str, Callable[[Framework, str], Profiler]] = {
-    "native": lambda framework, device: framework.tracer(device),
-    "python": lambda framework, device: PythonTimer(partial(framework.synchronize, device)),
+class BackEnd(NamedTuple):
+    """A way to read time."""
+
+    kind: MetricKind
+    """Of the times it reads."""
+    make: Callable[[Framework, str], Profiler]
+    """Makes one for a framework and a device."""
+
+
+PROFILERS = {
+    "native": BackEnd(MetricKind.KERNEL, lambda framework, device: framework.tracer(device)),
+    "python": BackEnd(
+        MetricKind.WALL,
+        lambda framework, device: PythonTimer(partial(framework.synchronize, device)),
+    ),
 }
-"""Back ends by the name a user gives them; each is made for a framework and a device."""
+"""Back ends by the name a user gives them."""
+
+
+def kind_read(name: str) -> MetricKind:
+    """The kind of the times of a back end; the wall clock's of one that is not known here."""
+    return PROFILERS[name].kind if name in PROFILERS else MetricKind.WALL
 
 
 def profiler(name: str, framework: Framework, device: str) -> Profiler:
@@ -40,4 +58,4 @@ def profiler(name: str, framework: Framework, device: str) -> Profiler:
             f"unknown profiler {name!r}{suggestion(name, framework.profilers)}; "
             f"{framework.name} offers: {', '.join(framework.profilers)}"
         )
-    return PROFILERS[name](framework, device)
+    return PROFILERS[name].make(framework, device)

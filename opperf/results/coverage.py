@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Sequence
 from tabulate import tabulate
 
 from opperf.errors import one_line
+from opperf.metrics import BACKWARD
 from opperf.model import Listed, Listing, Operator, Record, Status, Struct
 from opperf.results.text import cut
 
@@ -75,7 +76,7 @@ def coverage(listing: Listing, records: Iterable[Record]) -> Coverage:
         by_label.setdefault(record.case.label, []).append(record)
     measured = [record for group in by_label.values() for record in group if _is_ok(record)]
     forward = {record.case.label for record in measured}
-    backward = {record.case.label for record in measured if "backward" in record.summaries}
+    backward = {record.case.label for record in measured if BACKWARD.name in record.summaries}
     operators = [listed.operator for listed in listing.operators]
 
     def counted(group: Group) -> dict[str, Count]:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import msgspec
 
-from opperf.model import Record, Run, shown_arguments
-from opperf.results.metrics import MEMORIES, STATISTICS, TIMES, shown
+from opperf.metrics import in_order, present, usual
+from opperf.model import Metric, Record, Run, shown_arguments
+from opperf.results.figures import unit_of
 
 Column = tuple[str, Callable[[Record], object]]
 
@@ -18,11 +19,21 @@ def _json(value: object) -> str:
     return msgspec.json.encode(value).decode()
 
 
-def _figure(metric: str, statistic: str) -> Callable[[Record], object]:
-    return lambda record: shown(record, metric, statistic)
+STATISTICS = ("median", "mean", "min", "p50", "p90", "p99")
+"""Statistics of a metric that scatters, a column each."""
 
 
-COLUMNS: tuple[Column, ...] = (
+def _figure(metric: Metric, statistic: str, size: float) -> Callable[[Record], object]:
+    """Reads a statistic in a unit of that size, with every digit."""
+
+    def figure(record: Record) -> float | None:
+        summary = record.summaries.get(metric.name)
+        return None if summary is None else float(getattr(summary, statistic)) / size
+
+    return figure
+
+
+CASE: tuple[Column, ...] = (
     ("id", lambda record: record.id),
     ("operator", lambda record: record.case.label),
     ("category", lambda record: record.case.category),
@@ -39,22 +50,37 @@ COLUMNS: tuple[Column, ...] = (
     ("cache", lambda record: record.case.settings.cache),
     ("rounds", lambda record: record.rounds),
     ("origin", lambda record: record.case.origin),
-    *(
-        (f"{metric}_{statistic}_ms", _figure(metric, statistic))
-        for metric in TIMES
-        for statistic in STATISTICS
-    ),
-    *((f"{metric}_kB", _figure(metric, "median")) for metric in MEMORIES),
+)
+"""Columns of the case: its operator, its inputs and its settings."""
+
+END: tuple[Column, ...] = (
     ("reason", lambda record: record.reason),
     ("notes", lambda record: _json(record.notes) if record.notes else ""),
 )
-"""A figure that a record does not have is an empty cell."""
+
+
+def columns(records: Sequence[Record]) -> tuple[Column, ...]:
+    """Every column: of a metric that is the same on every run its figure, of another one a column
+    for each statistic. A figure that a record does not have is an empty cell."""
+    metrics = in_order(dict.fromkeys((*usual(), *present(records))))
+    return (*CASE, *(column for metric in metrics for column in _columns_of(metric)), *END)
+
+
+def _columns_of(metric: Metric) -> list[Column]:
+    unit = unit_of(metric.unit)
+    if metric.is_steady:
+        return [(f"{metric.name}_{unit.name}", _figure(metric, "median", unit.size))]
+    return [
+        (f"{metric.name}_{statistic}_{unit.name}", _figure(metric, statistic, unit.size))
+        for statistic in STATISTICS
+    ]
 
 
 def csv_text(run: Run) -> str:
     """The file's text, with the names of the columns first."""
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
-    writer.writerow([name for name, _ in COLUMNS])
-    writer.writerows([cell(record) for _, cell in COLUMNS] for record in run.records)
+    made = columns(run.records)
+    writer.writerow([name for name, _ in made])
+    writer.writerows([cell(record) for _, cell in made] for record in run.records)
     return text.getvalue()

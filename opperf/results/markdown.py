@@ -7,8 +7,9 @@ from typing import Any
 
 from tabulate import tabulate
 
+from opperf.metrics import BACKWARD, FORWARD, TOTAL
 from opperf.model import Record, Run, Settings, Status
-from opperf.results.metrics import PYTHON, by_operator, shown_kb, shown_ms
+from opperf.results.figures import PYTHON, by_operator, shown_kb, shown_ms
 from opperf.results.outliers import (
     COLUMNS,
     EXPLAINED,
@@ -31,14 +32,14 @@ OPERATOR: tuple[Column, ...] = (
 
 MEASURED: tuple[Column, ...] = (
     ("Max Mem Usage (Storage) (kB)", shown_kb),
-    ("Avg Forward Time (ms)", lambda record: shown_ms(record, "forward", "mean")),
-    ("Avg Backward Time (ms)", lambda record: shown_ms(record, "backward", "mean")),
+    ("Avg Forward Time (ms)", lambda record: shown_ms(record, FORWARD.name, "mean")),
+    ("Avg Backward Time (ms)", lambda record: shown_ms(record, BACKWARD.name, "mean")),
 )
 
 PERCENTILES: tuple[Column, ...] = (
-    ("P50 Time (ms)", lambda record: shown_ms(record, "total", "p50")),
-    ("P90 Time (ms)", lambda record: shown_ms(record, "total", "p90")),
-    ("P99 Time (ms)", lambda record: shown_ms(record, "total", "p99")),
+    ("P50 Time (ms)", lambda record: shown_ms(record, TOTAL.name, "p50")),
+    ("P90 Time (ms)", lambda record: shown_ms(record, TOTAL.name, "p90")),
+    ("P99 Time (ms)", lambda record: shown_ms(record, TOTAL.name, "p99")),
 )
 """Of forward and backward together; what the python profiler gives beside the means."""
 

@@ -7,10 +7,9 @@ from typing import Any
 
 import msgspec
 
+from opperf.metrics import MEMORY, PASSES, TOTAL
 from opperf.model import Record, Run, Status, shown_arguments
-from opperf.results.metrics import PYTHON, by_operator, device_label, shown
-
-PASSES = ("forward", "backward")
+from opperf.results.figures import PYTHON, by_operator, device_label, shown
 
 PERCENTILES = ("p50", "p90", "p99")
 
@@ -25,15 +24,15 @@ def result_of(record: Record, inputs: Mapping[str, Any] | None = None) -> dict[s
     result: dict[str, Any] = {"inputs": shown_arguments(case) if inputs is None else dict(inputs)}
     figures = {
         f"max_storage_mem_alloc_{device_label(case.settings.device)}": shown(
-            record, "memory", "median"
+            record, MEMORY.name, "median"
         ),
     }
     for direction in PASSES:
         figures[f"avg_time_{direction}_{name}"] = shown(record, direction, "mean")
     if case.settings.profiler == PYTHON:
-        figures[f"avg_time_{name}"] = shown(record, "total", "mean")
+        figures[f"avg_time_{name}"] = shown(record, TOTAL.name, "mean")
         for percentile in PERCENTILES:
-            figures[f"{percentile}_time_{name}"] = shown(record, "total", percentile)
+            figures[f"{percentile}_time_{name}"] = shown(record, TOTAL.name, percentile)
         for direction in PASSES:
             for percentile in PERCENTILES:
                 key = f"{percentile}_time_{direction}_{name}"

@@ -11,10 +11,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
-from opperf.model import Record, Run
+from opperf.metrics import PASSES
+from opperf.model import Metric, MetricKind, Pass, Record, Run
 from opperf.results.text import inputs_text
-
-PASSES = ("forward", "backward")
 
 LEAST_POINTS = 5
 """Shapes that a line is fitted to, at least: with two unknowns and fewer points, one outlier makes
@@ -23,6 +22,15 @@ the line."""
 LOSS_SCALE = 0.2
 """Logarithm of the ratio beyond which a point counts less and less: some 20 %, as much as two
 shapes of one size differ by when nothing is wrong."""
+
+MOVED = Metric(
+    "moved_bytes",
+    "B",
+    MetricKind.DERIVED,
+    title="Moved",
+    description="bytes of the inputs and of the outputs",
+)
+"""How the bytes that a case moves are shown; they are its own and none of its figures."""
 
 WORST = 10
 """Outliers that are told of."""
@@ -90,13 +98,13 @@ def outliers(records: Iterable[Record]) -> list[Outlier]:
 def _lines(records: Iterable[Record]) -> Iterator[tuple[str, list[Record], Line]]:
     """A metric, the records of one operator's configuration, and their line; configurations of too
     few records each have one together."""
-    groups: dict[tuple[str, str, tuple[str, ...]], list[Record]] = {}
+    groups: dict[tuple[str, Pass, tuple[str, ...]], list[Record]] = {}
     for record in records:
         for metric in PASSES:
             if record.moved_bytes and metric in record.summaries:
                 key = (record.case.label, metric, record.case.tags)
                 groups.setdefault(key, []).append(record)
-    pooled: dict[tuple[str, str, tuple[str, ...]], list[Record]] = {}
+    pooled: dict[tuple[str, Pass, tuple[str, ...]], list[Record]] = {}
     for (label, metric, tags), group in groups.items():
         pooled.setdefault((label, metric, tags if len(group) >= LEAST_POINTS else ()), []).extend(
             group

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from opperf.results.figures import NOT_APPLICABLE, PYTHON
 from opperf.results.markdown import features_text, grid
-from opperf.results.metrics import NOT_APPLICABLE, PYTHON
 
 MEMORY = "max_storage_mem_alloc_"
 

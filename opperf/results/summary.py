@@ -6,21 +6,14 @@ import textwrap
 from collections import Counter
 from collections.abc import Iterable, Sequence
 
-from tabulate import tabulate
-
 from opperf.errors import one_line
+from opperf.metrics import FORWARD
 from opperf.model import Record, Run, Status
-from opperf.results.metrics import shown, shown_ms
-from opperf.results.outliers import (
-    COLUMNS,
-    EXPLAINED,
-    TEXTS,
-    WORST,
-    again,
-    is_fuzzed,
-    outliers,
-)
-from opperf.results.text import counted, duration, inputs_text
+from opperf.results.outliers import EXPLAINED, MOVED, WORST, again, is_fuzzed, outliers
+from opperf.results.table import inputs_column, metric_column
+from opperf.results.terminal import Column, figure_column, table_text
+from opperf.results.text import counted, duration
+from opperf.results.units import Figure, figure_of
 
 SLOWEST = 10
 
@@ -33,16 +26,14 @@ EXAMPLES = 3
 WIDTH = 100
 """Characters of a line, as wide as most terminals are made."""
 
-INPUTS_WIDTH = 60
 
-
-def summarise(run: Run, elapsed_s: float) -> str:
-    """The summary of a run, as plain text."""
+def summarise(run: Run, elapsed_s: float, width: int | None = None) -> str:
+    """The summary of a run, as plain text; its tables no wider than `width`."""
     sections = (
         _counts(run.records, elapsed_s),
         _not_measured(run.records),
-        _out_of_line(run),
-        _slowest(run.records),
+        _out_of_line(run, width),
+        _slowest(run.records, width),
         _excluded(run.header.excluded),
     )
     return "\n\n".join(section for section in sections if section)
@@ -85,47 +76,41 @@ def _examples(labels: Iterable[str]) -> str:
     return ", ".join(distinct[:EXAMPLES]) + (f" and {counted(more, 'other')}" if more > 0 else "")
 
 
-def _slowest(records: Iterable[Record]) -> str:
-    timed = [
-        (median, record)
-        for record in records
-        if (median := shown(record, "forward", "median")) is not None
-    ]
+def _slowest(records: Iterable[Record], width: int | None) -> str:
+    timed = [record for record in records if FORWARD.name in record.summaries]
     if not timed:
         return ""
-    timed.sort(key=lambda pair: -pair[0])
-    rows = [
-        (
-            record.case.label,
-            one_line(inputs_text(record.case), INPUTS_WIDTH),
-            shown_ms(record, "forward", "median"),
-        )
-        for _, record in timed[:SLOWEST]
-    ]
-    table: str = tabulate(
-        rows,
-        headers=("Slowest", "Inputs", "Forward, median (ms)"),
-        tablefmt="simple",
-        disable_numparse=True,
-        colalign=("left", "left", "right"),
+    timed.sort(key=lambda record: -record.summaries[FORWARD.name].median)
+    slowest = timed[:SLOWEST]
+    columns = (
+        Column("Slowest", [record.case.label for record in slowest]),
+        inputs_column(slowest, width),
+        metric_column(FORWARD, slowest),
     )
-    return table
+    return table_text(columns, width)
 
 
-def _out_of_line(run: Run) -> str:
+def _out_of_line(run: Run, width: int | None) -> str:
     """The shapes furthest above the line of their operator, in a run of random shapes."""
     found = outliers(run.records)[:WORST] if is_fuzzed(run) else []
     if not found:
         return ""
-    table = tabulate(
-        [[one_line(cell(outlier), INPUTS_WIDTH) for _, cell in COLUMNS] for outlier in found],
-        headers=[title for title, _ in COLUMNS],
-        disable_numparse=True,
-        colalign=["left" if i < TEXTS else "right" for i in range(len(COLUMNS))],
+    records = [outlier.record for outlier in found]
+    columns = (
+        Column("Out of line", [record.case.label for record in records]),
+        Column("Pass", [outlier.metric for outlier in found]),
+        inputs_column(records, width),
+        Column("Id", [record.id for record in records]),
+        figure_column(MOVED, [Figure(record.moved_bytes) for record in records]),
+        figure_column(
+            FORWARD, [figure_of(one.record.summaries[one.metric]) for one in found], "Median"
+        ),
+        figure_column(FORWARD, [Figure(one.expected_ns) for one in found], "Line"),
+        Column("Ratio", [f"{one.ratio:.2f}" for one in found], is_text=False),
     )
     worst = found[0].record
     return (
-        f"{table}\n\n{EXPLAINED}\n"
+        f"{table_text(columns, width)}\n\n{EXPLAINED}\n"
         f"Measure the first again: {again('run', run, worst)}\n"
         f"Its script:              {again('show', run, worst)}"
     )

@@ -2,45 +2,53 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
-from tabulate import tabulate
+from collections.abc import Sequence
 
 from opperf.errors import one_line
-from opperf.model import Record, Status
-from opperf.results.metrics import shown_kb, shown_ms
+from opperf.metrics import present
+from opperf.model import Metric, Record, Status
+from opperf.results.terminal import Column, figure_column, table_text
 from opperf.results.text import inputs_text
+from opperf.results.units import figure_of
 
 INPUTS_WIDTH = 60
-"""Characters of the inputs that are shown: the figures then fit beside them."""
+"""Characters of the inputs that are shown where no terminal limits them: the figures are then not
+far from the operators."""
+
+LEGEND = "Medians, each with the half-width of its 95 % interval."
+"""Printed below a table, to explain its figures."""
 
 STATUS_WIDTH = 50
 
 
-def render_table(records: Iterable[Record]) -> str:
-    """The records in their order; how one ended is said where it is not ok."""
-    rows = [
-        (
-            record.case.label,
-            one_line(inputs_text(record.case), INPUTS_WIDTH),
-            shown_kb(record),
-            shown_ms(record, "forward", "mean"),
-            shown_ms(record, "backward", "mean"),
-            _status(record),
-        )
-        for record in records
+def render_table(records: Sequence[Record], width: int | None = None) -> str:
+    """The records in their order, with the median of every usual metric that one of them has; how
+    one ended is said where it is not ok. No wider than `width`."""
+    columns = [
+        Column("Operator", [record.case.label for record in records]),
+        inputs_column(records, width),
+        *(metric_column(metric, records) for metric in present(records) if metric.usual),
     ]
-    titles = ("Operator", "Inputs", "Mem kB", "Fwd ms", "Bwd ms", "Status")
-    columns = len(titles) if any(row[-1] for row in rows) else len(titles) - 1
-    align = ("left", "left", "right", "right", "right", "left")
-    text: str = tabulate(
-        [row[:columns] for row in rows],
-        headers=titles[:columns],
-        tablefmt="simple",
-        disable_numparse=True,
-        colalign=align[:columns] if rows else None,
-    )
-    return text
+    statuses = [_status(record) for record in records]
+    if any(statuses):
+        columns.append(Column("Status", statuses))
+    return table_text(columns, width)
+
+
+def inputs_column(records: Sequence[Record], width: int | None) -> Column:
+    """The inputs of records, in a table of that width."""
+    return Column("Inputs", [inputs_cell(inputs_text(record.case), width) for record in records])
+
+
+def inputs_cell(inputs: str, width: int | None) -> str:
+    """Inputs as far as they are shown; a terminal cuts them to what it has room for."""
+    return one_line(inputs, width or INPUTS_WIDTH)
+
+
+def metric_column(metric: Metric, records: Sequence[Record], title: str = "") -> Column:
+    """The median of a metric, and how well it is known."""
+    figures = [figure_of(record.summaries.get(metric.name)) for record in records]
+    return figure_column(metric, figures, title)
 
 
 def _status(record: Record) -> str:

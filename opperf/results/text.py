@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 import sys
+import textwrap
 from typing import Any
 
 from opperf.model import Case, shown_arguments
@@ -38,6 +39,13 @@ def terminal_width() -> int | None:
 def cut(line: str, width: int | None) -> str:
     """A line that is no wider than this, with an ellipsis where something was cut off."""
     return line if width is None or len(line) <= width else line[: width - 1] + "…"
+
+
+def wrapped(text: str, width: int) -> str:
+    """A paragraph whose lines are no wider than this, the further ones indented."""
+    return textwrap.fill(
+        text, width, subsequent_indent="  ", break_long_words=False, break_on_hyphens=False
+    )
 
 
 def duration(seconds: float) -> str:

@@ -13,12 +13,13 @@ from typing import Any
 from tabulate import tabulate
 
 from opperf.errors import FOUND, INTERRUPTED, OutputError, UsageError
+from opperf.metrics import registered
 from opperf.model import DECLARED, USUAL, Case, Run, Settings, Status
 from opperf.results import output
 from opperf.results.lines import check_free
 from opperf.results.summary import summarise
-from opperf.results.table import render_table
-from opperf.results.text import counted, cut, inputs_text, terminal_width
+from opperf.results.table import LEGEND, render_table
+from opperf.results.text import counted, cut, inputs_text, terminal_width, wrapped
 from opperf.runner.assembling import assembled
 from opperf.runner.options import (
     Options,
@@ -61,6 +62,8 @@ def run_command(given: Mapping[str, Any], changed: Mapping[str, Any]) -> int:
     names, files = sources_among(given["names"])
     given = {**with_counts(given, changed), "names": names}
     options = options_from(given, changed)
+    # A package's broken metric has to fail before hours are spent, and not after.
+    registered()
     selection = selection_from(given)
     run_file = options.resume or run_file_for(options.output, options.output_format)
     if not options.list_only and run_file.is_file():
@@ -108,7 +111,9 @@ def run_command(given: Mapping[str, Any], changed: Mapping[str, Any]) -> int:
         if options.list_only:
             print(list_of(plan, terminal_width()))
             return 0
-        _say(options, _announcement(plan, todo, selection, options))
+        announcement = _announcement(plan, todo, selection, options)
+        width = terminal_width()
+        _say(options, announcement if width is None else wrapped(announcement, width))
         if options.dry_run:
             return 0
         try:
@@ -264,8 +269,8 @@ def _finish(result: Run, run_file: Path, options: Options, elapsed_s: float) -> 
             run_file.unlink(missing_ok=True)
     records = result.records
     if len(records) <= TABLE_LIMIT:
-        _say(options, "\n" + render_table(records))
-    _say(options, "\n" + summarise(result, elapsed_s))
+        _say(options, f"\n{render_table(records, terminal_width())}\n\n{LEGEND}")
+    _say(options, "\n" + summarise(result, elapsed_s, terminal_width()))
     _say(options, f"\nwritten to {options.output}")
     broken = any(
         record.status in (Status.FAILED, Status.CRASHED, Status.TIMEOUT) for record in records

@@ -13,7 +13,18 @@ import msgspec
 from opperf.errors import NoGradientError, OpperfError, UnsupportedError, one_line
 from opperf.frameworks import Framework
 from opperf.frameworks.base import Gradient, Timed
-from opperf.model import OWN, Case, Pass, Record, Status, Summary
+from opperf.metrics import BACKWARD, FORWARD, MEMORY, MEMORY_FORWARD, PASSES, TOTAL
+from opperf.model import (
+    OWN,
+    Case,
+    Metric,
+    Note,
+    NoteCode,
+    Pass,
+    Record,
+    Status,
+    Summary,
+)
 from opperf.profilers import Profiler, profiler
 from opperf.profilers.noise import noise
 from opperf.profilers.pace import Pace, middle_mean
@@ -21,8 +32,9 @@ from opperf.profilers.sampling import Sampled, loops_for, sampled, warm_up
 from opperf.profilers.stopping import criteria, limit_s
 from opperf.profilers.summary import summarise
 from opperf.runner.cold import Flush, Ring, copies
-from opperf.runner.guard import guard, tensor_bytes
+from opperf.runner.guard import guard
 from opperf.runner.memory import Peaks, peaks
+from opperf.runner.moved import moved_bytes, writes_in_place
 from opperf.runner.prepared import NOTHING_BOUND, Bound, Prepared
 from opperf.runner.pristine import is_self_contained, pristine
 from opperf.sources.registry import OFFERED, refusal
@@ -54,8 +66,12 @@ def fresh(bound: Bound) -> Memory:
 
 def _here(prepared: Prepared, why: str) -> Peaks:
     """Peaks from this process, which has run this case and others before."""
-    note = f"measured where operators had run before, as {why}; workspace kept from then is missing"
-    return msgspec.structs.replace(peaks(prepared), note=note)
+    note = Note(
+        MEMORY.name,
+        NoteCode.NOT_PRISTINE,
+        f"measured where operators had run before, as {why}; workspace kept from then is missing",
+    )
+    return msgspec.structs.replace(peaks(prepared), notes=(note,))
 
 
 def measure(
@@ -127,6 +143,8 @@ def _runs(case: Case, framework: Framework, bound: Bound) -> bool:
 
 HAS_NAN = "has NaN: the inputs do not suit the operator, or it leaves an output unwritten"
 
+NO_KERNEL = "runs no kernel of its own, as for a view of its input"
+
 WARMUP_SHARE = 0.2
 """Share of a pass's time that its warm-up may take, beside that time."""
 
@@ -136,9 +154,6 @@ user waits for is then the framework's dispatch."""
 
 NS_PER_US = 1000
 MIB = 2**20
-
-TOTAL = "total"
-"""Metric of both passes as one; what is odd about it is told of its parts."""
 
 
 class _Measurement:
@@ -151,7 +166,7 @@ class _Measurement:
         self._ring: Ring | None = None
         self._summaries: dict[str, Summary] = {}
         self._samples: dict[str, list[float]] = {}
-        self._notes: dict[str, str] = {}
+        self._notes: list[Note] = []
         self._paces: dict[str, dict[str, float]] = {}
         self._busy_s = 0.0
         self._latest_s = 0.0
@@ -171,14 +186,16 @@ class _Measurement:
         """Measure every pass that was asked for."""
         settings = self._case.settings
         timer = profiler(settings.profiler, self._framework, settings.device)
+        # Now, as a framework may lay out tensors anew when they are used.
+        inputs = self._framework.extents(list(self._prepared.arguments.values()))
         # The first call compiles, caches and refuses; none of that is the operator's time.
         with self._busy():
             outputs = self._prepared.call()
             self._framework.synchronize(settings.device)
         if self._framework.has_nan(outputs):
-            self._notes["output"] = HAS_NAN
-        moved_bytes = self._framework.bytes_of(outputs) + sum(
-            tensor_bytes(spec) for _, spec in self._case.tensors()
+            self._note("", NoteCode.NAN, HAS_NAN)
+        moved = moved_bytes(
+            inputs, self._framework.extents(outputs), in_place=writes_in_place(self._case)
         )
         del outputs
         first_s = self._latest_s
@@ -187,7 +204,7 @@ class _Measurement:
         if settings.cache == "cold":
             self._cool()
         self._forward(timer, first_s)
-        if "backward" in self._case.passes:
+        if BACKWARD.name in self._case.passes:
             self._backward(timer)
         return Record(
             case=self._case,
@@ -195,36 +212,41 @@ class _Measurement:
             status=Status.OK,
             summaries=self._summaries,
             samples=self._samples,
-            notes=self._notes,
+            notes=tuple(self._notes),
             paces=self._paces,
             busy_s=self._busy_s,
-            moved_bytes=moved_bytes,
+            moved_bytes=moved,
         )
 
     def _take_memory(self) -> None:
         try:
             found = self._memory(self._prepared)
         except UnsupportedError as error:
-            self._notes["memory"] = str(error)
+            self._notes.append(Note(MEMORY.name, NoteCode.NO_MEMORY, str(error)))
             return
         both = found.forward if found.both is None else found.both
-        self._summaries["memory"] = summarise([float(both)], "B")
-        self._summaries["memory_forward"] = summarise([float(found.forward)], "B")
+        for metric, peak in ((MEMORY, both), (MEMORY_FORWARD, found.forward)):
+            self._summaries[metric.name] = summarise([float(peak)], metric.unit)
         self._busy_s += found.busy_s
-        if found.note:
-            self._notes["memory"] = found.note
+        self._notes += found.notes
 
     def _cool(self) -> None:
         """Get ready for calls that find nothing in a cache."""
         if self._case.settings.device.startswith("cpu"):
             self._flush = Flush()
             size = f"{self._flush.bytes / MIB:.0f} MiB"
-            self._notes["cache"] = f"cold: {size} are written before each pass of each call"
+            self._note(
+                "",
+                NoteCode.COLD_CACHE,
+                f"cold: {size} are written before each pass of each call",
+            )
             return
         count = copies(self._case)
         others = [self._prepared.another() for _ in range(count - 1)]
         self._ring = Ring([self._prepared, *others])
-        self._notes["cache"] = f"cold: calls take turns with {count} copies of the inputs"
+        self._note(
+            "", NoteCode.COLD_CACHE, f"cold: calls take turns with {count} copies of the inputs"
+        )
 
     def _gradient(self) -> Gradient:
         def made(prepared: Prepared) -> Gradient:
@@ -236,22 +258,22 @@ class _Measurement:
         call = self._prepared.call if self._ring is None else self._ring.call
         done = self._time("forward", timer, [call], first_s)
         (forward,) = done.phases
-        self._keep("forward", forward.times, done.loops)
+        self._keep(FORWARD, forward.times, done.loops)
         self._keep(TOTAL, forward.times, done.loops)
-        self._note_dispatch("forward", forward)
+        self._note_dispatch(FORWARD, forward)
 
     def _backward(self, timer: Profiler) -> None:
         try:
             with self._busy():
                 gradient = self._gradient()
         except NoGradientError as error:
-            self._notes["backward"] = str(error)
+            self._note(BACKWARD.name, NoteCode.NO_GRADIENT, str(error))
             return
         phases: list[Callable[[], object]] = [gradient.record, gradient.backward]
         done = self._time("backward", timer, phases, self._latest_s)
         forward, backward = done.phases
-        self._keep("backward", backward.times, done.loops)
-        self._note_dispatch("backward", backward)
+        self._keep(BACKWARD, backward.times, done.loops)
+        self._note_dispatch(BACKWARD, backward)
         if forward.times and backward.times:
             both = zip(forward.times, backward.times, strict=True)
             self._keep(TOTAL, [a + b for a, b in both], done.loops)
@@ -290,23 +312,29 @@ class _Measurement:
             self._paces[metric] = {OWN: own, **pace.means()}
         return done
 
-    def _keep(self, metric: str, samples: list[float], loops: int) -> None:
-        if not samples:
-            self._notes[metric] = "runs no kernel of its own, as for a view of its input"
-            return
-        self._samples[metric] = samples
-        self._summaries[metric] = summarise(samples, "ns", loops)
-        odd = noise(samples, self._case.settings.precision)
-        if odd and metric != TOTAL:
-            self._notes[f"{metric} noisy"] = odd
+    def _note(self, metric: str, code: NoteCode, message: str) -> None:
+        self._notes.append(Note(metric, code, message))
 
-    def _note_dispatch(self, metric: str, timed: Timed) -> None:
+    def _keep(self, metric: Metric, samples: list[float], loops: int) -> None:
+        name = metric.name
+        if not samples:
+            self._note(name, NoteCode.NO_KERNEL, NO_KERNEL)
+            return
+        self._samples[name] = samples
+        self._summaries[name] = summarise(samples, metric.unit, loops)
+        odd = noise(samples, self._case.settings.precision)
+        if odd and name in PASSES:
+            self._note(name, NoteCode.NOISY, odd)
+
+    def _note_dispatch(self, metric: Metric, timed: Timed) -> None:
         """Note a pass that takes mostly dispatch: kernels are too short at this size."""
         if not timed.times:
             return
         kernel, wall = statistics.median(timed.times), statistics.median(timed.walls)
         if kernel < KERNEL_SHARE * wall:
-            self._notes[f"{metric} dispatch"] = (
+            self._note(
+                metric.name,
+                NoteCode.DISPATCH,
                 f"kernels take {kernel / NS_PER_US:.1f} us of the {wall / NS_PER_US:.1f} us that a "
-                "call takes: mostly dispatch is left at this size"
+                "call takes: mostly dispatch is left at this size",
             )

@@ -7,7 +7,7 @@ import time
 
 from opperf.errors import NoGradientError
 from opperf.frameworks import Framework, MemoryReading
-from opperf.model import Case, Struct
+from opperf.model import Case, Note, Struct
 from opperf.runner.prepared import NOTHING_BOUND, Prepared
 
 SETTLE_S = 0.003
@@ -22,8 +22,7 @@ class Peaks(Struct, frozen=True):
     both: int | None
     """Of the forward and the backward pass, gradients included; None where there is no
     gradient or none was asked for."""
-    note: str = ""
-    """What a reader of the peaks should know, if there is anything."""
+    notes: tuple[Note, ...] = ()
     busy_s: float = 0.0
     """Seconds in which the operator's own calls ran."""
     clean: bool = True

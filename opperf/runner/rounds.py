@@ -12,14 +12,9 @@ from statistics import fmean
 
 import msgspec
 
-from opperf.model import Case, Record, Status
+from opperf.metrics import PASSES
+from opperf.model import Case, Note, NoteCode, Record, Status
 from opperf.sources.varying import process_groups
-
-PASSES = ("forward", "backward")
-"""Metrics whose samples notes are about."""
-
-NOISY = "noisy"
-"""Last word of the notes that are about one visit's samples."""
 
 
 def visits(
@@ -71,24 +66,29 @@ def merged(earlier: Record | None, later: Record) -> Record:
 
     visited = earlier.rounds + 1
     if later.status is not Status.OK:
-        told = {f"round {visited}": f"{later.status.value}: {later.reason}"}
-        return msgspec.structs.replace(earlier, rounds=visited, notes={**earlier.notes, **told})
+        message = f"round {visited} {later.status.value}: {later.reason}"
+        failed = Note("", NoteCode.ROUND_FAILED, message)
+        return msgspec.structs.replace(earlier, rounds=visited, notes=(*earlier.notes, failed))
     samples = {
         metric: [*earlier.samples.get(metric, []), *more] for metric, more in later.samples.items()
     }
     summaries = dict(earlier.summaries)
-    notes = {k: v for k, v in {**later.notes, **earlier.notes}.items() if not k.endswith(NOISY)}
+    # Noise is judged anew over all samples. Of other notes the earlier wording stands: rounds that
+    # find the same, with other figures, have one note on it.
+    known = {(one.metric, one.code) for one in earlier.notes}
+    more_notes = (one for one in later.notes if (one.metric, one.code) not in known)
+    notes = [one for one in (*earlier.notes, *more_notes) if one.code != NoteCode.NOISY]
     for metric, every in samples.items():
         parts = [r.summaries[metric].loops for r in (earlier, later) if metric in r.summaries]
         summaries[metric] = summarise(every, later.summaries[metric].unit, round(fmean(parts)))
         odd = noise(every, earlier.case.settings.precision)
         if odd and metric in PASSES:
-            notes[f"{metric} {NOISY}"] = odd
+            notes.append(Note(metric, NoteCode.NOISY, odd))
     return msgspec.structs.replace(
         earlier,
         samples={**earlier.samples, **samples},
         summaries=summaries,
-        notes=notes,
+        notes=tuple(notes),
         wall_s=earlier.wall_s + later.wall_s,
         busy_s=earlier.busy_s + later.busy_s,
         rounds=visited,

@@ -60,7 +60,7 @@ def tried(case: Case, framework: Framework) -> Trial:
             return Trial(
                 arguments=case.arguments,
                 has_nan=framework.has_nan(outputs),
-                output_bytes=framework.bytes_of(outputs),
+                output_bytes=sum(one.bytes for one in framework.extents(outputs)),
                 seconds=seconds,
             )
     except OpperfError as error:

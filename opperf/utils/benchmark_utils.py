@@ -275,6 +275,7 @@ def run_benchmark_operator(
         builder = CaseBuilder(framework, function, target, settings, run_backward)
         record = measure_safely(builder.case(inputs), framework, builder.bound)
         shown = result_shown(record, {name: written(value) for name, value in inputs.items()})
-        found[namespace] = [{target.label: [shown | framework.notes(target)]}]
+        marks = {note.code: note.message for note in framework.notes(target)}
+        found[namespace] = [{target.label: [shown | marks]}]
         print(f"{namespace}: {found[namespace]}")
     return found

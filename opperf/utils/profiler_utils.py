@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 from opperf.frameworks import load
 from opperf.profilers import profiler
 from opperf.profilers.summary import summarise
-from opperf.results.metrics import UNITS
+from opperf.results.figures import UNITS
 from opperf.utils.benchmark_utils import FRAMEWORK, device_name
 
 Result = TypeVar("Result")

@@ -16,7 +16,7 @@ from pathlib import Path
 
 from opperf.errors import DeviceError, NoGradientError, UnknownOperatorError, UsageError
 from opperf.frameworks import Framework
-from opperf.frameworks.base import Timed
+from opperf.frameworks.base import Extent, Timed
 from opperf.frameworks.defaults import Defaults
 from opperf.model import CallableTarget, Kind, Operator, OperatorTarget, Parameter
 
@@ -264,7 +264,7 @@ class FakeFramework(Defaults, Framework):
         return self.resolve(target.label)
 
     def notes(self, target):
-        return {}
+        return ()
 
     def array_type(self, target):
         return "np" if isinstance(target, CallableTarget) else ""
@@ -303,8 +303,14 @@ class FakeFramework(Defaults, Framework):
     def has_nan(self, outputs):
         return False
 
-    def bytes_of(self, outputs):
-        return outputs.nbytes if isinstance(outputs, Array) else 0
+    def extents(self, values):
+        listed = values if isinstance(values, list | tuple) else [values]
+        found = [one for one in listed if isinstance(one, Array)]
+        inner = [one for one in listed if isinstance(one, list | tuple)]
+        return [
+            *(Extent(one.nbytes, id(one), id(one) + 1) for one in found),
+            *(extent for one in inner for extent in self.extents(one)),
+        ]
 
     def gradient(self, case, call, inputs):
         if case.label in NO_GRADIENT:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import pytest
 from mxnet import nd
 
+from opperf.model import WITHOUT_FIGURE, NoteCode
+
 SQUARE = {"data": (64, 64)}
 NORM = {
     "data": (8, 4, 16, 16),
@@ -46,7 +48,7 @@ WITH = {
 def test_operators_with_a_gradient_have_a_backward_time(record, name):
     made = record(*WITH[name], profiler="python")
     assert made.status.value == "ok", made.reason
-    assert "backward" not in made.notes
+    assert made.note("backward", *WITHOUT_FIGURE) is None
     pairs = zip(made.samples["total"], made.samples["backward"], strict=True)
     assert all(total >= backward >= 0 for total, backward in pairs)
 
@@ -76,7 +78,7 @@ def test_operators_without_one_say_why(record, name):
     made = record(*WITHOUT[name], profiler="python")
     assert made.status.value == "ok", made.reason
     assert "backward" not in made.summaries
-    assert len(made.notes["backward"].split()) > 2
+    assert len(made.note("backward", NoteCode.NO_GRADIENT).message.split()) > 2
     assert made.summaries["total"] == made.summaries["forward"]
 
 
@@ -90,7 +92,7 @@ def test_results_without_one_have_no_backward_key(result, name):
 def test_a_backward_pass_not_asked_for_is_not_run(record):
     made = record(nd.exp, SQUARE, run_backward=False)
     assert "backward" not in made.summaries
-    assert not [name for name in made.notes if name.startswith("backward")]
+    assert not [note for note in made.notes if note.metric == "backward"]
     assert made.summaries["memory"].median == made.summaries["memory_forward"].median
 
 
@@ -98,7 +100,7 @@ def test_whole_numbers_have_no_gradient(record):
     made = record(nd.elemwise_add, {"lhs": (8, 8), "rhs": (8, 8)}, dtype="int32")
     assert made.status.value == "ok", made.reason
     assert "backward" not in made.summaries
-    assert made.notes["backward"]
+    assert made.note("backward", NoteCode.NO_GRADIENT).message
 
 
 @pytest.mark.parametrize(

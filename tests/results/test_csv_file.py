@@ -9,8 +9,9 @@ from collections.abc import Callable
 from pathlib import Path
 
 import msgspec
+import pytest
 
-from opperf.model import Record, Run
+from opperf.model import Note, NoteCode, Record, Run
 from opperf.results import output
 from opperf.results.csv_file import csv_text
 
@@ -60,20 +61,24 @@ def test_csv_tells_how_a_case_was_run(run: Run, make_record: MakeRecord) -> None
         made.case.settings, warmup=3, runs=7, precision=0.05, cache="cold", phase="train"
     )
     case = msgspec.structs.replace(made.case, settings=settings)
-    notes = {"backward": "none, as it is a comparison"}
+    notes = (Note("backward", NoteCode.NO_GRADIENT, "none, as it is a comparison"),)
     row = row_of(run, msgspec.structs.replace(made, case=case, rounds=4, notes=notes))
     names = ("warmup", "runs", "precision", "cache", "phase", "rounds")
     assert [row[name] for name in names] == ["3", "7", "0.05", "cold", "train", "4"]
-    assert json.loads(row["notes"]) == notes
+    assert json.loads(row["notes"]) == [
+        {"metric": "backward", "code": "no_gradient", "message": "none, as it is a comparison"}
+    ]
 
 
 def test_csv_has_all_statistics_of_all_figures(run: Run, make_record: MakeRecord) -> None:
     summaries = make_record().summaries
     memory = msgspec.structs.replace(summaries["memory"], median=1500.0)
-    row = row_of(run, make_record(summaries={**summaries, "memory_forward": memory}))
+    forward = msgspec.structs.replace(summaries["forward"], p90=1234567.8912)
+    changed = {"memory_forward": memory, "forward": forward}
+    row = row_of(run, make_record(summaries={**summaries, **changed}))
     statistics = ("median", "mean", "min", "p50", "p90", "p99")
-    assert [row[f"forward_{name}_ms"] for name in statistics] == [
-        *("2.0", "2.2", "1.8", "2.0", "3.0", "3.8")
+    assert [float(row[f"forward_{name}_ms"]) for name in statistics] == [
+        pytest.approx(value, rel=1e-12) for value in (2.0, 2.2, 1.8, 2.0, 1.2345678912, 3.8)
     ]
     assert (row["memory_kB"], row["memory_forward_kB"]) == ("4194.304", "1.5")
     assert (row["notes"], row["reason"]) == ("", "")

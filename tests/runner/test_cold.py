@@ -5,13 +5,18 @@ import numpy as np
 import pytest
 from fake_framework import BACKWARD_NS
 
-from opperf.model import Case, OperatorTarget, Status, TensorSpec
+from opperf.model import Case, NoteCode, OperatorTarget, Status, TensorSpec
 from opperf.runner import cold
 from opperf.runner import measure as module
 from opperf.runner.cold import COPIES, FALLBACK_BYTES, Flush, Ring, copies, last_level_bytes
 from opperf.runner.measure import measure
 
 BOTH = ("forward", "backward")
+
+
+def note_on(record):
+    """What is said of the cache."""
+    return record.note("", NoteCode.COLD_CACHE).message
 
 
 def cache(folder, index, level, size):
@@ -67,7 +72,7 @@ def test_the_flush_is_no_part_of_the_time(fake, make_case, monkeypatch):
     monkeypatch.setattr(cold, "last_level_bytes", lambda: 2**20)
     case = make_case("relu", passes=BOTH, cache="cold", warmup=0, runs=4)
     record = measure(case, fake)
-    assert record.status is Status.OK and "3 MiB are written" in record.notes["cache"]
+    assert record.status is Status.OK and "3 MiB are written" in note_on(record)
     # Of the phases the fake profiler is given, every other one is a flush.
     assert {name: s.median for name, s in record.summaries.items() if s.unit == "ns"} == {
         "forward": BACKWARD_NS,
@@ -142,7 +147,7 @@ def test_a_device_without_a_way_to_flush_rotates_copies(fake, make_case, monkeyp
     monkeypatch.setattr(fake, "parse_device", str)
     case = make_case("relu", passes=BOTH, cache="cold", device="gpu(0)", warmup=0, runs=3)
     record = measure(case, fake)
-    assert f"{COPIES} copies" in record.notes["cache"] and fake.level == 0
+    assert f"{COPIES} copies" in note_on(record) and fake.level == 0
 
 
 @pytest.mark.parametrize("count", [2, 5])
@@ -153,5 +158,5 @@ def test_as_many_copies_are_made_as_it_takes(fake, make_case, monkeypatch, count
     monkeypatch.setattr(module, "copies", lambda case: count)
     monkeypatch.setattr(fake, "tensor", lambda *given: made.append(given) or tensor(*given))
     case = make_case("relu", cache="cold", device="gpu(0)", memory=False, warmup=0, runs=1)
-    assert f"{count} copies" in measure(case, fake).notes["cache"]
+    assert f"{count} copies" in note_on(measure(case, fake))
     assert len(made) == count

@@ -8,7 +8,17 @@ import pytest
 
 from opperf.errors import OpperfError, UnsupportedError, UsageError
 from opperf.frameworks.base import Timed
-from opperf.model import OWN, Case, Fill, OperatorTarget, Settings, Status, TensorSpec
+from opperf.model import (
+    OWN,
+    Case,
+    Fill,
+    Note,
+    NoteCode,
+    OperatorTarget,
+    Settings,
+    Status,
+    TensorSpec,
+)
 from opperf.profilers.pace import WORKS, Pace
 from opperf.runner import measure as module
 from opperf.runner.guard import estimated_bytes, guard
@@ -47,7 +57,7 @@ def test_forward_and_backward_are_separate_phases(fake, make_case):
         "memory_forward": "B",
     }
     assert record.summaries["backward"].median == 2500.0
-    assert record.notes == {}
+    assert record.notes == ()
 
 
 def test_the_forward_pass_is_timed_without_recording(fake, make_case):
@@ -82,7 +92,7 @@ def noted(calls, function):
 
 def test_without_backward_nothing_is_differentiated(fake, make_case):
     record = measure(make_case("relu"), fake)
-    assert "backward" not in record.summaries and "backward" not in record.notes
+    assert "backward" not in record.summaries and not record.notes
     assert not {"record", "backward"} & {call for call in fake.calls if isinstance(call, str)}
     assert record.samples["total"] == record.samples["forward"]
 
@@ -128,7 +138,7 @@ def test_the_python_profiler_waits_for_every_call(fake, make_case):
 def test_no_gradient_is_a_note_and_no_failure(fake, make_case, name, arguments, note):
     record = measure(make_case(name, passes=BOTH, arguments=arguments), fake)
     assert record.status is Status.OK
-    assert record.notes == {"backward": note}
+    assert record.notes == (Note("backward", NoteCode.NO_GRADIENT, note),)
     assert "forward" in record.summaries and "backward" not in record.summaries
     assert record.samples["total"] == record.samples["forward"]
 
@@ -145,7 +155,9 @@ def test_a_pass_that_runs_no_kernel_is_a_note(fake, make_case, monkeypatch):
         record = measure(make_case("relu", passes=BOTH), fake, paced=paced)
         assert record.status is Status.OK and record.paces == {}
         assert set(record.summaries) == {"memory", "memory_forward"}
-        assert set(record.notes) == {"forward", "backward", "total"}
+        assert {(note.metric, note.code) for note in record.notes} == {
+            (metric, NoteCode.NO_KERNEL) for metric in ("forward", "backward", "total")
+        }
 
 
 def test_memory_is_the_calls_own(fake, make_case):
@@ -376,8 +388,9 @@ def test_kernels_of_less_than_half_of_a_call_are_mostly_dispatch(
     fake, make_case, monkeypatch, wall_ns, note
 ):
     with_times(fake, monkeypatch, 2000.0, wall_ns)
-    notes = measure(make_case("relu", passes=BOTH), fake).notes
-    assert (notes.get("forward dispatch"), notes.get("backward dispatch")) == (note, note)
+    record = measure(make_case("relu", passes=BOTH), fake)
+    found = [record.note(metric, NoteCode.DISPATCH) for metric in BOTH]
+    assert [one and one.message for one in found] == [note, note]
 
 
 def test_scattered_samples_are_noted_for_each_pass_and_not_for_both_together(
@@ -392,21 +405,23 @@ def test_scattered_samples_are_noted_for_each_pass_and_not_for_both_together(
 
     monkeypatch.setattr(fake, "tracer", lambda device: Jumping())
     notes = measure(make_case("relu", passes=BOTH, runs=60), fake).notes
-    assert set(notes) == {"forward noisy", "backward noisy"}
-    assert "levels" in notes["forward noisy"]
+    assert [(note.metric, note.code) for note in notes] == [(one, NoteCode.NOISY) for one in BOTH]
+    assert "levels" in notes[0].message
 
 
 def test_what_is_moved_is_inputs_and_outputs(fake, make_case):
-    arguments = {"a": TensorSpec((4, 4)), "b": (TensorSpec((8,), "float64"), TensorSpec((2,)))}
+    arguments = {"a": TensorSpec((4, 4)), "b": (TensorSpec((8,)), TensorSpec((2,)))}
     record = measure(make_case("of all of them", arguments=arguments), fake)
     # The output is as the first input.
-    assert record.moved_bytes == 4 * 16 * 2 + 8 * 8 + 4 * 2
+    assert record.moved_bytes == 4 * 16 * 2 + 4 * 8 + 4 * 2
 
 
 def test_nan_in_an_output_is_a_note(fake, make_case, monkeypatch):
     monkeypatch.setattr(fake, "has_nan", lambda outputs: True)
     record = measure(make_case("relu"), fake)
-    assert record.status is Status.OK and record.notes["output"].startswith("has NaN: ")
+    assert record.status is Status.OK
+    (note,) = record.notes
+    assert (note.metric, note.code) == ("", NoteCode.NAN)
 
 
 def test_memory_is_not_read_where_nobody_asks(fake, make_case):
@@ -419,11 +434,12 @@ def test_memory_is_not_read_where_nobody_asks(fake, make_case):
 
 @pytest.mark.parametrize(("both", "highest"), [(None, 100), (300, 300)])
 def test_the_peak_is_that_of_both_passes_where_there_are_two(fake, make_case, both, highest):
-    found = Peaks(100, both, note="of another process", busy_s=1000.0)
+    note = Note("memory", NoteCode.NOT_PRISTINE, "of another process")
+    found = Peaks(100, both, notes=(note,), busy_s=1000.0)
     record = measure(make_case("relu", passes=BOTH), fake, memory=lambda prepared: found)
     assert record.summaries["memory"].median == highest
     assert record.summaries["memory_forward"].median == 100
-    assert record.notes["memory"] == "of another process"
+    assert record.notes == (note,)
     assert 1000 < record.busy_s < 2000
 
 
@@ -472,7 +488,9 @@ def test_where_that_cannot_be_it_is_read_here_with_a_note(
     spec = TensorSpec((4, 4), fill=Fill("given", digest="x") if given else Fill())
     found = fresh(bound)(prepared(data=spec))
     assert found.forward == 4 * 4 * 4
-    assert found.note.startswith(f"measured where operators had run before, as {why}")
+    (note,) = found.notes
+    assert (note.metric, note.code) == ("memory", NoteCode.NOT_PRISTINE)
+    assert why in note.message
 
 
 @pytest.fixture

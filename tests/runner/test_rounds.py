@@ -5,12 +5,14 @@ from collections import Counter
 import msgspec
 import pytest
 
-from opperf.model import Status
+from opperf.model import Note, NoteCode, Status
 from opperf.profilers.summary import summarise
 from opperf.runner.measure import measure
 from opperf.runner.rounds import merged, visits
 
 BOTH = ("forward", "backward")
+
+NO_GRADIENT = Note("backward", NoteCode.NO_GRADIENT, "none")
 
 
 @pytest.fixture
@@ -68,12 +70,12 @@ def test_a_note_about_samples_is_about_all_of_them(cases, fake):
     noisy = msgspec.structs.replace(
         one,
         samples={"forward": [1000.0] * 30},
-        notes={"forward noisy": "drift: of one visit", "backward": "none"},
+        notes=(Note("forward", NoteCode.NOISY, "drift: of one visit"), NO_GRADIENT),
     )
     steady = merged(noisy, noisy)
-    assert steady.notes == {"backward": "none"}
+    assert steady.notes == (NO_GRADIENT,)
     slower = msgspec.structs.replace(noisy, samples={"forward": [2000.0] * 30})
-    assert "two levels" in merged(noisy, slower).notes["forward noisy"]
+    assert "two levels" in merged(noisy, slower).note("forward", NoteCode.NOISY).message
 
 
 def test_a_visit_that_fails_costs_its_own_samples_only(cases, fake):
@@ -83,7 +85,11 @@ def test_a_visit_that_fails_costs_its_own_samples_only(cases, fake):
     )
     both = merged(fine, crashed)
     assert both.status is Status.OK and both.samples == fine.samples and both.rounds == 2
-    assert both.notes["round 2"] == "crashed: ended by SIGSEGV"
+    failed = Note("", NoteCode.ROUND_FAILED, "round 2 crashed: ended by SIGSEGV")
+    assert both.notes == (failed,)
+    third = merged(both, crashed)
+    assert [note.message.split()[:2] for note in third.notes] == [["round", "2"], ["round", "3"]]
+    assert [note.message for note in merged(third, fine).notes] == [n.message for n in third.notes]
     assert merged(crashed, fine) is fine and merged(None, fine) is fine
 
 
@@ -134,11 +140,11 @@ def test_a_metric_that_a_visit_lacks_is_of_the_others(cases, fake):
 
 def test_times_of_visits_add_up_and_the_earlier_notes_count(cases, fake):
     one = measure(cases[0], fake)
-    first = msgspec.structs.replace(
-        one, wall_s=2.0, busy_s=0.5, notes={"memory": "first", "a": "x"}
-    )
-    later = msgspec.structs.replace(one, wall_s=3.0, busy_s=0.25, notes={"memory": "later"})
+    earlier = (Note("memory", NoteCode.NOT_PRISTINE, "first"), NO_GRADIENT)
+    told = (Note("memory", NoteCode.NOT_PRISTINE, "later"), Note("", NoteCode.NAN, "has NaN"))
+    first = msgspec.structs.replace(one, wall_s=2.0, busy_s=0.5, notes=earlier)
+    later = msgspec.structs.replace(one, wall_s=3.0, busy_s=0.25, notes=told)
     both = merged(first, later)
     assert (both.wall_s, both.busy_s, both.rounds) == (5.0, 0.75, 2)
-    assert both.notes == {"memory": "first", "a": "x"}
+    assert both.notes == (*earlier, told[1])
     assert merged(both, later).rounds == 3

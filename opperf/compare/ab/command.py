@@ -16,13 +16,13 @@ from opperf.compare.ab.forecast import forecast_of, processes
 from opperf.compare.ab.measure import chosen_cases, measure
 from opperf.compare.ab.options import Options, options_from
 from opperf.compare.ab.procedure import Stage, next_stage
-from opperf.compare.ab.report import FORMATS, report_of
+from opperf.compare.ab.report import FORMATS, TEXT, report_of, text_of
 from opperf.compare.ab.session import Session, SessionClosing, SessionWriter, read_session
 from opperf.compare.statistics.blocks import BLOCK
 from opperf.compare.statistics.data import Analysis, Arm, Verdict
 from opperf.compare.statistics.verdicts import analyse
 from opperf.errors import FOUND, INTERRUPTED, UNDECIDED, OpperfError, UsageError, suggestion
-from opperf.results.text import counted, duration
+from opperf.results.text import counted, duration, terminal_width
 from opperf.runner.progress import progress
 from opperf.runner.session import now
 
@@ -109,7 +109,11 @@ def exit_code(analysis: Analysis, fail_on: tuple[Verdict, ...]) -> int:
 
 
 def _show(session: Session, analysis: Analysis, output_format: str) -> None:
-    print(FORMATS[output_format](report_of(session, analysis)), flush=True)
+    report = report_of(session, analysis)
+    if output_format == TEXT:
+        print(text_of(report, terminal_width()), flush=True)
+    else:
+        print(FORMATS[output_format](report), flush=True)
 
 
 def _measure(writer: SessionWriter, options: Options) -> None:

@@ -21,7 +21,7 @@ from opperf.compare.ab.session import Lost, ReplicateLine, key
 from opperf.compare.statistics.data import Arm, Replicate
 from opperf.compare.statistics.design import visiting_order
 from opperf.errors import WorkerError
-from opperf.model import Case, Record, Status
+from opperf.model import WITHOUT_FIGURE, Case, Record, Status
 from opperf.results.text import inputs_text
 from opperf.runner.pool import Worker
 from opperf.runner.progress import Progress
@@ -225,5 +225,6 @@ def _values(name: str, record: Record) -> tuple[dict[str, float], str]:
         if summary is not None and summary.median > 0:
             values[key(name, metric)] = math.log(summary.median)
         else:
-            missing.append(f"{metric}: {record.notes.get(metric, 'its median is zero')}")
+            note = record.note(metric, *WITHOUT_FIGURE)
+            missing.append(f"{metric}: {note.message if note else 'its median is zero'}")
     return values, "; ".join(missing)

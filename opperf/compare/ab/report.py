@@ -15,7 +15,8 @@ from opperf.compare.ab.session import Session, metric_of, pair_of
 from opperf.compare.statistics.data import Analysis, CaseVerdict, Phase, Shift, Verdict
 from opperf.errors import one_line
 from opperf.model import Struct
-from opperf.results.text import counted, inputs_text
+from opperf.results.terminal import Column, table_text
+from opperf.results.text import counted, inputs_text, wrapped
 from opperf.runner.resuming import lasting_differences
 
 INPUTS_WIDTH = 44
@@ -269,11 +270,29 @@ def _shift(shift: Shift) -> str:
     )
 
 
-def text_of(report: Report) -> str:
-    """The report for a terminal."""
-    blocks = [f"{report.framework}\nA: {report.a}\nB: {report.b}", "\n".join(_summary(report))]
+NUMBERS = frozenset({"B/A", "Interval", "Blocks"})
+"""Headers of columns that hold numbers."""
+
+REASONS = frozenset({"To settle it", "Why"})
+"""Headers of columns whose texts are to be read to the end."""
+
+
+def text_of(report: Report, width: int | None = None) -> str:
+    """The report for a terminal of that width, or for a reader whose width is not known."""
+    sentences = [wrapped(line, width) if width else line for line in _summary(report)]
+    blocks = [f"{report.framework}\nA: {report.a}\nB: {report.b}", "\n".join(sentences)]
     for table in _tables(report):
-        blocks.append(f"{table.title}\n\n{_grid(table, 'simple')}{_more(table)}")
+        columns = [
+            Column(
+                header,
+                cells,
+                is_text=header not in NUMBERS,
+                is_extra=header == "Blocks",
+                wraps=header in REASONS,
+            )
+            for header, cells in zip(table.headers, zip(*table.rows, strict=True), strict=True)
+        ]
+        blocks.append(f"{table.title}\n\n{table_text(columns, width)}{_more(table)}")
     return "\n\n".join(blocks)
 
 
@@ -286,14 +305,9 @@ def markdown_of(report: Report) -> str:
     ]
     for table in _tables(report):
         rows = [[cell.replace("|", "\\|") for cell in row] for row in table.rows]
-        grid = _grid(table._replace(rows=rows), "github")
+        grid = tabulate(rows, table.headers, tablefmt="github", disable_numparse=True)
         blocks.append(f"## {table.title}\n\n{grid}{_more(table)}")
     return "\n\n".join(blocks)
-
-
-def _grid(table: Table, style: str) -> str:
-    text: str = tabulate(table.rows, table.headers, tablefmt=style, disable_numparse=True)
-    return "\n".join(line.rstrip() for line in text.splitlines())
 
 
 def _more(table: Table) -> str:
@@ -305,8 +319,11 @@ def json_of(report: Report) -> str:
     return msgspec.json.format(msgspec.json.encode(report)).decode()
 
 
+TEXT = "text"
+"""The format that a terminal is shown."""
+
 FORMATS: dict[str, Callable[[Report], str]] = {
-    "text": text_of,
+    TEXT: text_of,
     "md": markdown_of,
     "json": json_of,
 }

@@ -140,7 +140,7 @@ class SessionWriter(AbstractContextManager["SessionWriter"]):
     def create(cls, path: Path, header: SessionHeader, overwrite: bool) -> SessionWriter:
         """A new file. Raises `OutputError` if it exists and may not be replaced, or cannot be
         written, and `RunFileError` if another process is writing to it."""
-        return cls(LineFile.create(path, header, overwrite), Session(header))
+        return cls(LineFile.create(path, header, overwrite=overwrite), Session(header))
 
     @classmethod
     def resume(cls, path: Path) -> SessionWriter:

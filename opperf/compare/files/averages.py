@@ -11,16 +11,17 @@ from typing import Any
 
 from opperf.compare.files.entries import Entry, Figure
 from opperf.errors import RunFileError
-from opperf.results.metrics import UNITS
+from opperf.metrics import BACKWARD, FORWARD, MEMORY, TOTAL
+from opperf.results.figures import unit_of
 from opperf.results.text import value_text
 
 KEYS = (
-    ("avg_time_forward_", "forward", "ns"),
-    ("avg_time_backward_", "backward", "ns"),
-    ("avg_time_", "total", "ns"),
-    ("max_storage_mem_alloc_", "memory", "B"),
+    ("avg_time_forward_", FORWARD),
+    ("avg_time_backward_", BACKWARD),
+    ("avg_time_", TOTAL),
+    ("max_storage_mem_alloc_", MEMORY),
 )
-"""What a key begins with, the metric it holds, and the metric's unit; the first match counts."""
+"""What a key begins with, and the metric it holds; the first match counts."""
 
 
 def entries_of_results(
@@ -65,12 +66,10 @@ def _figures(result: dict[str, Any]) -> dict[str, Figure]:
     """The figures by metric; of memory that of the device with the largest peak."""
     found: dict[str, Figure] = {}
     for name, value in result.items():
-        metric, unit = next(
-            ((metric, unit) for begin, metric, unit in KEYS if name.startswith(begin)), ("", "")
-        )
-        if metric and isinstance(value, int | float):
-            _, divisor, _ = UNITS[unit]
-            figure = Figure(unit, value * divisor, value * divisor)
-            if metric not in found or found[metric].mean < figure.mean:
-                found[metric] = figure
+        metric = next((metric for begin, metric in KEYS if name.startswith(begin)), None)
+        if metric is not None and isinstance(value, int | float):
+            measured = value * unit_of(metric.unit).size
+            figure = Figure(metric.unit, measured, measured)
+            if metric.name not in found or found[metric.name].mean < figure.mean:
+                found[metric.name] = figure
     return found

@@ -9,10 +9,8 @@ from collections.abc import Iterable
 from typing import Any
 
 from opperf.compare.statistics.data import Verdict
-from opperf.model import Struct
-
-TIME = "ns"
-"""Unit of what is never the same twice; figures in any other unit are, but for a tolerance."""
+from opperf.metrics import metric_named
+from opperf.model import Metric, Struct
 
 
 class Side(Struct, frozen=True):
@@ -61,11 +59,19 @@ class Row(Struct, frozen=True):
     """Why the verdict is what it is, as one line."""
     caveat: str = ""
     """What is odd about the figures, as one line."""
+    base_half_width: float | None = None
+    new_half_width: float | None = None
+    """Of the intervals of the medians; None where there is none."""
 
     @property
-    def slower(self) -> bool:
-        """Whether the new figure is the larger one."""
-        return self.new > self.base
+    def described(self) -> Metric:
+        """The metric."""
+        return metric_named(self.metric, self.unit)
+
+    @property
+    def is_worse(self) -> bool:
+        """Whether the new figure is on the wrong side of the base's: of a time, larger."""
+        return self.new > self.base if self.described.lower_is_better else self.new < self.base
 
 
 class ChangeKind(str, enum.Enum):

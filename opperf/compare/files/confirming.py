@@ -7,7 +7,7 @@ import shlex
 from collections.abc import Iterable
 from typing import Any
 
-from opperf.compare.files.comparison import TIME, Comparison, Difference, Row
+from opperf.compare.files.comparison import Comparison, Difference, Row
 from opperf.compare.files.reading import Measured
 from opperf.compare.statistics.data import Verdict
 from opperf.results.environment import ABSENT
@@ -72,7 +72,7 @@ def confirming_command(found: Comparison, base: Measured, new: Measured) -> str:
 
 def _operators(rows: Iterable[Row]) -> list[str]:
     """The operators whose times are suspect, the one with the largest change first."""
-    suspect = [row for row in rows if row.verdict is Verdict.SUSPECT and row.unit == TIME]
+    suspect = [row for row in rows if row.verdict is Verdict.SUSPECT and row.described.is_time]
     suspect.sort(key=lambda row: -abs(math.log(row.ratio or 1.0)))
     return list(dict.fromkeys(row.operator for row in suspect))
 

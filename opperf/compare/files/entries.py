@@ -13,6 +13,8 @@ class Figure(Struct, frozen=True):
     unit: str
     median: float
     mean: float
+    half_width: float | None = None
+    """Of the median's interval; None where the file has none."""
     samples: list[float] = []
     """Empty where the file has none."""
     unsound: bool = False

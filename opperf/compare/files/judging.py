@@ -8,7 +8,6 @@ from collections.abc import Iterable, Sequence
 import msgspec
 
 from opperf.compare.files.comparison import (
-    TIME,
     Change,
     ChangeKind,
     Comparison,
@@ -25,13 +24,8 @@ from opperf.compare.statistics.data import CaseVerdict, Rules, Verdict
 from opperf.compare.statistics.order_statistics import compare_samples
 from opperf.compare.statistics.tolerance import compare_figures
 from opperf.errors import RunFileError
+from opperf.metrics import in_order, metric_named, usual
 from opperf.model import Struct
-
-METRICS = ("forward", "backward", "total", "memory", "kernel", "instructions")
-"""Everything that can be compared, in the order it is told in."""
-
-USUAL = ("forward", "backward", "memory")
-"""The metrics compared where none is named."""
 
 APART = (
     "The two runs were taken apart, not interleaved: of a time no more can be said than that it is "
@@ -50,7 +44,7 @@ class Question(Struct, frozen=True):
     """What is asked of two files."""
 
     metrics: tuple[str, ...] = ()
-    """None means the usual ones, as far as they are there."""
+    """Names; none means the usual ones, as far as they are there."""
     patterns: tuple[str, ...] = ()
     """Which operators; none means all."""
     fail_on: tuple[str, ...] = ()
@@ -84,7 +78,7 @@ def compare(base: Measured, new: Measured, question: Question) -> Comparison:
         rows=rows,
         means=geometric_means(rows),
         changes=tuple(
-            change for pair in pairs for change in _changes(pair, question.metrics or USUAL)
+            change for pair in pairs for change in _changes(pair, question.metrics or _usual())
         ),
         unmeasured=sum(
             bool(base) and not _has_figures(base) and not _has_figures(new) for base, new in pairs
@@ -100,28 +94,38 @@ def _has_figures(entry: Entry | None) -> bool:
 
 
 def _metrics(pairs: Sequence[Pair], asked: Sequence[str]) -> tuple[str, ...]:
-    """The metrics asked for that both files have of some case, in the order they are told in.
+    """Names of the metrics asked for that both files have of some case, in the order in which they
+    are shown.
 
     Raises `RunFileError` if there is none, and for one that was named and is not there, unless a
     case that only one of the runs could measure explains it.
     """
-    common = {
-        metric
+    units = {
+        name: base.figures[name].unit
         for base, new in pairs
         if base and new
-        for metric in base.figures.keys() & new.figures.keys()
+        for name in base.figures.keys() & new.figures.keys()
     }
+    common = in_order(metric_named(name, unit) for name, unit in units.items())
+    chosen = tuple(
+        metric.name for metric in common if (metric.name in asked if asked else metric.usual)
+    )
     # Only a metric that was asked for by name is missed.
-    lacking = [metric for metric in asked or USUAL if metric not in common]
-    missed = lacking if asked or len(lacking) == len(USUAL) else []
+    missed = (
+        [name for name in asked or _usual() if name not in units] if asked or not chosen else []
+    )
     explained = any(_came_or_went(pair, metric) for metric in missed for pair in pairs)
     if missed and not explained:
-        there = [metric for metric in METRICS if metric in common]
+        there = [metric.name for metric in common]
         raise RunFileError(
             f"no case that both files measured has the metric {' or '.join(missed)}; "
             f"there is: {', '.join(there) or 'none'}"
         )
-    return tuple(metric for metric in METRICS if metric in (asked or USUAL) and metric in common)
+    return chosen
+
+
+def _usual() -> tuple[str, ...]:
+    return tuple(metric.name for metric in usual())
 
 
 def _came_or_went(pair: Pair, metric: str) -> bool:
@@ -145,7 +149,7 @@ def _row(base: Entry, new: Entry, metric: str, rules: Rules, averages: bool) -> 
     found = _judged(metric, a, b, rules, averages)
     left, right = _values(a, b, averages)
     # Of a figure that does not scatter, the interval is the figure.
-    scattered = a.unit == TIME
+    scattered = not metric_named(metric, a.unit).is_steady
     effect = found.effect
     if effect is None and _is_positive(left) and _is_positive(right):
         effect = math.log(right / left)
@@ -159,6 +163,8 @@ def _row(base: Entry, new: Entry, metric: str, rules: Rules, averages: bool) -> 
         base=left,
         new=right,
         verdict=found.verdict,
+        base_half_width=None if averages else a.half_width,
+        new_half_width=None if averages else b.half_width,
         ratio=_ratio(effect),
         low=_ratio(found.low) if scattered else None,
         high=_ratio(found.high) if scattered else None,
@@ -187,21 +193,22 @@ def _caveat(a: Figure, b: Figure) -> str:
     return "; ".join(f"{side}: {caveat}" for side, caveat in named if caveat)
 
 
-def _judged(case: str, a: Figure, b: Figure, rules: Rules, averages: bool) -> CaseVerdict:
+def _judged(name: str, a: Figure, b: Figure, rules: Rules, averages: bool) -> CaseVerdict:
     """The verdict that figures of this kind can have."""
     values = _values(a, b, averages)
     if a.unit != b.unit:
-        return CaseVerdict(case, Verdict.AMBIGUOUS, note=f"{a.unit} against {b.unit}")
+        return CaseVerdict(name, Verdict.AMBIGUOUS, note=f"{a.unit} against {b.unit}")
     if not all(math.isfinite(value) for value in (*values, *a.samples, *b.samples)):
-        return CaseVerdict(case, Verdict.AMBIGUOUS, note="a figure is no finite number")
+        return CaseVerdict(name, Verdict.AMBIGUOUS, note="a figure is no finite number")
     if min(values) < 0:
-        return CaseVerdict(case, Verdict.AMBIGUOUS, note="a figure is below zero")
-    if a.unit != TIME:
-        found = compare_figures(case, *values, a.unit)
+        return CaseVerdict(name, Verdict.AMBIGUOUS, note="a figure is below zero")
+    metric = metric_named(name, a.unit)
+    if metric.is_steady:
+        found = compare_figures(name, *values, metric)
         return _weakened(found, NO_SPREAD if averages else _why_unsound(a, b))
     if averages:
-        return _of_averages(case, *values, rules.margin)
-    return compare_samples(case, a.samples, b.samples, rules.margin)
+        return _of_averages(name, *values, rules.margin)
+    return compare_samples(name, a.samples, b.samples, rules.margin)
 
 
 def _why_unsound(a: Figure, b: Figure) -> str:
@@ -259,4 +266,4 @@ def _notes(rows: Iterable[Row], averages: bool) -> tuple[str, ...]:
     """What is true of all verdicts of a kind, where there are some."""
     if averages:
         return (AVERAGES,)
-    return (APART,) if any(row.unit == TIME for row in rows) else ()
+    return (APART,) if any(not row.described.is_steady for row in rows) else ()

@@ -26,7 +26,7 @@ SUGGESTED = {
 
 FAILING: dict[str, Callable[[Row], bool]] = {
     "regressed": lambda row: row.verdict is Verdict.REGRESSED,
-    "suspect": lambda row: row.verdict is Verdict.SUSPECT and row.slower,
+    "suspect": lambda row: row.verdict is Verdict.SUSPECT and row.is_worse,
 }
 """The rows that are what is looked for: a case that may have become faster is no fault."""
 

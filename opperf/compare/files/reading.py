@@ -14,8 +14,21 @@ from opperf.compare.files.averages import entries_of_results
 from opperf.compare.files.comparison import Side
 from opperf.compare.files.entries import Entry, Figure
 from opperf.errors import RunFileError, one_line
-from opperf.model import Case, Environment, Record, Run, Settings, Status, Summary, shown_arguments
-from opperf.results.metrics import TIMES
+from opperf.metrics import FORWARD, KERNEL, MEMORY
+from opperf.model import (
+    WITHOUT_FIGURE,
+    Case,
+    Environment,
+    MetricKind,
+    NoteCode,
+    Record,
+    Run,
+    Settings,
+    Status,
+    Summary,
+    shown_arguments,
+)
+from opperf.profilers import kind_read
 from opperf.results.output import sidecar
 from opperf.results.runfile import is_run_file, read_run
 from opperf.results.text import counted, inputs_text
@@ -104,44 +117,42 @@ def shown_key(operator: str, inputs: Any) -> str:
     return f"{operator} {json.dumps(inputs, sort_keys=True, default=str)}"
 
 
-KERNEL = "kernel"
-"""The forward time as the framework's own profiler has it."""
-
-NATIVE = "native"
-"""The profiler whose times are those of kernels."""
-
-
 def _figures(record: Record) -> dict[str, Figure]:
     if record.status is not Status.OK:
         return {}
     found = {metric: _figure(record, metric, s) for metric, s in record.summaries.items()}
-    if record.case.settings.profiler == NATIVE and "forward" in found:
-        found.setdefault(KERNEL, found["forward"])
+    is_kernel = kind_read(record.case.settings.profiler) is MetricKind.KERNEL
+    if is_kernel and FORWARD.name in found:
+        found.setdefault(KERNEL.name, found[FORWARD.name])
     return found
 
 
 def _figure(record: Record, metric: str, summary: Summary) -> Figure:
-    # What is noted under the metric's own name beside a figure says that it is not the usual one.
-    caveats = (record.notes.get(metric), record.notes.get(f"{metric} noisy"))
+    notes = [record.note(metric, code) for code in CAVEATS]
     return Figure(
         unit=summary.unit,
         median=summary.median,
         mean=summary.mean,
+        half_width=summary.half_width,
         samples=record.samples.get(metric, []),
-        unsound=metric not in TIMES and metric in record.notes,
-        caveat="; ".join(one_line(caveat) for caveat in caveats if caveat),
+        unsound=record.note(metric, NoteCode.NOT_PRISTINE) is not None,
+        caveat="; ".join(one_line(note.message) for note in notes if note is not None),
     )
+
+
+CAVEATS = (NoteCode.NOT_PRISTINE, NoteCode.NOISY)
+"""Codes of notes that qualify a figure, in the order in which they are printed."""
 
 
 def _absent(record: Record) -> dict[str, str]:
     """Metrics that were asked for and are not there, each with the reason."""
     if record.status is not Status.OK:
         return {}
-    asked = [*record.case.passes, *(["memory"] if record.case.settings.memory else [])]
+    asked = [*record.case.passes, *([MEMORY.name] if record.case.settings.memory else [])]
+    absent = [metric for metric in asked if metric not in record.summaries]
+    notes = {metric: record.note(metric, *WITHOUT_FIGURE) for metric in absent}
     return {
-        metric: one_line(record.notes.get(metric, "not measured"))
-        for metric in asked
-        if metric not in record.summaries
+        metric: one_line(note.message) if note else "not measured" for metric, note in notes.items()
     }
 
 
@@ -151,7 +162,7 @@ def _odd_figures(path: Path, entries: Iterable[Entry]) -> list[str]:
         f"{entry.operator} {metric}"
         for entry in entries
         for metric, figure in entry.figures.items()
-        if metric != KERNEL and not math.isfinite(figure.median)
+        if metric != KERNEL.name and not math.isfinite(figure.median)
     ]
     if not odd:
         return []

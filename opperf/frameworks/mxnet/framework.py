@@ -13,7 +13,7 @@ import numpy as np
 
 from opperf.errors import UnknownOperatorError
 from opperf.frameworks import user_code
-from opperf.frameworks.base import Constant, Gradient, MemoryReading, Tracer
+from opperf.frameworks.base import Constant, Extent, Gradient, MemoryReading, Tracer
 from opperf.frameworks.defaults import Defaults
 from opperf.frameworks.mxnet import device as devices
 from opperf.frameworks.mxnet import (
@@ -31,11 +31,15 @@ from opperf.model import (
     Case,
     Device,
     DType,
+    Note,
+    NoteCode,
     Operator,
     OperatorTarget,
     Target,
     TensorSpec,
 )
+
+FALLBACK = "runs on the host's NumPy, not on an MXNet operator"
 
 
 class MXNet(Defaults):
@@ -116,12 +120,12 @@ class MXNet(Defaults):
     def signature(self, target: Target, function: Callable[..., Any] | None = None) -> Operator:
         return functions.signature(function or self.function(target))
 
-    def notes(self, target: Target) -> dict[str, str]:
+    def notes(self, target: Target) -> tuple[Note, ...]:
         # Some functions of NumPy are offered where no path of MXNet leads back to them.
         own = isinstance(target, CallableTarget) and target.path.startswith("numpy.")
         if own or functions.falls_back_to_numpy(self.function(target)):
-            return {"fallback": "runs on the host's NumPy, not on an MXNet operator"}
-        return {}
+            return (Note("", NoteCode.FALLBACK, FALLBACK),)
+        return ()
 
     def function(self, target: Target) -> Callable[..., Any]:
         return functions.function_of(target)
@@ -205,8 +209,8 @@ class MXNet(Defaults):
     def has_nan(self, outputs: Any) -> bool:
         return any(tensors.has_nan(array) for array in flatten(outputs))
 
-    def bytes_of(self, outputs: Any) -> int:
-        return sum(tensors.bytes_of(array) for array in flatten(outputs))
+    def extents(self, values: Any) -> list[Extent]:
+        return tensors.extents(values)
 
     def gradient(self, case: Case, call: Callable[[], Any], inputs: Sequence[Any]) -> Gradient:
         return RecordedGradient(call, inputs, case.settings.phase == "train", case.settings.device)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import hashlib
 import os
 import weakref
@@ -9,9 +10,11 @@ from typing import Any
 
 import mxnet as mx
 import numpy as np
+from mxnet.base import _LIB, check_call
 
 from opperf.errors import UnsupportedError
 from opperf.frameworks import fill
+from opperf.frameworks.base import Extent
 from opperf.frameworks.mxnet.device import context
 from opperf.model import Fill, TensorSpec
 
@@ -45,11 +48,31 @@ def has_nan(array: Any) -> bool:
     return bool(np.isnan(array.asnumpy()).any())
 
 
-def bytes_of(array: Any) -> int:
-    """Bytes an array's elements take; of a sparse one, of those it holds, and their indices."""
+def extents(values: Any) -> list[Extent]:
+    """Where arrays and files are in memory, lists of them opened."""
+    if isinstance(values, (list, tuple)):
+        return [extent for value in values for extent in extents(value)]
+    if isinstance(values, Path):
+        return [Extent(values.size)]
+    return [_extent(values)] if isinstance(values, mx.nd.NDArray) else []
+
+
+def _extent(array: Any) -> Extent:
+    """Where an array is in memory."""
     if array.stype != "default":
         parts = (array.data, array.indices, *([array.indptr] if array.stype == "csr" else []))
-        return sum(bytes_of(part) for part in parts)
+        # MXNet gives copies of the parts only, so that the array's handle stands for them all.
+        handle = int(array.handle.value)
+        return Extent(sum(_bytes_of(part) for part in parts), handle, handle + 1)
+    size = _bytes_of(array)
+    begin = ctypes.c_void_p()
+    check_call(_LIB.MXNDArrayGetData(array.handle, ctypes.byref(begin)))
+    address = begin.value or 0
+    return Extent(size, address, address + size) if address else Extent(size)
+
+
+def _bytes_of(array: Any) -> int:
+    """Bytes that a dense array's elements take."""
     name = dtype_name(array.dtype)
     return int(array.size) * (2 if name == "bfloat16" else np.dtype(name).itemsize)
 
@@ -88,6 +111,9 @@ def tensor(spec: TensorSpec, device: str, seed: int) -> Any:
 class Path(str):
     """The path of a file in memory, which is there as long as this very object."""
 
+    size: int
+    """Bytes of the file."""
+
 
 def file_of(data: bytes) -> Path:
     """A file of these bytes, of which nothing is left on a disk, however the process ends. Raises
@@ -97,6 +123,7 @@ def file_of(data: bytes) -> Path:
     handle = os.memfd_create("opperf")
     os.write(handle, data)
     path = Path(f"/proc/self/fd/{handle}")
+    path.size = len(data)
     weakref.finalize(path, os.close, handle)
     return path
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from opperf.frameworks.base import Constant, MemoryReading
+from opperf.frameworks.base import Constant, Extent, MemoryReading
 from opperf.frameworks.defaults import Defaults
 from opperf.frameworks.numpy import (
     functions,
@@ -117,8 +117,8 @@ class NumPy(Defaults):
     def has_nan(self, outputs: Any) -> bool:
         return tensors.has_nan(outputs)
 
-    def bytes_of(self, outputs: Any) -> int:
-        return tensors.bytes_of(outputs)
+    def extents(self, values: Any) -> list[Extent]:
+        return [tensors.extent(one) for one in tensors.arrays(values)]
 
     def supports_fork(self, device: str) -> bool:
         return True

@@ -10,6 +10,7 @@ import numpy as np
 
 from opperf.errors import UnsupportedError
 from opperf.frameworks import fill
+from opperf.frameworks.base import Extent
 from opperf.model import Fill, TensorSpec
 
 TWO_DIMENSIONAL = "normal"
@@ -73,6 +74,14 @@ def has_nan(outputs: Any) -> bool:
     return any(bool(np.isnan(one).any()) for one in arrays(outputs) if one.dtype.kind in "fc")
 
 
-def bytes_of(outputs: Any) -> int:
-    """Bytes of the arrays among a call's results."""
-    return sum(int(one.nbytes) for one in arrays(outputs))
+def extent(value: Any) -> Extent:
+    """Where an array is in memory. A number is in none that is another's. Of an array that repeats
+    its elements by a stride of zero only what it stores counts."""
+    if not isinstance(value, np.ndarray) or not value.size:
+        return Extent(int(value.nbytes))
+    begin = value.__array_interface__["data"][0]
+    end = begin + value.itemsize
+    for count, stride in zip(value.shape, value.strides, strict=True):
+        reach = (count - 1) * stride
+        begin, end = begin + min(0, reach), end + max(0, reach)
+    return Extent(min(int(value.nbytes), end - begin), begin, end)

@@ -9,12 +9,13 @@ from __future__ import annotations
 
 from typing import Any
 
+from opperf.metrics import BACKWARD, FORWARD
 from opperf.model import Run, Summary
 from opperf.results.exports.exported import exported, finite
 
-MEASURES = {"forward": "latency", "backward": "backward-latency", "memory": "memory"}
-"""Metric, and the measure it is told as. `latency`, in nanoseconds, every project of Bencher has;
-the others are made as they come, in nanoseconds and bytes."""
+MEASURES = {FORWARD.name: "latency", BACKWARD.name: "backward-latency"}
+"""Metrics whose measure has another name. `latency`, in nanoseconds, every project of Bencher has;
+the others are made as they come, in the units that are measured in."""
 
 
 def bencher(run: Run) -> tuple[dict[str, Any], list[str]]:
@@ -23,7 +24,8 @@ def bencher(run: Run) -> tuple[dict[str, Any], list[str]]:
     found, warnings = exported(run)
     return {
         f"{one.name} {one.place}": {
-            MEASURES[metric]: _measure(one.record.summaries[metric]) for metric in one.metrics
+            MEASURES.get(metric.name, metric.name): _measure(one.record.summaries[metric.name])
+            for metric in one.metrics
         }
         for one in found
     }, warnings

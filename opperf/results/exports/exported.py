@@ -8,15 +8,13 @@ from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from opperf.errors import RunFileError
-from opperf.model import Record, Run, Settings, Status
+from opperf.metrics import present
+from opperf.model import Metric, Record, Run, Settings, Status
 from opperf.results.text import counted, inputs_text
 
 LONGEST = 896
 """Characters of a name: of the 1024 that Bencher takes, the fewest of all tools, an eighth is left
 for how the case was run."""
-
-METRICS = ("forward", "backward", "memory")
-"""What is exported; the rest follows from it."""
 
 
 class Exported(NamedTuple):
@@ -27,8 +25,8 @@ class Exported(NamedTuple):
     """`relu[data: (1024, 1024)]`, and the case's id behind it where that is not one case's only."""
     place: str
     """Where and how it was run: `mxnet cpu(0) float32 native`."""
-    metrics: tuple[str, ...]
-    """Those it has a finite figure of."""
+    metrics: tuple[Metric, ...]
+    """The usual ones that it has a finite figure of."""
 
 
 def exported(run: Run) -> tuple[list[Exported], list[str]]:
@@ -48,19 +46,22 @@ def exported(run: Run) -> tuple[list[Exported], list[str]]:
     ]
     left = len(found) - len(kept)
     warnings = [f"left out: {counted(left, 'case')} not measured"] if left else []
-    odd = sum(metric in r.summaries and metric not in m for r, m in found for metric in METRICS)
+    odd = sum(len(_usual(record)) - len(metrics) for record, metrics in found)
     if odd:
         warnings.append(f"left out: {counted(odd, 'figure')} not finite")
     return told, warnings
 
 
-def _finite_metrics(record: Record) -> tuple[str, ...]:
+def _usual(record: Record) -> tuple[Metric, ...]:
+    """The metrics that are exported: the others follow from them."""
+    return tuple(metric for metric in present([record]) if metric.usual)
+
+
+def _finite_metrics(record: Record) -> tuple[Metric, ...]:
     if record.status is not Status.OK:
         return ()
     return tuple(
-        metric
-        for metric in METRICS
-        if metric in record.summaries and math.isfinite(record.summaries[metric].median)
+        metric for metric in _usual(record) if math.isfinite(record.summaries[metric.name].median)
     )
 
 

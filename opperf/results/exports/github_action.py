@@ -5,9 +5,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from opperf.model import Run
-from opperf.results.exports.exported import Exported, exported, finite
-from opperf.results.metrics import UNITS
+from opperf.model import Metric, Run
+from opperf.results.exports.exported import Exported, exported
+from opperf.results.figures import unit_of
 from opperf.results.text import counted
 
 
@@ -15,19 +15,23 @@ def github_action(run: Run) -> tuple[list[dict[str, Any]], list[str]]:
     """The run's medians, an entry for each metric of each case, and warnings. Raises
     `RunFileError` if there is none."""
     found, warnings = exported(run)
-    return [_entry(one, metric) for one in found for metric in one.metrics], warnings
+    figures = [(one, metric) for one in found for metric in one.metrics]
+    larger = sum(not metric.lower_is_better for _, metric in figures)
+    if larger:
+        warnings.append(f"not exported: {counted(larger, 'figure')} where more is better")
+    return [_entry(one, metric) for one, metric in figures if metric.lower_is_better], warnings
 
 
-def _entry(one: Exported, metric: str) -> dict[str, Any]:
-    summary = one.record.summaries[metric]
-    unit, divisor, decimals = UNITS[summary.unit]
+def _entry(one: Exported, metric: Metric) -> dict[str, Any]:
+    summary = one.record.summaries[metric.name]
+    unit = unit_of(summary.unit)
     entry: dict[str, Any] = {
-        "name": f"{one.name} {metric} {one.place}",
-        "unit": unit,
-        "value": round(summary.median / divisor, decimals),
+        "name": f"{one.name} {metric.name} {one.place}",
+        "unit": unit.name,
+        "value": summary.median / unit.size,
         "extra": f"median of {counted(summary.n, 'sample')}\ncase {one.record.id}",
     }
-    if summary.n > 1 and finite((summary.ci_low, summary.ci_high)):
-        reach = max(summary.ci_high - summary.median, summary.median - summary.ci_low)
-        entry["range"] = f"± {reach / divisor:.{decimals}f}"
+    reach = summary.half_width
+    if reach is not None:
+        entry["range"] = f"± {reach / unit.size}"
     return entry

@@ -1,8 +1,8 @@
 """The JSON that pytest-benchmark writes and that its command line, and tools that know it, read.
 
-A benchmark is one pass of one case, `relu.forward[data: (1024, 1024)]`, in a group with the other
-cases of that operator and pass. Times are in seconds. Memory, for which the format has no place, is
-in `extra_info`.
+A benchmark is one time of one case, `relu.forward[data: (1024, 1024)]`, in a group with the other
+cases of that operator and metric. Times are in seconds. Other metrics, for which the format has no
+place, are in `extra_info`.
 """
 
 from __future__ import annotations
@@ -12,14 +12,13 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 from typing import Any
 
+from opperf.metrics import usual
 from opperf.model import Environment, Run, Settings, shown_arguments
 from opperf.results.exports.exported import Exported, exported, finite
 from opperf.results.text import counted, inputs_text
 
 VERSION = "5.3.1"
 """The version of pytest-benchmark whose layout this is."""
-
-PASSES = ("forward", "backward")
 
 NS = 1e-9
 """Seconds."""
@@ -33,12 +32,12 @@ def pytest_benchmark(run: Run) -> tuple[dict[str, Any], list[str]]:
     found, warnings = exported(run)
     benchmarks, without = [], 0
     for one in found:
-        for direction in PASSES:
-            if direction not in one.metrics:
+        for metric in one.metrics:
+            if not metric.is_time:
                 continue
-            samples = one.record.samples.get(direction, [])
+            samples = one.record.samples.get(metric.name, [])
             if samples and finite(samples):
-                benchmarks.append(_benchmark(one, direction, samples, run.environment))
+                benchmarks.append(_benchmark(one, metric.name, samples, run.environment))
             else:
                 without += 1
     if without:
@@ -82,13 +81,12 @@ def _machine(environment: Environment) -> dict[str, Any]:
 
 
 def _benchmark(
-    one: Exported, direction: str, samples: Sequence[float], environment: Environment
+    one: Exported, metric: str, samples: Sequence[float], environment: Environment
 ) -> dict[str, Any]:
     record, case = one.record, one.record.case
-    name = f"{case.label}.{direction}{one.name.removeprefix(case.label)}"
-    memory = record.summaries.get("memory")
+    name = f"{case.label}.{metric}{one.name.removeprefix(case.label)}"
     return {
-        "group": f"{case.label}.{direction}",
+        "group": f"{case.label}.{metric}",
         "name": name,
         "fullname": f"{one.place}::{name}",
         "params": shown_arguments(case),
@@ -97,10 +95,27 @@ def _benchmark(
             "id": record.id,
             "category": case.category,
             "versions": environment.versions,
-            "memory_bytes": memory.median if memory and "memory" in one.metrics else None,
+            **_others(one),
         },
         "options": _options(case.settings),
-        "stats": _stats([sample * NS for sample in samples], record.summaries[direction].loops),
+        "stats": _stats([sample * NS for sample in samples], record.summaries[metric].loops),
+    }
+
+
+UNIT_WORDS = {"B": "bytes"}
+"""Units that the format's users spell out."""
+
+
+def _others(one: Exported) -> dict[str, float | None]:
+    """Figures of the metrics that are no times, each under its name and unit; None for a usual one
+    that the case has none of."""
+    metrics = dict.fromkeys((*usual(), *one.metrics))
+    return {
+        f"{metric.name}_{UNIT_WORDS.get(metric.unit, metric.unit)}": (
+            one.record.summaries[metric.name].median if metric in one.metrics else None
+        )
+        for metric in metrics
+        if not metric.is_time
     }
 
 

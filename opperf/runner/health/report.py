@@ -6,15 +6,9 @@ import textwrap
 from collections import Counter
 from collections.abc import Sequence
 
-from tabulate import tabulate
-
+from opperf.results.terminal import GAP, Column, table_text
 from opperf.results.text import counted
 from opperf.runner.health.finding import Finding
-
-HEADERS = ("Finding", "Level", "State")
-
-GAP = 2
-"""Columns between two of the table's."""
 
 LEAST_STATE = 20
 """Columns for the states, however narrow the terminal is: fewer would break most words."""
@@ -39,15 +33,14 @@ def report_text(findings: Sequence[Finding], width: int | None = None) -> str:
 
 def _table(findings: Sequence[Finding], width: int | None) -> str:
     """A row for each finding, long states on several lines."""
-    rows = [(shown(found.name), found.level, found.state) for found in findings]
-    table: str = tabulate(rows, HEADERS, disable_numparse=True)
+    fixed = [
+        Column("Finding", [shown(found.name) for found in findings]),
+        Column("Level", [found.level for found in findings]),
+    ]
+    states = Column("State", [found.state for found in findings], wraps=True)
     if width is not None:
-        # The rule below the headers tells how wide the columns are.
-        *fixed, _ = table.splitlines()[1].split()
-        left = width - sum(len(column) + GAP for column in fixed)
-        widths = [*[None for _ in fixed], max(LEAST_STATE, left)]
-        table = tabulate(rows, HEADERS, disable_numparse=True, maxcolwidths=widths)
-    return "\n".join(line.rstrip() for line in table.splitlines())
+        width = max(width, sum(column.width + GAP for column in fixed) + LEAST_STATE)
+    return table_text([*fixed, states], width)
 
 
 def _warning(found: Finding, width: int | None) -> str:

@@ -20,6 +20,7 @@ from opperf.model import (
     Closing,
     Environment,
     Header,
+    Note,
     OperatorTarget,
     Record,
     Run,
@@ -58,7 +59,7 @@ def _record(
     reason="",
     memory=1e6,
     backward=True,
-    notes=None,
+    notes=(),
     passes=("forward", "backward"),
     category="unary",
     **settings,
@@ -87,7 +88,7 @@ def _record(
         status=status,
         summaries=summaries,
         samples=times,
-        notes=notes or {},
+        notes=tuple(Note(*one) for one in notes),
     )
 
 

@@ -99,9 +99,9 @@ def test_verdicts_are_counted_in_their_order():
     ]
 
 
-@pytest.mark.parametrize(("new", "slower"), [(1.5, True), (1.0, False), (0.5, False)])
-def test_a_row_is_slower_if_its_figure_is_larger(new, slower):
-    assert row(new=new).slower is slower
+@pytest.mark.parametrize(("new", "is_worse"), [(1.5, True), (1.0, False), (0.5, False)])
+def test_a_time_is_worse_if_it_is_larger(new, is_worse):
+    assert row(new=new).is_worse is is_worse
 
 
 def test_rows_and_changes_are_told_apart():

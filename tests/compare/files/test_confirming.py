@@ -48,8 +48,9 @@ def test_the_confirming_command_names_the_largest_changes(run, record, asked):
     assert words[2:22] == names[:9:-1] and words[22] == "--a"
 
 
-def row(operator="relu", ratio=2.0, verdict=Verdict.SUSPECT, unit="ns"):
-    return Row("", operator, "", "", "forward", unit, 1.0, 1.0, verdict, ratio)
+def row(operator="relu", ratio=2.0, verdict=Verdict.SUSPECT, metric="forward"):
+    unit = "ns" if metric == "forward" else "B"
+    return Row("", operator, "", "", metric, unit, 1.0, 1.0, verdict, ratio)
 
 
 @pytest.fixture
@@ -69,8 +70,8 @@ PYTHONS = "--a python:/path/to/base/python --b python:/path/to/new/python"
 
 
 def test_there_is_no_command_where_no_time_is_suspect(command):
-    assert command(row(verdict=Verdict.UNSUSPICIOUS), row(unit="B")) == ""
-    assert command(row("a", unit="B"), row("b")) == f"opperf ab b {PYTHONS}"
+    assert command(row(verdict=Verdict.UNSUSPICIOUS), row(metric="memory")) == ""
+    assert command(row("a", metric="memory"), row("b")) == f"opperf ab b {PYTHONS}"
 
 
 def test_operators_are_named_once_and_the_furthest_from_one_first(command):

@@ -33,14 +33,14 @@ def test_memory_has_a_verdict_and_no_interval(run, record, asked):
 
 
 def test_memory_that_is_noted_as_unsound_is_suspect(run, record, asked):
-    noted = record(memory=2e6, notes={"memory": "measured where operators had run before"})
+    noted = record(memory=2e6, notes=[("memory", "not_pristine", "measured where others had run")])
     (row,) = asked(run(record(memory=1e6)), run(noted), metrics=("memory",)).rows
     assert row.verdict.value == "suspect"
     assert "workspace" in row.note and row.caveat.startswith("new: measured where")
 
 
 def test_what_is_odd_about_a_figure_is_told(run, record, asked):
-    one = record(notes={"forward noisy": "the machine was busy"})
+    one = record(notes=[("forward", "noisy", "the machine was busy")])
     both, mended = asked(run(one), run(one)), asked(run(one), run(record()))
     assert [row.caveat for row in both.rows] == ["both: the machine was busy", "", ""]
     assert mended.rows[0].caveat == "base: the machine was busy"
@@ -97,7 +97,7 @@ def test_what_was_measured_and_is_not_is_broken(run, record, asked):
         record("relu", **failed),
         record("exp"),
         record("new", **failed),
-        record("log", backward=False, notes={"backward": "has no gradient"}),
+        record("log", backward=False, notes=[("backward", "no_gradient", "has no gradient")]),
         record("abs", **failed),
     )
     found = asked(base, new)

@@ -28,7 +28,9 @@ def test_kernel_is_the_forward_time_of_the_native_profiler(run, record, asked):
 
 
 def test_a_record_has_its_figures_and_the_reasons_for_those_it_lacks(record):
-    entry = entry_of(record(backward=False, notes={"backward": "has no\ngradient"}))
+    entry = entry_of(
+        record(backward=False, notes=[("backward", "no_gradient", "has no\ngradient")])
+    )
     assert set(entry.figures) == {"forward", "memory", "kernel"}
     assert entry.absent == {"backward": "has no gradient"} and entry.reason == ""
     silent = entry_of(record(backward=False, memory=None))
@@ -60,12 +62,17 @@ def test_kernel_times_are_those_of_the_native_profiler(record):
 @pytest.mark.parametrize(
     ("notes", "metric", "unsound", "caveat"),
     [
-        ({}, "memory", False, ""),
-        ({"memory": "shared"}, "memory", True, "shared"),
-        ({"memory": "shared"}, "forward", False, ""),
-        ({"forward": "of one\ncall"}, "forward", False, "of one call"),
-        ({"forward noisy": "busy"}, "forward", False, "busy"),
-        ({"forward": "odd", "forward noisy": "busy"}, "forward", False, "odd; busy"),
+        ([], "memory", False, ""),
+        ([("memory", "not_pristine", "shared\nby all")], "memory", True, "shared by all"),
+        ([("memory", "not_pristine", "shared")], "forward", False, ""),
+        ([("forward", "noisy", "busy")], "forward", False, "busy"),
+        ([("forward", "dispatch", "short")], "forward", False, ""),
+        (
+            [("memory", "noisy", "busy"), ("memory", "not_pristine", "shared")],
+            "memory",
+            True,
+            "shared; busy",
+        ),
     ],
 )
 def test_what_is_noted_of_a_figure_goes_with_it(record, notes, metric, unsound, caveat):

@@ -10,11 +10,10 @@ from opperf.compare.statistics import data
 from opperf.compare.statistics.blocks import Effects
 from opperf.compare.statistics.data import CaseVerdict, Rules, Shift, Verdict
 from opperf.compare.statistics.paired_t import Estimate
-from opperf.compare.statistics.tolerance import Tolerance
 
 STRUCTS = [
     kind
-    for kind in (*vars(data).values(), Tolerance)
+    for kind in vars(data).values()
     if isinstance(kind, type) and issubclass(kind, msgspec.Struct)
 ]
 

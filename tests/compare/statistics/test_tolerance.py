@@ -4,6 +4,12 @@ import numpy as np
 import pytest
 
 from opperf.compare.statistics.tolerance import compare_figures
+from opperf.metrics import INSTRUCTIONS, MEMORY
+from opperf.model import Metric, MetricKind
+
+CALLS = Metric("calls", "calls", MetricKind.COUNT, "Calls")
+HITS = Metric("hits", "hits", MetricKind.COUNT, "Hits", lower_is_better=False)
+METRICS = {"B": MEMORY, "instructions": INSTRUCTIONS, "calls": CALLS, "hits": HITS}
 
 
 @pytest.mark.parametrize(
@@ -33,10 +39,14 @@ from opperf.compare.statistics.tolerance import compare_figures
         (7.0, 7.0, "calls", "same"),
         (7.0, 8.0, "calls", "regressed"),
         (1000.0, 999.0, "calls", "improved"),
+        # Of some there cannot be enough.
+        (7.0, 7.0, "hits", "same"),
+        (7.0, 8.0, "hits", "improved"),
+        (8.0, 7.0, "hits", "regressed"),
     ],
 )
-def test_figures_are_held_against_the_tolerance_of_their_unit(a, b, unit, verdict):
-    found = compare_figures("x", a, b, unit)
+def test_figures_are_held_against_the_tolerance_of_their_metric(a, b, unit, verdict):
+    found = compare_figures("x", a, b, METRICS[unit])
     assert (found.case, found.verdict) == ("x", verdict)
     assert found.effect == (None if 0.0 in (a, b) else pytest.approx(np.log(b / a)))
     assert (found.low, found.high) == (found.effect, found.effect)
@@ -46,4 +56,4 @@ def test_figures_are_held_against_the_tolerance_of_their_unit(a, b, unit, verdic
 def test_figures_that_are_none_are_refused(odd):
     for a, b in ((odd, 1.0), (1.0, odd)):
         with pytest.raises(ValueError, match="x: .* B cannot be compared"):
-            compare_figures("x", a, b, "B")
+            compare_figures("x", a, b, MEMORY)

@@ -8,7 +8,7 @@ from statistics import median
 import pytest
 
 from opperf.frameworks import load
-from opperf.model import Status
+from opperf.model import NoteCode, Status
 from opperf.results.runfile import read_run
 
 COVERED = 0.95
@@ -56,11 +56,11 @@ def test_nearly_every_function_is_covered(sweep):
 
 
 def test_no_output_has_nan(sweep):
-    assert not [r.case.label for r in sweep.records if "output" in r.notes]
+    assert not [r.case.label for r in sweep.records if r.note("", NoteCode.NAN)]
 
 
 def test_every_peak_is_from_a_process_of_its_own(sweep):
-    assert not [r.case.label for r in sweep.records if "memory" in r.notes]
+    assert not [r.case.label for r in sweep.records if r.note("memory", NoteCode.NOT_PRISTINE)]
 
 
 def test_times_and_memory_of_the_forward_pass(sweep):

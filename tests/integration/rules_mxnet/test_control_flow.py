@@ -11,7 +11,7 @@ from opperf.errors import UnsupportedError
 from opperf.frameworks import load
 from opperf.frameworks.mxnet.bodies import BODIES, Graph
 from opperf.frameworks.mxnet.functions import operator_function
-from opperf.model import Status
+from opperf.model import NoteCode, Status
 from opperf.runner.measure import measure
 from opperf.runner.prepared import Prepared
 
@@ -113,7 +113,7 @@ def test_outputs_and_gradients_are_those_of_single_steps(cases, framework, name)
 def test_a_graph_for_several_threads_gives_the_same(cases, outputs, framework, name):
     for case, other in zip(cases(name), cases("_CachedOp"), strict=True):
         assert_alike(outputs(case), outputs(other))
-        assert "backward" in measure(case, framework).notes
+        assert measure(case, framework).note("backward", NoteCode.NO_GRADIENT)
 
 
 @pytest.mark.parametrize("name", present(*(n for n in STEP_BY_STEP if "ThreadSafe" not in n)))

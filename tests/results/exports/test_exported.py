@@ -10,9 +10,13 @@ import pytest
 
 from opperf.errors import RunFileError
 from opperf.model import Record, Run, Settings, Status
-from opperf.results.exports.exported import exported, finite, place_of, unique_names
+from opperf.results.exports.exported import Exported, exported, finite, place_of, unique_names
 
 MakeRecord = Callable[..., Record]
+
+
+def names(one: Exported) -> tuple[str, ...]:
+    return tuple(metric.name for metric in one.metrics)
 
 
 def of(run: Run, *records: Record) -> Run:
@@ -21,7 +25,7 @@ def of(run: Run, *records: Record) -> Run:
 
 def test_the_figures_of_what_was_measured(run: Run) -> None:
     found, warnings = exported(run)
-    assert [(one.record.case.label, one.metrics) for one in found] == [
+    assert [(one.record.case.label, names(one)) for one in found] == [
         ("relu", ("forward", "backward", "memory")),
         ("abs", ("forward", "backward", "memory")),
         ("relu", ("forward",)),
@@ -41,7 +45,7 @@ def test_figures_that_are_not_finite_are_left_out(run: Run, make_record: MakeRec
         for name, median in (("backward", math.nan), ("memory", math.inf), ("total", math.nan))
     }
     ((one,), warnings) = exported(of(run, make_record(summaries={**summaries, **odd})))
-    assert one.metrics == ("forward",)
+    assert names(one) == ("forward",)
     # The total is no figure of an export.
     assert warnings == ["left out: 2 figures not finite"]
 

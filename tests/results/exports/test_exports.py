@@ -212,7 +212,7 @@ def test_github_action(sampled_run: Run, exported: Callable[..., Any]) -> None:
         "name": "relu[data: (1024, 1024)] forward mxnet cpu(0) float32 native",
         "unit": "ms",
         "value": 2.0,
-        "range": "± 0.100000",
+        "range": "± 0.1",
         "extra": f"median of 20 samples\ncase {sampled_run.records[0].id}",
     }
     assert [(entry["unit"], entry["value"]) for entry in content[:3]] == [

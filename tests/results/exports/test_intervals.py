@@ -29,7 +29,7 @@ def measured(run: Run, make_record: MakeRecord) -> Callable[..., Run]:
 
 @pytest.mark.parametrize(
     ("low", "high", "reach"),
-    [(1.7e6, 2.1e6, "± 0.300000"), (1.9e6, 2.4e6, "± 0.400000"), (2e6, 2e6, "± 0.000000")],
+    [(1.7e6, 2.1e6, "± 0.3"), (1.9e6, 2.4e6, "± 0.4"), (2e6, 2e6, "± 0.0")],
 )
 def test_the_range_is_the_longer_half(
     measured: Callable[..., Run], low: float, high: float, reach: str
@@ -59,7 +59,7 @@ def test_an_interval_takes_two_samples_and_finite_ends(
     )
 
 
-def test_figures_have_the_digits_that_mean_something(measured: Callable[..., Run]) -> None:
+def test_figures_keep_every_digit(measured: Callable[..., Run]) -> None:
     ((entry,), _) = github_action(measured(median=1_234_567.8, n=1))
-    assert (entry["value"], entry["unit"]) == (1.234568, "ms")
+    assert (entry["value"], entry["unit"]) == (1.2345678, "ms")
     assert entry["extra"].startswith("median of 1 sample\ncase ")

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import math
-import textwrap
 from collections import Counter
 from collections.abc import Iterable, Sequence
 
 from opperf.compare.files.comparison import (
     ALL,
-    TIME,
     Change,
     ChangeKind,
     Comparison,
@@ -18,8 +16,9 @@ from opperf.compare.files.comparison import (
     counted_verdicts,
 )
 from opperf.compare.statistics.data import Verdict
-from opperf.results.metrics import NOT_APPLICABLE, UNITS
+from opperf.results.figures import NOT_APPLICABLE, Unit
 from opperf.results.text import counted
+from opperf.results.units import Figure, fitting, shown
 
 SHOWN_ROWS = 40
 """Rows of one metric that a report to be read shows: two screens. CSV and JSON have all."""
@@ -48,21 +47,25 @@ CHANGES = {
 """Titles, in the order in which they are told."""
 
 
-def _scale(unit: str) -> tuple[str, float, int]:
-    """The unit shown, how many of the file's make one of it, and the decimals."""
-    return UNITS.get(unit, (unit, 1.0, 0))
+def base_figure(row: Row) -> Figure:
+    """The base's figure."""
+    return Figure(row.base, row.base_half_width)
 
 
-def unit_of(rows: Sequence[Row]) -> str:
-    """The unit that figures of these rows are shown in."""
-    shown, _, _ = _scale(rows[0].unit)
-    return shown
+def new_figure(row: Row) -> Figure:
+    """The new file's figure."""
+    return Figure(row.new, row.new_half_width)
 
 
-def figure_text(value: float, unit: str) -> str:
-    """A figure in the unit shown, with the digits that tell its smallest step."""
-    _, divisor, decimals = _scale(unit)
-    return f"{value / divisor:.{decimals}f}" if math.isfinite(value) else NOT_APPLICABLE
+def unit_of(rows: Sequence[Row]) -> Unit:
+    """The unit that fits the figures of these rows, those of both files."""
+    figures = [figure for row in rows for figure in (base_figure(row), new_figure(row))]
+    return fitting(rows[0].unit, figures)
+
+
+def figure_texts(row: Row, unit: Unit) -> tuple[str, str]:
+    """Both figures of a row."""
+    return str(shown(base_figure(row), unit)), str(shown(new_figure(row), unit))
 
 
 def ratio_text(ratio: float | None) -> str:
@@ -110,17 +113,20 @@ def summary_text(comparison: Comparison, metric: str) -> str:
     return f"{counted(len(rows), 'case')} in common: {verdicts}{mean}"
 
 
-DIRECTIONS = {TIME: ("slower", "faster")}
-"""By unit, what a case is called whose figure is larger, and smaller."""
+def _directions(row: Row) -> tuple[str, str]:
+    """Words for a worse figure and for a better one."""
+    if row.described.is_time:
+        return "slower", "faster"
+    return ("more", "less") if row.described.lower_is_better else ("less", "more")
 
 
 def _verdict_text(rows: Iterable[Row], verdict: Verdict, number: int) -> str:
     if verdict is not Verdict.SUSPECT:
         return f"{number} {verdict.value}"
     suspect = [row for row in rows if row.verdict is Verdict.SUSPECT]
-    larger, smaller = DIRECTIONS.get(suspect[0].unit, ("more", "less"))
-    count = sum(row.slower for row in suspect)
-    parts = ((count, larger), (number - count, smaller))
+    worse, better = _directions(suspect[0])
+    count = sum(row.is_worse for row in suspect)
+    parts = ((count, worse), (number - count, better))
     return f"{number} suspect ({', '.join(f'{n} {word}' for n, word in parts if n)})"
 
 
@@ -183,13 +189,6 @@ def closing_sentences(comparison: Comparison) -> list[str]:
     if comparison.unmeasured:
         told.append(f"{counted(comparison.unmeasured, 'case')} measured in neither run.")
     return told
-
-
-def wrapped(text: str, width: int) -> str:
-    """A paragraph whose lines are no wider than this, the further ones indented."""
-    return textwrap.fill(
-        text, width, subsequent_indent="  ", break_long_words=False, break_on_hyphens=False
-    )
 
 
 def shortened(name: str, width: int) -> str:

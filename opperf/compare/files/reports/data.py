@@ -26,6 +26,8 @@ COLUMNS: tuple[Column, ...] = (
     ("ratio_high", lambda row: row.high),
     ("base", lambda row: finite(row.base)),
     ("new", lambda row: finite(row.new)),
+    ("base_half_width", lambda row: row.base_half_width),
+    ("new_half_width", lambda row: row.new_half_width),
     ("unit", lambda row: row.unit),
     ("note", lambda row: row.note),
     ("caveat", lambda row: row.caveat),

@@ -11,7 +11,7 @@ from opperf.compare.files.comparison import Change, Comparison, Row
 from opperf.compare.files.outcome import fails, is_missing
 from opperf.compare.files.reports.cells import (
     CHANGES,
-    figure_text,
+    figure_texts,
     interval_text,
     ratio_text,
     remarks,
@@ -70,9 +70,9 @@ def _add_row(test: ET.Element, comparison: Comparison, row: Row) -> None:
 
 
 def _row_text(row: Row) -> str:
-    figures = " to ".join(figure_text(value, row.unit) for value in (row.base, row.new))
+    unit = unit_of([row])
     parts = [
-        f"{row.verdict.value}: {figures} {unit_of([row])}",
+        f"{row.verdict.value}: {' to '.join(figure_texts(row, unit))} {unit.name}",
         f"ratio {ratio_text(row.ratio)}",
         *([f"interval {interval_text(row)}"] if row.low is not None else []),
         *([remarks(row)] if remarks(row) else []),

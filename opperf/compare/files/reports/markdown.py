@@ -12,7 +12,7 @@ from opperf.compare.files.reports.cells import (
     change_text,
     closing_sentences,
     difference_rows,
-    figure_text,
+    figure_texts,
     interval_text,
     mean_rows,
     operators_text,
@@ -97,8 +97,8 @@ def _rows(rows: Sequence[Row]) -> str:
         "Verdict": _verdict,
         "Ratio": lambda row: ratio_text(row.ratio),
         "95 % interval": interval_text,
-        f"Base ({unit})": lambda row: figure_text(row.base, row.unit),
-        f"New ({unit})": lambda row: figure_text(row.new, row.unit),
+        f"Base ({unit.name})": lambda row: figure_texts(row, unit)[0],
+        f"New ({unit.name})": lambda row: figure_texts(row, unit)[1],
     }
     if not any(row.low is not None for row in rows):
         del columns["95 % interval"]

@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-
-from tabulate import tabulate
+from collections.abc import Sequence
 
 from opperf.compare.files.comparison import ChangeKind, Comparison, Row, Side
 from opperf.compare.files.reports.cells import (
     CHANGES,
     SHOWN_NAMES,
+    base_figure,
     change_text,
     closing_sentences,
     difference_rows,
-    figure_text,
     interval_text,
     mean_rows,
+    new_figure,
     operators_text,
     ratio_text,
     reasons,
@@ -23,10 +22,12 @@ from opperf.compare.files.reports.cells import (
     shown_rows,
     summary_text,
     unit_of,
-    wrapped,
 )
 from opperf.errors import one_line
-from opperf.results.text import counted, cut
+from opperf.results.table import inputs_cell
+from opperf.results.terminal import Column, table_text
+from opperf.results.text import counted, cut, wrapped
+from opperf.results.units import aligned, shown
 
 WIDTH = 100
 """Columns that sentences are wrapped to where the reader's terminal is not known; tables are then
@@ -36,16 +37,6 @@ OPERATOR_WIDTH = 24
 """Columns of an operator's name: the ratio, its interval, the verdict and some of the inputs then
 fit into 80."""
 
-INPUTS_WIDTH = 60
-"""Columns of the inputs, where a terminal is wide enough."""
-
-INPUTS_LEAST = 20
-"""Columns of the inputs that are to be seen: in a terminal too narrow for them and for the figures
-the ratios have to do."""
-
-TEXTS = ("Operator", "Verdict", "Inputs")
-"""Columns of a metric's table that do not hold numbers."""
-
 VALUE_WIDTH = 34
 """Columns of an environment's value: both sides of it then fit beside its name."""
 
@@ -54,10 +45,10 @@ def text_report(comparison: Comparison, width: int | None = None) -> str:
     """The report, no wider than `width` columns but for the command it ends with."""
     columns = width or WIDTH
     sections = [
-        _sides(comparison),
-        _differences(comparison),
+        _sides(comparison, width),
+        _differences(comparison, width),
         *(_metric(comparison, metric, width) for metric in comparison.metrics),
-        _means(comparison),
+        _means(comparison, width),
         *(_changes(comparison, kind, columns) for kind in CHANGES),
         "\n".join(wrapped(sentence, columns) for sentence in closing_sentences(comparison)),
     ]
@@ -69,9 +60,11 @@ def text_report(comparison: Comparison, width: int | None = None) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _sides(comparison: Comparison) -> str:
+def _sides(comparison: Comparison, width: int | None) -> str:
     sides = (("base", comparison.base), ("new", comparison.new))
-    return _table([[name, side.path, _of_side(side)] for name, side in sides], ())
+    paths = max(len(side.path) for _, side in sides)
+    lines = (f"{name:<6}{side.path:<{paths + 2}}{_of_side(side)}" for name, side in sides)
+    return "\n".join(cut(line, width) for line in lines)
 
 
 def _of_side(side: Side) -> str:
@@ -79,12 +72,12 @@ def _of_side(side: Side) -> str:
     return ", ".join(fact for fact in facts if fact)
 
 
-def _differences(comparison: Comparison) -> str:
+def _differences(comparison: Comparison, width: int | None) -> str:
     rows, more = difference_rows(comparison)
     if not rows:
         return "The environments do not differ, as far as the files tell."
     cells = [[name, *(one_line(value, VALUE_WIDTH) for value in values)] for name, *values in rows]
-    table = _table(cells, ("Environment", "Base", "New"))
+    table = _table(("Environment", "Base", "New"), cells, width)
     return f"{table}\n{more}" if more else table
 
 
@@ -104,38 +97,40 @@ def _metric(comparison: Comparison, metric: str, width: int | None) -> str:
 
 
 def _rows(rows: Sequence[Row], width: int | None) -> str:
-    """The table of one metric's rows, with the figures themselves where there is room for them."""
+    """The table of one metric's rows. In a terminal too narrow for the figures themselves the
+    ratios have to do."""
     unit = unit_of(rows)
-    columns: dict[str, Callable[[Row], str]] = {
-        "Operator": lambda row: shortened(row.operator, OPERATOR_WIDTH),
-        "Ratio": lambda row: ratio_text(row.ratio),
-        "95 % interval": interval_text,
-        "Verdict": lambda row: row.verdict.value,
-        f"Base {unit}": lambda row: figure_text(row.base, row.unit),
-        f"New {unit}": lambda row: figure_text(row.new, row.unit),
-        "Inputs": lambda row: one_line(row.inputs, INPUTS_WIDTH),
-    }
-    if not any(row.low is not None for row in rows):
-        del columns["95 % interval"]
-    table = _columns(rows, columns)
-    if width is not None and table.partition("\n")[0].index("Inputs") > width - INPUTS_LEAST:
-        del columns[f"Base {unit}"], columns[f"New {unit}"]
-        return _columns(rows, columns)
-    return table
+    names = [row.operator for row in rows]
+    if width is not None:
+        names = [shortened(name, OPERATOR_WIDTH) for name in names]
+    columns = [
+        Column("Operator", names),
+        Column("Ratio", [ratio_text(row.ratio) for row in rows], is_text=False),
+        *([_intervals(rows)] if any(row.low is not None for row in rows) else []),
+        Column("Verdict", [row.verdict.value for row in rows]),
+        *(
+            Column(
+                f"{title} {unit.name}",
+                aligned([shown(read(row), unit) for row in rows]),
+                is_text=False,
+                is_extra=True,
+            )
+            for title, read in (("Base", base_figure), ("New", new_figure))
+        ),
+        Column("Inputs", [inputs_cell(row.inputs, width) for row in rows]),
+    ]
+    return table_text(columns, width)
 
 
-def _columns(rows: Sequence[Row], columns: Mapping[str, Callable[[Row], str]]) -> str:
-    cells = [[cell(row) for cell in columns.values()] for row in rows]
-    align = ["left" if title in TEXTS else "right" for title in columns]
-    return _table(cells, list(columns), align)
+def _intervals(rows: Sequence[Row]) -> Column:
+    return Column("95 % interval", [interval_text(row) for row in rows], is_text=False)
 
 
-def _means(comparison: Comparison) -> str:
+def _means(comparison: Comparison, width: int | None) -> str:
     rows = mean_rows(comparison)
     if not rows:
         return ""
-    headers = ("Geometric mean (cases)", *comparison.metrics)
-    return _table(rows, headers, ["left", *("right" for _ in comparison.metrics)])
+    return _table(("Geometric mean (cases)", *comparison.metrics), rows, width, texts=1)
 
 
 def _changes(comparison: Comparison, kind: ChangeKind, width: int) -> str:
@@ -152,13 +147,17 @@ def _changes(comparison: Comparison, kind: ChangeKind, width: int) -> str:
 
 
 def _table(
-    rows: Sequence[Sequence[str]], headers: Sequence[str], align: Sequence[str] | None = None
+    titles: Sequence[str],
+    rows: Sequence[Sequence[str]],
+    width: int | None,
+    texts: int | None = None,
 ) -> str:
-    table: str = tabulate(
-        rows,
-        headers=headers,
-        tablefmt="simple" if headers else "plain",
-        disable_numparse=True,
-        colalign=align if rows else None,
+    """A table; the columns after the first `texts` ones hold numbers."""
+    cells = zip(*rows, strict=True)
+    return table_text(
+        [
+            Column(title, column, is_text=texts is None or place < texts)
+            for place, (title, column) in enumerate(zip(titles, cells, strict=True))
+        ],
+        width,
     )
-    return table

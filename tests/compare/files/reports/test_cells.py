@@ -12,7 +12,7 @@ from opperf.compare.files.reports.cells import (
     change_text,
     closing_sentences,
     difference_rows,
-    figure_text,
+    figure_texts,
     interval_text,
     mean_rows,
     operators_text,
@@ -23,9 +23,9 @@ from opperf.compare.files.reports.cells import (
     shown_rows,
     summary_text,
     unit_of,
-    wrapped,
 )
 from opperf.compare.statistics.data import Verdict
+from opperf.results.text import wrapped
 
 
 def test_a_long_name_keeps_both_its_ends():
@@ -68,17 +68,23 @@ def test_a_comparison_without_rows_has_a_report(name, everything, comparison):
 @pytest.mark.parametrize(
     ("value", "unit", "text", "shown"),
     [
-        (1234567.0, "ns", "1.234567", "ms"),
+        (1234567.0, "ns", "1.235", "ms"),
         (1234.0, "B", "1.234", "kB"),
-        (1234.4, "instructions", "1234", "instructions"),
-        (0.0, "ns", "0.000000", "ms"),
-        (float("nan"), "ns", "---", "ms"),
-        (float("inf"), "B", "---", "kB"),
+        (1234567.0, "instructions", "1234567", "instructions"),
+        (0.0, "ns", "0", "ns"),
+        (float("nan"), "ns", "---", "ns"),
+        (float("inf"), "B", "---", "B"),
     ],
 )
-def test_a_figure_has_the_digits_of_its_smallest_step(row, value, unit, text, shown):
-    assert figure_text(value, unit) == text
-    assert unit_of([row(unit=unit)]) == shown
+def test_a_figure_has_the_unit_that_fits_it(row, value, unit, text, shown):
+    one = row(unit=unit, base=value, new=value)
+    found = unit_of([one])
+    assert (found.name, *figure_texts(one, found)) == (shown, text, text)
+
+
+def test_both_files_have_one_unit_and_each_its_half_width(row):
+    one = row(base=32_700.0, new=1.5e6, base_half_width=392.0, new_half_width=3e5)
+    assert figure_texts(one, unit_of([one])) == ("32.7 ±1.2 %", "1500 ±20 %")
 
 
 def test_ratios_and_intervals_have_three_decimals_or_no_value(row):

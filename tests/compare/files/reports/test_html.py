@@ -7,6 +7,7 @@ import pytest
 from opperf.compare.files.comparison import Difference
 from opperf.compare.files.reports import FORMATS
 from opperf.compare.statistics.data import Verdict
+from opperf.metrics import FORWARD
 
 
 def html_report(found):
@@ -52,19 +53,25 @@ def test_a_row_has_its_cells_in_the_order_of_their_titles(comparison, row):
     assert (
         "<tr><td>relu</td><td>data: (1024, 1024)</td>"
         '<td class="number">1.500</td><td class="number">[1.485, 1.515]</td>'
-        '<td class="more" title="a &lt; b">suspect</td>'
-        '<td class="number">1.000000</td><td class="number">1.500000</td></tr>'
+        '<td class="worse" title="a &lt; b">suspect</td>'
+        '<td class="number">1.000</td><td class="number">1.500</td></tr>'
     ) in text
-    assert "title=" not in html_report(comparison(row()))
+    assert html_report(comparison(row())).count("title=") == 1
+
+
+def test_a_metric_is_described_where_its_name_is(comparison, row):
+    assert f'<caption title="{FORWARD.description}">forward: 1 case' in html_report(
+        comparison(row())
+    )
 
 
 @pytest.mark.parametrize(
     ("verdict", "ratio", "shade"),
     [
-        (Verdict.REGRESSED, 2.0, "more"),
-        (Verdict.IMPROVED, 0.5, "less"),
-        (Verdict.SUSPECT, 2.0, "more"),
-        (Verdict.SUSPECT, 0.5, "less"),
+        (Verdict.REGRESSED, 2.0, "worse"),
+        (Verdict.IMPROVED, 0.5, "better"),
+        (Verdict.SUSPECT, 2.0, "worse"),
+        (Verdict.SUSPECT, 0.5, "better"),
         (Verdict.SAME, 1.1, ""),
         (Verdict.UNSUSPICIOUS, 0.9, ""),
         (Verdict.AMBIGUOUS, 2.0, "open"),

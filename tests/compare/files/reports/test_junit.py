@@ -73,16 +73,26 @@ def told(found):
 def test_junit_says_what_was_found_of_a_row(comparison, row):
     rows = [
         row("a"),
-        row("b", Verdict.SAME, 1.0, low=None, high=None, unit="B", base=1e3, new=1e3),
+        row(
+            "b",
+            Verdict.SAME,
+            1.0,
+            low=None,
+            high=None,
+            metric="memory",
+            unit="B",
+            base=1e3,
+            new=1e3,
+        ),
         row("c", Verdict.AMBIGUOUS, None, low=None, high=None, note="few", caveat="odd"),
     ]
     assert told(comparison(*rows, fail_on=("suspect",))) == [
         (
             "failure",
-            "suspect: 1.000000 to 1.500000 ms, ratio 1.500, interval [1.485, 1.515]",
+            "suspect: 1.000 to 1.500 ms, ratio 1.500, interval [1.485, 1.515]",
         ),
         ("system-out", "same: 1.000 to 1.000 kB, ratio 1.000"),
-        ("skipped", "ambiguous: 1.000000 to 1.000000 ms, ratio ---, few; odd"),
+        ("skipped", "ambiguous: 1.000 to 1.000 ms, ratio ---, few; odd"),
     ]
 
 

@@ -8,7 +8,7 @@ import msgspec
 import pytest
 
 from opperf.model import Record
-from opperf.results.metrics import by_operator, device_label, shown, shown_kb, shown_ms
+from opperf.results.figures import by_operator, device_label, shown, shown_kb, shown_ms
 
 MakeRecord = Callable[..., Record]
 

@@ -1,24 +1,37 @@
-"""Metrics as readers are shown them: milliseconds, kilobytes, and how many digits."""
+"""Figures in the units that users of operator benchmarks know: milliseconds and kilobytes.
+
+Files for programs and MXNet's own formats have them. Tables for people have the units of
+`results.units`.
+"""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from typing import NamedTuple
 
+from opperf.metrics import MEMORY
 from opperf.model import Record
 
-TIMES = ("forward", "backward", "total")
-"""Metrics that are times, in the order they are shown."""
 
-MEMORIES = ("memory", "memory_forward")
-"""Metrics that are peaks of memory: of everything the case ran, and of its forward pass."""
+class Unit(NamedTuple):
+    """A unit that figures are written in."""
 
-STATISTICS = ("median", "mean", "min", "p50", "p90", "p99")
-"""Statistics of a time that tables have a column for."""
+    name: str
+    size: float
+    """In the unit that is measured in."""
+    decimals: int | None = None
+    """Enough to distinguish one nanosecond, or one byte, from the next; None keeps all."""
 
-UNITS = {"ns": ("ms", 1e6, 6), "B": ("kB", 1e3, 3)}
-"""Unit of a summary, to the unit shown, how many of the first make one of the second, and
-the decimals kept: as many as tell one nanosecond, or one byte, from the next."""
+
+UNITS = {"ns": Unit("ms", 1e6, 6), "B": Unit("kB", 1e3, 3)}
+"""By the unit that is measured in."""
+
+
+def unit_of(measured: str) -> Unit:
+    """The unit that figures of a measured one are written in: itself where no other is usual."""
+    return UNITS.get(measured) or Unit(measured, 1.0)
+
 
 NOT_APPLICABLE = "---"
 """A cell that has no value, as users of operator benchmarks know it."""
@@ -32,8 +45,9 @@ def shown(record: Record, metric: str, statistic: str) -> float | None:
     summary = record.summaries.get(metric)
     if summary is None:
         return None
-    _, divisor, decimals = UNITS[summary.unit]
-    return round(float(getattr(summary, statistic)) / divisor, decimals)
+    unit = unit_of(summary.unit)
+    value = float(getattr(summary, statistic)) / unit.size
+    return value if unit.decimals is None else round(value, unit.decimals)
 
 
 def shown_ms(record: Record, metric: str, statistic: str) -> str:
@@ -45,7 +59,7 @@ def shown_ms(record: Record, metric: str, statistic: str) -> str:
 
 def shown_kb(record: Record) -> str:
     """The peak of memory as a cell of a table, to the byte."""
-    value = shown(record, "memory", "median")
+    value = shown(record, MEMORY.name, "median")
     return NOT_APPLICABLE if value is None else f"{value:.3f}"
 
 

@@ -1,0 +1,145 @@
+"""The registry of metrics: every quantity that a record can have, declared once.
+
+Another package adds one through the entry-point group `opperf.metrics`: an object of type
+`Metric`. It then has its column in tables, CSV and exports, and its verdicts in comparisons,
+wherever a record has a figure of it.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Iterable
+from importlib.metadata import entry_points
+from typing import get_args
+
+from opperf.errors import UsageError
+from opperf.model import Metric, MetricKind, Pass, Record
+
+GROUP = "opperf.metrics"
+
+PASSES: tuple[Pass, ...] = get_args(Pass)
+"""Every pass, which is the name of the metric of its time."""
+
+FORWARD = Metric(
+    "forward",
+    "ns",
+    MetricKind.WALL,
+    title="Forward",
+    description="time of the forward pass, by the clock of the profiler that took it",
+)
+
+BACKWARD = Metric(
+    "backward",
+    "ns",
+    MetricKind.WALL,
+    title="Backward",
+    description="time of the backward pass, by the clock of the profiler that took it",
+)
+
+TOTAL = Metric(
+    "total",
+    "ns",
+    MetricKind.WALL,
+    title="Total",
+    description="time of both passes together",
+    usual=False,
+)
+
+MEMORY = Metric(
+    "memory",
+    "B",
+    MetricKind.MEMORY,
+    title="Memory",
+    description="peak of memory above the level before the call",
+    relative_tolerance=0.01,
+    absolute_tolerance=4096.0,
+)
+"""The page is what allocators round to, and a hundredth is less than any tensor that is made or
+saved weighs."""
+
+MEMORY_FORWARD = Metric(
+    "memory_forward",
+    "B",
+    MetricKind.MEMORY,
+    title="Memory forward",
+    description="peak of memory of the forward pass alone",
+    usual=False,
+    relative_tolerance=MEMORY.relative_tolerance,
+    absolute_tolerance=MEMORY.absolute_tolerance,
+)
+
+KERNEL = Metric(
+    "kernel",
+    "ns",
+    MetricKind.KERNEL,
+    title="Kernel",
+    description="time of the forward pass where the framework's own profiler took it",
+    usual=False,
+)
+
+INSTRUCTIONS = Metric(
+    "instructions",
+    "instructions",
+    MetricKind.COUNT,
+    title="Instructions",
+    description="instructions that the processor retired",
+    usual=False,
+    relative_tolerance=0.005,
+    absolute_tolerance=1000.0,
+)
+"""A hash seed or an address decides over a few more turns of a loop; half a percent is more than
+that and less than a changed kernel."""
+
+BUILT_IN = (FORWARD, BACKWARD, TOTAL, MEMORY, MEMORY_FORWARD, KERNEL, INSTRUCTIONS)
+"""In the order in which they are shown."""
+
+
+@functools.cache
+def registered() -> dict[str, Metric]:
+    """Every metric by its name: the built-in ones, then those of other packages by name.
+
+    Raises `UsageError` for a metric of another package that cannot be loaded, or whose name is
+    taken.
+    """
+    found = {metric.name: metric for metric in BUILT_IN}
+    for entry in sorted(entry_points(group=GROUP)):
+        place = f"the metric {entry.value}, an entry point of the group {GROUP},"
+        try:
+            metric = entry.load()
+        except (ImportError, AttributeError) as error:
+            raise UsageError(
+                f"{place} cannot be loaded ({error}); reinstall its package, or remove it"
+            ) from error
+        if not isinstance(metric, Metric):
+            raise UsageError(f"{place} is no Metric; mend its package, or remove it")
+        if metric.name in found:
+            raise UsageError(
+                f"{place} has the name {metric.name!r}, which another metric has; rename one"
+            )
+        found[metric.name] = metric
+    return found
+
+
+def metric_named(name: str, unit: str) -> Metric:
+    """The metric of a figure that was read. One that no installed package declares is shown under
+    its own name, in its own unit."""
+    return registered().get(name) or Metric(name, unit, MetricKind.DERIVED, title=name)
+
+
+def present(records: Iterable[Record]) -> tuple[Metric, ...]:
+    """Every metric that some record has, those that are registered first and in their order."""
+    units = {name: one.unit for record in records for name, one in record.summaries.items()}
+    return in_order(metric_named(name, unit) for name, unit in units.items())
+
+
+def in_order(metrics: Iterable[Metric]) -> tuple[Metric, ...]:
+    """Metrics in the order in which they are shown: as registered, then by name."""
+    places = {name: place for place, name in enumerate(registered())}
+    return tuple(
+        sorted(metrics, key=lambda metric: (places.get(metric.name, len(places)), metric.name))
+    )
+
+
+def usual() -> tuple[Metric, ...]:
+    """The registered metrics that count where none is named."""
+    return tuple(metric for metric in registered().values() if metric.usual)

@@ -1,0 +1,108 @@
+"""Tables on a terminal, no wider than it is; plain, and as wide as they are, anywhere else."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Iterable, Sequence
+from typing import Literal, NamedTuple
+
+from opperf.model import Metric
+from opperf.results.units import Figure, aligned, fitting, shown
+
+BLANK = "    \n"
+"""A line of a box that has nothing in it: a table has no lines but the one below its titles."""
+
+GAP = 2
+"""Spaces between two columns."""
+
+UNLIMITED = 10_000
+"""Characters of a line that is read by no terminal: more than any table has."""
+
+LEAST_TEXT = 16
+"""Characters of a column of texts that stay visible. Where there is less room, extra columns are
+dropped."""
+
+
+class Column(NamedTuple):
+    """A column of a table."""
+
+    title: str
+    cells: Sequence[str]
+    is_text: bool = True
+    """Whether it is aligned to the left, and cut where the terminal is too narrow; else the cells
+    are figures, which stay whole."""
+    is_extra: bool = False
+    """Whether it is dropped where a terminal is too narrow."""
+    wraps: bool = False
+    """Whether its texts take several lines where they would be cut."""
+
+    @property
+    def width(self) -> int:
+        """Characters that it needs."""
+        return max(map(len, (self.title, *self.cells)))
+
+
+def figure_column(
+    metric: Metric, figures: Sequence[Figure | None], title: str = "", is_extra: bool = False
+) -> Column:
+    """A metric's column, in the unit that fits it."""
+    unit = fitting(metric.unit, figures)
+    cells = aligned([shown(one, unit) for one in figures])
+    return Column(f"{title or metric.title} {unit.name}", cells, is_text=False, is_extra=is_extra)
+
+
+def table_text(columns: Iterable[Column], width: int | None = None) -> str:
+    """The columns as a table of at most `width` characters. Texts are cut, with an ellipsis, the
+    longest first."""
+    # Costs some 50 ms to import, and only what prints a table needs it.
+    from rich.box import Box
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    kept = _fitting_columns(list(columns), width)
+    table = Table(
+        box=Box(f"{BLANK * 2} -  \n{BLANK * 5}", ascii=True),
+        show_edge=False,
+        pad_edge=False,
+        # The box has a space between two columns as well.
+        padding=(0, GAP - 1, 0, 0),
+        header_style="",
+    )
+    for column in kept:
+        table.add_column(
+            Text(column.title, no_wrap=True, overflow="ellipsis"),
+            justify="left" if column.is_text else "right",
+            no_wrap=not column.is_text,
+            overflow="ellipsis",
+        )
+    for row in zip(*(column.cells for column in kept), strict=True):
+        table.add_row(
+            *(
+                Text(
+                    cell, no_wrap=not column.wraps, overflow="fold" if column.wraps else "ellipsis"
+                )
+                for column, cell in zip(kept, row, strict=True)
+            )
+        )
+    file = io.StringIO()
+    Console(file=file, width=width or UNLIMITED, color_system=None).print(table)
+    return "\n".join(line.rstrip() for line in file.getvalue().splitlines())
+
+
+def _fitting_columns(columns: list[Column], width: int | None) -> list[Column]:
+    """The columns that a terminal of this width has room for."""
+    if width is None or _least_width(columns) <= width:
+        return columns
+    return [column for column in columns if not column.is_extra]
+
+
+def _least_width(columns: Sequence[Column]) -> int:
+    """Characters of a table whose texts are cut as far as they may be."""
+    cells = (min(one.width, LEAST_TEXT) if one.is_text else one.width for one in columns)
+    return sum(cells) + GAP * (len(columns) - 1)
+
+
+def _overflow(column: Column) -> Literal["fold", "ellipsis"]:
+    """How rich treats a word that is wider than the column."""
+    return "fold" if column.wraps else "ellipsis"

@@ -1,0 +1,122 @@
+"""Figures as people read them: a unit that fits the column, and the digits that are known.
+
+A figure with an interval has the digits down to the first one that the interval's half-width
+touches, and the half-width as a share of it: 32.7 us ±1.2 %.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from statistics import median
+from typing import NamedTuple
+
+from opperf.model import Summary
+from opperf.results.figures import NOT_APPLICABLE, Unit
+
+SCALES: dict[str, tuple[Unit, ...]] = {
+    "ns": (Unit("ns", 1.0), Unit("us", 1e3), Unit("ms", 1e6), Unit("s", 1e9)),
+    "B": (Unit("B", 1.0), Unit("kB", 1e3), Unit("MB", 1e6), Unit("GB", 1e9)),
+}
+"""By the unit that is measured in, those that it is shown in, from small to large."""
+
+DIGITS = 4
+"""Significant digits of a figure without an interval: enough to compare it at a glance. Files have
+all of them."""
+
+LEAST_DIGITS = 2
+"""Significant digits of a figure whose interval is as wide as itself."""
+
+WHOLE_PERCENT = 0.0995
+"""Half-width from which it is printed in whole percent: two digits are enough, and 9.95 % would
+round to three."""
+
+
+class Figure(NamedTuple):
+    """A figure, in the unit that is measured in."""
+
+    value: float
+    half_width: float | None = None
+    """Of the 95 % interval around it; None where there is no interval."""
+
+    @property
+    def share(self) -> float | None:
+        """The half-width as a share of the value; None where there is none."""
+        if self.half_width is None or not self.value:
+            return None
+        share = self.half_width / abs(self.value)
+        return share if math.isfinite(share) else None
+
+
+class Shown(NamedTuple):
+    """A figure as it is printed."""
+
+    value: str
+    share: str = ""
+    """The half-width, as `±1.2 %`; empty where there is none."""
+
+    def __str__(self) -> str:
+        return f"{self.value} {self.share}".rstrip()
+
+
+def figure_of(summary: Summary | None) -> Figure | None:
+    """The median of a metric, and how well it is known."""
+    return None if summary is None else Figure(summary.median, summary.half_width)
+
+
+def fitting(measured: str, figures: Iterable[Figure | None]) -> Unit:
+    """The unit that the middle one of a column's figures has one to three digits before the point
+    in; the measured unit itself where it has no others."""
+    units = SCALES.get(measured, (Unit(measured, 1.0),))
+    sizes = [abs(one.value) for one in figures if one is not None and math.isfinite(one.value)]
+    middle = median(size for size in sizes if size) if any(sizes) else 0.0
+    return next((unit for unit in reversed(units) if middle >= unit.size), units[0])
+
+
+def shown(figure: Figure | None, unit: Unit) -> Shown:
+    """A figure in a unit; `---` where there is none, and for one that is not finite."""
+    if figure is None or not math.isfinite(figure.value):
+        return Shown(NOT_APPLICABLE)
+    value = figure.value / unit.size
+    share = figure.share
+    if share is not None:
+        return Shown(_digits(value, share), f"±{_percent(share)} %")
+    # Bytes and events are whole, and so are nanoseconds of a clock.
+    is_whole = unit.size == 1 and value == int(value)
+    return Shown(f"{value:.0f}" if is_whole else _digits(value, None))
+
+
+def _digits(value: float, share: float | None) -> str:
+    """The value with its significant digits, and no exponent."""
+    if not value:
+        return "0"
+    first = _place(value)
+    if share:
+        last = min(_place(value * share), first - LEAST_DIGITS + 1)
+    else:
+        # There is no interval, or every sample was the same.
+        last = min(0, first - DIGITS + 1)
+    rounded = round(value, -last)
+    return f"{rounded:.{max(0, -last)}f}"
+
+
+def _place(value: float) -> int:
+    """The decimal place of the first digit: 0 for 1 to 9, -1 for 0.1 to 0.9."""
+    return math.floor(math.log10(abs(value)))
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:.0f}" if share >= WHOLE_PERCENT else f"{100 * share:.1f}"
+
+
+def aligned(column: Sequence[Shown]) -> list[str]:
+    """The cells of a column in a font of one width: points and percent signs below each other."""
+    parts = [one.value.partition(".") for one in column]
+    before = max((len(whole) for whole, _, _ in parts), default=0)
+    after = max((len(point) + len(rest) for _, point, rest in parts), default=0)
+    shares = max((len(one.share) for one in column), default=0)
+    cells = []
+    for one, (whole, point, rest) in zip(column, parts, strict=True):
+        value = f"{whole:>{before}}{point + rest:<{after}}"
+        cells.append(f"{value} {one.share:>{shares}}" if shares else value)
+    return cells

@@ -1,0 +1,79 @@
+"""The report of a session on a terminal, in a file and on a page."""
+
+import pytest
+
+from opperf.compare.ab.report import Report, Row, markdown_of, text_of
+from opperf.compare.statistics.data import Shift, Verdict
+
+LONG = "measured in one arm only, as the other one's operator does not take these inputs at all"
+
+
+@pytest.fixture
+def report():
+    rows = tuple(
+        Row(
+            id=str(number),
+            operator="broadcast_add",
+            inputs="lhs: (64, 64), rhs: (64, 64)",
+            metric="forward",
+            verdict=verdict,
+            ratio=1.0 + number / 10,
+            low=1.0,
+            high=1.5,
+            blocks=3,
+            more_blocks=2 if verdict is Verdict.AMBIGUOUS else None,
+        )
+        for number, verdict in enumerate((Verdict.REGRESSED, Verdict.REGRESSED, Verdict.AMBIGUOUS))
+    )
+    return Report(
+        framework="mxnet 1.9.1",
+        a="ops:nd.add",
+        b="ops:np.add",
+        started="2025-01-02T03:04:05+00:00",
+        complete=True,
+        valid=True,
+        reason="",
+        cases=3,
+        processes=28,
+        threshold=0.02,
+        delta=0.02,
+        floor=0.012,
+        explained=0.92,
+        note="",
+        counts={"regressed": 2, "ambiguous": 1},
+        shift=Shift(Verdict.AMBIGUOUS, note="too few"),
+        rows=rows,
+        differences=(),
+        alone={"relu (data: (2, 2)) in A": LONG},
+        left_out={},
+        lost={},
+    )
+
+
+def test_a_file_has_whole_lines(report):
+    lines = text_of(report).splitlines()
+    assert f"relu (data: (2, 2)) in A  {LONG}" in lines
+    assert any(line.endswith("Measured by 28 processes.") for line in lines)
+    (row,) = [line for line in lines if "2 more blocks" in line]
+    assert row.split()[-8:] == ["1.200", "1.000", "to", "1.500", "3", "2", "more", "blocks"]
+
+
+@pytest.mark.parametrize("width", [80, 120])
+def test_a_terminal_is_not_exceeded_and_reasons_are_whole(report, width):
+    lines = text_of(report, width).splitlines()
+    assert max(map(len, lines)) <= width
+    told = " ".join(" ".join(lines).split())
+    assert "Measured by 28 processes." in told and "2 more blocks" in told
+    words = set(LONG.split())
+    assert words <= set(told.split())
+
+
+def test_the_largest_change_is_first(report):
+    text = text_of(report)
+    assert text.index("1.100") < text.index("Ambiguous") < text.index("1.200")
+    assert text.index("1.100 ") < text.index(" 1.000  1.000 to 1.500")
+
+
+def test_a_page_has_bars_between_cells(report):
+    page = markdown_of(report)
+    assert "## Regressed" in page and "| broadcast_add |" in " ".join(page.split())

@@ -1,0 +1,72 @@
+"""Tables on a terminal, and elsewhere."""
+
+from __future__ import annotations
+
+import pytest
+
+from opperf.metrics import FORWARD
+from opperf.results.terminal import LEAST_TEXT, Column, figure_column, table_text
+from opperf.results.units import Figure
+
+NAMES = ["relu", "broadcast_add"]
+INPUTS = ["data: (1024, 1024)", "lhs: (10000, 1), rhs: (10000, 100), and " + "more " * 20]
+
+
+def columns(is_extra: bool = False) -> list[Column]:
+    figures = [Figure(32_700.0, 392.4), Figure(1_234_500.0, 5e4)]
+    return [
+        Column("Operator", NAMES),
+        Column("Inputs", INPUTS),
+        figure_column(FORWARD, figures, is_extra=is_extra),
+        figure_column(FORWARD, figures, "Backward"),
+    ]
+
+
+def test_a_table_in_a_file_is_plain_and_whole() -> None:
+    titles, dashes, *lines = table_text(columns()).splitlines()
+    assert titles.split() == ["Operator", "Inputs", "Forward", "us", "Backward", "us"]
+    assert set(dashes) == {"-", " "} and len(lines) == 2
+    assert INPUTS[1].strip() in lines[1] and "\x1b" not in lines[1]
+    assert lines[0].count("  32.7 ±1.2 %") == 2 and lines[1].count("1230   ±4.1 %") == 2
+
+
+@pytest.mark.parametrize("width", [60, 80, 100, 120])
+def test_a_terminal_cuts_the_longest_texts_and_no_figure(width: int) -> None:
+    lines = table_text(columns(), width).splitlines()
+    assert len(lines) == 4 and max(map(len, lines)) <= width
+    assert lines[3].startswith("broadcast_add ") and "…" in lines[3]
+    assert lines[3].count("1230   ±4.1 %") == 2
+
+
+def test_a_terminal_that_is_wide_enough_cuts_nothing() -> None:
+    plain = table_text(columns())
+    assert table_text(columns(), max(map(len, plain.splitlines()))) == plain
+    assert table_text(columns(), 500) == plain
+
+
+def test_what_can_be_done_without_is_left_out_where_texts_have_no_room() -> None:
+    # Names, figures twice, and the gaps before three columns.
+    least = len(NAMES[1]) + LEAST_TEXT + 2 * len("  32.7 ±1.2 %") + 3 * 2
+    assert "Forward" in table_text(columns(is_extra=True), least)
+    narrow = table_text(columns(is_extra=True), least - 1)
+    assert "Forward" not in narrow and "Backward" in narrow
+    assert "Forward" in table_text(columns(is_extra=False), least - 1)
+
+
+def test_reasons_take_several_lines() -> None:
+    reason = "because of this and that and more of it"
+    made = [Column("Case", ["relu"]), Column("Why", [reason], wraps=True)]
+    lines = table_text(made, 30).splitlines()
+    assert len(lines) == 4 and "…" not in "".join(lines)
+    assert " ".join(" ".join(lines[2:]).split()) == f"relu {reason}"
+
+
+def test_what_looks_like_markup_or_a_number_stays_as_it_is() -> None:
+    text = table_text([Column("A", ["[red]1e5[/red]", ":warning:"]), Column("B", ["1.10", "x"])])
+    assert "[red]1e5[/red]" in text and ":warning:" in text and "1.10" in text
+
+
+def test_a_table_of_nothing_has_its_titles() -> None:
+    assert table_text([Column("A", []), figure_column(FORWARD, [])]).split()[:3] == [
+        *("A", "Forward", "ns")
+    ]

@@ -1,0 +1,223 @@
+"""The registry of metrics, and a metric that another package adds to it."""
+
+import csv
+import io
+import json
+from importlib.metadata import EntryPoint
+from pathlib import Path
+
+import msgspec
+import pytest
+from click.testing import CliRunner
+
+from opperf import metrics
+from opperf.commands.compare import compare as command
+from opperf.compare.files.judging import Question, compare
+from opperf.compare.files.reading import read
+from opperf.compare.files.reports import FORMATS
+from opperf.errors import UsageError
+from opperf.metrics import BUILT_IN, PASSES, in_order, metric_named, present, registered, usual
+from opperf.model import (
+    Case,
+    Environment,
+    Header,
+    Metric,
+    MetricKind,
+    OperatorTarget,
+    Record,
+    Run,
+    Status,
+    TensorSpec,
+)
+from opperf.profilers import PROFILERS, kind_read
+from opperf.profilers.summary import summarise
+from opperf.results.csv_file import csv_text
+from opperf.results.exports.bencher import bencher
+from opperf.results.exports.github_action import github_action
+from opperf.results.output import write
+from opperf.results.table import render_table
+
+TOY = Path(__file__).parent / "toy_metric"
+
+
+@pytest.fixture(autouse=True)
+def fresh_registry():
+    """Looks for metrics anew, and lets later tests do so."""
+    registered.cache_clear()
+    yield
+    registered.cache_clear()
+
+
+@pytest.fixture
+def toy(monkeypatch):
+    """As if the package with the toy metric were installed."""
+    monkeypatch.syspath_prepend(TOY)
+
+
+def record(name="relu", factor=1.0, bandwidth=True):
+    case = Case(OperatorTarget("mxnet", name), {"data": TensorSpec((4, 4))})
+    samples = {"forward": [1e6 * factor * (1 + n / 1000) for n in range(20)]}
+    summaries = {"forward": summarise(samples["forward"], "ns")}
+    if bandwidth:
+        samples["bandwidth"] = [8.0 / factor * (1 + n / 1000) for n in range(20)]
+        summaries["bandwidth"] = summarise(samples["bandwidth"], "GB/s")
+    return Record(case, case.id, Status.OK, summaries, samples)
+
+
+def run(*records):
+    environment = Environment(
+        opperf="0.1.0",
+        framework="mxnet",
+        versions={},
+        features={},
+        python="3.11",
+        platform="Linux",
+        hostname="host",
+        cpu="A CPU",
+        cores=2,
+        threads={},
+        memory_bytes=2**33,
+        load_1min=0.5,
+        governor="performance",
+        devices=("cpu(0)",),
+    )
+    planned = tuple(one.id for one in records)
+    return Run(Header(1, "2025-01-02T03:04:05+00:00", environment, {}, planned), records)
+
+
+def test_every_metric_is_declared_once_and_described():
+    names = [metric.name for metric in BUILT_IN]
+    assert list(registered()) == names and len(set(names)) == len(names)
+    assert all(metric.title and metric.description for metric in BUILT_IN)
+    # Words that options and columns can have.
+    assert all(name.isidentifier() and name == name.lower() for name in names)
+
+
+def test_a_pass_is_the_name_of_its_time():
+    assert all(registered()[name].is_time for name in PASSES)
+    assert Case(OperatorTarget("mxnet", "relu"), {}).passes == PASSES
+
+
+def test_what_counts_where_nothing_is_named():
+    assert [metric.name for metric in usual()] == ["forward", "backward", "memory"]
+
+
+def test_a_profiler_says_what_kind_of_time_it_reads():
+    kinds = {name: kind_read(name) for name in (*PROFILERS, "of a later version")}
+    assert kinds == {
+        "native": MetricKind.KERNEL,
+        "python": MetricKind.WALL,
+        "of a later version": MetricKind.WALL,
+    }
+
+
+@pytest.mark.parametrize("kind", MetricKind)
+def test_kinds_are_times_or_steady_or_neither(kind):
+    metric = Metric("x", "ns", kind, "X")
+    assert metric.is_time is (kind in ("kernel", "wall"))
+    assert metric.is_steady is (kind in ("memory", "count"))
+
+
+def test_a_metric_survives_json():
+    for metric in BUILT_IN:
+        assert msgspec.json.decode(msgspec.json.encode(metric), type=Metric) == metric
+
+
+def test_the_metrics_of_records_are_in_the_order_of_the_registry():
+    forward, odd = summarise([1.0], "ns"), summarise([2.0], "widgets")
+    one = msgspec.structs.replace(record(), summaries={"zeta": odd, "memory": odd, "alpha": odd})
+    other = msgspec.structs.replace(record(), summaries={"forward": forward})
+    assert [metric.name for metric in present([one, other])] == [
+        *("forward", "memory", "alpha", "zeta")
+    ]
+    assert in_order(reversed(BUILT_IN)) == BUILT_IN
+
+
+def test_a_metric_that_nobody_declares_is_shown_under_its_own_name():
+    found = metric_named("odd", "widgets")
+    assert (found.title, found.unit, found.usual) == ("odd", "widgets", True)
+    assert not (found.is_time or found.is_steady)
+    assert metric_named("forward", "ns") is metrics.FORWARD
+
+
+def test_a_metric_of_another_package_is_found(toy):
+    assert list(registered()) == [*(metric.name for metric in BUILT_IN), "bandwidth"]
+    assert [metric.name for metric in usual()] == ["forward", "backward", "memory", "bandwidth"]
+
+
+def test_it_has_a_column_in_the_table(toy):
+    titles, _, line = render_table([record()]).splitlines()
+    assert titles.split()[2:] == ["Forward", "ms", "Bandwidth", "GB/s"]
+    assert "8.08 ±0.4 %" in line
+
+
+def test_it_has_columns_in_csv(toy):
+    (row,) = csv.DictReader(io.StringIO(csv_text(run(record()))))
+    assert float(row["bandwidth_median_GB/s"]) == pytest.approx(8.076)
+    assert float(row["bandwidth_p90_GB/s"]) == record().summaries["bandwidth"].p90
+
+
+def test_it_is_exported_where_the_tool_has_a_place_for_it(toy):
+    (measures,) = bencher(run(record()))[0].values()
+    assert set(measures) == {"latency", "bandwidth"}
+    # Of this tool's figures the smaller one is the better one.
+    entries, warnings = github_action(run(record()))
+    assert len(entries) == 1 and warnings == ["not exported: 1 figure where more is better"]
+
+
+@pytest.fixture
+def compared(tmp_path):
+    """Compares a run with one that is so many times as slow."""
+
+    def made(factor, **question):
+        paths = [tmp_path / "base.jsonl", tmp_path / "new.jsonl"]
+        for path, one in zip(paths, (record(), record(factor=factor)), strict=True):
+            write(run(one), path, "jsonl")
+        return compare(*map(read, paths), Question(**question))
+
+    return made
+
+
+@pytest.mark.parametrize(
+    ("factor", "is_worse", "word"), [(2.0, True, "less"), (0.5, False, "more")]
+)
+def test_it_is_compared_and_the_smaller_figure_is_the_worse_one(
+    toy, compared, factor, is_worse, word
+):
+    found = compared(factor)
+    assert found.metrics == ("forward", "bandwidth")
+    (row,) = found.rows_of("bandwidth")
+    assert row.is_worse is is_worse and row.verdict.value == "suspect"
+    assert f"1 suspect (1 {word})" in FORMATS["text"](found)
+    for name, report in FORMATS.items():
+        assert "bandwidth" in report(found), name
+    cases = json.loads(FORMATS["json"](found))["cases"]
+    (case,) = [one for one in cases if one["unit"] == "GB/s"]
+    assert case["base_half_width"] == pytest.approx(0.036)
+
+
+def test_it_can_be_named(toy, compared, tmp_path):
+    compared(2.0)
+    files = [str(tmp_path / name) for name in ("base.jsonl", "new.jsonl")]
+    done = CliRunner().invoke(command, [*files, "--metric", "bandwidth", "-f", "csv"])
+    assert done.exit_code == 0 and "forward" not in done.stdout
+    refused = CliRunner().invoke(command, [*files, "--metric", "bandwith"])
+    assert "none of forward" in refused.output and "instructions, bandwidth" in refused.output
+    printed = CliRunner().invoke(command, ["--help"]).output
+    assert "instructions, bandwidth;" in " ".join(printed.split())
+
+
+@pytest.mark.parametrize(
+    ("value", "why"),
+    [
+        ("toy_metric:NOT_THERE", "cannot be loaded .*; reinstall its package"),
+        ("not_installed:METRIC", "cannot be loaded .*; reinstall its package"),
+        ("toy_metric:NO_METRIC", "is no Metric; mend its package"),
+        ("toy_metric:TAKEN", "has the name 'forward', which another metric has"),
+    ],
+)
+def test_a_metric_that_cannot_be_used_is_refused_with_what_to_do(toy, monkeypatch, value, why):
+    entry = EntryPoint("bandwidth", value, metrics.GROUP)
+    monkeypatch.setattr(metrics, "entry_points", lambda group: [entry])
+    with pytest.raises(UsageError, match=f"the metric {value}, .* {why}"):
+        registered()
