@@ -130,7 +130,9 @@ size = click.option(
 )
 
 DTYPES = "float16, float32, float64, bfloat16, int8, uint8, int32, int64 or bool"
-dtype = click.option("--dtype", default="float32", show_default=True, help=DTYPES + ".")
+dtype = click.option(
+    "--dtype", default="float32", show_default=True, help=DTYPES + "; or f16, bf16 and so on."
+)
 
 
 drawing = together(

@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Literal, Protocol, TypeVar
 
+from opperf.dtypes import HALF_PRECISION, is_floating
 from opperf.model import Argument, Fill, Kind, Operator, Parameter, TensorSpec
 from opperf.rules.sizes import Preset
 from opperf.rules.values import AT_LEAST_SINGLE, REQUESTED, Arguments
@@ -233,9 +234,6 @@ def requested(operator: Operator, arguments: Arguments, dtype: str) -> Arguments
     return made
 
 
-HALF_PRECISION = ("float16", "bfloat16")
-
-
 def _requested(value: Argument, dtype: str) -> Argument:
     if isinstance(value, tuple):
         return tuple(_requested(element, dtype) for element in value)  # type: ignore[misc]
@@ -243,7 +241,5 @@ def _requested(value: Argument, dtype: str) -> Argument:
         return value
     single = "float32" if dtype in HALF_PRECISION else dtype
     made = {REQUESTED: dtype, AT_LEAST_SINGLE: single}.get(value.dtype, value.dtype)
-    floating = made.startswith(("float", "bfloat"))
-    return TensorSpec(
-        value.shape, made, value.fill, value.layout, value.gradient and floating, value.flavour
-    )
+    gradient = value.gradient and is_floating(made)
+    return TensorSpec(value.shape, made, value.fill, value.layout, gradient, value.flavour)

@@ -11,6 +11,7 @@ from typing import Any
 
 import msgspec
 
+from opperf.dtypes import canonical
 from opperf.errors import UsageError
 from opperf.model import Settings, Status
 from opperf.results import output
@@ -76,7 +77,7 @@ def selection_from(options: Mapping[str, Any]) -> Selection:
         ids=options["ids"],
         settings=Settings(
             device=options["ctx"] or "",
-            dtype=options["dtype"].lower(),
+            dtype=canonical(options["dtype"]),
             profiler=(options["profiler"] or "").lower(),
             warmup=options["warmup"],
             runs=options["runs"],

@@ -10,6 +10,7 @@ from typing import Any
 
 import msgspec
 
+from opperf.dtypes import canonical
 from opperf.errors import FOUND, INTERRUPTED, RunFileError, UsageError
 from opperf.model import Case, Listed, Listing, Record, Settings
 from opperf.results.coverage import coverage, coverage_text
@@ -92,7 +93,7 @@ def show_command(options: Mapping[str, Any], changed: Mapping[str, Any]) -> int:
     (operator,) = found
     listed = next(one for one in listing.operators if one.operator == operator)
     settings = Settings(
-        device="", profiler="", dtype=options["dtype"].lower(), seed=options["seed"]
+        device="", profiler="", dtype=canonical(options["dtype"]), seed=options["seed"]
     )
     selection = Selection(
         patterns=(operator.name,),

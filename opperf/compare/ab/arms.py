@@ -14,6 +14,7 @@ from typing import Any
 
 import msgspec
 
+from opperf.dtypes import canonical
 from opperf.errors import UsageError, suggestion
 from opperf.model import Environment, Struct
 from opperf.results.environment import differences
@@ -86,7 +87,7 @@ KINDS: dict[str, Callable[[str], dict[str, Any]]] = {
     "env": _variable,
     "python": _python,
     "ops": _operators,
-    "dtype": _setting("dtype", str.lower),
+    "dtype": _setting("dtype", canonical),
     "profiler": _setting("profiler", str.lower),
     "threads": _setting("threads", _count),
     "cache": _setting("cache", _cache),

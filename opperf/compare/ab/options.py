@@ -15,6 +15,7 @@ import msgspec
 from opperf import defaults
 from opperf.compare.ab.arms import ArmSpec, two_arms
 from opperf.compare.statistics.data import Rules, Verdict
+from opperf.dtypes import canonical
 from opperf.errors import UsageError
 from opperf.model import Settings
 from opperf.runner.options import choice_from
@@ -96,7 +97,7 @@ def selection_from(given: Mapping[str, Any]) -> Selection:
         choice_from(given),
         settings=Settings(
             device=given["ctx"] or "",
-            dtype=given["dtype"].lower(),
+            dtype=canonical(given["dtype"]),
             profiler=(given["profiler"] or "").lower(),
             precision=PRECISION,
             seed=given["seed"],

@@ -10,6 +10,7 @@ from typing import Any
 import mxnet as mx
 import numpy as np
 
+from opperf.dtypes import element_bytes, is_floating
 from opperf.errors import UnsupportedError
 from opperf.frameworks import fill
 from opperf.frameworks.mxnet.device import context
@@ -33,11 +34,6 @@ def dtype_name(dtype: Any) -> str:
     return "bfloat16" if np.dtype(dtype) == BFLOAT16 else np.dtype(dtype).name
 
 
-def is_floating(dtype: Any) -> bool:
-    """Whether arrays of the dtype can have a gradient."""
-    return dtype_name(dtype).startswith(("float", "bfloat"))
-
-
 def has_nan(array: Any) -> bool:
     """Whether an array has a NaN. NumPy cannot tell for bfloat16, which counts as none."""
     if not dtype_name(array.dtype).startswith("float"):
@@ -50,8 +46,7 @@ def bytes_of(array: Any) -> int:
     if array.stype != "default":
         parts = (array.data, array.indices, *([array.indptr] if array.stype == "csr" else []))
         return sum(bytes_of(part) for part in parts)
-    name = dtype_name(array.dtype)
-    return int(array.size) * (2 if name == "bfloat16" else np.dtype(name).itemsize)
+    return int(array.size) * element_bytes(dtype_name(array.dtype))
 
 
 def tensor(spec: TensorSpec, device: str, seed: int) -> Any:
@@ -119,7 +114,7 @@ def describe(value: Any) -> TensorSpec | None:
             dtype=dtype_name(value.dtype),
             fill=Fill("given", digest=_digest(data)),
             layout="dense" if value.stype == "default" else value.stype,
-            gradient=is_floating(value.dtype),
+            gradient=is_floating(dtype_name(value.dtype)),
             flavour="np" if isinstance(value, mx.np.ndarray) else "",
         )
     if isinstance(value, np.ndarray):
@@ -127,7 +122,7 @@ def describe(value: Any) -> TensorSpec | None:
             shape=tuple(value.shape),
             dtype=value.dtype.name,
             fill=Fill("given", digest=_digest(np.ascontiguousarray(value))),
-            gradient=is_floating(value.dtype),
+            gradient=is_floating(dtype_name(value.dtype)),
         )
     return None
 
