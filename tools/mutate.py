@@ -72,6 +72,13 @@ TARGETS = {
         too_slow=("tests/integration/numpy_framework/test_sweep.py",),
         kinds_left_alone=("NumberReplacer",),
     ),
+    "operations": Target(
+        "opperf/operations", ("tests/operations",), ("opperf/operations/references",)
+    ),
+    # Whether a reference is right, both frameworks say.
+    "operations/references": Target(
+        "opperf/operations/references", ("tests/values", "tests/integration/values")
+    ),
     "runner": Target(
         "opperf/runner", ("tests/runner",), ("opperf/runner/health",), ("tests/runner/processes",)
     ),

@@ -1,0 +1,7 @@
+"""What is particular about some of NumPy's functions."""
+
+from __future__ import annotations
+
+CONSTANT = frozenset({"isclose", "isfinite", "isinf", "isnan", "isneginf", "isposinf"})
+"""Functions that are to give one number everywhere: no array of a benchmark holds what they look
+for, and no two are alike."""
