@@ -10,5 +10,7 @@ from __future__ import annotations
 from opperf.operations.canonical import CanonicalOperation
 from opperf.operations.table import ALL
 
+__all__ = ["OPERATIONS", "CanonicalOperation"]
+
 OPERATIONS: dict[str, CanonicalOperation] = {operation.name: operation for operation in ALL}
 """Every canonical operation, by name."""

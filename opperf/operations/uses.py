@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from opperf.model import Argument, Operator
+from opperf.model import Argument, Kind, Operator, TensorSpec
 
 Array = Any
 """An array of NumPy's, which is not imported for its type: tables are read by what only plans."""
@@ -101,6 +101,14 @@ TakeRoles = Callable[..., dict[str, Any]]
 Gives = Callable[[Any, Values], Any]
 
 
+NUMBERS = (Kind.INT, Kind.FLOAT)
+
+
+def is_tensor(value: Argument) -> bool:
+    """Whether an input is one tensor."""
+    return isinstance(value, TensorSpec)
+
+
 class Words:
     """Roles of a use by a list of words: `role=argument`, `role=one|another` where the framework
     has several names for it, `role` where it has that very name, `-argument` for one that does not
@@ -130,12 +138,16 @@ class Words:
 
     def spelled(self, operator: Operator, roles: Roles) -> dict[str, Argument] | None:
         """Inputs by role under the operator's names. An input that is what the operator does
-        anyway is left out; None if there is one that it has no argument for."""
+        anyway is left out; None if there is one that it has no argument for, or a tensor where it
+        takes a number."""
         made: dict[str, Argument] = {}
         for role, value in roles.items():
             if role in self.names:
                 names = self.names[role]
                 own = next((name for name in names if operator.parameter(name)), names[0])
+                parameter = operator.parameter(own)
+                if parameter is not None and parameter.kind in NUMBERS and is_tensor(value):
+                    return None
                 made[own] = value
             elif role not in self.constants or self.constants[role] != value:
                 return None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from opperf.rules import families as shared
 from opperf.rules.engine import Families
 from opperf.rules.mxnet import (
     attention,
@@ -22,6 +23,7 @@ from opperf.rules.mxnet import (
     names,
     normalisation,
     numpy_like,
+    operations,
     optimizers,
     quantization,
     recurrent,
@@ -62,9 +64,11 @@ MODULES = (
 """Modules that offer `FAMILIES`."""
 
 FAMILIES = Families()
-for _module in MODULES:
+for _module in (*shared.MODULES, *MODULES):
     FAMILIES.merge(_module.FAMILIES)
 
+OPERATIONS = operations.TABLE
+GRADIENTS = True
 TABLE = names.TABLE
 OPTIONAL_TENSORS = names.OPTIONAL_TENSORS
 

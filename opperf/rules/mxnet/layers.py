@@ -111,10 +111,3 @@ def softmax_activation(operator: Operator, size: Preset) -> Iterable[Arguments]:
     for shape in wide(size):
         yield {"data": tensor(*shape), "mode": "instance"}
     yield {"data": tensor(*feature_maps(size)), "mode": "channel"}
-
-
-@FAMILIES.add("hard_sigmoid")
-def hard_sigmoid(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """Slope and offset as Gluon's users have them."""
-    for shape in shapes(size):
-        yield {"data": tensor(*shape), "alpha": 0.2, "beta": 0.5}

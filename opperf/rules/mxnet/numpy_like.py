@@ -58,13 +58,6 @@ def ediff1d(operator: Operator, size: Preset) -> Iterable[Arguments]:
     yield {"input1": tensor(*vector(size))}
 
 
-@FAMILIES.add("_npi_nan_to_num")
-def nan_to_num(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """A tensor that has nothing to replace: each element is looked at all the same."""
-    for shape in shapes(size):
-        yield {"data": tensor(*shape)}
-
-
 @FAMILIES.add("_npi_percentile")
 def percentile(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """The median of each column, and quartiles of each row."""

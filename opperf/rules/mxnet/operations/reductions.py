@@ -4,7 +4,16 @@ from __future__ import annotations
 
 from typing import Any
 
-from opperf.operations.uses import Table, family, merged, only_written_to, use, written_to
+from opperf.model import Argument, Operator
+from opperf.operations.uses import (
+    Roles,
+    Table,
+    family,
+    merged,
+    only_written_to,
+    use,
+    written_to,
+)
 
 
 def along(
@@ -16,6 +25,13 @@ def along(
         "axis": None if axis == () else axis,
         "keepdims": keepdims,
     }
+
+
+def reduced(operator: Operator, roles: Roles) -> dict[str, Argument]:
+    """The axes in a list, an empty one for all of them."""
+    axis = roles.get("axis")
+    axes = (axis,) if isinstance(axis, int) else ()
+    return {operator.tensors[0].name: roles["x"], "axis": axes}
 
 
 BOTH = ("all", "any", "max", "min", "prod", "sum")
@@ -33,15 +49,17 @@ def average(a: Any, weights: Any, weighted: bool, axis: Any = None) -> dict[str,
     return {"x": a, "weights": weights, "axis": axis}
 
 
+OF_NUMPY: Table = {
+    **{f"_np_{name}": use(name, along, spell=reduced) for name in BOTH},
+    **{f"_npi_{name}": use(name, along, spell=reduced) for name in (*BOTH, "mean", "std", "var")},
+}
+
 REDUCED = merged(
-    *(
-        {pattern.format(name): use(name, along) for name in names}
-        for pattern, names in {
-            "{}": ("max", "mean", "min", "nanprod", "nansum", "prod", "sum"),
-            "_np_{}": BOTH,
-            "_npi_{}": (*BOTH, "mean", "std", "var"),
-        }.items()
-    ),
+    {
+        name: use(name, along, spell=reduced)
+        for name in ("max", "mean", "min", "nanprod", "nansum", "prod", "sum")
+    },
+    OF_NUMPY,
     {
         "_np_trace": use("trace", "x=data"),
         "_npi_trace": use("trace", "x=data"),

@@ -11,7 +11,7 @@ NAMED_ALIKE = (
     *("cos", "cosh", "degrees", "exp", "exp2", "expm1", "floor", "i0", "isfinite", "isinf"),
     *("isnan", "isneginf", "isposinf", "log", "log10", "log1p", "log2", "logical_not"),
     *("nan_to_num", "negative", "radians", "reciprocal", "sign", "signbit", "sin", "sinc"),
-    *("sinh", "sqrt", "square", "tan", "tanh", "trunc"),
+    *("rint", "sinh", "sqrt", "square", "tan", "tanh", "trunc"),
 )
 
 OTHERWISE = {
@@ -32,10 +32,11 @@ UNARY: Table = merged(
 )
 
 OF_TWO = (
-    *("arctan2", "bitwise_xor", "copysign", "floor_divide", "fmax", "fmin", "fmod", "gcd"),
-    *("heaviside", "hypot", "lcm", "ldexp", "left_shift", "logaddexp", "logaddexp2"),
-    *("logical_and", "logical_or", "logical_xor", "maximum", "minimum", "remainder"),
-    "right_shift",
+    *("add", "arctan2", "bitwise_and", "bitwise_or", "bitwise_xor", "copysign", "divide", "equal"),
+    *("floor_divide", "fmax", "fmin", "fmod", "gcd", "greater", "greater_equal", "heaviside"),
+    *("hypot", "lcm", "ldexp", "left_shift", "less", "less_equal", "logaddexp", "logaddexp2"),
+    *("logical_and", "logical_or", "logical_xor", "maximum", "minimum", "multiply", "not_equal"),
+    *("power", "remainder", "right_shift", "subtract"),
 )
 
 CLOSE: dict[str, Any] = {"relative": 1e-5, "absolute": 1e-8}

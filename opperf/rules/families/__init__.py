@@ -1,0 +1,9 @@
+"""Inputs for canonical operations, by role: what every framework that has an operation measures it
+with, unless its own rules say otherwise. Each module holds one kind of operations."""
+
+from __future__ import annotations
+
+from opperf.rules.families import elementwise, reductions
+
+MODULES = (elementwise, reductions)
+"""Modules that offer `FAMILIES`."""
