@@ -80,13 +80,12 @@ class Choice:
         return self.uses[arguments.get(self.argument)]
 
     def each(self, operator: Operator) -> Iterator[tuple[Use, dict[str, Argument]]]:
-        """Every use that the operator of this build has, in the order of the values it declares,
-        with the argument that chooses it."""
+        """Every use that the operator of this build has, with the argument that chooses it."""
         parameter = operator.parameter(self.argument)
         declared = parameter.choices if parameter is not None else ()
-        for value in declared or self.uses:
-            if value in self.uses:
-                yield self.uses[value], {} if value is None else {self.argument: value}
+        for value, own in self.uses.items():
+            if not declared or value in declared:
+                yield own, {} if value is None else {self.argument: value}
 
     @property
     def operations(self) -> set[str]:

@@ -3,7 +3,14 @@ with, unless its own rules say otherwise. Each module holds one kind of operatio
 
 from __future__ import annotations
 
-from opperf.rules.families import elementwise, reductions
+from opperf.rules.families import (
+    attention,
+    convolution,
+    elementwise,
+    layers,
+    normalisation,
+    reductions,
+)
 
-MODULES = (elementwise, reductions)
+MODULES = (attention, convolution, elementwise, layers, normalisation, reductions)
 """Modules that offer `FAMILIES`."""

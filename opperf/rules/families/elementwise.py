@@ -17,7 +17,10 @@ FAMILIES = Families()
 OF_ONE = tuple(
     operation.name
     for operation in OPERATIONS.values()
-    if operation.module == "unary" and set(operation.inputs) == {"x"}
+    if operation.module == "unary"
+    and set(operation.inputs) == {"x"}
+    # A step of attention, which is measured with that.
+    and operation.name != "divided_by_root_of_width"
 )
 OF_TWO = tuple(
     operation.name

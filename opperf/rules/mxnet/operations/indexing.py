@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from opperf.model import Operator
 from opperf.operations.uses import Table, use, written_to
 
 
@@ -33,13 +34,19 @@ def looked_up(data: Any, weight: Any, input_dim: int, output_dim: int) -> dict[s
     return {"data": data, "weight": weight}
 
 
+def with_extents(operator: Operator, roles: dict[str, Any]) -> dict[str, Any]:
+    """A table of weights, with its shape once more."""
+    words, width = roles["weight"].shape
+    return {**roles, "input_dim": words, "output_dim": width}
+
+
 def scattered(lhs: Any, rhs: Any, indices: Any, shape: Any, out: Any) -> dict[str, Any]:
     """What is written to, whose shape is given once more."""
     assert lhs.shape == shape
     return {"data": lhs, "indices": indices, "values": rhs}
 
 
-EMBEDDING = use("embedding", looked_up)
+EMBEDDING = use("embedding", looked_up, spell=with_extents)
 MASKED = use("masked_fill", masked, written_to("data"))
 INSERT = use("insert", before)
 # The number is on the left or right; the tensor is named for the operand that it is not.

@@ -4,14 +4,57 @@ from __future__ import annotations
 
 from typing import Any
 
+import msgspec
+
+from opperf.model import Operator
 from opperf.operations.uses import ANYTHING, Array, Choice, Table, Use, Values, Written, use
+from opperf.rules.values import AT_LEAST_SINGLE, ONES, ZEROS, fixed
+
+LAYOUTS = {1: "NCW", 2: "NCHW", 3: "NCDHW"}
+"""Layout by the number of spatial axes."""
+
+
+def windowed(roles: dict[str, Any], filters: int) -> dict[str, Any]:
+    """A convolution's arguments but for its layout. The kernel is said beside the weights."""
+    grouped = {"num_group": roles["groups"]} if "groups" in roles else {}
+    return {
+        "data": roles["data"],
+        "weight": roles["weight"],
+        "bias": roles["bias"],
+        "kernel": roles["weight"].shape[2:],
+        "stride": roles["stride"],
+        "dilate": roles["dilation"],
+        "pad": roles["padding"],
+        "num_filter": filters,
+        **grouped,
+    }
+
+
+def layout(roles: dict[str, Any]) -> dict[str, Any]:
+    """The layout of tensors with channels in front."""
+    return {"layout": LAYOUTS[len(roles["stride"])]}
+
+
+def convolved(operator: Operator, roles: dict[str, Any]) -> dict[str, Any]:
+    """A convolution's arguments: each filter has its weights in a row."""
+    return {**windowed(roles, roles["weight"].shape[0]), **layout(roles)}
+
+
+def deconvolved(operator: Operator, roles: dict[str, Any]) -> dict[str, Any]:
+    """A transposed convolution's: the filters of a group are in the second axis. It has no bias
+    unless told so."""
+    filters = roles["weight"].shape[1] * roles.get("groups", 1)
+    return {**windowed(roles, filters), "no_bias": False, **layout(roles)}
+
 
 SPATIAL = "stride dilation=dilate padding=pad"
 CONVOLVED = f"data weight bias {SPATIAL} groups=num_group"
 
 # What the weights' shape says already is given once more.
-CONVOLUTION = use("convolution", f"{CONVOLVED} -kernel -num_filter -layout")
-DECONVOLUTION = use("deconvolution", f"{CONVOLVED} -kernel -num_filter -layout -no_bias")
+CONVOLUTION = use("convolution", f"{CONVOLVED} -kernel -num_filter -layout", spell=convolved)
+DECONVOLUTION = use(
+    "deconvolution", f"{CONVOLVED} -kernel -num_filter -layout -no_bias", spell=deconvolved
+)
 POOLING = Choice(
     "global_pool",
     {
@@ -96,6 +139,58 @@ def grouped(data: Array, gamma: Array, beta: Array, num_groups: int) -> dict[str
     return {"data": data, "scale": scale, "shift": shift, "groups": num_groups, "epsilon": 1e-5}
 
 
+def dense(operator: Operator, roles: dict[str, Any]) -> dict[str, Any]:
+    """A dense layer's arguments, of the last axis."""
+    return {**roles, "num_hidden": roles["weight"].shape[0], "flatten": False}
+
+
+def with_statistics(roles: dict[str, Any]) -> dict[str, Any]:
+    """Data, scale and shift, and the running statistics, which take no gradient."""
+    channels = roles["data"].shape[1]
+    return {
+        "data": roles["data"],
+        "gamma": roles["scale"],
+        "beta": roles["shift"],
+        "moving_mean": fixed(channels, fill=ZEROS, dtype=AT_LEAST_SINGLE),
+        "moving_var": fixed(channels, fill=ONES, dtype=AT_LEAST_SINGLE),
+        "fix_gamma": False,
+    }
+
+
+def along_channels(operator: Operator, roles: dict[str, Any]) -> dict[str, Any]:
+    """Batch normalisation's arguments, channels in the second axis."""
+    return {**with_statistics(roles), "axis": 1}
+
+
+def in_step(operator: Operator, roles: dict[str, Any]) -> dict[str, Any]:
+    """Those of devices in step, on one device: it waits for no other. Layers of one key share
+    memory for as long as the process lives, so that each width needs its own."""
+    return {**with_statistics(roles), "ndev": 1, "key": f"opperf-{roles['data'].shape[1]}"}
+
+
+def in_groups(operator: Operator, roles: dict[str, Any]) -> dict[str, Any]:
+    """Group normalisation's arguments. MXNet 1 learns a scale for each group; MXNet 2, where `npx`
+    has the operator too, one for each channel."""
+    groups = roles["groups"]
+    scales = {"gamma": roles["scale"], "beta": roles["shift"]}
+    if "_npx_group_norm" not in operator.names:
+        scales = {
+            name: msgspec.structs.replace(one, shape=(groups,)) for name, one in scales.items()
+        }
+    return {"data": roles["data"], **scales, "num_groups": groups}
+
+
+def with_lengths(operator: Operator, roles: dict[str, Any]) -> dict[str, Any]:
+    """Sequences, and whether there is a length of each."""
+    if "lengths" not in roles:
+        return {"data": roles["data"]}
+    return {
+        "data": roles["data"],
+        "sequence_length": roles["lengths"],
+        "use_sequence_length": True,
+    }
+
+
 def unit_length(axes: tuple[int, ...]) -> Use:
     """Along these axes of images."""
     return use("unit_length", "data -mode", axes=axes, epsilon=1e-10)
@@ -103,15 +198,15 @@ def unit_length(axes: tuple[int, ...]) -> Use:
 
 SCALED = "data scale=gamma shift=beta"
 SEQUENCES = "data lengths=sequence_length -use_sequence_length"
-BATCH_NORM = use("batch_norm", batch_normalised)
+BATCH_NORM = use("batch_norm", batch_normalised, spell=along_channels)
 
 LAYERS: Table = {
     "Activation": Choice("act_type", ACTIVATIONS),
     "BatchNorm": BATCH_NORM,
     # Cases are run as in training, whatever the mode is called.
-    "Dropout": use("dropout", "data rate=p axes -mode"),
-    "FullyConnected": use("dense", rows),
-    "GroupNorm": use("group_norm", grouped),
+    "Dropout": use("dropout", "data rate=p axes -mode", also={"mode": "training"}),
+    "FullyConnected": use("dense", rows, spell=dense),
+    "GroupNorm": use("group_norm", grouped, spell=in_groups),
     "InstanceNorm": use("instance_norm", SCALED, epsilon=1e-3),
     "L2Normalization": Choice(
         "mode",
@@ -124,9 +219,9 @@ LAYERS: Table = {
     "LRN": use("local_response_norm", "data alpha beta offset=knorm channels=nsize"),
     "LayerNorm": use("layer_norm", f"{SCALED} axis", epsilon=1e-5),
     "LeakyReLU": Choice("act_type", LEAKY),
-    "SequenceLast": use("sequence_last", SEQUENCES),
-    "SequenceMask": use("sequence_mask", SEQUENCES),
-    "SequenceReverse": use("sequence_reverse", SEQUENCES),
+    "SequenceLast": use("sequence_last", SEQUENCES, spell=with_lengths),
+    "SequenceMask": use("sequence_mask", SEQUENCES, spell=with_lengths),
+    "SequenceReverse": use("sequence_reverse", SEQUENCES, spell=with_lengths),
     "SoftmaxActivation": Choice(
         "mode",
         {
@@ -134,8 +229,8 @@ LAYERS: Table = {
             "instance": use("softmax", whole_samples),
         },
     ),
-    "_contrib_BatchNormWithReLU": use("batch_norm_relu", batch_normalised),
-    "_contrib_SyncBatchNorm": BATCH_NORM,
+    "_contrib_BatchNormWithReLU": use("batch_norm_relu", batch_normalised, spell=along_channels),
+    "_contrib_SyncBatchNorm": use("batch_norm", batch_normalised, spell=in_step),
     "log_softmax": use("log_softmax", "data axis"),
     "masked_log_softmax": use("masked_log_softmax", "data mask axis"),
     "masked_softmax": use("masked_softmax", "data mask axis"),
