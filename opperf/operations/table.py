@@ -237,8 +237,8 @@ ALL: tuple[CanonicalOperation, ...] = (
         {
             "x:tensor": (
                 "cholesky determinant eigenvalues eigenvalues_of_symmetric eigenvectors "
-                "eigenvectors_in_rows inverse inverse_from_cholesky lq nuclear_norm qr "
-                "sign_and_log_determinant svd"
+                "eigenvectors_in_rows eigenvectors_of_symmetric inverse inverse_from_cholesky lq "
+                "nuclear_norm qr sign_and_log_determinant svd"
             ),
             "x:tensor axes:axes": (
                 "fourier_transform inverse_fourier_transform inverse_real_fourier_transform "

@@ -160,16 +160,11 @@ def inputs_for(
         if found is None or not made.searchable:
             return made
         made = [(found, SEARCH)]
-    return [
-        Inputs(
-            requested(
-                operator, with_output(operator, under_own_names(operator, one), rules), dtype
-            ),
-            origin,
-            mode,
-        )
-        for one, origin in made
-    ]
+    fitted: list[Made] = []
+    for one, origin in made:
+        given = with_output(operator, under_own_names(operator, one), rules)
+        fitted.append((given if rules.GRADIENTS else without_gradients(given), origin))
+    return [Inputs(requested(operator, one, dtype), origin, mode) for one, origin in fitted]
 
 
 Made = tuple[Arguments, str]
@@ -224,9 +219,11 @@ def by_operation(operator: Operator, rules: RulesModule, preset: Preset) -> list
             continue
         for roles in family(OPERATIONS[use.operation], preset):
             arguments = use.spell(operator, roles)
-            if arguments is not None:
-                made.append(({**arguments, **chosen}, OPERATION + name_of(family)))
-    return made if rules.GRADIENTS else [(without_gradients(one), origin) for one, origin in made]
+            one = ({**(arguments or {}), **chosen}, OPERATION + name_of(family))
+            # Inputs that differ by a role that the operator has no argument for are the same.
+            if arguments is not None and one not in made:
+                made.append(one)
+    return made
 
 
 def by_role(

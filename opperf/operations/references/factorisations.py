@@ -171,6 +171,7 @@ REFERENCES = {
         {
             "eigenvalues": lambda outputs, x: (matched(outputs[0], x),),
             "eigenvectors": eigenvectors_in_columns,
+            "eigenvectors_of_symmetric": eigenvectors_in_columns,
             "eigenvectors_in_rows": eigenvectors_in_rows,
             "lq": lower_and_orthonormal,
             "qr": orthonormal_and_upper,

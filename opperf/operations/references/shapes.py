@@ -228,7 +228,7 @@ REFERENCES = references(
         "reshape": lambda x, shape: x.reshape(shape),
         "reshape_like": lambda x, like: x.reshape(like.shape),
         "roll": roll,
-        "rollaxis": lambda x, axis, start: np.rollaxis(x, axis, start),
+        "rollaxis": lambda x, axis, start=0: np.rollaxis(x, axis, start),
         "rot90": rot90,
         "shape": lambda x: np.array(x.shape),
         "size": lambda x: np.array([x.size]),

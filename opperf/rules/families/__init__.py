@@ -6,11 +6,19 @@ from __future__ import annotations
 from opperf.rules.families import (
     attention,
     convolution,
+    creation,
     elementwise,
+    indexing,
     layers,
+    linalg,
     normalisation,
     reductions,
+    shapes,
+    sorting,
 )
 
-MODULES = (attention, convolution, elementwise, layers, normalisation, reductions)
+MODULES = (
+    *(attention, convolution, creation, elementwise, indexing, layers, linalg, normalisation),
+    *(reductions, shapes, sorting),
+)
 """Modules that offer `FAMILIES`."""

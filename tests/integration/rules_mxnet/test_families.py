@@ -46,7 +46,6 @@ FIRST_ONLY = frozenset(
         "convolution.pooling_v1",
         "miscellany.ifft",
         "normalisation.first_batch_norm",
-        "numpy_like.atleast",
         "quantization.quantize_asym",
         "quantization.recurrent",
     }
@@ -59,7 +58,7 @@ SECOND_ONLY = frozenset(
         *("attention.sliding_context", "attention.sliding_mask", "attention.sliding_scores"),
         *("image.random_crop", "indexing.advanced_indexing", "indexing.index_add"),
         *("indexing.advanced_indexing_multiple", "indexing.index_update", "linalg.lstsq"),
-        *("matrices.kron", "numpy_like.atleast_again", "numpy_like.cross"),
+        *("matrices.kron", "numpy_like.cross"),
         *("numpy_like.fill_diagonal", "numpy_like.interp", "numpy_like.tril_indices"),
         *("quantization.intgemm_fully_connected", "quantization.intgemm_maxabsolute"),
         *("quantization.intgemm_prepare", "quantization.intgemm_take", "quantization.reshape"),

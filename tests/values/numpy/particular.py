@@ -8,8 +8,16 @@ for, and no two are alike."""
 
 ITSELF = frozenset(
     {
-        *("add", "bitwise_and", "bitwise_or", "divide", "equal", "greater", "greater_equal"),
-        *("less", "less_equal", "multiply", "not_equal", "rint", "subtract"),
+        *("add", "argsort", "bitwise_and", "bitwise_or", "divide", "einsum", "equal"),
+        *("expand_dims", "greater", "greater_equal", "less", "less_equal", "matmul", "moveaxis"),
+        *("multiply", "not_equal", "reshape", "rint", "rollaxis", "sort", "subtract", "swapaxes"),
+        "transpose",
     }
 )
-"""Functions that their operation's reference is, mostly as an operator of Python's."""
+"""Functions that their operation's reference is, some as an operator of Python's or a method."""
+
+UNCOMPARED = ITSELF | {
+    # A condition alone asks for something else, the indices of where it holds.
+    "where"
+}
+"""Functions of the table that are not compared."""

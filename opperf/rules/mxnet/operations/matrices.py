@@ -39,7 +39,7 @@ TABLE: Table = {
     "_npi_cross": use("cross_product", TWO),
     "_npi_dot": DOT,
     "_npi_eig": use("eigenvectors", ONE),
-    "_npi_eigh": use("eigenvectors", ONE),
+    "_npi_eigh": use("eigenvectors_of_symmetric", ONE),
     "_npi_eigvals": use("eigenvalues", ONE),
     "_npi_eigvalsh": use("eigenvalues_of_symmetric", ONE),
     "_npi_einsum": use("einsum", "tensors=data subscripts"),

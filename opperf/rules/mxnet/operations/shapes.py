@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from opperf.operations.uses import Table, merged, use
+from opperf.rules.shapes import LIST_LENGTH
 
 
 def reshaped(data: Any, shape: tuple[int, ...]) -> dict[str, Any]:
@@ -52,7 +53,6 @@ SPLIT = use("split", parts)
 PAD = use("pad", bordered)
 REPEAT = use("repeat", "x=data times=repeats axis")
 BROADCAST = use("broadcast", "x=data|array shape")
-CONCATENATE = use("concatenate", "tensors=data axis=axis|dim")
 FLIP = use("flip", "x=data axis")
 
 RENAMED = {
@@ -74,7 +74,7 @@ TABLE: Table = merged(
     {f"_npi_{name}": one for name, one in RENAMED.items()},
     {
         "Cast": use("cast", "x=data dtype"),
-        "Concat": CONCATENATE,
+        "Concat": use("concatenate", "tensors=data axis=dim"),
         "Crop": use("crop", cropped),
         "Flatten": use("flatten", "x=data"),
         "Pad": PAD,
@@ -86,7 +86,8 @@ TABLE: Table = merged(
         "_contrib_index_array": use("indices_of_elements", "x=data axes"),
         "_npi_broadcast_to": BROADCAST,
         "_npi_column_stack": use("column_stack", "tensors=data"),
-        "_npi_concatenate": CONCATENATE,
+        # It declares `dim`, and takes `axis`.
+        "_npi_concatenate": use("concatenate", "tensors=data axis"),
         "_npi_diag_indices_from": use("diag_indices_from", "x=data"),
         "_npi_dsplit": SPLIT,
         "_npi_dstack": use("dstack", "tensors=data"),
@@ -102,7 +103,9 @@ TABLE: Table = merged(
         "_npi_triu": use("triu", "x=data"),
         "_npi_vstack": use("vstack", "tensors=data"),
         "_npx_reshape": use("reshape", "x=a shape=newshape"),
-        "_rnn_param_concat": use("concatenate", "tensors=data -num_args", axis=1),
+        "_rnn_param_concat": use(
+            "concatenate", "tensors=data -num_args", also={"num_args": LIST_LENGTH}, axis=1
+        ),
         "_split_v2": SPLIT,
         "amp_cast": use("cast", "x=data dtype"),
         "broadcast_axis": use("broadcast_axes", "x=data axis extents=size"),

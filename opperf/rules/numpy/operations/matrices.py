@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from opperf.model import Operator
 from opperf.operations.uses import Array, Table, use
 
 ONE = "x=a|A|x"
@@ -18,8 +19,10 @@ PRODUCTS: Table = {
     "dot": use("dot", TWO),
     "inner": use("inner_product", TWO),
     "kron": use("kronecker_product", TWO),
+    "einsum": use("einsum", "subscripts tensors=operands"),
     "linalg.matrix_power": use("matrix_power", "x=a exponent=n"),
     "linalg.multi_dot": use("matrix_product_chain", "matrices=arrays"),
+    "matmul": use("matrix_product", "x=x1 y=x2"),
     "outer": use("outer_product", TWO),
     "polymul": use("convolve", TWO, mode="full"),
     "tensordot": use("tensordot", f"{TWO} axes"),
@@ -37,22 +40,33 @@ def least_squares(a: Array, b: Array, rcond: float | None) -> dict[str, Any]:
     return {"x": a, "right_hand_side": b, "cutoff": cutoff}
 
 
+def by_precision(operator: Operator, roles: dict[str, Any]) -> dict[str, Any]:
+    """Equations, with the limit that the precision gives."""
+    return {"a": roles["x"], "b": roles["right_hand_side"], "rcond": None}
+
+
+def full_if_square(operator: Operator, roles: dict[str, Any]) -> dict[str, Any]:
+    """A matrix, and all of its singular vectors where that is not many more than it has rows."""
+    *_, rows, columns = roles["x"].shape
+    return {"a": roles["x"], "full_matrices": rows == columns}
+
+
 FACTORISATIONS: Table = {
     "linalg.cholesky": use("cholesky", ONE),
     "linalg.cond": use("condition_number", f"{ONE} norm=p"),
     "linalg.det": use("determinant", ONE),
     "linalg.eig": use("eigenvectors", ONE),
-    "linalg.eigh": use("eigenvectors", ONE),
+    "linalg.eigh": use("eigenvectors_of_symmetric", ONE),
     "linalg.eigvals": use("eigenvalues", ONE),
     "linalg.eigvalsh": use("eigenvalues_of_symmetric", ONE),
     "linalg.inv": use("inverse", ONE),
-    "linalg.lstsq": use("least_squares", least_squares),
+    "linalg.lstsq": use("least_squares", least_squares, spell=by_precision),
     "linalg.matrix_rank": use("matrix_rank", ONE),
     "linalg.pinv": use("pseudo_inverse", ONE),
     "linalg.qr": use("qr", ONE),
     "linalg.slogdet": use("sign_and_log_determinant", ONE),
     "linalg.solve": use("solve", "x=a right_hand_side=b"),
-    "linalg.svd": use("svd", f"{ONE} -full_matrices"),
+    "linalg.svd": use("svd", f"{ONE} -full_matrices", spell=full_if_square),
     "linalg.tensorinv": use("tensor_inverse", "x=a split=ind"),
     "linalg.tensorsolve": use("tensor_solve", "x=a right_hand_side=b"),
 }

@@ -40,6 +40,7 @@ REDUCED: Table = merged(
 )
 
 SEARCHED: Table = {
+    "argsort": use("argsort", "x=a axis -kind"),
     "bincount": use("bincount", "x least=minlength"),
     "digitize": use("searchsorted", "values=x ordered=bins", side="right"),
     "in1d": use("isin", "x=ar1 y=ar2"),
@@ -48,6 +49,7 @@ SEARCHED: Table = {
     "searchsorted": use("searchsorted", "ordered=a values=v side"),
     "setdiff1d": use("set_difference", "x=ar1 y=ar2"),
     "setxor1d": use("set_exclusive_or", "x=ar1 y=ar2"),
+    "sort": use("sort", "x=a axis -kind"),
     "union1d": use("set_union", "x=ar1 y=ar2"),
     "unique": use("unique", "x=ar"),
 }

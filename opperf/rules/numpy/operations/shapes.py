@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from opperf.model import Operator
 from opperf.operations.uses import Array, Table, Use, only_written_to, use
 
 
@@ -16,12 +17,21 @@ def parts(axis: int) -> Use:
             return own | {"parts": indices_or_sections}
         return own | {"starts": tuple(indices_or_sections)}
 
-    return use("split", taken)
+    def spelled(operator: Operator, roles: dict[str, Any]) -> dict[str, Any]:
+        return {"ary": roles["x"], "indices_or_sections": roles.get("parts") or roles["starts"]}
+
+    return use("split", taken, spell=spelled)
 
 
 def rolled(a: Array, shift: int, axis: int | None = None) -> dict[str, Any]:
     """One distance and one axis."""
     return {"x": a, "shift": (shift,), "axis": None if axis is None else (axis,)}
+
+
+def one_distance(operator: Operator, roles: dict[str, Any]) -> dict[str, Any]:
+    """The other way."""
+    (shift,), axes = roles["shift"], roles.get("axis", ())
+    return {"a": roles["x"], "shift": shift, **({"axis": axes[0]} if axes else {})}
 
 
 def appended(arr: Array, values: Array, axis: int | None) -> dict[str, Any]:
@@ -34,6 +44,14 @@ def along_last(arr: Array, indices: Array, axis: int, **values: Array) -> dict[s
     """Along matrices' last axis, of values too where some are put."""
     assert axis == arr.ndim - 1
     return {"data": arr, "indices": indices} | values
+
+
+def last_axis(operator: Operator, roles: dict[str, Any]) -> dict[str, Any]:
+    """The other way, of matrices."""
+    made = {"arr": roles["data"], "indices": roles["indices"]}
+    if "values" in roles:
+        made["values"] = roles["values"]
+    return {**made, "axis": 1}
 
 
 def kept(condition: Array, axis: int, a: Array) -> dict[str, Any]:
@@ -58,19 +76,25 @@ SHAPES: Table = {
     "diagonal": use("diagonal", "x=a offset axis1 axis2"),
     "dsplit": parts(2),
     "dstack": use("dstack", JOINED),
+    "expand_dims": use("expand_dims", "x=a axis"),
     "flip": use("flip", "x=m axis"),
     "fliplr": use("flip", "x=m", axis=1),
     "flipud": use("flip", "x=m", axis=0),
     "hsplit": parts(1),
     "hstack": use("hstack", JOINED),
+    "moveaxis": use("moveaxis", "x=a source destination"),
     "pad": use("pad", "x=array widths=pad_width mode"),
     "repeat": use("repeat", "x=a times=repeats axis"),
-    "roll": use("roll", rolled),
+    "reshape": use("reshape", "x=a shape=newshape"),
+    "roll": use("roll", rolled, spell=one_distance),
+    "rollaxis": use("rollaxis", "x=a axis start"),
     "rot90": use("rot90", "x=m times=k"),
     "split": parts(0),
     "squeeze": use("squeeze", "x=a axis"),
     "stack": use("stack", JOINED),
+    "swapaxes": use("swapaxes", "x=a axis1 axis2"),
     "tile": use("tile", "x=A times=reps"),
+    "transpose": use("transpose", "x=a axes"),
     "tril": use("tril", "x=m offset=k"),
     "triu": use("triu", "x=m offset=k"),
     "vsplit": parts(0),
@@ -86,10 +110,11 @@ INDEXING: Table = {
     "fill_diagonal": use("fill_diagonal", "data=a value=val", only_written_to("a")),
     "flatnonzero": use("flat_nonzero", "x=a"),
     "put": use("put", "data=a indices=ind values=v", only_written_to("a")),
-    "put_along_axis": use("put_along_last", along_last, only_written_to("arr")),
+    "put_along_axis": use("put_along_last", along_last, only_written_to("arr"), spell=last_axis),
     "ravel_multi_index": use("ravel_multi_index", "indices=multi_index shape=dims"),
     "take": use("take", "data=a indices axis"),
-    "take_along_axis": use("take_along_last", along_last),
+    "take_along_axis": use("take_along_last", along_last, spell=last_axis),
+    "where": use("where", "condition x y"),
     "unravel_index": use(
         "unravel_index", "flat=indices shape", lambda made, arguments: tuple(made)
     ),
