@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from opperf.operations.uses import Table, merged, use
+from opperf.model import Argument, Operator
+from opperf.operations.uses import Roles, Table, merged, use
 from opperf.rules.shapes import LIST_LENGTH
 
 
@@ -49,10 +50,17 @@ def cropped(
     return {"data": data[0], "offset": tuple(offset), "size": tuple(size)}
 
 
+def joined(operator: Operator, roles: Roles) -> dict[str, Argument]:
+    """Tensors and their axis. NumPy's operator declares `dim` and takes `axis`."""
+    name = "axis" if operator.name.startswith("_npi_") else "dim"
+    return {"data": roles["tensors"], name: roles["axis"]}
+
+
 SPLIT = use("split", parts)
 PAD = use("pad", bordered)
 REPEAT = use("repeat", "x=data times=repeats axis")
 BROADCAST = use("broadcast", "x=data|array shape")
+CONCATENATE = use("concatenate", "tensors=data axis=axis|dim", spell=joined)
 FLIP = use("flip", "x=data axis")
 
 RENAMED = {
@@ -74,7 +82,7 @@ TABLE: Table = merged(
     {f"_npi_{name}": one for name, one in RENAMED.items()},
     {
         "Cast": use("cast", "x=data dtype"),
-        "Concat": use("concatenate", "tensors=data axis=dim"),
+        "Concat": CONCATENATE,
         "Crop": use("crop", cropped),
         "Flatten": use("flatten", "x=data"),
         "Pad": PAD,
@@ -86,8 +94,7 @@ TABLE: Table = merged(
         "_contrib_index_array": use("indices_of_elements", "x=data axes"),
         "_npi_broadcast_to": BROADCAST,
         "_npi_column_stack": use("column_stack", "tensors=data"),
-        # It declares `dim`, and takes `axis`.
-        "_npi_concatenate": use("concatenate", "tensors=data axis"),
+        "_npi_concatenate": CONCATENATE,
         "_npi_diag_indices_from": use("diag_indices_from", "x=data"),
         "_npi_dsplit": SPLIT,
         "_npi_dstack": use("dstack", "tensors=data"),
