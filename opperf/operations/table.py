@@ -294,6 +294,15 @@ ALL: tuple[CanonicalOperation, ...] = (
         },
     ),
     *operations(
+        "recurrent",
+        {
+            (
+                "data:tensor weights:tensors biases:tensors state:tensor bidirectional:bool "
+                "cell:tensor"
+            ): "gru lstm rnn_relu rnn_tanh",
+        },
+    ),
+    *operations(
         "quantization",
         {
             "data:tensor scale:tensor": "dequantize",

@@ -3,6 +3,7 @@ with, unless its own rules say otherwise. Each module holds one kind of operatio
 
 from __future__ import annotations
 
+from opperf.rules.engine import Families
 from opperf.rules.families import (
     attention,
     convolution,
@@ -12,6 +13,7 @@ from opperf.rules.families import (
     layers,
     linalg,
     normalisation,
+    recurrent,
     reductions,
     shapes,
     sorting,
@@ -19,6 +21,10 @@ from opperf.rules.families import (
 
 MODULES = (
     *(attention, convolution, creation, elementwise, indexing, layers, linalg, normalisation),
-    *(reductions, shapes, sorting),
+    *(recurrent, reductions, shapes, sorting),
 )
 """Modules that offer `FAMILIES`."""
+
+FAMILIES = Families()
+for _module in MODULES:
+    FAMILIES.merge(_module.FAMILIES)

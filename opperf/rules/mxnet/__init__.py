@@ -26,7 +26,6 @@ from opperf.rules.mxnet import (
     operations,
     optimizers,
     quantization,
-    recurrent,
     reductions,
     sampling,
     sequences,
@@ -54,7 +53,6 @@ MODULES = (
     numpy_like,
     optimizers,
     quantization,
-    recurrent,
     reductions,
     sampling,
     sequences,
@@ -64,7 +62,8 @@ MODULES = (
 """Modules that offer `FAMILIES`."""
 
 FAMILIES = Families()
-for _module in (*shared.MODULES, *MODULES):
+FAMILIES.merge(shared.FAMILIES)
+for _module in MODULES:
     FAMILIES.merge(_module.FAMILIES)
 
 OPERATIONS = operations.TABLE

@@ -20,7 +20,8 @@ MODULES = (elementwise, indexing, linalg, reductions, sampling, shapes, statisti
 """Modules that offer `FAMILIES`."""
 
 FAMILIES = Families()
-for _module in (*shared.MODULES, *MODULES):
+FAMILIES.merge(shared.FAMILIES)
+for _module in MODULES:
     FAMILIES.merge(_module.FAMILIES)
 
 OPERATIONS = operations.TABLE

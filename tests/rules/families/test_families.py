@@ -4,13 +4,9 @@ import pytest
 
 from opperf.model import TensorSpec
 from opperf.operations import OPERATIONS
-from opperf.rules.engine import Families, name_of
-from opperf.rules.families import MODULES
+from opperf.rules.engine import name_of
+from opperf.rules.families import FAMILIES
 from opperf.rules.sizes import PRESETS
-
-FAMILIES = Families()
-for _module in MODULES:
-    FAMILIES.merge(_module.FAMILIES)
 
 
 def is_number(value):

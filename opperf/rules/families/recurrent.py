@@ -6,21 +6,23 @@ import math
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from opperf.model import Operator
+from opperf.operations import CanonicalOperation
+from opperf.operations.uses import Roles
 from opperf.rules.engine import Families
+from opperf.rules.shapes import Shape
 from opperf.rules.sizes import Preset
-from opperf.rules.values import ZEROS, Arguments, between, tensor
+from opperf.rules.values import ZEROS, between, tensor, tensors
 
 FAMILIES = Families()
 
 GATES = {"rnn_relu": 1, "rnn_tanh": 1, "lstm": 4, "gru": 3}
-"""Mode and how many matrices it has for each that a plain recurrent layer has."""
+"""Operation and how many matrices it has for each that a plain recurrent layer has."""
 
 
 class Network(NamedTuple):
     """A stack of recurrent layers: a small language model's, if nothing else is said."""
 
-    mode: str
+    kind: str
     units: int = 256
     layers: int = 2
     directions: int = 1
@@ -28,20 +30,14 @@ class Network(NamedTuple):
     """Length of a sequence at the default size."""
 
     @property
-    def shapes(self) -> list[tuple[int, ...]]:
-        """Shape of each parameter tensor: all weights, then all biases, as MXNet has them in
-        one vector."""
-        rows = GATES[self.mode] * self.units
-        weights: list[tuple[int, ...]] = []
+    def weights(self) -> list[Shape]:
+        """Shape of each matrix: of the input and of the state, direction by direction."""
+        rows = GATES[self.kind] * self.units
+        shapes: list[Shape] = []
         for layer in range(self.layers):
             inputs = self.units if layer == 0 else self.units * self.directions
-            weights += [(rows, inputs), (rows, self.units)] * self.directions
-        return weights + [(rows,)] * len(weights)
-
-    @property
-    def parameters(self) -> int:
-        """Length of the vector of all parameters."""
-        return sum(math.prod(shape) for shape in self.shapes)
+            shapes += [(rows, inputs), (rows, self.units)] * self.directions
+        return shapes
 
     @property
     def limit(self) -> float:
@@ -61,22 +57,20 @@ NETWORKS = (
 """Each mode, both directions, and layers of larger models."""
 
 
-@FAMILIES.add("RNN")
-def rnn(operator: Operator, size: Preset) -> Iterable[Arguments]:
+@FAMILIES.operation(*GATES)
+def recurrent(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
     """Recurrent layers over a batch of sequences. Time grows with the size, width does not."""
     for network in NETWORKS:
+        if network.kind != operation.name:
+            continue
         steps = size.extent(network.steps, least=4)
-        states = (network.layers * network.directions, size.batch, network.units)
-        memory: Arguments = (
-            {"state_cell": tensor(*states, fill=ZEROS)} if network.mode == "lstm" else {}
-        )
+        states = tensor(network.layers * network.directions, size.batch, network.units, fill=ZEROS)
+        initial = between(-network.limit, network.limit)
         yield {
             "data": tensor(steps, size.batch, network.units),
-            "parameters": tensor(network.parameters, fill=between(-network.limit, network.limit)),
-            "state": tensor(*states, fill=ZEROS),
-            **memory,
-            "state_size": network.units,
-            "num_layers": network.layers,
+            "weights": tensors(tensor(*shape, fill=initial) for shape in network.weights),
+            "biases": tensors(tensor(shape[0], fill=initial) for shape in network.weights),
+            "state": states,
+            **({"cell": states} if network.kind == "lstm" else {}),
             "bidirectional": network.directions == 2,
-            "mode": network.mode,
         }
