@@ -137,7 +137,7 @@ class Words:
 
     def spelled(self, operator: Operator, roles: Roles) -> dict[str, Argument] | None:
         """Inputs by role under the operator's names. An input that is what the operator does
-        anyway is left out; None if there is one that it has no argument for, or a tensor where it
+        anyway is omitted; None if there is one that it has no argument for, or a tensor where it
         takes a number."""
         made: dict[str, Argument] = {}
         for role, value in roles.items():
@@ -193,12 +193,12 @@ def family(
 
 
 def written_to(*names: str) -> Gives:
-    """The output is written to arguments as well, and given back."""
+    """The output is written to arguments as well as returned."""
     return lambda made, arguments: Written(made, dict.fromkeys(names, made))
 
 
 def only_written_to(name: str) -> Gives:
-    """The output is written to an argument, and nothing is given back."""
+    """The output is written to an argument, and nothing is returned."""
     return lambda made, arguments: Written((), {name: made})
 
 

@@ -27,7 +27,7 @@ def window(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
 
 @FAMILIES.operation("eye", "tri", "tril_indices")
 def triangle(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
-    """As large as the matrices that other operations are given."""
+    """As large as the matrices of other operations."""
     yield {"rows": square(size)[0]}
 
 

@@ -20,7 +20,7 @@ AXES = (0, 1, None)
 
 
 def along_axis(axis: int | None) -> dict[str, Argument]:
-    """The axis, which is left out for all of them."""
+    """The axis, omitted for all of them."""
     return {} if axis is None else {"axis": axis}
 
 

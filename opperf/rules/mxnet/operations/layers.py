@@ -42,7 +42,7 @@ def convolved(operator: Operator, roles: dict[str, Any]) -> dict[str, Any]:
 
 def deconvolved(operator: Operator, roles: dict[str, Any]) -> dict[str, Any]:
     """A transposed convolution's: the filters of a group are in the second axis. It has no bias
-    unless told so."""
+    unless asked for one."""
     filters = roles["weight"].shape[1] * roles.get("groups", 1)
     return {**windowed(roles, filters), "no_bias": False, **layout(roles)}
 
