@@ -25,6 +25,7 @@ def loaded_after(code):
         "import opperf.model, opperf.errors, opperf.frameworks",
         "import opperf.opperf",
         "import opperf.runner.command, opperf.runner.pool, opperf.runner.session",
+        "import opperf.operations, opperf.rules.mxnet.operations, opperf.rules.numpy.operations",
     ],
 )
 def test_no_framework_and_no_numpy_without_need(code):

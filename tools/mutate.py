@@ -59,8 +59,17 @@ TARGETS = {
     "compare/files": Target("opperf/compare/files", ("tests/compare/files",)),
     "profilers": Target("opperf/profilers", ("tests/profilers",)),
     "results": Target("opperf/results", ("tests/results",)),
-    "rules": Target("opperf/rules", ("tests/rules",), ("opperf/rules/mxnet", "opperf/rules/numpy")),
+    "rules": Target(
+        "opperf/rules",
+        ("tests/rules",),
+        ("opperf/rules/families", "opperf/rules/mxnet", "opperf/rules/numpy"),
+    ),
     # A channel more is another choice of inputs and no fault: their numbers are data.
+    "rules/families": Target(
+        "opperf/rules/families",
+        ("tests/rules/families", "tests/integration/values"),
+        kinds_left_alone=("NumberReplacer",),
+    ),
     "rules/mxnet": Target(
         "opperf/rules/mxnet",
         ("tests/integration/rules_mxnet", "tests/integration/values/test_mxnet.py"),
@@ -71,6 +80,13 @@ TARGETS = {
         ("tests/integration/numpy_framework", "tests/integration/values/test_numpy.py"),
         too_slow=("tests/integration/numpy_framework/test_sweep.py",),
         kinds_left_alone=("NumberReplacer",),
+    ),
+    "operations": Target(
+        "opperf/operations", ("tests/operations",), ("opperf/operations/references",)
+    ),
+    # Whether a reference is right, both frameworks say.
+    "operations/references": Target(
+        "opperf/operations/references", ("tests/values", "tests/integration/values")
     ),
     "runner": Target(
         "opperf/runner", ("tests/runner",), ("opperf/runner/health",), ("tests/runner/processes",)

@@ -9,6 +9,7 @@ from collections.abc import Callable
 import numpy as np
 import numpy.typing as npt
 
+from opperf.dtypes import DTYPES, is_whole
 from opperf.model import Fill, TensorSpec
 
 Array = npt.NDArray[np.generic]
@@ -29,7 +30,7 @@ full sweep would otherwise spend more time drawing than measuring."""
 def generator(spec: TensorSpec, seed: int) -> np.random.Generator:
     """A generator that depends on the seed and on what is filled, and on nothing else. Real
     numbers are drawn in single precision, whatever they are rounded to: the same in each."""
-    kind = spec.dtype if is_integer(spec.dtype) else "float32"
+    kind = spec.dtype if is_whole(spec.dtype) else "float32"
     key = f"{spec.shape}{kind}{spec.fill.distribution}{spec.fill.low}{spec.fill.high}"
     return np.random.default_rng([seed, zlib.crc32(key.encode())])
 
@@ -40,11 +41,6 @@ def _tiled(draw: Callable[[int], Array], count: int) -> Array:
     return values if count <= CHUNK else np.resize(values, count)
 
 
-def is_integer(dtype: str) -> bool:
-    """Whether a dtype holds whole numbers only."""
-    return dtype.startswith(("int", "uint")) or dtype == "bool"
-
-
 def whole_range(fill: Fill, dtype: str) -> tuple[int, int]:
     """The whole numbers of a continuous fill's domain: [low, high)."""
     if fill.distribution == "normal":
@@ -53,14 +49,14 @@ def whole_range(fill: Fill, dtype: str) -> tuple[int, int]:
         low, high = math.ceil(fill.low), math.ceil(fill.high)
     if high <= low:
         high = low + INTEGER_SPAN
-    if dtype in ("uint8", "bool") and low < 0:
+    if low < 0 and not DTYPES[dtype].signed:
         low, high = 0, max(high, INTEGER_SPAN)
     return low, high
 
 
 def _continuous(spec: TensorSpec, rng: np.random.Generator) -> Array:
     fill, count = spec.fill, spec.size
-    if is_integer(spec.dtype):
+    if is_whole(spec.dtype):
         low, high = whole_range(fill, spec.dtype)
         return _tiled(lambda n: rng.integers(low, high, n), count)
     if fill.distribution == "normal":

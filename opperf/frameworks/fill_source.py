@@ -9,7 +9,8 @@ import keyword
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-from opperf.frameworks.fill import DIAGONAL_MARGIN, is_integer, whole_range
+from opperf.dtypes import is_whole
+from opperf.frameworks.fill import DIAGONAL_MARGIN, whole_range
 from opperf.model import Argument, Case, TensorSpec
 
 GENERATOR = "rng = np.random.default_rng(0)"
@@ -17,7 +18,7 @@ GENERATOR = "rng = np.random.default_rng(0)"
 
 
 def _continuous(spec: TensorSpec, text: str) -> str:
-    if is_integer(spec.dtype):
+    if is_whole(spec.dtype):
         low, high = whole_range(spec.fill, spec.dtype)
         return f"rng.integers({low}, {high}, {spec.shape})"
     return text

@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from typing import Annotated, Any, Literal, get_type_hints
 
 from opperf import defaults
+from opperf.dtypes import canonical
 from opperf.model.base import Struct
 
 Read = Callable[[str], Any]
@@ -113,7 +114,7 @@ class Settings(Struct, frozen=True):
             "--dtype",
             "Data type of the inputs: float32, float16, bfloat16, int8 ... as far as the framework "
             "has them.",
-            str.lower,
+            canonical,
             metavar="DTYPE",
             axis=True,
         ),

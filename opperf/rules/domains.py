@@ -1,5 +1,5 @@
 """What tensors hold where normal numbers would not do: where functions are defined, and where
-what they give is not one number everywhere. By name, as every framework has it."""
+what they give is not one number everywhere. By the canonical operation's name."""
 
 from __future__ import annotations
 
@@ -40,8 +40,11 @@ DOMAINS: dict[str, Fill] = {
     **dict.fromkeys(("arccos", "arcsin", "arctanh"), OPEN_UNIT),
     "arccosh": ABOVE_ONE,
     "logical_not": BOOLEAN,
+    **dict.fromkeys(("rsqrt", "rcbrt", "gamma", "gammaln", "digamma"), POSITIVE),
+    "erfinv": OPEN_UNIT,
+    "bitwise_not": BITS,
 }
-"""Functions of one tensor. One that is not here is defined everywhere."""
+"""Operations of one tensor. One that is not here is defined everywhere."""
 
 
 class Pair(NamedTuple):
@@ -57,20 +60,23 @@ SHIFTING = Pair(BITS, SHIFTS)
 RATIO = Pair(NORMAL, POSITIVE)
 
 PAIRS: dict[str, Pair] = {
-    **dict.fromkeys(("floor_divide", "fmod"), RATIO),
+    **dict.fromkeys(("divide", "floor_divide", "fmod", "remainder"), RATIO),
+    # A negative base has no power by a fraction.
+    "power": Pair(POSITIVE, NORMAL),
+    **dict.fromkeys(("left_shift", "right_shift"), SHIFTING),
     **dict.fromkeys(("equal", "not_equal"), Pair(FEW, FEW)),
     **dict.fromkeys(("logical_and", "logical_or", "logical_xor"), LOGICAL),
     **dict.fromkeys(("bitwise_and", "bitwise_or", "bitwise_xor"), BITWISE),
     **dict.fromkeys(("gcd", "lcm"), Pair(COUNTING, COUNTING)),
     "ldexp": Pair(NORMAL, SHIFTS),
 }
-"""Functions of two tensors."""
+"""Operations of two tensors."""
 
 REDUCED: dict[str, Fill] = {
     **dict.fromkeys(("prod", "nanprod", "cumprod", "nancumprod"), NEAR_ONE),
     "count_nonzero": BOOLEAN,
 }
-"""Functions that reduce a tensor along axes."""
+"""Operations that reduce a tensor along axes."""
 
 SETTLED: dict[str, Callable[[int], Fill]] = {
     "all": lambda count: odds(1, count),

@@ -1,10 +1,12 @@
 """From an operator to its inputs: hand-written families first, then tables by argument name,
 then what a search has found.
 
-A framework's rules module offers `FAMILIES` (a `Families`), `TABLE` (values by argument name),
-`OPTIONAL_TENSORS` (names of tensors an operator runs without), `TRAIN_MODE` (operators that run
-as in training), `NEEDS_OUTPUT` (operators that must be given the array they write to) and
-`NOT_BENCHMARKED` (operators that cannot be called on their own, with the reason).
+A framework's rules module offers `FAMILIES` (a `Families`), `OPERATIONS` (which canonical operation
+each operator is, and what its arguments are called), `GRADIENTS` (whether the framework computes
+any), `TABLE` (values by argument name), `OPTIONAL_TENSORS` (names of tensors an operator runs
+without), `TRAIN_MODE` (operators that run as in training), `NEEDS_OUTPUT` (operators that must be
+given the array they write to) and `NOT_BENCHMARKED` (operators that cannot be called on their own,
+with the reason).
 """
 
 from __future__ import annotations
@@ -14,14 +16,22 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Literal, Protocol, TypeVar
 
+import msgspec
+
+from opperf.dtypes import HALF_PRECISION, is_floating
 from opperf.model import Argument, Fill, Kind, Operator, Parameter, TensorSpec
+from opperf.operations import OPERATIONS, CanonicalOperation
+from opperf.operations.uses import Choice, Roles, Use
 from opperf.rules.sizes import Preset
 from opperf.rules.values import AT_LEAST_SINGLE, REQUESTED, Arguments
 
 Mode = Literal["train", "predict"]
 Family = Callable[[Operator, Preset], "Iterable[Arguments] | NoInputs"]
 """A rule: the configurations of an operator, or why it has none."""
+OperationFamily = Callable[[CanonicalOperation, Preset], Iterable[Roles]]
+"""A rule for an operation whatever framework has it: inputs by role, one dict a configuration."""
 F = TypeVar("F", bound=Family)
+G = TypeVar("G", bound=OperationFamily)
 Alternatives = Callable[[Operator, Preset], "list[Argument]"]
 """Values of one argument, one for each configuration that is measured."""
 
@@ -46,9 +56,10 @@ class NoInputs:
 
 @dataclass
 class Families:
-    """Hand-written rules, by operator name or by category."""
+    """Hand-written rules: by operator name, by canonical operation, or by category."""
 
     by_name: dict[str, Family] = field(default_factory=dict)
+    by_operation: dict[str, OperationFamily] = field(default_factory=dict)
     by_category: dict[str, Family] = field(default_factory=dict)
 
     def add(self, *names: str) -> Callable[[F], F]:
@@ -59,6 +70,20 @@ class Families:
                 if name in self.by_name:
                     raise ValueError(f"two families for the operator {name!r}")
                 self.by_name[name] = family
+            return family
+
+        return register
+
+    def operation(self, *names: str) -> Callable[[G], G]:
+        """Decorator: the family of the operators that are one of these operations, by role."""
+
+        def register(family: G) -> G:
+            for name in names:
+                if name not in OPERATIONS:
+                    raise ValueError(f"no canonical operation {name!r}")
+                if name in self.by_operation:
+                    raise ValueError(f"two families for the operation {name!r}")
+                self.by_operation[name] = family
             return family
 
         return register
@@ -79,21 +104,22 @@ class Families:
         """Take in the families of another module."""
         for name, family in other.by_name.items():
             self.add(name)(family)
+        for name, by_role in other.by_operation.items():
+            self.operation(name)(by_role)
         for name, family in other.by_category.items():
             self.category(name)(family)
 
-    def find(self, operator: Operator) -> Family | None:
-        """The family of an operator: by any of its names, else by its category."""
-        for name in operator.names:
-            if name in self.by_name:
-                return self.by_name[name]
-        return self.by_category.get(operator.category)
+    def named(self, operator: Operator) -> Family | None:
+        """The family of an operator by any of its names."""
+        return next((self.by_name[name] for name in operator.names if name in self.by_name), None)
 
 
 class RulesModule(Protocol):
     """What a framework's rules module offers."""
 
     FAMILIES: Families
+    OPERATIONS: Mapping[str, Use | Choice]
+    GRADIENTS: bool
     TABLE: Mapping[tuple[str, Kind], Alternatives]
     OPTIONAL_TENSORS: frozenset[str]
     TRAIN_MODE: frozenset[str]
@@ -106,6 +132,9 @@ def rules_module(path: str) -> RulesModule:
     module: RulesModule = importlib.import_module(path)
     return module
 
+
+RULE, OPERATION = "rule:", "operation:"
+"""What origins begin with: of a framework's own families, and of those that give inputs by role."""
 
 SEARCH = "search"
 """Origin of inputs that were found by trying."""
@@ -126,20 +155,100 @@ def inputs_for(
         if name in rules.NOT_BENCHMARKED:
             return NoInputs(rules.NOT_BENCHMARKED[name])
     mode: Mode = "train" if set(operator.names) & rules.TRAIN_MODE else "predict"
-    # A callable without tensors is no operator of its name: `np.random.gamma` is not `gamma`.
-    family = rules.FAMILIES.find(operator) if operator.namespace or operator.tensors else None
-    if family is not None:
-        origin = f"rule:{family.__module__.rpartition('.')[2]}.{family.__name__}"
-        made = family(operator, preset)
-    else:
-        origin = "table:names"
-        made = by_names(operator, rules, preset)
+    made = configurations(operator, rules, preset)
     if isinstance(made, NoInputs):
         if found is None or not made.searchable:
             return made
-        made, origin = [found], SEARCH
-    fitted = (with_output(operator, under_own_names(operator, one), rules) for one in made)
-    return [Inputs(requested(operator, one, dtype), origin, mode) for one in fitted]
+        made = [(found, SEARCH)]
+    fitted: list[Made] = []
+    for one, origin in made:
+        given = with_output(operator, under_own_names(operator, one), rules)
+        fitted.append((given if rules.GRADIENTS else without_gradients(given), origin))
+    return [Inputs(requested(operator, one, dtype), origin, mode) for one, origin in fitted]
+
+
+Made = tuple[Arguments, str]
+"""Arguments, and the rule that made them."""
+
+
+def configurations(operator: Operator, rules: RulesModule, preset: Preset) -> list[Made] | NoInputs:
+    """What the first rule that has any makes for an operator, with its name; or why none does."""
+    families = rules.FAMILIES
+    # A callable without tensors is no operator of its name: `np.random.gamma` is not `gamma`.
+    registered = bool(operator.namespace or operator.tensors)
+    own = families.named(operator) if registered else None
+    if own is None and registered:
+        by_role = by_operation(operator, rules, preset)
+        if by_role:
+            return by_role
+        own = families.by_category.get(operator.category)
+    made = own(operator, preset) if own is not None else by_names(operator, rules, preset)
+    if isinstance(made, NoInputs):
+        return made
+    origin = RULE + name_of(own) if own is not None else "table:names"
+    return [(one, origin) for one in made]
+
+
+def name_of(family: Family | OperationFamily) -> str:
+    """The name of a family with its module's."""
+    return f"{family.__module__.rpartition('.')[2]}.{family.__name__}"
+
+
+def uses_of(
+    operator: Operator, table: Mapping[str, Use | Choice]
+) -> Iterable[tuple[Use, Arguments]]:
+    """What a table says that an operator is, by any of its names: every use of it, with the
+    argument that chooses it."""
+    for name in operator.names:
+        if name in table:
+            return table[name].each(operator)
+    return ()
+
+
+def by_operation(operator: Operator, rules: RulesModule, preset: Preset) -> list[Made]:
+    """Configurations by role, of every operation that an operator may be, under its own names; none
+    where no family is for them. An input that the operator has no argument for leaves out its
+    configuration."""
+    entry = next(
+        (rules.OPERATIONS[name] for name in operator.names if name in rules.OPERATIONS), None
+    )
+    made: list[Made] = []
+    for use, chosen in entry.each(operator) if entry is not None else ():
+        family = rules.FAMILIES.by_operation.get(use.operation)
+        if family is None:
+            continue
+        for roles in family(OPERATIONS[use.operation], preset):
+            arguments = use.spell(operator, roles)
+            one = ({**(arguments or {}), **chosen}, OPERATION + name_of(family))
+            # Inputs that differ by a role that the operator has no argument for are the same.
+            if arguments is not None and one not in made:
+                made.append(one)
+    return made
+
+
+def by_role(
+    operator: Operator, table: Mapping[str, Use | Choice], family: OperationFamily, preset: Preset
+) -> Iterable[Arguments]:
+    """What a family that gives inputs by role makes for an operator, under its own names: for a
+    framework's own families, of operators that want other inputs than their operation's."""
+    for use, chosen in uses_of(operator, table):
+        for roles in family(OPERATIONS[use.operation], preset):
+            arguments = use.spell(operator, roles)
+            if arguments is not None:
+                yield {**arguments, **chosen}
+
+
+def without_gradients(arguments: Arguments) -> Arguments:
+    """The arguments of a framework that computes no gradients."""
+    return {name: _without_gradients(value) for name, value in arguments.items()}
+
+
+def _without_gradients(value: Argument) -> Argument:
+    if isinstance(value, tuple):
+        return tuple(_without_gradients(element) for element in value)  # type: ignore[misc]
+    if isinstance(value, TensorSpec):
+        return msgspec.structs.replace(value, gradient=False)
+    return value
 
 
 def by_names(
@@ -233,9 +342,6 @@ def requested(operator: Operator, arguments: Arguments, dtype: str) -> Arguments
     return made
 
 
-HALF_PRECISION = ("float16", "bfloat16")
-
-
 def _requested(value: Argument, dtype: str) -> Argument:
     if isinstance(value, tuple):
         return tuple(_requested(element, dtype) for element in value)  # type: ignore[misc]
@@ -243,7 +349,5 @@ def _requested(value: Argument, dtype: str) -> Argument:
         return value
     single = "float32" if dtype in HALF_PRECISION else dtype
     made = {REQUESTED: dtype, AT_LEAST_SINGLE: single}.get(value.dtype, value.dtype)
-    floating = made.startswith(("float", "bfloat"))
-    return TensorSpec(
-        value.shape, made, value.fill, value.layout, value.gradient and floating, value.array_type
-    )
+    gradient = value.gradient and is_floating(made)
+    return TensorSpec(value.shape, made, value.fill, value.layout, gradient, value.array_type)

@@ -9,6 +9,7 @@ from typing import Any, TypeGuard
 
 import msgspec
 
+from opperf.dtypes import kind_of
 from opperf.model import Fill, TensorSpec
 from opperf.rules.values import below
 
@@ -72,4 +73,4 @@ def in_range(known: TensorSpec, shape: Shape, limit: int | None) -> TensorSpec:
 
 def _indexes(spec: TensorSpec) -> bool:
     """Whether a tensor of counted numbers is one of indices."""
-    return spec.layout == "dense" and spec.dtype.startswith(("int", "uint"))
+    return spec.layout == "dense" and kind_of(spec.dtype) == "integer"

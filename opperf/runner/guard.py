@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
+from opperf.dtypes import element_bytes
 from opperf.errors import UnsupportedError
 from opperf.frameworks import Framework
 from opperf.model import Case, TensorSpec
@@ -15,18 +16,10 @@ WORKSPACE = 2
 """Times an operator's output that a call is assumed to need: the output, and as much again
 for its workspace, or for the gradient that comes back to the output."""
 
-BYTES = {
-    **dict.fromkeys(("int8", "uint8", "bool"), 1),
-    **dict.fromkeys(("float16", "bfloat16"), 2),
-    **dict.fromkeys(("float64", "int64", "complex64", "datetime64[D]"), 8),
-    "complex128": 16,
-}
-"""Bytes an element takes; every dtype that is not here takes four."""
-
 
 def tensor_bytes(spec: TensorSpec) -> int:
     """Bytes the tensor's dense data takes."""
-    return spec.size * BYTES.get(spec.dtype, 4)
+    return spec.size * element_bytes(spec.dtype)
 
 
 def estimated_bytes(case: Case, outputs: Sequence[tuple[int, ...]] | None) -> int:
@@ -37,7 +30,7 @@ def estimated_bytes(case: Case, outputs: Sequence[tuple[int, ...]] | None) -> in
     inputs = [(tensor_bytes(spec), spec.gradient) for _, spec in case.tensors()]
     largest = max((size for size, _ in inputs), default=0)
     gradients = sum(size for size, wanted in inputs if wanted) if "backward" in case.passes else 0
-    element = BYTES.get(case.settings.dtype, 4)
+    element = element_bytes(case.settings.dtype)
     made = largest if outputs is None else sum(math.prod(shape) * element for shape in outputs)
     return sum(size for size, _ in inputs) + gradients + WORKSPACE * made
 

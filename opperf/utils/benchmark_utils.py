@@ -10,6 +10,7 @@ from typing import Any, Literal
 import msgspec
 
 from opperf.defaults import RUNS, WARMUP
+from opperf.dtypes import canonical
 from opperf.errors import UsageError
 from opperf.frameworks import Framework, load
 from opperf.model import Case, OperatorTarget, Record, Settings, Status
@@ -50,7 +51,7 @@ def settings_for(
         raise UsageError(f"warmup is at least 0 and runs at least 1, not {warmup} and {runs}")
     settings = Settings(
         device=device_name(ctx, framework),
-        dtype=getattr(dtype, "__name__", str(dtype)).lower(),
+        dtype=canonical(getattr(dtype, "__name__", str(dtype))),
         profiler=profiler.lower(),
         warmup=warmup,
         runs=runs,

@@ -11,6 +11,7 @@ from typing import Any
 import msgspec
 import numpy as np
 
+from opperf.dtypes import is_floating
 from opperf.errors import UnknownOperatorError, UsageError
 from opperf.frameworks import Framework
 from opperf.model import Argument, Case, Fill, Kind, Number, Operator, Settings, Target, TensorSpec
@@ -152,13 +153,13 @@ class CaseBuilder:
         return places if own else [name] * count
 
     def _floating(self) -> bool:
-        return self.settings.dtype.startswith(("float", "bfloat"))
+        return is_floating(self.settings.dtype)
 
     def _given(self, value: Any) -> TensorSpec:
         if isinstance(value, np.ndarray) and value.dtype.kind == "f" and self._floating():
             # NumPy makes float64 unasked; the dtype asked for is the other tensors' too.
             value = value.astype(
-                "float32" if "bfloat" in self.settings.dtype else self.settings.dtype
+                "float32" if self.settings.dtype == "bfloat16" else self.settings.dtype
             )
         spec = self.framework.describe(value)
         if spec is None:

@@ -18,6 +18,8 @@ def lists(operator, preset):
     return [{"args": tensors([tensor(8, 8), tensor(8, 8)]), "weight": tensor(4), "scale": 2}]
 
 
+OPERATIONS = {}
+GRADIENTS = True
 TABLE = {
     ("lhs", Kind.TENSOR): lambda operator, preset: [tensor(preset.extent(64))],
     ("rhs", Kind.TENSOR): lambda operator, preset: [tensor(preset.extent(64))],

@@ -192,7 +192,7 @@ def test_list_shows_what_would_run_and_runs_nothing(command_here):
     )
     head, _, *rows = out.splitlines()
     assert head.split() == ["Operator", "Category", "Rule", "Id", "Inputs"]
-    case = r"rule:{} +[0-9a-f]{{16}} +{}"
+    case = r"(?:rule|operation):{} +[0-9a-f]{{16}} +{}"
     wanted = (
         "sum +reduction +" + case.format(r"reductions\.\w+", r"data: \(64, 64\)"),
         "batch_dot +gemm +" + case.format(r"\w+\.\w+", r"lhs: \("),

@@ -5,12 +5,14 @@ from types import SimpleNamespace
 import pytest
 
 from opperf.model import Fill, Kind, Operator, Parameter, TensorSpec
+from opperf.operations.uses import Choice, use
 from opperf.rules.engine import (
     OUTPUT,
     Families,
     Inputs,
     NoInputs,
     by_names,
+    by_role,
     inputs_for,
     requested,
     rules_module,
@@ -44,6 +46,8 @@ def rules(families=None, table=None, **others):
         **{
             "FAMILIES": families or Families(),
             "TABLE": {key: (lambda o, p, made=made: made) for key, made in (table or {}).items()},
+            "OPERATIONS": {},
+            "GRADIENTS": True,
             "OPTIONAL_TENSORS": frozenset(),
             "TRAIN_MODE": frozenset(),
             "NEEDS_OUTPUT": frozenset(),
@@ -66,42 +70,47 @@ def arguments_of(made):
 
 
 class TestFamilies:
-    def test_are_found_by_name_alias_and_category(self):
+    def test_are_found_by_name_and_alias(self):
         families = Families()
         named = families.add("conv", "deconv")(family())
-        by_category = families.category("unary", "reduction")(family())
-        assert families.find(operator("conv")) is named
-        assert families.find(operator("deconv")) is named
-        assert families.find(operator("other", aliases=("x", "conv"))) is named
-        assert families.find(operator("sum", category="reduction")) is by_category
-        assert families.find(operator("conv", category="unary")) is named
-        assert families.find(operator("other", category="loss")) is None
-        assert families.find(operator("other")) is None
+        assert families.named(operator("conv")) is named
+        assert families.named(operator("deconv")) is named
+        assert families.named(operator("other", aliases=("x", "conv"))) is named
+        assert families.named(operator("other")) is None
 
     def test_the_decorator_leaves_the_function_as_it_is(self):
         rule = family()
         assert Families().add("a")(rule) is rule
         assert Families().category("a")(rule) is rule
+        assert Families().operation("add")(rule) is rule
 
     def test_two_for_one_are_refused(self):
         families = Families()
         families.add("conv")(family())
         families.category("conv")(family())
+        families.operation("convolution")(family())
         with pytest.raises(ValueError, match="two families for the operator 'conv'"):
             families.add("pool", "conv")(family())
         with pytest.raises(ValueError, match="two families for the category 'conv'"):
             families.category("conv")(family())
+        with pytest.raises(ValueError, match="two families for the operation 'convolution'"):
+            families.operation("convolution")(family())
+
+    def test_an_operation_is_a_canonical_one(self):
+        with pytest.raises(ValueError, match="no canonical operation 'plus'"):
+            Families().operation("plus")(family())
 
     def test_merge(self):
         one, other, clash = Families(), Families(), Families()
         first = one.add("a")(family())
         second = other.add("b")(family())
         third = other.category("c")(family())
+        fourth = other.operation("add")(family())
         one.merge(other)
-        assert one.find(operator("a")) is first
-        assert one.find(operator("b")) is second
-        assert one.find(operator("x", category="c")) is third
-        assert other.find(operator("a")) is None
+        assert one.by_name == {"a": first, "b": second}
+        assert one.by_category == {"c": third}
+        assert one.by_operation == {"add": fourth}
+        assert "a" not in other.by_name
         clash.add("b")(family())
         with pytest.raises(ValueError, match="two families for the operator 'b'"):
             one.merge(clash)
@@ -138,6 +147,73 @@ class TestInputsFor:
         asked = operator("x", category="unary")
         assert inputs_for(asked, rules(families), PRESETS["small"], "float32") == []
         assert seen == [(asked, PRESETS["small"])]
+
+    def test_a_family_by_name_then_by_operation_then_by_category(self):
+        families = Families()
+        families.category("binary")(family({"lhs": tensor(3)}))
+        asked = operator("sum", parameter("lhs"), parameter("rhs"), category="binary")
+        chosen = rules(families, OPERATIONS={"sum": use("add", "x=lhs y=rhs")})
+
+        def shapes():
+            made = arguments_of(inputs_for(asked, chosen, DEFAULT, "float32"))
+            return [{name: value.shape for name, value in one.items()} for one in made]
+
+        assert shapes() == [{"lhs": (3,)}]
+        families.operation("add")(family({"x": tensor(4), "y": tensor(5)}))
+        assert shapes() == [{"lhs": (4,), "rhs": (5,)}]
+        families.add("sum")(family({"lhs": tensor(6)}))
+        assert shapes() == [{"lhs": (6,)}]
+
+    def test_what_an_operator_has_no_argument_for_is_left_to_others(self):
+        families = Families()
+        families.operation("flip")(family({"x": tensor(4)}, {"x": tensor(5), "axis": 1}))
+        asked = operator("fliplr", parameter("m"))
+        chosen = rules(families, OPERATIONS={"fliplr": use("flip", "x=m", axis=1)})
+        (first, second) = inputs_for(asked, chosen, DEFAULT, "float32")
+        assert (first.arguments["m"].shape, second.arguments["m"].shape) == ((4,), (5,))
+        chosen.OPERATIONS = {"fliplr": use("flip", "x=m", axis=0)}
+        (only,) = inputs_for(asked, chosen, DEFAULT, "float32")
+        assert only.arguments == {"m": TensorSpec((4,), gradient=True)}
+        assert only.origin == "operation:test_engine.some_rule"
+
+    def test_an_operator_of_several_operations(self):
+        families = Families()
+        families.operation("relu", "tanh")(
+            lambda operation, preset: [{"x": tensor(len(operation.name))}]
+        )
+        asked = operator("act", parameter("data"))
+        uses = {"tanh": use("tanh", "x=data -kind"), "other": use("sigmoid", "x=data -kind")}
+        choice = Choice("kind", {"relu": use("relu", "x=data -kind"), **uses})
+        chosen = rules(families, OPERATIONS={"act": choice})
+        assert arguments_of(inputs_for(asked, chosen, DEFAULT, "float32")) == [
+            {"data": TensorSpec((4,), gradient=True), "kind": "relu"},
+            {"data": TensorSpec((4,), gradient=True), "kind": "tanh"},
+        ]
+
+    def test_a_framework_without_gradients(self):
+        families = Families()
+        families.operation("sum_of_many")(
+            family({"tensors": tensors([tensor(2), tensor(3)]), "x": tensor(4)})
+        )
+        asked = operator("add_n", parameter("args", Kind.TENSORS), parameter("x"))
+        table = {"add_n": use("sum_of_many", "tensors=args x")}
+        chosen = rules(families, OPERATIONS=table, GRADIENTS=False)
+        (made,) = inputs_for(asked, chosen, DEFAULT, "float32")
+        assert made.arguments == {
+            "args": (TensorSpec((2,)), TensorSpec((3,))),
+            "x": TensorSpec((4,)),
+        }
+
+    def test_a_frameworks_own_family_by_role(self):
+        table = {"op": use("add", "x=lhs y=rhs"), "flip": use("flip", "x", axis=0)}
+
+        def own(operation, preset):
+            yield {"x": operation.name, "y": preset.name}
+            yield {"x": 1, "axis": 1}
+
+        asked = operator("op", parameter("lhs"), parameter("rhs"))
+        assert list(by_role(asked, table, own, DEFAULT)) == [{"lhs": "add", "rhs": "default"}]
+        assert list(by_role(operator("other"), table, own, DEFAULT)) == []
 
     @pytest.mark.parametrize("asked", [operator("op"), operator("x", aliases=("op",))])
     def test_operators_that_are_not_benchmarked(self, asked):

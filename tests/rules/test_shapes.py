@@ -2,7 +2,7 @@
 
 import pytest
 
-from opperf.rules.mxnet.elementwise import alike, broadcasting
+from opperf.rules.families.elementwise import alike, broadcasting
 from opperf.rules.shapes import LIST_LENGTH, column, cube, line, shapes, slim, square, vector, wide
 from opperf.rules.sizes import PRESETS
 

@@ -11,12 +11,13 @@ import numpy as np
 
 from opperf.frameworks import Framework
 from opperf.model import Case, Settings
+from opperf.operations import OPERATIONS
+from opperf.operations.references.reference import Property
+from opperf.operations.uses import ANYTHING, Choice, Table, Use, Written
 from opperf.runner.prepared import Prepared
 from opperf.sources.registry import plan
 from opperf.sources.selecting import Selection
-from tests.values.canonical import OPERATIONS
-from tests.values.canonical.operation import Property, Tolerance
-from tests.values.uses import ANYTHING, Choice, Table, Use, Written
+from tests.values.tolerances import Tolerance, tolerance_of
 
 Convert = Callable[[Any], Any]
 """A framework's tensor as a NumPy array of its own memory, anything else as it is."""
@@ -70,15 +71,15 @@ def assert_alike(actual: Any, expected: Any, tolerance: Tolerance) -> None:
 def expected(use: Use, arguments: dict[str, Any], outputs: list[Any]) -> Any:
     """What an operation gives of a call's arguments, or the pairs that its property makes of them
     and the outputs."""
-    operation = OPERATIONS[use.operation]
+    reference = OPERATIONS[use.operation].reference
     double = each(in_double, arguments)
     with warnings.catch_warnings(), np.errstate(all="ignore"):
         # References divide by zero where operators do.
         warnings.simplefilter("ignore")
-        if isinstance(operation, Property):
-            pairs = functools.partial(operation.pairs, each(in_double, outputs))
+        if isinstance(reference, Property):
+            pairs = functools.partial(reference.pairs, each(in_double, outputs))
             return list(use.apply(pairs, double))
-        return use.apply(operation.compute, double)
+        return use.apply(reference.compute, double)
 
 
 class Comparison:
@@ -110,23 +111,23 @@ class Comparison:
             return "has no case"
         for case in self.cases[name]:
             try:
-                self.check(case, entry)
+                self.check(name, case, entry)
             # Whatever goes wrong with one operator, the others are still to be compared.
             except Exception as error:
                 return f"{type(error).__name__}: {error}\nin {case}"
         return ""
 
-    def check(self, case: Case, entry: Use | Choice) -> None:
+    def check(self, name: str, case: Case, entry: Use | Choice) -> None:
         """Raise `AssertionError` unless a case's call gives what the operation gives."""
         own = entry.of(case.arguments)
-        operation = OPERATIONS[own.operation]
-        tolerance = own.tolerance or operation.tolerance
-        if isinstance(operation, Property):
+        tolerance = tolerance_of(name, own.operation)
+        unique = not isinstance(OPERATIONS[own.operation].reference, Property)
+        if not unique:
             self.seed()
         before, outputs, after = self.called(case)
         wanted = expected(own, before, outputs)
         written: list[Any] = []
-        if isinstance(operation, Property):
+        if not unique:
             for actual, one in wanted:
                 assert_alike(actual, one, tolerance)
         else:

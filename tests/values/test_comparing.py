@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from opperf.frameworks import load
-from tests.values.canonical.operation import STRICT, USUAL, Tolerance
+from opperf.operations.uses import only_written_to, use
 from tests.values.comparing import Comparison, assert_alike, planned
-from tests.values.uses import Choice, Written, merged, only_written_to, roles_of, use, written_to
+from tests.values.tolerances import STRICT, USUAL, Tolerance, tolerance_of
 
 FRAMEWORK = load("numpy")
 
@@ -61,32 +61,6 @@ def test_one_number_everywhere_is_right_where_it_is_said_so(comparison: Comparis
     assert comparison.disagreements({"isnan": use("isnan", "x")}) == []
 
 
-def test_roles_by_their_words() -> None:
-    take = roles_of("x=lhs|data y axis -dtype", {"epsilon": 0.5})
-    assert take(data=1, y=2, dtype="int8") == {"x": 1, "y": 2, "epsilon": 0.5}
-    assert take(lhs=1, axis=0) == {"x": 1, "axis": 0, "epsilon": 0.5}
-    with pytest.raises(KeyError):
-        take(lhs=1, keepdims=True)
-
-
-def test_a_choice_is_by_the_value_of_an_argument() -> None:
-    absent, one = use("floor"), use("ceil")
-    choice = Choice("mode", {None: absent, "up": one})
-    assert choice.of({}) is absent
-    assert choice.of({"mode": "up"}) is one
-    assert choice.operations == {"floor", "ceil"}
-
-
-def test_where_outputs_are_written() -> None:
-    assert written_to("out")(1, {}) == Written(1, {"out": 1})
-    assert only_written_to("out")(1, {}) == Written((), {"out": 1})
-
-
-def test_an_operator_is_in_one_table() -> None:
-    with pytest.raises(ValueError, match="add"):
-        merged({"add": use("add")}, {"add": use("add"), "sub": use("subtract")})
-
-
 @pytest.mark.parametrize("kind", ["float16", "float32"])
 @pytest.mark.parametrize("tolerance", [USUAL, STRICT])
 def test_the_tolerance_is_that_of_the_type(kind: str, tolerance: Tolerance) -> None:
@@ -107,3 +81,9 @@ def test_whole_numbers_are_alike_if_they_are_the_same() -> None:
 def test_the_precision_of_a_reference_is_not_that_of_an_operator() -> None:
     with pytest.raises(AssertionError):
         assert_alike(np.ones(2, np.float32), np.ones(2, np.float16), USUAL)
+
+
+def test_tolerances_are_an_operators_own_or_its_operations() -> None:
+    assert tolerance_of("broadcast_add", "add") is USUAL
+    assert tolerance_of("adam_update", "adam_update") is STRICT
+    assert tolerance_of("_multi_adamw_update", "adamw_update").of_largest > STRICT.of_largest

@@ -12,6 +12,7 @@ import mxnet as mx
 import numpy as np
 from mxnet.base import _LIB, check_call
 
+from opperf.dtypes import element_bytes, is_floating
 from opperf.errors import UnsupportedError
 from opperf.frameworks import fill
 from opperf.frameworks.base import Extent
@@ -34,11 +35,6 @@ def dtype_of(name: str) -> Any:
 def dtype_name(dtype: Any) -> str:
     """The name of a dtype as MXNet gives it."""
     return "bfloat16" if np.dtype(dtype) == BFLOAT16 else np.dtype(dtype).name
-
-
-def is_floating(dtype: Any) -> bool:
-    """Whether arrays of the dtype can have a gradient."""
-    return dtype_name(dtype).startswith(("float", "bfloat"))
 
 
 def has_nan(array: Any) -> bool:
@@ -73,8 +69,7 @@ def _extent(array: Any) -> Extent:
 
 def _bytes_of(array: Any) -> int:
     """Bytes that a dense array's elements take."""
-    name = dtype_name(array.dtype)
-    return int(array.size) * (2 if name == "bfloat16" else np.dtype(name).itemsize)
+    return int(array.size) * element_bytes(dtype_name(array.dtype))
 
 
 def tensor(spec: TensorSpec, device: str, seed: int) -> Any:
@@ -146,7 +141,7 @@ def describe(value: Any) -> TensorSpec | None:
             dtype=dtype_name(value.dtype),
             fill=Fill("given", digest=_digest(data)),
             layout="dense" if value.stype == "default" else value.stype,
-            gradient=is_floating(value.dtype),
+            gradient=is_floating(dtype_name(value.dtype)),
             array_type="np" if isinstance(value, mx.np.ndarray) else "",
         )
     if isinstance(value, np.ndarray):
@@ -154,7 +149,7 @@ def describe(value: Any) -> TensorSpec | None:
             shape=tuple(value.shape),
             dtype=value.dtype.name,
             fill=Fill("given", digest=_digest(np.ascontiguousarray(value))),
-            gradient=is_floating(value.dtype),
+            gradient=is_floating(dtype_name(value.dtype)),
         )
     return None
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from opperf.dtypes import kind_of
 from opperf.errors import UnsupportedError
 from opperf.frameworks import fill
 from opperf.frameworks.base import Extent
@@ -23,7 +24,7 @@ IMAGINARY = 1
 
 def has_imaginary_part(spec: TensorSpec) -> bool:
     """Whether an array is filled with numbers that are not real."""
-    return np.dtype(spec.dtype).kind == "c" and spec.fill.distribution == TWO_DIMENSIONAL
+    return kind_of(spec.dtype) == "complex" and spec.fill.distribution == TWO_DIMENSIONAL
 
 
 def tensor(spec: TensorSpec, seed: int) -> Any:

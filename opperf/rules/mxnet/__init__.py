@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from opperf.rules import families as shared
 from opperf.rules.engine import Families
 from opperf.rules.mxnet import (
     attention,
@@ -22,9 +23,9 @@ from opperf.rules.mxnet import (
     names,
     normalisation,
     numpy_like,
+    operations,
     optimizers,
     quantization,
-    recurrent,
     reductions,
     sampling,
     sequences,
@@ -52,7 +53,6 @@ MODULES = (
     numpy_like,
     optimizers,
     quantization,
-    recurrent,
     reductions,
     sampling,
     sequences,
@@ -62,9 +62,12 @@ MODULES = (
 """Modules that offer `FAMILIES`."""
 
 FAMILIES = Families()
+FAMILIES.merge(shared.FAMILIES)
 for _module in MODULES:
     FAMILIES.merge(_module.FAMILIES)
 
+OPERATIONS = operations.TABLE
+GRADIENTS = True
 TABLE = names.TABLE
 OPTIONAL_TENSORS = names.OPTIONAL_TENSORS
 

@@ -7,12 +7,13 @@ from collections.abc import Iterable
 import msgspec
 
 from opperf.model import Operator, TensorSpec
+from opperf.rules.bert import HEADS, UNITS, WIDTH, scores, tokens
 from opperf.rules.engine import Families
-from opperf.rules.mxnet.bert import HEADS, UNITS, WIDTH, scores, tokens
-from opperf.rules.mxnet.layers import INDEX
+from opperf.rules.families.attention import projected, weights
+from opperf.rules.families.layers import INDEX
 from opperf.rules.shapes import Shape
 from opperf.rules.sizes import Preset
-from opperf.rules.values import BOOLEAN, PROBABILITY, SIMPLEX, Arguments, below, fixed, tensor
+from opperf.rules.values import PROBABILITY, SIMPLEX, Arguments, below, fixed, tensor
 
 FAMILIES = Families()
 
@@ -23,34 +24,6 @@ SINGLE = "float32"
 def in_single(spec: TensorSpec) -> TensorSpec:
     """The tensor in the one type that fused operators take."""
     return msgspec.structs.replace(spec, dtype=SINGLE)
-
-
-def projected(size: Preset, parts: int) -> TensorSpec:
-    """Tokens with so many projections beside each other: queries, keys, values."""
-    batch, length = tokens(size)
-    return tensor(length, batch, parts * UNITS)
-
-
-def weights(size: Preset) -> TensorSpec:
-    """How much each token attends to each other, head by head."""
-    batch, length = tokens(size)
-    return tensor(batch * HEADS, length, length, fill=SIMPLEX)
-
-
-@FAMILIES.add("_contrib_interleaved_matmul_selfatt_qk")
-def self_scores(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """Scores of tokens of one sentence."""
-    yield {"queries_keys_values": projected(size, 3), "heads": HEADS}
-
-
-@FAMILIES.add("_contrib_interleaved_matmul_selfatt_valatt")
-def self_context(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """Values of one sentence weighted."""
-    yield {
-        "queries_keys_values": projected(size, 3),
-        "attention": weights(size),
-        "heads": HEADS,
-    }
 
 
 @FAMILIES.add("_sg_onednn_selfatt_qk")
@@ -85,32 +58,6 @@ def fused_context_in_mxnet_1(operator: Operator, size: Preset) -> Iterable[Argum
         "attention": in_single(weights(size)),
         "heads": HEADS,
     }
-
-
-@FAMILIES.add("_contrib_interleaved_matmul_encdec_qk")
-def cross_scores(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """Scores of tokens of a sentence and its translation."""
-    yield {"queries": projected(size, 1), "keys_values": projected(size, 2), "heads": HEADS}
-
-
-@FAMILIES.add("_contrib_interleaved_matmul_encdec_valatt")
-def cross_context(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """Values of another sentence weighted."""
-    yield {"keys_values": projected(size, 2), "attention": weights(size), "heads": HEADS}
-
-
-@FAMILIES.add("_contrib_div_sqrt_dim")
-def scaled_queries(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """Queries divided by the root of their length."""
-    batch, length = tokens(size)
-    yield {"data": tensor(batch * HEADS, length, WIDTH)}
-
-
-@FAMILIES.add("masked_softmax", "masked_log_softmax")
-def masked_softmax(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """Scores of each head, half of them masked."""
-    shape = scores(size)
-    yield {"data": tensor(*shape), "mask": fixed(*shape, fill=BOOLEAN, dtype="bool"), "axis": -1}
 
 
 def band(size: Preset) -> tuple[Shape, Arguments, Arguments]:

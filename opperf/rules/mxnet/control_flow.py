@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from opperf.model import Operator, TensorSpec
+from opperf.rules.bert import FEED_FORWARD
+from opperf.rules.bert import UNITS as WIDTH
 from opperf.rules.engine import Families
-from opperf.rules.mxnet.bert import FEED_FORWARD
-from opperf.rules.mxnet.bert import UNITS as WIDTH
 from opperf.rules.shapes import shapes, square
 from opperf.rules.sizes import Preset
 from opperf.rules.values import (

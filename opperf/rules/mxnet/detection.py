@@ -7,7 +7,7 @@ from collections.abc import Iterable
 
 from opperf.model import Fill, Operator, TensorSpec
 from opperf.rules.engine import Families
-from opperf.rules.mxnet.convolution import coarse_maps
+from opperf.rules.pictures import coarse_maps
 from opperf.rules.sizes import Preset
 from opperf.rules.values import (
     POSITIVE,

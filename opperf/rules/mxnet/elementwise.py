@@ -5,133 +5,47 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from opperf.model import Fill, Operator
-from opperf.rules.domains import (
-    BITS,
-    COUNTING,
-    DOMAINS,
-    FEW,
-    PAIRS,
-    RATIO,
-    SHIFTING,
-    SHIFTS,
-    WHOLE,
-    Pair,
-)
-from opperf.rules.engine import Families
-from opperf.rules.mxnet.names import FACTOR, base_name
-from opperf.rules.shapes import Shape, column, shapes, slim, square, tall
+from opperf.operations import CanonicalOperation
+from opperf.operations.uses import Roles
+from opperf.rules.domains import BITS, COUNTING, FEW, SHIFTS, WHOLE
+from opperf.rules.engine import Families, by_role
+from opperf.rules.families import elementwise as shared
+from opperf.rules.mxnet.names import FACTOR
+from opperf.rules.mxnet.operations.elementwise import BINARY
+from opperf.rules.shapes import shapes
 from opperf.rules.sizes import Preset
-from opperf.rules.values import (
-    BOOLEAN,
-    NORMAL,
-    OPEN_UNIT,
-    POSITIVE,
-    REQUESTED,
-    Arguments,
-    tensor,
-)
+from opperf.rules.values import BOOLEAN, NORMAL, POSITIVE, REQUESTED, Arguments, tensor
 
 FAMILIES = Families()
 
-ONE: dict[str, Fill] = {
-    **DOMAINS,
-    **dict.fromkeys(("rsqrt", "rcbrt", "gamma", "gammaln", "digamma"), POSITIVE),
-    "erfinv": OPEN_UNIT,
-    "bitwise_not": BITS,
-}
-"""What fills the tensor of an operator of one, by name without prefix. One that is not here is
-defined everywhere."""
-
-WHOLE_ONLY = frozenset(
-    {
-        "bitwise_not",
-        "bitwise_and",
-        "bitwise_or",
-        "bitwise_xor",
-        "bitwise_left_shift",
-        "bitwise_right_shift",
-        "rbitwise_left_shift",
-        "rbitwise_right_shift",
-        "lcm",
-        "gcd",
-    }
+ALIKE = tuple(
+    name
+    for name, entry in BINARY.items()
+    if entry.operations <= set(shared.OF_TWO)
+    and not name.startswith(("broadcast_", "_npi_"))
+    and not name.endswith("_scalar")
 )
-"""Operators that take whole numbers only."""
+"""Operators of two tensors that want them of one shape."""
 
 
-def dtype_for(base: str) -> str:
-    """The dtype an operator insists on, else the one requested."""
-    return WHOLE if base in WHOLE_ONLY else REQUESTED
+def two_alike(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
+    """Two tensors of one shape."""
+    return shared.pairs(operation.name, shared.alike(size))
 
 
-@FAMILIES.add(*(name for name in ONE if name not in WHOLE_ONLY))
-@FAMILIES.category("unary", "rounding")
-def unary(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """One tensor, inside the operator's domain."""
-    base = base_name(operator.name)
-    name = operator.tensors[0].name
-    for shape in shapes(size):
-        yield {name: tensor(*shape, fill=ONE.get(base, NORMAL), dtype=dtype_for(base))}
-
-
-TWO: dict[str, Pair] = {
-    **PAIRS,
-    **dict.fromkeys(("div", "true_divide", "mod"), RATIO),
-    # A negative base has no power by a fraction.
-    "power": Pair(POSITIVE, NORMAL),
-    **dict.fromkeys(("bitwise_left_shift", "bitwise_right_shift"), SHIFTING),
-}
-"""What fills the two tensors of an operator, by its name without prefix."""
-
-
-def pair_name(name: str) -> str:
-    """A two-tensor operator's name without the prefixes of its variants."""
-    for prefix in ("broadcast_", "_scatter_elemwise_", "elemwise_", "_npi_", "_"):
-        if name.startswith(prefix):
-            return name.removeprefix(prefix)
-    return name
-
-
-def alike(size: Preset) -> tuple[tuple[Shape, Shape], ...]:
-    """Pairs of one shape."""
-    return tuple((shape, shape) for shape in (square(size), slim(size), column(size)))
-
-
-def broadcasting(size: Preset) -> tuple[tuple[Shape, Shape], ...]:
-    """Pairs of one shape and one that really broadcasts, along the last axis."""
-    return (*alike(size)[:2], (column(size), tall(size)))
-
-
-def pairs(operator: Operator, shape_pairs: Iterable[tuple[Shape, Shape]]) -> Iterable[Arguments]:
-    """Two tensors of each pair of shapes, inside the operator's domain."""
-    base = pair_name(operator.name)
-    fills = TWO.get(base, Pair())
-    dtype = dtype_for(base)
-    left, right = (parameter.name for parameter in operator.tensors[:2])
-    for left_shape, right_shape in shape_pairs:
-        yield {
-            left: tensor(*left_shape, fill=fills.left, dtype=dtype),
-            right: tensor(*right_shape, fill=fills.right, dtype=dtype),
-        }
-
-
-@FAMILIES.category("binary_broadcast")
-def broadcast(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """Two tensors, one broadcast to the other's shape where they differ."""
-    return pairs(operator, broadcasting(size))
-
-
-@FAMILIES.category("binary_elementwise")
+@FAMILIES.add(*ALIKE)
 def elementwise(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """Two tensors of one shape."""
-    return pairs(operator, alike(size))
+    return by_role(operator, BINARY, two_alike, size)
 
 
-@FAMILIES.category("binary_misc")
-def binary(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """Two tensors: NumPy's operators broadcast, the others want one shape."""
-    chosen = broadcasting if operator.name.startswith("_npi_") else alike
-    return pairs(operator, chosen(size))
+WHOLE_ONLY = ("bitwise", "gcd", "lcm")
+"""How the names of operators of whole numbers begin."""
+
+
+def scalar_name(name: str) -> str:
+    """The name of an operator of a tensor and a number without what is around it."""
+    return name.removeprefix("_npi").removeprefix("_").removesuffix("_scalar")
 
 
 SCALAR_DOMAINS: dict[str, Fill] = {
@@ -164,10 +78,11 @@ prefix and without `_scalar`."""
 @FAMILIES.category("binary_scalar")
 def scalar(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """A tensor and a number."""
-    base = pair_name(operator.name).removesuffix("_scalar")
+    base = scalar_name(operator.name)
+    dtype = WHOLE if base.removeprefix("r").startswith(WHOLE_ONLY) else REQUESTED
     for shape in shapes(size):
         yield {
-            "data": tensor(*shape, fill=SCALAR_DOMAINS.get(base, NORMAL), dtype=dtype_for(base)),
+            "data": tensor(*shape, fill=SCALAR_DOMAINS.get(base, NORMAL), dtype=dtype),
             "scalar": SCALARS.get(base, FACTOR),
         }
 
@@ -184,17 +99,3 @@ def quadratic(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """A quadratic polynomial with no coefficient zero."""
     for shape in shapes(size):
         yield {"data": tensor(*shape), "a": 1.0, "b": -2.0, "c": 0.5}
-
-
-@FAMILIES.add("_npi_polyval")
-def polyval(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """A polynomial of the fourth degree at every element."""
-    for shape in shapes(size):
-        yield {"p": tensor(5), "x": tensor(*shape, fill=OPEN_UNIT)}
-
-
-@FAMILIES.add("clip")
-def clip(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """Bounds that cut off about a third of the elements."""
-    for shape in shapes(size):
-        yield {operator.tensors[0].name: tensor(*shape), "a_min": -1.0, "a_max": 1.0}

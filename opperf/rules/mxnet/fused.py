@@ -6,11 +6,13 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from opperf.model import Operator, TensorSpec
+from opperf.rules.bert import FEED_FORWARD, UNITS, sentences
 from opperf.rules.engine import Families
+from opperf.rules.families import convolution as convolutions
+from opperf.rules.families import layers
 from opperf.rules.mxnet.attention import in_single
-from opperf.rules.mxnet.bert import FEED_FORWARD, UNITS, sentences
-from opperf.rules.mxnet.convolution import FILTERS, Window, feature_maps, layer, photographs
-from opperf.rules.mxnet.layers import dense
+from opperf.rules.mxnet.operations.layers import convolved, dense
+from opperf.rules.pictures import FILTERS, Window, feature_maps, photographs
 from opperf.rules.sizes import Preset
 from opperf.rules.values import Arguments
 
@@ -37,7 +39,7 @@ def convolution(operator: Operator, size: Preset) -> Iterable[Arguments]:
         (Window(maps, pad=1), ACTIVATION),
         (Window(maps, filters=4 * FILTERS, kernel=1), {}),
     ):
-        yield fused(layer(window), activation)
+        yield fused(convolved(operator, convolutions.layer(window)), activation)
 
 
 @FAMILIES.add("_sg_mkldnn_fully_connected", "_sg_onednn_fully_connected")
@@ -45,4 +47,4 @@ def fully_connected(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """Layers of BERT-base, token by token: the first of a feed-forward block, with its
     activation, and a projection, which has none."""
     for hidden, activation in ((FEED_FORWARD, ACTIVATION), (UNITS, {})):
-        yield fused(dense(sentences(size), hidden), activation)
+        yield fused(dense(operator, layers.layer(sentences(size), hidden)), activation)

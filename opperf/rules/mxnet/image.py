@@ -9,8 +9,8 @@ import msgspec
 
 from opperf.model import Operator, TensorSpec
 from opperf.rules.engine import Families
-from opperf.rules.mxnet.convolution import COLOURS, images
 from opperf.rules.mxnet.jpeg import TILE_SIDE, jpeg
+from opperf.rules.pictures import COLOURS, images
 from opperf.rules.sizes import Preset
 from opperf.rules.values import REQUESTED, Arguments, below, fixed, literal, tensor
 

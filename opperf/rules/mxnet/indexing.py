@@ -233,13 +233,6 @@ def ravel(operator: Operator, size: Preset) -> Iterable[Arguments]:
     }
 
 
-@FAMILIES.add("unravel_index")
-def unravel(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """Indices from positions among all elements."""
-    (elements,) = vector(size)
-    yield {"data": indices(elements, limit=elements, dtype=FLAT_INDEX), "shape": square(size)}
-
-
 @FAMILIES.add("_npi_delete")
 def delete(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """A row taken out, and the middle half of the columns."""

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from opperf.model import Operator
+from opperf.rules.bert import HEADS, WIDTH, tokens
 from opperf.rules.engine import Families
-from opperf.rules.mxnet.bert import HEADS, WIDTH, tokens
 from opperf.rules.shapes import LIST_LENGTH, square
 from opperf.rules.sizes import Preset
 from opperf.rules.values import SIMPLEX, Arguments, tensor, tensors

@@ -57,13 +57,6 @@ def amp_multicast(operator: Operator, size: Preset) -> Iterable[Arguments]:
         }
 
 
-@FAMILIES.add("add_n")
-def add_n(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """A sum of several tensors."""
-    for shape in shapes(size):
-        yield {"args": alike(shape)}
-
-
 @FAMILIES.add("Custom")
 def custom(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """An operator written in Python, which the framework's part of opperf registers: what is

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from opperf.model import Fill, Operator
 from opperf.rules.engine import OUTPUT, Families
 from opperf.rules.mxnet.names import FACTOR
-from opperf.rules.shapes import LIST_LENGTH, shapes, square, vector, wide
+from opperf.rules.shapes import shapes, square, vector, wide
 from opperf.rules.sizes import Preset
 from opperf.rules.values import (
     PROBABILITY,
@@ -56,13 +56,6 @@ def diff(operator: Operator, size: Preset) -> Iterable[Arguments]:
 def ediff1d(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """Differences of neighbours in a vector."""
     yield {"input1": tensor(*vector(size))}
-
-
-@FAMILIES.add("_npi_nan_to_num")
-def nan_to_num(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """A tensor that has nothing to replace: each element is looked at all the same."""
-    for shape in shapes(size):
-        yield {"data": tensor(*shape)}
 
 
 @FAMILIES.add("_npi_percentile")
@@ -130,12 +123,6 @@ def identity(operator: Operator, size: Preset) -> Iterable[Arguments]:
     yield {"shape": square(size)}
 
 
-@FAMILIES.add("_npi_indices")
-def indices(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """The indices of every element of a matrix."""
-    yield {"dimensions": square(size)}
-
-
 @FAMILIES.add("_npi_tril_indices")
 def tril_indices(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """The indices of a matrix's lower triangle."""
@@ -147,21 +134,3 @@ def tril_indices(operator: Operator, size: Preset) -> Iterable[Arguments]:
 def logspace(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """Powers of ten at equal ratios."""
     yield {"start": 0.0, "stop": 3.0, "num": vector(size)[0]}
-
-
-@FAMILIES.add("_npi_blackman", "_npi_hamming", "_npi_hanning")
-def window(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """A window for a spectrum."""
-    yield {"M": vector(size)[0]}
-
-
-@FAMILIES.add("_np_atleast_1d", "_np_atleast_2d", "_np_atleast_3d")
-def atleast(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """Vectors that get the axes they lack."""
-    yield {"arys": (tensor(*vector(size)),) * LIST_LENGTH}
-
-
-@FAMILIES.add("_npi_atleast_1d", "_npi_atleast_2d", "_npi_atleast_3d")
-def atleast_again(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """The same under MXNet 2's names."""
-    return atleast(operator, size)

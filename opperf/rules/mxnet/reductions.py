@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from opperf.model import Argument, Operator
-from opperf.rules.domains import REDUCED, reduced
+from opperf.rules.domains import reduced
 from opperf.rules.engine import Families
 from opperf.rules.mxnet.names import base_name
-from opperf.rules.shapes import shapes, square, wide
+from opperf.rules.mxnet.operations.reductions import OF_NUMPY
+from opperf.rules.shapes import square, wide
 from opperf.rules.sizes import Preset
-from opperf.rules.values import NORMAL, Arguments, tensor
+from opperf.rules.values import Arguments, tensor
 
 FAMILIES = Families()
 
@@ -27,26 +28,13 @@ def given(operator: Operator, axes: Axes) -> Arguments:
     return {"axis": axes} if axes or not operator.name.startswith("_np") else {}
 
 
-@FAMILIES.category("reduction")
+@FAMILIES.add(*OF_NUMPY)
 def reduction(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """Along the first axis, the second, and both."""
     data = operator.tensors[0].name
     base = base_name(operator.name)
     for shape, axes in zip(wide(size), AXES, strict=True):
         yield {data: tensor(*shape, fill=reduced(base, shape, axes)), **given(operator, axes)}
-
-
-@FAMILIES.add("sum", "mean", "max", "min", "prod", "nansum", "nanprod")
-def common(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """The usual ones along the first axis, the second and both of the same matrix, which
-    shows what the order of memory costs, and then of the other shapes."""
-    name = operator.tensors[0].name
-    fill = REDUCED.get(operator.name, NORMAL)
-    first, *others = shapes(size)
-    for axes in AXES:
-        yield {name: tensor(*first, fill=fill), **given(operator, axes)}
-    for shape in others:
-        yield {name: tensor(*shape, fill=fill), **given(operator, AXES[0])}
 
 
 @FAMILIES.add("moments")

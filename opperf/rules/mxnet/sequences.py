@@ -1,30 +1,17 @@
-"""Operators on batches of sequences of different lengths, time along the first axis."""
+"""The operator on batches of sequences that MXNet measures in a way of its own."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 
-from opperf.model import Operator, TensorSpec
+from opperf.model import Operator
 from opperf.rules.engine import Families
+from opperf.rules.families.layers import lengths
 from opperf.rules.shapes import cube
 from opperf.rules.sizes import Preset
-from opperf.rules.values import Arguments, below, fixed, tensor
+from opperf.rules.values import Arguments, fixed, tensor
 
 FAMILIES = Families()
-
-
-def lengths(size: Preset) -> TensorSpec:
-    """A length for each sequence of the batch, none longer than the data."""
-    steps, batch, _ = cube(size)
-    return fixed(batch, fill=below(steps + 1, start=1))
-
-
-@FAMILIES.add("SequenceMask", "SequenceReverse")
-def sequence(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """Sequences of one length, and of a length each."""
-    data = tensor(*cube(size))
-    yield {"data": data}
-    yield {"data": data, "sequence_length": lengths(size), "use_sequence_length": True}
 
 
 @FAMILIES.add("SequenceLast")

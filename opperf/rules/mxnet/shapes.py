@@ -6,7 +6,6 @@ from collections.abc import Iterable
 
 from opperf.model import Argument, Operator
 from opperf.rules.engine import Families
-from opperf.rules.mxnet.names import alike
 from opperf.rules.shapes import Shape, column, cube, shapes, square, tall, vector
 from opperf.rules.sizes import Preset
 from opperf.rules.values import Arguments, fixed, literal, tensor, tensors
@@ -205,12 +204,6 @@ def diag(operator: Operator, size: Preset) -> Iterable[Arguments]:
     )
 
 
-@FAMILIES.add("_np_diagflat", "_npi_diagflat")
-def diagflat(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """A diagonal matrix."""
-    return one_tensor(operator, ((square(size)[:1], {}),))
-
-
 @FAMILIES.add("_np_diagonal", "_npi_diagonal")
 def diagonal(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """A matrix's diagonal, and those of a stack of matrices."""
@@ -300,24 +293,6 @@ def broadcast_like(operator: Operator, size: Preset) -> Iterable[Arguments]:
     yield {"lhs": tensor(1, columns), "rhs": fixed(rows, columns)}
 
 
-@FAMILIES.add("Concat", "_npi_concatenate")
-def concat(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """Below each other, and beside each other. NumPy's operator declares `dim` and takes
-    `axis`."""
-    name = "axis" if operator.name.startswith("_npi_") else "dim"
-    for shape in shapes(size):
-        for axis in (0, 1):
-            yield {"data": alike(shape), name: axis}
-
-
-@FAMILIES.add("stack", "_npi_stack")
-def stack(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """Along a new axis in front, and behind."""
-    for shape in shapes(size):
-        for axis in (0, -1):
-            yield {"data": alike(shape), "axis": axis}
-
-
 @FAMILIES.add("SliceChannel")
 def split(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """Equal parts above each other, and beside each other."""
@@ -345,13 +320,6 @@ def split_numpy(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """Equal parts of the axis that the name stands for."""
     axis = 2 if operator.name == "_npi_dsplit" else 1
     return one_tensor(operator, ((cube(size), {"indices": (), "axis": axis, "sections": PARTS}),))
-
-
-@FAMILIES.add("_npi_hstack", "_npi_vstack", "_npi_dstack", "_npi_column_stack")
-def stack_numpy(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """Joined along the axis that the name stands for."""
-    for shape in shapes(size):
-        yield {"data": alike(shape)}
 
 
 @FAMILIES.add("Crop")

@@ -8,7 +8,7 @@ from opperf.model import Operator
 from opperf.rules.engine import Families
 from opperf.rules.shapes import shapes, square, tall, vector, wide
 from opperf.rules.sizes import Preset
-from opperf.rules.values import BOOLEAN, Arguments, below, fixed, tensor
+from opperf.rules.values import Arguments, below, fixed, tensor
 
 FAMILIES = Families()
 
@@ -61,10 +61,3 @@ def argmax_channel(operator: Operator, size: Preset) -> Iterable[Arguments]:
 def unique(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """Few distinct values among many elements."""
     yield {"data": fixed(*vector(size), fill=below(size.extent(1000)))}
-
-
-@FAMILIES.add("_npx_nonzero")
-def nonzero(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """Indices of half of the elements."""
-    for shape in shapes(size):
-        yield {"x": fixed(*shape, fill=BOOLEAN)}

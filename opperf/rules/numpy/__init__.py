@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from opperf.rules import families as shared
 from opperf.rules.engine import Families
 from opperf.rules.numpy import (
     elementwise,
     indexing,
     linalg,
     names,
+    operations,
     reductions,
     sampling,
     shapes,
@@ -18,9 +20,12 @@ MODULES = (elementwise, indexing, linalg, reductions, sampling, shapes, statisti
 """Modules that offer `FAMILIES`."""
 
 FAMILIES = Families()
+FAMILIES.merge(shared.FAMILIES)
 for _module in MODULES:
     FAMILIES.merge(_module.FAMILIES)
 
+OPERATIONS = operations.TABLE
+GRADIENTS = False
 TABLE = names.TABLE
 OPTIONAL_TENSORS = names.OPTIONAL_TENSORS
 

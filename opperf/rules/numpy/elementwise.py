@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from opperf.model import Fill, Operator, TensorSpec
-from opperf.rules.domains import BITS, DOMAINS, PAIRS, RATIO, SHIFTING, SHIFTS, WHOLE, Pair
+from opperf.rules.domains import PAIRS, RATIO, SHIFTS, WHOLE, Pair
 from opperf.rules.engine import Families
+from opperf.rules.families import elementwise as shared
 from opperf.rules.numpy.names import Variants, own
-from opperf.rules.shapes import Shape, column, shapes, square, tall
+from opperf.rules.shapes import column, shapes, square
 from opperf.rules.sizes import Preset
 from opperf.rules.values import (
     ABOVE_ONE,
@@ -30,19 +31,6 @@ DATE = "datetime64[D]"
 
 DAYS = below(20000)
 """Dates from 1970 to 2024."""
-EXPONENTS = between(0.0, 3.0)
-"""Not negative, as whole numbers have no such powers."""
-
-ONE: dict[str, Fill] = DOMAINS | {"invert": BITS, "isnat": DAYS}
-"""What fills the array of a function of one. One that is not here is defined everywhere."""
-
-DTYPES: dict[str, str] = {
-    **dict.fromkeys(("bitwise_and", "bitwise_or", "bitwise_xor", "invert"), WHOLE),
-    **dict.fromkeys(("left_shift", "right_shift", "gcd", "lcm"), WHOLE),
-    "isnat": DATE,
-}
-"""Dtypes that functions insist on."""
-
 ABOUT_COMPLEX = frozenset(
     {"angle", "conjugate", "imag", "iscomplex", "isreal", "real", "real_if_close"}
 )
@@ -51,46 +39,52 @@ ABOUT_COMPLEX = frozenset(
 
 @FAMILIES.category("unary")
 def unary(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """One array, inside the function's domain."""
-    name, array = operator.name, operator.tensors[0].name
-    fill, dtype = ONE.get(name, NORMAL), DTYPES.get(name, REQUESTED)
+    """One array of real numbers, and one of complex ones for functions about these."""
+    array = operator.tensors[0].name
     for shape in shapes(size):
-        yield {array: fixed(*shape, fill=fill, dtype=dtype)}
-    if name in ABOUT_COMPLEX:
+        yield {array: fixed(*shape)}
+    if operator.name in ABOUT_COMPLEX:
         yield {array: fixed(*square(size), dtype=COMPLEX)}
 
 
-TWO: dict[str, Pair] = {
-    **PAIRS,
-    **dict.fromkeys(("divide", "divmod", "remainder"), RATIO),
-    # A negative base has no power by a fraction.
-    **dict.fromkeys(("float_power", "power"), Pair(POSITIVE, EXPONENTS)),
-    **dict.fromkeys(("left_shift", "right_shift"), SHIFTING),
+@FAMILIES.add("isnat")
+def dates_alone(operator: Operator, size: Preset) -> Iterable[Arguments]:
+    """Dates, all of which there are."""
+    for shape in shapes(size):
+        yield {"x": fixed(*shape, fill=DAYS, dtype=DATE)}
+
+
+EXPONENTS = between(0.0, 3.0)
+"""Not negative, as whole numbers have no such powers."""
+
+RIGHT: dict[str, tuple[Pair, str]] = {
+    **dict.fromkeys(("float_power", "power"), (Pair(POSITIVE, EXPONENTS), REQUESTED)),
+    "divmod": (RATIO, REQUESTED),
+    # What is shifted by is a whole number, whatever is shifted.
+    "ldexp": (PAIRS["ldexp"], WHOLE),
 }
-"""What fills the arrays of a function of two, where normal numbers would not do."""
-
-RIGHT_DTYPES = {"ldexp": WHOLE}
-"""Dtypes of second arrays that are not the first's."""
+"""What fills the arrays, and the dtype of the second one, where NumPy asks for more than the
+operation does."""
 
 
-def broadcasting(size: Preset) -> tuple[tuple[Shape, Shape], ...]:
-    """Pairs of one shape, and of shapes that broadcast along the last axis."""
-    return ((square(size), square(size)), (tall(size), tall(size)), (column(size), tall(size)))
+@FAMILIES.add(*RIGHT)
+def right_operand(operator: Operator, size: Preset) -> Iterable[Arguments]:
+    """Two arrays, the second of its own kind."""
+    fills, dtype = RIGHT[operator.name]
+    left, right = (parameter.name for parameter in operator.tensors[:2])
+    for left_shape, right_shape in shared.broadcasting(size):
+        yield {
+            left: fixed(*left_shape, fill=fills.left),
+            right: fixed(*right_shape, fill=fills.right, dtype=dtype),
+        }
 
 
 @FAMILIES.category("binary")
 def binary(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """Two arrays, one broadcast to the other's shape where they differ."""
-    fills = TWO.get(operator.name, Pair())
-    dtype = DTYPES.get(operator.name, REQUESTED)
     left, right = (parameter.name for parameter in operator.tensors[:2])
-    for left_shape, right_shape in broadcasting(size):
-        yield {
-            left: fixed(*left_shape, fill=fills.left, dtype=dtype),
-            right: fixed(
-                *right_shape, fill=fills.right, dtype=RIGHT_DTYPES.get(operator.name, dtype)
-            ),
-        }
+    for left_shape, right_shape in shared.broadcasting(size):
+        yield {left: fixed(*left_shape), right: fixed(*right_shape)}
 
 
 @FAMILIES.add("clip")

@@ -1,85 +1,23 @@
-"""Products, decompositions, equations and Fourier transforms."""
+"""Products, norms and Fourier transforms in forms that NumPy alone has."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 
-from opperf.model import Operator, TensorSpec
+from opperf.model import Operator
 from opperf.rules.engine import Families
+from opperf.rules.families.linalg import EINSUMS, definite, diagonalised
 from opperf.rules.numpy.names import Variants, own
-from opperf.rules.shapes import Shape, cube, line, square, tall, vector
+from opperf.rules.shapes import Shape, cube, square, tall, vector
 from opperf.rules.sizes import Preset
-from opperf.rules.values import POSITIVE_DEFINITE, Arguments, fixed, tensors
+from opperf.rules.values import Arguments, fixed, tensors
 
 FAMILIES = Families()
 
 COMPLEX = "complex64"
 """Dtype of a spectrum, which inverse transforms begin with."""
 
-
-def factored(size: Preset) -> Shape:
-    """Shape of a matrix that is decomposed: the time grows as the cube of its side, and with
-    512 is some tens of milliseconds."""
-    return (size.extent(512, least=8),) * 2
-
-
-def diagonalised(size: Preset) -> Shape:
-    """Shape of a matrix whose eigenvalues or singular values are found: several times dearer
-    than to factor it, so half the side."""
-    return (size.extent(256, least=8),) * 2
-
-
-def stacked(size: Preset) -> Shape:
-    """Shape of a stack of small matrices. A determinant of more than 64 rows overflows."""
-    return (size.batch, 64, 64)
-
-
-def definite(shape: Shape) -> TensorSpec:
-    """Symmetric positive definite matrices, with eigenvalues from 1 to 5."""
-    return fixed(*shape, fill=POSITIVE_DEFINITE)
-
-
-def each_definite(size: Preset) -> Iterable[Arguments]:
-    """A matrix, and a stack of small ones."""
-    return [{"a": definite(factored(size))}, {"a": definite(stacked(size))}]
-
-
-def each_general(size: Preset) -> Iterable[Arguments]:
-    """A square matrix, and one of many rows."""
-    return [{"a": fixed(*diagonalised(size))}, {"a": fixed(*tall(size))}]
-
-
-def folded(size: Preset) -> Shape:
-    """Shape of a matrix of 576 rows with both its axes split into two."""
-    side = size.extent(24, least=4)
-    return (side, side, side, side)
-
-
-DECOMPOSED: dict[str, Variants] = {
-    **dict.fromkeys(("linalg.cholesky", "linalg.inv", "linalg.slogdet"), each_definite),
-    "linalg.det": lambda size: [{"a": definite(stacked(size))}],
-    **dict.fromkeys(
-        ("linalg.eigh", "linalg.eigvalsh"), lambda size: [{"a": definite(diagonalised(size))}]
-    ),
-    **dict.fromkeys(
-        ("linalg.eig", "linalg.eigvals"), lambda size: [{"a": fixed(*diagonalised(size))}]
-    ),
-    **dict.fromkeys(("linalg.pinv", "linalg.qr"), each_general),
-    "linalg.svd": lambda size: [
-        {"a": fixed(*diagonalised(size)), "full_matrices": True},
-        {"a": fixed(*tall(size)), "full_matrices": False},
-    ],
-    "linalg.solve": lambda size: [
-        {"a": definite(factored(size)), "b": fixed(*factored(size)[:1])},
-        {"a": definite(factored(size)), "b": fixed(*factored(size))},
-    ],
-    "linalg.lstsq": lambda size: [
-        {"a": fixed(*tall(size)), "b": fixed(*tall(size)[:1]), "rcond": None}
-    ],
-    "linalg.tensorsolve": lambda size: [{"a": fixed(*folded(size)), "b": fixed(*folded(size)[:2])}],
-    "linalg.tensorinv": lambda size: [{"a": fixed(*folded(size)), "ind": 2}],
-    "linalg.matrix_power": lambda size: [{"a": definite(factored(size)), "n": 5}],
-    "linalg.matrix_rank": lambda size: [{"A": fixed(*diagonalised(size))}],
+NORMS: dict[str, Variants] = {
     "linalg.cond": lambda size: [
         {"x": definite(diagonalised(size)), "p": norm} for norm in (None, "fro")
     ],
@@ -92,56 +30,18 @@ DECOMPOSED: dict[str, Variants] = {
 }
 
 
-@FAMILIES.add(*DECOMPOSED)
-def decomposed(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """Matrices that have the decomposition: positive definite, or of full rank."""
-    return own(DECOMPOSED, operator, size)
+@FAMILIES.add(*NORMS)
+def norm(operator: Operator, size: Preset) -> Iterable[Arguments]:
+    """Norms of a whole matrix, of its rows and columns, and of its singular values."""
+    return own(NORMS, operator, size)
 
 
-def products(size: Preset) -> Iterable[tuple[TensorSpec, TensorSpec]]:
-    """Two matrices, and two vectors."""
-    return [(fixed(*shape), fixed(*shape)) for shape in (square(size), vector(size))]
-
-
-EINSUMS = ("ij,jk->ik", "ij,kj->ik", "ij,ij->i")
-"""A product of matrices, one with the second transposed, and one row by row."""
-
-MULTIPLIED: dict[str, Variants] = {
-    **dict.fromkeys(
-        ("dot", "inner", "vdot"), lambda size: [{"a": a, "b": b} for a, b in products(size)]
-    ),
-    "matmul": lambda size: [
-        {"x1": a, "x2": b} for a, b in (*products(size), (fixed(*cube(size)), fixed(*cube(size))))
-    ],
-    "outer": lambda size: [{"a": fixed(size.extent(2000)), "b": fixed(size.extent(1000))}],
-    "kron": lambda size: [
-        {"a": fixed(size.extent(64, least=4), 32), "b": fixed(32, size.extent(32, least=4))}
-    ],
-    "cross": lambda size: [{"a": fixed(*line(size), 3), "b": fixed(*line(size), 3)}],
-    "tensordot": lambda size: [
-        {"a": fixed(*square(size)), "b": fixed(*square(size)), "axes": 1},
-        {"a": fixed(*cube(size)), "b": fixed(*cube(size)), "axes": ((0, 1), (0, 1))},
-    ],
-    **dict.fromkeys(
-        ("einsum", "einsum_path"),
-        lambda size: [
-            {
-                "subscripts": subscripts,
-                "operands": tensors([fixed(*diagonalised(size)), fixed(*diagonalised(size))]),
-            }
-            for subscripts in EINSUMS
-        ],
-    ),
-    "linalg.multi_dot": lambda size: [
-        {"arrays": tensors([fixed(*square(size)), fixed(*square(size)), fixed(square(size)[0], 1)])}
-    ],
-}
-
-
-@FAMILIES.add(*MULTIPLIED)
-def multiplied(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """Matrices, vectors and stacks of matrices that go together."""
-    return own(MULTIPLIED, operator, size)
+@FAMILIES.add("einsum_path")
+def einsum_path(operator: Operator, size: Preset) -> Iterable[Arguments]:
+    """The order of what `einsum` would multiply."""
+    matrices = tensors([fixed(*diagonalised(size))] * 2)
+    for subscripts in EINSUMS:
+        yield {"subscripts": subscripts, "operands": matrices}
 
 
 def is_inverse(name: str) -> bool:

@@ -1,4 +1,4 @@
-"""Histograms, correlation, interpolation, windows and polynomials."""
+"""Histograms and polynomials."""
 
 from __future__ import annotations
 
@@ -6,24 +6,21 @@ from collections.abc import Iterable
 
 from opperf.model import Operator, TensorSpec
 from opperf.rules.engine import Families
+from opperf.rules.families.linalg import KERNEL
 from opperf.rules.numpy.names import Variants, own
-from opperf.rules.shapes import line, shapes, square, vector
+from opperf.rules.shapes import line, square, vector
 from opperf.rules.sizes import Preset
-from opperf.rules.values import OPEN_UNIT, POSITIVE, Arguments, below, between, fixed, literal
+from opperf.rules.values import OPEN_UNIT, POSITIVE, Arguments, between, fixed, literal
 
 FAMILIES = Families()
 
 BINS = 64
-KERNEL = 64
-"""Elements of what a signal is convolved with."""
 SEQUENCE = between(0, BINS - 1)
 """Between the ends of a rising sequence of `BINS` numbers from 0."""
-VARIABLES = 32
-"""Variables whose covariance is found."""
 
 
 def rising() -> TensorSpec:
-    """The bounds of bins, or what is interpolated between: 0, 1, 2 ..."""
+    """The bounds of bins: 0, 1, 2 ..."""
     return fixed(BINS, fill=RISING, dtype="float64")
 
 
@@ -42,34 +39,14 @@ COUNTED: dict[str, Variants] = {
     ],
     "histogram2d": lambda size: [{"x": fixed(*line(size)), "y": fixed(*line(size)), "bins": BINS}],
     "histogramdd": lambda size: [{"sample": fixed(*line(size), 3), "bins": 16}],
-    "bincount": lambda size: [
-        {"x": fixed(*vector(size), fill=below(BINS), dtype="int64"), "minlength": BINS}
-    ],
     "digitize": lambda size: [{"x": samples(size), "bins": rising()}],
-    "interp": lambda size: [{"x": samples(size), "xp": rising(), "fp": fixed(BINS)}],
-    "corrcoef": lambda size: [{"x": fixed(VARIABLES, *line(size))}],
-    "cov": lambda size: [{"m": fixed(VARIABLES, *line(size))}],
-    **dict.fromkeys(
-        ("convolve", "correlate"),
-        lambda size: [
-            {"a": fixed(*line(size)), "v": fixed(KERNEL), "mode": mode}
-            for mode in ("full", "same", "valid")
-        ],
-    ),
 }
 
 
 @FAMILIES.add(*COUNTED)
 def counted(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """Samples that fall within the bins, several variables, a signal and a short kernel."""
+    """Samples that fall within the bins."""
     return own(COUNTED, operator, size)
-
-
-@FAMILIES.category("window")
-def window(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """A window as long as a signal."""
-    shape: Arguments = {"beta": 14.0} if operator.parameter("beta") else {}
-    yield {"M": vector(size)[0], **shape}
 
 
 ZEROS_OF = 16
@@ -83,9 +60,6 @@ POLYNOMIALS: dict[str, Variants] = {
     "roots": lambda size: [{"p": fixed(ZEROS_OF, fill=POSITIVE)}],
     "polyfit": lambda size: [
         {"x": fixed(*line(size), fill=OPEN_UNIT), "y": fixed(*line(size)), "deg": DEGREE}
-    ],
-    "polyval": lambda size: [
-        {"p": fixed(DEGREE + 1), "x": fixed(*shape, fill=OPEN_UNIT)} for shape in shapes(size)
     ],
     **dict.fromkeys(
         ("polyadd", "polysub"),

@@ -12,9 +12,9 @@ import mxnet as mx
 import pytest
 
 from opperf.frameworks import load
-from tests.values.canonical import OPERATIONS
+from opperf.operations import OPERATIONS
+from opperf.rules.mxnet.operations import GROUPS, TABLE
 from tests.values.comparing import Comparison, planned
-from tests.values.mxnet import GROUPS, TABLE
 from tests.values.mxnet.arrays import array
 from tests.values.mxnet.versions import CONSTANT, FIRST_ONLY, SECOND_ONLY, UNCOMPARED
 

@@ -12,9 +12,10 @@ import numpy as np
 import pytest
 
 from opperf.frameworks import load
-from tests.values.canonical import OPERATIONS
+from opperf.operations import OPERATIONS
+from opperf.rules.numpy.operations import GROUPS, TABLE
 from tests.values.comparing import Comparison, expected, planned
-from tests.values.numpy import CONSTANT, GROUPS, TABLE
+from tests.values.numpy.particular import CONSTANT, ITSELF, UNCOMPARED
 
 FRAMEWORK = load("numpy")
 
@@ -37,7 +38,8 @@ def comparison() -> Comparison:
 
 @pytest.mark.parametrize("group", GROUPS)
 def test_functions_give_what_their_operations_give(comparison: Comparison, group: str) -> None:
-    wrong = comparison.disagreements(GROUPS[group])
+    compared = {name: entry for name, entry in GROUPS[group].items() if name not in UNCOMPARED}
+    wrong = comparison.disagreements(compared)
     assert not wrong, "\n\n".join(wrong)
 
 
@@ -64,7 +66,7 @@ def without(function: Any) -> Iterator[None]:
             patch.stop()
 
 
-def test_no_function_is_compared_with_itself(comparison: Comparison) -> None:
+def test_functions_that_would_be_compared_with_themselves_are_known(comparison: Comparison) -> None:
     alike = []
     for name, entry in TABLE.items():
         case = comparison.cases[name][0]
@@ -74,17 +76,17 @@ def test_no_function_is_compared_with_itself(comparison: Comparison) -> None:
                 expected(entry.of(case.arguments), before, outputs)
             except CallsItself:
                 alike.append(name)
-    assert alike == []
+    assert set(alike) <= ITSELF
 
 
 def test_the_check_for_that_sees_a_function_in_its_own_reference() -> None:
     with without(np.rint), pytest.raises(CallsItself):
-        OPERATIONS["rint"].compute(x=np.ones(2))
+        OPERATIONS["rint"].reference.compute(x=np.ones(2))
 
 
 def test_enough_functions_are_compared() -> None:
     operators = {operator.name for operator in FRAMEWORK.operators()}
-    assert len(operators & set(TABLE)) >= LEAST
+    assert len(operators & set(TABLE) - UNCOMPARED) >= LEAST
 
 
 def test_every_use_is_of_a_known_operation() -> None:

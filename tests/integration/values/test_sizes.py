@@ -10,10 +10,10 @@ import pytest
 
 from opperf.frameworks import Framework
 from opperf.model import Case, OperatorTarget, Settings
+from opperf.rules.mxnet.operations import indexing
 from opperf.utils.inputs import CaseBuilder
 from opperf.utils.namespaces import inputs_of_size
 from tests.values.comparing import Comparison, expected
-from tests.values.mxnet import indexing
 from tests.values.mxnet.arrays import array
 
 OUT_OF_RANGE = re.compile("out of bounds|invalid entry")

@@ -121,7 +121,7 @@ UNCOMPARED = {
     ),
     "no reference has been written yet": frozenset(
         {
-            *("BatchNorm_v1", "Correlation", "IdentityAttachKLSparseReg", "RNN"),
+            *("BatchNorm_v1", "Correlation", "IdentityAttachKLSparseReg"),
             *("_adabelief_update", "_mp_adabelief_update", "_multi_adabelief_update"),
             *("_multi_lans_update", "_multi_mp_adabelief_update", "_multi_mp_lamb_update"),
             *("_multi_mp_lans_update", "_contrib_fft", "_contrib_ifft"),

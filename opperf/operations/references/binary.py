@@ -1,0 +1,86 @@
+"""Operations of two tensors, or of a tensor and a number, and of many, element by element."""
+
+from __future__ import annotations
+
+import functools
+import math
+from typing import Any
+
+import numpy as np
+from scipy import special
+
+from opperf.operations.references.reference import Array, references
+from opperf.operations.references.unary import arctan2, floor
+
+
+def whole(function: Any) -> Any:
+    """An operation of whole numbers, through Python's own function."""
+    each = np.frompyfunc(function, 2, 1)
+    return lambda x, y: np.asarray(each(x, y), dtype=np.int64)
+
+
+def copysign(x: Array, y: Array) -> Array:
+    """The one's size with the other's sign."""
+    return np.where(np.signbit(y), -np.abs(x), np.abs(x))
+
+
+def logaddexp(x: Array, y: Array) -> Array:
+    """The logarithm of a sum of exponentials."""
+    return special.logsumexp(np.stack(np.broadcast_arrays(x, y)), axis=0)
+
+
+def close(x: Array, y: Array, relative: float, absolute: float) -> Array:
+    """Whether elements are as near as that, or neither is a number."""
+    return (abs(x - y) <= absolute + relative * abs(y)) | ((x != x) & (y != y))
+
+
+def all_close(**given: Any) -> Array:
+    """Whether all elements are close."""
+    return np.array(close(**given).sum() == given["x"].size)
+
+
+FUNCTIONS: dict[str, Any] = {
+    "add": lambda x, y: x + y,
+    "allclose": all_close,
+    "arctan2": arctan2,
+    "bitwise_and": lambda x, y: x & y,
+    "bitwise_or": lambda x, y: x | y,
+    "bitwise_xor": lambda x, y: (x | y) - (x & y),
+    "copysign": copysign,
+    "divide": lambda x, y: x / y,
+    "equal": lambda x, y: x == y,
+    "floor_divide": lambda x, y: floor(x / y),
+    # Without numbers that are none, which it would leave out, it is the larger of the two.
+    "fmax": lambda x, y: np.where((x >= y) | (y != y), x, y),
+    "fmin": lambda x, y: np.where((x <= y) | (y != y), x, y),
+    "fmod": lambda x, y: x - y * np.trunc(x / y),
+    "gcd": whole(math.gcd),
+    "greater": lambda x, y: x > y,
+    "greater_equal": lambda x, y: x >= y,
+    "heaviside": lambda x, y: np.where(x == 0, y, x > 0),
+    "hypot": lambda x, y: np.power(x * x + y * y, 0.5),
+    "isclose": close,
+    "lcm": whole(math.lcm),
+    "ldexp": lambda x, y: x * 2.0**y,
+    "left_shift": lambda x, y: x * 2**y,
+    "less": lambda x, y: x < y,
+    "less_equal": lambda x, y: x <= y,
+    "logaddexp": logaddexp,
+    "logaddexp2": lambda x, y: logaddexp(x * np.log(2), y * np.log(2)) / np.log(2),
+    "logical_and": lambda x, y: (x != 0) & (y != 0),
+    "logical_or": lambda x, y: (x != 0) | (y != 0),
+    "logical_xor": lambda x, y: (x != 0) != (y != 0),
+    "maximum": lambda x, y: np.where(x >= y, x, y),
+    "minimum": lambda x, y: np.where(x <= y, x, y),
+    "multiply": lambda x, y: x * y,
+    "not_equal": lambda x, y: x != y,
+    "power": lambda x, y: np.float_power(x, y),
+    # What is left has the divisor's sign.
+    "remainder": lambda x, y: x - y * floor(x / y),
+    "right_shift": lambda x, y: x // 2**y,
+    "same_elements": lambda x, y: np.array((x != y).sum() == 0),
+    "subtract": lambda x, y: x - y,
+    "sum_of_many": lambda tensors: functools.reduce(lambda x, y: x + y, tensors),
+}
+
+REFERENCES = references(FUNCTIONS)

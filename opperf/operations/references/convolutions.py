@@ -1,0 +1,168 @@
+"""Convolutions, pooling and what is made of them, by loops over the kernel."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from opperf.operations.references.reference import Array, Shape, last, references
+
+
+def taps(
+    extents: Shape, kernel: Shape, stride: Shape, dilation: Shape, outputs: Shape
+) -> Iterator[tuple[Shape, tuple[slice, ...]]]:
+    """Each place of the kernel, with the elements of the padded input it meets."""
+    for place in itertools.product(*map(range, kernel)):
+        yield (
+            place,
+            tuple(
+                slice(k * d, k * d + s * (n - 1) + 1, s)
+                for k, d, s, n in zip(place, dilation, stride, outputs, strict=True)
+            ),
+        )
+
+
+def with_border(data: Array, padding: Shape, value: float = 0.0) -> Array:
+    """A border around every image."""
+    return np.pad(data, [(0, 0), (0, 0), *((p, p) for p in padding)], constant_values=value)
+
+
+def steps(extents: Shape, kernel: Shape, stride: Shape, dilation: Shape) -> Shape:
+    """How often the kernel fits into padded extents."""
+    return tuple(
+        (e - d * (k - 1) - 1) // s + 1
+        for e, k, s, d in zip(extents, kernel, stride, dilation, strict=True)
+    )
+
+
+def convolution(
+    data: Array,
+    weight: Array,
+    bias: Array,
+    stride: Shape,
+    dilation: Shape,
+    padding: Shape,
+    groups: int = 1,
+) -> Array:
+    """Sums of products of the kernel and what it meets, group by group: weights are (filters,
+    channels of a group, kernel ...)."""
+    filters_in_all, kernel = len(weight), weight.shape[2:]
+    around = with_border(data, padding)
+    outputs = steps(around.shape[2:], kernel, stride, dilation)
+    images = around.reshape(len(data), groups, -1, *around.shape[2:])
+    filters = weight.reshape(groups, filters_in_all // groups, -1, *kernel)
+    made = np.zeros((len(data), groups, filters_in_all // groups, *outputs))
+    for place, met in taps(around.shape[2:], kernel, stride, dilation, outputs):
+        made += np.einsum("ngc...,gfc->ngf...", images[last(met)], filters[last(place)])
+    made = made.reshape(len(data), filters_in_all, *outputs)
+    return made + bias.reshape(-1, *[1] * len(kernel))
+
+
+def deconvolution(
+    data: Array,
+    weight: Array,
+    bias: Array,
+    stride: Shape,
+    dilation: Shape,
+    padding: Shape,
+    groups: int = 1,
+) -> Array:
+    """What a convolution would have to be given: each element spread by the kernel. Weights are
+    (channels, filters of a group, kernel ...)."""
+    filters_in_all, kernel = weight.shape[1] * groups, weight.shape[2:]
+    inputs = data.shape[2:]
+    extents = tuple(
+        (n - 1) * s + d * (k - 1) + 1
+        for n, s, d, k in zip(inputs, stride, dilation, kernel, strict=True)
+    )
+    images = data.reshape(len(data), groups, -1, *inputs)
+    filters = weight.reshape(groups, -1, filters_in_all // groups, *kernel)
+    around = np.zeros((len(data), groups, filters_in_all // groups, *extents))
+    for place, met in taps(extents, kernel, stride, dilation, inputs):
+        around[last(met)] += np.einsum("ngc...,gcf->ngf...", images, filters[last(place)])
+    inside = tuple(slice(p, e - p) for p, e in zip(padding, extents, strict=True))
+    made = around[last(inside)]
+    made = made.reshape(len(data), filters_in_all, *made.shape[3:])
+    return made + bias.reshape(-1, *[1] * len(kernel))
+
+
+POOLED: dict[str, Any] = {"avg": np.mean, "max": np.max, "sum": np.sum}
+BORDER = {"avg": 0.0, "max": -np.inf, "sum": 0.0}
+
+
+def pooling(
+    data: Array,
+    kernel: Shape,
+    stride: Shape,
+    padding: Shape,
+    kind: str,
+) -> Array:
+    """One number of each window; the border counts in an average."""
+    around = with_border(data, padding, BORDER[kind])
+    once = (1,) * len(kernel)
+    outputs = steps(around.shape[2:], kernel, stride, once)
+    windows = [
+        around[last(met)] for _, met in taps(around.shape[2:], kernel, stride, once, outputs)
+    ]
+    return POOLED[kind](windows, axis=0)
+
+
+def global_pooling(data: Array, kind: str) -> Array:
+    """One number of each whole image."""
+    return POOLED[kind](data, axis=tuple(range(2, data.ndim)), keepdims=True)
+
+
+def adaptive(data: Array, output_size: Shape) -> Array:
+    """The means of as many windows as asked for, that overlap where they do not fit."""
+
+    def windows(extent: int, count: int) -> list[slice]:
+        return [slice(i * extent // count, -(-(i + 1) * extent // count)) for i in range(count)]
+
+    rows, columns = (windows(e, n) for e, n in zip(data.shape[2:], output_size, strict=True))
+    return np.stack(
+        [np.stack([data[:, :, r, c].mean((2, 3)) for c in columns], -1) for r in rows], -2
+    )
+
+
+def columns(data: Array, kernel: Shape, stride: Shape, dilation: Shape, padding: Shape) -> Array:
+    """What the kernel meets, a column for each place that it is at."""
+    around = with_border(data, padding)
+    outputs = steps(around.shape[2:], kernel, stride, dilation)
+    met = [
+        around[last(one)] for _, one in taps(around.shape[2:], kernel, stride, dilation, outputs)
+    ]
+    return np.stack(met, 2).reshape(len(data), data.shape[1] * len(met), -1)
+
+
+def images(
+    data: Array,
+    output_size: Shape,
+    kernel: Shape,
+    stride: Shape,
+    dilation: Shape,
+    padding: Shape,
+) -> Array:
+    """The sums of columns where they came from: the transpose of `columns`."""
+    extents = tuple(e + 2 * p for e, p in zip(output_size, padding, strict=True))
+    outputs = steps(extents, kernel, stride, dilation)
+    split = data.reshape(len(data), -1, int(np.prod(kernel)), *outputs)
+    around = np.zeros((len(data), split.shape[1], *extents))
+    for i, (_, met) in enumerate(taps(extents, kernel, stride, dilation, outputs)):
+        around[last(met)] += split[:, :, i]
+    return around[last(slice(p, e - p) for p, e in zip(padding, extents, strict=True))]
+
+
+REFERENCES = references(
+    {
+        "adaptive_average_pooling": adaptive,
+        "col2im": images,
+        "convolution": convolution,
+        "deconvolution": deconvolution,
+        "global_pooling": global_pooling,
+        "im2col": columns,
+        "pooling": pooling,
+    }
+)

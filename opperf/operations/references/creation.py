@@ -1,0 +1,109 @@
+"""Operations that make tensors from nothing, windows, and differences of neighbours."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from scipy import special
+
+from opperf.operations.references.reference import Array, Shape, references
+
+
+def arange(start: float, stop: float | None = None, step: float = 1) -> Array:
+    """Numbers at equal distances, from zero where one limit is given, before the second one."""
+    if stop is None:
+        start, stop = 0, start
+    return start + step * np.indices((int(np.ceil((stop - start) / step)),))[0]
+
+
+def linspace(start: float, stop: float, num: int, endpoint: bool = True) -> Array:
+    """So many numbers at equal distances between two."""
+    return start + (stop - start) * np.arange(num) / (num - 1 if endpoint else num)
+
+
+def eye(rows: int, columns: int | None = None, offset: int = 0) -> Array:
+    """Ones on a diagonal."""
+    places = np.indices((rows, rows if columns is None else columns))
+    return places[1] - places[0] == offset
+
+
+def tri(rows: int, columns: int | None = None, offset: int = 0) -> Array:
+    """Ones on a diagonal and below."""
+    places = np.indices((rows, rows if columns is None else columns))
+    return places[1] - places[0] <= offset
+
+
+def cosines(*weights: float) -> Any:
+    """A window that is a sum of cosines of these weights."""
+
+    def window(length: int) -> Array:
+        turn = 2 * np.pi * np.arange(length) / (length - 1)
+        return sum(weight * np.cos(i * turn) for i, weight in enumerate(weights))
+
+    return window
+
+
+def bartlett(length: int) -> Array:
+    """A triangle."""
+    return 1 - abs(2 * np.arange(length) / (length - 1) - 1)
+
+
+def kaiser(length: int, beta: float) -> Array:
+    """Bessel functions of the places in a half circle."""
+    half_circle = np.power(1 - (2 * np.arange(length) / (length - 1) - 1) ** 2, 0.5)
+    return special.i0(beta * half_circle) / special.i0(beta)
+
+
+def difference(x: Array, order: int = 1, axis: int = -1) -> Array:
+    """Differences of neighbours, as often as said."""
+    rows = np.moveaxis(x, axis, 0)
+    for _ in range(order):
+        rows = rows[1:] - rows[:-1]
+    return np.moveaxis(rows, 0, axis)
+
+
+def interpolate(x: Array, known: Array, values: Array) -> Array:
+    """On the straight lines between known points, whose places ascend; level beyond them."""
+    after = np.minimum(np.maximum((known <= x[..., None]).sum(-1), 1), len(known) - 1)
+    low, high = known[after - 1], known[after]
+    part = np.minimum(np.maximum((x - low) / (high - low), 0), 1)
+    return values[after - 1] * (1 - part) + values[after] * part
+
+
+def full(shape: Shape, value: float) -> Array:
+    """One number everywhere."""
+    return np.broadcast_to(np.asarray(value), shape)
+
+
+def lower_indices(rows: int, offset: int = 0, columns: int | None = None) -> tuple[Array, ...]:
+    """The indices of a matrix's lower triangle, row by row."""
+    return tuple(np.argwhere(tri(rows, columns, offset)).T)
+
+
+REFERENCES = references(
+    {
+        "arange": arange,
+        "bartlett_window": bartlett,
+        "blackman_window": cosines(0.42, -0.5, 0.08),
+        "difference": difference,
+        "eye": eye,
+        "full": full,
+        "full_like": lambda x, value: full(x.shape, value),
+        "full_of_each": lambda tensors, value: [full(one.shape, value) for one in tensors],
+        "hamming_window": cosines(0.54, -0.46),
+        "hann_window": cosines(0.5, -0.5),
+        "indices": lambda shape: np.stack(
+            np.meshgrid(*(np.arange(extent) for extent in shape), indexing="ij")
+        ),
+        "interpolate": interpolate,
+        "kaiser_window": kaiser,
+        "linspace": linspace,
+        "logspace": lambda start, stop, num: np.power(10.0, linspace(start, stop, num)),
+        # No two tensors of a case do, and references are given copies.
+        "shares_memory": lambda x, y: np.array(False),
+        "tri": tri,
+        "tril_indices": lower_indices,
+        "vandermonde": lambda x, columns: np.power(x[:, None], np.arange(columns)[::-1]),
+    }
+)

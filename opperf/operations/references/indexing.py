@@ -1,0 +1,147 @@
+"""Operations that pick elements, and operations that put some in their places."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from opperf.operations.references.reference import Array, Shape, references
+
+
+def window(begin: Shape, end: Shape, step: Shape = ()) -> tuple[slice, ...]:
+    """The slices of a part of each axis."""
+    return tuple(map(slice, begin, end, step or (1,) * len(begin)))
+
+
+def slice_like(data: Array, like: Array, axes: Any = ()) -> Array:
+    """The beginning of each axis, as long as another tensor's."""
+    chosen = axes or range(data.ndim)
+    return data[tuple(slice(like.shape[i] if i in chosen else None) for i in range(data.ndim))]
+
+
+def pick(data: Array, indices: Array, axis: int = -1) -> Array:
+    """One element of each row, or of each column."""
+    where = np.expand_dims(indices.astype(int), axis)
+    return np.take_along_axis(data, where, axis).squeeze(axis)
+
+
+def take(data: Array, indices: Array, axis: int | None = None) -> Array:
+    """Rows at indices, or elements of everything as one vector."""
+    if axis is None:
+        return data.reshape(-1)[indices]
+    return data[(slice(None),) * (axis % data.ndim) + (indices,)]
+
+
+def replaced(data: Array, where: Any, values: Any) -> Array:
+    """A copy with some elements replaced."""
+    made = data.copy()
+    made[where] = values
+    return made
+
+
+def at_columns(indices: Array) -> tuple[Array, ...]:
+    """An index of each element, or row, from a matrix whose columns they are."""
+    return tuple(indices.astype(int))
+
+
+def index_add(data: Array, indices: Array, values: Array) -> Array:
+    """Rows added to, as often as they are named."""
+    made = data.copy()
+    for column, value in zip(indices.astype(int).T, values, strict=True):
+        made[tuple(column)] += value
+    return made
+
+
+def where(condition: Array, x: Any, y: Any) -> Array:
+    """Elements of one or the other; a condition with one axis chooses rows."""
+    wide = (
+        condition.reshape(-1, *[1] * (np.ndim(x) - 1)) if condition.ndim < np.ndim(x) else condition
+    )
+    return (wide != 0) * x + (wide == 0) * y
+
+
+def delete(data: Array, where: Any, axis: int) -> Array:
+    """Without a row, or without some."""
+    gone = set(np.arange(data.shape[axis])[where].reshape(-1).tolist())
+    return take(data, np.array([i for i in range(data.shape[axis]) if i not in gone]), axis)
+
+
+def insert(data: Array, where: Any, values: Any, axis: int) -> Array:
+    """With rows put in before others."""
+    return np.insert(data, where, values, axis)
+
+
+def ravel_multi_index(indices: Array, shape: Shape) -> Array:
+    """The place of an element in memory, by its index."""
+    flat = np.zeros_like(indices[0])
+    for index, extent in zip(indices, shape, strict=True):
+        flat = flat * extent + index
+    return flat
+
+
+def unravel_index(flat: Array, shape: Shape) -> Array:
+    """The index of an element, by its place in memory."""
+    made = []
+    for extent in reversed(shape):
+        made.append(flat % extent)
+        flat = flat // extent
+    return np.stack(made[::-1])
+
+
+def diagonal_filled(data: Array, value: Any) -> Array:
+    """One number along the diagonal."""
+    steps = np.arange(min(data.shape))
+    return replaced(data, (steps,) * data.ndim, value)
+
+
+def repeating(values: Array, count: int) -> Array:
+    """So many values, from the first one again where there are fewer."""
+    return values.ravel()[np.arange(count) % values.size]
+
+
+REFERENCES = references(
+    {
+        "boolean_mask": lambda data, mask: data[mask != 0],
+        "choose": lambda choices, indices: sum(
+            (indices == i) * choice for i, choice in enumerate(choices)
+        ),
+        "delete": delete,
+        "embedding": lambda data, weight: weight[data.astype(int)],
+        "fill_diagonal": diagonal_filled,
+        "flat_nonzero": lambda x: np.arange(x.size)[x.ravel() != 0],
+        "gather": lambda data, indices: data[at_columns(indices)],
+        "index_add": index_add,
+        "index_copy": lambda data, indices, values: replaced(data, indices, values),
+        "index_update": lambda data, indices, values: replaced(data, at_columns(indices), values),
+        "insert": insert,
+        "masked_fill": lambda data, mask, values: where(mask, values, data),
+        "nonzero": lambda x: np.array([i for i in np.ndindex(x.shape) if x[i]]).reshape(-1, x.ndim),
+        "one_hot": lambda indices, depth: np.eye(depth)[indices.astype(int)],
+        "pick": pick,
+        "put": lambda data, indices, values: replaced(
+            data.ravel(), indices.ravel(), repeating(values, indices.size)
+        ).reshape(data.shape),
+        "put_along_last": lambda data, indices, values: replaced(
+            data, (*np.indices(indices.shape)[:-1], indices), values
+        ),
+        "ravel_multi_index": ravel_multi_index,
+        "retain_rows": lambda data, rows: replaced(np.zeros_like(data), rows, data[rows]),
+        "scatter": lambda data, indices, shape: replaced(
+            np.zeros(shape), at_columns(indices), data
+        ),
+        "scatter_rows": lambda data, columns, values: replaced(
+            data, (np.arange(len(data)), columns.astype(int)), values
+        ),
+        "slice": lambda data, begin, end, step=(): data[window(begin, end, step)],
+        "slice_assign": lambda data, values, begin, end: replaced(data, window(begin, end), values),
+        "slice_axis": lambda data, axis, begin, end: take(data, np.arange(begin, end), axis),
+        "slice_like": slice_like,
+        "take": take,
+        "take_along_last": lambda data, indices: data[
+            tuple(np.indices(indices.shape)[:-1]) + (indices,)
+        ],
+        "unravel_index": unravel_index,
+        "where": where,
+    }
+)

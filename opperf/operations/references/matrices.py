@@ -1,0 +1,179 @@
+"""Products of matrices and tensors, what is made of matrices, and attention."""
+
+from __future__ import annotations
+
+import functools
+from typing import Any
+
+import numpy as np
+from scipy import linalg
+
+from opperf.operations.references.reference import Array, Shape, last, references
+
+
+def flipped(matrix: Array, transpose: bool = True) -> Array:
+    """Matrices transposed, or as they are."""
+    return np.swapaxes(matrix, -1, -2) if transpose else matrix
+
+
+def matrix_product(
+    x: Array, y: Array, transpose_x: bool = False, transpose_y: bool = False, addend: Any = 0.0
+) -> Array:
+    """The product of matrices, each transposed or not, added to a matrix."""
+    return flipped(x, transpose_x) @ flipped(y, transpose_y) + addend
+
+
+def tensordot(x: Array, y: Array, axes: tuple[Shape, Shape] | int) -> Array:
+    """Sums of products along axes of both: the last so many and the first ones, or those named."""
+    ours, theirs = (
+        (range(x.ndim - axes, x.ndim), range(axes)) if isinstance(axes, int) else map(list, axes)
+    )
+    ours, theirs = list(ours), list(theirs)
+    left = [one for one in range(x.ndim) if one not in ours]
+    right = [one for one in range(y.ndim) if one not in theirs]
+    summed = int(np.prod([x.shape[one] for one in ours]))
+    rows = x.transpose(*left, *ours).reshape(-1, summed)
+    made = rows @ y.transpose(*theirs, *right).reshape(summed, -1)
+    return made.reshape([*(x.shape[one] for one in left), *(y.shape[one] for one in right)])
+
+
+def dot(x: Array, y: Array) -> Array:
+    """Sums of products along the last axis of one and the last but one of the other."""
+    return tensordot(x, y, ((x.ndim - 1,), (max(y.ndim - 2, 0),)))
+
+
+def cross(x: Array, y: Array) -> Array:
+    """The vector product of vectors of three elements."""
+    turned, further = (1, 2, 0), (2, 0, 1)
+    return x[..., turned] * y[..., further] - x[..., further] * y[..., turned]
+
+
+def kronecker(x: Array, y: Array) -> Array:
+    """Each element of one matrix times the other."""
+    return np.block([[element * y for element in row] for row in x])
+
+
+def triangular_product(x: Array, triangle: Array, right: bool) -> Array:
+    """A product with a lower triangular matrix."""
+    return x @ np.tril(triangle) if right else np.tril(triangle) @ x
+
+
+def triangular_solution(x: Array, triangle: Array, right: bool) -> Array:
+    """What gives the right-hand side when multiplied by a lower triangular matrix."""
+    inverse = np.linalg.inv(np.tril(triangle))
+    return x @ inverse if right else inverse @ x
+
+
+def unpacked(x: Array) -> Array:
+    """Lower triangles from their elements."""
+    order = int(np.sqrt(2 * x.shape[-1]))
+    made = np.zeros((*x.shape[:-1], order, order))
+    made[last(np.tril_indices(order))] = x
+    return made
+
+
+def heads_apart(projected: Array, heads: int, parts: int) -> tuple[Array, ...]:
+    """Projections that are interleaved head by head, each as (batch * heads, length, width)."""
+    length, batch, total = projected.shape
+    split = projected.reshape(length, batch, heads, parts, total // heads // parts)
+    return tuple(
+        split[:, :, :, i].transpose(1, 2, 0, 3).reshape(batch * heads, length, -1)
+        for i in range(parts)
+    )
+
+
+def heads_joined(vectors: Array, heads: int) -> Array:
+    """The inverse of `heads_apart` for one projection."""
+    many, length, width = vectors.shape
+    joined = vectors.reshape(many // heads, heads, length, width).transpose(2, 0, 1, 3)
+    return joined.reshape(length, many // heads, heads * width)
+
+
+def scores(queries: Array, keys: Array) -> Array:
+    """Products of queries and keys, over the root of their length."""
+    return queries @ flipped(keys) / np.sqrt(queries.shape[-1])
+
+
+def self_attention_scores(queries_keys_values: Array, heads: int) -> Array:
+    """Scores of tokens of one sentence."""
+    queries, keys, _ = heads_apart(queries_keys_values, heads, 3)
+    return scores(queries, keys)
+
+
+def self_attention_context(queries_keys_values: Array, attention: Array, heads: int) -> Array:
+    """Values of one sentence weighted."""
+    return heads_joined(attention @ heads_apart(queries_keys_values, heads, 3)[2], heads)
+
+
+def cross_attention_scores(queries: Array, keys_values: Array, heads: int) -> Array:
+    """Scores of tokens of two sentences."""
+    return scores(heads_apart(queries, heads, 1)[0], heads_apart(keys_values, heads, 2)[0])
+
+
+def cross_attention_context(keys_values: Array, attention: Array, heads: int) -> Array:
+    """Values of another sentence weighted."""
+    return heads_joined(attention @ heads_apart(keys_values, heads, 2)[1], heads)
+
+
+def convolve(x: Array, y: Array, mode: str) -> Array:
+    """Sums of products of one vector and the other turned around, at each distance, or at those
+    where the result is as long as the longer one or where one is all inside the other."""
+    every = np.zeros(len(x) + len(y) - 1, np.result_type(x, y))
+    for i, element in enumerate(y):
+        every[i : i + len(x)] += element * x
+    longer, shorter = max(len(x), len(y)), min(len(x), len(y))
+    start = {"full": 0, "same": (shorter - 1) // 2, "valid": shorter - 1}[mode]
+    count = {"full": len(every), "same": longer, "valid": longer - shorter + 1}[mode]
+    return every[start : start + count]
+
+
+def correlate(x: Array, y: Array, mode: str) -> Array:
+    """`convolve` with the second vector as it is, its complex conjugate if it has one."""
+    return convolve(x, np.conj(y[::-1]), mode)
+
+
+def covariance(x: Array) -> Array:
+    """Means of products of what rows have beside their means, without the bias of the mean."""
+    beside = x - x.mean(1, keepdims=True)
+    return beside @ beside.T / (x.shape[1] - 1)
+
+
+def correlation(x: Array) -> Array:
+    """Covariances over both standard deviations."""
+    made = covariance(x)
+    deviations = np.diagonal(made) ** 0.5
+    return made / deviations[:, None] / deviations
+
+
+REFERENCES = references(
+    {
+        "convolve": convolve,
+        "correlate": correlate,
+        "correlation_coefficients": correlation,
+        "covariance": covariance,
+        "cross_attention_context": cross_attention_context,
+        "cross_attention_scores": cross_attention_scores,
+        "cross_product": cross,
+        "diagonal_matrix": lambda x: x[..., None] * np.eye(x.shape[-1]),
+        "diagonal_of_matrix": lambda x: np.diagonal(x, axis1=-2, axis2=-1),
+        "dot": dot,
+        "einsum": lambda tensors, subscripts: np.einsum(subscripts, *tensors),
+        "inner_product": lambda x, y: tensordot(x, y, ((x.ndim - 1,), (y.ndim - 1,))),
+        "khatri_rao_product": lambda matrices: functools.reduce(linalg.khatri_rao, matrices),
+        "kronecker_product": kronecker,
+        "matrix_power": lambda x, exponent: functools.reduce(np.matmul, [x] * exponent),
+        "matrix_product": matrix_product,
+        "matrix_product_chain": lambda matrices: functools.reduce(np.matmul, matrices),
+        "matrix_times_own_transpose": lambda x: x @ flipped(x),
+        "outer_product": lambda x, y: x.reshape(-1, 1) * y.reshape(-1),
+        "pack_triangle": lambda x: x[last(np.tril_indices(x.shape[-1]))],
+        "self_attention_context": self_attention_context,
+        "self_attention_scores": self_attention_scores,
+        "sum_of_log_diagonal": lambda x: np.log(np.diagonal(x, axis1=-2, axis2=-1)).sum(-1),
+        "tensordot": tensordot,
+        "triangular_product": triangular_product,
+        "triangular_solution": triangular_solution,
+        "unpack_triangle": unpacked,
+        "vector_dot": lambda x, y: (np.conj(x.ravel()) * y.ravel()).sum(),
+    }
+)

@@ -1,0 +1,97 @@
+"""Operations that bring numbers to one scale: by their moments, their length or their sum."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from scipy import special
+
+from opperf.operations.references.reference import Array, Shape, references
+
+
+def softmax(data: Array, axis: int = -1) -> Array:
+    """Exponentials that sum to one along an axis."""
+    raised = np.exp(data - data.max(axis=axis, keepdims=True))
+    return raised / raised.sum(axis=axis, keepdims=True)
+
+
+def masked_softmax(data: Array, mask: Array, axis: int) -> Array:
+    """Over what is not masked, zero elsewhere; a row that is masked altogether is zero."""
+    raised = np.where(mask, np.exp(data), 0.0)
+    total = raised.sum(axis, keepdims=True)
+    return np.divide(raised, total, out=np.zeros_like(raised), where=total > 0)
+
+
+def masked_log_softmax(data: Array, mask: Array, axis: int) -> Array:
+    """The logarithm of `masked_softmax`."""
+    with np.errstate(divide="ignore"):
+        return np.log(masked_softmax(data, mask, axis))
+
+
+def scaled(data: Array, axes: Shape, epsilon: float) -> Array:
+    """Mean zero and variance one along the axes."""
+    beside = data - data.mean(axes, keepdims=True)
+    return beside / np.sqrt(data.var(axes, keepdims=True) + epsilon)
+
+
+def per_channel(values: Array, data: Array) -> Array:
+    """A value for each channel, to go with images."""
+    return values.reshape(-1, *[1] * (data.ndim - 2))
+
+
+def batch_norm(data: Array, scale: Array, shift: Array, epsilon: float) -> Array:
+    """Each channel, as in training, by the statistics of the batch and not by the running ones."""
+    normal = scaled(data, (0, *range(2, data.ndim)), epsilon)
+    return normal * per_channel(scale, data) + per_channel(shift, data)
+
+
+def layer_norm(data: Array, scale: Array, shift: Array, axis: int, epsilon: float) -> Array:
+    """Along one axis."""
+    return scaled(data, (axis,), epsilon) * scale + shift
+
+
+def instance_norm(data: Array, scale: Array, shift: Array, epsilon: float) -> Array:
+    """Each channel of each sample."""
+    normal = scaled(data, tuple(range(2, data.ndim)), epsilon)
+    return normal * per_channel(scale, data) + per_channel(shift, data)
+
+
+def group_norm(data: Array, scale: Array, shift: Array, groups: int, epsilon: float) -> Array:
+    """Each group of channels of each sample; scale and shift for each channel."""
+    grouped = data.reshape(len(data), groups, -1)
+    normal = scaled(grouped, (2,), epsilon).reshape(data.shape)
+    return normal * per_channel(scale, data) + per_channel(shift, data)
+
+
+def unit_length(data: Array, axes: Shape, epsilon: float) -> Array:
+    """Divided by the length."""
+    return data / np.sqrt((data**2).sum(axes, keepdims=True) + epsilon)
+
+
+def local_response_norm(
+    data: Array, alpha: float, beta: float, offset: float, channels: int
+) -> Array:
+    """Divided by a power of the sum of squares across neighbouring channels."""
+    half = channels // 2
+    squares = np.pad(data**2, ((0, 0), (half, half), (0, 0), (0, 0)))
+    near: Any = sum(squares[:, i : i + data.shape[1]] for i in range(channels))
+    return data * (offset + alpha / channels * near) ** -beta
+
+
+REFERENCES = references(
+    {
+        "batch_norm": batch_norm,
+        "batch_norm_relu": lambda **given: np.maximum(batch_norm(**given), 0),
+        "group_norm": group_norm,
+        "instance_norm": instance_norm,
+        "layer_norm": layer_norm,
+        "local_response_norm": local_response_norm,
+        "log_softmax": lambda data, axis: special.log_softmax(data, axis),
+        "masked_log_softmax": masked_log_softmax,
+        "masked_softmax": masked_softmax,
+        "softmax": softmax,
+        "softmin": lambda data, axis: softmax(-data, axis),
+        "unit_length": unit_length,
+    }
+)

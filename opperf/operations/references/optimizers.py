@@ -1,0 +1,260 @@
+"""Optimizer updates by their formulas: the new values of weights and state, by their roles.
+
+`rate` is the learning rate, `decay` the weight decay; what an update keeps from step to step is
+named for what it is (`step`, `mean`, `variance` ...).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from opperf.operations.references.reference import Array, references
+
+State = dict[str, Array]
+
+
+def sgd(weight: Array, gradient: Array, rate: float, decay: float) -> State:
+    """Against the gradient."""
+    return {"weight": weight - rate * (gradient + decay * weight)}
+
+
+def sgd_momentum(
+    weight: Array, gradient: Array, step: Array, rate: float, decay: float, momentum: float
+) -> State:
+    """Along the running sum of the steps."""
+    step = momentum * step - rate * (gradient + decay * weight)
+    return {"weight": weight + step, "step": step}
+
+
+def nesterov(
+    weight: Array, gradient: Array, step: Array, rate: float, decay: float, momentum: float
+) -> State:
+    """As momentum, with the gradient of where the momentum leads."""
+    slope = gradient + decay * weight
+    step = momentum * step - rate * slope
+    return {"weight": weight + momentum * step - rate * slope, "step": step}
+
+
+def sign_sgd(weight: Array, gradient: Array, rate: float, decay: float) -> State:
+    """Steps of one length."""
+    return {"weight": (1 - rate * decay) * weight - rate * np.sign(gradient)}
+
+
+def signum(
+    weight: Array,
+    gradient: Array,
+    step: Array,
+    rate: float,
+    decay: float,
+    momentum: float,
+    separate_decay: float,
+) -> State:
+    """Steps of one length along the momentum."""
+    step = momentum * step - (1 - momentum) * (gradient + decay * weight)
+    return {"weight": (1 - rate * separate_decay) * weight + rate * np.sign(step), "step": step}
+
+
+def means(
+    gradient: Array, mean: Array, variance: Array, beta1: float, beta2: float
+) -> tuple[Array, Array]:
+    """The running means of the gradient and of its square."""
+    return beta1 * mean + (1 - beta1) * gradient, beta2 * variance + (1 - beta2) * gradient**2
+
+
+def adam(
+    weight: Array,
+    gradient: Array,
+    mean: Array,
+    variance: Array,
+    rate: float,
+    decay: float,
+    beta1: float,
+    beta2: float,
+    epsilon: float,
+) -> State:
+    """Steps of about one length, the decay a part of the gradient; the rate has the correction
+    of the means' bias in it."""
+    m, v = means(gradient + decay * weight, mean, variance, beta1, beta2)
+    return {"weight": weight - rate * m / (np.sqrt(v) + epsilon), "mean": m, "variance": v}
+
+
+def adamw(
+    weight: Array,
+    gradient: Array,
+    mean: Array,
+    variance: Array,
+    rate: float,
+    decay: float,
+    beta1: float,
+    beta2: float,
+    epsilon: float,
+    gradient_scale: Array | float = 1.0,
+    step_scale: float = 1.0,
+) -> State:
+    """As Adam, with the decay beside the gradient."""
+    m, v = means(gradient * gradient_scale, mean, variance, beta1, beta2)
+    step = rate * m / (np.sqrt(v) + epsilon) + decay * weight
+    return {"weight": weight - step_scale * step, "mean": m, "variance": v}
+
+
+def lamb_direction(
+    weight: Array,
+    gradient: Array,
+    mean: Array,
+    variance: Array,
+    step_count: int,
+    decay: float,
+    beta1: float,
+    beta2: float,
+    epsilon: float,
+) -> State:
+    """LAMB's first phase: Adam's direction, without the bias of the means, and the decay."""
+    m, v = means(gradient, mean, variance, beta1, beta2)
+    root = np.sqrt(v / (1 - beta2**step_count))
+    direction = m / (1 - beta1**step_count) / (root + epsilon) + decay * weight
+    return {"direction": direction, "mean": m, "variance": v}
+
+
+def lamb_move(
+    weight: Array, direction: Array, weight_norm: Array, direction_norm: Array, rate: float
+) -> State:
+    """LAMB's second phase: the rate times the ratio of the norms."""
+    return {"weight": weight - rate * weight_norm / direction_norm * direction}
+
+
+def lamb(weight: Array, rate: float, **given: Any) -> State:
+    """Both phases."""
+    made = lamb_direction(weight=weight, **given)
+    direction = made.pop("direction")
+    norms: tuple[Any, Any] = np.linalg.norm(weight), np.linalg.norm(direction)
+    return {**lamb_move(weight, direction, *norms, rate), **made}
+
+
+def ftml(
+    weight: Array,
+    gradient: Array,
+    divisor: Array,
+    variance: Array,
+    leader: Array,
+    rate: float,
+    step_count: int,
+    decay: float,
+    beta1: float,
+    beta2: float,
+    epsilon: float,
+) -> State:
+    """Follow the moving leader."""
+    slope = gradient + decay * weight
+    square = beta2 * variance + (1 - beta2) * slope**2
+    root = np.sqrt(square / (1 - beta2**step_count))
+    now = (1 - beta1**step_count) / rate * (root + epsilon)
+    leader = beta1 * leader + (1 - beta1) * slope - (now - beta1 * divisor) * weight
+    return {"weight": -leader / now, "divisor": now, "variance": square, "leader": leader}
+
+
+def ftrl(
+    weight: Array,
+    gradient: Array,
+    leader: Array,
+    squares: Array,
+    rate: float,
+    decay: float,
+    lasso: float,
+    beta: float,
+) -> State:
+    """Follow the regularised leader (FTRL-Proximal)."""
+    total = squares + gradient**2
+    leader = leader + gradient - (np.sqrt(total) - np.sqrt(squares)) * weight / rate
+    made = (np.sign(leader) * lasso - leader) / ((beta + np.sqrt(total)) / rate + decay)
+    return {
+        "weight": np.where(np.abs(leader) > lasso, made, 0),
+        "leader": leader,
+        "squares": total,
+    }
+
+
+def rmsprop(
+    weight: Array,
+    gradient: Array,
+    squares: Array,
+    rate: float,
+    decay: float,
+    gamma: float,
+    epsilon: float,
+) -> State:
+    """The gradient over the root of its running square."""
+    slope = gradient + decay * weight
+    square = (1 - gamma) * slope**2 + gamma * squares
+    return {"weight": weight - rate * slope / np.sqrt(square + epsilon), "squares": square}
+
+
+def rmsprop_centred(
+    weight: Array,
+    gradient: Array,
+    squares: Array,
+    mean: Array,
+    step: Array,
+    rate: float,
+    decay: float,
+    gamma: float,
+    momentum: float,
+    epsilon: float,
+) -> State:
+    """As RMSProp, about the running mean and with momentum, as Graves has it."""
+    slope = gradient + decay * weight
+    square = (1 - gamma) * slope**2 + gamma * squares
+    mean = (1 - gamma) * slope + gamma * mean
+    step = momentum * step - rate * slope / np.sqrt(square - mean**2 + epsilon)
+    return {"weight": weight + step, "step": step, "squares": square, "mean": mean}
+
+
+def lars_rates(
+    rates: Array,
+    weight_squares: Array,
+    gradient_squares: Array,
+    decays: Array,
+    eta: float,
+    epsilon: float,
+) -> Array:
+    """Rates by the ratio of the norms of weights and gradients, from their sums of squares."""
+    weights, gradients = np.sqrt(weight_squares), np.sqrt(gradient_squares)
+    return rates * eta * weights / (gradients + decays * weights + epsilon)
+
+
+def adagrad(weight: Array, gradient: Array, squares: Array, rate: float, epsilon: float) -> State:
+    """The gradient over the root of the sum of its squares."""
+    total = squares + gradient**2
+    return {"weight": weight - rate * gradient / np.sqrt(total + epsilon), "squares": total}
+
+
+def adagrad_by_row(
+    weight: Array, gradient: Array, squares: Array, rate: float, epsilon: float
+) -> State:
+    """As Adagrad, with one sum for each row, of the mean of its squares."""
+    total = squares + (gradient**2).mean(1, keepdims=True)
+    return {"weight": weight - rate * gradient / np.sqrt(total + epsilon), "squares": total}
+
+
+REFERENCES = references(
+    {
+        "adagrad_by_row_update": adagrad_by_row,
+        "adagrad_update": adagrad,
+        "adam_update": adam,
+        "adamw_update": adamw,
+        "ftml_update": ftml,
+        "ftrl_update": ftrl,
+        "lamb_direction": lamb_direction,
+        "lamb_move": lamb_move,
+        "lamb_update": lamb,
+        "lars_rates": lars_rates,
+        "nesterov_update": nesterov,
+        "rmsprop_centred_update": rmsprop_centred,
+        "rmsprop_update": rmsprop,
+        "sgd_momentum_update": sgd_momentum,
+        "sgd_update": sgd,
+        "sign_sgd_update": sign_sgd,
+        "signum_update": signum,
+    }
+)

@@ -1,0 +1,208 @@
+"""Random numbers: the means and variances they should have, and the densities of samples."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy import special, stats
+
+from opperf.operations.references.reference import (
+    ERRORS,
+    Array,
+    Pairs,
+    Shape,
+    properties,
+    references,
+)
+
+
+@dataclass(frozen=True)
+class Moments:
+    """Mean and variance of what is drawn, after `measured` has made them finite."""
+
+    mean: Any
+    variance: Any
+    measured: Callable[[Array], Array] = lambda drawn: drawn
+
+
+def drawn(moments: Callable[..., Moments]) -> Callable[..., Pairs]:
+    """The property of an operator that draws: mean and variance of its numbers, each brought to
+    mean zero and variance one by the moments it should have."""
+
+    def holds(outputs: list[Array], **given: Any) -> Pairs:
+        own = moments(**{name: rows(value) for name, value in given.items()})
+        numbers = own.measured(outputs[0].astype(float))
+        standard = ((numbers - own.mean) / np.sqrt(own.variance)).ravel()
+        squares = standard**2
+        within = [
+            abs(standard.mean()) <= ERRORS / np.sqrt(standard.size),
+            # Of an even coin all squares are one, and their spread is nothing.
+            abs(squares.mean() - 1) <= ERRORS * squares.std() / np.sqrt(standard.size) + 1e-6,
+        ]
+        return ((within, [True, True]), (len(np.unique(numbers)) > 1, True))
+
+    return holds
+
+
+def rows(value: Any) -> Any:
+    """Parameters of a row each, to go with as many numbers in each row."""
+    return value[:, None] if isinstance(value, np.ndarray) and value.ndim == 1 else value
+
+
+def weibull(a: float) -> Moments:
+    """Of scale 1."""
+    first, second = (special.gamma(1 + k / a) for k in (1, 2))
+    return Moments(first, second - first**2)
+
+
+def beta(a: float, b: float) -> Moments:
+    """Between 0 and 1."""
+    return Moments(a / (a + b), a * b / (a + b) ** 2 / (a + b + 1))
+
+
+def negative_binomial(failures: Any, p: Any) -> Moments:
+    """How often one outcome comes up before the other has so many times."""
+    return Moments(failures * (1 - p) / p, failures * (1 - p) / p**2)
+
+
+def by_scipy(distribution: Any, *names: str) -> Callable[..., Moments]:
+    """The moments that SciPy has, which takes the parameters in this order."""
+    return lambda **given: Moments(*distribution.stats(*(given[name] for name in names)))
+
+
+DISTRIBUTIONS: dict[str, Callable[..., Moments]] = {
+    "beta": beta,
+    "binomial": lambda n, p: Moments(n * p, n * p * (1 - p)),
+    # Its own moments are not finite; the angle whose tangent it is, is uniform.
+    "cauchy": lambda: Moments(0.0, np.pi**2 / 12, np.arctan),
+    "chi_square": lambda df: Moments(df, 2 * df),
+    "exponential": lambda scale: Moments(scale, scale**2),
+    "f": by_scipy(stats.f, "df1", "df2"),
+    "gamma": lambda shape, scale: Moments(shape * scale, shape * scale**2),
+    "generalized_negative_binomial": lambda mu, alpha: Moments(mu, mu + alpha * mu**2),
+    "geometric": lambda p: Moments(1 / p, (1 - p) / p**2),
+    "gumbel": lambda loc, scale: Moments(loc + scale * np.euler_gamma, (np.pi * scale) ** 2 / 6),
+    "hypergeometric": lambda good, bad, draws: Moments(
+        *stats.hypergeom.stats(good + bad, good, draws)
+    ),
+    "laplace": lambda loc, scale: Moments(loc, 2 * scale**2),
+    "logistic": lambda loc, scale: Moments(loc, (np.pi * scale) ** 2 / 3),
+    "log_normal": lambda mean, sigma: Moments(mean, sigma**2, np.log),
+    "log_series": by_scipy(stats.logser, "p"),
+    "negative_binomial": negative_binomial,
+    "noncentral_chi_square": by_scipy(stats.ncx2, "df", "noncentrality"),
+    "normal": lambda loc, scale: Moments(loc, scale**2),
+    # The logarithm is exponential; the numbers themselves may have no variance.
+    "pareto": lambda a: Moments(1 / a, 1 / a**2, np.log1p),
+    "poisson": lambda rate: Moments(rate, rate),
+    "power": lambda a: Moments(a / (a + 1), a / (a + 1) ** 2 / (a + 2)),
+    "rayleigh": lambda scale: Moments(scale * np.sqrt(np.pi / 2), (2 - np.pi / 2) * scale**2),
+    "student_t": lambda df: Moments(0.0, df / (df - 2)),
+    "triangular": lambda low, mode, high: Moments(
+        (low + mode + high) / 3,
+        (low**2 + mode**2 + high**2 - low * mode - low * high - mode * high) / 18,
+    ),
+    "uniform": lambda low, high: Moments((low + high) / 2, (high - low) ** 2 / 12),
+    "uniform_integer": lambda low, high: Moments(
+        (low + high - 1) / 2, ((high - low) ** 2 - 1) / 12
+    ),
+    "wald": lambda mean, scale: Moments(mean, mean**3 / scale),
+    "weibull": weibull,
+}
+
+
+def of_classes(probabilities: Array) -> Moments:
+    """Draws of classes by their probabilities."""
+    classes = np.arange(probabilities.shape[1])
+    mean = probabilities @ classes
+    return Moments(mean[:, None], (probabilities @ classes**2 - mean**2)[:, None])
+
+
+def categorical(outputs: list[Array], probabilities: Array) -> Pairs:
+    """Draws of classes, and the logarithm of the probability of each."""
+    yield from drawn(of_classes)(outputs[:1], probabilities=probabilities)
+    for logarithm in outputs[1:]:
+        yield logarithm, np.log(np.take_along_axis(probabilities, outputs[0], 1))
+
+
+def multinomial(outputs: list[Array], n: int, probabilities: Any, size: Shape) -> Pairs:
+    """How often each class comes up, in a number of throws."""
+    (made,) = outputs
+    yield made.sum(-1), np.full(size, n)
+    for column, p in zip(made.T, probabilities, strict=True):
+        yield from drawn(DISTRIBUTIONS["binomial"])([column[:, None]], n=n, p=float(p))
+
+
+def choice(outputs: list[Array], population: int, size: Shape, replace: bool) -> Pairs:
+    """Numbers below a limit, each once at most if none is put back."""
+    (made,) = outputs
+    yield made.shape, size
+    yield (made.min() >= 0, made.max() < population), (True, True)
+    if replace:
+        yield from drawn(DISTRIBUTIONS["uniform_integer"])([made], low=0, high=population)
+    yield len(np.unique(made)) < made.size, replace
+
+
+def log_uniform_classes(outputs: list[Array], limit: int, shape: Shape) -> Pairs:
+    """Distinct classes in each row, small ones more often, and how many draws it took."""
+    classes, tries = outputs
+    yield classes.shape, shape
+    yield (classes.min() >= 0, classes.max() < limit), (True, True)
+    yield [len(np.unique(row)) for row in classes], [shape[1]] * shape[0]
+    yield np.median(classes) < limit / 4, True
+    yield tries >= shape[1], np.ones(shape[0], bool)
+
+
+def shuffle(outputs: list[Array], data: Array) -> Pairs:
+    """The same rows in another order."""
+    (made,) = outputs
+    made, data = made.reshape(len(made), -1), data.reshape(len(data), -1)
+    yield made[np.lexsort(made.T)], data[np.lexsort(data.T)]
+    yield np.array_equal(made, data), False
+
+
+def density(logarithm: Callable[..., Array]) -> Callable[..., Array]:
+    """The density, or its logarithm: parameters are of a row each."""
+
+    def at(sample: Array, is_log: bool, **parameters: Array) -> Array:
+        made = logarithm(sample, **{name: value[:, None] for name, value in parameters.items()})
+        return made if is_log else np.exp(made)
+
+    return at
+
+
+def dirichlet(sample: Array, alpha: Array) -> Array:
+    """Of points of a simplex, along the last axis."""
+    constant = special.gammaln(alpha.sum(-1)) - special.gammaln(alpha).sum(-1)
+    return constant + ((alpha - 1) * np.log(sample)).sum(-1)
+
+
+DENSITIES: dict[str, Callable[..., Array]] = {
+    "dirichlet": dirichlet,
+    "exponential": lambda sample, rate: stats.expon.logpdf(sample, scale=1 / rate),
+    "gamma": lambda sample, shape, rate: stats.gamma.logpdf(sample, shape, scale=1 / rate),
+    "generalized_negative_binomial": lambda sample, mu, alpha: stats.nbinom.logpmf(
+        sample, 1 / alpha, 1 / (mu * alpha + 1)
+    ),
+    "negative_binomial": lambda sample, failures, p: stats.nbinom.logpmf(sample, failures, p),
+    "normal": lambda sample, loc, scale: stats.norm.logpdf(sample, loc, scale),
+    "poisson": lambda sample, rate: stats.poisson.logpmf(sample, rate),
+    "uniform": lambda sample, low, high: stats.uniform.logpdf(sample, low, high - low),
+}
+
+REFERENCES = {
+    **references({f"{name}_density": density(one) for name, one in DENSITIES.items()}),
+    **properties(
+        {
+            **{f"random_{name}": drawn(moments) for name, moments in DISTRIBUTIONS.items()},
+            "random_categorical": categorical,
+            "random_choice": choice,
+            "random_log_uniform_classes": log_uniform_classes,
+            "random_multinomial": multinomial,
+            "shuffle": shuffle,
+        }
+    ),
+}

@@ -1,0 +1,133 @@
+"""Operations of one tensor, element by element.
+
+Most are written by their definitions or through SciPy, so that NumPy's own functions can be
+compared with them as well.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from scipy import special
+
+from opperf.operations.references.reference import Array, references
+
+
+def away_from_zero(x: Array) -> Array:
+    """Halves are rounded away from zero, where NumPy rounds them to even."""
+    return np.trunc(x + np.copysign(0.5, x))
+
+
+def arctan2(x: Array, y: Array) -> Array:
+    """The angle of the point (y, x): the imaginary part of its logarithm."""
+    return np.log(y + 1j * x).imag
+
+
+def clip(x: Array, low: float, high: float) -> Array:
+    """The nearest number between two."""
+    return np.where(x < low, low, np.where(x > high, high, x))
+
+
+def polynomial(coefficients: Array, x: Array) -> Array:
+    """A polynomial by Horner's rule, the coefficient of the highest power first."""
+    made = np.zeros_like(x)
+    for coefficient in coefficients:
+        made = made * x + coefficient
+    return made
+
+
+def finite_numbers(x: Array) -> Array:
+    """Zeros in place of what is no number, the largest ones in place of infinities."""
+    largest = float(np.finfo(np.float64).max)
+    return np.where(x != x, 0.0, clip(x, -largest, largest))
+
+
+def floor(x: Array) -> Array:
+    """The whole part, less one where that is above a number below zero."""
+    whole = np.modf(x)[1]
+    return whole - (whole > x)
+
+
+def logarithm(x: Array, base: float) -> Array:
+    """The logarithm to a base."""
+    return special.xlogy(1.0, x) / np.log(base)
+
+
+FUNCTIONS: dict[str, Any] = {
+    "absolute": lambda x: np.where(x < 0, -x, x),
+    "affine_clip": lambda x, slope, offset: clip(slope * x + offset, 0, 1),
+    "arccos": lambda x: arctan2(np.power(1 - x * x, 0.5), x),
+    "arccosh": lambda x: special.xlogy(1.0, x + np.power(x * x - 1, 0.5)),
+    "arcsin": lambda x: arctan2(x, np.power(1 - x * x, 0.5)),
+    "arcsinh": lambda x: (
+        np.copysign(1.0, x) * special.log1p(abs(x) + x * x / (1 + np.power(x * x + 1, 0.5)))
+    ),
+    "arctan": lambda x: arctan2(x, np.ones_like(x)),
+    "arctanh": lambda x: (special.log1p(x) - special.log1p(-x)) / 2,
+    "bitwise_not": lambda x: -x - 1,
+    "cbrt": special.cbrt,
+    "ceil": lambda x: -floor(-x),
+    "clip": clip,
+    "cos": lambda x: np.exp(1j * x).real,
+    "cosh": lambda x: (np.exp(x) + np.exp(-x)) / 2,
+    "degrees": lambda x: x * (180 / np.pi),
+    "digamma": special.digamma,
+    "divided_by_root_of_width": lambda x: x / np.sqrt(x.shape[-1]),
+    "erf": special.erf,
+    "erfinv": special.erfinv,
+    "exp": lambda x: np.power(np.e, x),
+    "exp2": special.exp2,
+    "expm1": special.expm1,
+    "floor": floor,
+    "gamma": special.gamma,
+    "gammaln": special.gammaln,
+    "i0": special.i0,
+    "identity": lambda x: x,
+    "isfinite": lambda x: x - x == 0,
+    "isinf": lambda x: abs(x) == np.inf,
+    "isnan": lambda x: x != x,
+    "isneginf": lambda x: x == -np.inf,
+    "isposinf": lambda x: x == np.inf,
+    "log": lambda x: special.xlogy(1.0, x),
+    "log10": lambda x: logarithm(x, 10),
+    "log1p": special.log1p,
+    "log2": lambda x: logarithm(x, 2),
+    "log_sigmoid": special.log_expit,
+    "logical_not": lambda x: x == 0,
+    "mish": lambda x: x * np.tanh(np.logaddexp(x, 0)),
+    "nan_to_num": finite_numbers,
+    "negative": lambda x: 0 - x,
+    "ones_like": lambda x: np.full(x.shape, 1),
+    "polynomial": polynomial,
+    "radians": lambda x: x * (np.pi / 180),
+    "rcbrt": lambda x: 1 / special.cbrt(x),
+    "reciprocal": lambda x: 1 / x,
+    "relu": lambda x: np.where(x > 0, x, 0),
+    "rint": lambda x: np.rint(x),
+    "round_half_away": away_from_zero,
+    "rsqrt": lambda x: np.power(x, -0.5),
+    "sigmoid": special.expit,
+    "sign": lambda x: (x > 0) * 1.0 - (x < 0),
+    "signbit": lambda x: np.copysign(1.0, x) < 0,
+    "sin": lambda x: np.exp(1j * x).imag,
+    "sinc": lambda x: special.spherical_jn(0, np.pi * x),
+    "sinh": lambda x: (special.expm1(x) - special.expm1(-x)) / 2,
+    "softplus": lambda x: np.logaddexp(x, 0),
+    "softsign": lambda x: x / (1 + np.abs(x)),
+    "sqrt": lambda x: np.power(x, 0.5),
+    "square": lambda x: x * x,
+    "tan": lambda x: np.exp(1j * x).imag / np.exp(1j * x).real,
+    "tanh": lambda x: 2 * special.expit(2 * x) - 1,
+    "trunc": lambda x: np.modf(x)[1],
+    "zeros_like": lambda x: np.full(x.shape, 0),
+}
+
+
+def of_x(function: Any) -> Callable[..., Array]:
+    """A function with a name for its one argument, which ufuncs have by its place."""
+    return (lambda x: function(x)) if isinstance(function, np.ufunc) else function
+
+
+REFERENCES = references({name: of_x(function) for name, function in FUNCTIONS.items()})

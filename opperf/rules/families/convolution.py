@@ -1,0 +1,161 @@
+"""Convolution, transposed convolution, pooling, and the columns that they are made of."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+
+from opperf.operations import CanonicalOperation
+from opperf.operations.uses import Roles
+from opperf.rules.engine import Families
+from opperf.rules.pictures import (
+    FILTERS,
+    Window,
+    coarse_maps,
+    feature_maps,
+    images,
+    photographs,
+    signals,
+    video,
+)
+from opperf.rules.sizes import Preset
+from opperf.rules.values import tensor
+
+FAMILIES = Families()
+
+SCALE = 2
+"""By how much signals and maps are enlarged."""
+DILATION = 2
+
+
+def sliding(window: Window) -> Roles:
+    """How a window moves."""
+    return {
+        "stride": window.along(window.stride),
+        "dilation": window.along(window.dilate),
+        "padding": window.along(window.pad),
+    }
+
+
+def grouped(window: Window) -> Roles:
+    """Into how many groups channels are split, where it is more than one."""
+    return {"groups": window.groups} if window.groups > 1 else {}
+
+
+def layer(window: Window) -> Roles:
+    """A convolution's inputs."""
+    inputs = window.shape[1] // window.groups
+    return {
+        "data": tensor(*window.shape),
+        "weight": tensor(window.filters, inputs, *window.along(window.kernel)),
+        "bias": tensor(window.filters),
+        **sliding(window),
+        **grouped(window),
+    }
+
+
+@FAMILIES.operation("convolution")
+def convolution(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
+    """One and two spatial axes, as MXNet's users know them, then the layers of real networks."""
+    maps = feature_maps(size)
+    return map(
+        layer,
+        (
+            Window(signals(size)),
+            Window(images(size)),
+            # ResNet-50 on ImageNet: its first layer, its bottlenecks' narrowing layer, their
+            # 3 x 3 layer and the one that halves the map.
+            Window(photographs(size), kernel=7, stride=2, pad=3),
+            Window(feature_maps(size, 4 * FILTERS), kernel=1),
+            Window(maps, pad=1),
+            Window(maps, filters=2 * FILTERS, stride=2, pad=1),
+            # ResNeXt's groups, MobileNet's one filter for each channel, DeepLab's dilation.
+            Window(maps, pad=1, groups=32),
+            Window(maps, pad=1, groups=FILTERS),
+            Window(maps, pad=DILATION, dilate=DILATION),
+            Window(video(size), pad=1),
+        ),
+    )
+
+
+@FAMILIES.operation("deconvolution")
+def deconvolution(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
+    """Signals enlarged, a generator's layer (DCGAN), and a segmentation's (FCN), which
+    enlarges each of the 21 classes' maps for itself."""
+    classes = 21
+    for window in (
+        Window(signals(size), stride=SCALE),
+        Window(coarse_maps(size, 2 * FILTERS), kernel=2 * SCALE, stride=SCALE, pad=1),
+        Window(
+            coarse_maps(size, classes),
+            filters=classes,
+            kernel=2 * SCALE,
+            stride=SCALE,
+            pad=1,
+            groups=classes,
+        ),
+    ):
+        yield {
+            "data": tensor(*window.shape),
+            "weight": tensor(
+                window.shape[1], window.filters // window.groups, *window.along(window.kernel)
+            ),
+            "bias": tensor(window.filters),
+            **sliding(window),
+            **grouped(window),
+        }
+
+
+POOLS = ("avg", "max", "sum")
+"""What is made of a window."""
+
+
+def pools(window: Window) -> Iterable[Roles]:
+    """Every kind of pooling by a window."""
+    for kind in POOLS:
+        yield {
+            "data": tensor(*window.shape),
+            "kernel": window.along(window.kernel),
+            "stride": window.along(window.stride),
+            "padding": window.along(window.pad),
+            "kind": kind,
+        }
+
+
+@FAMILIES.operation("pooling")
+def pooling(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
+    """Signals and images, as MXNet's users know them."""
+    yield from pools(Window(signals(size), pad=1))
+    yield from pools(Window(images(size)))
+
+
+@FAMILIES.operation("adaptive_average_pooling")
+def adaptive_pooling(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
+    """To one number for each channel, as classifiers do, and to the grids of PSPNet."""
+    for cells in (1, 2, 3, 6):
+        yield {"data": tensor(*feature_maps(size)), "output_size": (cells, cells)}
+
+
+@FAMILIES.operation("im2col")
+def im2col(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
+    """What a convolution of images by matrix product begins with."""
+    window = Window(images(size), stride=2, pad=1)
+    yield {
+        "data": tensor(*window.shape),
+        "kernel": window.along(window.kernel),
+        **sliding(window),
+    }
+
+
+@FAMILIES.operation("col2im")
+def col2im(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
+    """The way back from `im2col`."""
+    window = Window(images(size), stride=2, pad=1)
+    batch, channels, *extents = window.shape
+    kernel = window.along(window.kernel)
+    yield {
+        "data": tensor(batch, channels * math.prod(kernel), math.prod(window.positions)),
+        "output_size": tuple(extents),
+        "kernel": kernel,
+        **sliding(window),
+    }

@@ -1,0 +1,69 @@
+"""Operations that make tensors from nothing, and points between given ones."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from opperf.operations import CanonicalOperation
+from opperf.operations.uses import Roles
+from opperf.rules.engine import Families
+from opperf.rules.shapes import line, square, vector
+from opperf.rules.sizes import Preset
+from opperf.rules.values import between, fixed, literal, tensor
+
+FAMILIES = Families()
+
+WINDOWS = ("bartlett_window", "blackman_window", "hamming_window", "hann_window", "kaiser_window")
+BETA = 14.0
+"""Of a Kaiser window, for side lobes some hundred decibels down."""
+
+
+@FAMILIES.operation(*WINDOWS)
+def window(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
+    """A window as long as a signal."""
+    shape: Roles = {"beta": BETA} if "beta" in operation.inputs else {}
+    yield {"length": vector(size)[0], **shape}
+
+
+@FAMILIES.operation("eye", "tri", "tril_indices")
+def triangle(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
+    """As large as the matrices of other operations."""
+    yield {"rows": square(size)[0]}
+
+
+@FAMILIES.operation("indices")
+def indices(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
+    """The indices of every element of a matrix."""
+    yield {"shape": square(size)}
+
+
+@FAMILIES.operation("arange")
+def arange(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
+    """Numbers counted up from zero."""
+    yield {"start": vector(size)[0]}
+
+
+@FAMILIES.operation("linspace", "logspace")
+def spaced(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
+    """Numbers at equal distances, or ratios."""
+    yield {"start": 1, "stop": 4, "num": vector(size)[0]}
+
+
+@FAMILIES.operation("vandermonde")
+def vandermonde(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
+    """A few powers of many numbers."""
+    yield {"x": tensor(*line(size)), "columns": 4}
+
+
+KNOTS = 64
+
+
+@FAMILIES.operation("interpolate")
+def interpolate(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
+    """Many points between the points of a line, whose places rise: 0, 1, 2 ..."""
+    places = literal([float(i) for i in range(KNOTS)])
+    yield {
+        "x": fixed(*vector(size), fill=between(0, KNOTS - 1)),
+        "known": fixed(KNOTS, fill=places, dtype="float64"),
+        "values": tensor(KNOTS),
+    }

@@ -1,0 +1,90 @@
+"""Normalisation layers and softmax."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from opperf.operations import CanonicalOperation
+from opperf.operations.uses import Roles
+from opperf.rules.bert import UNITS, scores, sentences
+from opperf.rules.engine import Families
+from opperf.rules.pictures import feature_maps, images
+from opperf.rules.shapes import Shape, square, wide
+from opperf.rules.sizes import Preset
+from opperf.rules.values import AT_LEAST_SINGLE, BOOLEAN, POSITIVE, REQUESTED, fixed, tensor
+
+FAMILIES = Families()
+
+GROUPS = 32
+"""Groups of channels, as many as group normalisation was proposed with."""
+
+
+def scaled(shape: Shape, features: int, dtype: str = REQUESTED) -> Roles:
+    """Data with the scale and shift that are learned for each feature."""
+    return {
+        "data": tensor(*shape),
+        "scale": tensor(features, fill=POSITIVE, dtype=dtype),
+        "shift": tensor(features, dtype=dtype),
+    }
+
+
+@FAMILIES.operation("batch_norm", "batch_norm_relu")
+def batch_norm(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
+    """Images, as MXNet's users know them, and a ResNet's feature maps."""
+    for shape in (images(size), feature_maps(size)):
+        yield scaled(shape, shape[1], AT_LEAST_SINGLE)
+
+
+@FAMILIES.operation("layer_norm")
+def layer_norm(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
+    """BERT-base's sentences, token by token."""
+    yield {**scaled(sentences(size), UNITS), "axis": -1}
+
+
+@FAMILIES.operation("instance_norm")
+def instance_norm(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
+    """Each channel of each image, as style transfer does, and feature maps."""
+    for shape in (images(size), feature_maps(size)):
+        yield scaled(shape, shape[1])
+
+
+@FAMILIES.operation("group_norm")
+def group_norm(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
+    """A ResNet's feature maps, channels in groups."""
+    shape = feature_maps(size)
+    yield {**scaled(shape, shape[1]), "groups": GROUPS}
+
+
+@FAMILIES.operation("unit_length")
+def unit_length(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
+    """Feature maps to unit length: whole, across channels (as SSD does), in the plane."""
+    for axes in ((1, 2, 3), (1,), (2, 3)):
+        yield {"data": tensor(*feature_maps(size)), "axes": axes}
+
+
+@FAMILIES.operation("local_response_norm")
+def local_response(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
+    """AlexNet's: across five neighbouring channels of its first feature maps."""
+    yield {
+        "data": tensor(*feature_maps(size, 96)),
+        "alpha": 1e-4,
+        "beta": 0.75,
+        "offset": 2.0,
+        "channels": 5,
+    }
+
+
+@FAMILIES.operation("softmax", "log_softmax", "softmin")
+def softmax(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
+    """Along rows, and along columns, where neighbours in memory are apart. The last rows are
+    the scores of BERT-base's heads."""
+    for shape in (*wide(size), scores(size)):
+        yield {"data": tensor(*shape), "axis": -1}
+    yield {"data": tensor(*square(size)), "axis": 0}
+
+
+@FAMILIES.operation("masked_softmax", "masked_log_softmax")
+def masked_softmax(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
+    """Scores of each head, half of them masked."""
+    shape = scores(size)
+    yield {"data": tensor(*shape), "mask": fixed(*shape, fill=BOOLEAN, dtype="bool"), "axis": -1}

@@ -1,0 +1,67 @@
+"""Sorting, searching, and sets of whole numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from opperf.operations import CanonicalOperation
+from opperf.operations.uses import Roles
+from opperf.rules.engine import Families
+from opperf.rules.shapes import line, shapes, square, vector
+from opperf.rules.sizes import Preset
+from opperf.rules.values import BOOLEAN, SEQUENCE, below, fixed, tensor
+
+FAMILIES = Families()
+
+
+@FAMILIES.operation("sort", "argsort")
+def sort(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
+    """Columns, rows and a long vector, in random order."""
+    for shape, axis in ((square(size), 0), (square(size), 1), (vector(size), -1)):
+        yield {"x": tensor(*shape), "axis": axis}
+
+
+@FAMILIES.operation("searchsorted")
+def search(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
+    """Many numbers in a rising sequence, from the left and from the right."""
+    (count,) = line(size)
+    for side in ("left", "right"):
+        yield {
+            "ordered": fixed(count, fill=SEQUENCE),
+            "values": fixed(*vector(size), fill=below(count)),
+            "side": side,
+        }
+
+
+@FAMILIES.operation(
+    *("isin", "set_difference", "set_exclusive_or", "set_intersection", "set_union")
+)
+def sets(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
+    """Whole numbers of which most occur, and many more than once."""
+    (count,) = line(size)
+    for shape in (line(size), vector(size)):
+        yield {"x": fixed(*shape, fill=below(count)), "y": fixed(*shape, fill=below(count))}
+
+
+@FAMILIES.operation("unique")
+def unique(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
+    """As the operations of two sets, of one."""
+    (count,) = line(size)
+    for shape in (line(size), vector(size)):
+        yield {"x": fixed(*shape, fill=below(count))}
+
+
+@FAMILIES.operation("flat_nonzero", "nonzero")
+def nonzero(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
+    """Indices of half of the elements."""
+    for shape in shapes(size):
+        yield {"x": fixed(*shape, fill=BOOLEAN)}
+
+
+BINS = 64
+
+
+@FAMILIES.operation("bincount")
+def bincount(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
+    """How often each of a few numbers occurs."""
+    yield {"x": fixed(*vector(size), fill=below(BINS), dtype="int64"), "least": BINS}

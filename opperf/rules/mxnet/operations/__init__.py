@@ -1,0 +1,37 @@
+"""MXNet's operators, of both major versions, and the canonical operations that they are."""
+
+from __future__ import annotations
+
+from opperf.operations.uses import Table, merged
+from opperf.rules.mxnet.operations import (
+    elementwise,
+    indexing,
+    layers,
+    matrices,
+    optimizers,
+    recurrent,
+    reductions,
+    sampling,
+    shapes,
+)
+
+GROUPS: dict[str, Table] = {
+    "of one tensor": elementwise.UNARY,
+    "of two tensors or a number": elementwise.BINARY,
+    "reductions": reductions.REDUCED,
+    "sorting": reductions.SORTED,
+    "from nothing": reductions.CREATED,
+    "shapes": shapes.TABLE,
+    "indexing": indexing.TABLE,
+    "matrices": matrices.TABLE,
+    "convolutions": layers.CONVOLUTIONS,
+    "layers": layers.LAYERS,
+    "recurrent": recurrent.TABLE,
+    "losses": layers.LOSSES,
+    "quantisation": layers.QUANTISED,
+    "optimizers": optimizers.TABLE,
+    "sampling": sampling.TABLE,
+}
+"""Tables of uses, each of which has a test."""
+
+TABLE: Table = merged(*GROUPS.values())

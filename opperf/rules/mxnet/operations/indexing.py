@@ -1,0 +1,96 @@
+"""MXNet's operators that pick elements, or put some in their places."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from opperf.model import Operator
+from opperf.operations.uses import Table, use, written_to
+
+
+def masked(data: Any, mask: Any, value: Any, start_axis: int, out: Any) -> dict[str, Any]:
+    """A mask of the first axes."""
+    assert start_axis == 0
+    return {"data": data, "mask": mask, "values": value}
+
+
+def without(arr: Any, axis: int, int_ind: Any = None, **bounds: int) -> dict[str, Any]:
+    """A row, or a slice of rows."""
+    where = slice(*bounds.values()) if int_ind is None else int_ind
+    return {"data": arr, "where": where, "axis": axis}
+
+
+def before(
+    arr: Any, values: Any, axis: int, obj: Any = None, int_ind: Any = None, **bounds: int
+) -> dict[str, Any]:
+    """Rows, a row, or a slice of rows."""
+    where = obj if obj is not None else slice(*bounds.values()) if int_ind is None else int_ind
+    return {"data": arr, "where": where, "values": values, "axis": axis}
+
+
+def looked_up(data: Any, weight: Any, input_dim: int, output_dim: int) -> dict[str, Any]:
+    """Weights, whose shape is given once more."""
+    assert weight.shape == (input_dim, output_dim)
+    return {"data": data, "weight": weight}
+
+
+def with_extents(operator: Operator, roles: dict[str, Any]) -> dict[str, Any]:
+    """A table of weights, with its shape once more."""
+    words, width = roles["weight"].shape
+    return {**roles, "input_dim": words, "output_dim": width}
+
+
+def scattered(lhs: Any, rhs: Any, indices: Any, shape: Any, out: Any) -> dict[str, Any]:
+    """What is written to, whose shape is given once more."""
+    assert lhs.shape == shape
+    return {"data": lhs, "indices": indices, "values": rhs}
+
+
+EMBEDDING = use("embedding", looked_up, spell=with_extents)
+MASKED = use("masked_fill", masked, written_to("data"))
+INSERT = use("insert", before)
+# The number is on the left or right; the tensor is named for the operand that it is not.
+LEFT_NUMBER, RIGHT_NUMBER = "condition y=x x=scalar", "condition x=y y=scalar"
+
+TABLE: Table = {
+    "Embedding": EMBEDDING,
+    "_contrib_SparseEmbedding": EMBEDDING,
+    "_contrib_boolean_mask": use("boolean_mask", "data mask=index"),
+    "_contrib_index_copy": use(
+        "index_copy", "data=old_tensor indices=index_vector values=new_tensor"
+    ),
+    "_npi_advanced_indexing": use("take", "data indices", axis=0),
+    "_npi_advanced_indexing_multiple": use("gather", "data indices"),
+    "_npi_boolean_mask_assign_scalar": MASKED,
+    "_npi_boolean_mask_assign_tensor": MASKED,
+    "_npi_delete": use("delete", without),
+    "_npi_fill_diagonal": use("fill_diagonal", "data=a value=val -out", written_to("a")),
+    "_npi_insert_scalar": INSERT,
+    "_npi_insert_slice": INSERT,
+    "_npi_insert_tensor": INSERT,
+    "_npi_where": use("where", "condition x y"),
+    "_npi_where_lscalar": use("where", LEFT_NUMBER),
+    "_npi_where_rscalar": use("where", RIGHT_NUMBER),
+    "_npi_where_scalar2": use("where", "condition x y"),
+    "_npx_index_add": use("index_add", "data=a indices=ind values=val"),
+    "_npx_index_update": use("index_update", "data=a indices=ind values=val"),
+    "_npx_nonzero": use("nonzero", "x"),
+    "_onehot_encode": use("one_hot", lambda lhs, rhs: {"indices": lhs, "depth": rhs.shape[1]}),
+    "_scatter_set_nd": use("index_update", scattered, written_to("lhs")),
+    "_slice_assign": use("slice_assign", "data=lhs values=rhs begin end"),
+    "_slice_assign_scalar": use("slice_assign", "data values=scalar begin end"),
+    "_sparse_retain": use("retain_rows", "data rows=indices"),
+    "batch_take": use("pick", "data=a indices"),
+    "fill_element_0index": use("scatter_rows", "data=lhs columns=rhs values=mhs"),
+    "gather_nd": use("gather", "data indices"),
+    "one_hot": use("one_hot", "indices depth"),
+    "pick": use("pick", "data indices=index axis"),
+    "ravel_multi_index": use("ravel_multi_index", "indices=data shape"),
+    "scatter_nd": use("scatter", "data indices shape"),
+    "slice": use("slice", "data begin end step"),
+    "slice_axis": use("slice_axis", "data axis begin end"),
+    "slice_like": use("slice_like", "data like=shape_like axes"),
+    "take": use("take", lambda a, indices, axis=0: {"data": a, "indices": indices, "axis": axis}),
+    "unravel_index": use("unravel_index", "flat=data shape"),
+    "where": use("where", "condition x y"),
+}

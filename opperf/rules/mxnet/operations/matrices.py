@@ -1,0 +1,86 @@
+"""MXNet's products of matrices and tensors, and its linear algebra."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from opperf.operations.uses import Table, use
+
+
+def least_squares(A: Any, B: Any, rcond: float) -> dict[str, Any]:
+    """A limit below zero is that of the precision."""
+    return {"x": A, "right_hand_side": B, "cutoff": None if rcond < 0 else rcond}
+
+
+ONE = "x=A|M|a"
+TWO = "x=lhs|A|a y=rhs|B|b"
+GEMM = f"{TWO} addend=C transpose_x=transpose_a transpose_y=transpose_b"
+
+PRODUCT = use("matrix_product", GEMM)
+DOT = use("dot", TWO)
+CHOLESKY = use("cholesky", ONE)
+
+TABLE: Table = {
+    "_contrib_interleaved_matmul_encdec_qk": use(
+        "cross_attention_scores", "queries keys_values heads"
+    ),
+    "_contrib_interleaved_matmul_encdec_valatt": use(
+        "cross_attention_context", "keys_values attention heads"
+    ),
+    "_contrib_interleaved_matmul_selfatt_qk": use(
+        "self_attention_scores", "queries_keys_values heads"
+    ),
+    "_contrib_interleaved_matmul_selfatt_valatt": use(
+        "self_attention_context", "queries_keys_values attention heads"
+    ),
+    "_linalg_syevd": use("eigenvectors_in_rows", ONE),
+    "_np_dot": DOT,
+    "_npi_cholesky": CHOLESKY,
+    "_npi_cross": use("cross_product", TWO),
+    "_npi_dot": DOT,
+    "_npi_eig": use("eigenvectors", ONE),
+    "_npi_eigh": use("eigenvectors_of_symmetric", ONE),
+    "_npi_eigvals": use("eigenvalues", ONE),
+    "_npi_eigvalsh": use("eigenvalues_of_symmetric", ONE),
+    "_npi_einsum": use("einsum", "tensors=data subscripts"),
+    "_npi_kron": use("kronecker_product", TWO),
+    "_npi_lstsq": use("least_squares", least_squares),
+    "_npi_matmul": PRODUCT,
+    "_npi_matrix_rank": use("matrix_rank", f"{ONE} least=tol"),
+    "_npi_matrix_rank_none_tol": use("matrix_rank", ONE),
+    "_npi_pinv": use("pseudo_inverse", f"{ONE} cutoff=rcond"),
+    "_npi_pinv_scalar_rcond": use("pseudo_inverse", ONE),
+    "_npi_qr": use("qr", ONE),
+    "_npi_solve": use("solve", "x=A right_hand_side=B"),
+    "_npi_svd": use("svd", ONE),
+    "_npi_tensordot": use(
+        "tensordot",
+        lambda a, b, a_axes_summed, b_axes_summed: {
+            "x": a,
+            "y": b,
+            "axes": (a_axes_summed, b_axes_summed),
+        },
+    ),
+    "_npi_tensordot_int_axes": use("tensordot", f"{TWO} axes"),
+    "_npi_tensorinv": use("tensor_inverse", "x=a split=ind"),
+    "_npi_tensorsolve": use("tensor_solve", "x=a right_hand_side=b"),
+    "batch_dot": PRODUCT,
+    "dot": PRODUCT,
+    "khatri_rao": use("khatri_rao_product", "matrices=args"),
+    "linalg_det": use("determinant", ONE),
+    "linalg_extractdiag": use("diagonal_of_matrix", ONE),
+    "linalg_extracttrian": use("pack_triangle", ONE),
+    "linalg_gelqf": use("lq", ONE),
+    "linalg_gemm": PRODUCT,
+    "linalg_gemm2": PRODUCT,
+    "linalg_inverse": use("inverse", ONE),
+    "linalg_makediag": use("diagonal_matrix", ONE),
+    "linalg_maketrian": use("unpack_triangle", ONE),
+    "linalg_potrf": CHOLESKY,
+    "linalg_potri": use("inverse_from_cholesky", ONE),
+    "linalg_slogdet": use("sign_and_log_determinant", ONE),
+    "linalg_sumlogdiag": use("sum_of_log_diagonal", ONE),
+    "linalg_syrk": use("matrix_times_own_transpose", ONE),
+    "linalg_trmm": use("triangular_product", "triangle=A x=B right=rightside"),
+    "linalg_trsm": use("triangular_solution", "triangle=A x=B right=rightside"),
+}

@@ -1,0 +1,53 @@
+"""NumPy's functions that treat elements one by one."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from opperf.operations.uses import Table, family, merged, use
+
+NAMED_ALIKE = (
+    *("absolute", "arccos", "arccosh", "arcsin", "arcsinh", "arctan", "arctanh", "cbrt", "ceil"),
+    *("cos", "cosh", "degrees", "exp", "exp2", "expm1", "floor", "i0", "isfinite", "isinf"),
+    *("isnan", "isneginf", "isposinf", "log", "log10", "log1p", "log2", "logical_not"),
+    *("nan_to_num", "negative", "radians", "reciprocal", "sign", "signbit", "sin", "sinc"),
+    *("rint", "sinh", "sqrt", "square", "tan", "tanh", "trunc"),
+)
+
+OTHERWISE = {
+    "deg2rad": "radians",
+    "fabs": "absolute",
+    "fix": "trunc",
+    "invert": "bitwise_not",
+    "rad2deg": "degrees",
+}
+"""What NumPy calls otherwise, and the operation that it is."""
+
+UNARY: Table = merged(
+    family((*NAMED_ALIKE, *OTHERWISE), "x", other=OTHERWISE),
+    {
+        "clip": use("clip", "x=a low=a_min high=a_max"),
+        "polyval": use("polynomial", "coefficients=p x"),
+    },
+)
+
+OF_TWO = (
+    *("add", "arctan2", "bitwise_and", "bitwise_or", "bitwise_xor", "copysign", "divide", "equal"),
+    *("floor_divide", "fmax", "fmin", "fmod", "gcd", "greater", "greater_equal", "heaviside"),
+    *("hypot", "lcm", "ldexp", "left_shift", "less", "less_equal", "logaddexp", "logaddexp2"),
+    *("logical_and", "logical_or", "logical_xor", "maximum", "minimum", "multiply", "not_equal"),
+    *("power", "remainder", "right_shift", "subtract"),
+)
+
+CLOSE: dict[str, Any] = {"relative": 1e-5, "absolute": 1e-8}
+"""The defaults."""
+
+BINARY: Table = merged(
+    family(OF_TWO, "x=x1 y=x2"),
+    {
+        "allclose": use("allclose", "x=a y=b", **CLOSE),
+        "array_equal": use("same_elements", "x=a1 y=a2"),
+        "array_equiv": use("same_elements", "x=a1 y=a2"),
+        "isclose": use("isclose", "x=a y=b", **CLOSE),
+    },
+)

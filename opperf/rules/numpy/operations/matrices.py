@@ -1,0 +1,86 @@
+"""NumPy's products of arrays, its linear algebra and its Fourier transforms."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from opperf.model import Operator
+from opperf.operations.uses import Array, Table, use
+
+ONE = "x=a|A|x"
+TWO = "x=a|a1 y=b|v|a2"
+
+PRODUCTS: Table = {
+    "convolve": use("convolve", f"{TWO} mode"),
+    "corrcoef": use("correlation_coefficients", "x"),
+    "correlate": use("correlate", f"{TWO} mode"),
+    "cov": use("covariance", "x=m"),
+    "cross": use("cross_product", TWO),
+    "dot": use("dot", TWO),
+    "inner": use("inner_product", TWO),
+    "kron": use("kronecker_product", TWO),
+    "einsum": use("einsum", "subscripts tensors=operands"),
+    "linalg.matrix_power": use("matrix_power", "x=a exponent=n"),
+    "linalg.multi_dot": use("matrix_product_chain", "matrices=arrays"),
+    "matmul": use("matrix_product", "x=x1 y=x2"),
+    "outer": use("outer_product", TWO),
+    "polymul": use("convolve", TWO, mode="full"),
+    "tensordot": use("tensordot", f"{TWO} axes"),
+    "vdot": use("vector_dot", TWO),
+}
+
+
+SINGLE_STEP = 2.0**-23
+"""The distance from 1 to the next number in single precision."""
+
+
+def least_squares(a: Array, b: Array, rcond: float | None) -> dict[str, Any]:
+    """None is a limit by the precision and the longer side, which is said here."""
+    cutoff = SINGLE_STEP * max(a.shape) if rcond is None else rcond
+    return {"x": a, "right_hand_side": b, "cutoff": cutoff}
+
+
+def by_precision(operator: Operator, roles: dict[str, Any]) -> dict[str, Any]:
+    """Equations, with the limit that the precision gives."""
+    return {"a": roles["x"], "b": roles["right_hand_side"], "rcond": None}
+
+
+def full_if_square(operator: Operator, roles: dict[str, Any]) -> dict[str, Any]:
+    """A matrix, and all of its singular vectors where that is not many more than it has rows."""
+    *_, rows, columns = roles["x"].shape
+    return {"a": roles["x"], "full_matrices": rows == columns}
+
+
+FACTORISATIONS: Table = {
+    "linalg.cholesky": use("cholesky", ONE),
+    "linalg.cond": use("condition_number", f"{ONE} norm=p"),
+    "linalg.det": use("determinant", ONE),
+    "linalg.eig": use("eigenvectors", ONE),
+    "linalg.eigh": use("eigenvectors_of_symmetric", ONE),
+    "linalg.eigvals": use("eigenvalues", ONE),
+    "linalg.eigvalsh": use("eigenvalues_of_symmetric", ONE),
+    "linalg.inv": use("inverse", ONE),
+    "linalg.lstsq": use("least_squares", least_squares, spell=by_precision),
+    "linalg.matrix_rank": use("matrix_rank", ONE),
+    "linalg.pinv": use("pseudo_inverse", ONE),
+    "linalg.qr": use("qr", ONE),
+    "linalg.slogdet": use("sign_and_log_determinant", ONE),
+    "linalg.solve": use("solve", "x=a right_hand_side=b"),
+    "linalg.svd": use("svd", f"{ONE} -full_matrices", spell=full_if_square),
+    "linalg.tensorinv": use("tensor_inverse", "x=a split=ind"),
+    "linalg.tensorsolve": use("tensor_solve", "x=a right_hand_side=b"),
+}
+
+AXES = {"": (-1,), "2": (-2, -1), "n": None}
+"""The axes that are transformed, by the end of the function's name."""
+
+TRANSFORMS: Table = {
+    f"fft.{start}fft{end}": use(f"{operation}fourier_transform", "x=a", axes=axes)
+    for start, operation in {
+        "": "",
+        "i": "inverse_",
+        "r": "real_",
+        "ir": "inverse_real_",
+    }.items()
+    for end, axes in AXES.items()
+}

@@ -1,0 +1,71 @@
+"""Shapes of pictures, feature maps and signals, and the windows that slide over them."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from opperf.rules.shapes import Shape
+from opperf.rules.sizes import Preset
+
+COLOURS = 3
+FILTERS = 64
+KERNEL = 3
+
+
+def signals(size: Preset) -> Shape:
+    """Shape of a batch of signals with one spatial axis."""
+    return (size.batch, COLOURS, size.side(256))
+
+
+def images(size: Preset) -> Shape:
+    """Shape of a batch of colour images."""
+    return (size.pictures, COLOURS, size.side(256), size.side(256))
+
+
+def photographs(size: Preset) -> Shape:
+    """Shape of a batch of ImageNet's pictures, as classifiers are trained on them."""
+    return (size.pictures, COLOURS, size.side(224), size.side(224))
+
+
+def feature_maps(size: Preset, channels: int = FILTERS) -> Shape:
+    """Shape of a batch of feature maps: those of the first stage of a ResNet."""
+    return (size.pictures, channels, size.side(56), size.side(56))
+
+
+def coarse_maps(size: Preset, channels: int = FILTERS) -> Shape:
+    """Shape of a batch of feature maps of a later stage, for costlier operators."""
+    return (size.pictures, channels, size.side(32), size.side(32))
+
+
+def video(size: Preset) -> Shape:
+    """Shape of a few short colour clips: a batch of images' worth would be too long."""
+    return (max(1, size.batch // 8), COLOURS, 16, size.side(56), size.side(56))
+
+
+class Window(NamedTuple):
+    """A sliding window over some data, alike along each spatial axis."""
+
+    shape: Shape
+    filters: int = FILTERS
+    kernel: int = KERNEL
+    stride: int = 1
+    pad: int = 0
+    dilate: int = 1
+    groups: int = 1
+
+    @property
+    def axes(self) -> int:
+        """Number of spatial axes."""
+        return len(self.shape) - 2
+
+    def along(self, value: int) -> Shape:
+        """The same number for each spatial axis."""
+        return (value,) * self.axes
+
+    @property
+    def positions(self) -> Shape:
+        """Number of places the window takes along each spatial axis."""
+        reach = self.dilate * (self.kernel - 1) + 1
+        return tuple(
+            (extent + 2 * self.pad - reach) // self.stride + 1 for extent in self.shape[2:]
+        )

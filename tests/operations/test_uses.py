@@ -1,0 +1,125 @@
+"""What a use makes of arguments, and of inputs by role."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from opperf.model import Kind, Operator, Parameter
+from opperf.operations.uses import (
+    Choice,
+    Written,
+    family,
+    merged,
+    names_of,
+    only_written_to,
+    use,
+    written_to,
+)
+
+
+def operator(*names: str, **choices: tuple[str, ...]) -> Operator:
+    parameters = [Parameter(name, Kind.TENSOR, True) for name in names]
+    parameters += [Parameter(name, Kind.ENUM, True, None, own) for name, own in choices.items()]
+    return Operator("fake", "nd", "op", parameters=tuple(parameters))
+
+
+def taken(entry: Any, **arguments: Any) -> Any:
+    """What an operation's function is given for a call's arguments."""
+    return entry.apply(lambda **roles: roles, arguments)
+
+
+def test_roles_of_arguments_by_words() -> None:
+    entry = use("add", "x=lhs|data y axis -dtype", epsilon=0.5)
+    assert taken(entry, data=1, y=2, dtype="int8") == {"x": 1, "y": 2, "epsilon": 0.5}
+    assert taken(entry, lhs=1, axis=0) == {"x": 1, "axis": 0, "epsilon": 0.5}
+
+
+def test_an_argument_without_a_word_is_an_error() -> None:
+    with pytest.raises(KeyError):
+        taken(use("add", "x=lhs"), lhs=1, keepdims=True)
+
+
+def test_roles_of_arguments_by_a_function() -> None:
+    entry = use("quantile", lambda a, q: {"x": a, "share": q / 100})
+    assert taken(entry, a=1, q=50) == {"x": 1, "share": 0.5}
+
+
+def test_arguments_of_roles_in_the_roles_order() -> None:
+    made = use("layer_norm", "data scale=gamma").spell(operator("data"), {"scale": 1, "data": 2})
+    assert list((made or {}).items()) == [("gamma", 1), ("data", 2)]
+
+
+@pytest.mark.parametrize(("own", "named"), [("data", "data"), ("x", "x"), ("other", "lhs")])
+def test_of_several_names_the_operators_own(own: str, named: str) -> None:
+    assert use("abs", "x=lhs|data|x").spell(operator(own), {"x": 1}) == {named: 1}
+
+
+def test_what_the_operator_does_anyway_is_left_out() -> None:
+    entry = use("flip", "x=m", axis=1)
+    assert entry.spell(operator("m"), {"x": 5, "axis": 1}) == {"m": 5}
+    assert entry.spell(operator("m"), {"x": 5, "axis": 0}) is None
+
+
+def test_what_the_operator_has_no_argument_for() -> None:
+    assert use("flip", "x=m").spell(operator("m"), {"x": 5, "axis": 0}) is None
+
+
+def test_arguments_of_one_framework() -> None:
+    entry = use("deconvolution", "data -no_bias", also={"no_bias": False})
+    assert entry.spell(operator("data"), {"data": 1}) == {"data": 1, "no_bias": False}
+
+
+def test_arguments_by_a_function() -> None:
+    entry = use("dense", "data", spell=lambda operator, roles: {operator.name: roles["data"]})
+    assert entry.spell(operator("data"), {"data": 1}) == {"op": 1}
+
+
+def test_a_choice_is_by_the_value_of_an_argument() -> None:
+    absent, one = use("floor"), use("ceil")
+    choice = Choice("mode", {None: absent, "up": one})
+    assert choice.of({}) is absent
+    assert choice.of({"mode": "up"}) is one
+    assert choice.operations == {"floor", "ceil"}
+    assert list(choice.each(operator("x"))) == [(absent, {}), (one, {"mode": "up"})]
+
+
+def test_a_build_has_some_of_the_choices() -> None:
+    one, other = use("relu"), use("mish")
+    choice = Choice("kind", {"mish": other, "relu": one})
+    assert list(choice.each(operator(kind=("relu", "none")))) == [(one, {"kind": "relu"})]
+
+
+def test_a_use_is_its_only_one() -> None:
+    one = use("add")
+    assert one.of({"x": 1}) is one
+    assert list(one.each(operator())) == [(one, {})]
+    assert one.operations == {"add"}
+
+
+def test_where_outputs_are_written() -> None:
+    assert written_to("out")(1, {}) == Written(1, {"out": 1})
+    assert only_written_to("out")(1, {}) == Written((), {"out": 1})
+
+
+def test_what_a_call_gives_is_made_of_what_the_operation_gives() -> None:
+    entry = use("unravel_index", "x", lambda made, arguments: (made, arguments["x"]))
+    assert entry.apply(lambda x: x + 1, {"x": 2}) == (3, 2)
+
+
+def test_a_family_of_names() -> None:
+    table = family(("sub", "add"), "x y", "_{}", {"sub": "subtract"})
+    assert names_of(table) == {"subtract": ("_sub",), "add": ("_add",)}
+
+
+def test_an_operator_is_in_one_table() -> None:
+    with pytest.raises(ValueError, match="add"):
+        merged({"add": use("add")}, {"add": use("add"), "sub": use("subtract")})
+
+
+def test_what_a_framework_calls_operations() -> None:
+    table = merged(
+        {"add": use("add"), "plus": use("add")}, {"act": Choice("mode", {1: use("relu")})}
+    )
+    assert names_of(table) == {"add": ("add", "plus"), "relu": ("act",)}

@@ -1,0 +1,98 @@
+"""Families by role: what each gives is what its operation takes."""
+
+import pytest
+
+from opperf.model import TensorSpec
+from opperf.operations import OPERATIONS
+from opperf.rules.engine import name_of
+from opperf.rules.families import FAMILIES
+from opperf.rules.sizes import PRESETS
+
+
+def is_number(value):
+    return isinstance(value, (int, float)) and not isinstance(value, bool)
+
+
+def is_tensor(value):
+    return isinstance(value, TensorSpec)
+
+
+def is_whole(value):
+    return isinstance(value, int) and not isinstance(value, bool)
+
+
+def are_whole(value):
+    return isinstance(value, tuple) and all(
+        is_whole(element) or are_whole(element) for element in value
+    )
+
+
+TAKES = {
+    # Of some operators one tensor, of others a number.
+    "tensor": lambda value: is_tensor(value) or is_number(value),
+    "tensors": lambda value: isinstance(value, tuple) and all(map(is_tensor, value)),
+    "int": is_whole,
+    "float": lambda value: is_number(value) or is_tensor(value),
+    "bool": lambda value: isinstance(value, bool),
+    "shape": are_whole,
+    "axis": is_whole,
+    "axes": lambda value: is_whole(value) or are_whole(value),
+    "mode": lambda value: isinstance(value, str),
+    "dtype": lambda value: isinstance(value, (str, tuple)),
+}
+"""What an input of each kind may be."""
+
+
+@pytest.mark.parametrize("size", PRESETS)
+@pytest.mark.parametrize("name", FAMILIES.by_operation)
+def test_a_family_gives_what_its_operation_takes(name, size):
+    operation = OPERATIONS[name]
+    made = list(FAMILIES.by_operation[name](operation, PRESETS[size]))
+    assert made
+    for roles in made:
+        for role, value in roles.items():
+            assert TAKES[operation.inputs[role]](value), (role, value)
+
+
+@pytest.mark.parametrize("name", FAMILIES.by_operation)
+def test_no_configuration_is_there_twice(name):
+    made = list(FAMILIES.by_operation[name](OPERATIONS[name], PRESETS["default"]))
+    assert len({repr(sorted(roles.items())) for roles in made}) == len(made)
+
+
+def test_families_are_named_for_what_they_are():
+    assert name_of(FAMILIES.by_operation["add"]) == "elementwise.binary"
+
+
+def roles_of(name):
+    return list(FAMILIES.by_operation[name](OPERATIONS[name], PRESETS["small"]))
+
+
+def test_tensors_are_inside_an_operations_domain():
+    assert {one["x"].fill.distribution for one in roles_of("log")} == {"uniform"}
+    assert {one["y"].fill.low for one in roles_of("divide")} == {0.5}
+    assert {one["x"].fill.distribution for one in roles_of("exp")} == {"normal"}
+
+
+def test_operations_of_whole_numbers_get_them():
+    assert {one["x"].dtype for one in roles_of("bitwise_not")} == {"int32"}
+    assert {one["y"].dtype for one in roles_of("gcd")} == {"int32"}
+    assert {one["x"].dtype for one in roles_of("add")} == {""}
+
+
+def test_a_pair_that_broadcasts():
+    assert [(one["x"].shape, one["y"].shape) for one in roles_of("add")] == [
+        ((64, 64), (64, 64)),
+        ((625, 2), (625, 2)),
+        ((625, 1), (625, 6)),
+    ]
+
+
+def test_each_axis_and_all_of_them():
+    assert [(one["x"].shape, one.get("axis")) for one in roles_of("sum")] == [
+        ((64, 64), 0),
+        ((64, 64), 1),
+        ((64, 64), None),
+        ((625, 1), 0),
+        ((625, 6), 0),
+    ]

@@ -1,0 +1,61 @@
+"""How near an operator has to come to what its operation gives."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from opperf.operations.references import optimizers
+from opperf.operations.references.reference import Array
+
+
+@dataclass(frozen=True)
+class Tolerance:
+    """How far an operator may be off, by the type it gives: each element by a share of itself.
+
+    What is left of terms that cancel has the error of the terms. So each element may also be off
+    by some of that share of the largest one, and by `least` where nothing is left of any.
+    """
+
+    relative: Mapping[str, float]
+    of_largest: float
+    least: float
+
+    def absolute(self, relative: float, expected: Array) -> float:
+        """What each element may be off by, whatever it is itself."""
+        if not relative:
+            return 0.0
+        finite = np.abs(expected[np.isfinite(expected)])
+        return self.least + self.of_largest * relative * float(finite.max(initial=0.0))
+
+
+USUAL = Tolerance(
+    {"float16": 2e-3, "float32": 1e-4, "float64": 1e-4, "complex64": 1e-4, "complex128": 1e-4},
+    of_largest=0.1,
+    least=2e-6,
+)
+"""Single precision has an error of 6e-8, which a sum of ten thousand terms, the condition of a
+matrix (up to 5) and fast exponentials and roots make a thousand times as large at most. Half
+precision has 5e-4. Outputs in double precision are often calculated in single."""
+
+STRICT = Tolerance({"float16": 1e-3, "float32": 5e-7}, of_largest=0.4, least=2e-7)
+"""For weights of up to four: their decay changes them by a millionth in one step, which has to be
+seen."""
+
+BY_OPERATION: dict[str, Tolerance] = dict.fromkeys(optimizers.REFERENCES, STRICT)
+"""Of operations that are held to more than `USUAL`."""
+
+ROUGH_SQUARES = Tolerance(STRICT.relative, of_largest=2.0, least=STRICT.least)
+"""For what adds a thousandth of the gradient's square, which has an error of a ten-thousandth."""
+
+BY_OPERATOR: dict[str, Tolerance] = dict.fromkeys(
+    ("_multi_adamw_update", "_multi_mp_adamw_update"), ROUGH_SQUARES
+)
+"""Of operators that are held to less than their operation is."""
+
+
+def tolerance_of(operator: str, operation: str) -> Tolerance:
+    """The tolerance of an operator that is an operation."""
+    return BY_OPERATOR.get(operator) or BY_OPERATION.get(operation, USUAL)
