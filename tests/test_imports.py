@@ -60,3 +60,8 @@ def test_the_aliases_are_installed_once():
         "assert sum(type(f).__name__ == '_BeforeMXNet' for f in sys.meta_path) == 1"
     )
     assert "opperf" in loaded_after(code)
+
+
+def test_a_worker_needs_no_more_than_the_base_of_an_environment():
+    loaded = loaded_after("import opperf.runner.worker")
+    assert not {"click", "jinja2", "rich", "tabulate"} & loaded

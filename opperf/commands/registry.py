@@ -14,6 +14,7 @@ from opperf.parameters import (
     drawing,
     framework,
     one,
+    several,
     size,
     split_commas,
 )
@@ -22,6 +23,7 @@ from opperf.parameters import (
 @click.command("list")
 @click.argument("names", nargs=-1, metavar="[OPERATOR]...", callback=split_commas)
 @choosing
+@several("python")
 @as_json
 @debug
 @framework
@@ -39,6 +41,7 @@ def list_operators(ctx: click.Context, /, **options: object) -> None:
 @one("dtype", default="float32", show_default=True)
 @drawing
 @one("seed")
+@several("python")
 @as_json
 @debug
 @framework
@@ -59,6 +62,7 @@ def show(ctx: click.Context, /, **options: object) -> None:
     metavar="PERCENT",
     help="Exit with 1 if a smaller share of the distinct operators is measured.",
 )
+@several("python")
 @as_json
 @click.option("--quiet", is_flag=True, help="Show no progress.")
 @debug

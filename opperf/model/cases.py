@@ -29,6 +29,8 @@ class Case(Struct, frozen=True):
     tags: tuple[str, ...] = ()
     count: int = 1
     """How often its source saw it."""
+    name: str = ""
+    """Its name in results, where the target's label is another target's in the same run, too."""
 
     @property
     def id(self) -> str:
@@ -45,8 +47,8 @@ class Case(Struct, frozen=True):
 
     @property
     def label(self) -> str:
-        """What the measured thing is called in results."""
-        return self.target.label
+        """Its name in results."""
+        return self.name or self.target.label
 
     def tensors(self) -> Iterator[tuple[str, TensorSpec]]:
         """Every tensor of the arguments, lists flattened, each with its argument's name."""

@@ -18,6 +18,11 @@ class TargetKey(NamedTuple):
     name: str
     overload: str = ""
 
+    @property
+    def path(self) -> str:
+        """The name with its namespace."""
+        return f"{self.namespace}.{self.name}" if self.namespace else self.name
+
     def __str__(self) -> str:
         name = f"{self.name}.{self.overload}" if self.overload else self.name
         return ":".join(part for part in (self.framework, self.namespace, name) if part)

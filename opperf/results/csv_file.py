@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 import msgspec
 
 from opperf.metrics import in_order, present, usual
-from opperf.model import Metric, Record, Run, shown_arguments
+from opperf.model import DECLARED, Metric, Record, Run, shown_arguments
 from opperf.results.figures import unit_of
 
 Column = tuple[str, Callable[[Record], object]]
@@ -33,21 +33,23 @@ def _figure(metric: Metric, statistic: str, size: float) -> Callable[[Record], o
     return figure
 
 
+def _setting(name: str) -> Callable[[Record], object]:
+    """Reads a setting; one of several parts as JSON."""
+
+    def setting(record: Record) -> object:
+        value = getattr(record.case.settings, name)
+        return (_json(value) if value else "") if isinstance(value, dict) else value
+
+    return setting
+
+
 CASE: tuple[Column, ...] = (
     ("id", lambda record: record.id),
     ("operator", lambda record: record.case.label),
     ("category", lambda record: record.case.category),
     ("status", lambda record: record.status.value),
     ("inputs", lambda record: _json(shown_arguments(record.case))),
-    ("device", lambda record: record.case.settings.device),
-    ("dtype", lambda record: record.case.settings.dtype),
-    ("profiler", lambda record: record.case.settings.profiler),
-    ("mode", lambda record: record.case.settings.mode),
-    ("phase", lambda record: record.case.settings.phase),
-    ("warmup", lambda record: record.case.settings.warmup),
-    ("runs", lambda record: record.case.settings.runs),
-    ("precision", lambda record: record.case.settings.precision),
-    ("cache", lambda record: record.case.settings.cache),
+    *((name, _setting(name)) for name in DECLARED),
     ("rounds", lambda record: record.rounds),
     ("origin", lambda record: record.case.origin),
 )

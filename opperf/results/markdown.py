@@ -19,6 +19,7 @@ from opperf.results.outliers import (
     is_fuzzed,
     outliers,
 )
+from opperf.results.settings import settings_text, varying
 from opperf.results.text import duration, inputs_text
 
 GIB = 2**30
@@ -69,21 +70,28 @@ def markdown_text(run: Run) -> str:
     measured = [record for record in records if record.status is Status.OK]
     others = [record for record in records if record.status is not Status.OK]
     percentiles = any(record.case.settings.profiler == PYTHON for record in measured)
-    columns = OPERATOR + MEASURED + (PERCENTILES if percentiles else ())
+    operator = OPERATOR + _settings_columns(records)
+    columns = operator + MEASURED + (PERCENTILES if percentiles else ())
     sections = [
         ("# Operator benchmarks", _bullets(environment_facts(run))),
         ("## Runtime Features", features_text(run.environment.features)),
-        ("## Results", _table(measured, columns, len(OPERATOR))),
+        ("## Results", _table(measured, columns, len(operator))),
     ]
     if is_fuzzed(run):
         sections.append(("## Out of line", _out_of_line(run)))
-    unmeasured = OPERATOR + UNMEASURED
+    unmeasured = operator + UNMEASURED
     if others:
         sections.append(("## Not measured", _table(others, unmeasured, len(unmeasured))))
     if run.header.excluded:
         rows = sorted(run.header.excluded.items())
         sections.append(("## No benchmark", grid(("Operator", "Reason"), rows, 2)))
     return "\n\n".join(f"{title}\n\n{body}" for title, body in sections) + "\n"
+
+
+def _settings_columns(records: Sequence[Record]) -> tuple[Column, ...]:
+    """The settings in which the records differ, if they do."""
+    names = varying(records)
+    return (("Settings", lambda record: settings_text(record.case, names)),) if names else ()
 
 
 def _out_of_line(run: Run) -> str:
@@ -117,6 +125,7 @@ def environment_facts(run: Run) -> list[tuple[str, str]]:
         ("Devices", ", ".join(environment.devices)),
         *_settings_facts(run.records),
         *((name.capitalize().replace("_", " "), value) for name, value in flat(header.options)),
+        *((f"Label {key}", text) for key, text in header.labels.items()),
         ("Date", header.started),
     ]
     if run.closing is not None:

@@ -10,6 +10,7 @@ import msgspec
 from opperf.metrics import MEMORY, PASSES, TOTAL
 from opperf.model import Record, Run, Status, shown_arguments
 from opperf.results.figures import PYTHON, by_operator, device_label, shown
+from opperf.results.settings import varying
 
 PERCENTILES = ("p50", "p90", "p99")
 
@@ -41,11 +42,18 @@ def result_of(record: Record, inputs: Mapping[str, Any] | None = None) -> dict[s
 
 
 def results_by_operator(records: Iterable[Record]) -> dict[str, list[dict[str, Any]]]:
-    """Every configuration that was measured, by operator, sorted by its name."""
+    """Every configuration that was measured, by operator, sorted by its name; with the settings in
+    which some differ."""
+    listed = by_operator(records)
+    names = varying(listed)
     results: dict[str, list[dict[str, Any]]] = {}
-    for record in by_operator(records):
+    for record in listed:
         if record.status is Status.OK:
-            results.setdefault(record.case.label, []).append(result_of(record))
+            result = result_of(record)
+            if names:
+                settings = record.case.settings.identity()
+                result["settings"] = {name: settings[name] for name in names}
+            results.setdefault(record.case.label, []).append(result)
     return results
 
 

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from opperf.errors import one_line
 from opperf.metrics import present
 from opperf.model import Metric, Record, Status
+from opperf.results.settings import settings_text, varying
 from opperf.results.terminal import Column, figure_column, table_text
 from opperf.results.text import inputs_text
 from opperf.results.units import figure_of
@@ -27,12 +28,20 @@ def render_table(records: Sequence[Record], width: int | None = None) -> str:
     columns = [
         Column("Operator", [record.case.label for record in records]),
         inputs_column(records, width),
+        *settings_columns(records),
         *(metric_column(metric, records) for metric in present(records) if metric.usual),
     ]
     statuses = [_status(record) for record in records]
     if any(statuses):
         columns.append(Column("Status", statuses))
     return table_text(columns, width)
+
+
+def settings_columns(records: Sequence[Record]) -> list[Column]:
+    """The settings in which the records differ, if they do."""
+    names = varying(records)
+    cells = [settings_text(record.case, names) for record in records]
+    return [Column("Settings", cells)] if names else []
 
 
 def inputs_column(records: Sequence[Record], width: int | None) -> Column:

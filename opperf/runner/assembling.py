@@ -15,7 +15,7 @@ from opperf.runner.workers import Workers
 from opperf.sources.base import source_in
 from opperf.sources.registry import Plan
 from opperf.sources.selecting import Selection, matcher
-from opperf.sources.varying import Axes, changed, distinct, process_groups, varied
+from opperf.sources.varying import Axes, changed, distinct, named_apart, process_groups, varied
 
 Say = Callable[[str], None]
 
@@ -63,7 +63,7 @@ def assembled(
                 )
     plans += [_of_file(workers, path, own, axes, given) for path in files]
     merged = Plan(
-        cases=distinct(process_groups(case for plan in plans for case in plan.cases)),
+        cases=named_apart(distinct(process_groups(c for plan in plans for c in plan.cases))),
         excluded={name: reason for plan in plans for name, reason in plan.excluded.items()},
         aliases={asked: name for plan in plans for asked, name in plan.aliases.items()},
     )

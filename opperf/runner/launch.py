@@ -8,15 +8,44 @@ Nothing is imported before the path is right.
 
 import sys
 
-# The folder of this file, which Python has put first.
-if not getattr(sys.flags, "safe_path", False):
+# The folder of this file, which Python has put first where it is the program.
+if __name__ == "__main__" and not getattr(sys.flags, "safe_path", False):
     del sys.path[0]
 
 import importlib.util  # noqa: E402
+import os  # noqa: E402
 import runpy  # noqa: E402
+from importlib.machinery import ModuleSpec, PathFinder  # noqa: E402
 from pathlib import Path  # noqa: E402
 
 PACKAGE = Path(__file__).parents[1]
+
+LENT = "OPPERF_LENT"
+"""Variable with the Python version of the process that starts another interpreter, and the folders
+of its packages, all separated as in PATH."""
+
+BASE = ("msgspec", "numpy", "psutil", "scipy")
+"""Packages that a worker needs beside its framework."""
+
+
+class Lent:
+    """Finds the packages of `BASE` that this environment lacks in the starting process's. They have
+    compiled parts, and fit the same version of Python only."""
+
+    def __init__(self, folders: "list[str]") -> None:
+        self._folders = folders
+
+    def find_spec(self, name: str, path: object, target: object = None) -> "ModuleSpec | None":
+        if path is not None or name not in BASE:
+            return None
+        return PathFinder.find_spec(name, self._folders)
+
+
+def borrow() -> None:
+    """Let imports of base packages that are missing here find the starting process's."""
+    version, *folders = os.environ.get(LENT, "").split(os.pathsep)
+    if version == "{}.{}".format(*sys.version_info):
+        sys.meta_path.append(Lent(folders))
 
 
 def import_package() -> None:
@@ -32,5 +61,11 @@ def import_package() -> None:
 
 if __name__ == "__main__":
     del sys.argv[0]
-    import_package()
-    runpy.run_module(sys.argv[0], run_name="__main__", alter_sys=True)
+    borrow()
+    try:
+        import_package()
+        runpy.run_module(sys.argv[0], run_name="__main__", alter_sys=True)
+    except ModuleNotFoundError as error:
+        if error.name not in BASE:
+            raise
+        sys.exit(f"{sys.executable} has no {error.name}: {sys.executable} -m pip install opperf")

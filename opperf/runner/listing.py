@@ -1,8 +1,6 @@
-"""The registry as a list: made where the framework is, kept where it is not."""
+"""The registry as a list, and cases as scripts: made where the framework is."""
 
 from __future__ import annotations
-
-from collections.abc import Callable
 
 import msgspec
 
@@ -11,7 +9,6 @@ from opperf.frameworks import Framework
 from opperf.model import Case, Listed, Listing, Operator
 from opperf.rules.engine import SEARCH, NoInputs, RulesModule, inputs_for, rules_module
 from opperf.rules.sizes import PRESETS
-from opperf.runner.cache import cache_file, keep, kept
 from opperf.runner.prepared import Prepared
 
 BASELINE = "float32"
@@ -54,14 +51,3 @@ def script(framework: Framework, case: Case) -> str:
     except Exception as error:
         reason = framework.refusal(error) or f"{type(error).__name__}: {error}"
         return f"# cannot be made here: {one_line(reason)}\n"
-
-
-def kept_listing(name: str, ask: Callable[[], Listing]) -> tuple[Listing, list[str]]:
-    """The listing of a framework from the user's cache, or else as `ask` gives it, which is then
-    kept; and warnings about a cache that could not be used."""
-    path = cache_file("registry", name)
-    listing, warnings = kept(path, Listing)
-    if listing is None:
-        listing = ask()
-        warnings += keep(path, listing, "the list of operators")
-    return listing, warnings

@@ -18,6 +18,7 @@ import msgspec
 from opperf import errors
 from opperf.errors import OpperfError, WorkerError, one_line
 from opperf.model import Case, Environment, Listing, Record, Settings, Status
+from opperf.runner.launch import LENT
 from opperf.runner.messages import (
     ListedAll,
     ListRequest,
@@ -36,7 +37,7 @@ from opperf.runner.messages import (
     Tried,
     TryRequest,
 )
-from opperf.runner.process import child_variables, command
+from opperf.runner.process import child_variables, command, lent
 from opperf.runner.trial import Trial
 from opperf.sources.registry import Found, Plan, Resolution, resolved
 from opperf.sources.selecting import Selection
@@ -87,10 +88,10 @@ class Worker(AbstractContextManager["Worker"]):
     first asked and again after an end.
 
     `python` is the interpreter that runs it, this process's unless another one is named, whose
-    environment has what opperf needs in a worker: the framework, numpy, scipy, psutil and msgspec;
-    opperf itself is brought along. `paced` has fixed work timed between the calls. Raises, from
-    every question: `WorkerError` if the process cannot be started, and the `OpperfError` the worker
-    itself raised.
+    environment has the framework; opperf itself is brought along, and so is what it stands on
+    (numpy, scipy, psutil, msgspec) where that is missing and the versions of Python are the same.
+    `paced` has fixed work timed between the calls. Raises, from every question: `WorkerError` if
+    the process cannot be started, and the `OpperfError` the worker itself raised.
     """
 
     def __init__(
@@ -104,8 +105,8 @@ class Worker(AbstractContextManager["Worker"]):
         self._paced = paced
         self._framework, self._python = framework, python or sys.executable
         self._variables = child_variables(os.environ if environment is None else environment)
-        if not self.is_foreign:
-            self._variables = {**OWN_DISTUTILS, **self._variables}
+        own = {LENT: lent()} if self.is_foreign else OWN_DISTUTILS
+        self._variables = {**own, **self._variables}
         settings = settings or Settings()
         if settings.threads is not None:
             self._variables.update(dict.fromkeys(THREADS, str(settings.threads)))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import importlib.util
 import os
 import select
 import shutil
@@ -11,6 +12,8 @@ import sys
 from collections.abc import Mapping
 from pathlib import Path
 from typing import BinaryIO
+
+from opperf.runner.launch import BASE
 
 PR_SET_PDEATHSIG = 1
 """prctl's option for a signal at the parent's death, from linux/prctl.h."""
@@ -68,6 +71,16 @@ def find_program(text: str) -> str | None:
     found = shutil.which(os.path.expanduser(text))  # noqa: PTH111 - a bare name is looked for
     # Not resolved: a virtual environment's interpreter is a link, and known by where it lies.
     return None if found is None else os.path.abspath(found)  # noqa: PTH100
+
+
+def lent() -> str:
+    """This process's version of Python and the folders of the packages that a worker needs, for an
+    interpreter that lacks some of them."""
+    found = (importlib.util.find_spec(name) for name in BASE)
+    folders = dict.fromkeys(
+        str(Path(one.origin).parents[1]) for one in found if one is not None and one.origin
+    )
+    return os.pathsep.join(["{}.{}".format(*sys.version_info), *folders])
 
 
 def child_variables(variables: Mapping[str, str]) -> dict[str, str]:

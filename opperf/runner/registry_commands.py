@@ -17,13 +17,13 @@ from opperf.results.listing import list_text, operator_text
 from opperf.results.runfile import read_run
 from opperf.results.text import terminal_width
 from opperf.runner.cache import cache_folder
-from opperf.runner.listing import kept_listing
+from opperf.runner.kept_listing import kept_listing
 from opperf.runner.options import check_shapes_asked, fuzz_from
 from opperf.runner.planning import planned
 from opperf.runner.pool import Worker
 from opperf.runner.progress import progress
 from opperf.runner.session import execute, header
-from opperf.runner.workers import Workers
+from opperf.runner.workers import Workers, interpreter_of
 from opperf.sources.registry import Plan
 from opperf.sources.selecting import Selection, chosen
 
@@ -34,13 +34,28 @@ COVERAGE_SETTINGS = Settings(
 a hundred times what the slowest small case takes."""
 
 
-def listing_for(framework: str) -> Listing:
-    """The framework's registry, from the cache if it is there."""
+def worker_for(options: Mapping[str, Any]) -> Worker:
+    """A worker of the framework, by the interpreter that is named for it.
+
+    Raises `UsageError` where several are.
+    """
+    interpreters = options["python"]
+    if len({one.label for one in interpreters}) > 1:
+        raise UsageError("--python: name one interpreter; opperf run takes several")
+    found = interpreter_of(interpreters, options["framework"], "")
+    return Worker(options["framework"], python=found.path if found else "")
+
+
+def listing_for(options: Mapping[str, Any]) -> Listing:
+    """The framework's registry, from the cache if it is this interpreter's and there."""
+    framework = options["framework"]
 
     def ask() -> Listing:
-        with Worker(framework) as worker:
+        with worker_for(options) as worker:
             return worker.listing()
 
+    if options["python"]:
+        return ask()
     listing, warnings = kept_listing(framework, ask)
     for warning in warnings:
         print(f"warning: {warning}", file=sys.stderr)
@@ -61,7 +76,7 @@ def _print_json(value: object) -> None:
 
 def list_command(options: Mapping[str, Any]) -> int:
     """Print the operators chosen, as a table or as JSON."""
-    listing = listing_for(options["framework"])
+    listing = listing_for(options)
     selection = Selection(
         patterns=options["names"],
         exclude=options["exclude"],
@@ -84,7 +99,7 @@ def show_command(options: Mapping[str, Any], changed: Mapping[str, Any]) -> int:
     Raises `UsageError`.
     """
     check_shapes_asked(changed)
-    listing = listing_for(options["framework"])
+    listing = listing_for(options)
     operators = [one.operator for one in listing.operators]
     found = chosen(operators, Selection(patterns=(options["name"],)))
     if len(found) != 1:
@@ -103,7 +118,7 @@ def show_command(options: Mapping[str, Any], changed: Mapping[str, Any]) -> int:
     cases: tuple[Case, ...] = ()
     scripts: tuple[str, ...] = ()
     if listed.rule:
-        with Worker(options["framework"]) as worker:
+        with worker_for(options) as worker:
             selection = worker.resolved(selection)
             plan = planned(worker, options["framework"], selection, _say)
             cases, scripts = plan.cases, worker.scripts(plan.cases)
@@ -124,7 +139,7 @@ def show_command(options: Mapping[str, Any], changed: Mapping[str, Any]) -> int:
 def coverage_command(options: Mapping[str, Any]) -> int:
     """Print how much of the registry is measured, by the records of a run file or of a run of
     every operator made now."""
-    listing = listing_for(options["framework"])
+    listing = listing_for(options)
     run_file: Path | None = options["run_file"]
     records = _records_of(run_file, listing) if run_file else _run_everything(options)
     if records is None:
@@ -167,7 +182,7 @@ def _run_everything(options: Mapping[str, Any]) -> tuple[Record, ...] | None:
     """Run every operator once, at a small size; None if that was interrupted."""
     begun = time.monotonic()
     path = cache_folder() / "coverage" / f"{options['framework']}.jsonl"
-    with Workers() as workers:
+    with Workers(options["python"]) as workers:
         worker = workers.of(options["framework"])
         selection = worker.resolved(Selection(size="small", settings=COVERAGE_SETTINGS))
         say = _unsaid if options["quiet"] else _say

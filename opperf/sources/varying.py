@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Any
 
 import msgspec
 
-from opperf.model import Argument, Case, DType, Settings, TensorSpec
+from opperf.model import Argument, Case, DType, Settings, TargetKey, TensorSpec
 from opperf.model import Mapping as MappingValue
 
 Axes = dict[str, tuple[Any, ...]]
@@ -78,3 +78,25 @@ def process_groups(cases: Iterable[Case]) -> Iterator[Case]:
 def process_of(framework: str, settings: Settings) -> str:
     """What two cases have in common that one process can measure."""
     return msgspec.json.encode((framework, settings.process()), order="deterministic").decode()
+
+
+def named_apart(cases: Iterable[Case]) -> tuple[Case, ...]:
+    """The cases, with names of their own where the labels of several targets are one: `nd.add` and
+    `np.add` are two rows of every table."""
+    listed = tuple(cases)
+    targets: dict[str, set[TargetKey]] = {}
+    for case in listed:
+        targets.setdefault(case.target.label, set()).add(case.target.key)
+    return tuple(
+        case
+        if len(targets[case.target.label]) == 1
+        else msgspec.structs.replace(case, name=_name(case.target.key, targets[case.target.label]))
+        for case in listed
+    )
+
+
+def _name(key: TargetKey, rivals: Collection[TargetKey]) -> str:
+    """The shortest name of a target that none of its rivals has."""
+    if len({one.path for one in rivals}) == len(rivals):
+        return key.path
+    return str(key)

@@ -10,7 +10,8 @@ from opperf import frameworks
 from opperf.frameworks.installed import package_identity
 from opperf.model import Listing
 from opperf.runner import cache
-from opperf.runner.listing import kept_listing, listing_of, script
+from opperf.runner.kept_listing import kept_listing
+from opperf.runner.listing import listing_of, script
 
 
 @pytest.fixture

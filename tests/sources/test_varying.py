@@ -3,8 +3,23 @@
 import msgspec
 import pytest
 
-from opperf.model import Case, DType, Mapping, OperatorTarget, Settings, TensorSpec
-from opperf.sources.varying import distinct, in_dtype, process_groups, process_of, varied
+from opperf.model import (
+    CallableTarget,
+    Case,
+    DType,
+    Mapping,
+    OperatorTarget,
+    Settings,
+    TensorSpec,
+)
+from opperf.sources.varying import (
+    distinct,
+    in_dtype,
+    named_apart,
+    process_groups,
+    process_of,
+    varied,
+)
 
 
 def a_case(name="relu", **settings):
@@ -79,3 +94,19 @@ def test_cases_that_one_process_measures_come_together():
 def test_a_process_is_known_by_its_settings(changed, same):
     assert (process_of("fake", Settings(**changed)) == process_of("fake", Settings())) is same
     assert process_of("fake", Settings()) != process_of("mxnet", Settings())
+
+
+def test_targets_of_one_label_have_names_of_their_own_and_the_ids_they_had():
+    def case(target):
+        return Case(target, {"data": TensorSpec((2,))})
+
+    cases = [
+        case(CallableTarget("mxnet", "nd.add")),
+        case(CallableTarget("mxnet", "np.add")),
+        case(OperatorTarget("mxnet", "relu")),
+        case(OperatorTarget("numpy", "relu")),
+        case(OperatorTarget("numpy", "exp")),
+    ]
+    named = named_apart(cases)
+    assert [one.label for one in named] == ["nd.add", "np.add", "mxnet:relu", "numpy:relu", "exp"]
+    assert [one.id for one in named] == [one.id for one in cases]

@@ -11,9 +11,11 @@ from opperf.compare.files.joining import Pair
 from opperf.compare.files.reading import Measured
 from opperf.model import Environment
 from opperf.results import environment
+from opperf.results.environment import ABSENT
 from opperf.runner.health.examine import PASSING
 
 WEIGHT = (
+    "label",
     "framework",
     "versions",
     "features",
@@ -49,10 +51,19 @@ def differences(base: Measured, new: Measured, pairs: Iterable[Pair]) -> tuple[D
     """What differs between the environments, as far as the files tell them, and between the
     settings of the cases in common."""
     common = [(pair.base, pair.new) for pair in pairs if pair.base and pair.new]
-    found = _of_settings(common)
+    found = [*_of_labels(base.labels, new.labels), *_of_settings(common)]
     if base.environment and new.environment:
         found += _of_environments(base.environment, new.environment)
     return tuple(sorted(found, key=lambda difference: _weight(difference.field)))
+
+
+def _of_labels(base: dict[str, str], new: dict[str, str]) -> list[Difference]:
+    """The user's own words about the runs: commit, branch, build."""
+    return [
+        Difference(f"label.{key}", base.get(key, ABSENT), new.get(key, ABSENT))
+        for key in dict.fromkeys([*base, *new])
+        if base.get(key) != new.get(key)
+    ]
 
 
 def _of_environments(base: Environment, new: Environment) -> list[Difference]:

@@ -44,6 +44,8 @@ class Measured(NamedTuple):
     warnings: tuple[str, ...]
     selection: dict[str, Any]
     """What the run was asked for, as far as the file tells."""
+    labels: dict[str, str] = {}
+    """The user's own words about the run."""
 
 
 def read(path: Path) -> Measured:
@@ -76,6 +78,7 @@ def _from_run(path: Path, run: Run, warnings: Iterable[str]) -> Measured:
         entries,
         tuple(found),
         run.header.options.get(SELECTION) or {},
+        run.header.labels,
     )
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import statistics
 from bisect import bisect_left, bisect_right
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from opperf.metrics import usual
@@ -44,12 +44,21 @@ def pytest_benchmark(run: Run) -> tuple[dict[str, Any], list[str]]:
         warnings.append(f"left out: {counted(without, 'time')} without samples")
     return {
         "machine_info": _machine(run.environment),
-        "commit_info": COMMIT,
+        "commit_info": _commit(run.header.labels),
         "benchmarks": benchmarks,
         "datetime": run.header.started,
         "version": VERSION,
     }, warnings
 
+
+def _commit(labels: Mapping[str, str]) -> dict[str, Any]:
+    """The commit that the user's labels name, as far as they do."""
+    known = {field: labels[label] for label, field in LABELS.items() if label in labels}
+    return {**COMMIT, **known}
+
+
+LABELS = {"commit": "id", "branch": "branch", "project": "project"}
+"""Labels that the format has fields for."""
 
 COMMIT: dict[str, Any] = {
     "id": "unversioned",

@@ -1,0 +1,19 @@
+"""The registry as a list, kept where the framework is not loaded."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from opperf.model import Listing
+from opperf.runner.cache import cache_file, keep, kept
+
+
+def kept_listing(name: str, ask: Callable[[], Listing]) -> tuple[Listing, list[str]]:
+    """The listing of a framework from the user's cache, or else as `ask` gives it, which is then
+    kept; and warnings about a cache that could not be used."""
+    path = cache_file("registry", name)
+    listing, warnings = kept(path, Listing)
+    if listing is None:
+        listing = ask()
+        warnings += keep(path, listing, "the list of operators")
+    return listing, warnings

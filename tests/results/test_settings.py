@@ -1,0 +1,43 @@
+"""The settings in which the cases of a run differ."""
+
+import msgspec
+
+from opperf.model import Settings
+from opperf.results.csv_file import csv_text
+from opperf.results.markdown import markdown_text
+from opperf.results.opperf_json import results_by_operator
+from opperf.results.settings import settings_text, value_text, varying
+from opperf.results.table import render_table
+
+
+def with_settings(record, **settings):
+    case = msgspec.structs.replace(record.case, settings=Settings(**settings))
+    return msgspec.structs.replace(record, case=case, id=case.id)
+
+
+def test_what_varies_is_shown_and_what_does_not_is_not(make_record):
+    one = with_settings(make_record(), dtype="float16", threads=2, runs=3)
+    other = with_settings(make_record(), threads=2, env={"A": "1"}, runs=4)
+    assert varying([one, one]) == ()
+    assert varying([one, other]) == ("dtype", "env")
+    names = ("dtype", "threads", "env", "python")
+    assert settings_text(one.case, names) == "float16, threads 2, env unset, python own"
+    assert settings_text(other.case, names) == "float32, threads 2, env A=1, python own"
+    assert value_text(None) == "all"
+
+
+def test_rows_that_would_look_alike_have_them_in_every_output(run, make_record):
+    records = tuple(with_settings(make_record(), dtype=d) for d in ("float16", "float32"))
+    both = msgspec.structs.replace(run, records=records)
+    assert "Settings" in render_table(records) and "float16" in render_table(records)
+    assert "Settings" not in render_table(records[:1])
+    assert "| float16" in markdown_text(both)
+    assert [one["settings"] for one in results_by_operator(records)["relu"]] == [
+        {"dtype": "float16"},
+        {"dtype": "float32"},
+    ]
+    assert "settings" not in results_by_operator(records[:1])["relu"][0]
+    threaded = with_settings(make_record(), threads=2, env={"A": "1"})
+    head, row = csv_text(msgspec.structs.replace(run, records=(threaded,))).splitlines()
+    assert {"threads", "env", "python", "mode", "phase"} <= set(head.split(","))
+    assert '"{""A"":""1""}"' in row

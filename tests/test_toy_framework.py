@@ -1,0 +1,85 @@
+"""A framework that another package adds, with the required core and no capability."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from opperf.model import Status
+from opperf.results.runfile import read_run
+
+TOY = Path(__file__).parent / "toy_framework"
+ROOT = Path(__file__).parents[1]
+
+
+@pytest.fixture
+def opperf(tmp_path):
+    """opperf in a folder of its own, as if the toy's package were installed."""
+    path = os.pathsep.join([str(TOY), str(ROOT), os.environ.get("PYTHONPATH", "")])
+    variables = os.environ | {"PYTHONPATH": path.strip(os.pathsep), "HOME": str(tmp_path)}
+
+    def called(*arguments, code=0):
+        done = subprocess.run(
+            [sys.executable, "-m", "opperf", *arguments],
+            cwd=tmp_path,
+            env=variables,
+            capture_output=True,
+            text=True,
+        )
+        assert done.returncode == code, done.stdout + done.stderr
+        return done.stdout, done.stderr
+
+    called.folder = tmp_path
+    return called
+
+
+COUNTS = ("-w", "0", "-r", "2", "--size", "small", "--dtype", "float64")
+
+
+def test_it_is_listed_measured_and_measured_again(opperf):
+    out, _ = opperf("list", "--framework", "toy")
+    assert [line.split()[0] for line in out.splitlines()[1:3]] == ["add", "scale"]
+    opperf("run", "--framework", "toy", *COUNTS, "-f", "jsonl", "-o", "a.jsonl")
+    run, warnings = read_run(opperf.folder / "a.jsonl")
+    assert warnings == [] and run.environment.versions == {"toy": "1.0"}
+    assert {record.status for record in run.records} == {Status.OK}
+    assert {record.case.label for record in run.records} == {"add", "scale"}
+    for record in run.records:
+        assert set(record.summaries) == {"forward", "total"}
+        assert {(note.metric, note.code) for note in record.notes} >= {("memory", "no_memory")}
+    opperf("run", "a.jsonl", "-f", "jsonl", "-o", "b.jsonl")
+    again, _ = read_run(opperf.folder / "b.jsonl")
+    assert again.cases == run.cases and len(again.records) == len(run.records)
+    assert "2 cases" in opperf("compare", "a.jsonl", "b.jsonl")[0]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (("--ctx", "gpu"), "gpu(0): toy computes on the CPU only; use --ctx cpu"),
+        (("--profiler", "native"), "unknown profiler 'native'; toy has: python"),
+        (("--mode", "graph"), "unknown mode 'graph'; toy has: eager"),
+    ],
+)
+def test_what_it_lacks_is_refused_with_what_it_has(opperf, arguments, words):
+    _, err = opperf("run", "--framework", "toy", *COUNTS, *arguments, code=2)
+    assert err == f"opperf: {words}\n"
+
+
+def test_what_it_lacks_is_skipped_beside_what_it_has(opperf):
+    wanted = ("--ctx", "cpu,gpu", "--mode", "eager,graph")
+    opperf("run", "scale", "--framework", "toy", *COUNTS, *wanted, "-f", "jsonl", "-o", "a.jsonl")
+    run, _ = read_run(opperf.folder / "a.jsonl")
+    found = {
+        (record.case.settings.device, record.case.settings.mode): record.status
+        for record in run.records
+    }
+    assert found == {
+        ("cpu(0)", "eager"): Status.OK,
+        ("gpu(0)", "eager"): Status.SKIPPED,
+        ("cpu(0)", "graph"): Status.SKIPPED,
+        ("gpu(0)", "graph"): Status.SKIPPED,
+    }
+    assert all(record.reason for record in run.records if record.status is Status.SKIPPED)

@@ -1,0 +1,50 @@
+"""A framework of lists, with nothing but what every framework has."""
+
+from functools import partial
+
+from opperf.frameworks.defaults import Defaults
+from opperf.model import Kind, Operator, Parameter
+
+
+def scale(data, factor=2.0):
+    return [factor * value for value in data]
+
+
+def add(lhs, rhs):
+    return [one + other for one, other in zip(lhs, rhs, strict=True)]
+
+
+FUNCTIONS = {"add": add, "scale": scale}
+
+
+def operator(name, *tensors):
+    parameters = tuple(Parameter(name, Kind.TENSOR, required=True) for name in tensors)
+    return Operator("toy", "toy", name, namespaces=("toy",), parameters=parameters)
+
+
+class Toy(Defaults):
+    name = "toy"
+    rules = "toy_rules"
+    dtypes = ("float64",)
+
+    def version(self):
+        return "1.0"
+
+    def operators(self):
+        return (operator("add", "lhs", "rhs"), operator("scale", "data"))
+
+    def function(self, target):
+        return FUNCTIONS[target.label]
+
+    def tensor(self, spec, device, seed):
+        return [float(seed % 7)] * spec.size
+
+    def bind(self, case, arguments, function=None):
+        return partial(function or self.function(case.target), **arguments)
+
+    def refusal(self, error):
+        return str(error) if isinstance(error, (TypeError, ValueError)) else None
+
+
+def framework():
+    return Toy()
