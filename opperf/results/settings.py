@@ -5,26 +5,27 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-import msgspec
-
 from opperf.model import DECLARED, Case, Record
+from opperf.results.text import inputs_text
 
 BARE = ("device", "dtype")
 """Settings whose values say by themselves what they are."""
 
 
 def varying(records: Iterable[Record]) -> tuple[str, ...]:
-    """The settings that are part of ids and have several values among the records."""
-    settings = [record.case.settings.identity() for record in records]
-    return tuple(
+    """The settings in which cases differ that have the same name and inputs."""
+    alike: dict[tuple[str, str], list[dict[str, Any]]] = {}
+    for record in records:
+        case = record.case
+        alike.setdefault((case.label, inputs_text(case)), []).append(case.settings.identity())
+    found = {
         name
-        for name, setting in DECLARED.items()
-        if setting.identity and len({_key(one[name]) for one in settings}) > 1
-    )
-
-
-def _key(value: Any) -> bytes:
-    return msgspec.json.encode(value, order="deterministic")
+        for settings in alike.values()
+        for other in settings[1:]
+        for name, value in other.items()
+        if value != settings[0][name]
+    }
+    return tuple(name for name in DECLARED if name in found)
 
 
 def settings_text(case: Case, names: Iterable[str]) -> str:

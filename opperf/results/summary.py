@@ -10,7 +10,7 @@ from opperf.errors import one_line
 from opperf.metrics import FORWARD
 from opperf.model import Record, Run, Status
 from opperf.results.outliers import EXPLAINED, MOVED, WORST, again, is_fuzzed, outliers
-from opperf.results.table import inputs_column, metric_column
+from opperf.results.table import inputs_column, metric_column, settings_columns
 from opperf.results.terminal import Column, figure_column, table_text
 from opperf.results.text import counted, duration
 from opperf.results.units import Figure, figure_of
@@ -85,6 +85,7 @@ def _slowest(records: Iterable[Record], width: int | None) -> str:
     columns = (
         Column("Slowest", [record.case.label for record in slowest]),
         inputs_column(slowest, width),
+        *settings_columns(slowest),
         metric_column(FORWARD, slowest),
     )
     return table_text(columns, width)

@@ -20,6 +20,8 @@ def test_what_varies_is_shown_and_what_does_not_is_not(make_record):
     other = with_settings(make_record(), threads=2, env={"A": "1"}, runs=4)
     assert varying([one, one]) == ()
     assert varying([one, other]) == ("dtype", "env")
+    elsewhere = with_settings(make_record("exp"), phase="train", runs=4)
+    assert varying([one, elsewhere]) == (), "they do not look alike"
     names = ("dtype", "threads", "env", "python")
     assert settings_text(one.case, names) == "float16, threads 2, env unset, python own"
     assert settings_text(other.case, names) == "float32, threads 2, env A=1, python own"
