@@ -1,0 +1,160 @@
+"""Runs of several settings, runs of run files, and runs in other environments, as users start
+them."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from opperf.model import SCHEMA_VERSION, Case, Header, OperatorTarget, Status, TensorSpec
+from opperf.results.runfile import RunWriter, read_run
+
+SHORT = ("--size", "small", "-w", "1", "-r", "2", "--max-configs", "1", "-f", "jsonl")
+
+
+def run_of(command, name="a.jsonl"):
+    run, warnings = read_run(command.folder / name)
+    assert warnings == []
+    return run
+
+
+def settings(run, *names):
+    return [tuple(getattr(r.case.settings, name) for name in names) for r in run.records]
+
+
+@pytest.fixture
+def recorded(command):
+    """A run file of one operator in two dtypes and with two numbers of threads."""
+    wanted = ("--dtype", "float32,float16", "--threads", "1,2", "--label", "commit=1a2b")
+    out, _ = command("run", "relu", *wanted, *SHORT, "-o", "a.jsonl")
+    assert (
+        "4 cases of 1 operator: cpu(0), float32 and float16, native profiler, threads 1 and " in out
+    )
+    return run_of(command)
+
+
+def test_every_combination_is_measured_with_what_was_in_force(recorded):
+    combinations = [("float32", 1), ("float16", 1), ("float32", 2), ("float16", 2)]
+    assert settings(recorded, "dtype", "threads") == combinations
+    assert {record.status for record in recorded.records} == {Status.OK}
+    assert recorded.header.labels == {"commit": "1a2b"}
+    assert len(recorded.environments) == 2
+    for record in recorded.records:
+        there = recorded.environments[record.environment].threads["OMP_NUM_THREADS"]
+        assert there == str(record.case.settings.threads)
+
+
+def test_a_run_file_is_measured_again_as_it_is_or_otherwise(command, recorded):
+    command("run", "a.jsonl", "-f", "jsonl", "-o", "b.jsonl")
+    again = run_of(command, "b.jsonl")
+    assert again.cases == recorded.cases
+    assert {record.status for record in again.records} == {Status.OK}
+    out, _ = command("compare", "a.jsonl", "b.jsonl")
+    assert "4 cases" in out
+    command("run", "a.jsonl", "--threads", "all", "-p", "python", "-f", "jsonl", "-o", "c.jsonl")
+    other = run_of(command, "c.jsonl")
+    assert settings(other, "dtype", "threads", "profiler", "runs") == [
+        ("float32", None, "python", 2),
+        ("float16", None, "python", 2),
+    ]
+
+
+def test_a_killed_run_of_several_processes_goes_on_without_planning(command, recorded):
+    """The lines of the last process, and half of those of the first, are cut off."""
+    path = command.folder / "a.jsonl"
+    lines = path.read_bytes().splitlines(keepends=True)
+    kinds = [json.loads(line)["line"] for line in lines]
+    assert kinds == ["header", *["case"] * 4, *["environment", "record", "record"] * 2, "closing"]
+    path.write_bytes(b"".join(lines[:7]) + lines[7][:50])
+    out, err = command("run", "--resume", "a.jsonl", "--threads", "1,2")
+    assert "the last line was cut short" in err and "1 of them done already" in out
+    whole = run_of(command)
+    assert whole.cases == recorded.cases and whole.records[0] == recorded.records[0]
+    assert [record.status for record in whole.records] == [Status.OK] * 4
+    _, err = command("run", "--resume", "a.jsonl", "--threads", "2", code=2)
+    assert err.startswith("opperf: the run to resume was made with --threads = '1, 2', not '2'; ")
+
+
+def test_values_that_this_machine_lacks_are_skipped_beside_others(command):
+    command(
+        "run", "relu", "--ctx", "cpu,gpu(7)", "--dtype", "float32,int16", *SHORT, "-o", "a.jsonl"
+    )
+    run = run_of(command)
+    found = {(r.case.settings.device, r.case.settings.dtype): r for r in run.records}
+    assert {place: record.status for place, record in found.items()} == {
+        ("cpu(0)", "float32"): Status.OK,
+        ("cpu(0)", "int16"): Status.SKIPPED,
+        ("gpu(7)", "float32"): Status.SKIPPED,
+        ("gpu(7)", "int16"): Status.SKIPPED,
+    }
+    assert "int16" in found["cpu(0)", "int16"].reason
+    assert found["gpu(7)", "float32"].reason.startswith("gpu(7): this ")
+
+
+def test_functions_of_one_name_are_two_rows(command):
+    command("run", "nd.add", "np.add", *SHORT, "--no-backward", "-o", "a.jsonl")
+    run = run_of(command)
+    assert [record.case.label for record in run.records] == ["nd.add", "np.add"]
+    command("run", "a.jsonl", "-o", "b.json")
+    assert list(json.loads((command.folder / "b.json").read_text())) == ["nd.add", "np.add"]
+
+
+def test_a_function_in_a_users_file_and_none_of_the_files_beside_it(command):
+    (command.folder / "kernels.py").write_text(
+        "import helper\n\n\ndef double(x):\n    return helper.FACTOR * x\n"
+    )
+    (command.folder / "helper.py").write_text("FACTOR = 2\n")
+    for name in ("random", "re", "json"):
+        (command.folder / f"{name}.py").write_text("raise SystemExit('not mine')\n")
+    wanted = ("--framework", "numpy", "--shape", "x=8x8")
+    command("run", "kernels.py:double", *wanted, *SHORT, "-o", "a.jsonl")
+    (record,) = run_of(command).records
+    assert (record.case.label, record.status) == ("double", Status.OK)
+    _, err = command("run", "kernels.py:treble", *wanted, *SHORT, "-o", "b.jsonl", code=2)
+    assert err.startswith("opperf: ") and "has no 'treble'" in err and err.count("\n") == 1
+
+
+@pytest.fixture(scope="module")
+def elsewhere(tmp_path_factory):
+    """The interpreter of another environment of this Python, with no package in it."""
+    folder = tmp_path_factory.mktemp("environments") / "bare"
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", folder], check=True)
+    return str(folder / "bin" / "python")
+
+
+def test_another_environment_borrows_what_it_lacks(command, elsewhere):
+    two = ("--python", f"own:{sys.executable}", "--python", elsewhere)
+    command("run", "add", "--framework", "numpy", *two, *SHORT, "-o", "a.jsonl")
+    run = run_of(command)
+    assert settings(run, "python") == [("own",), ("bare",)]
+    assert {record.status for record in run.records} == {Status.OK}
+    assert [Path(one.path).parent.parent.name for one in run.header.interpreters][1] == "bare"
+    command("run", "a.jsonl", "-f", "jsonl", "-o", "b.jsonl")
+    assert run_of(command, "b.jsonl").cases == run.cases
+    out, _ = command("list", "add", "--framework", "numpy", "--python", elsewhere)
+    assert out.splitlines()[1].startswith("add ")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (("nothing.jsonl",), "no operator is called 'nothing.jsonl'"),
+        (("notes.txt",), "notes.txt holds no cases that opperf knows; it reads: run file"),
+        (("a.jsonl", "--size", "large"), "--size is about the inputs that rules make"),
+        (("a.jsonl", "--dtype", "float8"), "unknown dtype 'float8'"),
+        (("a.jsonl", "--python", "/no/python"), "'/no/python': there is no such program"),
+        (("a.jsonl", "--id", "ffff"), "--id ffff: no case that is planned has this id"),
+    ],
+)
+def test_what_is_refused(command_here, arguments, words):
+    case = Case(OperatorTarget("mxnet", "relu"), {"data": TensorSpec((2, 3))})
+    header = Header(schema=SCHEMA_VERSION, started="", options={})
+    with RunWriter.create(command_here.folder / "a.jsonl", header, [case]):
+        pass
+    (command_here.folder / "notes.txt").write_text("hello\n")
+    before = command_here.files()
+    _, err = command_here("run", *arguments, "-o", "out.json", code=2)
+    assert err.startswith("opperf: ") and words in err and err.count("\n") == 1
+    assert command_here.files() == before
