@@ -116,6 +116,9 @@ class InProcessWorkers:
     def __exit__(self, *error):
         self.worker.end()
 
+    def know(self, interpreters):
+        self.interpreters += tuple(interpreters)
+
     def of(self, framework, settings=None):
         process = (framework, settings.threads if settings else None)
         if process not in self.started:

@@ -111,6 +111,7 @@ def _of_file(
 ) -> Plan:
     """The cases of a file, with the settings that are given now in place of recorded ones."""
     source = source_in(path)
+    workers.know(getattr(source, "interpreters", ()))
     asked = [case for case in source.cases() if _is_selected(case, selection)]
     plain = {
         name: getattr(selection.settings, name)

@@ -79,6 +79,8 @@ def sources_among(words: Iterable[str]) -> tuple[tuple[str, ...], tuple[Path, ..
         if path.is_file() and (not word.isidentifier() or is_source(path)):
             source_in(path)
             files.append(path)
+        elif path.suffix in (".json", ".jsonl") or path.is_dir():
+            raise UsageError(f"{word}: there is no such file")
         else:
             names.append(word)
     return tuple(names), tuple(files)
@@ -113,7 +115,7 @@ def axes_from(options: Mapping[str, Any]) -> Axes:
     if variables:
         axes["env"] = tuple(dict(chosen) for chosen in itertools.product(*variables))
     labels = tuple(dict.fromkeys(one.label for one in options["python"]))
-    if any(labels):
+    if labels:
         axes["python"] = labels
     return axes
 

@@ -3,7 +3,7 @@ settings, one at a time."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import AbstractContextManager
 
 from opperf.errors import WorkerError
@@ -42,6 +42,12 @@ class Workers(AbstractContextManager["Workers"]):
         if self._worker is not None:
             self._worker.__exit__(*error)
         self._worker, self._key = None, ""
+
+    def know(self, interpreters: Iterable[Interpreter]) -> None:
+        """Take interpreters for labels that no earlier one has."""
+        known = {(one.label, one.framework) for one in self.interpreters}
+        new = (one for one in interpreters if (one.label, one.framework) not in known)
+        self.interpreters = (*self.interpreters, *new)
 
     def of(self, framework: str, settings: Settings | None = None) -> Worker:
         """The worker of a framework and process settings."""

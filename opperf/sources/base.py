@@ -22,7 +22,8 @@ class Source(Protocol):
     """Yields cases."""
 
     excluded: dict[str, str]
-    """What has no case, each with the reason; complete once all cases have been yielded."""
+    """What has no case, each with the reason; complete once all cases have been yielded. A source
+    may also have `interpreters`, those of the labels that its cases name."""
 
     def cases(self) -> Iterator[Case]: ...
 

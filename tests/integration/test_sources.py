@@ -140,7 +140,7 @@ def test_another_environment_borrows_what_it_lacks(command, elsewhere):
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (("nothing.jsonl",), "no operator is called 'nothing.jsonl'"),
+        (("nothing.jsonl",), "nothing.jsonl: there is no such file"),
         (("notes.txt",), "notes.txt holds no cases that opperf knows; it reads: run file"),
         (("a.jsonl", "--size", "large"), "--size is about the inputs that rules make"),
         (("a.jsonl", "--dtype", "float8"), "unknown dtype 'float8'"),

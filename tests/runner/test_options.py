@@ -114,7 +114,7 @@ def test_options_at_odds(options, arguments, words):
             ("--env", "A=1|2", "--env", "B=x"),
             {"env": ({"A": "1", "B": "x"}, {"A": "2", "B": "x"})},
         ),
-        (("--python", sys.executable), {}),
+        (("--python", sys.executable), {"python": ("",)}),
         (
             ("--python", f"one:{sys.executable}", "--python", f"two:{sys.executable}"),
             {"python": ("one", "two")},
