@@ -318,6 +318,11 @@ class Processes(Protocol):
         """Build features by name."""
         ...
 
+    def commit(self) -> str:
+        """The commit of the source that the framework was built from; empty where it is not
+        known."""
+        ...
+
     def supports_fork(self, device: str) -> bool:
         """Whether a fork of a process that has imported the framework can use the device."""
         ...

@@ -150,6 +150,9 @@ class Defaults(Core):
     def features(self) -> dict[str, bool]:
         return {}
 
+    def commit(self) -> str:
+        return ""
+
     def supports_fork(self, device: str) -> bool:
         return False
 

@@ -41,6 +41,13 @@ class Environment(Struct, frozen=True):
     """What else makes timings noisy, by finding of `opperf doctor`: how each stands, `unknown`
     where it cannot be read. What is of the moment is `ok` unless it made timings noisy."""
 
+    commit: str = ""
+    """Of the framework's source, where the build says it."""
+    caches: dict[str, str] = {}
+    """Sizes of the CPU's caches, by level."""
+    gpus: tuple[dict[str, str], ...] = ()
+    """Facts about each GPU: model, driver, CUDA, memory, largest clocks."""
+
     @property
     def id(self) -> str:
         """Hash of the content."""

@@ -13,6 +13,7 @@ import opperf
 from opperf.frameworks import Framework
 from opperf.model import Environment
 from opperf.runner.allocator import steady
+from opperf.runner.hardware import cpu_caches, gpus
 from opperf.runner.health import processor
 from opperf.runner.health.examine import reading, short_form
 from opperf.runner.health.machine import this_machine, usable_cpus
@@ -56,4 +57,7 @@ def environment(framework: Framework) -> Environment:
         devices=framework.devices(),
         allocator=steady(),
         health=short_form(machine),
+        commit=framework.commit(),
+        caches=cpu_caches(),
+        gpus=gpus(),
     )

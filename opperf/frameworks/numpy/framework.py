@@ -49,6 +49,9 @@ class NumPy(Defaults):
         found: dict[str, bool] = np.core._multiarray_umath.__cpu_features__
         return dict(found)
 
+    def commit(self) -> str:
+        return str(np.version.git_revision)
+
     def registered(self) -> int:
         return len(registry.public_functions())
 
