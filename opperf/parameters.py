@@ -302,8 +302,9 @@ operators = together(
         multiple=True,
         metavar="NAMES",
         callback=split_commas,
-        help="Operators, as names, globs ('broadcast_*'), regexes ('re:^sum') or paths "
-        "(nd.add); also as plain arguments. Commas separate several.",
+        help="Operators, as names, globs ('broadcast_*'), regexes ('re:^sum'), paths (nd.add) or "
+        "functions of yours (kernels.py:softmax, module:function); also as plain arguments. Commas "
+        "separate several.",
     ),
     choosing,
 )

@@ -44,7 +44,7 @@ BLOCKS = click.IntRange(min=2)
     help="What is set in B, likewise.",
 )
 @size
-@one("dtype", default="float32", show_default=True)
+@one("dtype", default="float32", show_default=False)
 @one("device")
 @one("profiler")
 @passes

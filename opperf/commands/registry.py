@@ -38,7 +38,7 @@ def list_operators(ctx: click.Context, /, **options: object) -> None:
 @click.command()
 @click.argument("name", metavar="OPERATOR")
 @size
-@one("dtype", default="float32", show_default=True)
+@one("dtype", default="float32", show_default=False)
 @drawing
 @one("seed")
 @several("python")

@@ -131,7 +131,10 @@ from opperf.parameters import (
 @framework
 @click.pass_context
 def run(ctx: click.Context, /, **options: object) -> None:
-    """Measure operators: all of them, or those chosen by name, category and namespace."""
+    """Measure operators: all of them, or those chosen by name, category and namespace. An argument
+    that is an existing file is a source of cases: a run file is measured again, as recorded but for
+    the options given. Several values of --dtype, --ctx, --profiler, --cache, --mode, --phase,
+    --threads, --env and --python multiply."""
     from opperf.runner.command import run_command
 
     ctx.exit(run_command(options, changed(ctx, options)))

@@ -113,7 +113,7 @@ class Settings(Struct, frozen=True):
         Setting(
             "--dtype",
             "Data type of the inputs: float32, float16, bfloat16, int8 ... as far as the framework "
-            "has them.",
+            "has them.  [default: float32]",
             canonical,
             metavar="DTYPE",
             axis=True,
@@ -263,7 +263,8 @@ class Settings(Struct, frozen=True):
         Literal["hot", "cold"],
         Setting(
             "--cache",
-            "hot: a call finds its inputs where the one before left them. cold: in no cache.",
+            "hot: a call finds its inputs where the one before left them. cold: in no cache.  "
+            "[default: hot]",
             one_of("hot", "cold"),
             metavar="hot|cold",
             axis=True,
