@@ -19,6 +19,7 @@ from opperf.results.lines import check_free
 from opperf.results.summary import summarise
 from opperf.results.table import render_table
 from opperf.results.text import counted, cut, inputs_text, terminal_width
+from opperf.runner.frameworks_command import say_choice
 from opperf.runner.options import (
     Options,
     check_shapes_asked,
@@ -70,6 +71,8 @@ def run_command(given: Mapping[str, Any], changed: Mapping[str, Any]) -> int:
     if not options.list_only and not (options.resuming and options.output == run_file):
         output.check_output(options.output, options.overwrite)
         _check_unfinished(run_file, options)
+    if not earlier:
+        say_choice(options.framework, changed, partial(_say, options))
     framework, threads = options.framework, selection.settings.threads
     if earlier:
         framework = earlier.header.environment.framework

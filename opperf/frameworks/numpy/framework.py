@@ -55,8 +55,9 @@ class NumPy:
     def features(self) -> dict[str, bool]:
         """The processor's instruction sets that NumPy has kernels for, and whether it uses
         them here."""
-        found: dict[str, bool] = np.core._multiarray_umath.__cpu_features__
-        return dict(found)
+        # NumPy 2 calls its `core` `_core`.
+        core: Any = getattr(np, "_core", None) or np.core
+        return dict(core._multiarray_umath.__cpu_features__)
 
     def devices(self) -> tuple[str, ...]:
         return (CPU,)
