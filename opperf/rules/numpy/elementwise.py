@@ -33,12 +33,12 @@ DAYS = below(20000)
 EXPONENTS = between(0.0, 3.0)
 """Not negative, as whole numbers have no such powers."""
 
-ONE: dict[str, Fill] = DOMAINS | {"invert": BITS, "isnat": DAYS}
+ONE: dict[str, Fill] = DOMAINS | {"bitwise_count": BITS, "invert": BITS, "isnat": DAYS}
 """What fills the array of a function of one. One that is not here is defined everywhere."""
 
 DTYPES: dict[str, str] = {
-    **dict.fromkeys(("bitwise_and", "bitwise_or", "bitwise_xor", "invert"), WHOLE),
-    **dict.fromkeys(("left_shift", "right_shift", "gcd", "lcm"), WHOLE),
+    **dict.fromkeys(("bitwise_and", "bitwise_count", "bitwise_or", "bitwise_xor"), WHOLE),
+    **dict.fromkeys(("invert", "left_shift", "right_shift", "gcd", "lcm"), WHOLE),
     "isnat": DATE,
 }
 """Dtypes that functions insist on."""

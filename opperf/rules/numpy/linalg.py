@@ -89,6 +89,17 @@ DECOMPOSED: dict[str, Variants] = {
         {"x": fixed(*tall(size)), "ord": 2, "axis": 1},
         {"x": fixed(*diagonalised(size)), "ord": "nuc"},
     ],
+    "linalg.matrix_norm": lambda size: [
+        {"x": fixed(*square(size)), "ord": "fro"},
+        {"x": fixed(*diagonalised(size)), "ord": "nuc"},
+    ],
+    "linalg.vector_norm": lambda size: [
+        {"x": fixed(*square(size))},
+        {"x": fixed(*tall(size)), "axis": 1, "ord": 1},
+    ],
+    "linalg.svdvals": lambda size: [
+        {"x": fixed(*shape)} for shape in (diagonalised(size), tall(size))
+    ],
 }
 
 
@@ -109,6 +120,30 @@ EINSUMS = ("ij,jk->ik", "ij,kj->ik", "ij,ij->i")
 MULTIPLIED: dict[str, Variants] = {
     **dict.fromkeys(
         ("dot", "inner", "vdot"), lambda size: [{"a": a, "b": b} for a, b in products(size)]
+    ),
+    "matvec": lambda size: [
+        {"x1": fixed(*shape), "x2": fixed(*shape[:-2], shape[-1])}
+        for shape in (square(size), cube(size))
+    ],
+    "vecmat": lambda size: [
+        {"x1": fixed(*shape[:-1]), "x2": fixed(*shape)} for shape in (square(size), cube(size))
+    ],
+    **dict.fromkeys(
+        ("vecdot", "linalg.vecdot"),
+        lambda size: [{"x1": a, "x2": b} for a, b in products(size)],
+    ),
+    "linalg.matmul": lambda size: [
+        {"x1": fixed(*shape), "x2": fixed(*shape)} for shape in (square(size), cube(size))
+    ],
+    "linalg.outer": lambda size: [{"x1": fixed(size.extent(2000)), "x2": fixed(size.extent(1000))}],
+    "linalg.cross": lambda size: [{"x1": fixed(*line(size), 3), "x2": fixed(*line(size), 3)}],
+    "linalg.tensordot": lambda size: [
+        {"x1": fixed(*square(size)), "x2": fixed(*square(size)), "axes": 1},
+        {"x1": fixed(*cube(size)), "x2": fixed(*cube(size)), "axes": ((0, 1), (0, 1))},
+    ],
+    **dict.fromkeys(
+        ("linalg.diagonal", "linalg.matrix_transpose", "linalg.trace"),
+        lambda size: [{"x": fixed(*square(size))}, {"x": fixed(*cube(size))}],
     ),
     "matmul": lambda size: [
         {"x1": a, "x2": b} for a, b in (*products(size), (fixed(*cube(size)), fixed(*cube(size))))

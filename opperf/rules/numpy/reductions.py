@@ -56,6 +56,20 @@ def reduction(operator: Operator, size: Preset) -> Iterable[Arguments]:
         yield {array: fixed(*shape, fill=fill), **also, **along_axis(axis)}
 
 
+CUMULATIVE = {"cumulative_prod": "cumprod", "cumulative_sum": "cumsum"}
+"""What NumPy 2 has under a standard's names, and the function of the same values. They flatten
+nothing: an array of several axes needs one named."""
+
+
+@FAMILIES.add(*CUMULATIVE)
+def cumulative(operator: Operator, size: Preset) -> Iterable[Arguments]:
+    """Along each axis of a matrix, and along the first one of other shapes."""
+    first, *others = shapes(size)
+    for shape, axis in ((first, 0), (first, 1), *((shape, 0) for shape in others)):
+        fill = reduced(CUMULATIVE[operator.name], shape, (axis,))
+        yield {"x": fixed(*shape, fill=fill), "axis": axis}
+
+
 @FAMILIES.add("average")
 def average(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """With a weight for each element, and with none."""
@@ -78,7 +92,7 @@ def comparison(operator: Operator, size: Preset) -> Iterable[Arguments]:
 
 VARIANTS: dict[str, Variants] = {
     "trace": lambda size: [{"a": fixed(*square(size))}, {"a": fixed(*cube(size))}],
-    "trapz": lambda size: [{"y": fixed(*square(size))}],
+    **dict.fromkeys(("trapezoid", "trapz"), lambda size: [{"y": fixed(*square(size))}]),
     "diff": lambda size: [{"a": fixed(*square(size)), "n": 1, "axis": axis} for axis in (0, 1)],
     "ediff1d": lambda size: [{"ary": fixed(*vector(size))}],
     "gradient": lambda size: [{"f": fixed(*square(size))}, {"f": fixed(*line(size))}],

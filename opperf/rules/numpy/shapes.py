@@ -25,14 +25,11 @@ def with_axes(name: str, size: Preset, values: Sequence[dict[str, Argument]]) ->
 
 
 REARRANGED: dict[str, Variants] = {
-    "reshape": lambda size: [
-        {"a": fixed(*square(size)), "newshape": (-1,)},
-        {"a": fixed(*square(size)), "newshape": (PARTS, -1, PARTS)},
-    ],
     "ravel": lambda size: with_axes("a", size, [{"order": "C"}, {"order": "F"}]),
     "resize": lambda size: [
         {"a": fixed(*square(size)), "new_shape": (TIMES * square(size)[0], square(size)[1])}
     ],
+    "matrix_transpose": lambda size: [{"x": fixed(*square(size))}, {"x": fixed(*cube(size))}],
     "transpose": lambda size: [
         {"a": fixed(*square(size))},
         {"a": fixed(*cube(size)), "axes": (2, 0, 1)},
@@ -88,6 +85,15 @@ def rearranged(operator: Operator, size: Preset) -> Iterable[Arguments]:
     return own(REARRANGED, operator, size)
 
 
+@FAMILIES.add("reshape")
+def reshaped(operator: Operator, size: Preset) -> Iterable[Arguments]:
+    """A matrix as a vector, and with its first axis split. The new shape is called `shape` from
+    NumPy 2.1 on."""
+    name = "shape" if operator.parameter("shape") else "newshape"
+    for shape in ((-1,), (PARTS, -1, PARTS)):
+        yield {"a": fixed(*square(size)), name: shape}
+
+
 JOINED: dict[str, Variants] = {
     "concatenate": lambda size: [
         {"arrays": alike(shape), "axis": axis} for shape in shapes(size) for axis in (0, 1)
@@ -125,6 +131,13 @@ def split(operator: Operator, size: Preset) -> Iterable[Arguments]:
         yield {"ary": fixed(*cube(size)), "indices_or_sections": sections}
 
 
+@FAMILIES.add("unstack")
+def unstacked(operator: Operator, size: Preset) -> Iterable[Arguments]:
+    """Each matrix of a stack, and each column of a matrix."""
+    yield {"x": fixed(*cube(size)), "axis": 0}
+    yield {"x": fixed(*square(size)), "axis": 1}
+
+
 UNTOUCHED = "int32"
 """Dtype of arrays that are not filled. What happens to lie in memory may be NaN, and whole
 numbers of as many bytes as the default dtype's take as long."""
@@ -160,6 +173,9 @@ def made(operator: Operator, size: Preset) -> Iterable[Arguments]:
 BYTE = "uint8"
 
 CONVERTED: dict[str, Variants] = {
+    "astype": lambda size: [
+        {"x": fixed(*square(size)), "dtype": to} for to in ("float64", "int32")
+    ],
     "packbits": lambda size: [{"a": fixed(*vector(size), fill=BOOLEAN, dtype=BYTE)}],
     "unpackbits": lambda size: [{"a": fixed(*vector(size), fill=below(256), dtype=BYTE)}],
     "frombuffer": lambda size: [{"buffer": fixed(*vector(size)), "dtype": BYTE}],
@@ -171,5 +187,5 @@ CONVERTED: dict[str, Variants] = {
 
 @FAMILIES.add(*CONVERTED)
 def converted(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """To bits and from them, from bytes, and to an order in memory."""
+    """To another dtype, to bits and from them, from bytes, and to an order in memory."""
     return own(CONVERTED, operator, size)
