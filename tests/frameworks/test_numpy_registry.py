@@ -62,7 +62,6 @@ def test_every_public_module_is_read_or_left_out():
         ("true_divide", "divide"),
         ("amax", "max"),
         ("around", "round"),
-        ("row_stack", "vstack"),
         ("random.ranf", "random.random_sample"),
     ],
 )

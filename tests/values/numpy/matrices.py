@@ -12,6 +12,9 @@ from tests.values.uses import Table, use
 ONE = "x=a|A|x"
 TWO = "x=a|a1 y=b|v|a2"
 
+X1_X2 = "x=x1 y=x2"
+"""As NumPy 2 has them under a standard's names."""
+
 PRODUCTS: Table = {
     "convolve": use("convolve", f"{TWO} mode"),
     "corrcoef": use("correlation_coefficients", "x"),
@@ -21,8 +24,11 @@ PRODUCTS: Table = {
     "dot": use("dot", TWO),
     "inner": use("inner_product", TWO),
     "kron": use("kronecker_product", TWO),
+    "linalg.cross": use("cross_product", X1_X2),
     "linalg.matrix_power": use("matrix_power", "x=a exponent=n"),
     "linalg.multi_dot": use("matrix_product_chain", "matrices=arrays"),
+    "linalg.outer": use("outer_product", X1_X2),
+    "linalg.tensordot": use("tensordot", f"{X1_X2} axes"),
     "outer": use("outer_product", TWO),
     "polymul": use("convolve", TWO, mode="full"),
     "tensordot": use("tensordot", f"{TWO} axes"),

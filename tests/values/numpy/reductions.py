@@ -34,6 +34,8 @@ REDUCED: Table = merged(
                 2: NORM,
             },
         ),
+        "cumulative_prod": use("cumprod", "x axis"),
+        "cumulative_sum": use("cumsum", "x axis"),
         "percentile": use("quantile", percentile),
         "quantile": use("quantile", "x=a share=q axis"),
         "trace": use("trace", "x=a"),
