@@ -72,7 +72,7 @@ def run_command(given: Mapping[str, Any], changed: Mapping[str, Any]) -> int:
         output.check_output(options.output, options.overwrite)
         _check_unfinished(run_file, options)
     if not earlier:
-        say_choice(options.framework, changed, partial(_say, options))
+        say_choice(options.framework, changed, partial(_tell, options))
     framework, threads = options.framework, selection.settings.threads
     if earlier:
         framework = earlier.header.environment.framework

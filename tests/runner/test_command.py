@@ -7,6 +7,7 @@ import sys
 
 import pytest
 
+from opperf import frameworks
 from opperf.commands.run import run
 from opperf.errors import FOUND, INTERRUPTED, OutputError, RunFileError, UsageError
 from opperf.results import output
@@ -285,8 +286,19 @@ def test_a_list_may_be_had_meanwhile(cut_short):
 
 
 def test_a_run_goes_on_in_its_own_framework_with_its_own_threads(cut_short):
-    cut_short("--resume", "-o", "out.json", framework=())
+    _, _, err = cut_short("--resume", "-o", "out.json", framework=())
+    assert "framework:" not in err
     assert cut_short.started == [("fake", 2)] and len(measured(cut_short)) == 1
+
+
+def test_a_framework_that_nobody_named_is_said_first(opperf, monkeypatch):
+    monkeypatch.setattr(frameworks, "PREFERENCE", ("torch", "fake"))
+    some = ("relu", *COUNTS, "--overwrite")
+    code, out, err = opperf(*some, framework=())
+    assert code == 0 and opperf.started == [("fake", None)]
+    assert err.startswith("framework: fake, the first installed of ") and "framework:" not in out
+    assert "framework:" not in opperf(*some, "--quiet", framework=())[2]
+    assert "framework:" not in opperf(*some)[2]
 
 
 def test_another_framework_or_setting_is_another_run(cut_short):
