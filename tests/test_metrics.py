@@ -18,6 +18,7 @@ from opperf.compare.files.reports import FORMATS
 from opperf.errors import UsageError
 from opperf.metrics import BUILT_IN, PASSES, in_order, metric_named, present, registered, usual
 from opperf.model import (
+    SCHEMA_VERSION,
     Case,
     Environment,
     Header,
@@ -61,7 +62,7 @@ def record(name="relu", factor=1.0, bandwidth=True):
     if bandwidth:
         samples["bandwidth"] = [8.0 / factor * (1 + n / 1000) for n in range(20)]
         summaries["bandwidth"] = summarise(samples["bandwidth"], "GB/s")
-    return Record(case, case.id, Status.OK, summaries, samples)
+    return Record(case=case, id=case.id, status=Status.OK, summaries=summaries, samples=samples)
 
 
 def run(*records):
@@ -81,8 +82,12 @@ def run(*records):
         governor="performance",
         devices=("cpu(0)",),
     )
-    planned = tuple(one.id for one in records)
-    return Run(Header(1, "2025-01-02T03:04:05+00:00", environment, {}, planned), records)
+    return Run(
+        Header(SCHEMA_VERSION, "2025-01-02T03:04:05+00:00", {}),
+        records,
+        environments={environment.id: environment},
+        cases=tuple(one.case for one in records),
+    )
 
 
 def test_every_metric_is_declared_once_and_described():

@@ -227,7 +227,7 @@ def test_going_on_with_a_finished_session_measures_nothing(session, command):
         (("--screen-blocks", "9"), "screen_blocks = 2, not 9"),
         (("--until-settled",), "until-settled = 2, not 48"),
         (("--no-pace",), "no-pace = False, not True"),
-        (("--case-time", "1"), "max_time_s = 0.001, not 1.0"),
+        (("--case-time", "1"), "--max-time = 0.001, not 1.0"),
         (("--framework", "numpy"), "framework = 'fake', not 'numpy'"),
         (("--overwrite",), "--resume goes on with a session and --overwrite replaces it"),
     ],
