@@ -1,4 +1,5 @@
-# The first of these that is a Python opperf runs on, unless PYTHON= names another.
+# The first of these that is a Python MXNet runs on, unless PYTHON= names another. On a later one
+# opperf measures what else is installed.
 PYTHON ?= $(shell for name in python3 python3.12 python3.11 python3.10; do \
 	"$$name" -c 'import sys; sys.exit(not (3, 10) <= sys.version_info < (3, 13))' \
 	2>/dev/null && echo "$$name" && break; done)
@@ -23,7 +24,7 @@ PYTEST = $(BIN)/python -m pytest -q -n $(shell nproc) --maxprocesses 8 --dist wo
 help: ## Show this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/make \1	\2/p' $(MAKEFILE_LIST)
 
-run: $(VENV)/installed ## Install into .venv, run a short benchmark, print and save its table
+run: $(VENV)/installed ## Install MXNet and opperf into .venv, run a short benchmark, print and save its table
 	$(BIN)/opperf $(BENCHMARK)
 
 test: $(VENV)/installed-dev ## Run the tests, but for the sweeps
@@ -46,13 +47,13 @@ bench: $(VENV)/installed-dev ## Measure opperf itself against a hand-written loo
 	$(BIN)/python benchmarks/overhead.py
 
 $(BIN)/python:
-	@test -n "$(PYTHON)" || { echo "opperf needs Python 3.10, 3.11 or 3.12;" \
+	@test -n "$(PYTHON)" || { echo "MXNet needs Python 3.10, 3.11 or 3.12;" \
 		"install one, or name it: make PYTHON=/path/to/python3.11" >&2; exit 2; }
 	$(PYTHON) -m venv $(VENV)
 
 # Stamps, so that nothing is installed twice; a change of the dependencies installs again.
 $(VENV)/installed: pyproject.toml | $(BIN)/python
-	$(PIP) -e .
+	$(PIP) -e '.[mxnet]'
 	@touch $@
 
 $(VENV)/installed-dev: pyproject.toml | $(BIN)/python

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-FRAMEWORK = "mxnet"
-"""The first one there was."""
-
 WARMUP = 10
 RUNS = 50
 """Calls before timing, and calls timed, of functions that take counts and are given none: enough

@@ -120,8 +120,24 @@ choosing = together(
 )
 """Which operators are meant, apart from their names."""
 
+
+def framework_meant(ctx: click.Context, param: click.Parameter, value: str | None) -> str:
+    """The framework that is named, or else the preferred one of those installed here, or named
+    with the interpreter that has it."""
+    if value is not None:
+        return value
+    from opperf.frameworks import preferred
+
+    # What the user gave is read before what has its default.
+    return preferred([one.framework for one in ctx.params.get("python", ())])
+
+
 framework = click.option(
-    "--framework", default=defaults.FRAMEWORK, show_default=True, help="Framework to benchmark."
+    "--framework",
+    metavar="NAME",
+    callback=framework_meant,
+    help="Framework to benchmark, of those that `opperf frameworks` lists.  [default: the first "
+    "installed of mxnet, torch, jax, numpy]",
 )
 debug = click.option("--debug", is_flag=True, help="Show tracebacks.")
 as_json = click.option("--json", is_flag=True, help="Print JSON, for a machine.")

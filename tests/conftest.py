@@ -1,4 +1,5 @@
-"""The fake framework of `tests/fake`, in this process and for workers."""
+"""The fake framework of `tests/fake`, in this process and for workers; and what is skipped where
+MXNet is not installed."""
 
 import functools
 import os
@@ -16,6 +17,7 @@ from opperf.runner.measure import measure
 from opperf.runner.pool import Worker
 from opperf.runner.trial import tried
 from opperf.sources.registry import plan, resolve, resolved
+from tests.needing_mxnet import pytest_pycollect_makemodule  # noqa: F401  (pytest calls it)
 
 FAKE = Path(__file__).resolve().parent / "fake"
 sys.path.insert(0, str(FAKE))

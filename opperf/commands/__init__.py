@@ -11,6 +11,7 @@ from opperf.commands.ab import ab
 from opperf.commands.compare import compare
 from opperf.commands.doctor import doctor
 from opperf.commands.export import export
+from opperf.commands.frameworks import frameworks
 from opperf.commands.registry import coverage, list_operators, show
 from opperf.commands.run import run
 
@@ -23,5 +24,6 @@ COMMANDS: tuple[click.Command, ...] = (
     ab,
     export,
     doctor,
+    frameworks,
 )
 """In the order in which they are used."""

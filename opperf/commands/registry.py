@@ -32,7 +32,7 @@ def list_operators(ctx: click.Context, /, **options: object) -> None:
     """List operators: names, category, the rule that makes their inputs, parameters, aliases."""
     from opperf.runner.registry_commands import list_command
 
-    ctx.exit(list_command(options))
+    ctx.exit(list_command(options, changed(ctx, options)))
 
 
 @click.command()
@@ -73,4 +73,4 @@ def coverage(ctx: click.Context, /, **options: object) -> None:
     every operator once, at a small size."""
     from opperf.runner.registry_commands import coverage_command
 
-    ctx.exit(coverage_command(options))
+    ctx.exit(coverage_command(options, changed(ctx, options)))

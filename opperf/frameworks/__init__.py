@@ -5,15 +5,33 @@ from __future__ import annotations
 import functools
 import gc
 import importlib
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from importlib.metadata import entry_points
 from types import ModuleType
 
-from opperf.errors import FrameworkError, UsageError, suggestion
+from opperf.errors import FrameworkError, OpperfError, UsageError, one_line, suggestion
 from opperf.frameworks.base import Framework, Gradient, MemoryReading, Tracer
+from opperf.frameworks.installed import (
+    Package,
+    is_installed,
+    package_identity,
+    package_version,
+)
 
-__all__ = ["Framework", "Gradient", "MemoryReading", "Tracer", "available", "identity", "load"]
+__all__ = [
+    "Framework",
+    "Gradient",
+    "MemoryReading",
+    "Package",
+    "Tracer",
+    "available",
+    "identity",
+    "is_there",
+    "load",
+    "package_of",
+    "preferred",
+]
 
 GROUP = "opperf.frameworks"
 
@@ -22,6 +40,10 @@ BUILT_IN = {
     "numpy": "opperf.frameworks.numpy:framework",
 }
 """Known without an installed distribution, so that a plain checkout works."""
+
+PREFERENCE = ("mxnet", "torch", "jax", "numpy")
+"""Frameworks in the order in which they are meant where none is named. NumPy is last: it is there
+wherever opperf is, and who has another one is interested in that."""
 
 
 def available() -> dict[str, str]:
@@ -44,38 +66,94 @@ def _attribute(name: str) -> tuple[ModuleType, str]:
     return importlib.import_module(module), attribute
 
 
-def _missing(name: str, error: ImportError) -> FrameworkError:
-    return FrameworkError(
-        f"{name} cannot be imported ({error}); install it with: pip install {name}"
+def package_of(name: str) -> Package | None:
+    """The package that a framework is, found without importing it; None where the framework's
+    module says nothing of it.
+
+    Raises `UsageError` for an unknown name and `FrameworkError` where the module, which is another
+    package's, cannot be imported.
+    """
+    try:
+        return getattr(_attribute(name)[0], "PACKAGE", None)
+    except ImportError as error:
+        raise FrameworkError(f"{name} cannot be imported: {error}") from error
+
+
+def is_there(name: str) -> bool:
+    """Whether a framework is known and installed, found without importing it. One whose module
+    says nothing of its package is taken to be there with its module."""
+    if name not in available():
+        return False
+    try:
+        package = package_of(name)
+    except FrameworkError:
+        return False
+    return package is None or is_installed(package.name)
+
+
+def preferred(elsewhere: Collection[str] = ()) -> str:
+    """The framework that is meant where none is named: the first of `PREFERENCE` that is there, or
+    is known and in another interpreter, as those `elsewhere` are.
+
+    Raises `FrameworkError` where none is.
+    """
+    for name in PREFERENCE:
+        if is_there(name) or (name in elsewhere and name in available()):
+            return name
+    raise FrameworkError(
+        f"none of {', '.join(PREFERENCE)} is installed; install one with: pip install numpy"
     )
 
 
 def identity(name: str) -> str | None:
     """What tells the installed build of a framework from another, found without importing it;
-    None where the framework's module has no `identity`.
+    None where the framework's module says nothing of its package.
 
     Raises `UsageError` for an unknown name and `FrameworkError` when it is not installed.
     """
-    try:
-        found = getattr(_attribute(name)[0], "identity", None)
-        return None if found is None else str(found())
-    except ImportError as error:
-        raise _missing(name, error) from error
+    package = package_of(name)
+    if package is None:
+        return None
+    _check_installed(name, package)
+    return package_identity(package.name, package.build_files)
+
+
+def _check_installed(name: str, package: Package) -> None:
+    """Raises `FrameworkError` with the command for a package that is not installed."""
+    if not is_installed(package.name):
+        raise FrameworkError(
+            f"{name} is not installed; install it with: {package.install_advice()}"
+        )
 
 
 @functools.cache
 def load(name: str) -> Framework:
     """The framework of that name, imported.
 
-    Raises `UsageError` for an unknown name and `FrameworkError` when it cannot be imported.
+    Raises `UsageError` for an unknown name and `FrameworkError` when it is not installed or
+    cannot be imported, with the reason.
     """
+    package = package_of(name)
+    if package is not None:
+        _check_installed(name, package)
+    module, attribute = _attribute(name)
     try:
-        module, attribute = _attribute(name)
         with _no_collections():
             framework: Framework = getattr(module, attribute)()
-    except ImportError as error:
-        raise _missing(name, error) from error
+    except OpperfError:
+        raise
+    except Exception as error:
+        # Not only what is missing: a library that was built for another one fails as it likes.
+        shown = name if package is None else f"{name} {package_version(package.name)}"
+        raise FrameworkError(f"{shown} cannot be imported: {_cause(error)}") from error
     return framework
+
+
+def _cause(error: Exception) -> str:
+    """An error's message on one line; of what kind it is, where that is not an import's."""
+    return one_line(
+        str(error) if isinstance(error, ImportError) else f"{type(error).__name__}: {error}"
+    )
 
 
 @contextmanager

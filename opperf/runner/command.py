@@ -22,6 +22,7 @@ from opperf.results.summary import summarise
 from opperf.results.table import LEGEND, render_table
 from opperf.results.text import counted, cut, inputs_text, terminal_width, wrapped
 from opperf.runner.assembling import assembled
+from opperf.runner.frameworks_command import say_choice
 from opperf.runner.options import (
     Options,
     axes_from,
@@ -87,6 +88,8 @@ def run_command(given: Mapping[str, Any], changed: Mapping[str, Any]) -> int:
             head = None
         else:
             tell = partial(_tell, options)
+            if selection.patterns or not files:
+                say_choice(options.framework, changed, tell)
             plan, axes = assembled(
                 workers,
                 options.framework,

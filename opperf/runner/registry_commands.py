@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +17,7 @@ from opperf.results.listing import list_text, operator_text
 from opperf.results.runfile import read_run
 from opperf.results.text import terminal_width
 from opperf.runner.cache import cache_folder
+from opperf.runner.frameworks_command import say_choice
 from opperf.runner.kept_listing import kept_listing
 from opperf.runner.options import check_shapes_asked, fuzz_from
 from opperf.runner.planning import planned
@@ -74,8 +75,10 @@ def _print_json(value: object) -> None:
     print(msgspec.json.format(msgspec.json.encode(value), indent=2).decode())
 
 
-def list_command(options: Mapping[str, Any]) -> int:
-    """Print the operators chosen, as a table or as JSON."""
+def list_command(options: Mapping[str, Any], changed: Mapping[str, Any]) -> int:
+    """Print the operators chosen, as a table or as JSON. `changed` are the options the user
+    gave."""
+    say_choice(options["framework"], changed, _say)
     listing = listing_for(options)
     selection = Selection(
         patterns=options["names"],
@@ -99,6 +102,7 @@ def show_command(options: Mapping[str, Any], changed: Mapping[str, Any]) -> int:
     Raises `UsageError`.
     """
     check_shapes_asked(changed)
+    say_choice(options["framework"], changed, _say)
     listing = listing_for(options)
     operators = [one.operator for one in listing.operators]
     found = chosen(operators, Selection(patterns=(options["name"],)))
@@ -136,12 +140,14 @@ def show_command(options: Mapping[str, Any], changed: Mapping[str, Any]) -> int:
     return 0
 
 
-def coverage_command(options: Mapping[str, Any]) -> int:
+def coverage_command(options: Mapping[str, Any], changed: Mapping[str, Any]) -> int:
     """Print how much of the registry is measured, by the records of a run file or of a run of
-    every operator made now."""
+    every operator made now. `changed` are the options the user gave."""
+    say = _unsaid if options["quiet"] else _say
+    say_choice(options["framework"], changed, say)
     listing = listing_for(options)
     run_file: Path | None = options["run_file"]
-    records = _records_of(run_file, listing) if run_file else _run_everything(options)
+    records = _records_of(run_file, listing) if run_file else _run_everything(options, say)
     if records is None:
         return INTERRUPTED
     found = coverage(listing, records)
@@ -178,14 +184,15 @@ def _records_of(path: Path, listing: Listing) -> tuple[Record, ...]:
     return run.records
 
 
-def _run_everything(options: Mapping[str, Any]) -> tuple[Record, ...] | None:
+def _run_everything(
+    options: Mapping[str, Any], say: Callable[[str], None]
+) -> tuple[Record, ...] | None:
     """Run every operator once, at a small size; None if that was interrupted."""
     begun = time.monotonic()
     path = cache_folder() / "coverage" / f"{options['framework']}.jsonl"
     with Workers(options["python"]) as workers:
         worker = workers.of(options["framework"])
         selection = worker.resolved(Selection(size="small", settings=COVERAGE_SETTINGS))
-        say = _unsaid if options["quiet"] else _say
         plan: Plan = planned(worker, options["framework"], selection, say)
         head = header(plan, selection, {"command": "opperf coverage"})
         try:

@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 
 from opperf.errors import DeviceError, NoGradientError, UnsupportedError, UsageError
-from opperf.frameworks import load
-from opperf.frameworks import numpy as package
+from opperf.frameworks import identity, load
 from opperf.model import Case, Fill, OperatorTarget, TensorSpec
 from opperf.rules.values import fixed
 
@@ -131,4 +130,4 @@ def test_what_is_said_of_the_build():
     assert FRAMEWORK.version() == FRAMEWORK.versions()["numpy"] == np.__version__
     assert all(isinstance(value, bool) for value in FRAMEWORK.features().values())
     assert FRAMEWORK.registered() >= len(FRAMEWORK.operators())
-    assert "numpy" in package.identity()
+    assert "numpy" in identity("numpy")

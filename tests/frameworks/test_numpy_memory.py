@@ -51,7 +51,6 @@ EXACT = {
     "repeat: the output and the count": (lambda: np.repeat(SINGLE, 2, axis=0), 8 * MIB + 8),
     "add: the output and a number": (lambda: np.add(SINGLE, 1), 4 * MIB + 4),
     "zeros": (lambda: np.zeros((SIDE, SIDE), np.float32), 4 * MIB),
-    "fft: complex128": (lambda: np.fft.fft(SINGLE), 16 * MIB),
     "random: float64": (lambda: RANDOM.random((SIDE, SIDE)), 8 * MIB),
 }
 
@@ -68,6 +67,11 @@ def test_the_peak_is_what_arithmetic_says(name):
 SCALARS = 64
 """Bytes of the means, counts and divisors that some functions make beside their arrays."""
 
+ROWS = 4 * 4 * SIDE
+"""Bytes of the vectors along an axis that they make, of which NumPy 2 makes more than NumPy 1."""
+
+COMPLEX = SINGLE.astype(np.complex128)
+
 
 @pytest.mark.parametrize(
     "call, expected",
@@ -78,12 +82,14 @@ SCALARS = 64
         (lambda: np.var(SINGLE, axis=0), 4 * MIB + 4 * SIDE),
         # A copy that is partitioned.
         (lambda: np.median(VECTOR), 4 * MIB),
+        # In double precision, which NumPy 1 computes all transforms in.
+        (lambda: np.fft.fft(COMPLEX), 16 * MIB),
     ],
 )
 def test_the_peak_of_a_composition(call, expected):
     with measuring() as reading:
         call()
-    assert 0 <= reading.peak_bytes - expected <= SCALARS + 4 * SIDE
+    assert 0 <= reading.peak_bytes - expected <= SCALARS + ROWS
 
 
 def test_what_is_freed_within_counts_while_it_is_there():

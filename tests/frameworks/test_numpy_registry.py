@@ -61,8 +61,7 @@ def test_every_public_module_is_read_or_left_out():
         ("conj", "conjugate"),
         ("true_divide", "divide"),
         ("amax", "max"),
-        ("round_", "round"),
-        ("product", "prod"),
+        ("around", "round"),
         ("random.ranf", "random.random_sample"),
     ],
 )
@@ -114,7 +113,7 @@ def test_ufuncs_tell_their_inputs():
         ("concatenate", "arrays", Kind.TENSORS, True),
         ("einsum", "operands", Kind.TENSORS, True),
         ("einsum", "subscripts", Kind.STRING, True),
-        ("reshape", "newshape", Kind.SHAPE, True),
+        ("resize", "new_shape", Kind.SHAPE, True),
         ("zeros", "shape", Kind.SHAPE, True),
         ("zeros", "dtype", Kind.ENUM, False),
         ("random.gamma", "shape", Kind.FLOAT, True),
@@ -136,9 +135,13 @@ def test_what_computes_on_no_array_is_left_out():
         assert left_out.reason(name, FUNCTIONS[name].function)
 
 
+DROPPED = {"interpolation", "newshape"}
+"""Parameters of NumPy 1 that NumPy 2 has no more."""
+
+
 def test_the_tables_hold_no_name_that_no_function_has():
     parameters = {p.name for o in OPERATORS.values() for p in o.parameters}
-    assert not set(kinds.ANYWHERE) - parameters
+    assert set(kinds.ANYWHERE) - parameters <= DROPPED
     drawn = {p.name for o in OPERATORS.values() if o.namespace == "random" for p in o.parameters}
     assert not set(kinds.DRAWN) - drawn
     for name, parameter in kinds.OF_ONE:

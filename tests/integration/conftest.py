@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -121,6 +122,10 @@ ROOT = Path(__file__).resolve().parents[2]
 MODULE = (sys.executable, "-m", "opperf")
 
 
+CHOICE = re.compile(r"\Aframework: mxnet \S+, the first installed of .*\n")
+"""What a command says first, on standard error, where no framework is named."""
+
+
 class CommandLine:
     """opperf as a user starts it, in a working directory and a home of its own."""
 
@@ -150,11 +155,12 @@ class CommandLine:
         code: int = 0,
         program: tuple[str, ...] = MODULE,
     ) -> tuple[str, str]:
-        """What it prints on standard output and on standard error, if it ends with `code`."""
+        """What it prints on standard output and on standard error, but for the framework that it
+        chose, if it ends with `code`."""
         with self.start(*arguments, program=program) as process:
             out, err = process.communicate(timeout=300)
         assert process.returncode == code, f"exit {process.returncode}\n{out}\n{err}"
-        return out, err
+        return out, CHOICE.sub("", err)
 
     def files(self) -> list[str]:
         """What is in the working directory."""
@@ -214,7 +220,7 @@ class CommandHere(CommandLine):
             main(list(arguments))
         out, err = self._capsys.readouterr()
         assert ended.value.code == code, f"exit {ended.value.code}\n{out}\n{err}"
-        return out, err
+        return out, CHOICE.sub("", err)
 
 
 @pytest.fixture

@@ -7,12 +7,14 @@ import sys
 
 import pytest
 
+from opperf import frameworks
 from opperf.commands.run import run
 from opperf.errors import FOUND, INTERRUPTED, OutputError, RunFileError, UsageError
 from opperf.results import output
 from opperf.results.runfile import RunWriter, read_run
 from opperf.runner import command
 
+NAMED = ("--framework", "mxnet")
 COUNTS = ("-w", "0", "-r", "2", "--no-memory")
 
 
@@ -282,8 +284,37 @@ def test_a_list_may_be_had_meanwhile(cut_short):
 
 
 def test_a_run_goes_on_in_its_own_framework_with_its_own_threads(cut_short):
-    cut_short("--resume", "-o", "out.json", framework=())
+    _, _, err = cut_short("--resume", "-o", "out.json", framework=())
+    assert "framework:" not in err
     assert cut_short.started == [("fake", 2)] and len(measured(cut_short)) == 1
+
+
+def test_a_framework_that_nobody_named_is_said_first(opperf, monkeypatch):
+    monkeypatch.setattr(frameworks, "PREFERENCE", ("torch", "fake"))
+    some = ("relu", *COUNTS, "--overwrite")
+    code, out, err = opperf(*some, framework=())
+    assert code == 0 and opperf.started == [("fake", None)]
+    assert err.startswith("framework: fake, the first installed of ") and "framework:" not in out
+    assert "framework:" not in opperf(*some, "--quiet", framework=())[2]
+    assert "framework:" not in opperf(*some)[2]
+
+
+def test_a_framework_that_only_another_interpreter_has(opperf, monkeypatch):
+    known = {"mxnet": "opperf.frameworks.mxnet:framework", "fake": "fake_framework:FakeFramework"}
+    monkeypatch.setattr(frameworks, "available", lambda: known)
+    monkeypatch.setattr(frameworks, "is_installed", {"numpy"}.__contains__)
+    monkeypatch.setattr(frameworks, "PREFERENCE", ("mxnet", "fake"))
+    named = opperf("relu", "--dry-run", "--python", sys.executable, framework=NAMED)
+    assert named[0] == 0 and opperf.started == [("mxnet", None)] and named[2] == ""
+    code, _, err = opperf("relu", "--dry-run", "--python", f"mxnet={sys.executable}", framework=())
+    assert code == 0 and opperf.started == [("mxnet", None)]
+    assert err.startswith("framework: mxnet, the first installed of ")
+
+
+def test_only_files_need_no_framework(opperf):
+    opperf("relu", *COUNTS, "-f", "jsonl", "-o", "run.jsonl")
+    code, _, err = opperf("run.jsonl", "--dry-run", framework=())
+    assert code == 0 and "framework:" not in err
 
 
 def test_another_framework_or_setting_is_another_run(cut_short):

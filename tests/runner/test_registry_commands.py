@@ -7,6 +7,7 @@ import msgspec
 import pytest
 from fake_framework import OPERATORS
 
+from opperf import frameworks
 from opperf.commands.registry import coverage, list_operators, show
 from opperf.errors import FOUND, INTERRUPTED, RunFileError, UsageError
 from opperf.model import Status
@@ -26,8 +27,8 @@ def opperf(in_process, in_process_workers, monkeypatch, tmp_path, capsys):
     monkeypatch.setattr(module, "Worker", lambda framework, python="": in_process)
     monkeypatch.setattr(module, "Workers", in_process_workers[0])
 
-    def called(command, *arguments):
-        code = command.main([*arguments, "--framework", "fake"], standalone_mode=False)
+    def called(command, *arguments, framework=("--framework", "fake")):
+        code = command.main([*arguments, *framework], standalone_mode=False)
         return (code, *capsys.readouterr())
 
     called.worker, called.folder = in_process, tmp_path
@@ -53,6 +54,20 @@ def test_a_list_is_a_line_for_each(opperf):
     head, *rows, _, closing = out.splitlines()
     assert [row.split()[3] for row in rows] == ["search", "none", "rule:fake_rules.unary"]
     assert (code, closing, err) == (0, "3 operators, 1 without a rule", "")
+
+
+@pytest.mark.parametrize("command, of", [(list_operators, []), (show, ["relu"]), (coverage, [])])
+def test_a_framework_that_nobody_named_is_said_beside_the_json(opperf, monkeypatch, command, of):
+    monkeypatch.setattr(frameworks, "PREFERENCE", ("fake", "numpy"))
+    code, out, err = opperf(command, *of, "--json", framework=())
+    assert code == 0 and json.loads(out)
+    assert err.splitlines()[0].startswith("framework: fake, the first installed of ")
+    assert "framework:" not in opperf(command, *of, "--json")[2]
+
+
+def test_a_quiet_command_does_not_say_its_framework(opperf, monkeypatch):
+    monkeypatch.setattr(frameworks, "PREFERENCE", ("fake", "numpy"))
+    assert opperf(coverage, "--quiet", framework=())[2] == ""
 
 
 def test_a_cache_that_cannot_be_used_is_a_warning(opperf, monkeypatch):

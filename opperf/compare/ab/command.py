@@ -23,6 +23,7 @@ from opperf.compare.statistics.data import Analysis, Arm, Verdict
 from opperf.compare.statistics.verdicts import analyse
 from opperf.errors import FOUND, INTERRUPTED, UNDECIDED, OpperfError, UsageError, suggestion
 from opperf.results.text import counted, duration, terminal_width
+from opperf.runner.frameworks_command import say_choice
 from opperf.runner.progress import progress
 from opperf.runner.session import now
 
@@ -35,6 +36,8 @@ def ab_command(given: Mapping[str, Any], changed: Mapping[str, Any]) -> int:
     """
     options = options_from(given)
     say = partial(_say, options)
+    if not options.resume:
+        say_choice(options.framework, changed, say)
     writer = (
         resumed(given, changed, options, say)
         if options.resume

@@ -7,12 +7,17 @@ it, never by comparing versions.
 from __future__ import annotations
 
 from opperf.frameworks.base import Framework
-from opperf.frameworks.installed import package_identity
+from opperf.frameworks.installed import Package, package_version
+from opperf.numpy_aliases import PYTHON_BELOW, obstacle
 
-
-def identity() -> str:
-    """What tells this build of MXNet from another. Raises `ImportError` when it is missing."""
-    return package_identity("mxnet", ("__init__.py", "libinfo.py", "libmxnet*"))
+PACKAGE = Package(
+    name="mxnet",
+    offers="forward, backward, memory; native and python profilers; cpu, gpu",
+    requirement="opperf[mxnet]",
+    build_files=("__init__.py", "libinfo.py", "libmxnet*"),
+    below_python=PYTHON_BELOW,
+    obstacle=lambda: obstacle(package_version("numpy")),
+)
 
 
 def framework() -> Framework:

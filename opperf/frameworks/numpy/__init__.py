@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from opperf.frameworks.base import Framework
-from opperf.frameworks.installed import package_identity
+from opperf.frameworks.installed import Package
 
-
-def identity() -> str:
-    """What tells this build of NumPy from another. Raises `ImportError` when it is missing."""
-    return package_identity("numpy", ("__init__.py", "version.py", "core/_multiarray_umath*"))
+PACKAGE = Package(
+    name="numpy",
+    offers="forward, memory; python profiler; cpu",
+    requirement="numpy",
+    # NumPy 2 calls its `core` `_core`.
+    build_files=("__init__.py", "version.py", "*core/_multiarray_umath*"),
+)
 
 
 def framework() -> Framework:

@@ -44,7 +44,8 @@ def named(names: str) -> Rule:
 RULES: Mapping[str, tuple[Rule, ...]] = {
     "linalg": (
         namespace("linalg"),
-        named("dot einsum einsum_path inner kron matmul outer tensordot vdot cross"),
+        named("dot einsum einsum_path inner kron matmul matvec outer tensordot vdot cross"),
+        named("vecdot vecmat"),
     ),
     "fft": (namespace("fft"),),
     "random": (namespace("random"),),
@@ -55,8 +56,14 @@ RULES: Mapping[str, tuple[Rule, ...]] = {
         named("angle i0 imag iscomplex isreal nan_to_num real real_if_close round sinc clip"),
     ),
     "binary": (elementwise(2), named("isclose")),
-    "reduction": (parameter("keepdims"), named("allclose array_equal array_equiv trace trapz")),
-    "cumulative": (named("cumprod cumsum nancumprod nancumsum diff ediff1d gradient unwrap"),),
+    "reduction": (
+        parameter("keepdims"),
+        named("allclose array_equal array_equiv trace trapz trapezoid"),
+    ),
+    "cumulative": (
+        named("cumprod cumsum nancumprod nancumsum diff ediff1d gradient unwrap"),
+        named("cumulative_prod cumulative_sum"),
+    ),
     "set": (defined_in("arraysetops.py"),),
     "polynomial": (defined_in("polynomial.py"),),
     "statistics": (
@@ -71,7 +78,7 @@ RULES: Mapping[str, tuple[Rule, ...]] = {
     "joining": (
         named("append block bmat column_stack concatenate dstack hstack insert stack vstack"),
     ),
-    "splitting": (named("array_split dsplit hsplit split vsplit"),),
+    "splitting": (named("array_split dsplit hsplit split unstack vsplit"),),
     "creation": (
         named("arange empty eye full geomspace identity indices linspace logspace ones tri zeros"),
         named("empty_like full_like ones_like zeros_like vander fromfunction fromiter meshgrid"),
@@ -85,12 +92,12 @@ RULES: Mapping[str, tuple[Rule, ...]] = {
     "conversion": (
         named("array asanyarray asarray asarray_chkfinite ascontiguousarray asfarray copy"),
         named("asfortranarray asmatrix fastCopyAndTranspose from_dlpack frombuffer require"),
-        named("packbits unpackbits"),
+        named("astype packbits unpackbits"),
     ),
     "shape": (
         named("atleast_1d atleast_2d atleast_3d broadcast_arrays broadcast_to diag diagflat"),
         named("diagonal expand_dims flip fliplr flipud moveaxis pad ravel repeat reshape resize"),
-        named("roll rollaxis rot90 squeeze swapaxes tile transpose tril triu"),
+        named("matrix_transpose roll rollaxis rot90 squeeze swapaxes tile transpose tril triu"),
     ),
     "python_function": (named("apply_along_axis apply_over_axes"),),
 }

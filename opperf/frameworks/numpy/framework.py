@@ -46,8 +46,9 @@ class NumPy(Defaults):
     def features(self) -> dict[str, bool]:
         """The processor's instruction sets that NumPy has kernels for, and whether it uses
         them here."""
-        found: dict[str, bool] = np.core._multiarray_umath.__cpu_features__
-        return dict(found)
+        # NumPy 2 calls its `core` `_core`.
+        core: Any = getattr(np, "_core", None) or np.core
+        return dict(core._multiarray_umath.__cpu_features__)
 
     def commit(self) -> str:
         return str(np.version.git_revision)

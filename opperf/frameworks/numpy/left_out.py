@@ -7,6 +7,7 @@ which says what it is about, then names, for functions written in C, which are i
 from __future__ import annotations
 
 import inspect
+import re
 from collections.abc import Callable, Mapping
 from pathlib import PurePath
 from typing import Any
@@ -35,6 +36,7 @@ MODULES: Mapping[str, str] = {
     "polynomial": "series as objects, in Python on top of functions of np",
     "rec": "records, not numbers",
     "setup": _ABOUT_PYTHON,
+    "strings": "strings, not numbers",
     "testing": _ABOUT_PYTHON,
     "tests": _ABOUT_PYTHON,
     "typing": _TYPES,
@@ -49,6 +51,9 @@ _TEXT = "makes or reads text"
 _STATE = "gets or sets how NumPy behaves"
 _HELP = "for people who read or document code"
 _SHAPE_ONLY = "looks at an array's shape, type or address, not at what it holds"
+
+PRIVATE = re.compile(r"^_(\w+)_impl(?=\.py$)")
+"""What NumPy 2 made of the names of its files: `_npyio_impl.py` of `npyio.py`."""
 
 FILES: Mapping[str, str] = {
     "__config__.py": _HELP,
@@ -128,9 +133,9 @@ NAMES: Mapping[str, str] = {
 
 
 def home(function: Callable[..., Any]) -> str:
-    """Name of the file that defines a function; empty for one written in C."""
+    """Name of the file that defines a function, as NumPy 1 has it; empty for one written in C."""
     code = getattr(inspect.unwrap(function), "__code__", None)
-    return PurePath(code.co_filename).name if code is not None else ""
+    return PRIVATE.sub(r"\1", PurePath(code.co_filename).name) if code is not None else ""
 
 
 def reason(name: str, function: Callable[..., Any]) -> str:

@@ -66,9 +66,10 @@ UNTOLD = {
     "around": "round_",
     "cumproduct": "cumprod",
     "product": "prod",
+    "row_stack": "vstack",
     "sometrue": "any",
 }
-"""Names kept for old programs of which docstrings do not say so before NumPy 1.25."""
+"""Names kept for old programs of which docstrings do not say so in every version of NumPy."""
 
 
 class Found(NamedTuple):

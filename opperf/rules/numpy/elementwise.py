@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from opperf.model import Fill, Operator, TensorSpec
-from opperf.rules.domains import PAIRS, RATIO, SHIFTS, WHOLE, Pair
+from opperf.rules.domains import BITS, PAIRS, RATIO, SHIFTS, WHOLE, Pair
 from opperf.rules.engine import Families
 from opperf.rules.families import elementwise as shared
 from opperf.rules.numpy.names import Variants, own
@@ -31,6 +31,11 @@ DATE = "datetime64[D]"
 
 DAYS = below(20000)
 """Dates from 1970 to 2024."""
+
+ONE: dict[str, tuple[Fill, str]] = {"bitwise_count": (BITS, WHOLE), "isnat": (DAYS, DATE)}
+"""What fills the array of functions that are defined for other dtypes than the one requested, and
+its dtype."""
+
 ABOUT_COMPLEX = frozenset(
     {"angle", "conjugate", "imag", "iscomplex", "isreal", "real", "real_if_close"}
 )
@@ -47,11 +52,12 @@ def unary(operator: Operator, size: Preset) -> Iterable[Arguments]:
         yield {array: fixed(*square(size), dtype=COMPLEX)}
 
 
-@FAMILIES.add("isnat")
-def dates_alone(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """Dates, all of which there are."""
+@FAMILIES.add(*ONE)
+def of_its_own_dtype(operator: Operator, size: Preset) -> Iterable[Arguments]:
+    """One array of dates, or of whole numbers."""
+    fill, dtype = ONE[operator.name]
     for shape in shapes(size):
-        yield {"x": fixed(*shape, fill=DAYS, dtype=DATE)}
+        yield {"x": fixed(*shape, fill=fill, dtype=dtype)}
 
 
 EXPONENTS = between(0.0, 3.0)

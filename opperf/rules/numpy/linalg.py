@@ -27,6 +27,17 @@ NORMS: dict[str, Variants] = {
         {"x": fixed(*tall(size)), "ord": 2, "axis": 1},
         {"x": fixed(*diagonalised(size)), "ord": "nuc"},
     ],
+    "linalg.matrix_norm": lambda size: [
+        {"x": fixed(*square(size)), "ord": "fro"},
+        {"x": fixed(*diagonalised(size)), "ord": "nuc"},
+    ],
+    "linalg.vector_norm": lambda size: [
+        {"x": fixed(*square(size))},
+        {"x": fixed(*tall(size)), "axis": 1, "ord": 1},
+    ],
+    "linalg.svdvals": lambda size: [
+        {"x": fixed(*shape)} for shape in (diagonalised(size), tall(size))
+    ],
 }
 
 
@@ -42,6 +53,34 @@ def einsum_path(operator: Operator, size: Preset) -> Iterable[Arguments]:
     matrices = tensors([fixed(*diagonalised(size))] * 2)
     for subscripts in EINSUMS:
         yield {"subscripts": subscripts, "operands": matrices}
+
+
+STACKED: dict[str, Variants] = {
+    "matvec": lambda size: [
+        {"x1": fixed(*shape), "x2": fixed(*shape[:-2], shape[-1])}
+        for shape in (square(size), cube(size))
+    ],
+    "vecmat": lambda size: [
+        {"x1": fixed(*shape[:-1]), "x2": fixed(*shape)} for shape in (square(size), cube(size))
+    ],
+    **dict.fromkeys(
+        ("vecdot", "linalg.vecdot"),
+        lambda size: [
+            {"x1": fixed(*shape), "x2": fixed(*shape)} for shape in (square(size), vector(size))
+        ],
+    ),
+    **dict.fromkeys(
+        ("linalg.diagonal", "linalg.matrix_transpose", "linalg.trace", "matrix_transpose"),
+        lambda size: [{"x": fixed(*square(size))}, {"x": fixed(*cube(size))}],
+    ),
+}
+"""What NumPy 2 has for matrices and vectors in the last axes."""
+
+
+@FAMILIES.add(*STACKED)
+def stacked(operator: Operator, size: Preset) -> Iterable[Arguments]:
+    """One matrix or vector, and a stack of them."""
+    return own(STACKED, operator, size)
 
 
 def is_inverse(name: str) -> bool:

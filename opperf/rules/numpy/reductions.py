@@ -41,7 +41,7 @@ def reduction(operator: Operator, size: Preset) -> Iterable[Arguments]:
 
 
 VARIANTS: dict[str, Variants] = {
-    "trapz": lambda size: [{"y": fixed(*square(size))}],
+    **dict.fromkeys(("trapezoid", "trapz"), lambda size: [{"y": fixed(*square(size))}]),
     "ediff1d": lambda size: [{"ary": fixed(*vector(size))}],
     "gradient": lambda size: [{"f": fixed(*square(size))}, {"f": fixed(*line(size))}],
     "unwrap": lambda size: [{"p": fixed(*square(size))}],

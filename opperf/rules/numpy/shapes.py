@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from opperf.model import Operator
 from opperf.rules.engine import Families
 from opperf.rules.numpy.names import Variants, alike, own
-from opperf.rules.shapes import column, line, shapes, square, tall, vector
+from opperf.rules.shapes import column, cube, line, shapes, square, tall, vector
 from opperf.rules.sizes import Preset
 from opperf.rules.values import BOOLEAN, Arguments, below, fixed, tensors
 
@@ -50,6 +50,13 @@ def joined(operator: Operator, size: Preset) -> Iterable[Arguments]:
     return own(JOINED, operator, size)
 
 
+@FAMILIES.add("unstack")
+def unstacked(operator: Operator, size: Preset) -> Iterable[Arguments]:
+    """Each matrix of a stack, and each column of a matrix."""
+    yield {"x": fixed(*cube(size)), "axis": 0}
+    yield {"x": fixed(*square(size)), "axis": 1}
+
+
 UNTOUCHED = "int32"
 """Dtype of arrays that are not filled. What happens to lie in memory may be NaN, and whole
 numbers of as many bytes as the default dtype's take as long."""
@@ -77,6 +84,9 @@ def made(operator: Operator, size: Preset) -> Iterable[Arguments]:
 BYTE = "uint8"
 
 CONVERTED: dict[str, Variants] = {
+    "astype": lambda size: [
+        {"x": fixed(*square(size)), "dtype": to} for to in ("float64", "int32")
+    ],
     "packbits": lambda size: [{"a": fixed(*vector(size), fill=BOOLEAN, dtype=BYTE)}],
     "unpackbits": lambda size: [{"a": fixed(*vector(size), fill=below(256), dtype=BYTE)}],
     "frombuffer": lambda size: [{"buffer": fixed(*vector(size)), "dtype": BYTE}],
@@ -88,5 +98,5 @@ CONVERTED: dict[str, Variants] = {
 
 @FAMILIES.add(*CONVERTED)
 def converted(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """To bits and from them, from bytes, and to an order in memory."""
+    """To another dtype, to bits and from them, from bytes, and to an order in memory."""
     return own(CONVERTED, operator, size)

@@ -11,6 +11,7 @@ import msgspec
 from opperf.errors import FOUND
 from opperf.frameworks import load
 from opperf.results.text import duration, terminal_width
+from opperf.runner.frameworks_command import say_choice
 from opperf.runner.health import contention
 from opperf.runner.health.examine import examine
 from opperf.runner.health.finding import Finding
@@ -36,8 +37,10 @@ class Report(msgspec.Struct, frozen=True):
     jitter: Jitter | None
 
 
-def doctor_command(options: Mapping[str, Any]) -> int:
-    """Print what makes this machine noisy; 1 if anything does and `strict` is asked for."""
+def doctor_command(options: Mapping[str, Any], changed: Mapping[str, Any]) -> int:
+    """Print what makes this machine noisy; 1 if anything does and `strict` is asked for. `changed`
+    are the options the user gave."""
+    say_choice(options["framework"], changed, _say)
     machine = this_machine(load(options["framework"]).variables)
     found = report(machine, options["seconds"])
     if options["json"]:
@@ -54,17 +57,18 @@ def report(machine: Machine, seconds: float) -> Report:
     findings = {finding.name: finding for finding in examine(machine)}
     jitter = None
     if seconds > 0:
-        print(
-            f"keeping a core busy for {duration(seconds)} to see how evenly it works",
-            file=sys.stderr,
-            flush=True,
-        )
+        _say(f"keeping a core busy for {duration(seconds)} to see how evenly it works")
         begun = _cpu_times(machine)
         jitter = jitter_of(repeated(seconds, quantum()))
         # Only a busy CPU can be stolen from.
         (findings["steal"],) = examine(machine._replace(since=begun), [contention.STEAL])
     clock = timer()
     return Report([*findings.values(), timer_finding(clock), jitter_finding(jitter)], clock, jitter)
+
+
+def _say(text: str) -> None:
+    """Say what is being done, beside the report."""
+    print(text, file=sys.stderr, flush=True)
 
 
 def _cpu_times(machine: Machine) -> CpuTimes | None:

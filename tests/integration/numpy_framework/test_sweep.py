@@ -3,6 +3,7 @@
 import os
 import subprocess
 import sys
+from pathlib import Path
 from statistics import median
 
 import pytest
@@ -10,6 +11,8 @@ import pytest
 from opperf.frameworks import load
 from opperf.model import NoteCode, Status
 from opperf.results.runfile import read_run
+
+ROOT = Path(__file__).resolve().parents[3]
 
 COVERED = 0.95
 """Share of the functions that compute on arrays that a run must measure."""
@@ -19,7 +22,7 @@ def run(folder, *arguments):
     return subprocess.run(
         [sys.executable, "-m", "opperf", "--framework", "numpy", "-p", "python", *arguments],
         cwd=folder,
-        env=os.environ | {"HOME": str(folder)},
+        env=os.environ | {"HOME": str(folder), "PYTHONPATH": str(ROOT)},
         capture_output=True,
         text=True,
         timeout=300,
@@ -97,7 +100,7 @@ def test_a_path_is_the_operator_there(tmp_path):
 @pytest.mark.parametrize(
     "arguments, words",
     [
-        (("add", "--ctx", "gpu"), "processor only"),
+        (("add", "--ctx", "gpu"), "CPU only"),
         (("add", "--dtype", "bfloat16"), "unknown dtype"),
         (("addd",), "did you mean add"),
     ],

@@ -6,9 +6,19 @@ CONSTANT = frozenset({"isclose", "isfinite", "isinf", "isnan", "isneginf", "ispo
 """Functions that are to give one number everywhere: no array of a benchmark holds what they look
 for, and no two are alike."""
 
+VERSIONED = frozenset(
+    {
+        *("astype", "cumulative_prod", "cumulative_sum", "in1d", "linalg.cross"),
+        *("linalg.diagonal", "linalg.matmul", "linalg.matrix_norm", "linalg.matrix_transpose"),
+        *("linalg.outer", "linalg.tensordot", "linalg.trace", "linalg.vector_norm"),
+        "matrix_transpose",
+    }
+)
+"""Functions that only some versions of NumPy have. Any other name is to be in all of them."""
+
 ITSELF = frozenset(
     {
-        *("add", "argsort", "bitwise_and", "bitwise_or", "divide", "einsum", "equal"),
+        *("add", "argsort", "astype", "bitwise_and", "bitwise_or", "divide", "einsum", "equal"),
         *("expand_dims", "greater", "greater_equal", "less", "less_equal", "matmul", "moveaxis"),
         *("multiply", "not_equal", "reshape", "rint", "rollaxis", "sort", "subtract", "swapaxes"),
         "transpose",

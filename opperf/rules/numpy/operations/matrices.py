@@ -10,6 +10,15 @@ from opperf.operations.uses import Array, Table, use
 ONE = "x=a|A|x"
 TWO = "x=a|a1 y=b|v|a2"
 
+X1_X2 = "x=x1 y=x2"
+"""As ufuncs call them, and what NumPy 2 has under a standard's names."""
+
+
+def of_last_two(x: Array) -> dict[str, Any]:
+    """The first two axes are the last two of a stack of matrices."""
+    return {"x": x.transpose(-2, -1, *range(x.ndim - 2))}
+
+
 PRODUCTS: Table = {
     "convolve": use("convolve", f"{TWO} mode"),
     "corrcoef": use("correlation_coefficients", "x"),
@@ -20,9 +29,14 @@ PRODUCTS: Table = {
     "inner": use("inner_product", TWO),
     "kron": use("kronecker_product", TWO),
     "einsum": use("einsum", "subscripts tensors=operands"),
+    "linalg.cross": use("cross_product", X1_X2),
+    "linalg.matmul": use("matrix_product", X1_X2),
     "linalg.matrix_power": use("matrix_power", "x=a exponent=n"),
     "linalg.multi_dot": use("matrix_product_chain", "matrices=arrays"),
-    "matmul": use("matrix_product", "x=x1 y=x2"),
+    "linalg.outer": use("outer_product", X1_X2),
+    "linalg.tensordot": use("tensordot", f"{X1_X2} axes"),
+    "linalg.trace": use("trace", of_last_two),
+    "matmul": use("matrix_product", X1_X2),
     "outer": use("outer_product", TWO),
     "polymul": use("convolve", TWO, mode="full"),
     "tensordot": use("tensordot", f"{TWO} axes"),

@@ -4,12 +4,18 @@ from __future__ import annotations
 
 from typing import Any
 
+from opperf.model import Operator
 from opperf.operations.uses import Array, Choice, Table, family, merged, use
 
 
 def percentile(a: Array, q: Array, axis: int | None = None) -> dict[str, Any]:
     """Shares of a hundred."""
     return {"x": a, "share": q / 100, "axis": axis}
+
+
+def one_axis(operator: Operator, roles: dict[str, Any]) -> dict[str, Any] | None:
+    """The other way, where an axis is named: these functions flatten nothing."""
+    return roles if "axis" in roles else None
 
 
 NORM = use("norm", "x order=ord axis")
@@ -32,6 +38,13 @@ REDUCED: Table = merged(
                 1: NORM,
                 2: NORM,
             },
+        ),
+        "linalg.vector_norm": Choice("ord", {None: use("norm", "x", order=2), 1: NORM}),
+        "cumulative_prod": use("cumprod", "x axis", spell=one_axis),
+        "cumulative_sum": use("cumsum", "x axis", spell=one_axis),
+        "linalg.matrix_norm": Choice(
+            "ord",
+            {"fro": use("norm", "x -ord", order=2), "nuc": use("nuclear_norm", "x -ord")},
         ),
         "percentile": use("quantile", percentile),
         "quantile": use("quantile", "x=a share=q axis"),

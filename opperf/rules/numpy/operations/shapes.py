@@ -62,9 +62,13 @@ def kept(condition: Array, axis: int, a: Array) -> dict[str, Any]:
 JOINED = "tensors=arrays|tup axis"
 EACH = "tensors=arys"
 
+OF_MATRICES: dict[str, Any] = {"axis1": -2, "axis2": -1}
+"""The axes of functions that NumPy 2 has for a stack of matrices."""
+
 SHAPES: Table = {
     "append": use("concatenate", appended),
     "array_split": parts(0),
+    "astype": use("cast", "x dtype"),
     "atleast_1d": use("atleast_1d", EACH),
     "atleast_2d": use("atleast_2d", EACH),
     "atleast_3d": use("atleast_3d", EACH),
@@ -82,10 +86,13 @@ SHAPES: Table = {
     "flipud": use("flip", "x=m", axis=0),
     "hsplit": parts(1),
     "hstack": use("hstack", JOINED),
+    "linalg.diagonal": use("diagonal", "x offset", **OF_MATRICES),
+    "linalg.matrix_transpose": use("swapaxes", "x", **OF_MATRICES),
+    "matrix_transpose": use("swapaxes", "x", **OF_MATRICES),
     "moveaxis": use("moveaxis", "x=a source destination"),
     "pad": use("pad", "x=array widths=pad_width mode"),
     "repeat": use("repeat", "x=a times=repeats axis"),
-    "reshape": use("reshape", "x=a shape=newshape"),
+    "reshape": use("reshape", "x=a shape=shape|newshape"),
     "roll": use("roll", rolled, spell=one_distance),
     "rollaxis": use("rollaxis", "x=a axis start"),
     "rot90": use("rot90", "x=m times=k"),

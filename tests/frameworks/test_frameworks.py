@@ -1,0 +1,120 @@
+"""Frameworks by name: which is meant, which is there, and what is said where one is not."""
+
+import sys
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+from opperf import frameworks
+from opperf.errors import FrameworkError, UsageError
+from opperf.frameworks import BUILT_IN, installed
+from opperf.frameworks.installed import Package
+
+FAKE = Path(__file__).resolve().parents[1] / "fake"
+
+
+@pytest.fixture
+def there(monkeypatch):
+    """Sets which packages are installed."""
+
+    def only(*packages):
+        for module in (installed, frameworks):
+            monkeypatch.setattr(module, "is_installed", packages.__contains__)
+
+    return only
+
+
+@pytest.fixture
+def known(monkeypatch):
+    """Makes a framework known, whose module says nothing but what is set here."""
+
+    def framework(name, **attributes):
+        module = ModuleType(f"described_{name}")
+        vars(module).update(attributes)
+        monkeypatch.setitem(sys.modules, module.__name__, module)
+        monkeypatch.setitem(BUILT_IN, name, f"{module.__name__}:framework")
+
+    return framework
+
+
+def test_the_preferred_framework_is_the_first_that_is_there(there, known):
+    there("mxnet", "numpy")
+    assert frameworks.preferred() == "mxnet"
+    there("numpy", "torch", "jax")
+    # Not yet frameworks, whatever else is installed.
+    assert frameworks.preferred() == "numpy"
+    known("jax", PACKAGE=Package("jax", offers="forward", requirement="opperf[jax]"))
+    assert frameworks.preferred() == "jax"
+    known("torch", PACKAGE=Package("torch", offers="forward", requirement="opperf[torch]"))
+    assert frameworks.preferred() == "torch"
+
+
+def test_one_that_another_interpreter_has_is_preferred_as_if_it_were_here(there):
+    there("numpy")
+    assert frameworks.preferred(["mxnet"]) == "mxnet"
+    assert frameworks.preferred(["", "torch"]) == "numpy"
+
+
+def test_where_there_is_none(there):
+    there()
+    with pytest.raises(FrameworkError, match="none of mxnet, torch, jax, numpy is installed"):
+        frameworks.preferred()
+
+
+def test_a_framework_that_is_not_installed_says_the_command(there, monkeypatch):
+    there("numpy")
+    monkeypatch.setattr(sys, "version_info", (3, 12, 0, "final", 0))
+    # Not the cached one: another test may have loaded MXNet in this process.
+    for ask in (frameworks.load.__wrapped__, frameworks.identity):
+        with pytest.raises(FrameworkError) as caught:
+            ask("mxnet")
+        assert str(caught.value) == (
+            "mxnet is not installed; install it with: pip install 'opperf[mxnet]'"
+        )
+
+
+def test_an_unknown_framework_suggests_a_known_one():
+    with pytest.raises(UsageError, match="unknown framework 'nunpy'; did you mean numpy"):
+        frameworks.identity("nunpy")
+
+
+@pytest.mark.parametrize(
+    ("error", "cause"),
+    [
+        (ImportError("MXNet needs NumPy below 2"), "MXNet needs NumPy below 2"),
+        (AttributeError("no PZERO\nanywhere"), "AttributeError: no PZERO anywhere"),
+        (OSError("libgfortran.so.4: not there"), "OSError: libgfortran.so.4: not there"),
+    ],
+)
+def test_an_installed_one_that_cannot_be_imported_says_why(known, error, cause):
+    def framework():
+        raise error
+
+    known("mine", framework=framework)
+    with pytest.raises(FrameworkError) as caught:
+        frameworks.load("mine")
+    assert str(caught.value) == f"mine cannot be imported: {cause}"
+    known("other", framework=framework, PACKAGE=Package("numpy", "forward", "numpy"))
+    with pytest.raises(FrameworkError, match=r"^other \d+\.\d+\.\S+ cannot be imported: "):
+        frameworks.load("other")
+
+
+def test_an_error_that_is_for_the_user_stays_as_it_is(known):
+    def framework():
+        raise UsageError("set MINE_HOME")
+
+    known("mine", framework=framework)
+    with pytest.raises(UsageError, match="^set MINE_HOME$"):
+        frameworks.load("mine")
+
+
+def test_a_framework_of_another_package(monkeypatch):
+    monkeypatch.syspath_prepend(FAKE)
+    assert "fake" in frameworks.available()
+    # Its module says nothing of its package.
+    assert (frameworks.package_of("fake"), frameworks.identity("fake")) == (None, None)
+    assert frameworks.is_there("fake")
+    assert not frameworks.is_there("absent") and not frameworks.is_there("unheard of")
+    with pytest.raises(FrameworkError, match="absent cannot be imported: No module named"):
+        frameworks.load("absent")
