@@ -82,7 +82,7 @@ def test_names_as_arguments_and_as_an_option_and_the_usual_output(command_here):
     assert f"{total} cases of 6 operators: cpu(0), float32, native profiler, threads 1, 0 " in out
     assert f"6 operators, {total} records ({total} ok), in " in out
     assert "Slowest" in out and "written to mxnet_operator_benchmarks.json" in out
-    assert re.match(rf"1/{total} \w+, [\d.]+ s elapsed, about [\d.]+ s left\n", err)
+    assert re.match(rf"1/{total} \w+, .+ elapsed, about .+ left\n", err)
     assert f"\n{total}/{total} " in err and "\x1b" not in err
 
 
