@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable
 from importlib import metadata
 from importlib.machinery import PathFinder
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 UNKNOWN = "unknown"
 """Version of a package that lies on the path without having been installed, as a build's does."""
@@ -75,6 +75,11 @@ def package_identity(package: str, files: Iterable[str] = ("__init__.py",)) -> s
 
 def _init_of(package: str) -> Path | None:
     """The file of a package that is imported first; None where there is none."""
-    # Of the finders only that of files and folders: others may act on the package's name.
-    spec = PathFinder.find_spec(package)
-    return None if spec is None or spec.origin is None else Path(spec.origin)
+    # Of the finders only those of files and folders: others may act on the package's name.
+    finders: list[Any] = [PathFinder]
+    finders += [finder for finder in sys.meta_path if getattr(finder, "lends", False)]
+    for finder in finders:
+        spec = finder.find_spec(package, None)
+        if spec is not None and spec.origin is not None:
+            return Path(spec.origin)
+    return None

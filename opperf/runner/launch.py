@@ -32,6 +32,8 @@ class Lent:
     """Finds the packages of `BASE` that this environment lacks in the starting process's. They have
     compiled parts, and fit the same version of Python only."""
 
+    lends = True
+
     def __init__(self, folders: "list[str]") -> None:
         self._folders = folders
 
