@@ -43,15 +43,24 @@ SELECTING = {
 """Option and the field of the selection it sets."""
 
 
-def same_selection(earlier: Selection, asked: Selection, changed: Mapping[str, Any]) -> Selection:
-    """The earlier run's selection, if nothing the user now asks for contradicts it."""
+PLAIN = {name: setting.option for name, setting in DECLARED.items() if not setting.axis}
+"""Settings of one value, each with its option."""
+
+
+def same_selection(
+    earlier: Selection,
+    asked: Selection,
+    changed: Mapping[str, Any],
+    settings: Mapping[str, str] = PLAIN,
+) -> Selection:
+    """The earlier run's selection, if nothing the user now asks for contradicts it. `settings` are
+    those that the selection holds, each with its option."""
     for option, name in SELECTING.items():
         if option in changed:
             check_same(option, getattr(earlier, name), getattr(asked, name))
-    for name, setting in DECLARED.items():
-        if name in changed and not setting.axis:
-            before, after = getattr(earlier.settings, name), getattr(asked.settings, name)
-            check_same(setting.option, before, after)
+    for name, option in settings.items():
+        if name in changed:
+            check_same(option, getattr(earlier.settings, name), getattr(asked.settings, name))
     return earlier
 
 

@@ -22,7 +22,7 @@ from opperf.compare.ab.pairs import Pairing, paired, plans_of
 from opperf.compare.ab.session import SCHEMA, SessionHeader, SessionWriter, read_session
 from opperf.compare.statistics.data import Arm
 from opperf.errors import OpperfError, RunFileError, UsageError
-from opperf.model import Environment
+from opperf.model import DECLARED, Environment
 from opperf.results import output
 from opperf.results.text import counted, cut, inputs_text, terminal_width
 from opperf.runner.progress import Progress
@@ -176,6 +176,11 @@ def _list_of(pairing: Pairing) -> str:
     return "\n".join(lines)
 
 
+SETTINGS = {name: setting.option for name, setting in DECLARED.items()} | {
+    "max_time_s": "--case-time"
+}
+"""Settings that both arms have in common, each with the option that gives it here."""
+
 RULES = ("threshold", "control_blocks", "screen_blocks", "confirm_blocks")
 """Options that are fields of the rules."""
 
@@ -219,7 +224,7 @@ def _check_same(
         check_same("b", str(header.b), str(b))
     if "framework" in changed:
         check_same("framework", header.framework, given["framework"])
-    same_selection(header.selection, selection_from(given), changed)
+    same_selection(header.selection, selection_from(given), changed, SETTINGS)
     for option in RULES:
         if option in changed:
             check_same(option, getattr(header.rules, option), given[option])
