@@ -61,7 +61,7 @@ def assembled(
                     f"{OF_RULES[option]} is about the inputs that rules make, and the cases of "
                     f"{files[0]} have their own; name operators beside it, or leave it out"
                 )
-    plans += [_of_file(workers, path, own, axes, given) for path in files]
+    plans += [_of_file(workers, path, own, axes, given, say) for path in files]
     merged = Plan(
         cases=named_apart(distinct(process_groups(c for plan in plans for c in plan.cases))),
         excluded={name: reason for plan in plans for name, reason in plan.excluded.items()},
@@ -107,11 +107,18 @@ def _of_registry(
 
 
 def _of_file(
-    workers: Workers, path: Path, selection: Selection, axes: Axes, given: Collection[str]
+    workers: Workers,
+    path: Path,
+    selection: Selection,
+    axes: Axes,
+    given: Collection[str],
+    say: Say,
 ) -> Plan:
     """The cases of a file, with the settings that are given now in place of recorded ones."""
     source = source_in(path)
     workers.know(getattr(source, "interpreters", ()))
+    for warning in getattr(source, "warnings", ()):
+        say(f"warning: {warning}")
     asked = [case for case in source.cases() if _is_selected(case, selection)]
     plain = {
         name: getattr(selection.settings, name)

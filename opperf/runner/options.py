@@ -79,8 +79,10 @@ def sources_among(words: Iterable[str]) -> tuple[tuple[str, ...], tuple[Path, ..
         if path.is_file() and (not word.isidentifier() or is_source(path)):
             source_in(path)
             files.append(path)
-        elif path.suffix in (".json", ".jsonl") or path.is_dir():
+        elif path.suffix in (".json", ".jsonl"):
             raise UsageError(f"{word}: there is no such file")
+        elif path.is_dir() and not word.isidentifier():
+            raise UsageError(f"{word} is a folder; name a file in it")
         else:
             names.append(word)
     return tuple(names), tuple(files)

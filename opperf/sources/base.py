@@ -23,7 +23,8 @@ class Source(Protocol):
 
     excluded: dict[str, str]
     """What has no case, each with the reason; complete once all cases have been yielded. A source
-    may also have `interpreters`, those of the labels that its cases name."""
+    may also have `interpreters`, those of the labels that its cases name, and `warnings` about the
+    file."""
 
     def cases(self) -> Iterator[Case]: ...
 

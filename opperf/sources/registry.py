@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from typing import Any
 
 import msgspec
 
+from opperf.dtypes import DTYPES
 from opperf.errors import DeviceError, OpperfError, UsageError, suggestion
 from opperf.frameworks import Framework
 from opperf.model import (
@@ -20,6 +21,7 @@ from opperf.model import (
     Target,
     TensorSpec,
 )
+from opperf.profilers import PROFILERS
 from opperf.rules.engine import Inputs, NoInputs, inputs_for, rules_module
 from opperf.rules.ranges import in_range, limit_at, shapes_by_place
 from opperf.rules.sizes import INT64, PRESETS
@@ -126,8 +128,9 @@ def resolve(framework: Framework, axes: Mapping[str, tuple[Any, ...]]) -> Resolu
     for name, values in found.items():
         refusals = {value: refusal(framework, name, value) for value in values}
         usable[name] = tuple(value for value, refused in refusals.items() if refused is None)
-        if not usable[name]:
-            raise next(filter(None, refusals.values()))
+        for value, refused in refusals.items():
+            if refused is not None and (not usable[name] or value not in KNOWN.get(name, values)):
+                raise refused
     return Resolution(found, usable)
 
 
@@ -165,6 +168,9 @@ def refusal(framework: Framework, name: str, value: Any) -> OpperfError | None:
         f"{framework.name} has: {', '.join(offered)}"
     )
 
+
+KNOWN: dict[str, Collection[str]] = {"dtype": DTYPES, "profiler": PROFILERS}
+"""Words that some framework has for a setting; another one is a slip of the keyboard."""
 
 OFFERED = ("dtype", "profiler", "mode")
 """Settings whose values a framework lists, in its attribute of the setting's plural."""

@@ -58,12 +58,16 @@ def test_tensors_follow_the_dtype(assemble):
 
 
 def test_values_that_are_not_there_stay_among_others_and_are_refused_alone(assemble):
-    plan, axes = assemble(axes={"dtype": ("float32", "int4"), "device": ("gpu", "cpu")})
+    plan, axes = assemble(axes={"dtype": ("float32", "int8"), "device": ("gpu", "cpu")})
     assert axes["device"] == ("gpu(0)", "cpu(0)")
-    assert values(plan, "dtype") == ["float32", "int4"]
+    assert values(plan, "dtype") == ["float32", "int8"]
     assert values(plan, "device") == ["gpu(0)", "cpu(0)"]
-    with pytest.raises(UsageError, match="unknown dtype 'int4'"):
-        assemble(axes={"dtype": ("int4",)})
+    with pytest.raises(UsageError, match="unknown dtype 'int8'"):
+        assemble(axes={"dtype": ("int8",)})
+    with pytest.raises(UsageError, match="unknown dtype 'float33'"):
+        assemble(axes={"dtype": ("float32", "float33")})
+    with pytest.raises(UsageError, match="unknown profiler 'nativ'; did you mean native"):
+        assemble(axes={"profiler": ("native", "nativ")})
     with pytest.raises(DeviceError, match="the fake has no GPU"):
         assemble(axes={"device": ("gpu",)})
     with pytest.raises(UsageError, match="unknown device 'tpu'"):
@@ -116,6 +120,15 @@ def test_a_part_of_a_file_may_be_chosen(assemble, recorded):
     assert plan.cases == cases[:1]
     with pytest.raises(UsageError, match="--id ffff"):
         assemble(Selection(ids=("ffff",)), files=[path])
+
+
+def test_a_file_that_was_cut_short_is_warned_of(in_process_workers, recorded, tmp_path):
+    path, cases = recorded
+    path.write_bytes(path.read_bytes()[:-20])
+    said, (make, _) = [], in_process_workers
+    plan, _ = assembled(make(), "fake", Selection(), {}, [path], (), said.append)
+    assert len(plan.cases) == len(cases) - 1
+    assert said == [f"warning: {path}: the last line was cut short and is left out"]
 
 
 def test_options_about_rules_are_refused_where_only_a_file_is_named(assemble, recorded):

@@ -17,6 +17,7 @@ from opperf.runner.options import (
     check_shapes_asked,
     options_from,
     selection_from,
+    sources_among,
     with_counts,
 )
 from opperf.sources.selecting import Selection
@@ -252,3 +253,21 @@ def test_limits_are_of_random_shapes(given, option):
     check_shapes_asked(given("--fuzz-shapes", "2", option, "512")[1])
     with pytest.raises(UsageError, match=f"{option} is for random shapes; give --fuzz-shapes"):
         check_shapes_asked(given(option, "512")[1])
+
+
+def test_existing_files_are_sources_and_other_words_are_names(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "relu").mkdir()
+    (tmp_path / "dot").write_text("")
+    (tmp_path / "sub").mkdir()
+    (tmp_path / "a,b.run").write_text('{"line":"header","schema":2,"started":"","options":{}}\n')
+    words = ("relu", "dot", "nd.add", "re:^a", "a,b.run", "kernels.py:f")
+    names, files = sources_among(words)
+    assert names == ("relu", "dot", "nd.add", "re:^a", "kernels.py:f")
+    assert files == (Path("a,b.run"),)
+    for word, message in (
+        ("gone.jsonl", "gone.jsonl: there is no such file"),
+        ("./sub", "./sub is a folder; name a file in it"),
+    ):
+        with pytest.raises(UsageError, match=message):
+            sources_among([word])
