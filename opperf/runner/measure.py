@@ -186,7 +186,9 @@ class _Measurement:
         """Measure every pass that was asked for."""
         settings = self._case.settings
         timer = profiler(settings.profiler, self._framework, settings.device)
-        # Now, as a framework may lay out tensors anew when they are used.
+        # Now, as a framework may lay out tensors anew when they are used, and once they have been
+        # written, as before that they may have no memory.
+        self._framework.synchronize(settings.device)
         inputs = self._framework.extents(list(self._prepared.arguments.values()))
         # The first call compiles, caches and refuses; none of that is the operator's time.
         with self._busy():
