@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 
 ID_VERSION = 1
-"""Version of the form. A field that is added with a default is left out where it has that default,
+"""Version of the form. A field that is added with a default is absent where it has that default,
 and so changes no id and needs no other version."""
 
 ID_LENGTH = 16
@@ -18,7 +18,7 @@ one in thirty million."""
 
 
 def canonical(value: Any) -> Any:
-    """The value as JSON has it, fields that equal their defaults left out."""
+    """The value as JSON has it, without the fields that equal their defaults."""
     if isinstance(value, msgspec.Struct):
         tag, fields = _fields(type(value))
         content = {

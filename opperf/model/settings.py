@@ -283,7 +283,7 @@ class Settings(Struct, frozen=True):
         return {name: getattr(self, name) for name, one in DECLARED.items() if one.identity}
 
     def process(self) -> dict[str, Any]:
-        """The settings that belong to the process, those at their defaults left out."""
+        """The settings that belong to the process, without those at their defaults."""
         return unusual({name: getattr(self, name) for name, one in DECLARED.items() if one.process})
 
 

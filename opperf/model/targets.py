@@ -125,7 +125,7 @@ Target = Union[OperatorTarget, CallableTarget, FileTarget, ObjectTarget, Snippet
 
 
 def canonical_target(target: Target) -> dict[str, Any]:
-    """A target as it is in an id: defaults left out, and of a file its name alone."""
+    """A target in the form that ids have: without defaults, and a file by its name alone."""
     content: dict[str, Any] = canonical(target)
     if isinstance(target, FileTarget):
         content["file"] = PurePath(target.file).name

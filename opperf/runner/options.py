@@ -104,10 +104,7 @@ def selection_from(options: Mapping[str, Any]) -> Selection:
 
 
 def axes_from(options: Mapping[str, Any]) -> Axes:
-    """The values of every setting that several values may be given for, as far as some are.
-
-    Raises `UsageError` for interpreters that cannot be told apart.
-    """
+    """The values of every setting that several values may be given for, as far as some are."""
     axes = {
         name: tuple(dict.fromkeys(options[name]))
         for name, setting in DECLARED.items()

@@ -46,7 +46,7 @@ from opperf.runner.trial import tried
 from opperf.sources.registry import plan, resolve
 
 PROCESS_SETTINGS: dict[str, Any] = {}
-"""The settings that this process was started with, those at their defaults left out."""
+"""The settings that this process was started with, without those at their defaults."""
 
 
 def measured(framework: Framework, request: MeasureRequest) -> Measured:
