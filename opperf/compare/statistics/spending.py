@@ -1,0 +1,100 @@
+"""Sequential p-values: tests that may be looked at several times.
+
+Assumption: the estimates of successive looks are means of independent blocks, so that those of
+looks i and j have a correlation of sqrt(n_i / n_j). A level alpha is spent over the looks by the
+function of Hwang, Shih and DeCani; the sequential p-value after a look is the smallest alpha whose
+boundary that look's nominal p-value has crossed, and its running minimum is a p-value whenever
+one stops.
+Source: I. K. Hwang, W. J. Shih and J. S. DeCani, Group sequential designs using a family of type I
+error probability spending functions, Statistics in Medicine 9 (1990); boundaries by the recursive
+integration of P. Armitage, C. K. McPherson and B. C. Rowe, J. Royal Statistical Society A 132
+(1969); nominal levels carried over to t tests as in C. Jennison and B. W. Turnbull, Group
+Sequential Methods (2000), section 3.8; sequential p-values Q. Liu and K. M. Anderson, On adaptive
+extensions of group sequential trials, J. American Statistical Association 103 (2008).
+Breaks with very few blocks at the first look, where a t test's boundary is the normal one's in its
+level only.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+from collections.abc import Sequence
+
+import numpy as np
+
+from opperf.compare.statistics.blocks import Floats
+
+GAMMA = -2.0
+"""Shape of the spending: a seventh of the level at a third of the blocks, a third at half of
+them. More negative spends later."""
+
+ALPHAS = np.geomspace(1e-9, 0.5, 60)
+"""Levels whose boundaries are computed; those between are interpolated, logarithm against
+logarithm."""
+
+REACH = 8.0
+"""Standard deviations below zero where the integration over the last look's estimate begins: less
+than the smallest of the levels lies beyond."""
+
+NODES = 96
+"""Of the Gauss-Legendre rule, which is right to ten digits with them: the integrand is smooth, and
+some twenty of its standard deviations wide."""
+
+
+def spent(alpha: float | Floats, fraction: float) -> Floats:
+    """What of a level is spent once that fraction of the blocks is there."""
+    return np.asarray(alpha * np.expm1(-GAMMA * fraction) / np.expm1(-GAMMA))
+
+
+@functools.cache
+def nominal_levels(looks: tuple[int, ...]) -> Floats:
+    """The one-sided nominal level of each look, a column, for each of `ALPHAS`, a row.
+
+    `looks` are the numbers of blocks after which one looks, ascending; the last one ends it.
+    """
+    return np.array([_nominal(alpha, looks) for alpha in ALPHAS])
+
+
+def _nominal(alpha: float, looks: Sequence[int]) -> list[float]:
+    from scipy.optimize import brentq
+    from scipy.stats import norm
+
+    # In terms of the sum of all effects: a Brownian motion of variance n / looks[-1].
+    times = [n / looks[-1] for n in looks]
+    targets = np.diff([0.0, *(float(spent(alpha, time)) for time in times)])
+    unit, unit_weights = np.polynomial.legendre.leggauss(NODES)
+    bound = float(norm.isf(targets[0])) * math.sqrt(times[0])
+    levels = [float(targets[0])]
+    nodes = weights = np.empty(0)
+    for before, now, target in zip([0.0, *times], times, targets, strict=False):
+        step = math.sqrt(now - before)
+        if before:
+
+            def missing(at: float, x: Floats = nodes, w: Floats = weights, step=step) -> float:
+                return float(w @ norm.sf((at - x) / step)) - target
+
+            bound = brentq(missing, -REACH, REACH, xtol=1e-12)
+            levels.append(float(norm.sf(bound / math.sqrt(now))))
+        low = -REACH * math.sqrt(now)
+        at = low + (bound - low) * (unit + 1) / 2
+        density = (
+            norm.pdf((at[:, None] - nodes) / step) @ weights / step
+            if before
+            else norm.pdf(at, scale=step)
+        )
+        nodes, weights = at, density * unit_weights * (bound - low) / 2
+    return levels
+
+
+def sequential_p(p: Floats, look: int, looks: Sequence[int]) -> Floats:
+    """The sequential p-value of a one-sided p-value at a look (its place in `looks`, from 0).
+
+    1 for what is above every boundary; NaN stays.
+    """
+    levels = nominal_levels(tuple(looks))[:, look]
+    with np.errstate(divide="ignore", invalid="ignore"):
+        found = np.exp(np.interp(np.log(p), np.log(levels), np.log(ALPHAS)))
+    found = np.where(p > levels[-1], 1.0, found)
+    # Below the table: levels are all but proportional to alpha there.
+    return np.where(p < levels[0], p * (ALPHAS[0] / levels[0]), found)
