@@ -26,7 +26,7 @@ from opperf.nd_operations import (
     vision_operators,
 )
 from opperf.nd_operations.runners import RUNNERS
-from opperf.utils.benchmark_utils import Results
+from opperf.runner.calls import Results
 from opperf.utils.common_utils import merge_map_list
 
 MODULES = (

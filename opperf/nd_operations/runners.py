@@ -6,10 +6,8 @@ from collections.abc import Callable
 from typing import Any, Literal
 
 from opperf.defaults import RUNS, WARMUP
-from opperf.utils.benchmark_utils import (
-    Results,
-    run_category_benchmarks,
-)
+from opperf.runner.calls import Results
+from opperf.utils.benchmark_utils import run_category_benchmarks
 
 Runner = Callable[..., Results]
 

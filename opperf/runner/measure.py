@@ -35,8 +35,9 @@ from opperf.runner.cold import Flush, Ring, copies
 from opperf.runner.guard import guard
 from opperf.runner.memory import Peaks, peaks
 from opperf.runner.moved import moved_bytes, writes_in_place
-from opperf.runner.prepared import NOTHING_BOUND, Bound, Prepared
+from opperf.runner.prepared import Prepared
 from opperf.runner.pristine import is_self_contained, pristine
+from opperf.sources.bound import NOTHING_BOUND, Bound
 from opperf.sources.registry import OFFERED, refusal
 from opperf.sources.varying import in_dtype
 

@@ -39,10 +39,10 @@ from opperf.runner.messages import (
     Tried,
     TryRequest,
 )
-from opperf.runner.prepared import NOTHING_BOUND
 from opperf.runner.pristine import begin_pristine
 from opperf.runner.process import begin_child
 from opperf.runner.trial import tried
+from opperf.sources.bound import NOTHING_BOUND
 from opperf.sources.registry import plan, resolve
 
 PROCESS_SETTINGS: dict[str, Any] = {}

@@ -10,67 +10,29 @@ from typing import Any, Literal
 import msgspec
 
 from opperf.defaults import RUNS, WARMUP
-from opperf.dtypes import canonical
 from opperf.errors import UsageError
 from opperf.frameworks import Framework, load
-from opperf.model import Case, OperatorTarget, Record, Settings, Status
-from opperf.results.opperf_json import result_of, results_by_operator
+from opperf.model import Case, OperatorTarget, Record, Status
+from opperf.mxnet_api.namespaces import functions_called, inputs_of_size, written
+from opperf.results.opperf_json import results_by_operator
 from opperf.runner.allocator import steady
-from opperf.runner.measure import fresh, measure
+from opperf.runner.calls import Results, call_settings, measure_calls, measure_here, shown_result
 from opperf.runner.pool import Worker
-from opperf.runner.prepared import NOTHING_BOUND, Bound
 from opperf.runner.pristine import is_self_contained
-from opperf.sources.registry import Plan, check_settings, plan
+from opperf.sources.bound import Bound
+from opperf.sources.call import UserCall
+from opperf.sources.registry import Plan, plan
 from opperf.sources.selecting import Selection
-from opperf.utils.inputs import CaseBuilder
-from opperf.utils.namespaces import functions_called, inputs_of_size, written
 
 FRAMEWORK = "mxnet"
 
 LOG = logging.getLogger("opperf")
 
-Results = dict[str, list[dict[str, Any]]]
 
-
-def mxnet() -> Framework:
-    """MXNet, with this process's heap set up for measuring."""
+def prepared(framework: str = FRAMEWORK) -> Framework:
+    """A framework, with this process's heap set up for measuring."""
     steady()
-    return load(FRAMEWORK)
-
-
-def device_name(ctx: Any, framework: Framework) -> str:
-    """The canonical device of an `mx.Context`, a name, or None for the default one."""
-    return framework.devices()[0] if ctx is None else framework.parse_device(str(ctx))
-
-
-def settings_for(
-    framework: Framework, ctx: Any, dtype: Any, profiler: str, warmup: int, runs: int
-) -> Settings:
-    """The settings of a call. Raises `UsageError` for what cannot be used."""
-    if warmup < 0 or runs < 1:
-        raise UsageError(f"warmup is at least 0 and runs at least 1, not {warmup} and {runs}")
-    settings = Settings(
-        device=device_name(ctx, framework),
-        dtype=canonical(getattr(dtype, "__name__", str(dtype))),
-        profiler=profiler.lower(),
-        warmup=warmup,
-        runs=runs,
-    )
-    check_settings(framework, Selection(settings=settings))
-    return settings
-
-
-def measure_here(case: Case, framework: Framework, bound: Bound = NOTHING_BOUND) -> Record:
-    """Measure a case in this process, its memory in a fresh one where that can be."""
-    return measure(case, framework, bound, memory=fresh(bound))
-
-
-def result_shown(record: Record, inputs: Mapping[str, Any] | None = None) -> dict[str, Any]:
-    """A record as users read it; one without numbers says why."""
-    if record.status is Status.OK:
-        return result_of(record, inputs)
-    shown = {"inputs": inputs} if inputs is not None else {}
-    return {**shown, "status": record.status.value, "reason": record.reason}
+    return load(framework)
 
 
 def run_performance_test(
@@ -79,21 +41,22 @@ def run_performance_test(
     run_backward: bool = True,
     dtype: Any = "float32",
     ctx: Any = None,
-    profiler: Literal["native", "python"] = "native",
+    profiler: Literal["native", "python"] | None = None,
     warmup: int = WARMUP,
     runs: int = RUNS,
+    framework: str = FRAMEWORK,
 ) -> list[Results]:
     """Measure one callable, or several, on each of the inputs.
 
     Parameters
     ----------
     ops : callable or list of callables
-        Any function of `mx.nd`, `mx.np`, `mx.npx` and their submodules, or a Python function
-        of arrays.
+        Any function of the framework, as those of `mx.nd`, `mx.np`, `mx.npx` and their
+        submodules, or a Python function of its arrays.
     inputs : list of dict
         Arguments by name. A tuple of whole numbers is a shape, filled with random numbers; a
-        list of shapes is a list of tensors; arrays of NumPy and MXNet are used as they are;
-        anything else is passed on.
+        list of shapes is a list of tensors; arrays of NumPy and of the framework are used as
+        they are; anything else is passed on.
     run_backward : bool
         Measure the backward pass too, where there is a gradient.
     dtype : str
@@ -101,9 +64,12 @@ def run_performance_test(
     ctx : mx.Context or str
         Device; by default a GPU if there is one.
     profiler : {'native', 'python'}
-        MXNet's own profiler (kernel time) or the wall clock.
+        The framework's own profiler (kernel time) or the wall clock; by default `native` where the
+        framework has it.
     warmup, runs : int
         Calls before timing, and calls timed.
+    framework : str
+        The framework whose functions they are, as `opperf frameworks` lists them.
 
     Returns
     -------
@@ -117,24 +83,12 @@ def run_performance_test(
     Raises
     ------
     UsageError
-        For a dtype, profiler, device or count that cannot be used.
+        For a dtype, profiler, device or count that cannot be used, what is not callable, and
+        inputs that are no dict or hold what no call can be described by.
     """
-    framework = mxnet()
-    settings = settings_for(framework, ctx, dtype, profiler, warmup, runs)
-    listed = [inputs] if isinstance(inputs, Mapping) else list(inputs)
-    results = []
-    for function in ops if isinstance(ops, (list, tuple)) else [ops]:
-        if not callable(function):
-            raise UsageError(f"{function!r} is not callable; give functions such as mx.nd.add")
-        builder = CaseBuilder(
-            framework, function, framework.target_of(function), settings, run_backward
-        )
-        shown = [
-            result_shown(measure_here(builder.case(one), framework, builder.bound), one)
-            for one in listed
-        ]
-        results.append({builder.target.label: shown})
-    return results
+    loaded = prepared(framework)
+    settings = call_settings(loaded, ctx, dtype, profiler, warmup, runs)
+    return measure_calls(loaded, ops, inputs, settings, run_backward)
 
 
 def planned(
@@ -147,8 +101,8 @@ def planned(
     **selected: Any,
 ) -> tuple[Framework, Plan]:
     """The framework and the plan of a selection, from arguments as MXNet's users give them."""
-    framework = mxnet()
-    settings = settings_for(framework, ctx, dtype, profiler, warmup, runs)
+    framework = prepared()
+    settings = call_settings(framework, ctx, dtype, profiler, warmup, runs)
     selection = Selection(settings=settings, int64_tensor=int64_tensor.lower() == "on", **selected)
     return framework, plan(framework, selection)
 
@@ -264,18 +218,21 @@ def run_benchmark_operator(
     UnknownOperatorError
         When no namespace has the operator.
     """
-    framework = mxnet()
-    settings = settings_for(framework, ctx, dtype, profiler, warmup, runs)
+    framework = prepared()
+    settings = call_settings(framework, ctx, dtype, profiler, warmup, runs)
     found: dict[str, list[Results]] = {}
-    for namespace, function in functions_called(framework, name).items():
+    for namespace, function in functions_called(name).items():
         inputs = inputs_of_size(framework, function, size, additional_inputs or {}, settings.dtype)
         target = framework.target_of(function)
         if isinstance(target, OperatorTarget):
             # The namespace's own function may not take all of the operator's tensors.
             function = framework.function(target)
-        builder = CaseBuilder(framework, function, target, settings, run_backward)
-        record = measure_safely(builder.case(inputs), framework, builder.bound)
-        shown = result_shown(record, {name: written(value) for name, value in inputs.items()})
+        call = UserCall(framework, function, [inputs], settings, run_backward, target)
+        cases = list(call.cases())
+        for reason in call.excluded.values():
+            raise UsageError(f"{target.label}: {reason}")
+        record = measure_safely(cases[0], framework, call.bound)
+        shown = shown_result(record, {name: written(value) for name, value in inputs.items()})
         marks = {note.code: note.message for note in framework.notes(target)}
         found[namespace] = [{target.label: [shown | marks]}]
         print(f"{namespace}: {found[namespace]}")

@@ -9,7 +9,8 @@ import numpy as np
 
 from opperf.frameworks import load
 from opperf.model import Fill, TensorSpec
-from opperf.utils.benchmark_utils import FRAMEWORK, device_name
+from opperf.runner.calls import device_name
+from opperf.utils.benchmark_utils import FRAMEWORK
 
 
 def get_mx_ndarray(

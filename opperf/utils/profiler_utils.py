@@ -10,7 +10,8 @@ from opperf.frameworks import load
 from opperf.profilers import profiler
 from opperf.profilers.summary import summarise
 from opperf.results.figures import UNITS
-from opperf.utils.benchmark_utils import FRAMEWORK, device_name
+from opperf.runner.calls import device_name
+from opperf.utils.benchmark_utils import FRAMEWORK
 
 Result = TypeVar("Result")
 

@@ -21,12 +21,12 @@ import msgspec
 from opperf.frameworks import Framework
 from opperf.frameworks.mxnet.functions import ROOTS
 from opperf.model import Case, OperatorTarget, Record, Settings, Status
+from opperf.mxnet_api.namespaces import inputs_of_size
 from opperf.runner.measure import measure
-from opperf.runner.prepared import NOTHING_BOUND, Bound
+from opperf.sources.bound import NOTHING_BOUND, Bound
 from opperf.sources.registry import plan
 from opperf.sources.selecting import Selection
 from opperf.utils import benchmark_utils
-from opperf.utils.namespaces import inputs_of_size
 
 NAMESPACES = {root: ROOTS[root] for root in ("nd", "np", "npx")}
 
@@ -153,7 +153,7 @@ def main(which: str, begin: str, *crashed: str) -> None:
     def say(**told: Any) -> None:
         out.write(json.dumps(told) + "\n")
 
-    sweep = Sweep(benchmark_utils.mxnet(), frozenset(crashed), say)
+    sweep = Sweep(benchmark_utils.prepared(), frozenset(crashed), say)
     kind, _, size = which.partition(" ")
     jobs = {
         "registry": sweep.registry,

@@ -11,10 +11,10 @@ import pytest
 from opperf.errors import UnknownOperatorError, UsageError
 from opperf.frameworks.mxnet.functions import falls_back_to_numpy
 from opperf.model import Settings
+from opperf.mxnet_api.namespaces import inputs_of_size
+from opperf.sources.call import UserCall
 from opperf.utils import benchmark_utils
 from opperf.utils.benchmark_utils import run_benchmark_operator
-from opperf.utils.inputs import CaseBuilder
-from opperf.utils.namespaces import inputs_of_size
 
 ND, NP, NPX = "mxnet.ndarray", "mxnet.numpy", "mxnet.numpy_extension"
 FEW = {"warmup": 0, "runs": 2}
@@ -335,10 +335,7 @@ def test_particular_functions_run(name):
 
 def scattered(framework, inputs):
     """Data, indices and shape that `scatter_nd` is called with, as NumPy arrays and a tuple."""
-    builder = CaseBuilder(
-        framework, mx.nd.scatter_nd, framework.target_of(mx.nd.scatter_nd), Settings(), False
-    )
-    case = builder.case(inputs)
+    (case,) = UserCall(framework, mx.nd.scatter_nd, [inputs], Settings(), False).cases()
     with framework.scope(case):
         made = [
             framework.tensor(case.arguments[name], "cpu(0)", 0).asnumpy()

@@ -24,6 +24,7 @@ from opperf.frameworks.mxnet import (
     source,
     tensors,
     trace,
+    wrapped,
 )
 from opperf.frameworks.mxnet.gradient import RecordedGradient, flatten
 from opperf.model import (
@@ -119,6 +120,9 @@ class MXNet(Defaults):
 
     def signature(self, target: Target, function: Callable[..., Any] | None = None) -> Operator:
         return functions.signature(function or self.function(target))
+
+    def wrapped_operator(self, target: Target, called: Operator) -> Operator | None:
+        return wrapped.wrapped_operator(target, called)
 
     def notes(self, target: Target) -> tuple[Note, ...]:
         # Some functions of NumPy are offered where no path of MXNet leads back to them.

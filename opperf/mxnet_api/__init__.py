@@ -1,0 +1,2 @@
+"""What is MXNet's alone behind the modules that its users import by name: `utils` and
+`nd_operations`."""
