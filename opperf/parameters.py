@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 import click
 
 from opperf import defaults
+from opperf.frameworks import PREFERENCE, preferred
 from opperf.model import DECLARED, USUAL, Interpreter, Setting
 from opperf.runner.process import find_program
 
@@ -126,8 +127,6 @@ def framework_meant(ctx: click.Context, param: click.Parameter, value: str | Non
     with the interpreter that has it."""
     if value is not None:
         return value
-    from opperf.frameworks import preferred
-
     # What the user gave is read before what has its default.
     return preferred([one.framework for one in ctx.params.get("python", ())])
 
@@ -137,7 +136,7 @@ framework = click.option(
     metavar="NAME",
     callback=framework_meant,
     help="Framework to benchmark, of those that `opperf frameworks` lists.  [default: the first "
-    "installed of mxnet, torch, jax, numpy]",
+    f"installed of {', '.join(PREFERENCE)}]",
 )
 debug = click.option("--debug", is_flag=True, help="Show tracebacks.")
 as_json = click.option("--json", is_flag=True, help="Print JSON, for a machine.")

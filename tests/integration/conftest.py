@@ -17,6 +17,7 @@ import pytest
 import opperf  # noqa: F401  (restores what MXNet needs of NumPy, before a test imports MXNet)
 from opperf.frameworks import Framework
 from opperf.model import Case, OperatorTarget, Record, Settings
+from opperf.mxnet_api.benchmarks import load_for_measuring
 from opperf.opperf import main
 from opperf.runner import registry_commands as registry_module
 from opperf.runner import workers as workers_module
@@ -27,7 +28,7 @@ from opperf.sources.call import UserCall
 from opperf.sources.registry import plan
 from opperf.sources.selecting import Selection
 from opperf.sources.varying import process_of
-from opperf.utils.benchmark_utils import prepared, run_performance_test
+from opperf.utils.benchmark_utils import run_performance_test
 
 FAKE = Path(__file__).resolve().parents[1] / "fake"
 sys.path.insert(0, str(FAKE))
@@ -37,7 +38,7 @@ RUNS = 3
 
 @pytest.fixture(scope="session")
 def framework() -> Framework:
-    return prepared()
+    return load_for_measuring()
 
 
 @pytest.fixture(autouse=True)

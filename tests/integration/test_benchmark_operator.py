@@ -11,9 +11,9 @@ import pytest
 from opperf.errors import UnknownOperatorError, UsageError
 from opperf.frameworks.mxnet.functions import falls_back_to_numpy
 from opperf.model import Settings
+from opperf.mxnet_api import benchmarks
 from opperf.mxnet_api.namespaces import inputs_of_size
 from opperf.sources.call import UserCall
-from opperf.utils import benchmark_utils
 from opperf.utils.benchmark_utils import run_benchmark_operator
 
 ND, NP, NPX = "mxnet.ndarray", "mxnet.numpy", "mxnet.numpy_extension"
@@ -232,8 +232,8 @@ def test_only_what_needs_the_callers_arrays_is_measured_in_its_process(monkeypat
         here.append(case.label)
         return measure_here(case, framework, bound)
 
-    measure_here = benchmark_utils.measure_here
-    monkeypatch.setattr(benchmark_utils, "measure_here", measured)
+    measure_here = benchmarks.measure_here
+    monkeypatch.setattr(benchmarks, "measure_here", measured)
     run_benchmark_operator(name="exp", size=SQUARE, **FEW)
     assert here == []
     found = run_benchmark_operator(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import importlib.metadata
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager
@@ -11,6 +10,8 @@ from typing import Any
 import mxnet as mx
 import numpy as np
 
+# Registers the custom operator that `Custom` is measured with.
+import opperf.frameworks.mxnet.custom_operator  # noqa: F401
 from opperf.errors import UnknownOperatorError
 from opperf.frameworks import user_code
 from opperf.frameworks.base import Constant, Extent, Gradient, MemoryReading, Tracer
@@ -63,10 +64,6 @@ class MXNet(Defaults):
 
     variables: tuple[str, ...] = ("MXNET_CPU_WORKER_NTHREADS", "MXNET_ENGINE_TYPE")
     gradients: bool = True
-
-    def __init__(self) -> None:
-        # Importing it registers the custom operator that `Custom` is measured with.
-        importlib.import_module("opperf.custom_operations.custom_operations")
 
     def version(self) -> str:
         return str(mx.__version__)

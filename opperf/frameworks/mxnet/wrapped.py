@@ -16,7 +16,7 @@ PREFIXES = {
 """Prefixes of the registered names that a namespace's functions may wrap, the likeliest first."""
 
 NUMPY_PREFIXES = ("_npi_", "_np_", "_npx_")
-"""Prefixes of registered names that the functions of `mx.np` and `mx.npx` have not."""
+"""Prefixes of registered names that the functions of `mx.np` and `mx.npx` do not have."""
 
 WRAPPED = {
     "ndarray.random.multinomial": "_sample_multinomial",
