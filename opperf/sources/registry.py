@@ -234,7 +234,7 @@ def _case(
     return Case(
         target=target,
         arguments={n: in_array_type(value, array_type) for n, value in inputs.arguments.items()},
-        settings=msgspec.structs.replace(selection.settings, phase=selection.phase or inputs.mode),
+        settings=msgspec.structs.replace(selection.settings, phase=selection.phase or inputs.phase),
         passes=passes,
         origin=inputs.origin,
         category=operator.category,

@@ -108,7 +108,7 @@ class CaseBuilder:
         )
 
     def _phase(self) -> Any:
-        return "train" if self._names & self._rules.TRAIN_MODE else "predict"
+        return "train" if self._names & self._rules.TRAIN_PHASE else "predict"
 
     def _argument(self, name: str, value: Any, shapes: Mapping[str, Shape]) -> Argument:
         parameter = self.operator.parameter(name)

@@ -98,7 +98,7 @@ def begun(
         make_progress(len(arms) * len(pairing.pairs)),
     )
     if not rehearsal.pairs:
-        first, reason = next(iter(rehearsal.left_out.items()))
+        first, reason = next(iter(rehearsal.excluded.items()))
         raise UsageError(f"no case runs in both arms, e.g. {first}: {reason}")
     header = SessionHeader(
         schema=SCHEMA,
@@ -114,7 +114,7 @@ def begun(
         selection=common,
         pairs=rehearsal.pairs,
         alone=pairing.alone,
-        left_out=rehearsal.left_out,
+        excluded=rehearsal.excluded,
         visit_s=rehearsal.visit_s,
         start_s=start_s + rehearsal.first_s,
     )
@@ -172,7 +172,7 @@ def _list_of(pairing: Pairing) -> str:
     rows = [(pair.label, pair.id, inputs_text(pair.a)) for pair in pairing.pairs]
     text = tabulate(rows, headers=("Operator", "Id", "Inputs"), disable_numparse=True)
     lines = [cut(line.rstrip(), width) for line in text.splitlines()]
-    lines += [f"left out: {name}: {reason}" for name, reason in pairing.alone.items()]
+    lines += [f"excluded: {name}: {reason}" for name, reason in pairing.alone.items()]
     return "\n".join(lines)
 
 

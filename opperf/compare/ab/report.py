@@ -84,7 +84,7 @@ class Report(Struct, frozen=True, omit_defaults=False):
     """Of every figure, the largest ratio first."""
     differences: tuple[Difference, ...]
     alone: dict[str, str]
-    left_out: dict[str, str]
+    excluded: dict[str, str]
     lost: dict[str, str]
     """Cases that gave no figure in some process, each with the last reason."""
 
@@ -137,7 +137,7 @@ def report_of(session: Session, analysis: Analysis) -> Report:
             for name, before, after in lasting_differences(environments["A"], environments["B"])
         ),
         alone=header.alone,
-        left_out=header.left_out,
+        excluded=header.excluded,
         lost={
             f"{pairs[name].label} ({inputs_text(pairs[name].a)})": one.reason
             for name, one in session.lost.items()
@@ -205,7 +205,7 @@ SPOKEN: dict[Verdict, dict[str, Callable[[Row], str]]] = {
 
 LISTS: tuple[tuple[str, str, str, Callable[[Report], dict[str, str]]], ...] = (
     ("Without a partner", "Case", "Why", lambda report: report.alone),
-    ("Left out: these do not run in both arms", "Case", "Why", lambda report: report.left_out),
+    ("Excluded: these do not run in both arms", "Case", "Why", lambda report: report.excluded),
     ("Lost in some process", "Case", "Why", lambda report: report.lost),
 )
 """Tables of what was not compared: title, headers, and what is in it."""

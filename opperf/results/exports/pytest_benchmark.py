@@ -41,7 +41,7 @@ def pytest_benchmark(run: Run) -> tuple[dict[str, Any], list[str]]:
             else:
                 without += 1
     if without:
-        warnings.append(f"left out: {counted(without, 'time')} without samples")
+        warnings.append(f"excluded: {counted(without, 'time')} without samples")
     return {
         "machine_info": _machine(run.environment),
         "commit_info": _commit(run.header.labels),

@@ -172,7 +172,7 @@ def test_without_fixed_work(command, tmp_path):
     assert f"{len(read.replicates)} processes measured already" in err and "pace" not in out
 
 
-def test_a_case_that_ends_its_process_is_left_out(session, capsys):
+def test_a_case_that_ends_its_process_is_excluded(session, capsys):
     folder, out = session
     read, _ = read_session(folder / "opperf_ab.jsonl")
     (lost,) = read.lost.values()
