@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import NamedTuple, Protocol
 
-from opperf.errors import UsageError, suggestion
+from opperf.errors import UsageError, suggest
 from opperf.frameworks import Framework
 from opperf.frameworks.base import Timed
 from opperf.model import MetricKind
@@ -55,7 +55,7 @@ def profiler(name: str, framework: Framework, device: str) -> Profiler:
     """The back end of that name. Raises `UsageError` for one the framework does not offer."""
     if name not in PROFILERS or name not in framework.profilers:
         raise UsageError(
-            f"unknown profiler {name!r}{suggestion(name, framework.profilers)}; "
+            f"unknown profiler {name!r}{suggest(name, framework.profilers)}; "
             f"{framework.name} offers: {', '.join(framework.profilers)}"
         )
     return PROFILERS[name].make(framework, device)

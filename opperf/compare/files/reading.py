@@ -26,7 +26,7 @@ from opperf.model import (
     Settings,
     Status,
     Summary,
-    shown_arguments,
+    display_arguments,
 )
 from opperf.profilers import kind_read
 from opperf.results.output import sidecar
@@ -88,7 +88,7 @@ def entry_of(record: Record) -> Entry:
     return Entry(
         id=record.id,
         call=call_id(case),
-        shown=shown_key(case.label, shown_arguments(case)),
+        shown=shown_key(case.label, display_arguments(case)),
         operator=case.label,
         inputs=inputs_text(case),
         category=case.category,
