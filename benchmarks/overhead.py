@@ -22,8 +22,9 @@ from time import perf_counter_ns
 from typing import Any
 
 from opperf.frameworks import load
+from opperf.frameworks.timing import Profiler
 from opperf.model import Case, OperatorTarget, Settings, TensorSpec
-from opperf.profilers import Profiler, profiler
+from opperf.profilers import profiler
 from opperf.profilers.python import PythonTimer
 from opperf.profilers.summary import median_interval
 from opperf.runner.allocator import configure_heap

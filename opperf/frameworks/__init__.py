@@ -11,7 +11,7 @@ from importlib.metadata import entry_points
 from types import ModuleType
 
 from opperf.errors import FrameworkError, OpperfError, UsageError, one_line, suggest
-from opperf.frameworks.base import Framework, Gradient, MemoryReading, Tracer
+from opperf.frameworks.base import Framework, Gradient, MemoryReading
 from opperf.frameworks.installed import (
     Package,
     is_installed,
@@ -24,7 +24,6 @@ __all__ = [
     "Gradient",
     "MemoryReading",
     "Package",
-    "Tracer",
     "available",
     "identity",
     "is_there",

@@ -12,7 +12,8 @@ import msgspec
 
 from opperf.errors import NoGradientError, OpperfError, UnsupportedError, one_line
 from opperf.frameworks import Framework
-from opperf.frameworks.base import Gradient, Timed
+from opperf.frameworks.base import Gradient
+from opperf.frameworks.timing import Profiler, Timed
 from opperf.metrics import BACKWARD, FORWARD, MEMORY, MEMORY_FORWARD, PASSES, TOTAL
 from opperf.model import (
     OWN,
@@ -25,7 +26,7 @@ from opperf.model import (
     Status,
     Summary,
 )
-from opperf.profilers import Profiler, profiler
+from opperf.profilers import profiler
 from opperf.profilers.noise import noise
 from opperf.profilers.pace import Pace, middle_mean
 from opperf.profilers.sampling import Sampled, loops_for, sampled, warm_up
@@ -218,6 +219,7 @@ class _Measurement:
             paces=self._paces,
             busy_s=self._busy_s,
             moved_bytes=moved,
+            time_kind=timer.kind,
         )
 
     def _take_memory(self) -> None:

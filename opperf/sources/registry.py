@@ -8,6 +8,7 @@ from typing import Any
 
 import msgspec
 
+from opperf import profilers
 from opperf.dtypes import DTYPES
 from opperf.errors import DeviceError, OpperfError, UsageError, suggest
 from opperf.frameworks import Framework
@@ -21,7 +22,6 @@ from opperf.model import (
     Target,
     TensorSpec,
 )
-from opperf.profilers import PROFILERS
 from opperf.rules.engine import Inputs, NoInputs, inputs_for, rules_module
 from opperf.rules.ranges import in_range, limit_at, shapes_by_place
 from opperf.rules.sizes import INT64, PRESETS
@@ -120,7 +120,7 @@ def resolve(framework: Framework, axes: Mapping[str, tuple[Any, ...]]) -> Resolu
     """
     asked = {
         "device": axes.get("device") or framework.devices()[:1],
-        "profiler": axes.get("profiler") or framework.profilers[:1],
+        "profiler": axes.get("profiler") or tuple(profilers.offered(framework))[:1],
     }
     found: Axes = {**axes, **asked}
     found["device"] = tuple(dict.fromkeys(_device(framework, text) for text in asked["device"]))
@@ -129,7 +129,7 @@ def resolve(framework: Framework, axes: Mapping[str, tuple[Any, ...]]) -> Resolu
         refusals = {value: refusal(framework, name, value) for value in values}
         usable[name] = tuple(value for value, refused in refusals.items() if refused is None)
         for value, refused in refusals.items():
-            if refused is not None and (not usable[name] or value not in KNOWN.get(name, values)):
+            if refused is not None and (not usable[name] or _is_misspelt(framework, name, value)):
                 raise refused
     return Resolution(found, usable)
 
@@ -160,8 +160,10 @@ def refusal(framework: Framework, name: str, value: Any) -> OpperfError | None:
         except DeviceError as error:
             return error
         return None
-    offered: tuple[str, ...] | None = getattr(framework, f"{name}s", None)
-    if name not in OFFERED or offered is None or value in offered:
+    if name not in OFFERED:
+        return None
+    offered = OFFERED[name](framework)
+    if value in offered:
         return None
     return UsageError(
         f"unknown {name} {value!r}{suggest(value, offered)}; "
@@ -169,11 +171,20 @@ def refusal(framework: Framework, name: str, value: Any) -> OpperfError | None:
     )
 
 
-KNOWN: dict[str, Collection[str]] = {"dtype": DTYPES, "profiler": PROFILERS}
-"""Words that some framework has for a setting; another one is a slip of the keyboard."""
+OFFERED: dict[str, Callable[[Framework], Collection[str]]] = {
+    "dtype": lambda framework: framework.dtypes,
+    "profiler": profilers.offered,
+    "mode": lambda framework: framework.modes,
+}
+"""Settings whose values a framework lists."""
 
-OFFERED = ("dtype", "profiler", "mode")
-"""Settings whose values a framework lists, in its attribute of the setting's plural."""
+
+def _is_misspelt(framework: Framework, name: str, value: Any) -> bool:
+    """Whether a value that a framework lacks is a slip of the keyboard, and not one that another
+    framework may have: no dtype at all, or nearly a word that this framework has."""
+    if name == "dtype":
+        return value not in DTYPES
+    return name in OFFERED and bool(suggest(value, OFFERED[name](framework)))
 
 
 def check_settings(framework: Framework, selection: Selection) -> None:

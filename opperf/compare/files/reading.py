@@ -28,7 +28,6 @@ from opperf.model import (
     Summary,
     display_arguments,
 )
-from opperf.profilers import kind_read
 from opperf.results.output import sidecar
 from opperf.results.runfile import is_run_file, read_run
 from opperf.results.text import counted, inputs_text
@@ -124,8 +123,7 @@ def _figures(record: Record) -> dict[str, Figure]:
     if record.status is not Status.OK:
         return {}
     found = {metric: _figure(record, metric, s) for metric, s in record.summaries.items()}
-    is_kernel = kind_read(record.case.settings.profiler) is MetricKind.KERNEL
-    if is_kernel and FORWARD.name in found:
+    if record.time_kind is MetricKind.KERNEL and FORWARD.name in found:
         found.setdefault(KERNEL.name, found[FORWARD.name])
     return found
 
