@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import platform
 import socket
 from pathlib import Path
@@ -52,7 +51,7 @@ def environment(framework: Framework) -> Environment:
         cores=len(machine.cpus),
         threads={k: value for k, value in machine.settings.items() if value is not None},
         memory_bytes=psutil.virtual_memory().total,
-        load_1min=round(os.getloadavg()[0], 2),
+        load_1min=round(psutil.getloadavg()[0], 2),
         governor="unknown" if governor.level == "unknown" else governor.state,
         devices=framework.devices(),
         allocator=configure_heap(),

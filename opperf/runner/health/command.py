@@ -58,7 +58,7 @@ def report(machine: Machine, seconds: float) -> Report:
     jitter = None
     if seconds > 0:
         _say(f"keeping a core busy for {duration(seconds)} to see how evenly it works")
-        begun = _cpu_times(machine)
+        begun = _cpu_times()
         jitter = jitter_of(repeated(seconds, quantum()))
         # Only a busy CPU can be stolen from.
         (findings["steal"],) = examine(machine._replace(since=begun), [contention.STEAL])
@@ -71,9 +71,9 @@ def _say(text: str) -> None:
     print(text, file=sys.stderr, flush=True)
 
 
-def _cpu_times(machine: Machine) -> CpuTimes | None:
+def _cpu_times() -> CpuTimes | None:
     """The CPU times up to now; None where the finding on steal will say that they are not told."""
     try:
-        return contention.cpu_times(machine)
-    except (Unreadable, ValueError):
+        return contention.cpu_times()
+    except (Unreadable, OSError, ValueError):
         return None
