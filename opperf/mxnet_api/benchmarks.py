@@ -16,7 +16,7 @@ from opperf.model import Case, OperatorTarget, Record, Status
 from opperf.mxnet_api import FRAMEWORK
 from opperf.mxnet_api.namespaces import functions_called, inputs_of_size, written
 from opperf.results.opperf_json import results_by_operator
-from opperf.runner.allocator import steady
+from opperf.runner.allocator import configure_heap
 from opperf.runner.calls import Results, call_settings, measure_calls, measure_here, shown_result
 from opperf.runner.pool import Worker
 from opperf.runner.pristine import is_self_contained
@@ -30,7 +30,7 @@ LOG = logging.getLogger("opperf")
 
 def load_for_measuring(framework: str = FRAMEWORK) -> Framework:
     """A framework, with this process's heap set up for measuring."""
-    steady()
+    configure_heap()
     return load(framework)
 
 

@@ -7,7 +7,7 @@ import functools
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from opperf.errors import UnknownOperatorError, suggestion
+from opperf.errors import UnknownOperatorError, suggest
 from opperf.frameworks import Framework
 from opperf.model import Argument, Kind, Operator, TensorSpec
 from opperf.mxnet_api.arguments import ARGUMENTS, ARRAYS, MADE_SHAPES, REQUIRED, matrix
@@ -48,7 +48,7 @@ def functions_called(name: str) -> dict[str, Callable[..., Any]]:
     if not found:
         known = [n for attribute in NAMESPACES.values() for n in dir(getattr(mx, attribute))]
         raise UnknownOperatorError(
-            f"none of {', '.join(NAMESPACES)} has {name!r}{suggestion(name, known)}"
+            f"none of {', '.join(NAMESPACES)} has {name!r}{suggest(name, known)}"
         )
     return found
 

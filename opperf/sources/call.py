@@ -27,7 +27,7 @@ from opperf.rules.engine import (
 from opperf.rules.ranges import Shape, in_range, is_shape, limit_at, shapes_by_place
 from opperf.rules.sizes import PRESETS
 from opperf.sources.bound import Bound
-from opperf.sources.registry import in_array_type
+from opperf.sources.registry import with_array_type
 
 ORIGIN = "call:run_performance_test"
 
@@ -119,7 +119,7 @@ class UserCall:
         inputs = with_lists(inputs, self._operator)
         shapes = shapes_by_place(inputs)
         arguments = {
-            name: in_array_type(self._argument(name, value, shapes), self._array_type)
+            name: with_array_type(self._argument(name, value, shapes), self._array_type)
             for name, value in inputs.items()
         }
         return Case(
@@ -132,7 +132,7 @@ class UserCall:
         )
 
     def _phase(self) -> Any:
-        return "train" if self._names & self._rules.TRAIN_MODE else "predict"
+        return "train" if self._names & self._rules.TRAIN_PHASE else "predict"
 
     def _argument(self, name: str, value: Any, shapes: Mapping[str, Shape]) -> Argument:
         parameter = self._operator.parameter(name)
