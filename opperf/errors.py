@@ -88,6 +88,16 @@ def suggest(word: str, known: Iterable[str], limit: int = 3) -> str:
     return f"; did you mean {', '.join(by_lower[name] for name in near)}?"
 
 
+def unknown(kind: str, word: str, known: Iterable[str], owner: str = "") -> UsageError:
+    """The error for a word that is not among the known ones, which lists them; `owner` is what has
+    them, as a framework."""
+    listed = list(known)
+    whose = f"{owner} has" if owner else "known"
+    return UsageError(
+        f"unknown {kind} {word!r}{suggest(word, listed)}; {whose}: {', '.join(listed)}"
+    )
+
+
 def one_line(text: str, limit: int = 300) -> str:
     """The text as one line of at most `limit` characters, for a reason or a terminal."""
     line = " ".join(text.split())

@@ -101,15 +101,16 @@ filter_options = combine(
         "categories",
         multiple=True,
         callback=split_commas,
-        help="Only operators of this category, e.g. unary, reduction, optimizer.",
+        help="Only operators of this category, e.g. unary, reduction, optimizer; `opperf "
+        "frameworks NAME` lists them.",
     ),
     click.option(
         "--namespace",
         "namespaces",
         multiple=True,
         callback=split_commas,
-        help="Only operators of this namespace, e.g. nd, np, npx, internal, contrib, sparse, "
-        "image, linalg, random.",
+        help="Only operators of this namespace, e.g. linalg, random; `opperf frameworks NAME` "
+        "lists them.",
     ),
     click.option(
         "--exclude",

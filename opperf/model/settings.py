@@ -102,8 +102,8 @@ class Settings(Struct, frozen=True):
         str,
         Setting(
             "--ctx",
-            "Device, in the framework's words: cpu, gpu, gpu(1) ...  [default: a GPU where this "
-            "build and machine have one, else the CPU]",
+            "Device, as cpu or gpu(1), of those that `opperf frameworks NAME` lists.  [default: "
+            "their first]",
             metavar="DEVICE",
             axis=True,
         ),
@@ -112,8 +112,8 @@ class Settings(Struct, frozen=True):
         str,
         Setting(
             "--dtype",
-            "Data type of the inputs: float32, float16, bfloat16, int8 ... as far as the framework "
-            "has them.  [default: float32]",
+            "Data type of the inputs, of those that `opperf frameworks NAME` lists.  [default: "
+            "float32]",
             canonical,
             metavar="DTYPE",
             axis=True,
@@ -124,7 +124,8 @@ class Settings(Struct, frozen=True):
         Setting(
             "--profiler",
             "native: the framework's own profiler, kernel time. python: the wall clock around the "
-            "call and the wait for it.  [default: native where the framework has one]",
+            "call and the wait for it. `opperf frameworks NAME` lists them.  [default: their "
+            "first]",
             str.lower,
             short="-p",
             metavar="PROFILER",
@@ -242,7 +243,7 @@ class Settings(Struct, frozen=True):
         str,
         Setting(
             "--mode",
-            "Execution mode, as far as the framework has several.  [default: eager]",
+            "Execution mode, of those that `opperf frameworks NAME` lists.  [default: eager]",
             str.lower,
             metavar="MODE",
             axis=True,

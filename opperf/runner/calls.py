@@ -14,6 +14,7 @@ from opperf.results.opperf_json import result_of
 from opperf.runner.measure import fresh, measure
 from opperf.sources.bound import NOTHING_BOUND, Bound
 from opperf.sources.call import UserCall
+from opperf.sources.choices import parse_device
 from opperf.sources.registry import check_settings
 from opperf.sources.selecting import Selection
 
@@ -25,7 +26,7 @@ Inputs = Mapping[str, Any]
 
 def device_name(device: Any, framework: Framework) -> str:
     """The canonical device of a framework's own object or of a name; None is the default one."""
-    return framework.devices()[0] if device is None else framework.parse_device(str(device))
+    return framework.devices()[0] if device is None else parse_device(framework, str(device))
 
 
 def call_settings(

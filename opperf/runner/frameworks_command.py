@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+import textwrap
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -11,6 +13,7 @@ from tabulate import tabulate
 from opperf.errors import FrameworkError
 from opperf.frameworks import PREFERENCE, available, package_of, preferred
 from opperf.frameworks.installed import is_installed, package_version
+from opperf.results.text import terminal_width
 
 
 class FrameworkRow(msgspec.Struct, frozen=True):
@@ -24,19 +27,30 @@ class FrameworkRow(msgspec.Struct, frozen=True):
     """What of it can be measured, in short."""
     advice: str
     """What to do before it can be measured; empty if nothing."""
+    choices: dict[str, tuple[str, ...]] = {}
+    """What it has for settings and groups of operators, where it is asked."""
 
 
 HEADERS = ("Framework", "Version", "Offers", "To do")
 
 
 def frameworks_command(options: Mapping[str, Any]) -> int:
-    """Print the frameworks that opperf knows, as a table or as JSON."""
-    found = [describe_framework(name) for name in sorted(available())]
+    """Print the frameworks that opperf knows as a table, or what those named have, or as JSON.
+
+    Raises `UsageError` for an unknown name.
+    """
+    if options["names"]:
+        found = [with_choices(describe_framework(name)) for name in options["names"]]
+    else:
+        found = [describe_framework(name) for name in sorted(available())]
     if options["json"]:
         print(msgspec.json.format(msgspec.json.encode(found), indent=2).decode())
+    elif options["names"]:
+        print("\n\n".join(details(one, terminal_width()) for one in found))
     else:
         print(tabulate(map(table_row, found), HEADERS, disable_numparse=True))
         print(f"\nWithout --framework: {preferred()}")
+        print("Devices, dtypes, profilers and more of one: opperf frameworks NAME")
     return 0
 
 
@@ -58,6 +72,35 @@ def table_row(one: FrameworkRow) -> tuple[str, str, str, str]:
     """A framework's line of the table."""
     version = (one.version or "unknown") if one.installed else "not installed"
     return one.name, version, one.offers, one.advice
+
+
+def with_choices(one: FrameworkRow) -> FrameworkRow:
+    """The framework with what it has here, as a worker that imports it says; as it is where
+    something has to be done first."""
+    # Listing the frameworks starts no worker, and need not load what manages one.
+    from opperf.runner.pool import Worker
+
+    if one.advice:
+        return one
+    with Worker(one.name) as worker:
+        return msgspec.structs.replace(one, choices=worker.choices())
+
+
+def details(one: FrameworkRow, width: int | None) -> str:
+    """A framework and what it has, a paragraph for each setting and group of operators, in lines of
+    at most `width` characters, if that is limited."""
+    _, version, _, advice = table_row(one)
+    column = max(map(len, one.choices), default=0) + 2
+    paragraphs = [
+        textwrap.fill(
+            ", ".join(words),
+            width or sys.maxsize,
+            initial_indent=name.ljust(column),
+            subsequent_indent=" " * column,
+        )
+        for name, words in one.choices.items()
+    ]
+    return "\n".join([f"{one.name} {version}", *filter(None, [advice]), *paragraphs])
 
 
 def report_choice(name: str, changed: Mapping[str, Any], say: Callable[[str], None]) -> None:

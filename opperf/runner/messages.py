@@ -29,6 +29,10 @@ class ListRequest(Struct, frozen=True, tag="list"):
     """List the registry; answered by `ListResponse`."""
 
 
+class ChoicesRequest(Struct, frozen=True, tag="choices"):
+    """List what the framework offers for settings; answered by `ChoicesResponse`."""
+
+
 class ScriptRequest(Struct, frozen=True, tag="scripts"):
     """Show cases as scripts; answered by `ScriptResponse`."""
 
@@ -73,6 +77,13 @@ class ListResponse(Struct, frozen=True, tag="listed"):
     listing: Listing
 
 
+class ChoicesResponse(Struct, frozen=True, tag="offered"):
+    """The answer to a `ChoicesRequest`."""
+
+    choices: dict[str, tuple[str, ...]]
+    """The framework's words by setting or group of operators."""
+
+
 class ScriptResponse(Struct, frozen=True, tag="shown"):
     """The answer to a `ScriptRequest`: a script for each case, in the framework's own terms; where
     a case cannot be made, the reason as a comment."""
@@ -101,12 +112,21 @@ class ErrorResponse(Struct, frozen=True, tag="refused"):
     trace: str = ""
 
 
-Request = Union[PlanRequest, ResolveRequest, ListRequest, ScriptRequest, MeasureRequest, TryRequest]
+Request = Union[
+    PlanRequest,
+    ResolveRequest,
+    ListRequest,
+    ChoicesRequest,
+    ScriptRequest,
+    MeasureRequest,
+    TryRequest,
+]
 Response = Union[
     ReadyResponse,
     PlanResponse,
     ResolveResponse,
     ListResponse,
+    ChoicesResponse,
     ScriptResponse,
     MeasureResponse,
     TryResponse,

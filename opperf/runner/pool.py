@@ -20,6 +20,8 @@ from opperf.errors import OpperfError, WorkerError, one_line
 from opperf.model import Case, Environment, Listing, Record, Settings, Status
 from opperf.runner.launch import FALLBACK_PACKAGES
 from opperf.runner.messages import (
+    ChoicesRequest,
+    ChoicesResponse,
     ErrorResponse,
     ListRequest,
     ListResponse,
@@ -74,6 +76,7 @@ Answer = TypeVar(
     PlanResponse,
     ResolveResponse,
     ListResponse,
+    ChoicesResponse,
     ScriptResponse,
     MeasureResponse,
     TryResponse,
@@ -170,6 +173,10 @@ class Worker(AbstractContextManager["Worker"]):
     def listing(self) -> Listing:
         """The framework's registry."""
         return self._ask_or_fail(ListRequest(), ListResponse, PLAN_TIMEOUT_S).listing
+
+    def choices(self) -> dict[str, tuple[str, ...]]:
+        """What the framework offers, by setting or group of operators."""
+        return self._ask_or_fail(ChoicesRequest(), ChoicesResponse, PLAN_TIMEOUT_S).choices
 
     def scripts(self, cases: tuple[Case, ...]) -> tuple[str, ...]:
         """A script for each case, in the framework's own terms."""

@@ -22,6 +22,8 @@ from opperf.runner.environment import environment
 from opperf.runner.listing import list_operators, script
 from opperf.runner.measure import fresh, measure
 from opperf.runner.messages import (
+    ChoicesRequest,
+    ChoicesResponse,
     ErrorResponse,
     ListRequest,
     ListResponse,
@@ -43,6 +45,7 @@ from opperf.runner.pristine import begin_pristine
 from opperf.runner.process import begin_child
 from opperf.runner.trial import try_call
 from opperf.sources.bound import NOTHING_BOUND
+from opperf.sources.choices import choices
 from opperf.sources.registry import plan, resolve
 
 PROCESS_SETTINGS: dict[str, Any] = {}
@@ -80,6 +83,7 @@ ANSWERS: dict[type, Callable[[Framework, Any], Response]] = {
         resolution=resolve(framework, request.axes)
     ),
     ListRequest: lambda framework, request: ListResponse(listing=list_operators(framework)),
+    ChoicesRequest: lambda framework, request: ChoicesResponse(choices=choices(framework)),
     ScriptRequest: lambda framework, request: ScriptResponse(
         scripts=tuple(script(framework, case) for case in request.cases)
     ),

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 import msgspec
 
-from opperf import profilers
-from opperf.dtypes import DTYPES
-from opperf.errors import DeviceError, OpperfError, UsageError, suggest
+from opperf.errors import DeviceError, UsageError, suggest
 from opperf.frameworks import Framework
 from opperf.model import (
     Argument,
@@ -25,6 +23,7 @@ from opperf.model import (
 from opperf.rules.engine import Inputs, NoInputs, inputs_for, rules_module
 from opperf.rules.ranges import in_range, limit_at, shapes_by_place
 from opperf.rules.sizes import INT64, PRESETS
+from opperf.sources.choices import CHOICES, LISTED, is_misspelt, parse_device, refusal
 from opperf.sources.selecting import (
     Selection,
     check_groups,
@@ -103,6 +102,10 @@ def plan(framework: Framework, selection: Selection, found: Found | None = None)
     )
 
 
+OWN_DEFAULT = ("device", "profiler")
+"""Settings whose default is the framework's own."""
+
+
 class Resolution(Struct, frozen=True):
     """Axes as a framework has them."""
 
@@ -118,10 +121,7 @@ def resolve(framework: Framework, axes: Mapping[str, tuple[Any, ...]]) -> Resolu
 
     Raises `UsageError` for a value that means nothing, or an axis of which no value can be used.
     """
-    asked = {
-        "device": axes.get("device") or framework.devices()[:1],
-        "profiler": axes.get("profiler") or tuple(profilers.offered(framework))[:1],
-    }
+    asked = {name: axes.get(name) or tuple(CHOICES[name](framework))[:1] for name in OWN_DEFAULT}
     found: Axes = {**axes, **asked}
     found["device"] = tuple(dict.fromkeys(_device(framework, text) for text in asked["device"]))
     usable: Axes = {}
@@ -129,7 +129,7 @@ def resolve(framework: Framework, axes: Mapping[str, tuple[Any, ...]]) -> Resolu
         refusals = {value: refusal(framework, name, value) for value in values}
         usable[name] = tuple(value for value, refused in refusals.items() if refused is None)
         for value, refused in refusals.items():
-            if refused is not None and (not usable[name] or _is_misspelt(framework, name, value)):
+            if refused is not None and (not usable[name] or is_misspelt(framework, name, value)):
                 raise refused
     return Resolution(found, usable)
 
@@ -147,44 +147,9 @@ def resolve_selection(selection: Selection, resolve: Callable[[Axes], Resolution
 def _device(framework: Framework, text: str) -> str:
     """The canonical name of a device, whether or not it is there."""
     try:
-        return framework.parse_device(text)
+        return parse_device(framework, text)
     except DeviceError as error:
         return error.device or text
-
-
-def refusal(framework: Framework, name: str, value: Any) -> OpperfError | None:
-    """Why the framework, build or machine does not have a setting's value; None if it does."""
-    if name == "device":
-        try:
-            framework.parse_device(value)
-        except DeviceError as error:
-            return error
-        return None
-    if name not in OFFERED:
-        return None
-    offered = OFFERED[name](framework)
-    if value in offered:
-        return None
-    return UsageError(
-        f"unknown {name} {value!r}{suggest(value, offered)}; "
-        f"{framework.name} has: {', '.join(offered)}"
-    )
-
-
-OFFERED: dict[str, Callable[[Framework], Collection[str]]] = {
-    "dtype": lambda framework: framework.dtypes,
-    "profiler": profilers.offered,
-    "mode": lambda framework: framework.modes,
-}
-"""Settings whose values a framework lists."""
-
-
-def _is_misspelt(framework: Framework, name: str, value: Any) -> bool:
-    """Whether a value that a framework lacks is a slip of the keyboard, and not one that another
-    framework may have: no dtype at all, or nearly a word that this framework has."""
-    if name == "dtype":
-        return value not in DTYPES
-    return name in OFFERED and bool(suggest(value, OFFERED[name](framework)))
 
 
 def check_settings(framework: Framework, selection: Selection) -> None:
@@ -193,7 +158,7 @@ def check_settings(framework: Framework, selection: Selection) -> None:
     Raises `UsageError`.
     """
     settings = selection.settings
-    for name in ("device", *OFFERED):
+    for name in ("device", *LISTED):
         refused = refusal(framework, name, getattr(settings, name))
         if refused is not None:
             raise refused

@@ -7,9 +7,10 @@ import re
 from collections.abc import Callable, Iterable, Sequence
 from typing import Literal
 
-from opperf.errors import UnknownOperatorError, UsageError, suggest
+from opperf.errors import UnknownOperatorError, UsageError, suggest, unknown
 from opperf.model import Operator, Settings, Struct
 from opperf.rules.fuzzing import Fuzz
+from opperf.sources.choices import categories, namespaces
 
 REGEX = "re:"
 """What a pattern that is a regular expression begins with."""
@@ -88,18 +89,17 @@ def is_path(pattern: str) -> bool:
 def check_groups(operators: Iterable[Operator], selection: Selection) -> None:
     """Raise `UsageError` for a category or namespace that no operator is in."""
     listed = list(operators)
-    check_known("category", selection.categories, {o.category for o in listed})
-    spaces = {space for operator in listed for space in operator.namespaces}
-    check_known("namespace", selection.namespaces, spaces)
+    owner = listed[0].framework if listed else ""
+    check_known("category", selection.categories, categories(listed), owner)
+    check_known("namespace", selection.namespaces, namespaces(listed), owner)
 
 
-def check_known(what: str, given: Iterable[str], known: set[str]) -> None:
-    """Raise `UsageError` for the first word that is not among the known ones."""
+def check_known(what: str, given: Iterable[str], known: Iterable[str], owner: str = "") -> None:
+    """Raise `UsageError` for the first word that is not among the known ones, which `owner` has."""
+    listed = list(known)
     for word in given:
-        if word not in known:
-            raise UsageError(
-                f"unknown {what} {word!r}{suggest(word, known)}; known: {', '.join(sorted(known))}"
-            )
+        if word not in listed:
+            raise unknown(what, word, listed, owner)
 
 
 def make_matcher(pattern: str) -> Callable[[Operator], bool]:

@@ -56,7 +56,7 @@ WITHOUT_MXNET = [
 """Arguments that are refused, and words of the reason."""
 
 WITH_MXNET = [
-    (("relu", "--ctx", "tpu"), ["unknown device 'tpu'", "gpu(1)"]),
+    (("relu", "--ctx", "tpu"), ["unknown device 'tpu'", "mxnet has: ", "cpu(0)"]),
     (("relu", "--dtype", "flaot32"), ["unknown dtype 'flaot32'; did you mean float32"]),
     (("batchnrm",), ["no operator is called 'batchnrm'; did you mean BatchNorm"]),
     (("relu", "--ops", "zzz*"), ["no operator is called 'zzz*'"]),

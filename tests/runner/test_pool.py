@@ -15,6 +15,7 @@ from opperf.model import Settings, Status
 from opperf.runner import pool
 from opperf.runner.listing import list_operators
 from opperf.runner.pool import Worker, WorkerDied, describe_end
+from opperf.sources.choices import choices
 from opperf.sources.selecting import Selection
 
 WAIT_S = 30
@@ -205,6 +206,10 @@ def test_a_plan_crosses_the_border_whole(worker, fake):
     crossed = worker.plan(selection)
     assert crossed == plan(fake, selection)
     assert [case.id for case in crossed.cases] == [c.id for c in plan(fake, selection).cases]
+
+
+def test_what_a_framework_offers_crosses_the_border(worker, fake):
+    assert worker.choices() == choices(fake)
 
 
 def test_ending_ends_the_process(variables, make_case):
