@@ -10,7 +10,6 @@ from opperf.errors import OpperfError, one_line
 from opperf.frameworks import Framework
 from opperf.model import UNKNOWN, Argument, Case, Struct
 from opperf.runner.guard import guard, tensor_bytes
-from opperf.runner.prepared import Prepared
 from opperf.sources.registry import with_array_type
 
 
@@ -47,6 +46,9 @@ def _completed(case: Case, framework: Framework) -> Case:
 
 def try_call(case: Case, framework: Framework) -> Trial:
     """Make the case's tensors and call it once, forward. Whatever it raises is a refusal."""
+    # The manager, which reads a `Trial` and makes no tensors, need not load NumPy.
+    from opperf.runner.prepared import Prepared
+
     try:
         case = _completed(case, framework)
         if sum(tensor_bytes(spec) for _, spec in case.tensors()) > UNGUARDED:
