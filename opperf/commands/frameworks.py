@@ -12,8 +12,8 @@ from opperf.parameters import as_json, debug
 @debug
 @click.pass_context
 def frameworks(ctx: click.Context, /, **options: object) -> None:
-    """List the frameworks that can be measured: which are installed, in which version, and the
-    command that installs the others."""
+    """List the frameworks that opperf can measure: installed versions, and the command that
+    installs each of the others."""
     from opperf.runner.frameworks_command import frameworks_command
 
     ctx.exit(frameworks_command(options))

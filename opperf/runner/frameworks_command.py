@@ -1,4 +1,4 @@
-"""What the command `frameworks` does, and what the others say of a framework nobody named."""
+"""The command `frameworks`, and the line that reports which framework a command uses."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from opperf.frameworks.installed import is_installed, package_version
 
 
 class FrameworkRow(msgspec.Struct, frozen=True):
-    """A framework that opperf knows, as it is found without being imported."""
+    """A known framework, described without importing it."""
 
     name: str
     installed: bool
     version: str
-    """Empty where it is not known."""
+    """Empty if unknown."""
     offers: str
     """What of it can be measured, in short."""
     advice: str
@@ -30,18 +30,18 @@ HEADERS = ("Framework", "Version", "Offers", "To do")
 
 
 def frameworks_command(options: Mapping[str, Any]) -> int:
-    """Print the frameworks that opperf knows, as a table or as JSON."""
+    """Prints the known frameworks as a table or JSON, and returns the exit code."""
     found = [describe_framework(name) for name in sorted(available())]
     if options["json"]:
         print(msgspec.json.format(msgspec.json.encode(found), indent=2).decode())
     else:
         print(tabulate(map(table_row, found), HEADERS, disable_numparse=True))
-        print(f"\nWithout --framework: {preferred()}")
+        print(f"\nDefault framework: {preferred()}")
     return 0
 
 
 def describe_framework(name: str) -> FrameworkRow:
-    """What there is to say of a known framework."""
+    """Returns the row of a known framework."""
     try:
         package = package_of(name)
     except FrameworkError as error:
@@ -55,21 +55,21 @@ def describe_framework(name: str) -> FrameworkRow:
 
 
 def table_row(one: FrameworkRow) -> tuple[str, str, str, str]:
-    """A framework's line of the table."""
+    """Returns a framework's cells of the table."""
     version = (one.version or "unknown") if one.installed else "not installed"
     return one.name, version, one.offers, one.advice
 
 
 def report_choice(name: str, changed: Mapping[str, Any], say: Callable[[str], None]) -> None:
-    """Say which framework is meant, unless it is among the options that the user gave."""
+    """Prints which framework is used, unless the user named it."""
     if "framework" in changed:
         return
     package = package_of(name)
     shown = name
-    # Another interpreter's version is not the one that is known here.
+    # The version of another interpreter's framework is not known here.
     if package is not None and "python" not in changed:
         shown = f"{name} {package_version(package.name)}"
     say(
         f"framework: {shown}, the first installed of {', '.join(PREFERENCE)}; "
-        "--framework names another"
+        "choose another with --framework"
     )
