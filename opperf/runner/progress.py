@@ -48,6 +48,8 @@ def time_text(begun: float, done: int, total: int) -> str:
     """Returns the elapsed time, and an estimate of the remaining time by the average of all cases
     so far: cases differ a thousandfold, so an average of the last few would say little."""
     elapsed = time.monotonic() - begun
+    if done == total:
+        return f"{duration(elapsed)} elapsed"
     left = duration(elapsed / done * (total - done))
     return f"{duration(elapsed)} elapsed, about {left} left"
 

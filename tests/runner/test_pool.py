@@ -100,7 +100,7 @@ def test_a_worker_that_dies_costs_one_case(worker, make_case, name, words):
     "code, log, reason",
     [
         (-11, "", "the process was ended by SIGSEGV"),
-        (-9, "", "the process was ended by SIGKILL (out of memory, most likely; choose a"),
+        (-9, "", "the process was ended by SIGKILL (probably out of memory; choose a"),
         (3, "", "the process ended with exit code 3"),
         # A handler of the framework's own, as MXNet 1 has one.
         (255, "\nSegmentation fault: 11\n", "the process was ended by SIGSEGV, with exit code 255"),
