@@ -13,9 +13,9 @@ from opperf.parameters import as_json, debug
 @debug
 @click.pass_context
 def frameworks(ctx: click.Context, /, **options: object) -> None:
-    """List the frameworks that can be measured: which are installed, in which version, and the
-    command that installs the others. Of those that are named: the devices, dtypes, profilers,
-    execution modes, namespaces and categories they have here."""
+    """List the frameworks that opperf can measure: installed versions, and the command that
+    installs each of the others. With NAMES: their devices, dtypes, profilers, execution modes,
+    namespaces and categories."""
     from opperf.runner.frameworks_command import frameworks_command
 
     ctx.exit(frameworks_command(options))

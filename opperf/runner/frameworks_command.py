@@ -1,4 +1,4 @@
-"""What the command `frameworks` does, and what the others say of a framework nobody named."""
+"""The command `frameworks`, and the line that reports which framework a command uses."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from opperf.results.text import terminal_width
 
 
 class FrameworkRow(msgspec.Struct, frozen=True):
-    """A framework that opperf knows, as it is found without being imported."""
+    """A known framework, described without importing it."""
 
     name: str
     installed: bool
     version: str
-    """Empty where it is not known."""
+    """Empty if unknown."""
     offers: str
     """What of it can be measured, in short."""
     advice: str
@@ -35,7 +35,8 @@ HEADERS = ("Framework", "Version", "Offers", "To do")
 
 
 def frameworks_command(options: Mapping[str, Any]) -> int:
-    """Print the frameworks that opperf knows as a table, or what those named have, or as JSON.
+    """Prints the known frameworks as a table, what the named ones have, or JSON; returns the exit
+    code.
 
     Raises `UsageError` for an unknown name.
     """
@@ -49,13 +50,13 @@ def frameworks_command(options: Mapping[str, Any]) -> int:
         print("\n\n".join(details(one, terminal_width()) for one in found))
     else:
         print(tabulate(map(table_row, found), HEADERS, disable_numparse=True))
-        print(f"\nWithout --framework: {preferred()}")
-        print("Devices, dtypes, profilers and more of one: opperf frameworks NAME")
+        print(f"\nDefault framework: {preferred()}")
+        print("Devices, dtypes, profilers and more of a framework: opperf frameworks NAME")
     return 0
 
 
 def describe_framework(name: str) -> FrameworkRow:
-    """What there is to say of a known framework."""
+    """Returns the row of a known framework."""
     try:
         package = package_of(name)
     except FrameworkError as error:
@@ -69,7 +70,7 @@ def describe_framework(name: str) -> FrameworkRow:
 
 
 def table_row(one: FrameworkRow) -> tuple[str, str, str, str]:
-    """A framework's line of the table."""
+    """Returns a framework's cells of the table."""
     version = (one.version or "unknown") if one.installed else "not installed"
     return one.name, version, one.offers, one.advice
 
@@ -104,15 +105,15 @@ def details(one: FrameworkRow, width: int | None) -> str:
 
 
 def report_choice(name: str, changed: Mapping[str, Any], say: Callable[[str], None]) -> None:
-    """Say which framework is meant, unless it is among the options that the user gave."""
+    """Prints which framework is used, unless the user named it."""
     if "framework" in changed:
         return
     package = package_of(name)
     shown = name
-    # Another interpreter's version is not the one that is known here.
+    # The version of another interpreter's framework is not known here.
     if package is not None and "python" not in changed:
         shown = f"{name} {package_version(package.name)}"
     say(
         f"framework: {shown}, the first installed of {', '.join(PREFERENCE)}; "
-        "--framework names another"
+        "choose another with --framework"
     )

@@ -48,7 +48,7 @@ def test_a_table_of_what_is_there_and_what_to_install(listed):
         ["old", "2.1", "memory", "needs", "mine", "below", "2"],
         ["silent", "unknown"],
     ]
-    assert (empty, closing) == ("", "Without --framework: old")
+    assert (empty, closing) == ("", "Default framework: old")
     assert hint.endswith("opperf frameworks NAME")
 
 
@@ -120,7 +120,9 @@ def test_a_choice_is_said_where_it_was_not_the_users():
     said = []
     report_choice("numpy", {"size": "small"}, said.append)
     (line,) = said
-    assert line.startswith("framework: numpy ") and line.endswith("; --framework names another")
+    assert line.startswith("framework: numpy ") and line.endswith(
+        "; choose another with --framework"
+    )
     assert "the first installed of mxnet, torch, jax, numpy" in line
     report_choice("numpy", {"python": "another"}, said.append)
     assert said.pop().startswith("framework: numpy, the first installed ")
