@@ -72,6 +72,8 @@ class NoteCode(str, enum.Enum):
     """Peaks of memory are from a process that had run operators before."""
     COLD_CACHE = "cold_cache"
     """How calls were kept from finding their inputs in a cache."""
+    BATCHED = "batched"
+    """Calls are timed several at a time, between two waits for the device."""
     ROUND_FAILED = "round_failed"
     """A later visit of the case gave no samples."""
     FALLBACK = "fallback"

@@ -124,7 +124,8 @@ class Settings(Struct, frozen=True):
         Setting(
             "--profiler",
             "native: the framework's own profiler, kernel time. python: the wall clock around the "
-            "call and the wait for it.  [default: native where the framework has one]",
+            "call and the wait for it. events: time on a device that has events.  [default: "
+            "native where the framework has one]",
             str.lower,
             short="-p",
             metavar="PROFILER",

@@ -146,6 +146,11 @@ HAS_NAN = "has NaN: the inputs do not suit the operator, or it leaves an output 
 
 NO_KERNEL = "runs no kernel of its own, as for a view of its input"
 
+BATCHED = (
+    "{} calls are queued between two waits for the device: a time is that between two calls on "
+    "end, and not the latency of one"
+)
+
 WARMUP_SHARE = 0.2
 """Share of a pass's time that its warm-up may take, beside that time."""
 
@@ -163,7 +168,7 @@ class _Measurement:
     def __init__(self, prepared: Prepared, memory: Memory, paced: bool) -> None:
         self._prepared, self._memory, self._paced = prepared, memory, paced
         self._case, self._framework = prepared.case, prepared.framework
-        self._flush: Flush | None = None
+        self._flush: Callable[[], object] | None = None
         self._ring: Ring | None = None
         self._summaries: dict[str, Summary] = {}
         self._samples: dict[str, list[float]] = {}
@@ -236,9 +241,19 @@ class _Measurement:
 
     def _cool(self) -> None:
         """Get ready for calls that find nothing in a cache."""
-        if self._case.settings.device.startswith("cpu"):
-            self._flush = Flush()
-            size = f"{self._flush.bytes / MIB:.0f} MiB"
+        device = self._case.settings.device
+        self._flush = self._framework.cache_flush(device)
+        if self._flush is not None:
+            self._note(
+                "",
+                NoteCode.COLD_CACHE,
+                f"cold: {self._framework.name} flushes the caches of {device} before each pass of "
+                "each call",
+            )
+            return
+        if device.startswith("cpu"):
+            self._flush = flush = Flush()
+            size = f"{flush.bytes / MIB:.0f} MiB"
             self._note(
                 "",
                 NoteCode.COLD_CACHE,
@@ -265,6 +280,8 @@ class _Measurement:
         self._keep(FORWARD, forward.times, done.loops)
         self._keep(TOTAL, forward.times, done.loops)
         self._note_dispatch(FORWARD, forward)
+        if forward.batch > 1:
+            self._note(FORWARD.name, NoteCode.BATCHED, BATCHED.format(forward.batch))
 
     def _backward(self, timer: Profiler) -> None:
         try:

@@ -99,6 +99,8 @@ def serve(requests: Iterable[bytes], responses: BinaryIO, framework_name: str) -
     try:
         steady()
         framework = load(framework_name)
+        if PROCESS_SETTINGS.get("threads") is not None:
+            framework.set_threads(PROCESS_SETTINGS["threads"])
         begin_pristine(framework)
         say(Ready(environment=environment(framework)))
     except Exception as error:

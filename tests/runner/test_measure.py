@@ -376,6 +376,25 @@ def with_times(fake, monkeypatch, kernel_ns, wall_ns):
     monkeypatch.setattr(fake, "profilers", lambda: {"native": lambda device: Told()})
 
 
+@pytest.mark.parametrize(("loops", "noted"), [(1, []), (20, ["20 calls are queued between two"])])
+def test_calls_that_are_timed_together_are_noted(fake, make_case, monkeypatch, loops, noted):
+    class Queueing:
+        kind = MetricKind.WALL
+        resolution_ns = 1.0
+
+        def trace(self, phases, count, loops=1):
+            times = [1000.0] * count
+            return [Timed(times, times, times, batch=loops) for _ in phases]
+
+    monkeypatch.setattr(fake, "profilers", lambda: {"native": lambda device: Queueing()})
+    monkeypatch.setattr(module, "loops_for", lambda *given: loops)
+    record = measure(make_case("relu", runs=None, max_time_s=0.01), fake)
+    assert record.time_kind is MetricKind.WALL and record.summaries["forward"].loops == loops
+    notes = [note for note in record.notes if note.code is NoteCode.BATCHED]
+    assert [note.message[: len("20 calls are queued between two")] for note in notes] == noted
+    assert {note.metric for note in notes} <= {"forward"}
+
+
 @pytest.mark.parametrize(
     ("wall_ns", "note"),
     [
