@@ -66,6 +66,8 @@ class MXNet(Defaults):
     def __init__(self) -> None:
         # Importing it registers the custom operator that `Custom` is measured with.
         importlib.import_module("opperf.custom_operations.custom_operations")
+        # Read now, once: each fork of the process that loads this would read it anew.
+        functions.operators_by_function()
 
     def version(self) -> str:
         return str(mx.__version__)
