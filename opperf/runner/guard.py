@@ -35,10 +35,10 @@ def estimated_bytes(case: Case, outputs: Sequence[tuple[int, ...]] | None) -> in
     return sum(size for size, _ in inputs) + gradients + WORKSPACE * made
 
 
-def guard(case: Case, framework: Framework) -> None:
-    """Refuse a case that does not fit in memory, with the figures.
+def guard(case: Case, framework: Framework) -> int:
+    """The bytes that a case needs, estimated.
 
-    Raises `UnsupportedError`.
+    Raises `UnsupportedError`, with the figures, for a case that does not fit in memory.
     """
     needed = estimated_bytes(case, framework.output_shapes(case))
     free = framework.device_memory(case.settings.device)
@@ -47,3 +47,4 @@ def guard(case: Case, framework: Framework) -> None:
             f"needs about {needed / GIB:.1f} GiB and {case.settings.device} has "
             f"{free / GIB:.1f} GiB free; use --size small or --shape"
         )
+    return needed

@@ -33,11 +33,10 @@ from opperf.profilers.sampling import Sampled, loops_for, sampled, warm_up
 from opperf.profilers.stopping import criteria, limit_s
 from opperf.profilers.summary import summarise
 from opperf.runner.cold import Flush, Ring, copies
+from opperf.runner.fresh import HERE, Memory
 from opperf.runner.guard import guard
-from opperf.runner.memory import Peaks, peaks
 from opperf.runner.moved import moved_bytes, writes_in_place
 from opperf.runner.prepared import NOTHING_BOUND, Bound, Prepared
-from opperf.runner.pristine import is_self_contained, pristine
 from opperf.sources.registry import OFFERED, refusal
 from opperf.sources.varying import in_dtype
 
@@ -45,53 +44,31 @@ BASELINE_DTYPE = "float32"
 """What every operator's rule is made for; a refusal in another dtype is checked against it."""
 
 
-Memory = Callable[[Prepared], Peaks]
-"""How a case's peaks of memory are found."""
-
-
-def fresh(bound: Bound) -> Memory:
-    """Peaks from a process that has run nothing, where the case can be measured there; else
-    from this one."""
-
-    def found(prepared: Prepared) -> Peaks:
-        case, framework = prepared.case, prepared.framework
-        if not is_self_contained(case, bound):
-            return _here(prepared, "its function or its arrays are its caller's")
-        if not framework.supports_fork(case.settings.device):
-            return _here(prepared, f"{case.settings.device} cannot be used in a fork")
-        found = pristine(framework.name).peaks(case)
-        return found or _here(prepared, "the fork made for it gave no answer")
-
-    return found
-
-
-def _here(prepared: Prepared, why: str) -> Peaks:
-    """Peaks from this process, which has run this case and others before."""
-    note = Note(
-        MEMORY.name,
-        NoteCode.NOT_PRISTINE,
-        f"measured where operators had run before, as {why}; workspace kept from then is missing",
-    )
-    return msgspec.structs.replace(peaks(prepared), notes=(note,))
+EARLY_BYTES = 64 * 2**20
+"""Most bytes that a case may need for another process to measure its memory while its tensors are
+made and first used here. Tensors and outputs of a larger one would be there twice at a time, which
+the guard does not count, and its calls take longer than what would be saved."""
 
 
 def measure(
     case: Case,
     framework: Framework,
     bound: Bound = NOTHING_BOUND,
-    memory: Memory = peaks,
+    memory: Memory = HERE,
     paced: bool = False,
 ) -> Record:
     """Measure one case. Whatever the operator does wrong ends up in the record.
 
     `bound` holds what the case's `given` tensors and target stand for, if a caller has the
-    objects themselves. `memory` finds the peaks: in this process, or as `fresh` does. `paced` has
-    fixed work timed between the calls.
+    objects themselves. `memory` measures the peaks: in this process, or in another as `Fresh`
+    does. `paced` has fixed work timed between the calls.
     """
     begun = time.perf_counter()
     try:
         check_available(case, framework)
-        guard(case, framework)
+        needed = guard(case, framework)
+        if case.settings.memory and needed <= EARLY_BYTES:
+            memory.begin(case, framework)
         with framework.scope(case):
             record = _Measurement(Prepared(case, framework, bound), memory, paced).record()
     except UnsupportedError as error:
@@ -228,15 +205,17 @@ class _Measurement:
         )
 
     def _take_memory(self) -> None:
+        begun = time.perf_counter()
         try:
-            found = self._memory(self._prepared)
+            found = self._memory.peaks(self._prepared)
         except UnsupportedError as error:
             self._notes.append(Note(MEMORY.name, NoteCode.NO_MEMORY, str(error)))
             return
         both = found.forward if found.both is None else found.both
         for metric, peak in ((MEMORY, both), (MEMORY_FORWARD, found.forward)):
             self._summaries[metric.name] = summarise([float(peak)], metric.unit)
-        self._busy_s += found.busy_s
+        # What ran in another process before it was waited for took none of this one's time.
+        self._busy_s += min(found.busy_s, time.perf_counter() - begun)
         self._notes += found.notes
 
     def _cool(self) -> None:

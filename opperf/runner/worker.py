@@ -19,8 +19,9 @@ from opperf.frameworks import Framework, load
 from opperf.model import Record, Status
 from opperf.runner.allocator import steady
 from opperf.runner.environment import environment
+from opperf.runner.fresh import Fresh
 from opperf.runner.listing import listing_of, script
-from opperf.runner.measure import fresh, measure
+from opperf.runner.measure import measure
 from opperf.runner.messages import (
     ListedAll,
     ListRequest,
@@ -61,7 +62,7 @@ def measured(framework: Framework, request: MeasureRequest) -> Measured:
             f"started with {PROCESS_SETTINGS}"
         )
     try:
-        record = measure(case, framework, memory=fresh(NOTHING_BOUND), paced=request.paced)
+        record = measure(case, framework, memory=Fresh(NOTHING_BOUND), paced=request.paced)
         return Measured(record=record)
     except Exception as error:
         # An error of opperf's own in one case must not cost the cases after it.

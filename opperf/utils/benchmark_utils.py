@@ -16,7 +16,8 @@ from opperf.frameworks import Framework, load
 from opperf.model import Case, OperatorTarget, Record, Settings, Status
 from opperf.results.opperf_json import result_of, results_by_operator
 from opperf.runner.allocator import steady
-from opperf.runner.measure import fresh, measure
+from opperf.runner.fresh import Fresh
+from opperf.runner.measure import measure
 from opperf.runner.pool import Worker
 from opperf.runner.prepared import NOTHING_BOUND, Bound
 from opperf.runner.pristine import is_self_contained
@@ -62,7 +63,7 @@ def settings_for(
 
 def measure_here(case: Case, framework: Framework, bound: Bound = NOTHING_BOUND) -> Record:
     """Measure a case in this process, its memory in a fresh one where that can be."""
-    return measure(case, framework, bound, memory=fresh(bound))
+    return measure(case, framework, bound, memory=Fresh(bound))
 
 
 def result_shown(record: Record, inputs: Mapping[str, Any] | None = None) -> dict[str, Any]:
