@@ -285,7 +285,7 @@ def serve(requests: Iterable[bytes], responses: BinaryIO, framework: Framework) 
         responses.flush()
         found = msgspec.json.decode(answer, type=Peaks | None)
         if found is None or not found.clean:
-            # Its memory is given back at once. Another fork is made with the next case, and not now,
+            # Its memory is given back at once. Another fork is made with the next case, and not
             # while the calls of this one are timed.
             fork.end()
             fork = None
