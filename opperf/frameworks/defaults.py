@@ -16,7 +16,7 @@ from opperf.errors import (
     UnknownOperatorError,
     UnsupportedError,
     UsageError,
-    suggestion,
+    suggest,
 )
 from opperf.frameworks import user_code
 from opperf.frameworks.base import Constant, Core, Extent
@@ -61,7 +61,7 @@ class Defaults(Core):
         if target is None:
             names = [name for operator in self.operators() for name in operator.names]
             raise UnknownOperatorError(
-                f"{self.name} has no operator {path!r}{suggestion(path, names)}"
+                f"{self.name} has no operator {path!r}{suggest(path, names)}"
             )
         self.function(target)
         return target

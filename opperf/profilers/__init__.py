@@ -6,7 +6,7 @@ import functools
 from functools import partial
 from importlib.metadata import EntryPoint, entry_points
 
-from opperf.errors import UsageError, suggestion
+from opperf.errors import UsageError, suggest
 from opperf.frameworks import Framework
 from opperf.frameworks.timing import MakeProfiler, Profiler
 from opperf.profilers.events import EventProfiler
@@ -64,7 +64,7 @@ def profiler(name: str, framework: Framework, device: str) -> Profiler:
     known = offered(framework)
     if name not in known:
         raise UsageError(
-            f"unknown profiler {name!r}{suggestion(name, known)}; "
+            f"unknown profiler {name!r}{suggest(name, known)}; "
             f"{framework.name} offers: {', '.join(known)}"
         )
     return known[name](device)

@@ -38,7 +38,7 @@ from opperf.runner.guard import guard
 from opperf.runner.moved import moved_bytes, writes_in_place
 from opperf.runner.prepared import NOTHING_BOUND, Bound, Prepared
 from opperf.sources.registry import OFFERED, refusal
-from opperf.sources.varying import in_dtype
+from opperf.sources.varying import with_dtype
 
 BASELINE_DTYPE = "float32"
 """What every operator's rule is made for; a refusal in another dtype is checked against it."""
@@ -103,7 +103,7 @@ def _refused(case: Case, framework: Framework, bound: Bound, reason: str) -> Rec
     if framework.unavailable(reason):
         return _without_numbers(case, Status.SKIPPED, reason)
     dtype = case.settings.dtype
-    if dtype != BASELINE_DTYPE and _runs(in_dtype(case, BASELINE_DTYPE), framework, bound):
+    if dtype != BASELINE_DTYPE and _runs(with_dtype(case, BASELINE_DTYPE), framework, bound):
         return _without_numbers(case, Status.SKIPPED, f"does not take {dtype}: {reason}")
     return _without_numbers(case, Status.FAILED, reason)
 

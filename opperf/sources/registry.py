@@ -10,7 +10,7 @@ import msgspec
 
 from opperf import profilers
 from opperf.dtypes import DTYPES
-from opperf.errors import DeviceError, OpperfError, UsageError, suggestion
+from opperf.errors import DeviceError, OpperfError, UsageError, suggest
 from opperf.frameworks import Framework
 from opperf.model import (
     Argument,
@@ -29,11 +29,11 @@ from opperf.sources.selecting import (
     Selection,
     check_groups,
     check_known,
-    chosen,
+    find_matching,
     is_path,
-    matching,
+    select,
 )
-from opperf.sources.varying import Axes, distinct
+from opperf.sources.varying import Axes, deduplicate
 
 Found = dict[str, dict[str, Argument]]
 """Inputs that a search has found, by the operator's name; of the size that is planned."""
@@ -92,7 +92,7 @@ def plan(framework: Framework, selection: Selection, found: Found | None = None)
     cases = list(source.cases())
     _check_shapes(cases, selection)
     # The user's shapes may make one case of several that differed in their shapes alone.
-    made = list(distinct(_with_shapes(case, selection.shapes) for case in cases))
+    made = list(deduplicate(_with_shapes(case, selection.shapes) for case in cases))
     if selection.shuffle:
         random.Random(selection.settings.seed).shuffle(made)
     return Plan(
@@ -134,7 +134,7 @@ def resolve(framework: Framework, axes: Mapping[str, tuple[Any, ...]]) -> Resolu
     return Resolution(found, usable)
 
 
-def resolved(selection: Selection, resolve: Callable[[Axes], Resolution]) -> Selection:
+def resolve_selection(selection: Selection, resolve: Callable[[Axes], Resolution]) -> Selection:
     """The selection with the framework's own device and profiler where none is named, as `resolve`
     has them. Raises what it does."""
     settings = selection.settings
@@ -166,7 +166,7 @@ def refusal(framework: Framework, name: str, value: Any) -> OpperfError | None:
     if value in offered:
         return None
     return UsageError(
-        f"unknown {name} {value!r}{suggestion(value, offered)}; "
+        f"unknown {name} {value!r}{suggest(value, offered)}; "
         f"{framework.name} has: {', '.join(offered)}"
     )
 
@@ -184,7 +184,7 @@ def _is_misspelt(framework: Framework, name: str, value: Any) -> bool:
     framework may have: no dtype at all, or nearly a word that this framework has."""
     if name == "dtype":
         return value not in DTYPES
-    return name in OFFERED and bool(suggestion(value, OFFERED[name](framework)))
+    return name in OFFERED and bool(suggest(value, OFFERED[name](framework)))
 
 
 def check_settings(framework: Framework, selection: Selection) -> None:
@@ -219,14 +219,14 @@ def _targets(framework: Framework, selection: Selection) -> list[tuple[Target, O
     """What is asked for, each with what it takes: operators in the registry's order, then
     callables by path in the order they were named."""
     operators = framework.operators()
-    paths = [p for p in selection.patterns if is_path(p) and not matching(p, operators)]
+    paths = [p for p in selection.patterns if is_path(p) and not find_matching(p, operators)]
     named = tuple(pattern for pattern in selection.patterns if pattern not in paths)
     registered: list[tuple[Target, Operator]] = []
     if named or not paths:
         narrowed = msgspec.structs.replace(selection, patterns=named)
         registered = [
             (OperatorTarget(framework=framework.name, name=operator.name), operator)
-            for operator in chosen(operators, narrowed)
+            for operator in select(operators, narrowed)
         ]
     targets = [framework.callable_target(path) for path in paths]
     return registered + [(target, framework.signature(target)) for target in targets]
@@ -244,20 +244,20 @@ def _case(
     passes: tuple[Pass, ...] = ("forward", "backward") if both else ("forward",)
     return Case(
         target=target,
-        arguments={n: in_array_type(value, array_type) for n, value in inputs.arguments.items()},
-        settings=msgspec.structs.replace(selection.settings, phase=selection.phase or inputs.mode),
+        arguments={n: with_array_type(value, array_type) for n, value in inputs.arguments.items()},
+        settings=msgspec.structs.replace(selection.settings, phase=selection.phase or inputs.phase),
         passes=passes,
         origin=inputs.origin,
         category=operator.category,
     )
 
 
-def in_array_type(argument: Argument, array_type: str) -> Argument:
+def with_array_type(argument: Argument, array_type: str) -> Argument:
     """The argument with its tensors of a framework's other array type."""
     if not array_type:
         return argument
     if isinstance(argument, tuple):
-        return tuple(in_array_type(element, array_type) for element in argument)  # type: ignore[misc]
+        return tuple(with_array_type(element, array_type) for element in argument)  # type: ignore[misc]
     if isinstance(argument, TensorSpec):
         return msgspec.structs.replace(argument, array_type=array_type)
     return argument
@@ -269,7 +269,7 @@ def _check_shapes(cases: list[Case], selection: Selection) -> None:
         if name not in names:
             raise UsageError(
                 f"--shape {name}=...: no tensor argument of the operators chosen "
-                f"is called {name!r}{suggestion(name, names)}"
+                f"is called {name!r}{suggest(name, names)}"
             )
 
 

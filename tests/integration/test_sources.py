@@ -6,10 +6,13 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 
+from opperf.frameworks import load
 from opperf.model import SCHEMA_VERSION, Case, Header, OperatorTarget, Status, TensorSpec
 from opperf.results.runfile import RunWriter, read_run
+from opperf.runner.listing import script
 
 SHORT = ("--size", "small", "-w", "1", "-r", "2", "--max-configs", "1", "-f", "jsonl")
 
@@ -114,6 +117,20 @@ def test_a_function_in_a_users_file_and_none_of_the_files_beside_it(command):
     assert (record.case.label, record.status) == ("double", Status.OK)
     _, err = command("run", "kernels.py:treble", *wanted, *SHORT, "-o", "b.jsonl", code=2)
     assert err.startswith("opperf: ") and "has no 'treble'" in err and err.count("\n") == 1
+
+
+def test_a_script_makes_the_very_tensor_that_a_worker_measures(command_here):
+    seen = command_here.folder / "seen.npy"
+    (command_here.folder / "keep.py").write_text(
+        f"import numpy\n\n\ndef keep(x):\n    numpy.save({str(seen)!r}, x)\n    return x\n"
+    )
+    wanted = ("--framework", "numpy", "--shape", "x=700x800", "--dtype", "float16")
+    command_here("run", "keep.py:keep", *wanted, *SHORT, "-o", "a.jsonl")
+    (case,) = run_of(command_here).cases
+    text, made = script(load("numpy"), case), {}
+    exec(text[: text.rindex("\n\n")], made)
+    assert made["x"].dtype == "float16"
+    np.testing.assert_array_equal(made["x"], np.load(seen))
 
 
 @pytest.fixture(scope="module")

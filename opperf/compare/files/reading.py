@@ -26,7 +26,7 @@ from opperf.model import (
     Settings,
     Status,
     Summary,
-    shown_arguments,
+    display_arguments,
 )
 from opperf.results.output import sidecar
 from opperf.results.runfile import is_run_file, read_run
@@ -87,7 +87,7 @@ def entry_of(record: Record) -> Entry:
     return Entry(
         id=record.id,
         call=call_id(case),
-        shown=shown_key(case.label, shown_arguments(case)),
+        shown=shown_key(case.label, display_arguments(case)),
         operator=case.label,
         inputs=inputs_text(case),
         category=case.category,

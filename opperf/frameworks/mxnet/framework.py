@@ -194,7 +194,7 @@ class MXNet(Defaults):
 
     @contextmanager
     def scope(self, case: Case) -> Iterator[None]:
-        """Device, training mode and array semantics of the case's calls."""
+        """Device, phase and array semantics of the case's calls."""
         with ExitStack() as stack:
             stack.enter_context(devices.context(case.settings.device))
             training = case.settings.phase == "train"
