@@ -133,6 +133,11 @@ class Naming(Protocol):
         up from the callable's own signature."""
         ...
 
+    def wrapped_operator(self, target: Target, called: Operator) -> Operator | None:
+        """The registered operator that a target calls, itself or through a function of the
+        framework's; None for any other function. `called` is the target's signature."""
+        ...
+
     def notes(self, target: Target) -> tuple[Note, ...]:
         """Notes for the reader of a target's figures."""
         ...

@@ -71,13 +71,20 @@ class Defaults(Core):
             operator = self.resolve(target.name)
             if operator is not None:
                 return operator
-        declared = inspect.signature(function or self.function(target)).parameters.values()
+        try:
+            declared = [*inspect.signature(function or self.function(target)).parameters.values()]
+        except (TypeError, ValueError):
+            # A function in C need not say what it takes.
+            declared = []
         parameters = tuple(
             Parameter(name=one.name, kind=Kind.OTHER, required=one.default is one.empty)
             for one in declared
             if one.kind not in (one.VAR_POSITIONAL, one.VAR_KEYWORD)
         )
         return Operator(framework=self.name, namespace="", name=target.label, parameters=parameters)
+
+    def wrapped_operator(self, target: Target, called: Operator) -> Operator | None:
+        return called if self.resolve(called.name) == called else None
 
     def notes(self, target: Target) -> tuple[Note, ...]:
         return ()

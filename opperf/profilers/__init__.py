@@ -6,7 +6,7 @@ import functools
 from functools import partial
 from importlib.metadata import EntryPoint, entry_points
 
-from opperf.errors import UsageError, suggest
+from opperf.errors import UsageError, unknown
 from opperf.frameworks import Framework
 from opperf.frameworks.timing import MakeProfiler, Profiler
 from opperf.profilers.events import EventProfiler
@@ -63,8 +63,5 @@ def profiler(name: str, framework: Framework, device: str) -> Profiler:
     """
     known = offered(framework)
     if name not in known:
-        raise UsageError(
-            f"unknown profiler {name!r}{suggest(name, known)}; "
-            f"{framework.name} offers: {', '.join(known)}"
-        )
+        raise unknown("profiler", name, known, framework.name)
     return known[name](device)

@@ -10,8 +10,9 @@ from opperf.frameworks import Framework
 from opperf.metrics import MEMORY
 from opperf.model import Case, Note, NoteCode
 from opperf.runner.memory import Peaks, peaks
-from opperf.runner.prepared import Bound, Prepared
+from opperf.runner.prepared import Prepared
 from opperf.runner.pristine import is_self_contained, pristine
+from opperf.sources.bound import Bound
 
 
 class Memory(Protocol):

@@ -36,8 +36,9 @@ from opperf.runner.cold import Flush, Ring, copies
 from opperf.runner.fresh import HERE, Memory
 from opperf.runner.guard import guard
 from opperf.runner.moved import moved_bytes, writes_in_place
-from opperf.runner.prepared import NOTHING_BOUND, Bound, Prepared
-from opperf.sources.registry import OFFERED, refusal
+from opperf.runner.prepared import Prepared
+from opperf.sources.bound import NOTHING_BOUND, Bound
+from opperf.sources.choices import LISTED, refusal
 from opperf.sources.varying import with_dtype
 
 BASELINE_DTYPE = "float32"
@@ -86,7 +87,7 @@ def measure(
 def check_available(case: Case, framework: Framework) -> None:
     """Raise `UnsupportedError` if this framework, build or machine has no such device, dtype,
     profiler or mode."""
-    for name in ("device", *OFFERED):
+    for name in ("device", *LISTED):
         refused = refusal(framework, name, getattr(case.settings, name))
         if refused is not None:
             raise UnsupportedError(str(refused))

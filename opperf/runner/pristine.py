@@ -38,8 +38,8 @@ from opperf.frameworks import Framework, load
 from opperf.model import Case, TensorSpec
 from opperf.runner.allocator import configure_heap
 from opperf.runner.memory import Peaks, peaks_of
-from opperf.runner.prepared import Bound
 from opperf.runner.process import begin_child, child_variables, end_with_parent, module_command
+from opperf.sources.bound import Bound
 
 TIME_SHARE = 0.25
 """Share of a case's time limit that a fork may take for its two calls; the rest is for the calls

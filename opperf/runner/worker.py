@@ -23,6 +23,8 @@ from opperf.runner.fresh import Fresh
 from opperf.runner.listing import list_operators, script
 from opperf.runner.measure import measure
 from opperf.runner.messages import (
+    ChoicesRequest,
+    ChoicesResponse,
     ErrorResponse,
     ListRequest,
     ListResponse,
@@ -40,10 +42,11 @@ from opperf.runner.messages import (
     TryRequest,
     TryResponse,
 )
-from opperf.runner.prepared import NOTHING_BOUND
 from opperf.runner.pristine import begin_pristine
 from opperf.runner.process import begin_child
 from opperf.runner.trial import try_call
+from opperf.sources.bound import NOTHING_BOUND
+from opperf.sources.choices import choices
 from opperf.sources.registry import plan, resolve
 
 PROCESS_SETTINGS: dict[str, Any] = {}
@@ -81,6 +84,7 @@ ANSWERS: dict[type, Callable[[Framework, Any], Response]] = {
         resolution=resolve(framework, request.axes)
     ),
     ListRequest: lambda framework, request: ListResponse(listing=list_operators(framework)),
+    ChoicesRequest: lambda framework, request: ChoicesResponse(choices=choices(framework)),
     ScriptRequest: lambda framework, request: ScriptResponse(
         scripts=tuple(script(framework, case) for case in request.cases)
     ),

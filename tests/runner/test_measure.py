@@ -27,7 +27,8 @@ from opperf.runner.fresh import Fresh
 from opperf.runner.guard import estimated_bytes, guard
 from opperf.runner.measure import measure
 from opperf.runner.memory import Peaks
-from opperf.runner.prepared import NOTHING_BOUND, Bound, Prepared
+from opperf.runner.prepared import Prepared
+from opperf.sources.bound import NOTHING_BOUND, Bound
 
 BOTH = ("forward", "backward")
 FLOATS = TensorSpec((4, 4), gradient=True)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import importlib.metadata
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager
@@ -11,6 +10,8 @@ from typing import Any
 import mxnet as mx
 import numpy as np
 
+# Registers the custom operator that `Custom` is measured with.
+import opperf.frameworks.mxnet.custom_operator  # noqa: F401
 from opperf.errors import UnknownOperatorError
 from opperf.frameworks import user_code
 from opperf.frameworks.base import Constant, Extent, Gradient, MemoryReading
@@ -24,6 +25,7 @@ from opperf.frameworks.mxnet import (
     source,
     tensors,
     trace,
+    wrapped,
 )
 from opperf.frameworks.mxnet.gradient import RecordedGradient, flatten
 from opperf.frameworks.timing import MakeProfiler
@@ -64,8 +66,6 @@ class MXNet(Defaults):
     gradients: bool = True
 
     def __init__(self) -> None:
-        # Importing it registers the custom operator that `Custom` is measured with.
-        importlib.import_module("opperf.custom_operations.custom_operations")
         # Read now, once: each fork of the process that loads this would read it anew.
         functions.operators_by_function()
 
@@ -121,6 +121,9 @@ class MXNet(Defaults):
 
     def signature(self, target: Target, function: Callable[..., Any] | None = None) -> Operator:
         return functions.signature(function or self.function(target))
+
+    def wrapped_operator(self, target: Target, called: Operator) -> Operator | None:
+        return wrapped.wrapped_operator(target, called)
 
     def notes(self, target: Target) -> tuple[Note, ...]:
         # Some functions of NumPy are offered where no path of MXNet leads back to them.
