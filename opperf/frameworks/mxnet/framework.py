@@ -65,6 +65,10 @@ class MXNet(Defaults):
     variables: tuple[str, ...] = ("MXNET_CPU_WORKER_NTHREADS", "MXNET_ENGINE_TYPE")
     gradients: bool = True
 
+    def __init__(self) -> None:
+        # Read now, once: each fork of the process that loads this would read it anew.
+        functions.operators_by_function()
+
     def version(self) -> str:
         return str(mx.__version__)
 
@@ -218,6 +222,11 @@ class MXNet(Defaults):
 
     def synchronize(self, device: str) -> None:
         mx.nd.waitall()
+
+    def is_asynchronous(self, device: str) -> bool:
+        # The engine queues calls on the CPU as well, but there a wait for it idle takes a third of
+        # a microsecond, and calls that are queued together may run beside each other.
+        return device.startswith("gpu")
 
     def supports_fork(self, device: str) -> bool:
         # CUDA cannot be used in a fork once its driver was asked anything, and counting GPUs does.

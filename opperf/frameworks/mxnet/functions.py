@@ -78,7 +78,7 @@ def operator_function(name: str) -> Callable[..., Any]:
 
 
 @functools.cache
-def _operators_by_function() -> dict[int, Operator]:
+def operators_by_function() -> dict[int, Operator]:
     """Operator by the identity of each function generated for any of its names."""
     table: dict[int, Operator] = {}
     for name, operator in registry.by_name().items():
@@ -94,7 +94,7 @@ def operator_behind(function: Callable[..., Any]) -> Operator | None:
     """The operator a generated function calls; None for any other callable."""
     if isinstance(function, Function):
         return function.operator
-    return _operators_by_function().get(id(function))
+    return operators_by_function().get(id(function))
 
 
 def find(path: str) -> Callable[..., Any]:
