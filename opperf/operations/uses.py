@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from opperf.model import Argument, Kind, Operator, TensorSpec
+from opperf.model import Argument, Kind, Operator, Parameter, TensorSpec
 
 Array = Any
 """An array of NumPy's, which is not imported for its type: tables are read by what only plans."""
@@ -108,6 +108,13 @@ def is_tensor(value: Argument) -> bool:
     return isinstance(value, TensorSpec)
 
 
+def _may_be(parameter: Parameter, value: Argument) -> bool:
+    """Whether a parameter takes a value, as far as it declares."""
+    if parameter.choices and isinstance(value, str):
+        return value in parameter.choices
+    return not (parameter.kind in NUMBERS and is_tensor(value))
+
+
 class Words:
     """Roles of a use by a list of words: `role=argument`, `role=one|another` where the framework
     has several names for it, `role` where it has that very name, `-argument` for one that does not
@@ -136,16 +143,16 @@ class Words:
         return {**known, **self.constants}
 
     def spelled(self, operator: Operator, roles: Roles) -> dict[str, Argument] | None:
-        """Inputs by role under the operator's names. An input that is what the operator does
-        anyway is omitted; None if there is one that it has no argument for, or a tensor where it
-        takes a number."""
+        """Inputs by role under the operator's names, without those that are what the operator does
+        anyway; None if there is one that it has no argument for, or that its argument cannot be: a
+        tensor for a number, a word that is none of its choices."""
         made: dict[str, Argument] = {}
         for role, value in roles.items():
             if role in self.names:
                 names = self.names[role]
                 own = next((name for name in names if operator.parameter(name)), names[0])
                 parameter = operator.parameter(own)
-                if parameter is not None and parameter.kind in NUMBERS and is_tensor(value):
+                if parameter is not None and not _may_be(parameter, value):
                     return None
                 made[own] = value
             elif role not in self.constants or self.constants[role] != value:
@@ -190,6 +197,12 @@ def family(
     """The uses of operators whose names are made of their operations', or of what a framework
     calls them otherwise."""
     return {pattern.format(name): use((other or {}).get(name, name), roles) for name in names}
+
+
+def as_list(value: Argument) -> tuple[int, ...]:
+    """An axis or extent as a list of one, for operators that take a list."""
+    assert isinstance(value, int)
+    return (value,)
 
 
 def written_to(*names: str) -> Gives:

@@ -59,10 +59,13 @@ BITWISE = Pair(BITS, BITS)
 SHIFTING = Pair(BITS, SHIFTS)
 RATIO = Pair(NORMAL, POSITIVE)
 
+EXPONENTS = between(0.0, 3.0)
+"""Not negative: whole numbers have no such powers."""
+
 PAIRS: dict[str, Pair] = {
     **dict.fromkeys(("divide", "floor_divide", "fmod", "remainder"), RATIO),
     # A negative base has no power by a fraction.
-    "power": Pair(POSITIVE, NORMAL),
+    "power": Pair(POSITIVE, EXPONENTS),
     **dict.fromkeys(("left_shift", "right_shift"), SHIFTING),
     **dict.fromkeys(("equal", "not_equal"), Pair(FEW, FEW)),
     **dict.fromkeys(("logical_and", "logical_or", "logical_xor"), LOGICAL),

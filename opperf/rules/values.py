@@ -39,7 +39,8 @@ def below(limit: int, start: int = 0) -> Fill:
 
 def between(low: float, high: float) -> Fill:
     """Uniform in [low, high)."""
-    return Fill("uniform", low, high)
+    # Floats, as a run file reads them back: a case's id tells 0 from 0.0.
+    return Fill("uniform", float(low), float(high))
 
 
 def odds(zeros: int, ones: int) -> Fill:

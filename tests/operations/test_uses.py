@@ -66,6 +66,12 @@ def test_what_the_operator_has_no_argument_for() -> None:
     assert use("flip", "x=m").spell(operator("m"), {"x": 5, "axis": 0}) is None
 
 
+@pytest.mark.parametrize(("word", "made"), [("edge", {"mode": "edge"}), ("wrap", None)])
+def test_a_word_that_the_operator_does_not_know(word: str, made: object) -> None:
+    entry = use("pad", "mode")
+    assert entry.spell(operator(mode=("constant", "edge")), {"mode": word}) == made
+
+
 def test_arguments_of_one_framework() -> None:
     entry = use("deconvolution", "data -no_bias", also={"no_bias": False})
     assert entry.spell(operator("data"), {"data": 1}) == {"data": 1, "no_bias": False}

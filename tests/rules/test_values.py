@@ -1,5 +1,6 @@
 """The words rules are written in: what fills tensors, and which tensors take a gradient."""
 
+import msgspec
 import pytest
 
 from opperf.model import Fill, TensorSpec
@@ -15,6 +16,13 @@ from opperf.rules.values import (
     tensor,
     tensors,
 )
+
+
+def test_limits_are_read_back_as_they_were_written():
+    fill = between(0, 63)
+    assert msgspec.json.encode(msgspec.json.decode(msgspec.json.encode(fill), type=Fill)) == (
+        msgspec.json.encode(fill)
+    )
 
 
 def test_normal_numbers_are_of_the_standard_distribution():

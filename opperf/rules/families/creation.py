@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from opperf.operations import CanonicalOperation
 from opperf.operations.uses import Roles
 from opperf.rules.engine import Families
-from opperf.rules.shapes import line, square, vector
+from opperf.rules.shapes import line, shapes, square, vector
 from opperf.rules.sizes import Preset
 from opperf.rules.values import between, fixed, literal, tensor
 
@@ -25,7 +25,15 @@ def window(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
     yield {"length": vector(size)[0], **shape}
 
 
-@FAMILIES.operation("eye", "tri", "tril_indices")
+@FAMILIES.operation("eye")
+def eye(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
+    """An identity matrix, and a wider one with its diagonal moved."""
+    rows, columns = square(size)
+    yield {"rows": rows}
+    yield {"rows": rows, "columns": 2 * columns, "offset": 1}
+
+
+@FAMILIES.operation("tri", "tril_indices")
 def triangle(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
     """As large as the matrices of other operations."""
     yield {"rows": square(size)[0]}
@@ -49,6 +57,13 @@ def spaced(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
     yield {"start": 1, "stop": 4, "num": vector(size)[0]}
 
 
+@FAMILIES.operation("full_like")
+def full_like(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
+    """One number, as often as a tensor has elements."""
+    for shape in shapes(size):
+        yield {"x": fixed(*shape), "value": 2.0}
+
+
 @FAMILIES.operation("vandermonde")
 def vandermonde(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
     """A few powers of many numbers."""
@@ -65,5 +80,5 @@ def interpolate(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
     yield {
         "x": fixed(*vector(size), fill=between(0, KNOTS - 1)),
         "known": fixed(KNOTS, fill=places, dtype="float64"),
-        "values": tensor(KNOTS),
+        "values": fixed(KNOTS),
     }

@@ -19,7 +19,6 @@ from opperf.rules.values import (
     REQUESTED,
     Arguments,
     below,
-    between,
     fixed,
 )
 
@@ -60,11 +59,8 @@ def of_its_own_dtype(operator: Operator, size: Preset) -> Iterable[Arguments]:
         yield {"x": fixed(*shape, fill=fill, dtype=dtype)}
 
 
-EXPONENTS = between(0.0, 3.0)
-"""Not negative, as whole numbers have no such powers."""
-
 RIGHT: dict[str, tuple[Pair, str]] = {
-    **dict.fromkeys(("float_power", "power"), (Pair(POSITIVE, EXPONENTS), REQUESTED)),
+    "float_power": (PAIRS["power"], REQUESTED),
     "divmod": (RATIO, REQUESTED),
     # What is shifted by is a whole number, whatever is shifted.
     "ldexp": (PAIRS["ldexp"], WHOLE),
@@ -91,13 +87,6 @@ def binary(operator: Operator, size: Preset) -> Iterable[Arguments]:
     left, right = (parameter.name for parameter in operator.tensors[:2])
     for left_shape, right_shape in shared.broadcasting(size):
         yield {left: fixed(*left_shape), right: fixed(*right_shape)}
-
-
-@FAMILIES.add("clip")
-def clip(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """Bounds that cut off about a third of the elements; for bytes without a sign, too."""
-    for shape in shapes(size):
-        yield {"a": fixed(*shape), "a_min": 0, "a_max": 1}
 
 
 @FAMILIES.add("round")

@@ -11,7 +11,7 @@ from opperf.rules.families.indexing import indices, mask
 from opperf.rules.numpy.names import Variants, alike, own
 from opperf.rules.numpy.operations.reductions import SEARCHED
 from opperf.rules.numpy.operations.shapes import INDEXING
-from opperf.rules.shapes import line, shapes, square, vector
+from opperf.rules.shapes import line, square, vector
 from opperf.rules.sizes import Preset
 from opperf.rules.values import BOOLEAN, Arguments, below, fixed, tensors
 
@@ -35,7 +35,6 @@ def stable(operator: Operator, size: Preset) -> Iterable[Arguments]:
 
 
 PICKED: dict[str, Variants] = {
-    "nonzero": lambda size: [{"a": fixed(*shape, fill=BOOLEAN)} for shape in shapes(size)],
     "compress": lambda size: [
         {"condition": mask(square(size)[:1]), "a": fixed(*square(size)), "axis": axis}
         for axis in (0, 1)

@@ -9,7 +9,7 @@ from opperf.rules.domains import reduced
 from opperf.rules.engine import Families
 from opperf.rules.families.reductions import along_axis, reduced_shapes
 from opperf.rules.numpy.names import Variants, own
-from opperf.rules.shapes import line, square, vector
+from opperf.rules.shapes import line, square
 from opperf.rules.sizes import Preset
 from opperf.rules.values import Arguments, fixed, literal
 
@@ -42,7 +42,6 @@ def reduction(operator: Operator, size: Preset) -> Iterable[Arguments]:
 
 VARIANTS: dict[str, Variants] = {
     **dict.fromkeys(("trapezoid", "trapz"), lambda size: [{"y": fixed(*square(size))}]),
-    "ediff1d": lambda size: [{"ary": fixed(*vector(size))}],
     "gradient": lambda size: [{"f": fixed(*square(size))}, {"f": fixed(*line(size))}],
     "unwrap": lambda size: [{"p": fixed(*square(size))}],
 }

@@ -27,6 +27,8 @@ UNARY: Table = merged(
     family((*NAMED_ALIKE, *OTHERWISE), "x", other=OTHERWISE),
     {
         "clip": use("clip", "x=a low=a_min high=a_max"),
+        "ones_like": use("ones_like", "x=a"),
+        "zeros_like": use("zeros_like", "x=a"),
         "polyval": use("polynomial", "coefficients=p x"),
     },
 )
