@@ -14,7 +14,7 @@ import time
 from collections import Counter
 
 from opperf.model import Operator, Settings
-from opperf.rules.search import Searched, search
+from opperf.rules.search import SearchResult, search
 from opperf.runner.pool import Worker
 from opperf.runner.searching import trials
 from opperf.sources.selecting import Selection
@@ -34,7 +34,7 @@ def main() -> None:
     with Worker(framework) as worker:
         operators = [one.operator for one in worker.listing().operators]
         settings = worker.resolved(Selection(settings=Settings(device="", profiler=""))).settings
-        found: dict[str, Searched] = {}
+        found: dict[str, SearchResult] = {}
         begun = time.perf_counter()
         for operator in operators:
             found[operator.name] = search(operator, trials(worker, operator, settings))

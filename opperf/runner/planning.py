@@ -11,7 +11,7 @@ from opperf.defaults import MAX_TIME_S, SWEEP_S
 from opperf.errors import UsageError
 from opperf.model import Case
 from opperf.rules.extents import groups
-from opperf.rules.fuzzing import Fuzz, drawn
+from opperf.rules.fuzzing import Fuzz, draw
 from opperf.rules.values import Arguments
 from opperf.runner.pool import Worker
 from opperf.runner.searching import TRIAL_TIMEOUT_S, found_inputs
@@ -19,7 +19,7 @@ from opperf.sources.registry import Plan
 from opperf.sources.selecting import Selection
 
 SMALL = "small"
-"""Size of the inputs whose extents are drawn anew: that they may change is seen soonest so."""
+"""Size of the inputs whose extents are draw anew: that they may change is seen soonest so."""
 
 DRAWS = 20
 """Random shapes tried for each one that is wanted; most are taken, and an operator that refuses so
@@ -102,7 +102,7 @@ def _draws(worker: Worker, case: Case, fuzz: Fuzz, seed: int) -> Iterator[Argume
         return not worker.tried(changed, TRIAL_TIMEOUT_S).refusal
 
     free = groups(case.arguments, accepts)
-    return drawn(case.arguments, free, fuzz, seed, f"{case.label} {case.tags}") if free else None
+    return draw(case.arguments, free, fuzz, seed, f"{case.label} {case.tags}") if free else None
 
 
 LEAST_TIME_S = 0.1

@@ -11,7 +11,7 @@ from typing import Any
 from opperf.errors import UnknownOperatorError, suggestion
 from opperf.frameworks import Framework
 from opperf.model import Argument, CallableTarget, Kind, Operator, Target, TensorSpec
-from opperf.rules.engine import NoInputs, holds_tensors, inputs_for, rules_module, under_own_names
+from opperf.rules.engine import NoInputs, holds_tensors, inputs_for, rename_arguments, rules_module
 from opperf.rules.ranges import Shape
 from opperf.rules.sizes import PRESETS, Preset
 from opperf.utils.arguments import ARGUMENTS, ARRAYS, MADE_SHAPES, REQUIRED, matrix
@@ -189,14 +189,14 @@ def _from_rule(
     assert not isinstance(sized, NoInputs)
     configurations = [inputs.arguments for inputs in made]
     tensors = {n: v for n, v in configurations[0].items() if holds_tensors(v)}
-    names = dict(zip(under_own_names(called, tensors), tensors, strict=True))
+    names = dict(zip(rename_arguments(called, tensors), tensors, strict=True))
     theirs = {
         registered_name: _as_argument(parameter.kind, value)
         for registered_name, value in ((names.get(n, n), value) for n, value in given.items())
         if (parameter := operator.parameter(registered_name)) is not None
     }
     fitting = fitted(operator, configurations, [inputs.arguments for inputs in sized], size, theirs)
-    return under_own_names(called, fitting)
+    return rename_arguments(called, fitting)
 
 
 def _preset(size: Shape) -> Preset:

@@ -11,7 +11,7 @@ from opperf.rules.values import (
     fixed,
     literal,
     odds,
-    rounded,
+    rounded_copy,
     same,
     tensor,
     tensors,
@@ -78,7 +78,7 @@ def test_lists_of_tensors_may_be_made_one_by_one():
 
 
 def test_a_copy_in_lower_precision_has_the_distribution_of_what_it_copies():
-    fill = rounded(between(0.0, 2.0), "weights.1")
+    fill = rounded_copy(between(0.0, 2.0), "weights.1")
     assert fill == Fill("uniform", 0.0, 2.0, of="weights.1")
 
 

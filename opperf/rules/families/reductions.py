@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from opperf.model import Argument
 from opperf.operations import CanonicalOperation
 from opperf.operations.uses import Roles
-from opperf.rules.domains import reduced
+from opperf.rules.domains import reduction_fill
 from opperf.rules.engine import Families
 from opperf.rules.shapes import Shape, cube, shapes, square, vector
 from opperf.rules.sizes import Preset
@@ -38,7 +38,7 @@ def reduced_shapes(size: Preset) -> tuple[tuple[Shape, int | None], ...]:
 def reduction(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
     """Along each axis and both of one matrix, and of the other shapes."""
     for shape, axis in reduced_shapes(size):
-        fill = reduced(operation.name, shape, () if axis is None else (axis,))
+        fill = reduction_fill(operation.name, shape, () if axis is None else (axis,))
         yield {"x": tensor(*shape, fill=fill), **along_axis(axis)}
 
 

@@ -8,7 +8,7 @@ from opperf.model import Fill, Operator
 from opperf.operations import CanonicalOperation
 from opperf.operations.uses import Roles
 from opperf.rules.domains import BITS, COUNTING, FEW, SHIFTS, WHOLE
-from opperf.rules.engine import Families, by_role
+from opperf.rules.engine import Families, arguments_by_role
 from opperf.rules.families import elementwise as shared
 from opperf.rules.mxnet.names import FACTOR
 from opperf.rules.mxnet.operations.elementwise import BINARY
@@ -36,7 +36,7 @@ def two_alike(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
 @FAMILIES.add(*ALIKE)
 def elementwise(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """Two tensors of one shape."""
-    return by_role(operator, BINARY, two_alike, size)
+    return arguments_by_role(operator, BINARY, two_alike, size)
 
 
 WHOLE_ONLY = ("bitwise", "gcd", "lcm")

@@ -21,7 +21,7 @@ from opperf.rules.values import (
     Arguments,
     fixed,
     literal,
-    rounded,
+    rounded_copy,
     same,
     tensor,
     tensors,
@@ -70,7 +70,7 @@ HALVES = frozenset({"weight", "grad"})
 """Tensors that are of half precision in mixed precision."""
 
 COPIES = {"weight": "weight32"}
-"""Tensors that hold another one's numbers, rounded, in mixed precision."""
+"""Tensors that hold another one's numbers, rounded_copy, in mixed precision."""
 
 RATE, DECAY = 0.01, 1e-4
 
@@ -120,7 +120,7 @@ def state(
     fill, dtype = fills[name], MASTER if name == SCALE else REQUESTED
     if is_mixed(operator):
         dtype = HALF if name in HALVES else MASTER
-        fill = rounded(fill, place(COPIES[name])) if name in COPIES else fill
+        fill = rounded_copy(fill, place(COPIES[name])) if name in COPIES else fill
     return fixed(*((1,) if name in NUMBERS else shape), fill=fill, dtype=dtype)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from opperf.model import Operator
-from opperf.rules.engine import Families, by_role
+from opperf.rules.engine import Families, arguments_by_role
 from opperf.rules.families import indexing, sorting
 from opperf.rules.families.indexing import indices, mask
 from opperf.rules.numpy.names import Variants, alike, own
@@ -23,14 +23,14 @@ MASK = "bool"
 @FAMILIES.add("where")
 def where(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """From one array or the other, and the indices of where a condition is met."""
-    yield from by_role(operator, INDEXING, indexing.where, size)
+    yield from arguments_by_role(operator, INDEXING, indexing.where, size)
     yield {"condition": mask(square(size))}
 
 
 @FAMILIES.add("sort", "argsort")
 def stable(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """In random order, and then with an algorithm that leaves equal elements in theirs."""
-    yield from by_role(operator, SEARCHED, sorting.sort, size)
+    yield from arguments_by_role(operator, SEARCHED, sorting.sort, size)
     yield {"a": fixed(*vector(size)), "axis": -1, "kind": "stable"}
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from opperf.model import Argument, Operator
-from opperf.rules.domains import reduced
+from opperf.rules.domains import reduction_fill
 from opperf.rules.engine import Families
 from opperf.rules.families.reductions import along_axis, reduced_shapes
 from opperf.rules.numpy.names import Variants, own
@@ -32,11 +32,11 @@ QUANTILES: dict[str, dict[str, Argument]] = {
 @FAMILIES.category("reduction")
 @FAMILIES.add("nancumprod", "nancumsum", *QUANTILES)
 def reduction(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """As operations that leave no number out are reduced."""
+    """As operations that leave no number out are reduction_fill."""
     also = QUANTILES.get(operator.name, {})
     array = operator.tensors[0].name
     for shape, axis in reduced_shapes(size):
-        fill = reduced(operator.name, shape, () if axis is None else (axis,))
+        fill = reduction_fill(operator.name, shape, () if axis is None else (axis,))
         yield {array: fixed(*shape, fill=fill), **also, **along_axis(axis)}
 
 
