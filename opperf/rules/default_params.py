@@ -1,4 +1,4 @@
-"""Default inputs by argument name, as plain values: what the tables of MXNet's rules come to.
+"""Default inputs by argument name, as plain values, from the tables of MXNet's rules.
 
 MXNet's users import the names below from this place, which is why it knows of their framework.
 """

@@ -1,4 +1,4 @@
-"""Operations that make tensors from nothing, and points between given ones."""
+"""Operations that create tensors or interpolate."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def arange(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
 
 
 @FAMILIES.operation("linspace", "logspace")
-def spaced(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
+def space_evenly(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
     """Numbers at equal distances, or ratios."""
     yield {"start": 1, "stop": 4, "num": vector(size)[0]}
 
@@ -75,7 +75,7 @@ KNOTS = 64
 
 @FAMILIES.operation("interpolate")
 def interpolate(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
-    """Many points between the points of a line, whose places rise: 0, 1, 2 ..."""
+    """Many points between known ones at 0, 1, 2 ..."""
     places = literal([float(i) for i in range(KNOTS)])
     yield {
         "x": fixed(*vector(size), fill=between(0, KNOTS - 1)),

@@ -38,7 +38,7 @@ WHOLE_ONLY = frozenset(
 
 
 def dtype_for(operation: str) -> str:
-    """The dtype that an operation insists on, else the one requested."""
+    """The only dtype that an operation takes, else the requested one."""
     return WHOLE if operation in WHOLE_ONLY else REQUESTED
 
 

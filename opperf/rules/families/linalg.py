@@ -16,14 +16,14 @@ FAMILIES = Families()
 
 
 def factored(size: Preset) -> Shape:
-    """Shape of a matrix that is decomposed: the time grows as the cube of its side, and with
-    512 is some tens of milliseconds."""
+    """Shape of a matrix to factor: the time grows as the cube of its side, and is some tens of
+    milliseconds at 512."""
     return (size.extent(512, least=8),) * 2
 
 
 def diagonalised(size: Preset) -> Shape:
-    """Shape of a matrix whose eigenvalues or singular values are found: several times dearer
-    than to factor it, so half the side."""
+    """Shape of a matrix to diagonalise, which takes several times as long as to factor it: half the
+    side."""
     return (size.extent(256, least=8),) * 2
 
 
@@ -186,12 +186,12 @@ def chain(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
 
 
 KERNEL = 64
-"""Elements of what a signal is convolved with."""
+"""Elements of a signal's kernel."""
 MODES = ("full", "same", "valid")
 
 
 @FAMILIES.operation("convolve", "correlate")
-def filtered(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
+def filter_signal(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
     """A signal and a short kernel."""
     for mode in MODES:
         yield {"x": tensor(*line(size)), "y": tensor(KERNEL), "mode": mode}

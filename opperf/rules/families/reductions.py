@@ -1,4 +1,4 @@
-"""Operations that reduce a tensor along axes, or run along one."""
+"""Reductions and running operations."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ def along_axis(axis: int | None) -> dict[str, Argument]:
 
 
 def reduced_shapes(size: Preset) -> tuple[tuple[Shape, int | None], ...]:
-    """The first axis, the second and both of one matrix, which shows what the order of memory
-    costs, and the first of the other shapes."""
+    """One matrix along the first axis, the second and both, which shows the cost of memory order;
+    the other shapes along the first."""
     first, *others = shapes(size)
     return (*((first, axis) for axis in AXES), *((shape, 0) for shape in others))
 

@@ -36,8 +36,8 @@ PLAIN: dict[str, tuple[Roles, ...]] = {
 
 
 @FAMILIES.operation(*PLAIN)
-def rearranged(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
-    """A square matrix, with each of the values that there are."""
+def rearrange(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
+    """A square matrix with each of the values in `PLAIN`."""
     for values in PLAIN[operation.name]:
         yield {"x": tensor(*square(size)), **values}
 
@@ -54,7 +54,7 @@ AXES: dict[str, tuple[Roles, ...]] = {
 
 
 @FAMILIES.operation(*AXES)
-def axes_moved(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
+def move_axes(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
     """Axes of a stack of matrices in another order."""
     for values in AXES[operation.name]:
         yield {"x": tensor(*cube(size)), **values}
@@ -143,8 +143,8 @@ def stack(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
 
 
 @FAMILIES.operation("column_stack", "dstack", "hstack", "vstack")
-def joined(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
-    """Joined along the axis that the name stands for."""
+def join(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
+    """Along the axis that the name implies."""
     for shape in shapes(size):
         yield alike(shape)
 

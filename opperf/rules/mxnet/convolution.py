@@ -1,5 +1,5 @@
-"""What MXNet has beside convolution and pooling: older forms of them, deformable ones, and what
-else samples images and signals."""
+"""MXNet's own convolution and pooling: older forms, deformable ones, and other operators that
+sample images and signals."""
 
 from __future__ import annotations
 

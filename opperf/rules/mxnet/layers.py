@@ -1,4 +1,4 @@
-"""Layers that MXNet has in a form of its own."""
+"""Layers with options that only MXNet has."""
 
 from __future__ import annotations
 

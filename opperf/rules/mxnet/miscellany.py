@@ -59,8 +59,8 @@ def amp_multicast(operator: Operator, size: Preset) -> Iterable[Arguments]:
 
 @FAMILIES.add("Custom")
 def custom(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """An operator written in Python, which the framework's part of opperf registers: what is
-    measured is how long the way there and back takes."""
+    """An operator written in Python, which opperf registers: its time is that of the call into
+    Python and back."""
     for shape in shapes(size):
         yield {"data": tensors([tensor(*shape)]), "op_type": "CustomAddOne"}
 
@@ -191,7 +191,7 @@ FLOAT32 = 0
 
 @FAMILIES.add("_zeros_without_dtype")
 def typed_zeros(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """A new tensor of zeros, told the type that it would otherwise get from a graph."""
+    """A new tensor of zeros, with the dtype that it would otherwise get from a graph."""
     for shape in shapes(size):
         yield {"shape": shape, "dtype": FLOAT32}
 

@@ -1,4 +1,4 @@
-"""Operators of MXNet's NumPy interface that the other families have no equal of."""
+"""Operators of MXNet's NumPy interface without a shared family."""
 
 from __future__ import annotations
 

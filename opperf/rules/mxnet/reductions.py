@@ -16,12 +16,11 @@ FAMILIES = Families()
 Axes = tuple[int, ...]
 
 AXES: tuple[Axes, ...] = ((0,), (1,), ())
-"""The axes of each configuration: the first, the second, all of them."""
+"""The first axis, the second, and both."""
 
 
-def given(operator: Operator, axes: Axes) -> Arguments:
-    """The axis argument. NumPy's operators take no axes to mean none, so all is the argument
-    left out."""
+def axis_argument(operator: Operator, axes: Axes) -> Arguments:
+    """The axis argument. For `mx.nd` an empty list is all axes, for `mx.np` none of them."""
     return {"axis": axes} if axes or not operator.name.startswith("_np") else {}
 
 
@@ -41,7 +40,7 @@ def norm(operator: Operator, size: Preset) -> Iterable[Arguments]:
             yield {
                 operator.tensors[0].name: tensor(*shape),
                 "ord": order,
-                **given(operator, axes),
+                **axis_argument(operator, axes),
             }
 
 

@@ -28,7 +28,7 @@ def where(operator: Operator, size: Preset) -> Iterable[Arguments]:
 
 
 @FAMILIES.add("sort", "argsort")
-def stable(operator: Operator, size: Preset) -> Iterable[Arguments]:
+def sort(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """In random order, and then with an algorithm that leaves equal elements in theirs."""
     yield from arguments_by_role(operator, SEARCHED, sorting.sort, size)
     yield {"a": fixed(*vector(size)), "axis": -1, "kind": "stable"}
@@ -69,7 +69,7 @@ PICKED: dict[str, Variants] = {
 
 
 @FAMILIES.add(*PICKED)
-def picked(operator: Operator, size: Preset) -> Iterable[Arguments]:
+def pick(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """Indices within the extents, and conditions that half the elements meet."""
     return own(PICKED, operator, size)
 
@@ -89,7 +89,7 @@ SORTED: dict[str, Variants] = {
 
 
 @FAMILIES.add(*SORTED)
-def ordered(operator: Operator, size: Preset) -> Iterable[Arguments]:
+def order(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """Rows, columns and a long vector, in random order."""
     return own(SORTED, operator, size)
 

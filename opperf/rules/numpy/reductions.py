@@ -26,13 +26,13 @@ QUANTILES: dict[str, dict[str, Argument]] = {
         {"q": fixed(3, fill=literal([100 * q for q in QUARTERS]), dtype="float64")},
     ),
 }
-"""The quartiles, in the unit each function has for them."""
+"""The quartiles, as shares or percentages."""
 
 
 @FAMILIES.category("reduction")
 @FAMILIES.add("nancumprod", "nancumsum", *QUANTILES)
 def reduction(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """As operations that leave no number out are reduction_fill."""
+    """As the shared reductions, for functions that are no canonical operation."""
     also = QUANTILES.get(operator.name, {})
     array = operator.tensors[0].name
     for shape, axis in reduced_shapes(size):
