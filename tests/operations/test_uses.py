@@ -11,7 +11,7 @@ from opperf.operations.uses import (
     Choice,
     Written,
     family,
-    merged,
+    merge,
     names_of,
     only_written_to,
     use,
@@ -121,11 +121,11 @@ def test_a_family_of_names() -> None:
 
 def test_an_operator_is_in_one_table() -> None:
     with pytest.raises(ValueError, match="add"):
-        merged({"add": use("add")}, {"add": use("add"), "sub": use("subtract")})
+        merge({"add": use("add")}, {"add": use("add"), "sub": use("subtract")})
 
 
 def test_what_a_framework_calls_operations() -> None:
-    table = merged(
+    table = merge(
         {"add": use("add"), "plus": use("add")}, {"act": Choice("mode", {1: use("relu")})}
     )
     assert names_of(table) == {"add": ("add", "plus"), "relu": ("act",)}

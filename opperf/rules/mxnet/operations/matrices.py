@@ -24,7 +24,7 @@ def summed(a: Any, b: Any, a_axes_summed: Any, b_axes_summed: Any) -> dict[str, 
 
 
 def listed_axes(operator: Operator, roles: Roles) -> dict[str, Argument] | None:
-    """The other way; a number of axes is for the operator that takes one."""
+    """The arguments for these roles; a number of axes is for the operator that takes one."""
     axes = roles["axes"]
     if not isinstance(axes, tuple):
         return None

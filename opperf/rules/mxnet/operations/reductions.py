@@ -12,7 +12,7 @@ from opperf.operations.uses import (
     Table,
     as_list,
     family,
-    merged,
+    merge,
     only_written_to,
     use,
     written_to,
@@ -55,7 +55,7 @@ def average(a: Any, weights: Any, weighted: bool, axis: Any = None) -> dict[str,
 
 
 def with_weights(operator: Operator, roles: Roles) -> dict[str, Argument] | None:
-    """The other way; without weights it is `mean`."""
+    """The arguments for these roles; without weights it is `mean`."""
     if "weights" not in roles:
         return None
     axes: Roles = {"axis": as_list(roles["axis"])} if "axis" in roles else {}
@@ -67,7 +67,7 @@ OF_NUMPY: Table = {
     **{f"_npi_{name}": use(name, along, spell=reduced) for name in (*BOTH, "mean", "std", "var")},
 }
 
-REDUCED = merged(
+REDUCED = merge(
     {
         name: use(name, along, spell=reduced)
         for name in ("max", "mean", "min", "nanprod", "nansum", "prod", "sum")
@@ -122,7 +122,7 @@ def one_number(
 
 
 def spaced(operator: Operator, roles: Roles) -> dict[str, Argument]:
-    """The other way."""
+    """The arguments for these roles."""
     ends = {name: roles[name] for name in ("start", "stop")}
     if operator.parameter("start_double"):
         ends = {f"{end}_{kind}": at for kind in ENDS for end, at in ends.items()}
@@ -138,7 +138,7 @@ def identity(shape: tuple[int, ...], dtype: str) -> dict[str, Any]:
 
 
 def square_shape(operator: Operator, roles: Roles) -> dict[str, Argument] | None:
-    """The other way, of a square matrix alone."""
+    """The arguments for these roles, of a square matrix alone."""
     return {"shape": as_list(roles["rows"]) * 2} if roles.keys() == {"rows"} else None
 
 
@@ -201,4 +201,4 @@ CREATED: Table = {
     ),
 }
 
-TABLE: Table = merged(REDUCED, SORTED, CREATED)
+TABLE: Table = merge(REDUCED, SORTED, CREATED)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from opperf.model import Argument, Operator
-from opperf.operations.uses import Roles, Table, Use, as_list, merged, use
+from opperf.operations.uses import Roles, Table, Use, as_list, merge, use
 from opperf.rules.shapes import LIST_LENGTH
 
 
@@ -93,7 +93,7 @@ RENAMED = {
 }
 """Operators that MXNet 1 has as `_np_` and MXNet 2 as `_npi_`."""
 
-TABLE: Table = merged(
+TABLE: Table = merge(
     {f"_np_{name}": one for name, one in RENAMED.items()},
     {f"_npi_{name}": one for name, one in RENAMED.items()},
     {

@@ -29,7 +29,7 @@ def rolled(a: Array, shift: int, axis: int | None = None) -> dict[str, Any]:
 
 
 def one_distance(operator: Operator, roles: dict[str, Any]) -> dict[str, Any]:
-    """The other way."""
+    """The arguments for these roles."""
     (shift,), axes = roles["shift"], roles.get("axis", ())
     return {"a": roles["x"], "shift": shift, **({"axis": axes[0]} if axes else {})}
 
@@ -47,7 +47,7 @@ def along_last(arr: Array, indices: Array, axis: int, **values: Array) -> dict[s
 
 
 def last_axis(operator: Operator, roles: dict[str, Any]) -> dict[str, Any]:
-    """The other way, of matrices."""
+    """The arguments for these roles, of matrices."""
     made = {"arr": roles["data"], "indices": roles["indices"]}
     if "values" in roles:
         made["values"] = roles["values"]
