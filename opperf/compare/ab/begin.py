@@ -26,8 +26,8 @@ from opperf.model import DECLARED, Environment
 from opperf.results import output
 from opperf.results.text import counted, cut, inputs_text, terminal_width
 from opperf.runner.progress import Progress
-from opperf.runner.resuming import check_same, lasting_differences, same_selection
-from opperf.runner.session import now
+from opperf.runner.resuming import check_same, check_selection, find_lasting_differences
+from opperf.runner.session import utc_now
 from opperf.sources.registry import Plan
 from opperf.sources.selecting import Selection
 
@@ -102,7 +102,7 @@ def begun(
         raise UsageError(f"no case runs in both arms, e.g. {first}: {reason}")
     header = SessionHeader(
         schema=SCHEMA,
-        started=now(),
+        started=utc_now(),
         command=options.command,
         framework=options.framework,
         a=arms["A"],
@@ -150,7 +150,7 @@ def _planned(
         # What is not set in an arm is at fault in both.
         own = arm.settings or arm.operators or arm.python
         with _blamed_on(name, arm) if own else nullcontext():
-            selection = worker.resolved(selection_of(arm, common))
+            selection = worker.resolve_selection(selection_of(arm, common))
             plans = plans_of(worker, framework, selection, arm.operators, say)
     return _Planned(plans, environment, start_s)
 
@@ -220,25 +220,26 @@ def _check_same(
     """Refuse options that contradict the session. Raises `RunFileError`."""
     if {"a", "b"} & set(changed):
         a, b = arms_from(given)
-        check_same("a", str(header.a), str(a))
-        check_same("b", str(header.b), str(b))
+        check_same("--a", str(header.a), str(a))
+        check_same("--b", str(header.b), str(b))
     if "framework" in changed:
-        check_same("framework", header.framework, given["framework"])
-    same_selection(header.selection, selection_from(given), changed, SETTINGS)
+        check_same("--framework", header.framework, given["framework"])
+    check_selection(header.selection, selection_from(given), changed, SETTINGS)
     for option in RULES:
         if option in changed:
-            check_same(option, getattr(header.rules, option), given[option])
+            shown = f"--{option.replace('_', '-')}"
+            check_same(shown, getattr(header.rules, option), given[option])
     if "no_pace" in changed:
-        check_same("no-pace", not header.paced, given["no_pace"])
+        check_same("--no-pace", not header.paced, given["no_pace"])
     if "until_settled" in changed:
-        check_same("until-settled", header.rules.block_cap, rules_from(given).block_cap)
+        check_same("--until-settled", header.rules.block_cap, rules_from(given).block_cap)
 
 
 def _check_environment(name: Arm, before: Environment, after: Environment) -> None:
     """Refuse to go on where numbers would not be those of one session. Raises `RunFileError`."""
     changed = [
         f"{field} was {old!r} and is {new!r}"
-        for field, old, new in lasting_differences(before, after)
+        for field, old, new in find_lasting_differences(before, after)
     ]
     if changed:
         raise RunFileError(

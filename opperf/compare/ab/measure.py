@@ -25,7 +25,7 @@ from opperf.model import WITHOUT_FIGURE, Case, Record, Status
 from opperf.results.text import inputs_text
 from opperf.runner.pool import Worker
 from opperf.runner.progress import Progress
-from opperf.runner.session import now
+from opperf.runner.session import utc_now
 
 ATTEMPTS = 5
 """Processes that are begun for one replicate. A case that ends its process is left out from then
@@ -145,7 +145,7 @@ def measure(
 
     Raises `WorkerError` if no process lives to the end.
     """
-    started, begun = now(), time.monotonic()
+    started, begun = utc_now(), time.monotonic()
     order = visiting_order(cases, seed, place.phase, place.block, place.position)
     told: set[str] = set()
     lost: dict[str, Lost] = {}

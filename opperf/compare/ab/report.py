@@ -17,7 +17,7 @@ from opperf.errors import one_line
 from opperf.model import Struct
 from opperf.results.terminal import Column, table_text
 from opperf.results.text import counted, inputs_text, wrapped
-from opperf.runner.resuming import lasting_differences
+from opperf.runner.resuming import find_lasting_differences
 
 INPUTS_WIDTH = 44
 """Characters of the inputs that a text shows: the figures then fit beside them."""
@@ -134,7 +134,9 @@ def report_of(session: Session, analysis: Analysis) -> Report:
         rows=tuple(rows),
         differences=tuple(
             Difference(name, str(before), str(after))
-            for name, before, after in lasting_differences(environments["A"], environments["B"])
+            for name, before, after in find_lasting_differences(
+                environments["A"], environments["B"]
+            )
         ),
         alone=header.alone,
         excluded=header.excluded,

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 import mxnet as mx
 
-from opperf.errors import UnsupportedError, suggestion
+from opperf.errors import UnsupportedError, suggest
 from opperf.frameworks.mxnet.calls import source
 
 
@@ -108,7 +108,7 @@ class Graph:
     def __init__(self, name: str, numpy: bool = False) -> None:
         if name not in BODIES:
             raise UnsupportedError(
-                f"unknown graph {name!r}{suggestion(name, BODIES)}; known: {', '.join(BODIES)}"
+                f"unknown graph {name!r}{suggest(name, BODIES)}; known: {', '.join(BODIES)}"
             )
         self.body = BODIES[name]
         functions, variable = (mx.sym.np, numpy_variable) if numpy else (mx.sym, legacy_variable)
