@@ -1,4 +1,4 @@
-"""MXNet as opperf's `Framework`: the pieces of this package put together."""
+"""MXNet as opperf's `Framework`."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ class MXNet(Defaults):
         return str(mx.__version__)
 
     def versions(self) -> dict[str, str]:
-        """Versions of MXNet and of NumPy, which its np interface leans on."""
+        """Versions of MXNet and of NumPy, which its np interface uses."""
         return {
             "mxnet": self.version(),
             "numpy": np.__version__,
@@ -160,16 +160,16 @@ class MXNet(Defaults):
         arguments: Mapping[str, Any],
         function: Callable[..., Any] | None = None,
     ) -> Callable[[], Any]:
-        """The case's call. An operator without inputs is told the device, for MXNet would
-        take the CPU."""
+        """The case's call. An operator without inputs gets the device as an argument; otherwise
+        MXNet would use the CPU."""
         called = function if function is not None else self.function(case.target)
-        given = dict(arguments)
+        bound = dict(arguments)
         operator = functions.operator_behind(called)
         if operator is not None and operator.parameter("ctx") and not operator.tensors:
-            given.setdefault("ctx", case.settings.device)
-        if given.get("dtype") == "bfloat16":
-            given["dtype"] = tensors.BFLOAT16
-        return functions.bind(called, given)
+            bound.setdefault("ctx", case.settings.device)
+        if bound.get("dtype") == "bfloat16":
+            bound["dtype"] = tensors.BFLOAT16
+        return functions.bind(called, bound)
 
     def output_shapes(self, case: Case) -> list[tuple[int, ...]] | None:
         operator = self.operator_of(case.target)
@@ -229,7 +229,7 @@ class MXNet(Defaults):
         return device.startswith("gpu")
 
     def supports_fork(self, device: str) -> bool:
-        # CUDA cannot be used in a fork once its driver was asked anything, and counting GPUs does.
+        # CUDA cannot be used in a fork once its driver was called, and counting GPUs calls it.
         return device.startswith("cpu")
 
     def memory(self, device: str) -> AbstractContextManager[MemoryReading]:
