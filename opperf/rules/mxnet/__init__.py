@@ -76,13 +76,16 @@ TRAIN_PHASE = frozenset(
         "BatchNorm",
         "BatchNorm_v1",
         "Dropout",
+        "Pooling",
         "RNN",
         "_contrib_BatchNormWithReLU",
         "_contrib_SyncBatchNorm",
     }
 )
 """Operators that run in the training phase, where they compute something else: to predict, Dropout
-copies its input and BatchNorm reads its statistics instead of computing them."""
+copies its input and BatchNorm reads its statistics instead of computing them. Pooling by oneDNN
+keeps the places of the maxima in that phase only: to predict, its gradient reads memory that
+nothing has written."""
 
 NEEDS_OUTPUT = frozenset({"_copyto"})
 """Operators that only write to an array of the caller's."""
