@@ -208,6 +208,10 @@ def _spelt(setting: Setting) -> tuple[str, ...]:
     return (*((setting.short,) if setting.short else ()), setting.option, setting.name)
 
 
+common = together(*(one(name) for name, setting in DECLARED.items() if setting.common))
+"""The settings of a command in which all cases share one value of each."""
+
+
 def variables_given(
     ctx: click.Context, param: click.Parameter, values: tuple[str, ...]
 ) -> dict[str, tuple[str, ...]]:
@@ -332,7 +336,7 @@ configurations = click.option(
     "--max-configs",
     "configurations",
     type=click.IntRange(min=1),
-    help="Configurations of each operator that are measured at most.  [default: all]",
+    help="Most configurations of each operator.  [default: all]",
 )
 
 

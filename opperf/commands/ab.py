@@ -9,10 +9,10 @@ import click
 from opperf.commands.compare import share_given, words_among
 from opperf.parameters import (
     changed,
+    common,
     configurations,
     debug,
     framework,
-    one,
     operators,
     passes,
     report_format,
@@ -44,9 +44,7 @@ BLOCKS = click.IntRange(min=2)
     help="What is set in B, likewise.",
 )
 @size
-@one("dtype", default="float32", show_default=False)
-@one("device")
-@one("profiler")
+@common
 @passes
 @configurations
 @click.option(
@@ -108,13 +106,6 @@ BLOCKS = click.IntRange(min=2)
     type=click.FloatRange(min=0, min_open=True),
     metavar="SECONDS",
     help="Refuse a session that would take longer, and say what would fit.",
-)
-@click.option(
-    "--seed",
-    default=0,
-    show_default=True,
-    type=click.IntRange(min=0),
-    help="Seed of the inputs' contents and of all orders.",
 )
 @click.option(
     "--report",

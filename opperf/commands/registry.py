@@ -10,10 +10,11 @@ from opperf.parameters import (
     as_json,
     changed,
     choosing,
+    common,
+    configurations,
     debug,
     drawing,
     framework,
-    one,
     several,
     size,
     split_commas,
@@ -38,9 +39,9 @@ def list_operators(ctx: click.Context, /, **options: object) -> None:
 @click.command()
 @click.argument("name", metavar="OPERATOR")
 @size
-@one("dtype", default="float32", show_default=False)
+@common
+@configurations
 @drawing
-@one("seed")
 @several("python")
 @as_json
 @debug

@@ -8,7 +8,13 @@ from typing import Any, Literal
 from opperf.model.base import Struct
 from opperf.model.canonical import ID_LENGTH, ID_VERSION, digest
 from opperf.model.settings import Settings, unusual
-from opperf.model.targets import Target, canonical_target
+from opperf.model.targets import (
+    CallableTarget,
+    FileTarget,
+    OperatorTarget,
+    Target,
+    canonical_target,
+)
 from opperf.model.values import Argument, TensorSpec, shown_argument, tensors_in
 
 Pass = Literal["forward", "backward"]
@@ -49,6 +55,16 @@ class Case(Struct, frozen=True):
     def label(self) -> str:
         """Its name in results."""
         return self.name or self.target.label
+
+    @property
+    def pattern(self) -> str:
+        """The target as a command takes it: an operator's name, or the path of a function; empty
+        for any other."""
+        if isinstance(self.target, OperatorTarget):
+            return self.label
+        if isinstance(self.target, FileTarget):
+            return f"{self.target.file}:{self.target.function}"
+        return self.target.path if isinstance(self.target, CallableTarget) else ""
 
     def tensors(self) -> Iterator[tuple[str, TensorSpec]]:
         """Every tensor of the arguments, lists flattened, each with its argument's name."""

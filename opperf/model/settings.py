@@ -1,7 +1,7 @@
 """How a case is run: each setting declared once, with its option and how its text is read.
 
-The command line, the arms of a comparison, `--resume`, reports and the commands they suggest read
-the declarations, so that a new setting is one field here and what honours it.
+The command line, the arms of a comparison, `--resume`, reports and the commands they print read
+the declarations, so that a new setting is one field here and the code that applies it.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from opperf.dtypes import canonical
 from opperf.model.base import Struct
 
 Read = Callable[[str], Any]
-"""Makes a value of a text; raises `ValueError`, in words for the user, for a wrong one."""
+"""Converts a text to a value; raises `ValueError`, with a message for the user, for a wrong one."""
 
 
 @dataclass(frozen=True)
@@ -34,10 +34,40 @@ class Setting:
     """Whether it belongs to the process that measures; else to the call."""
     axis: bool = False
     """Whether several values may be given, each of which is a case."""
+    common: bool = False
+    """Whether commands in which all cases share one value (`ab`, `show`) have the option."""
+    title: str = ""
+    """Its name in reports."""
+    empty: str = ""
+    """A word for None and for an empty value."""
     flag: Any = None
     """The value that the option stands for, if it takes none."""
     name: str = ""
     """The field of `Settings`."""
+
+    def text(self, value: Any) -> str:
+        """The value as a user writes it; `empty` for None and for an empty value."""
+        if isinstance(value, bool):
+            return "yes" if value else "no"
+        return " ".join(self._texts(value)) or self.empty
+
+    def arguments(self, value: Any) -> tuple[str, ...]:
+        """The words of a command line that set the value."""
+        if self.flag is not None:
+            return (self.option,) if value == self.flag else ()
+        return tuple(word for text in self._texts(value) for word in (self.option, text))
+
+    def assignments(self, value: Any) -> tuple[str, ...]:
+        """The value as the arms of `ab` take it: `dtype:float16`, `env:NAME=VALUE`."""
+        return tuple(f"{self.name}:{text}" for text in self._texts(value))
+
+    def _texts(self, value: Any) -> tuple[str, ...]:
+        """The texts from which the value is read: several for a mapping, none for nothing."""
+        if isinstance(value, dict):
+            return tuple(f"{name}={text}" for name, text in value.items())
+        if value is None:
+            return (self.empty,) if self.empty else ()
+        return (str(value),) if value != "" else ()
 
 
 def one_of(*words: str) -> Read:
@@ -106,6 +136,8 @@ class Settings(Struct, frozen=True):
             "build and machine have one, else the CPU]",
             metavar="DEVICE",
             axis=True,
+            common=True,
+            title="ctx",
         ),
     ] = "cpu(0)"
     dtype: Annotated[
@@ -117,6 +149,8 @@ class Settings(Struct, frozen=True):
             canonical,
             metavar="DTYPE",
             axis=True,
+            common=True,
+            title="dtype",
         ),
     ] = "float32"
     profiler: Annotated[
@@ -129,6 +163,8 @@ class Settings(Struct, frozen=True):
             short="-p",
             metavar="PROFILER",
             axis=True,
+            common=True,
+            title="Profiler",
         ),
     ] = "native"
     warmup: Annotated[
@@ -140,6 +176,7 @@ class Settings(Struct, frozen=True):
             short="-w",
             metavar="CALLS",
             identity=False,
+            title="Warm-up",
         ),
     ] = None
     """Calls before any is timed; None for as many as it takes to get warm."""
@@ -152,6 +189,7 @@ class Settings(Struct, frozen=True):
             short="-r",
             metavar="CALLS",
             identity=False,
+            title="Runs",
         ),
     ] = None
     """Samples of each pass; None for as many as the precision takes."""
@@ -164,6 +202,7 @@ class Settings(Struct, frozen=True):
             number_in(0, 1),
             metavar="SHARE",
             identity=False,
+            title="Precision of medians",
         ),
     ] = defaults.PRECISION
     """Half-width of the median's 95 % confidence interval that is wanted, as a share of it."""
@@ -176,6 +215,8 @@ class Settings(Struct, frozen=True):
             metavar="COUNT",
             process=True,
             axis=True,
+            title="Threads",
+            empty=ALL,
         ),
     ] = None
     """Compute threads of the framework; None leaves its own choice."""
@@ -187,6 +228,8 @@ class Settings(Struct, frozen=True):
             metavar="NAME=VALUE",
             process=True,
             axis=True,
+            title="Environment variables",
+            empty="unset",
         ),
     ] = {}
     """Environment variables that are set for the process, beside those there are."""
@@ -199,6 +242,8 @@ class Settings(Struct, frozen=True):
             metavar="[LABEL:][FRAMEWORK=]PATH",
             process=True,
             axis=True,
+            title="Interpreter",
+            empty="own",
         ),
     ] = ""
     """Label of the interpreter that measures, where a run has several; its path is in the run's
@@ -207,10 +252,12 @@ class Settings(Struct, frozen=True):
         int,
         Setting(
             "--seed",
-            "Seed of the inputs' contents, of random shapes, and of the order with --shuffle.",
+            "Seed of the inputs' contents, of random shapes, and of random orders.",
             whole(0),
             metavar="NUMBER",
             identity=False,
+            common=True,
+            title="Seed",
         ),
     ] = 0
     max_time_s: Annotated[
@@ -224,6 +271,8 @@ class Settings(Struct, frozen=True):
             number_in(0),
             metavar="SECONDS",
             identity=False,
+            title="Time limit of a case (s)",
+            empty="none",
         ),
     ] = None
     """Seconds a case is timed for at most, shared among its passes; None for no limit where `runs`
@@ -236,6 +285,7 @@ class Settings(Struct, frozen=True):
             number_in(0),
             metavar="SECONDS",
             identity=False,
+            title="Timeout (s)",
         ),
     ] = defaults.TIMEOUT_S
     mode: Annotated[
@@ -246,6 +296,7 @@ class Settings(Struct, frozen=True):
             str.lower,
             metavar="MODE",
             axis=True,
+            title="Mode",
         ),
     ] = "eager"
     phase: Annotated[
@@ -257,6 +308,7 @@ class Settings(Struct, frozen=True):
             one_of("train", "predict"),
             metavar="PHASE",
             axis=True,
+            title="Phase",
         ),
     ] = "predict"
     cache: Annotated[
@@ -268,12 +320,19 @@ class Settings(Struct, frozen=True):
             one_of("hot", "cold"),
             metavar="hot|cold",
             axis=True,
+            title="Cache",
         ),
     ] = "hot"
     """Whether a call finds its inputs where the one before left them, or in no cache."""
     memory: Annotated[
         bool,
-        Setting("--no-memory", "Measure times only.", identity=False, flag=False),
+        Setting(
+            "--no-memory",
+            "Measure times only.",
+            identity=False,
+            title="Peak memory measured",
+            flag=False,
+        ),
     ] = True
     """Whether peaks of memory are measured beside the times."""
 

@@ -8,14 +8,14 @@ from typing import Any
 from tabulate import tabulate
 
 from opperf.metrics import BACKWARD, FORWARD, TOTAL
-from opperf.model import Record, Run, Settings, Status
+from opperf.model import DECLARED, Record, Run, Status
 from opperf.results.figures import PYTHON, by_operator, shown_kb, shown_ms
 from opperf.results.outliers import (
     COLUMNS,
     EXPLAINED,
     TEXTS,
     WORST,
-    again,
+    commands_for,
     is_fuzzed,
     outliers,
 )
@@ -43,20 +43,6 @@ PERCENTILES: tuple[Column, ...] = (
     ("P99 Time (ms)", lambda record: shown_ms(record, TOTAL.name, "p99")),
 )
 """Of forward and backward together; what the python profiler gives beside the means."""
-
-SETTINGS: tuple[tuple[str, Callable[[Settings], object]], ...] = (
-    ("ctx", lambda settings: settings.device),
-    ("dtype", lambda settings: settings.dtype),
-    ("Profiler", lambda settings: settings.profiler),
-    ("Warm-up", lambda settings: settings.warmup),
-    ("Runs", lambda settings: settings.runs),
-    ("Cache", lambda settings: settings.cache),
-    ("Threads", lambda settings: settings.threads),
-    ("Seed", lambda settings: settings.seed),
-    ("Precision of medians", lambda settings: settings.precision),
-    ("Time limit of a case (s)", lambda settings: settings.max_time_s or "none"),
-    ("Timeout (s)", lambda settings: settings.timeout_s),
-)
 
 UNMEASURED: tuple[Column, ...] = (
     ("Status", lambda record: record.status.value),
@@ -101,7 +87,7 @@ def _out_of_line(run: Run) -> str:
         return "Too few shapes of any operator for a line."
     rows = [[cell(outlier) for _, cell in COLUMNS] for outlier in found]
     table = grid([title for title, _ in COLUMNS], rows, TEXTS)
-    commands = [f"    {again(command, run, found[0].record)}" for command in ("run", "show")]
+    commands = [f"    {command}" for command in commands_for(run, found[0].record).values()]
     return "\n".join((EXPLAINED, "", table, "", "The first one again:", "", *commands))
 
 
@@ -139,10 +125,16 @@ def environment_facts(run: Run) -> list[tuple[str, str]]:
 def _settings_facts(records: Sequence[Record]) -> list[tuple[str, str]]:
     """How the cases were run, every value in use where they differ."""
     facts = []
-    for label, value in SETTINGS:
-        used = dict.fromkeys(value(record.case.settings) for record in records)
-        facts.append((label, ", ".join(str(one) for one in used if one is not None)))
+    for name, setting in DECLARED.items():
+        values = [getattr(record.case.settings, name) for record in records]
+        # Of a setting that no case has a value of there is nothing to show.
+        texts = dict.fromkeys(map(setting.text, values)) if any(map(_has_value, values)) else {}
+        facts.append((setting.title, ", ".join(filter(None, texts))))
     return facts
+
+
+def _has_value(value: object) -> bool:
+    return value not in (None, "", {})
 
 
 def flat(options: dict[str, Any]) -> list[tuple[str, str]]:

@@ -8,11 +8,13 @@ loss that a few outliers do not draw to themselves.
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 from opperf.metrics import PASSES
-from opperf.model import Metric, MetricKind, Pass, Record, Run
+from opperf.model import DECLARED, Metric, MetricKind, Pass, Record, Run
+from opperf.results.settings import needed, option_words
 from opperf.results.text import inputs_text
 
 LEAST_POINTS = 5
@@ -140,20 +142,32 @@ EXPLAINED = (
 )
 
 
-def again(command: str, run: Run, record: Record) -> str:
-    """The command, `run` or `show`, for the very case of a record of a run of random shapes."""
-    fuzz = run.header.options["selection"]["fuzz"]
-    settings = record.case.settings
-    options = (
-        ("--fuzz-shapes", fuzz["count"], None),
-        ("--seed", settings.seed, None),
-        ("--min-elements", fuzz.get("least"), None),
-        ("--max-elements", fuzz.get("most"), None),
-        ("--dtype", settings.dtype, "float32"),
-        ("--id", record.id, None),
-    )
-    given = (f"{name} {value}" for name, value, usual in options if value != usual)
-    return " ".join((f"opperf {command} {record.case.label}", *given))
+def commands_for(run: Run, record: Record) -> dict[str, str]:
+    """The commands for one case of a run of random shapes: `run` measures it again, and `show`,
+    which has no options for some settings and is then missing, prints its script."""
+    case = record.case
+    environment = run.environments.get(record.environment)
+    settings = {**case.settings.identity(), "seed": case.settings.seed}
+    # The interpreters are in the header, with the paths that the labels stand for.
+    del settings["python"]
+    settings = needed(settings, environment.devices if environment else ())
+    selection = run.header.options["selection"]
+    fuzz = selection["fuzz"]
+    shapes = {
+        "--max-configs": selection.get("configurations"),
+        "--fuzz-shapes": fuzz["count"],
+        "--min-elements": fuzz.get("least"),
+        "--max-elements": fuzz.get("most"),
+    }
+    options = [
+        *("--framework", case.target.framework),
+        *(word for one in run.header.interpreters for word in ("--python", str(one))),
+        *(str(word) for pair in shapes.items() if pair[1] is not None for word in pair),
+        *option_words(settings),
+        *("--id", record.id),
+    ]
+    names = ("run", "show") if all(DECLARED[name].common for name in settings) else ("run",)
+    return {name: shlex.join(("opperf", name, case.pattern, *options)) for name in names}
 
 
 def is_fuzzed(run: Run) -> bool:

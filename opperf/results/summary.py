@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 from opperf.errors import one_line
 from opperf.metrics import FORWARD
 from opperf.model import Record, Run, Status
-from opperf.results.outliers import EXPLAINED, MOVED, WORST, again, is_fuzzed, outliers
+from opperf.results.outliers import EXPLAINED, MOVED, WORST, commands_for, is_fuzzed, outliers
 from opperf.results.table import inputs_column, metric_column, settings_columns
 from opperf.results.terminal import Column, figure_column, table_text
 from opperf.results.text import counted, duration
@@ -109,12 +109,14 @@ def _out_of_line(run: Run, width: int | None) -> str:
         figure_column(FORWARD, [Figure(one.expected_ns) for one in found], "Line"),
         Column("Ratio", [f"{one.ratio:.2f}" for one in found], is_text=False),
     )
-    worst = found[0].record
-    return (
-        f"{table_text(columns, width)}\n\n{EXPLAINED}\n"
-        f"Measure the first again: {again('run', run, worst)}\n"
-        f"Its script:              {again('show', run, worst)}"
-    )
+    lines = [table_text(columns, width), "", EXPLAINED]
+    commands = commands_for(run, found[0].record)
+    lines += [f"{AGAIN[name]:<24} {command}" for name, command in commands.items()]
+    return "\n".join(lines)
+
+
+AGAIN = {"run": "Measure the first again:", "show": "Its script:"}
+"""What is printed before a command for the first outlier."""
 
 
 def _excluded(reasons: dict[str, str]) -> str:

@@ -17,7 +17,6 @@ from opperf.metrics import registered
 from opperf.model import DECLARED, USUAL, Case, Run, Settings, Status
 from opperf.results import output
 from opperf.results.lines import check_free
-from opperf.results.settings import value_text
 from opperf.results.summary import summarise
 from opperf.results.table import LEGEND, render_table
 from opperf.results.text import counted, cut, inputs_text, terminal_width, wrapped
@@ -227,13 +226,15 @@ ALWAYS = ("device", "dtype", "profiler")
 def _in_use(cases: Sequence[Case]) -> list[str]:
     """The settings that the cases are part of their ids, each with every value in use."""
     found = []
-    for name in (name for name, setting in DECLARED.items() if setting.identity):
-        values = {value_text(getattr(case.settings, name)): None for case in cases}
+    for name, setting in DECLARED.items():
+        if not setting.identity:
+            continue
+        values = {setting.text(getattr(case.settings, name)): None for case in cases}
         if name in ALWAYS:
             found.append(f"{' and '.join(values)}{' profiler' if name == 'profiler' else ''}")
         elif len(values) > 1:
             found.append(f"{name} {' and '.join(values)}")
-        elif next(iter(values)) != value_text(USUAL[name]):
+        elif next(iter(values)) != setting.text(USUAL[name]):
             found.append(f"{name} {next(iter(values))}")
     return found
 

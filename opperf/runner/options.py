@@ -88,6 +88,14 @@ def sources_among(words: Iterable[str]) -> tuple[tuple[str, ...], tuple[Path, ..
     return tuple(names), tuple(files)
 
 
+def common_settings(options: Mapping[str, Any]) -> Settings:
+    """The settings of a command in which all cases share one value of each; a device or profiler
+    that is not given is empty, and chosen by the framework."""
+    given = {name: options[name] for name, setting in DECLARED.items() if setting.common}
+    chosen = {name: value for name, value in given.items() if value is not None}
+    return Settings(**{"device": "", "profiler": "", **chosen})
+
+
 def selection_from(options: Mapping[str, Any]) -> Selection:
     """The selection the options describe, its settings without those that are axes."""
     plain = {name: options[name] for name, setting in DECLARED.items() if not setting.axis}
@@ -132,7 +140,7 @@ def fuzz_from(options: Mapping[str, Any]) -> Fuzz | None:
     return Fuzz(count=options["fuzz_shapes"], least=least, most=most)
 
 
-FUZZED = {"size": "--size", "shapes": "--shape", "configurations": "--max-configs"}
+FUZZED = {"size": "--size", "shapes": "--shape"}
 """Options that say which of a rule's shapes are measured, and are at odds with random ones."""
 
 LIMITS = {"least_elements": "--min-elements", "most_elements": "--max-elements"}

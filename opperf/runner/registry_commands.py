@@ -19,7 +19,7 @@ from opperf.results.text import terminal_width
 from opperf.runner.cache import cache_folder
 from opperf.runner.frameworks_command import say_choice
 from opperf.runner.kept_listing import kept_listing
-from opperf.runner.options import check_shapes_asked, fuzz_from
+from opperf.runner.options import check_shapes_asked, common_settings, fuzz_from
 from opperf.runner.planning import planned
 from opperf.runner.pool import Worker
 from opperf.runner.progress import progress
@@ -111,10 +111,11 @@ def show_command(options: Mapping[str, Any], changed: Mapping[str, Any]) -> int:
         raise UsageError(f"show takes one operator, and {options['name']!r} fits several: {names}")
     (operator,) = found
     listed = next(one for one in listing.operators if one.operator == operator)
-    settings = Settings(device="", profiler="", dtype=options["dtype"], seed=options["seed"])
+    settings = common_settings(options)
     selection = Selection(
         patterns=(operator.name,),
         size=options["size"],
+        configurations=options["configurations"],
         fuzz=fuzz_from(options),
         ids=options["ids"],
         settings=settings,

@@ -40,7 +40,9 @@ def test_markdown(tmp_path: Path, run: Run) -> None:
         "- Thread settings: OMP_NUM_THREADS=2",
         "- Load at the start: 0.50",
         "- Devices: cpu(0)",
-        "- Time limit of a case (s): none",
+        "- Mode: eager",
+        "- Phase: predict",
+        "- Peak memory measured: yes",
         "- Timeout (s): 300.0",
     ):
         assert fact in text.splitlines()
@@ -128,6 +130,8 @@ def test_all_settings_in_use_are_told(run: Run, make_record: MakeRecord) -> None
     mixed = msgspec.structs.replace(run, records=tuple(records))
     assert fact(mixed, "Runs") == "5, 7" and fact(mixed, "Time limit of a case (s)") == "none, 2.5"
     assert fact(mixed, "Warm-up") is None and fact(mixed, "Seed") == "0"
+    assert fact(run, "Time limit of a case (s)") is None and fact(run, "Threads") is None
+    assert fact(run, "Environment variables") is None and fact(run, "Interpreter") is None
 
 
 def test_options_are_told_by_their_names() -> None:

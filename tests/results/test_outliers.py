@@ -1,10 +1,24 @@
 """The line through times and bytes, and what is above it."""
 
+import shlex
+import sys
+
 import msgspec
 import numpy as np
 import pytest
 
-from opperf.model import Case, OperatorTarget, Record, Status, TensorSpec
+from opperf.commands.registry import show
+from opperf.commands.run import run as run_options
+from opperf.model import (
+    DECLARED,
+    Case,
+    Interpreter,
+    OperatorTarget,
+    Record,
+    Settings,
+    Status,
+    TensorSpec,
+)
 from opperf.profilers.summary import summarise as summarise_samples
 from opperf.results.markdown import markdown_text
 from opperf.results.outliers import (
@@ -12,7 +26,7 @@ from opperf.results.outliers import (
     LEAST_POINTS,
     Line,
     Outlier,
-    again,
+    commands_for,
     fitted,
     is_fuzzed,
     outliers,
@@ -137,22 +151,78 @@ def fuzzed(run, records, **fuzz):
     return msgspec.structs.replace(run, header=header, records=tuple(records))
 
 
-def test_the_command_has_what_is_not_usual(run):
+def with_settings(record, **settings):
+    case = msgspec.structs.replace(record.case, settings=Settings(**settings))
+    return msgspec.structs.replace(record, case=case, id=case.id)
+
+
+def test_the_commands_have_what_is_not_usual(run):
     record = shaped(4096, 1.0, name="sum")
     some = fuzzed(run, [record], least=7, most=99)
-    assert again("show", some, record) == (
-        "opperf show sum --fuzz-shapes 20 --seed 0 --min-elements 7 --max-elements 99"
-        f" --id {record.id}"
-    )
+    words = f"--fuzz-shapes 20 --min-elements 7 --max-elements 99 --id {record.id}"
+    assert commands_for(some, record) == {
+        "run": f"opperf run sum --framework mxnet {words}",
+        "show": f"opperf show sum --framework mxnet {words}",
+    }
     # As it comes out of a run file.
     read = msgspec.json.decode(msgspec.json.encode(record), type=Record)
-    assert again("show", some, read) == again("show", some, record)
-    settings = msgspec.structs.replace(record.case.settings, seed=5, dtype="float64")
-    case = msgspec.structs.replace(record.case, settings=settings)
-    other = msgspec.structs.replace(record, case=case)
-    assert again("run", fuzzed(run, [other]), other) == (
-        f"opperf run sum --fuzz-shapes 20 --seed 5 --dtype float64 --id {record.id}"
+    assert commands_for(some, read) == commands_for(some, record)
+
+
+def test_the_commands_have_as_many_configurations(run):
+    record = shaped(4096, 1.0, name="sum")
+    some = fuzzed(run, [record])
+    some.header.options["selection"]["configurations"] = 1
+    words = f"sum --framework mxnet --max-configs 1 --fuzz-shapes 20 --id {record.id}"
+    assert commands_for(some, record)["show"] == f"opperf show {words}"
+
+
+def test_the_script_is_shown_where_show_has_an_option_for_every_setting(run):
+    record = shaped(4096, 1.0, name="sum")
+    other = with_settings(record, seed=5, dtype="float64", profiler="python")
+    words = "sum --framework mxnet --fuzz-shapes 20 --dtype float64 --profiler python --seed 5"
+    assert commands_for(fuzzed(run, [other]), other) == {
+        name: f"opperf {name} {words} --id {other.id}" for name in ("run", "show")
+    }
+    cold = with_settings(record, cache="cold")
+    assert list(commands_for(fuzzed(run, [cold]), cold)) == ["run"]
+
+
+def test_the_command_line_reads_the_commands(run, tmp_path):
+    python = tmp_path / "python"
+    python.symlink_to(sys.executable)
+    interpreters = (
+        Interpreter(str(python), "new", "mxnet"),
+        Interpreter(sys.executable, "old", "mxnet"),
     )
+    settings = {
+        "device": "gpu(1)",
+        "dtype": "float16",
+        "profiler": "python",
+        "threads": 4,
+        "env": {"A": "1 2", "B": ""},
+        "python": "new",
+        "mode": "compiled",
+        "phase": "train",
+        "cache": "cold",
+    }
+    assert set(settings) == {name for name, one in DECLARED.items() if one.identity}
+    record = with_settings(shaped(4096, 1.0), seed=5, **settings)
+    header = msgspec.structs.replace(run.header, interpreters=interpreters)
+    some = fuzzed(msgspec.structs.replace(run, header=header), [record], least=7, most=99)
+    words = shlex.split(commands_for(some, record)["run"])
+    given = run_options.make_context("run", words[2:]).params
+    for name in ("device", "dtype", "profiler", "threads", "mode", "phase", "cache"):
+        assert given[name] == (settings[name],)
+    assert given["env"] == {name: (value,) for name, value in settings["env"].items()}
+    assert [str(one) for one in given["python"]] == list(map(str, interpreters))
+    assert (given["framework"], given["names"], given["seed"]) == ("mxnet", ("relu",), 5)
+    assert (given["fuzz_shapes"], given["least_elements"], given["most_elements"]) == (20, 7, 99)
+    assert given["ids"] == (record.id,)
+    plain = with_settings(record, seed=5, device="gpu(1)", dtype="float16", profiler="python")
+    shown = show.make_context("show", shlex.split(commands_for(some, plain)["show"])[2:]).params
+    assert (shown["name"], shown["ids"], shown["seed"]) == ("relu", (plain.id,), 5)
+    assert (shown["device"], shown["dtype"], shown["profiler"]) == ("gpu(1)", "float16", "python")
 
 
 def test_which_runs_are_of_random_shapes(run):
@@ -184,6 +254,9 @@ def test_a_run_of_random_shapes_tells_of_them(run):
     some = fuzzed(run, (*on_a_line(4000, 0.1, name="sum"), slow), most=99)
     for text in (summarise(some, 1.0), markdown_text(some)):
         assert "Out of line" in text
-        assert f"opperf run sum --fuzz-shapes 20 --seed 0 --max-elements 99 --id {slow.id}" in text
-        assert f"opperf show sum --fuzz-shapes 20 --seed 0 --max-elements 99 --id {slow.id}" in text
+        for name in ("run", "show"):
+            assert (
+                f"opperf {name} sum --framework mxnet --fuzz-shapes 20 --max-elements 99 "
+                f"--id {slow.id}"
+            ) in text
     assert "Out of line" not in summarise(run, 1.0)

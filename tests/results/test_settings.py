@@ -6,7 +6,7 @@ from opperf.model import Settings
 from opperf.results.csv_file import csv_text
 from opperf.results.markdown import markdown_text
 from opperf.results.opperf_json import results_by_operator
-from opperf.results.settings import settings_text, value_text, varying
+from opperf.results.settings import needed, option_words, settings_text, varying
 from opperf.results.table import render_table
 
 
@@ -25,7 +25,17 @@ def test_what_varies_is_shown_and_what_does_not_is_not(make_record):
     names = ("dtype", "threads", "env", "python")
     assert settings_text(one.case, names) == "float16, threads 2, env unset, python own"
     assert settings_text(other.case, names) == "float32, threads 2, env A=1, python own"
-    assert value_text(None) == "all"
+
+
+def test_a_command_names_the_settings_that_it_would_not_have_anyway():
+    settings = {"device": "cpu(0)", "dtype": "float32", "threads": None, "env": {}, "seed": 3}
+    assert needed(settings, ()) == needed(settings, ("cpu(0)",)) == {"seed": 3}
+    assert needed(settings, ("gpu(0)", "cpu(0)")) == {"device": "cpu(0)", "seed": 3}
+    gpu = {"device": "gpu(0)", "env": {"A": "1", "B": "2"}, "memory": False}
+    assert needed(gpu, ("gpu(0)", "cpu(0)")) == {"env": gpu["env"], "memory": False}
+    assert option_words(gpu) == [
+        *("--ctx", "gpu(0)", "--env", "A=1", "--env", "B=2", "--no-memory"),
+    ]
 
 
 def test_rows_that_would_look_alike_have_them_in_every_output(run, make_record):

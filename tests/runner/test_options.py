@@ -239,7 +239,6 @@ def test_limits_that_nothing_lies_between_are_refused(selection):
     [
         (("--size", "small"), "--size is about a rule's shapes, --fuzz-shapes draws others"),
         (("--shape", "lhs=2"), "--shape is about a rule's shapes"),
-        (("--max-configs", "2"), "--max-configs is about a rule's shapes"),
     ],
 )
 def test_random_shapes_are_no_rules(given, arguments, words):

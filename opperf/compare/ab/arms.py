@@ -32,10 +32,9 @@ class ArmSpec(Struct, frozen=True):
     """Fields of `Settings`."""
 
     def __str__(self) -> str:
-        shown = [f"env:{name}={value}" for name, value in self.variables.items()]
-        shown += [f"python:{self.python}"] if self.python else []
+        values = {"env": self.variables, "python": self.python, **self.settings}
+        shown = [text for name, one in values.items() for text in DECLARED[name].assignments(one)]
         shown += [f"ops:{','.join(self.operators)}"] if self.operators else []
-        shown += [f"{name}:{value}" for name, value in self.settings.items()]
         return " ".join(shown) or "nothing set"
 
 

@@ -16,8 +16,7 @@ from opperf import defaults
 from opperf.compare.ab.arms import ArmSpec, two_arms
 from opperf.compare.statistics.data import Rules, Verdict
 from opperf.errors import UsageError
-from opperf.model import Settings
-from opperf.runner.options import choice_from
+from opperf.runner.options import choice_from, common_settings
 from opperf.sources.selecting import Selection
 
 PRECISION = 0.005
@@ -94,12 +93,9 @@ def selection_from(given: Mapping[str, Any]) -> Selection:
     """What the arms have in common; a device or profiler that is not given is empty."""
     return msgspec.structs.replace(
         choice_from(given),
-        settings=Settings(
-            device=given["device"] or "",
-            dtype=given["dtype"],
-            profiler=given["profiler"] or "",
+        settings=msgspec.structs.replace(
+            common_settings(given),
             precision=PRECISION,
-            seed=given["seed"],
             max_time_s=given["max_time_s"],
             timeout_s=defaults.TIMEOUT_S,
             memory=False,

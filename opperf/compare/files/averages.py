@@ -56,6 +56,7 @@ def _entry(operator: str, result: dict[str, Any], key: Callable[[str, Any], str]
     shown = inputs if isinstance(inputs, dict) else {"inputs": inputs}
     return Entry(
         operator=operator,
+        pattern=operator,
         inputs=", ".join(f"{name}: {value_text(value)}" for name, value in shown.items()),
         shown=key(operator, inputs),
         figures=_figures(result),

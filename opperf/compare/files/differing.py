@@ -100,9 +100,13 @@ def _of_settings(common: Sequence[tuple[Entry, Entry]]) -> list[Difference]:
 
 
 def _values(values: Iterable[Any]) -> Any:
-    """The value that all have, or a list of all of them as text."""
-    distinct = list(dict.fromkeys(values))
-    return distinct[0] if len(distinct) == 1 else ", ".join(map(str, distinct))
+    """The value that all have, or a tuple of every value in use."""
+    distinct: list[Any] = []
+    for value in values:
+        # A mapping has no hash.
+        if value not in distinct:
+            distinct.append(value)
+    return distinct[0] if len(distinct) == 1 else tuple(distinct)
 
 
 def _weight(field: str) -> int:

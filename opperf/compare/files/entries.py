@@ -30,6 +30,8 @@ class Entry(Struct, frozen=True):
     inputs: str
     shown: str
     """Operator and inputs as results by operator show them: all that those can be joined by."""
+    pattern: str = ""
+    """The operator as a command takes it; empty where none can name it."""
     id: str = ""
     """Of the case; empty where the file does not tell."""
     call: str = ""

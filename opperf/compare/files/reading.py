@@ -90,6 +90,7 @@ def entry_of(record: Record) -> Entry:
         call=call_id(case),
         shown=shown_key(case.label, shown_arguments(case)),
         operator=case.label,
+        pattern=case.pattern,
         inputs=inputs_text(case),
         category=case.category,
         settings=case.settings.identity(),

@@ -45,7 +45,8 @@ def test_every_kind_of_setting():
         },
     )
     assert str(found).startswith("env:OMP_NUM_THREADS=1 env:FLAGS=-O2 -g=1 env:EMPTY= python:/")
-    assert str(found).endswith("threads:2 cache:cold device:cpu(0)")
+    assert str(found).endswith("threads:2 cache:cold device:cpu(0) ops:nd.add,nd.subtract,nd.dot")
+    assert str(arm_spec(["threads:all"], "--a")) == "threads:all"
 
 
 @pytest.mark.parametrize(

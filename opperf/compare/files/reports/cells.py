@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from typing import Any
 
 from opperf.compare.files.comparison import (
     ALL,
@@ -16,6 +17,7 @@ from opperf.compare.files.comparison import (
     counted_verdicts,
 )
 from opperf.compare.statistics.data import Verdict
+from opperf.model import DECLARED
 from opperf.results.figures import NOT_APPLICABLE, Unit
 from opperf.results.text import counted
 from opperf.results.units import Figure, fitting, shown
@@ -176,11 +178,20 @@ def difference_rows(
 ) -> tuple[list[list[str]], str]:
     """What differs beside the operators, and what is said of the differences beyond the limit."""
     rows = [
-        [one.field, *("not set" if value is None else str(value) for value in (one.base, one.new))]
+        [one.field, _value_text(one.field, one.base), _value_text(one.field, one.new)]
         for one in comparison.differences
     ]
     more = len(rows) - len(rows[:limit])
     return rows[:limit], f"{more} more differences; json has all" if more else ""
+
+
+def _value_text(field: str, value: Any) -> str:
+    """The value of a field that differs; several, separated by commas."""
+    if isinstance(value, tuple):
+        return ", ".join(_value_text(field, one) for one in value)
+    group, _, name = field.partition(".")
+    text = DECLARED[name].text(value) if group == "settings" else value
+    return "not set" if text in (None, "") else str(text)
 
 
 def closing_sentences(comparison: Comparison) -> list[str]:

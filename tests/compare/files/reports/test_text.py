@@ -16,7 +16,7 @@ def test_text(everything):
     order = [
         "base  base.jsonl",
         "versions.mxnet  1.9.1  2.0.0",
-        "settings.threads  not set  4",
+        "settings.threads  all  4",
         "forward: 3 cases in common: 1 ambiguous, 1 suspect (1 slower), 1 unsuspicious; geometric",
         "relu  1.500  [1.485, 1.515]  suspect  1.000  1.500  data: (1024, 1024)",
         "1 ambiguous: 3 and 3 samples",
