@@ -7,6 +7,7 @@ from pathlib import Path
 import click
 
 from opperf.commands.compare import share_given, words_among
+from opperf.model import DECLARED
 from opperf.parameters import (
     changed,
     common,
@@ -23,7 +24,12 @@ FORMATS = ("text", "md", "json")
 LOOKED_FOR = ("regressed", "improved", "ambiguous")
 
 BLOCKS = click.IntRange(min=2)
-"""One block has no scatter, and says nothing of how sure it is."""
+"""One block has no scatter, and so no confidence interval."""
+
+ASSIGNED = ", ".join(
+    f"{name}:" for name, one in DECLARED.items() if one.axis and name not in ("env", "python")
+)
+"""Settings that an arm can assign like the options of `run`."""
 
 
 @click.command()
@@ -32,16 +38,16 @@ BLOCKS = click.IntRange(min=2)
     "--a",
     multiple=True,
     metavar="KIND:VALUE",
-    help="What is set in A, beside what both have in common; may be given several times. "
-    "env:NAME=VALUE, python:INTERPRETER (of another environment, which has the framework), "
-    "ops:NAME (compared with the other arm's ops:NAME), dtype:, profiler:, threads:N, "
-    "cache:hot or cold, device:.  [default: nothing, as things are]",
+    help="An assignment of A, in addition to the options of both arms; may be repeated. "
+    "env:NAME=VALUE, python:INTERPRETER (of another environment, with the framework in it), "
+    f"ops:NAME (compared with the other arm's ops:NAME), and {ASSIGNED} with the values of the "
+    "options of `opperf run`.  [default: none]",
 )
 @click.option(
     "--b",
     multiple=True,
     metavar="KIND:VALUE",
-    help="What is set in B, likewise.",
+    help="The same for B.",
 )
 @size
 @common
@@ -53,7 +59,7 @@ BLOCKS = click.IntRange(min=2)
     show_default=True,
     metavar="SHARE",
     callback=share_given,
-    help="Smallest change that is of interest.",
+    help="Smallest change of interest.",
 )
 @click.option(
     "--control-blocks",
@@ -74,7 +80,7 @@ BLOCKS = click.IntRange(min=2)
     default=12,
     show_default=True,
     type=BLOCKS,
-    help="Fresh blocks of those that the screen finds to differ.",
+    help="Fresh blocks of the cases that seem to differ in the screen.",
 )
 @click.option(
     "--until-settled",
@@ -83,8 +89,8 @@ BLOCKS = click.IntRange(min=2)
     default=None,
     type=click.IntRange(min=0),
     metavar="[CAP]",
-    help="Measure on what is ambiguous, until nothing is or a case has had as many confirm blocks "
-    "as this.  [default: 4 times --confirm-blocks]",
+    help="Measure more blocks of ambiguous cases, up to this number of confirm blocks of a case.  "
+    "[default: 4 times --confirm-blocks]",
 )
 @click.option(
     "--case-time",
@@ -93,19 +99,19 @@ BLOCKS = click.IntRange(min=2)
     show_default=True,
     type=click.FloatRange(min=0, min_open=True),
     metavar="SECONDS",
-    help="Time that a process takes for a case, shared among its passes.",
+    help="Time of a case in each process, shared among its passes.",
 )
 @click.option(
     "--no-pace",
     is_flag=True,
-    help="Do not time fixed work between the calls, which tells how fast the core was just then, "
-    "so that it can be taken off.",
+    help="Do not time reference work between the calls, by which results are adjusted for the "
+    "core's speed.",
 )
 @click.option(
     "--budget",
     type=click.FloatRange(min=0, min_open=True),
     metavar="SECONDS",
-    help="Refuse a session that would take longer, and say what would fit.",
+    help="Refuse a session that would take longer, and print what would fit.",
 )
 @click.option(
     "--report",
@@ -113,10 +119,10 @@ BLOCKS = click.IntRange(min=2)
     show_default=True,
     type=click.Path(path_type=Path),
     metavar="FILE",
-    help="Where everything that is measured is kept; `opperf compare --from-ab FILE` makes the "
-    "verdicts from it again.",
+    help="File of all measurements; `opperf compare --from-ab FILE` makes the verdicts from it "
+    "again.",
 )
-@click.option("--resume", is_flag=True, help="Go on with the session in that file.")
+@click.option("--resume", is_flag=True, help="Continue the session in that file.")
 @click.option("--overwrite", is_flag=True, help="Replace that file if it exists.")
 @report_format(FORMATS)
 @click.option(
@@ -124,8 +130,8 @@ BLOCKS = click.IntRange(min=2)
     multiple=True,
     metavar="VERDICTS",
     callback=words_among(lambda: LOOKED_FOR),
-    help="Exit with 1 if something regressed or improved, with 3 if something is ambiguous, as "
-    "far as named here.  [default: regressed]",
+    help="Verdicts to exit on: with 1 for regressed or improved, with 3 for ambiguous.  [default: "
+    "regressed]",
 )
 @click.option(
     "--dry-run",
@@ -137,13 +143,12 @@ BLOCKS = click.IntRange(min=2)
 @framework
 @click.pass_context
 def ab(ctx: click.Context, /, **options: object) -> None:
-    """Measure A against B, interleaved in fresh processes, and say which operators became slower
-    and faster, which are the same, and which it cannot tell.
+    """Measure A against B, interleaved in fresh processes, and report which operators regressed,
+    improved, are the same, or are ambiguous.
 
-    A is measured against itself first; a machine on which it differs from itself makes the
-    session invalid (exit code 3). Then every case is screened, and what seems to differ is
-    confirmed in fresh processes. The exit code is 1 if an operator regressed, and 3 if nothing at
-    all could be decided.
+    A is measured against itself first; if it differs from itself, the session is invalid (exit code
+    3). Then every case is screened, and cases that seem to differ are confirmed in fresh processes.
+    The exit code is 1 if an operator regressed, and 3 if no case could be decided.
     """
     from opperf.compare.ab.command import ab_command
 

@@ -55,7 +55,7 @@ class Status(str, enum.Enum):
 
 
 OWN = "operator"
-"""Stands for the operator's own calls among pieces of fixed work."""
+"""Stands for the operator's own calls among pieces of reference work."""
 
 
 class Outcome(Struct, frozen=True, kw_only=True):
@@ -70,9 +70,9 @@ class Outcome(Struct, frozen=True, kw_only=True):
     """Why the status is not ok, as one line a person can act on."""
     notes: tuple[Note, ...] = ()
     """Remarks that belong beside the figures."""
-    paces: dict[str, dict[str, float]] = {}
-    """By pass, the middle mean in nanoseconds of the pass's own calls, `OWN`, and of each piece of
-    fixed work that was timed between them; empty where none was."""
+    reference: dict[str, dict[str, float]] = {}
+    """By pass, the trimmed mean in nanoseconds of the pass's own calls, `OWN`, and of each piece of
+    reference work that was timed between them; empty where none was."""
     wall_s: float = 0.0
     """Wall time the case took, inputs and warm-up included, in seconds."""
     busy_s: float = 0.0

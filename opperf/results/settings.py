@@ -8,11 +8,11 @@ from typing import Any
 from opperf.model import DECLARED, USUAL, Case, Record
 from opperf.results.text import inputs_text
 
-BARE = ("device", "dtype")
+SELF_EXPLANATORY = ("device", "dtype")
 """Settings whose values say by themselves what they are."""
 
 
-def varying(records: Iterable[Record]) -> tuple[str, ...]:
+def differing_settings(records: Iterable[Record]) -> tuple[str, ...]:
     """The settings in which cases differ that have the same name and inputs."""
     alike: dict[tuple[str, str], list[dict[str, Any]]] = {}
     for record in records:
@@ -32,11 +32,12 @@ def settings_text(case: Case, names: Iterable[str]) -> str:
     """The case's values of these settings on one line: `float16, threads 2`."""
     settings = case.settings.identity()
     return ", ".join(
-        ("" if name in BARE else f"{name} ") + DECLARED[name].text(settings[name]) for name in names
+        ("" if name in SELF_EXPLANATORY else f"{name} ") + DECLARED[name].text(settings[name])
+        for name in names
     )
 
 
-def needed(settings: Mapping[str, Any], devices: Sequence[str]) -> dict[str, Any]:
+def needed_settings(settings: Mapping[str, Any], devices: Sequence[str]) -> dict[str, Any]:
     """The settings that a command has to name: all but those that it has anyway. `devices` are the
     machine's; the first is the one that is used where none is named."""
     anyway = {**USUAL, "device": next(iter(devices), USUAL["device"])}

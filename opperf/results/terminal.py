@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from typing import Literal, NamedTuple
 
 from opperf.model import Metric
-from opperf.results.units import Figure, aligned, fitting, shown
+from opperf.results.units import Figure, align, choose_unit, format_figure
 
 BLANK = "    \n"
 """A line of a box that has nothing in it: a table has no lines but the one below its titles."""
@@ -46,8 +46,8 @@ def figure_column(
     metric: Metric, figures: Sequence[Figure | None], title: str = "", is_extra: bool = False
 ) -> Column:
     """A metric's column, in the unit that fits it."""
-    unit = fitting(metric.unit, figures)
-    cells = aligned([shown(one, unit) for one in figures])
+    unit = choose_unit(metric.unit, figures)
+    cells = align([format_figure(one, unit) for one in figures])
     return Column(f"{title or metric.title} {unit.name}", cells, is_text=False, is_extra=is_extra)
 
 

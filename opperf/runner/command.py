@@ -13,13 +13,13 @@ from typing import Any
 from tabulate import tabulate
 
 from opperf.errors import FOUND, INTERRUPTED, OutputError, UsageError
-from opperf.metrics import registered
+from opperf.metrics import metrics_by_name
 from opperf.model import DECLARED, USUAL, Case, Run, Settings, Status
 from opperf.results import output
 from opperf.results.lines import check_free
 from opperf.results.summary import summarise
 from opperf.results.table import LEGEND, render_table
-from opperf.results.text import counted, cut, inputs_text, terminal_width, wrapped
+from opperf.results.text import counted, inputs_text, terminal_width, truncate, wrap
 from opperf.runner.assembling import assembled
 from opperf.runner.frameworks_command import say_choice
 from opperf.runner.options import (
@@ -64,7 +64,7 @@ def run_command(given: Mapping[str, Any], changed: Mapping[str, Any]) -> int:
     given = {**with_counts(given, changed), "names": names}
     options = options_from(given, changed)
     # A package's broken metric has to fail before hours are spent, and not after.
-    registered()
+    metrics_by_name()
     selection = selection_from(given)
     run_file = options.resume or run_file_for(options.output, options.output_format)
     if not options.list_only and run_file.is_file():
@@ -116,7 +116,7 @@ def run_command(given: Mapping[str, Any], changed: Mapping[str, Any]) -> int:
             return 0
         announcement = _announcement(plan, todo, selection, options)
         width = terminal_width()
-        _say(options, announcement if width is None else wrapped(announcement, width))
+        _say(options, announcement if width is None else wrap(announcement, width))
         if options.dry_run:
             return 0
         try:
@@ -191,7 +191,7 @@ def list_of(plan: Plan, width: int | None = None) -> str:
     headers = ("Operator", "Category", "Rule", "Id", "Inputs")
     # An id may look like a number, and has to stay as it is.
     table = tabulate(rows, headers=headers, disable_numparse=True)
-    text = "\n".join(cut(line.rstrip(), width) for line in table.splitlines())
+    text = "\n".join(truncate(line.rstrip(), width) for line in table.splitlines())
     operators = len({case.label for case in plan.cases})
     cases = counted(len(plan.cases), "case")
     lines = [text, "", f"{cases} of {counted(operators, 'operator')}"]

@@ -39,7 +39,7 @@ class MeasureRequest(Struct, frozen=True, tag="measure"):
     """Measure a case; answered by `Measured`."""
 
     case: Case
-    paced: bool = False
+    reference_work: bool = False
     """Whether fixed work is timed between its calls."""
 
 

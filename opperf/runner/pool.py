@@ -90,8 +90,8 @@ class Worker(AbstractContextManager["Worker"]):
     `python` is the interpreter that runs it, this process's unless another one is named, whose
     environment has the framework; opperf itself is brought along, and so is what it stands on
     (numpy, scipy, psutil, msgspec) where that is missing and the versions of Python are the same.
-    `paced` has fixed work timed between the calls. Raises, from every question: `WorkerError` if
-    the process cannot be started, and the `OpperfError` the worker itself raised.
+    With `reference_work`, that is timed between the calls. Raises, from every question:
+    `WorkerError` if the process cannot be started, and the `OpperfError` the worker itself raised.
     """
 
     def __init__(
@@ -100,9 +100,9 @@ class Worker(AbstractContextManager["Worker"]):
         settings: Settings | None = None,
         environment: Mapping[str, str] | None = None,
         python: str = "",
-        paced: bool = False,
+        reference_work: bool = False,
     ) -> None:
-        self._paced = paced
+        self._reference_work = reference_work
         self._framework, self._python = framework, python or sys.executable
         self._variables = child_variables(os.environ if environment is None else environment)
         own = {LENT: lent()} if self.is_foreign else OWN_DISTUTILS
@@ -169,7 +169,7 @@ class Worker(AbstractContextManager["Worker"]):
         begun = time.monotonic()
         try:
             self._start()
-            request = MeasureRequest(case=case, paced=self._paced)
+            request = MeasureRequest(case=case, reference_work=self._reference_work)
             return self._ask(request, Measured, case.settings.timeout_s).record
         except WorkerDied as died:
             status, reason = Status.CRASHED, how_it_ended(died)

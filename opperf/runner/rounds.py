@@ -61,7 +61,7 @@ def merged(earlier: Record | None, later: Record) -> Record:
     if earlier is None or earlier.status is not Status.OK:
         return later
     # They load NumPy, which a manager of one round has no use for.
-    from opperf.profilers.noise import noise
+    from opperf.profilers.noise import noise_text
     from opperf.profilers.summary import summarise
 
     visited = earlier.rounds + 1
@@ -81,7 +81,7 @@ def merged(earlier: Record | None, later: Record) -> Record:
     for metric, every in samples.items():
         parts = [r.summaries[metric].loops for r in (earlier, later) if metric in r.summaries]
         summaries[metric] = summarise(every, later.summaries[metric].unit, round(fmean(parts)))
-        odd = noise(every, earlier.case.settings.precision)
+        odd = noise_text(every, earlier.case.settings.precision)
         if odd and metric in PASSES:
             notes.append(Note(metric, NoteCode.NOISY, odd))
     return msgspec.structs.replace(

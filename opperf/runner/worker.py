@@ -61,7 +61,9 @@ def measured(framework: Framework, request: MeasureRequest) -> Measured:
             f"started with {PROCESS_SETTINGS}"
         )
     try:
-        record = measure(case, framework, memory=fresh(NOTHING_BOUND), paced=request.paced)
+        record = measure(
+            case, framework, memory=fresh(NOTHING_BOUND), reference_work=request.reference_work
+        )
         return Measured(record=record)
     except Exception as error:
         # An error of opperf's own in one case must not cost the cases after it.

@@ -23,11 +23,11 @@ from opperf.profilers.summary import summarise as summarise_samples
 from opperf.results.markdown import markdown_text
 from opperf.results.outliers import (
     COLUMNS,
-    LEAST_POINTS,
+    MIN_POINTS,
     Line,
     Outlier,
     commands_for,
-    fitted,
+    fit_line,
     is_fuzzed,
     outliers,
 )
@@ -55,7 +55,7 @@ def on_a_line(call_ns, byte_ns, count=12, **how):
 def test_the_line_is_found_from_a_microsecond_to_a_second(call_ns, byte_ns):
     sizes = np.geomspace(2**10, 2**26, 30)
     noise = np.exp(np.random.default_rng(0).normal(0, 0.03, 30))
-    line = fitted(sizes, (call_ns + byte_ns * sizes) * noise)
+    line = fit_line(sizes, (call_ns + byte_ns * sizes) * noise)
     assert line.at(sizes[0]) == pytest.approx(call_ns + byte_ns * sizes[0], rel=0.06)
     assert line.at(sizes[-1]) == pytest.approx(call_ns + byte_ns * sizes[-1], rel=0.06)
 
@@ -64,7 +64,7 @@ def test_outliers_do_not_draw_the_line_to_themselves():
     sizes = np.geomspace(2**10, 2**24, 20)
     times = 3000 + 0.2 * sizes
     times[[4, 15]] *= 8
-    assert fitted(sizes, times).at(2**20) == pytest.approx(3000 + 0.2 * 2**20, rel=0.05)
+    assert fit_line(sizes, times).at(2**20) == pytest.approx(3000 + 0.2 * 2**20, rel=0.05)
 
 
 def test_the_worst_comes_first_with_its_ratio():
@@ -86,7 +86,7 @@ def test_each_pass_and_each_configuration_has_a_line_of_its_own():
 def test_configurations_of_few_shapes_have_a_line_together():
     few = [shaped(2**i, 1000 + 2**i, tags=(f"configuration {i % 4}",)) for i in range(10, 18)]
     assert len(outliers(few)) == len(few)
-    assert outliers(few[: LEAST_POINTS - 1]) == []
+    assert outliers(few[: MIN_POINTS - 1]) == []
 
 
 def test_five_shapes_make_a_line():
@@ -123,7 +123,7 @@ def test_a_point_is_told_by_the_line_at_its_bytes():
     assert (outlier.expected_ns, outlier.ratio) == (4500.0, 2.0)
     told = {title: cell(outlier) for title, cell in COLUMNS}
     assert told == {
-        "Out of line": "relu",
+        "Outlier": "relu",
         "Pass": "forward",
         "Inputs": "data: (125,)",
         "Id": record.id,
@@ -235,7 +235,7 @@ def test_which_runs_are_of_random_shapes(run):
 def test_ten_shapes_are_told_of_in_columns(run):
     records = [*on_a_line(4000, 0.1, name="sum"), shaped(2**20 + 8, 10**7, name="sum")]
     text = summarise(fuzzed(run, records), 1.0).split("\n\n")
-    (table,) = [section for section in text if section.startswith("Out of line")]
+    (table,) = [section for section in text if section.startswith("Outlier")]
     titles, _, *rows = table.splitlines()
     assert len(rows) == 10 and rows[0].split()[0] == "sum"
     # Texts begin where their titles begin, numbers end where theirs end.
@@ -243,7 +243,7 @@ def test_ten_shapes_are_told_of_in_columns(run):
         assert rows[0].index(begins) == titles.index(title)
     place = titles.index("Moved kB") + len("Moved kB")
     assert rows[0][:place].endswith(f" {(2**20 + 8) / 1000:.0f}")
-    section = markdown_text(fuzzed(run, records)).split("## Out of line")[1].split("## ")[0]
+    section = markdown_text(fuzzed(run, records)).split("## Outliers")[1].split("## ")[0]
     page = [line for line in section.splitlines() if line.startswith("|")]
     ends = [cell.endswith(":") for cell in page[1].strip("|").split("|")]
     assert len(page) == 12 and ends == [False] * 4 + [True] * 4
@@ -253,10 +253,10 @@ def test_a_run_of_random_shapes_tells_of_them(run):
     slow = shaped(2**20 + 8, 10**7, name="sum")
     some = fuzzed(run, (*on_a_line(4000, 0.1, name="sum"), slow), most=99)
     for text in (summarise(some, 1.0), markdown_text(some)):
-        assert "Out of line" in text
+        assert "Outlier" in text
         for name in ("run", "show"):
             assert (
                 f"opperf {name} sum --framework mxnet --fuzz-shapes 20 --max-elements 99 "
                 f"--id {slow.id}"
             ) in text
-    assert "Out of line" not in summarise(run, 1.0)
+    assert "Outlier" not in summarise(run, 1.0)

@@ -26,7 +26,7 @@ def said(make_case, fake):
         messages.ResolveRequest({"dtype": ("float32", "int8"), "threads": (None, 2)}),
         messages.ListRequest(),
         messages.ScriptRequest((case,)),
-        messages.MeasureRequest(case, paced=True),
+        messages.MeasureRequest(case, reference_work=True),
         messages.TryRequest(case),
         messages.Ready(environment(fake)),
         messages.Planned(Plan((case,), {"x": "none"}, {"neg": "negative"}, ("x",))),

@@ -15,10 +15,10 @@ from opperf.compare.statistics.data import Verdict
 from opperf.errors import FrameworkError
 from opperf.model import DECLARED
 from opperf.results.environment import ABSENT
-from opperf.results.settings import needed, option_words
+from opperf.results.settings import needed_settings, option_words
 from opperf.sources.selecting import Selection
 
-NAMED = 20
+MAX_OPERATORS = 20
 """Most operators that the command names, those with the largest changes: interleaved runs take
 minutes for each."""
 
@@ -48,7 +48,7 @@ def confirming_command(found: Comparison, base: Measured, new: Measured) -> str:
         arms = [[place, *arm] for place, arm in zip(PLACEHOLDERS, arms, strict=True)]
     common = {
         name: value
-        for name, value in needed(_settings(rows, entries), _devices(base, new)).items()
+        for name, value in needed_settings(_settings(rows, entries), _devices(base, new)).items()
         if f"settings.{name}" not in fields
     }
     both = [
@@ -58,7 +58,7 @@ def confirming_command(found: Comparison, base: Measured, new: Measured) -> str:
         for text in DECLARED[name].assignments(common[name])
     ]
     words = [
-        *("opperf", "ab", *operators[:NAMED]),
+        *("opperf", "ab", *operators[:MAX_OPERATORS]),
         *(word for text in (*arms[0], *both) for word in ("--a", text)),
         *(word for text in (*arms[1], *both) for word in ("--b", text)),
         *_framework_words(base, new),

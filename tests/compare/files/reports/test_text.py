@@ -69,7 +69,7 @@ def test_what_there_is_none_of_is_not_told(comparison, row):
         "base  base.jsonl  2025-01-02T03:04:05+00:00, 4 cases",
         "new  new.jsonl  2025-01-03T03:04:05+00:00, 4 cases",
         "",
-        "The environments do not differ, as far as the files tell.",
+        "No difference between the environments in the files.",
         "",
     ]
     assert told[-1] == "all  1.500 (1)", "no command, no changes and no sentences"
