@@ -6,25 +6,25 @@ from pathlib import Path
 
 import click
 
-from opperf.commands.compare import share_given, words_among
 from opperf.model import DECLARED
 from opperf.parameters import (
-    changed,
-    common,
-    configurations,
+    common_settings,
     debug,
+    explicit_options,
     framework,
-    operators,
-    passes,
+    max_configs,
+    no_backward,
+    operator_options,
     report_format,
     size,
 )
+from opperf.parsing import parse_share, words_among
 
 FORMATS = ("text", "md", "json")
-LOOKED_FOR = ("regressed", "improved", "ambiguous")
+FINDINGS = ("regressed", "improved", "ambiguous")
 
 BLOCKS = click.IntRange(min=2)
-"""One block has no scatter, and so no confidence interval."""
+"""One block has no variance, and so no confidence interval."""
 
 ASSIGNED = ", ".join(
     f"{name}:" for name, one in DECLARED.items() if one.axis and name not in ("env", "python")
@@ -33,32 +33,32 @@ ASSIGNED = ", ".join(
 
 
 @click.command()
-@operators
+@operator_options
 @click.option(
     "--a",
     multiple=True,
     metavar="KIND:VALUE",
-    help="An assignment of A, in addition to the options of both arms; may be repeated. "
-    "env:NAME=VALUE, python:INTERPRETER (of another environment, with the framework in it), "
-    f"ops:NAME (compared with the other arm's ops:NAME), and {ASSIGNED} with the values of the "
-    "options of `opperf run`.  [default: none]",
+    help="A setting of A, beside the options; repeat it for several. env:NAME=VALUE, "
+    "python:INTERPRETER (of an environment with the framework), ops:NAME (compared with the other "
+    f"arm's ops:NAME), and {ASSIGNED} with the values of the options of `opperf run`.  "
+    "[default: none]",
 )
 @click.option(
     "--b",
     multiple=True,
     metavar="KIND:VALUE",
-    help="The same for B.",
+    help="A setting of B, likewise.",
 )
 @size
-@common
-@passes
-@configurations
+@common_settings
+@no_backward
+@max_configs
 @click.option(
     "--threshold",
     default="2%",
     show_default=True,
     metavar="SHARE",
-    callback=share_given,
+    callback=parse_share,
     help="Smallest change of interest.",
 )
 @click.option(
@@ -66,21 +66,24 @@ ASSIGNED = ", ".join(
     default=4,
     show_default=True,
     type=BLOCKS,
-    help="Blocks of four processes in which A is measured against itself.",
+    metavar="N",
+    help="Blocks that measure A against itself, each of four workers.",
 )
 @click.option(
     "--screen-blocks",
     default=6,
     show_default=True,
     type=BLOCKS,
-    help="Blocks of A and B in which every case is measured.",
+    metavar="N",
+    help="Blocks that measure all cases with A and B.",
 )
 @click.option(
     "--confirm-blocks",
     default=12,
     show_default=True,
     type=BLOCKS,
-    help="Fresh blocks of the cases that seem to differ in the screen.",
+    metavar="N",
+    help="Fresh blocks of the cases that differ in the screen.",
 )
 @click.option(
     "--until-settled",
@@ -89,8 +92,8 @@ ASSIGNED = ", ".join(
     default=None,
     type=click.IntRange(min=0),
     metavar="[CAP]",
-    help="Measure more blocks of ambiguous cases, up to this number of confirm blocks of a case.  "
-    "[default: 4 times --confirm-blocks]",
+    help="Go on measuring ambiguous cases until none is left, or a case has had CAP confirm "
+    "blocks.  [default: 4 times --confirm-blocks]",
 )
 @click.option(
     "--case-time",
@@ -99,19 +102,19 @@ ASSIGNED = ", ".join(
     show_default=True,
     type=click.FloatRange(min=0, min_open=True),
     metavar="SECONDS",
-    help="Time of a case in each process, shared among its passes.",
+    help="Time that a worker spends on a case, shared among its passes.",
 )
 @click.option(
     "--no-pace",
     is_flag=True,
-    help="Do not time reference work between the calls, by which results are adjusted for the "
+    help="Do not time reference work between the calls, which serves to correct for changes of the "
     "core's speed.",
 )
 @click.option(
     "--budget",
     type=click.FloatRange(min=0, min_open=True),
     metavar="SECONDS",
-    help="Refuse a session that would take longer, and print what would fit.",
+    help="Refuse a session that would take longer, and print the options of one that fits.",
 )
 @click.option(
     "--report",
@@ -119,37 +122,38 @@ ASSIGNED = ", ".join(
     show_default=True,
     type=click.Path(path_type=Path),
     metavar="FILE",
-    help="File of all measurements; `opperf compare --from-ab FILE` makes the verdicts from it "
+    help="File of all measurements; `opperf compare --from-ab FILE` computes the verdicts from it "
     "again.",
 )
-@click.option("--resume", is_flag=True, help="Continue the session in that file.")
-@click.option("--overwrite", is_flag=True, help="Replace that file if it exists.")
+@click.option("--resume", is_flag=True, help="Resume the session in the report file.")
+@click.option("--overwrite", is_flag=True, help="Replace the report file if it exists.")
 @report_format(FORMATS)
 @click.option(
     "--fail-on",
     multiple=True,
     metavar="VERDICTS",
-    callback=words_among(lambda: LOOKED_FOR),
-    help="Verdicts to exit on: with 1 for regressed or improved, with 3 for ambiguous.  [default: "
-    "regressed]",
+    callback=words_among(lambda: FINDINGS),
+    help="Verdicts that make the command fail: regressed and improved with exit code 1, ambiguous "
+    "with 3.  [default: regressed]",
 )
 @click.option(
     "--dry-run",
     is_flag=True,
-    help="Show the arms, the cases and how long it would take, and measure nothing.",
+    help="Print the arms, the cases and the estimated time, and measure nothing.",
 )
-@click.option("--quiet", is_flag=True, help="Print nothing but the verdicts and errors.")
+@click.option("--quiet", is_flag=True, help="Print only verdicts and errors.")
 @debug
 @framework
 @click.pass_context
 def ab(ctx: click.Context, /, **options: object) -> None:
     """Measure A against B, interleaved in fresh processes, and report which operators regressed,
-    improved, are the same, or are ambiguous.
+    improved, stayed the same, or are ambiguous.
 
-    A is measured against itself first; if it differs from itself, the session is invalid (exit code
-    3). Then every case is screened, and cases that seem to differ are confirmed in fresh processes.
-    The exit code is 1 if an operator regressed, and 3 if no case could be decided.
+    A is measured against itself first; if it differs from itself, the machine is too noisy and the
+    session is invalid (exit code 3). Then all cases are screened, and those that seem to differ
+    are confirmed in fresh processes. The exit code is 1 if an operator regressed, and 3 if nothing
+    could be decided.
     """
     from opperf.compare.ab.command import ab_command
 
-    ctx.exit(ab_command(options, changed(ctx, options)))
+    ctx.exit(ab_command(options, explicit_options(ctx, options)))

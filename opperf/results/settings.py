@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from opperf.model import DECLARED, USUAL, Case, Record
+from opperf.model import DECLARED, DEFAULTS, Case, Record
 from opperf.results.text import inputs_text
 
 SELF_EXPLANATORY = ("device", "dtype")
@@ -40,7 +40,7 @@ def settings_text(case: Case, names: Iterable[str]) -> str:
 def needed_settings(settings: Mapping[str, Any], devices: Sequence[str]) -> dict[str, Any]:
     """The settings that a command has to name: all but those that it has anyway. `devices` are the
     machine's; the first is the one that is used where none is named."""
-    anyway = {**USUAL, "device": next(iter(devices), USUAL["device"])}
+    anyway = {**DEFAULTS, "device": next(iter(devices), DEFAULTS["device"])}
     return {name: value for name, value in settings.items() if value != anyway[name]}
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 from collections.abc import Iterable, Sequence
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
 from opperf.model import Metric
 from opperf.results.units import Figure, align, choose_unit, format_figure
@@ -101,8 +101,3 @@ def _least_width(columns: Sequence[Column]) -> int:
     """Characters of a table whose texts are cut as far as they may be."""
     cells = (min(one.width, LEAST_TEXT) if one.is_text else one.width for one in columns)
     return sum(cells) + GAP * (len(columns) - 1)
-
-
-def _overflow(column: Column) -> Literal["fold", "ellipsis"]:
-    """How rich treats a word that is wider than the column."""
-    return "fold" if column.wraps else "ellipsis"

@@ -35,7 +35,8 @@ def shapes_by_place(inputs: Mapping[str, Any]) -> dict[str, Shape]:
     for name, value in inputs.items():
         if is_shape(value):
             found[name] = value
-        elif hasattr(value, "shape"):
+        elif hasattr(value, "shape") and not isinstance(value, type):
+            # NumPy's dtypes are types of numbers, which have a shape.
             found[name] = tuple(value.shape)
         elif isinstance(value, (list, tuple)):
             elements = {f"{name}.{i}": element for i, element in enumerate(value)}

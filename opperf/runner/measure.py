@@ -12,7 +12,8 @@ import msgspec
 
 from opperf.errors import NoGradientError, OpperfError, UnsupportedError, one_line
 from opperf.frameworks import Framework
-from opperf.frameworks.base import Gradient, Timed
+from opperf.frameworks.base import Gradient
+from opperf.frameworks.timing import Profiler, Timed
 from opperf.metrics import BACKWARD, FORWARD, MEMORY, MEMORY_FORWARD, PASSES, TOTAL
 from opperf.model import (
     OWN,
@@ -25,7 +26,7 @@ from opperf.model import (
     Status,
     Summary,
 )
-from opperf.profilers import Profiler, profiler
+from opperf.profilers import profiler
 from opperf.profilers.noise import noise_text
 from opperf.profilers.reference_work import ReferenceWork, middle_mean
 from opperf.profilers.sampling import Samples, loops_for, sample, warm_up
@@ -35,10 +36,11 @@ from opperf.runner.cold import Flush, Ring, copies
 from opperf.runner.guard import guard
 from opperf.runner.memory import Peaks, peaks
 from opperf.runner.moved import moved_bytes, writes_in_place
-from opperf.runner.prepared import NOTHING_BOUND, Bound, Prepared
+from opperf.runner.prepared import Prepared
 from opperf.runner.pristine import is_self_contained, pristine
-from opperf.sources.registry import OFFERED, refusal
-from opperf.sources.varying import in_dtype
+from opperf.sources.bound import NOTHING_BOUND, Bound
+from opperf.sources.choices import LISTED, refusal
+from opperf.sources.varying import with_dtype
 
 BASELINE_DTYPE = "float32"
 """What every operator's rule is made for; a refusal in another dtype is checked against it."""
@@ -108,7 +110,7 @@ def measure(
 def check_available(case: Case, framework: Framework) -> None:
     """Raise `UnsupportedError` if this framework, build or machine has no such device, dtype,
     profiler or mode."""
-    for name in ("device", *OFFERED):
+    for name in ("device", *LISTED):
         refused = refusal(framework, name, getattr(case.settings, name))
         if refused is not None:
             raise UnsupportedError(str(refused))
@@ -125,7 +127,7 @@ def _refused(case: Case, framework: Framework, bound: Bound, reason: str) -> Rec
     if framework.unavailable(reason):
         return _without_numbers(case, Status.SKIPPED, reason)
     dtype = case.settings.dtype
-    if dtype != BASELINE_DTYPE and _runs(in_dtype(case, BASELINE_DTYPE), framework, bound):
+    if dtype != BASELINE_DTYPE and _runs(with_dtype(case, BASELINE_DTYPE), framework, bound):
         return _without_numbers(case, Status.SKIPPED, f"does not take {dtype}: {reason}")
     return _without_numbers(case, Status.FAILED, reason)
 
@@ -218,6 +220,7 @@ class _Measurement:
             reference=self._reference,
             busy_s=self._busy_s,
             moved_bytes=moved,
+            time_kind=timer.kind,
         )
 
     def _take_memory(self) -> None:

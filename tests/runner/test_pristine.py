@@ -8,9 +8,9 @@ import pytest
 
 from opperf.model import CallableTarget, Case, Fill, OperatorTarget, Settings, TensorSpec
 from opperf.runner import pristine as module
-from opperf.runner.prepared import Bound
 from opperf.runner.pristine import Child, Pristine, begin_pristine, is_self_contained
 from opperf.runner.pristine import pristine as pristine_of
+from opperf.sources.bound import Bound
 
 
 @pytest.fixture(scope="module", autouse=True)

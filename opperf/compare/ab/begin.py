@@ -26,8 +26,8 @@ from opperf.model import DECLARED, Environment
 from opperf.results import output
 from opperf.results.text import counted, inputs_text, terminal_width, truncate
 from opperf.runner.progress import Progress
-from opperf.runner.resuming import check_same, lasting_differences, same_selection
-from opperf.runner.session import now
+from opperf.runner.resuming import check_same, check_selection, find_lasting_differences
+from opperf.runner.session import utc_now
 from opperf.sources.registry import Plan
 from opperf.sources.selecting import Selection
 
@@ -98,11 +98,11 @@ def begin(
         make_progress(len(arms) * len(pairing.pairs)),
     )
     if not rehearsal.pairs:
-        first, reason = next(iter(rehearsal.left_out.items()))
+        first, reason = next(iter(rehearsal.excluded.items()))
         raise UsageError(f"no case runs in both arms, e.g. {first}: {reason}")
     header = SessionHeader(
         schema=SCHEMA,
-        started=now(),
+        started=utc_now(),
         command=options.command,
         framework=options.framework,
         a=arms["A"],
@@ -114,7 +114,7 @@ def begin(
         selection=common,
         pairs=rehearsal.pairs,
         alone=pairing.alone,
-        left_out=rehearsal.left_out,
+        excluded=rehearsal.excluded,
         visit_s=rehearsal.visit_s,
         start_s=start_s + rehearsal.first_s,
     )
@@ -150,7 +150,7 @@ def _plan(
         # An arm without assignments is not at fault: both arms have the same error.
         own = arm.settings or arm.operators or arm.python
         with _name_arm_in_errors(name, arm) if own else nullcontext():
-            selection = worker.resolved(selection_of(arm, common))
+            selection = worker.resolve_selection(selection_of(arm, common))
             plans = plans_of(worker, framework, selection, arm.operators, say)
     return _ArmPlan(plans, environment, start_s)
 
@@ -219,25 +219,26 @@ def _check_same(
     """Raises `RunFileError` for an option that contradicts the session."""
     if {"a", "b"} & set(changed):
         a, b = arms_from(given)
-        check_same("a", str(header.a), str(a))
-        check_same("b", str(header.b), str(b))
+        check_same("--a", str(header.a), str(a))
+        check_same("--b", str(header.b), str(b))
     if "framework" in changed:
-        check_same("framework", header.framework, given["framework"])
-    same_selection(header.selection, selection_from(given), changed, SETTINGS)
+        check_same("--framework", header.framework, given["framework"])
+    check_selection(header.selection, selection_from(given), changed, SETTINGS)
     for option in THRESHOLDS:
         if option in changed:
-            check_same(option, getattr(header.thresholds, option), given[option])
+            shown = f"--{option.replace('_', '-')}"
+            check_same(shown, getattr(header.thresholds, option), given[option])
     if "no_pace" in changed:
-        check_same("no-pace", not header.reference_work, given["no_pace"])
+        check_same("--no-pace", not header.reference_work, given["no_pace"])
     if "until_settled" in changed:
-        check_same("until-settled", header.thresholds.block_cap, thresholds_from(given).block_cap)
+        check_same("--until-settled", header.thresholds.block_cap, thresholds_from(given).block_cap)
 
 
 def _check_environment(name: Arm, before: Environment, after: Environment) -> None:
     """Raises `RunFileError` if an arm's environment is not that of the session."""
     changed = [
         f"{field} was {old!r} and is {new!r}"
-        for field, old, new in lasting_differences(before, after)
+        for field, old, new in find_lasting_differences(before, after)
     ]
     if changed:
         raise RunFileError(

@@ -24,7 +24,7 @@ from opperf.model import WITHOUT_FIGURE, Case, Record, Status
 from opperf.results.text import inputs_text
 from opperf.runner.pool import Worker
 from opperf.runner.progress import Progress
-from opperf.runner.session import now
+from opperf.runner.session import utc_now
 
 ATTEMPTS = 5
 """Most processes for one replicate. Each case that ends its process is excluded from then on, so
@@ -46,7 +46,7 @@ class Rehearsal:
 
     pairs: tuple[Pair, ...]
     """Those that run in both arms, with the passes that both have."""
-    left_out: dict[str, str]
+    excluded: dict[str, str]
     visit_s: dict[str, float]
     """Seconds that a process of the slower arm takes for a pair, by pair."""
     first_s: float
@@ -72,7 +72,7 @@ def rehearse(
                     progress.end(found[pair.id])
                 first_s = max(first_s, first.wall_s - found[pairs[0].id].wall_s)
     kept: list[Pair] = []
-    left_out: dict[str, str] = {}
+    excluded: dict[str, str] = {}
     for pair in pairs:
         reasons = {
             arm: f"{found[pair.id].status.value}: {found[pair.id].reason}"
@@ -83,12 +83,12 @@ def rehearse(
         passes = tuple(one for one in pair.a.passes if all(one in own for own in both))
         if reasons or not passes:
             name = f"{pair.label} ({inputs_text(pair.a)})"
-            left_out[name] = _why_excluded(reasons)
+            excluded[name] = _why_excluded(reasons)
         else:
             kept.append(pair.with_passes(passes))
     return Rehearsal(
         tuple(kept),
-        left_out,
+        excluded,
         {
             pair.id: max(found[pair.id].wall_s for found in records.values())
             + WARMUP_FACTOR * case_time_s
@@ -144,7 +144,7 @@ def measure(
 
     Raises `WorkerError` if no worker completes the replicate.
     """
-    started, begun = now(), time.monotonic()
+    started, begun = utc_now(), time.monotonic()
     order = visiting_order(cases, seed, place.phase, place.block, place.position)
     counted: set[str] = set()
     lost: dict[str, Lost] = {}

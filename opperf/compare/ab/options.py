@@ -16,7 +16,7 @@ from opperf import defaults
 from opperf.compare.ab.arms import ArmSpec, two_arms
 from opperf.compare.statistics.data import Thresholds, Verdict
 from opperf.errors import UsageError
-from opperf.runner.options import choice_from, common_settings
+from opperf.runner.options import build_choice, build_common_settings
 from opperf.sources.selecting import Selection
 
 PRECISION = 0.005
@@ -92,9 +92,9 @@ def thresholds_from(given: Mapping[str, Any]) -> Thresholds:
 def selection_from(given: Mapping[str, Any]) -> Selection:
     """The selection that the arms have in common."""
     return msgspec.structs.replace(
-        choice_from(given),
+        build_choice(given),
         settings=msgspec.structs.replace(
-            common_settings(given),
+            build_common_settings(given),
             precision=PRECISION,
             max_time_s=given["max_time_s"],
             timeout_s=defaults.TIMEOUT_S,

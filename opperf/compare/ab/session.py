@@ -45,7 +45,7 @@ class SessionHeader(Struct, frozen=True, tag="ab", tag_field="line"):
     pairs: tuple[Pair, ...]
     alone: dict[str, str]
     """Cases without a partner in the other arm, each with the reason."""
-    left_out: dict[str, str]
+    excluded: dict[str, str]
     """Pairs that do not run in both arms, by their name and inputs, each with the reason."""
     visit_s: dict[str, float]
     """Expected seconds of a process for a pair, by pair."""

@@ -9,10 +9,10 @@ from typing import NamedTuple
 
 from opperf.compare.files.entries import Entry
 from opperf.compare.files.reading import Measured
-from opperf.errors import RunFileError, UsageError, suggestion
+from opperf.errors import RunFileError, UsageError, suggest
 from opperf.model import Operator
 from opperf.results.text import counted
-from opperf.sources.selecting import matcher
+from opperf.sources.selecting import make_matcher
 
 
 class By(enum.Enum):
@@ -71,12 +71,11 @@ def filter_operators(
     operators = [Operator(framework="", namespace="", name=name) for name in names]
     chosen: set[str] = set()
     for pattern in patterns:
-        matches = matcher(pattern)
+        matches = make_matcher(pattern)
         fitting = {operator.name for operator in operators if matches(operator)}
         if not fitting:
             raise UsageError(
-                f"--filter: no operator in either file matches {pattern!r}"
-                f"{suggestion(pattern, names)}"
+                f"--filter: no operator in either file matches {pattern!r}{suggest(pattern, names)}"
             )
         chosen |= fitting
     return _only(base, chosen), _only(new, chosen)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import importlib.metadata
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager
@@ -11,9 +10,11 @@ from typing import Any
 import mxnet as mx
 import numpy as np
 
+# Registers the custom operator that `Custom` is measured with.
+import opperf.frameworks.mxnet.custom_operator  # noqa: F401
 from opperf.errors import UnknownOperatorError
 from opperf.frameworks import user_code
-from opperf.frameworks.base import Constant, Extent, Gradient, MemoryReading, Tracer
+from opperf.frameworks.base import Constant, Extent, Gradient, MemoryReading
 from opperf.frameworks.defaults import Defaults
 from opperf.frameworks.mxnet import device as devices
 from opperf.frameworks.mxnet import (
@@ -24,8 +25,10 @@ from opperf.frameworks.mxnet import (
     source,
     tensors,
     trace,
+    wrapped,
 )
 from opperf.frameworks.mxnet.gradient import RecordedGradient, flatten
+from opperf.frameworks.timing import MakeProfiler
 from opperf.model import (
     CallableTarget,
     Case,
@@ -47,7 +50,6 @@ class MXNet(Defaults):
 
     name = registry.FRAMEWORK
     rules = "opperf.rules.mxnet"
-    profilers: tuple[str, ...] = ("native", "python")
     dtypes: tuple[str, ...] = (
         "float16",
         "float32",
@@ -62,10 +64,6 @@ class MXNet(Defaults):
 
     variables: tuple[str, ...] = ("MXNET_CPU_WORKER_NTHREADS", "MXNET_ENGINE_TYPE")
     gradients: bool = True
-
-    def __init__(self) -> None:
-        # Importing it registers the custom operator that `Custom` is measured with.
-        importlib.import_module("opperf.custom_operations.custom_operations")
 
     def version(self) -> str:
         return str(mx.__version__)
@@ -119,6 +117,9 @@ class MXNet(Defaults):
 
     def signature(self, target: Target, function: Callable[..., Any] | None = None) -> Operator:
         return functions.signature(function or self.function(target))
+
+    def wrapped_operator(self, target: Target, called: Operator) -> Operator | None:
+        return wrapped.wrapped_operator(target, called)
 
     def notes(self, target: Target) -> tuple[Note, ...]:
         # Some functions of NumPy are offered where no path of MXNet leads back to them.
@@ -192,7 +193,7 @@ class MXNet(Defaults):
 
     @contextmanager
     def scope(self, case: Case) -> Iterator[None]:
-        """Device, training mode and array semantics of the case's calls."""
+        """Device, phase and array semantics of the case's calls."""
         with ExitStack() as stack:
             stack.enter_context(devices.context(case.settings.device))
             training = case.settings.phase == "train"
@@ -225,8 +226,8 @@ class MXNet(Defaults):
     def memory(self, device: str) -> AbstractContextManager[MemoryReading]:
         return trace.MemoryMeter(device).measuring()
 
-    def tracer(self, device: str) -> Tracer:
-        return trace.NativeTracer()
+    def profilers(self) -> Mapping[str, MakeProfiler]:
+        return {"native": lambda device: trace.NativeProfiler()}
 
     def refusal(self, error: Exception) -> str | None:
         return messages.refusal(error)

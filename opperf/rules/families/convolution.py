@@ -56,7 +56,7 @@ def layer(window: Window) -> Roles:
 
 @FAMILIES.operation("convolution")
 def convolution(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
-    """One and two spatial axes, as MXNet's users know them, then the layers of real networks."""
+    """Signals and images, as a first layer takes them, then the layers of real networks."""
     maps = feature_maps(size)
     return map(
         layer,
@@ -124,7 +124,7 @@ def pools(window: Window) -> Iterable[Roles]:
 
 @FAMILIES.operation("pooling")
 def pooling(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
-    """Signals and images, as MXNet's users know them."""
+    """Signals and images, as a first layer takes them."""
     yield from pools(Window(signals(size), pad=1))
     yield from pools(Window(images(size)))
 

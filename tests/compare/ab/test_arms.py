@@ -11,7 +11,7 @@ import opperf
 from opperf.compare.ab.arms import ArmSpec, arm_spec, selection_of, two_arms, worker_of
 from opperf.errors import UsageError
 from opperf.model import Settings
-from opperf.runner.process import command
+from opperf.runner.process import module_command
 from opperf.sources.selecting import Selection
 
 
@@ -57,9 +57,9 @@ def test_every_kind_of_setting():
         (["env:X"], "write it as env:NAME=VALUE"),
         (["env:=1"], "write it as env:NAME=VALUE"),
         (["dtype:"], "no value after the colon"),
-        (["threads:two"], "no number of threads"),
-        (["threads:0"], "no number of threads"),
-        (["cache:warm"], "none of hot, cold"),
+        (["threads:two"], "not a number of threads"),
+        (["threads:0"], "not a number of threads"),
+        (["cache:warm"], "not one of hot, cold"),
         (["ops:broadcast_*"], "one by one"),
         (["ops:re:^sum"], "one by one"),
         (["ops:add,"], "one by one"),
@@ -136,6 +136,6 @@ def test_another_interpreter_finds_opperf_and_nothing_that_lies_beside_it(tmp_pa
         assert worker.is_foreign
     beside = str(Path(opperf.__file__).parents[1])
     # Run as a program, this module prints the path that modules are looked for on.
-    shown = subprocess.run(command("site", python=str(link)), capture_output=True, text=True)
+    shown = subprocess.run(module_command("site", python=str(link)), capture_output=True, text=True)
     assert "sys.path = [" in shown.stdout
     assert f"'{beside}'," not in shown.stdout

@@ -91,7 +91,7 @@ def session(start, command, tmp_path_factory):
         err = stop(process, path, 3, signal.SIGINT)
     assert process.returncode == 130
     assert "measured, in opperf_ab.jsonl. Resume with: opperf ab --resume" in err
-    again = shlex.split(err.partition("Go on with: opperf ")[2])
+    again = shlex.split(err.partition("Resume with: opperf ")[2])
     assert again == ["ab", "--resume", "--report", "opperf_ab.jsonl"]
     before = path.read_bytes()
 
@@ -172,7 +172,7 @@ def test_without_fixed_work(command, tmp_path):
     assert f"{len(read.replicates)} processes measured already" in err and "pace" not in out
 
 
-def test_a_case_that_ends_its_process_is_left_out(session, capsys):
+def test_a_case_that_ends_its_process_is_excluded(session, capsys):
     folder, out = session
     read, _ = read_session(folder / "opperf_ab.jsonl")
     (lost,) = read.lost.values()
@@ -221,17 +221,17 @@ def test_going_on_with_a_finished_session_measures_nothing(session, command):
 @pytest.mark.parametrize(
     "contrary, words",
     [
-        (("--b", "env:X=1"), "made with a = 'env:FAKE_FLAKY="),
-        (("relu",), "names"),
-        (("--threshold", "5%"), "threshold = 0.02, not 0.05"),
-        (("--screen-blocks", "9"), "screen_blocks = 2, not 9"),
-        (("--until-settled",), "until-settled = 2, not 48"),
-        (("--no-pace",), "no-pace = False, not True"),
-        (("--case-time", "1"), "--case-time = 0.001, not 1.0"),
-        (("--dtype", "float64"), "--dtype = 'float32', not 'float64'"),
-        (("--ctx", "cpu(1)"), "--ctx = '', not 'cpu(1)'"),
-        (("--framework", "numpy"), "framework = 'fake', not 'numpy'"),
-        (("--overwrite",), "--resume goes on with a session and --overwrite replaces it"),
+        (("--b", "env:X=1"), "made with --a 'env:FAKE_FLAKY="),
+        (("relu",), "OPERATOR"),
+        (("--threshold", "5%"), "--threshold 0.02, not 0.05"),
+        (("--screen-blocks", "9"), "--screen-blocks 2, not 9"),
+        (("--until-settled",), "--until-settled 2, not 48"),
+        (("--no-pace",), "--no-pace False, not True"),
+        (("--case-time", "1"), "--case-time 0.001, not 1.0"),
+        (("--dtype", "float64"), "--dtype 'float32', not 'float64'"),
+        (("--ctx", "cpu(1)"), "--ctx '', not 'cpu(1)'"),
+        (("--framework", "numpy"), "--framework 'fake', not 'numpy'"),
+        (("--overwrite",), "--resume continues a session and --overwrite replaces it"),
     ],
 )
 def test_going_on_as_another_session_is_refused(session, command, contrary, words):
@@ -289,7 +289,10 @@ def bare_python(tmp_path):
             ("--b", "python:/bin/cat"),
             "arm B (python:/bin/cat): /bin/cat does not run opperf's worker: it",
         ),
-        (("--b", "python:{bare}", "--b", "env:OPPERF_LENT=2.7"), "bin/python has no msgspec: "),
+        (
+            ("--b", "python:{bare}", "--b", "env:OPPERF_FALLBACK_PACKAGES=2.7"),
+            "bin/python has no msgspec: ",
+        ),
         (("--b", "env:PYTHONPATH=/nowhere"), "arm B (env:PYTHONPATH=/nowhere): unknown framework"),
         (("--b", "dtype:float31"), "arm B (dtype:float31): unknown dtype 'float31'"),
         (("--b", "profiler:none"), "arm B (profiler:none): unknown profiler 'none'"),

@@ -103,7 +103,9 @@ def test_a_machine_on_which_everything_ends_is_given_up():
     with pytest.raises(WorkerError) as caught:
         replicate(does, *"abcdefghij")
     assert len(begun) == len(set(begun)) == ATTEMPTS
-    assert str(caught.value).startswith(f"{ATTEMPTS} processes of arm B ended")
+    assert str(caught.value).startswith(
+        f"no worker completed the replicate: {ATTEMPTS} processes of arm B ended"
+    )
     assert "SIGSEGV" in str(caught.value)
 
 
@@ -142,7 +144,7 @@ def test_a_rehearsal_keeps_what_runs_in_both_arms():
         "half": ("forward",),
     }
     assert [pair.b.passes for pair in found.pairs] == [pair.a.passes for pair in found.pairs]
-    assert found.left_out == {
+    assert found.excluded == {
         "bad (data: (2, 2))": "both: crashed: SIGSEGV",
         "onlyA (data: (2, 2))": "B: crashed: SIGSEGV",
     }

@@ -21,6 +21,7 @@ from opperf.model import (
     Closing,
     Environment,
     Header,
+    MetricKind,
     Note,
     OperatorTarget,
     Record,
@@ -48,6 +49,10 @@ ENVIRONMENT = {
     "governor": "performance",
     "devices": ("cpu(0)",),
 }
+
+
+KINDS = {"native": MetricKind.KERNEL, "python": MetricKind.WALL}
+"""Of the times of the profilers in these tests."""
 
 
 def _record(
@@ -90,6 +95,7 @@ def _record(
         summaries=summaries,
         samples=times,
         notes=tuple(Note(*one) for one in notes),
+        time_kind=KINDS[case.settings.profiler],
     )
 
 

@@ -14,7 +14,7 @@ from opperf.compare.files.comparison import Comparison, Difference, Row, Side
 from opperf.compare.files.confirming import PLACEHOLDERS, confirming_command
 from opperf.compare.statistics.data import Verdict
 from opperf.errors import FrameworkError
-from opperf.model import DECLARED, USUAL
+from opperf.model import DECLARED, DEFAULTS
 
 
 @pytest.mark.parametrize(
@@ -220,7 +220,7 @@ def test_the_command_line_reads_the_command(
         entry(settings=settings, effort=effort), selection={"size": "small"}, framework="numpy"
     )
     differences = [
-        Difference(f"settings.{name}", USUAL[name], settings[name]) for name in differing
+        Difference(f"settings.{name}", DEFAULTS[name], settings[name]) for name in differing
     ]
     printed = command(differences=differences, base=run, new=run)
     for place, name in zip(PLACEHOLDERS, ("base", "new"), strict=True):
@@ -232,7 +232,7 @@ def test_the_command_line_reads_the_command(
     for arm, is_new in zip(arms, (False, True), strict=True):
         selection = selection_of(arm, selection_from(given))
         for name, value in {**settings, **effort}.items():
-            expected = USUAL[name] if name in differing and not is_new else value
+            expected = DEFAULTS[name] if name in differing and not is_new else value
             found = selection.phase if name == "phase" else getattr(selection.settings, name)
             assert found == expected, name
         assert selection.size == "small" and selection.patterns == ("relu",)

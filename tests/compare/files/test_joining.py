@@ -79,7 +79,7 @@ def test_the_filter_takes_the_patterns_of_run(run, record, asked):
     assert found.base.cases == 3
     with pytest.raises(UsageError, match="'rleu'; did you mean relu"):
         asked(both, both, patterns=("rleu",))
-    with pytest.raises(UsageError, match="no regular expression"):
+    with pytest.raises(UsageError, match="not a regular expression"):
         asked(both, both, patterns=("re:(",))
 
 
