@@ -109,6 +109,9 @@ class Defaults(Core):
     def synchronize(self, device: str) -> None:
         """Nothing to wait for: a call returns when it is done."""
 
+    def is_asynchronous(self, device: str) -> bool:
+        return False
+
     def array_type(self, target: Target) -> str:
         return ""
 
@@ -145,6 +148,15 @@ class Defaults(Core):
     def profilers(self) -> Mapping[str, MakeProfiler]:
         return {}
 
+    def has_events(self, device: str) -> bool:
+        return False
+
+    def event(self, device: str) -> Any:
+        raise UnsupportedError(f"{self.name} has no events on {device}; use --profiler python")
+
+    def cache_flush(self, device: str) -> Callable[[], object] | None:
+        return None
+
     def memory(self, device: str) -> AbstractContextManager[Any]:
         raise UnsupportedError(f"{self.name} does not say what it allocates")
 
@@ -159,6 +171,12 @@ class Defaults(Core):
 
     def commit(self) -> str:
         return ""
+
+    def set_threads(self, count: int) -> None:
+        """The variables that OpenMP and BLAS read have set it."""
+
+    def threads(self) -> int | None:
+        return None
 
     def supports_fork(self, device: str) -> bool:
         return False

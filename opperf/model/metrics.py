@@ -72,6 +72,8 @@ class NoteCode(str, enum.Enum):
     """Memory was measured in a process that had run operators before."""
     COLD_CACHE = "cold_cache"
     """How the inputs were kept out of the caches."""
+    BATCHED = "batched"
+    """Calls are timed several at a time, between two waits for the device."""
     ROUND_FAILED = "round_failed"
     """A later round of the case failed."""
     FALLBACK = "fallback"

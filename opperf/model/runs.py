@@ -29,7 +29,8 @@ class Environment(Struct, frozen=True):
     cpu: str
     cores: int
     threads: dict[str, str]
-    """Thread settings in force, by environment variable."""
+    """Thread settings in force, by environment variable; and the framework's compute threads, where
+    it says them."""
     memory_bytes: int
     load_1min: float
     governor: str

@@ -160,8 +160,8 @@ class Settings(Struct, frozen=True):
         Setting(
             "--profiler",
             "native: kernel time, by the framework's own profiler. python: wall-clock time of the "
-            "call and its synchronisation. `opperf frameworks NAME` lists all.  [default: the "
-            "first of them]",
+            "call and its synchronisation. events: time on a device that has events. `opperf "
+            "frameworks NAME` lists all.  [default: the first of them]",
             str.lower,
             short="-p",
             metavar="PROFILER",

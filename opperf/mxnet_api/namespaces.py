@@ -12,7 +12,7 @@ from opperf.frameworks import Framework
 from opperf.model import Argument, Kind, Operator, TensorSpec
 from opperf.mxnet_api.arguments import ARGUMENTS, ARRAYS, MADE_SHAPES, REQUIRED, matrix
 from opperf.mxnet_api.inference import INFERENCE
-from opperf.rules.engine import NoInputs, holds_tensors, inputs_for, rules_module, under_own_names
+from opperf.rules.engine import NoInputs, holds_tensors, inputs_for, rename_arguments, rules_module
 from opperf.rules.fitting import fit
 from opperf.rules.ranges import Shape
 from opperf.rules.sizes import PRESETS, Preset
@@ -117,7 +117,7 @@ def _from_rule(
     assert not isinstance(sized, NoInputs)
     configurations = [inputs.arguments for inputs in made]
     tensors = {n: v for n, v in configurations[0].items() if holds_tensors(v)}
-    names = dict(zip(under_own_names(called, tensors), tensors, strict=True))
+    names = dict(zip(rename_arguments(called, tensors), tensors, strict=True))
     theirs = {
         registered_name: _as_argument(parameter.kind, value)
         for registered_name, value in ((names.get(n, n), value) for n, value in given.items())
@@ -125,7 +125,7 @@ def _from_rule(
     }
     made_for_size = [inputs.arguments for inputs in sized]
     fitting = fit(operator, configurations, made_for_size, size, theirs, INFERENCE)
-    return under_own_names(called, fitting)
+    return rename_arguments(called, fitting)
 
 
 def _preset(size: Shape) -> Preset:

@@ -83,6 +83,14 @@ def _median(times: Sequence[float]) -> float:
     return sorted(times)[len(times) // 2]
 
 
+def _extend(before: Timed, more: Timed) -> Timed:
+    """Extends the samples of a phase."""
+    before.times.extend(more.times)
+    before.walls.extend(more.walls)
+    before.calls.extend(more.calls[: MOST_CALLS - len(before.calls)])
+    return before._replace(batch=more.batch)
+
+
 def sample(
     profiler: Profiler,
     phases: Phases,
@@ -103,8 +111,6 @@ def sample(
             return Samples(found, loops)
         sample_s = spent / count if count else sample_s
         batch = max(1, min(criterion.room(taken, sample_s) for criterion in criteria))
-        for before, more in zip(found, profiler.trace(phases, batch, loops), strict=True):
-            before.times.extend(more.times)
-            before.walls.extend(more.walls)
-            before.calls.extend(more.calls[: MOST_CALLS - len(before.calls)])
+        more = profiler.trace(phases, batch, loops)
+        found = [_extend(one, other) for one, other in zip(found, more, strict=True)]
         count += batch

@@ -11,7 +11,8 @@ from opperf.frameworks import Framework
 from opperf.model import Case, Record, Settings, Status
 from opperf.profilers import offered
 from opperf.results.opperf_json import result_of
-from opperf.runner.measure import fresh, measure
+from opperf.runner.fresh import Fresh
+from opperf.runner.measure import measure
 from opperf.sources.bound import NOTHING_BOUND, Bound
 from opperf.sources.call import UserCall
 from opperf.sources.choices import parse_device
@@ -51,7 +52,7 @@ def call_settings(
 
 def measure_here(case: Case, framework: Framework, bound: Bound = NOTHING_BOUND) -> Record:
     """Measure a case in this process, its memory in a fresh one where that can be."""
-    return measure(case, framework, bound, memory=fresh(bound))
+    return measure(case, framework, bound, memory=Fresh(bound))
 
 
 def measure_calls(

@@ -34,8 +34,9 @@ def estimated_bytes(case: Case, outputs: Sequence[tuple[int, ...]] | None) -> in
     return sum(size for size, _ in inputs) + gradients + WORKSPACE * made
 
 
-def guard(case: Case, framework: Framework) -> None:
-    """Raises `UnsupportedError`, with the figures, if a case does not fit in memory."""
+def guard(case: Case, framework: Framework) -> int:
+    """The bytes that a case needs, estimated. Raises `UnsupportedError`, with the figures, if they
+    do not fit in memory."""
     needed = estimated_bytes(case, framework.output_shapes(case))
     free = framework.device_memory(case.settings.device)
     if needed > free:
@@ -43,3 +44,4 @@ def guard(case: Case, framework: Framework) -> None:
             f"needs about {needed / GIB:.1f} GiB and {case.settings.device} has "
             f"{free / GIB:.1f} GiB free; use --size small or --shape"
         )
+    return needed

@@ -10,7 +10,7 @@ from opperf.defaults import MAX_TIME_S, SWEEP_S
 from opperf.errors import UsageError
 from opperf.model import Case
 from opperf.rules.extents import groups
-from opperf.rules.fuzzing import Fuzz, drawn
+from opperf.rules.fuzzing import Fuzz, draw
 from opperf.rules.values import Arguments
 from opperf.runner.pool import Worker
 from opperf.runner.searching import TRIAL_TIMEOUT_S, search_inputs
@@ -105,7 +105,7 @@ def _draw_arguments(
         return not worker.try_call(changed, TRIAL_TIMEOUT_S).refusal
 
     free = groups(case.arguments, accepts)
-    return drawn(case.arguments, free, fuzz, seed, f"{case.label} {case.tags}") if free else None
+    return draw(case.arguments, free, fuzz, seed, f"{case.label} {case.tags}") if free else None
 
 
 LEAST_TIME_S = 0.1

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 
 from opperf.model import Case, Operator, OperatorTarget, Settings, Struct
-from opperf.rules.engine import requested
-from opperf.rules.search import Searched, Tries, scaled, search
+from opperf.rules.engine import with_dtype
+from opperf.rules.search import SearchResult, Tries, scale, search
 from opperf.rules.sizes import INT64, PRESETS
 from opperf.rules.values import Arguments
 from opperf.runner.cache import cache_file, keep, kept
@@ -25,7 +25,7 @@ TRIAL_TIMEOUT_S = 10.0
 class Entry(Struct, frozen=True):
     """The cached result of an operator's search."""
 
-    searched: Searched
+    searched: SearchResult
     sizes: dict[str, Found] = {}
     """By size, the inputs scaled to that size, under the operator's name."""
 
@@ -40,7 +40,7 @@ def make_trier(worker: Worker, operator: Operator, settings: Settings) -> Tries:
     def tries(arguments: Arguments) -> Trial:
         case = Case(
             target=OperatorTarget(framework=operator.framework, name=operator.name),
-            arguments=requested(operator, arguments, BASELINE),
+            arguments=with_dtype(operator, arguments, BASELINE),
             settings=settings,
             passes=("forward",),
         )
@@ -101,5 +101,5 @@ def _extend_entry(entry: Entry | None, operator: Operator, size: str, tries: Tri
     searched = search(operator, tries) if entry is None else entry.searched
     sizes = {} if entry is None else dict(entry.sizes)
     if searched.arguments is not None:
-        sizes[size] = {operator.name: scaled(searched.arguments, tries, PRESETS[size])}
+        sizes[size] = {operator.name: scale(searched.arguments, tries, PRESETS[size])}
     return Entry(searched, sizes)

@@ -19,8 +19,9 @@ from opperf.frameworks import Framework, load
 from opperf.model import Record, Status
 from opperf.runner.allocator import configure_heap
 from opperf.runner.environment import environment
+from opperf.runner.fresh import Fresh
 from opperf.runner.listing import list_operators, script
-from opperf.runner.measure import fresh, measure
+from opperf.runner.measure import measure
 from opperf.runner.messages import (
     ChoicesRequest,
     ChoicesResponse,
@@ -65,7 +66,7 @@ def measured(framework: Framework, request: MeasureRequest) -> MeasureResponse:
         )
     try:
         record = measure(
-            case, framework, memory=fresh(NOTHING_BOUND), reference_work=request.reference_work
+            case, framework, memory=Fresh(NOTHING_BOUND), reference_work=request.reference_work
         )
         return MeasureResponse(record=record)
     except Exception as error:
@@ -107,6 +108,8 @@ def serve(requests: Iterable[bytes], responses: BinaryIO, framework_name: str) -
     try:
         configure_heap()
         framework = load(framework_name)
+        if PROCESS_SETTINGS.get("threads") is not None:
+            framework.set_threads(PROCESS_SETTINGS["threads"])
         begin_pristine(framework)
         say(ReadyResponse(environment=environment(framework)))
     except Exception as error:

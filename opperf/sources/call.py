@@ -20,8 +20,8 @@ from opperf.rules.engine import (
     NoInputs,
     holds_tensors,
     inputs_for,
+    rename_arguments,
     rules_module,
-    under_own_names,
     with_output,
 )
 from opperf.rules.ranges import Shape, in_range, is_shape, limit_at, shapes_by_place
@@ -245,7 +245,7 @@ def known_specs(
         return {}
     specs: dict[str, TensorSpec] = {}
     for inputs in reversed(made):
-        for name, value in under_own_names(operator, inputs.arguments).items():
+        for name, value in rename_arguments(operator, inputs.arguments).items():
             if isinstance(value, TensorSpec):
                 specs[name] = value
             elif isinstance(value, tuple) and value and isinstance(value[0], TensorSpec):

@@ -164,7 +164,7 @@ def check_settings(framework: Framework, selection: Selection) -> None:
         raise UsageError(
             f"--int64-tensor on: {framework.large_tensor_limit()}, or --int64-tensor off"
         )
-    check_known("size", (selection.size,), set(PRESETS))
+    check_known("size", (selection.size,), PRESETS)
     check_groups(framework.operators(), selection)
 
 

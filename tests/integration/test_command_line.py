@@ -342,7 +342,7 @@ def test_a_reader_that_goes_away_is_no_fault(command):
             ZeroDivisionError("by zero"),
             3,
             "opperf: internal error, please report it: "
-            "ZeroDivisionError: by zero; --debug shows where\n",
+            "ZeroDivisionError: by zero; --debug shows the traceback\n",
         ),
     ],
 )

@@ -260,7 +260,7 @@ def test_coverage_has_nowhere_to_keep_its_records(shell, disk):
     shell.cache = disk.folder
     disk.fill()
     err = shell("coverage", "--framework", "numpy", "--quiet", code=2)
-    assert f"numpy.jsonl cannot be written: {disk.error}; XDG_CACHE_HOME" in err
+    assert f"numpy.jsonl cannot be written: {disk.error}; or set XDG_CACHE_HOME" in err
     assert list(disk.folder.rglob("*.jsonl")) == []
 
 

@@ -60,7 +60,7 @@ REFUSED = [
     (("list", "--category", "unry"), ["unknown category 'unry'; did you mean unary"]),
     (("list", "re:("), ["'re:(' is not a regular expression"]),
     (("show",), ["Missing argument 'OPERATOR'"]),
-    (("show", "broadcast_*"), ["show takes one operator", "broadcast_add"]),
+    (("show", "broadcast_*"), ["show takes one", "broadcast_add"]),
     (("show", "relu", "--dtype", "flaot32"), ["unknown dtype 'flaot32'"]),
     (("coverage", "none.jsonl"), ["none.jsonl cannot be read"]),
     (("coverage", "--min", "101"), ["--min", "101"]),

@@ -50,7 +50,7 @@ def test_no_pattern_is_every_operator(fake):
     planned = plan(fake, Selection())
     assert names(planned) == ALL
     assert planned.excluded == {
-        **dict.fromkeys(UNRULED, "no rule gives a value for charm (int)"),
+        **dict.fromkeys(UNRULED, "no rule has a value for charm (int)"),
         "placeholder": "it does nothing on its own",
     }
     assert set(planned.searchable) == set(UNRULED)
@@ -126,7 +126,7 @@ def test_nothing_left_is_an_empty_plan(fake, selection):
 def test_operators_without_a_rule_are_told(fake):
     planned = plan(fake, Selection(patterns=("mystery",)))
     assert planned.cases == ()
-    assert planned.excluded == {"mystery": "no rule gives a value for charm (int)"}
+    assert planned.excluded == {"mystery": "no rule has a value for charm (int)"}
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""MXNet as opperf's `Framework`: the pieces of this package put together."""
+"""MXNet as opperf's `Framework`."""
 
 from __future__ import annotations
 
@@ -65,11 +65,15 @@ class MXNet(Defaults):
     variables: tuple[str, ...] = ("MXNET_CPU_WORKER_NTHREADS", "MXNET_ENGINE_TYPE")
     gradients: bool = True
 
+    def __init__(self) -> None:
+        # Read now, once: each fork of the process that loads this would read it anew.
+        functions.operators_by_function()
+
     def version(self) -> str:
         return str(mx.__version__)
 
     def versions(self) -> dict[str, str]:
-        """Versions of MXNet and of NumPy, which its np interface leans on."""
+        """Versions of MXNet and of NumPy, which its np interface uses."""
         return {
             "mxnet": self.version(),
             "numpy": np.__version__,
@@ -156,16 +160,16 @@ class MXNet(Defaults):
         arguments: Mapping[str, Any],
         function: Callable[..., Any] | None = None,
     ) -> Callable[[], Any]:
-        """The case's call. An operator without inputs is told the device, for MXNet would
-        take the CPU."""
+        """The case's call. An operator without inputs gets the device as an argument; otherwise
+        MXNet would use the CPU."""
         called = function if function is not None else self.function(case.target)
-        given = dict(arguments)
+        bound = dict(arguments)
         operator = functions.operator_behind(called)
         if operator is not None and operator.parameter("ctx") and not operator.tensors:
-            given.setdefault("ctx", case.settings.device)
-        if given.get("dtype") == "bfloat16":
-            given["dtype"] = tensors.BFLOAT16
-        return functions.bind(called, given)
+            bound.setdefault("ctx", case.settings.device)
+        if bound.get("dtype") == "bfloat16":
+            bound["dtype"] = tensors.BFLOAT16
+        return functions.bind(called, bound)
 
     def output_shapes(self, case: Case) -> list[tuple[int, ...]] | None:
         operator = self.operator_of(case.target)
@@ -219,8 +223,13 @@ class MXNet(Defaults):
     def synchronize(self, device: str) -> None:
         mx.nd.waitall()
 
+    def is_asynchronous(self, device: str) -> bool:
+        # The engine queues calls on the CPU as well, but there a wait for it idle takes a third of
+        # a microsecond, and calls that are queued together may run beside each other.
+        return device.startswith("gpu")
+
     def supports_fork(self, device: str) -> bool:
-        # CUDA cannot be used in a fork once its driver was asked anything, and counting GPUs does.
+        # CUDA cannot be used in a fork once its driver was called, and counting GPUs calls it.
         return device.startswith("cpu")
 
     def memory(self, device: str) -> AbstractContextManager[MemoryReading]:
