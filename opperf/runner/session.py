@@ -26,7 +26,7 @@ from opperf.model import (
 )
 from opperf.results.runfile import RunWriter, read_run
 from opperf.results.unwritable import reason
-from opperf.runner.cache import cache_folder
+from opperf.runner.cache import FOLDER, cache_folder
 from opperf.runner.progress import Progress
 from opperf.runner.resuming import Environments
 from opperf.runner.rounds import merged, visits
@@ -126,7 +126,7 @@ def make_folder(run_file: Path) -> None:
     except OSError as error:
         raise OutputError(
             f"{run_file.parent}, where records are kept while a run lasts, cannot be made: "
-            f"{reason(error)}; name another cache folder in XDG_CACHE_HOME, or use -f jsonl"
+            f"{reason(error)}; name another cache folder in {FOLDER}, or use -f jsonl"
         ) from error
 
 
@@ -146,7 +146,7 @@ def _new(path: Path, head: Header, cases: Iterable[Case]) -> RunWriter:
     except OutputError as error:
         if not path.is_relative_to(cache_folder()):
             raise
-        raise OutputError(f"{error}; XDG_CACHE_HOME names another cache folder") from error
+        raise OutputError(f"{error}; {FOLDER} names another cache folder") from error
 
 
 @contextmanager
