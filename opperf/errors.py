@@ -79,7 +79,7 @@ class UnsupportedError(OpperfError):
     """
 
 
-def suggestion(word: str, known: Iterable[str], limit: int = 3) -> str:
+def suggest(word: str, known: Iterable[str], limit: int = 3) -> str:
     """`"; did you mean a, b?"`, from the known words nearest to `word`, or an empty string."""
     by_lower = {name.lower(): name for name in known}
     near = difflib.get_close_matches(word.lower(), by_lower, n=limit, cutoff=0.6)

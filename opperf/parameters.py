@@ -10,13 +10,13 @@ from typing import Any, TypeVar
 import click
 
 from opperf import defaults
-from opperf.model import DECLARED, USUAL, Interpreter, Setting
+from opperf.model import DECLARED, DEFAULTS, Interpreter, Setting
 from opperf.runner.process import find_program
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
 
-def shapes_given(
+def read_shapes(
     ctx: click.Context, param: click.Parameter, values: tuple[str, ...]
 ) -> dict[str, tuple[int, ...]]:
     """`lhs=1024x1024` as a name and a shape."""
@@ -58,22 +58,22 @@ def split_commas(
     return tuple(words)
 
 
-RETRIED = ("failed", "crashed", "timeout", "skipped")
+RETRYABLE = ("failed", "crashed", "timeout", "skipped")
 """Ends of a case that may be tried again."""
 
 
-def statuses_given(
+def read_statuses(
     ctx: click.Context, param: click.Parameter, values: tuple[str, ...]
 ) -> tuple[str, ...]:
     """`failed,crashed` as a list of statuses."""
     words = tuple(word.lower() for word in split_commas(ctx, param, values))
     for word in words:
-        if word not in RETRIED:
-            raise click.BadParameter(f"{word!r} is none of {', '.join(RETRIED)}", ctx, param)
+        if word not in RETRYABLE:
+            raise click.BadParameter(f"{word!r} is none of {', '.join(RETRYABLE)}", ctx, param)
     return words
 
 
-def together(*options: Callable[[Command], Command]) -> Callable[[Command], Command]:
+def combine(*options: Callable[[Command], Command]) -> Callable[[Command], Command]:
     """Several options as one decorator, in the order in which help shows them."""
 
     def decorated(command: Command) -> Command:
@@ -84,7 +84,7 @@ def together(*options: Callable[[Command], Command]) -> Callable[[Command], Comm
     return decorated
 
 
-def changed(ctx: click.Context, options: Mapping[str, object]) -> dict[str, object]:
+def explicit_options(ctx: click.Context, options: Mapping[str, object]) -> dict[str, object]:
     """The options that the user gave, by name, and not those that have their defaults."""
     default = click.core.ParameterSource.DEFAULT
     return {
@@ -94,7 +94,7 @@ def changed(ctx: click.Context, options: Mapping[str, object]) -> dict[str, obje
     }
 
 
-choosing = together(
+filter_options = combine(
     click.option(
         "--category",
         "categories",
@@ -121,7 +121,7 @@ choosing = together(
 """Which operators are meant, apart from their names."""
 
 
-def framework_meant(ctx: click.Context, param: click.Parameter, value: str | None) -> str:
+def resolve_framework(ctx: click.Context, param: click.Parameter, value: str | None) -> str:
     """The framework that is named, or else the preferred one of those installed here, or named
     with the interpreter that has it."""
     if value is not None:
@@ -135,7 +135,7 @@ def framework_meant(ctx: click.Context, param: click.Parameter, value: str | Non
 framework = click.option(
     "--framework",
     metavar="NAME",
-    callback=framework_meant,
+    callback=resolve_framework,
     help="Framework to benchmark, of those that `opperf frameworks` lists.  [default: the first "
     "installed of mxnet, torch, jax, numpy]",
 )
@@ -166,16 +166,16 @@ class SettingType(click.ParamType):  # type: ignore[type-arg]
             self.fail(str(error), param, ctx)
 
 
-def one(name: str, **changes: Any) -> Callable[[Command], Command]:
+def setting_option(name: str, **changes: Any) -> Callable[[Command], Command]:
     """The option of a setting, which takes one value."""
     setting = DECLARED[name]
     if setting.flag is not None:
 
         def value(ctx: click.Context, param: click.Parameter, given: bool) -> Any:
-            return setting.flag if given else USUAL[name]
+            return setting.flag if given else DEFAULTS[name]
 
         return click.option(setting.option, name, is_flag=True, callback=value, help=setting.help)
-    usual = None if setting.axis else USUAL[name]
+    usual = None if setting.axis else DEFAULTS[name]
     options: dict[str, Any] = {
         "default": usual,
         "show_default": usual is not None,
@@ -187,7 +187,7 @@ def one(name: str, **changes: Any) -> Callable[[Command], Command]:
     return click.option(*_spelt(setting), **options)
 
 
-def several(name: str) -> Callable[[Command], Command]:
+def axis_option(name: str) -> Callable[[Command], Command]:
     """The option of a setting that is an axis: commas separate values, each of which is a case."""
     setting = DECLARED[name]
 
@@ -208,7 +208,7 @@ def _spelt(setting: Setting) -> tuple[str, ...]:
     return (*((setting.short,) if setting.short else ()), setting.option, setting.name)
 
 
-def variables_given(
+def read_variables(
     ctx: click.Context, param: click.Parameter, values: tuple[str, ...]
 ) -> dict[str, tuple[str, ...]]:
     """`OMP_PROC_BIND=true|false` as a name and its values."""
@@ -231,7 +231,7 @@ INTERPRETER = re.compile(r"(?:(?P<label>[\w.+-]+):)?(?:(?P<framework>\w+)=)?(?P<
 """`[LABEL:][FRAMEWORK=]PATH`."""
 
 
-def interpreters_given(
+def read_interpreters(
     ctx: click.Context, param: click.Parameter, values: tuple[str, ...]
 ) -> tuple[Interpreter, ...]:
     """Interpreters, each with a label of its own where one framework has several: the one that is
@@ -256,7 +256,7 @@ def interpreters_given(
     return tuple(labelled)
 
 
-def labels_given(
+def read_labels(
     ctx: click.Context, param: click.Parameter, values: tuple[str, ...]
 ) -> dict[str, str]:
     """`commit=1a2b3c` as a key and its value."""
@@ -271,11 +271,11 @@ def labels_given(
     return found
 
 
-READERS = {"env": variables_given, "python": interpreters_given}
+READERS = {"env": read_variables, "python": read_interpreters}
 """Settings whose text has a form of its own."""
 
 
-drawing = together(
+random_shape_options = combine(
     click.option(
         "--fuzz-shapes",
         type=click.IntRange(min=1),
@@ -311,7 +311,7 @@ drawing = together(
 )
 """Random shapes, and which cases are meant."""
 
-operators = together(
+operator_options = combine(
     click.argument("names", nargs=-1, metavar="[OPERATOR]...", callback=split_commas),
     click.option(
         "--ops",
@@ -322,13 +322,13 @@ operators = together(
         "functions of yours (kernels.py:softmax, module:function); also as plain arguments. Commas "
         "separate several.",
     ),
-    choosing,
+    filter_options,
 )
 """Which operators are meant."""
 
-passes = click.option("--no-backward", is_flag=True, help="Measure the forward pass only.")
+no_backward = click.option("--no-backward", is_flag=True, help="Measure the forward pass only.")
 
-configurations = click.option(
+max_configs = click.option(
     "--max-configs",
     "configurations",
     type=click.IntRange(min=1),

@@ -30,7 +30,6 @@ from opperf.model import (
     Status,
     TensorSpec,
 )
-from opperf.profilers import PROFILERS, kind_read
 from opperf.profilers.summary import summarise
 from opperf.results.csv_file import csv_text
 from opperf.results.exports.bencher import bencher
@@ -105,15 +104,6 @@ def test_a_pass_is_the_name_of_its_time():
 
 def test_what_counts_where_nothing_is_named():
     assert [metric.name for metric in usual()] == ["forward", "backward", "memory"]
-
-
-def test_a_profiler_says_what_kind_of_time_it_reads():
-    kinds = {name: kind_read(name) for name in (*PROFILERS, "of a later version")}
-    assert kinds == {
-        "native": MetricKind.KERNEL,
-        "python": MetricKind.WALL,
-        "of a later version": MetricKind.WALL,
-    }
 
 
 @pytest.mark.parametrize("kind", MetricKind)

@@ -28,8 +28,8 @@ from opperf.model import (
     SnippetTarget,
     Status,
     TensorSpec,
-    positional,
-    shown_arguments,
+    display_arguments,
+    split_positional,
 )
 
 
@@ -149,7 +149,10 @@ def test_numbers_come_back_as_they_were():
 
 
 def test_arguments_without_a_name_are_in_their_order():
-    assert positional({"10": "k", "axis": 1, "2": "c", "0": "a"}) == (["a", "c", "k"], {"axis": 1})
+    assert split_positional({"10": "k", "axis": 1, "2": "c", "0": "a"}) == (
+        ["a", "c", "k"],
+        {"axis": 1},
+    )
 
 
 def test_every_setting_is_declared_once():
@@ -214,7 +217,7 @@ def test_the_id_does_not_change_with_how_often_or_by_whom_it_is_measured(changes
 
 
 def test_arguments_are_shown_as_users_write_them():
-    assert shown_arguments(a_case()) == {
+    assert display_arguments(a_case()) == {
         "args": [[2, 3], [2, 3]],
         "axis": [0, 1],
         "p": 0.5,

@@ -1,4 +1,4 @@
-"""A framework that another package adds, with the required core and no capability."""
+"""Frameworks that another package adds: one with the required core alone, one with capabilities."""
 
 import os
 import subprocess
@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from opperf.model import Status
+from opperf.model import MetricKind, Status
 from opperf.results.runfile import read_run
 
 TOY = Path(__file__).parent / "toy_framework"
@@ -83,3 +83,25 @@ def test_what_it_lacks_is_skipped_beside_what_it_has(opperf):
         ("gpu(0)", "graph"): Status.SKIPPED,
     }
     assert all(record.reason for record in run.records if record.status is Status.SKIPPED)
+
+
+def test_a_profiler_of_a_frameworks_own_is_preferred_and_times_with_its_own_clock(opperf):
+    opperf("run", "scale", "--framework", "toyqueue", *COUNTS, "-f", "jsonl", "-o", "own.jsonl")
+    (record,) = read_run(opperf.folder / "own.jsonl")[0].records
+    assert (record.case.settings.profiler, record.time_kind) == ("toy", MetricKind.KERNEL)
+    assert record.samples["forward"] == [100.0, 100.0]
+    out, _ = opperf("compare", "own.jsonl", "own.jsonl", "--metric", "kernel", "--format", "json")
+    assert '"metric": "kernel"' in out
+
+
+def test_profilers_are_named_and_a_misspelt_one_is_refused_among_others(opperf):
+    several = ("run", "scale", "--framework", "toyqueue", *COUNTS, "-f", "jsonl", "-o", "a.jsonl")
+    opperf(*several, "--profiler", "toy,python,native")
+    records = read_run(opperf.folder / "a.jsonl")[0].records
+    assert [(one.case.settings.profiler, one.status, one.time_kind) for one in records] == [
+        ("toy", Status.OK, MetricKind.KERNEL),
+        ("python", Status.OK, MetricKind.WALL),
+        ("native", Status.SKIPPED, None),
+    ]
+    _, err = opperf(*several, "--overwrite", "--profiler", "toy,pyhton", code=2)
+    assert "unknown profiler 'pyhton'; did you mean python?" in err

@@ -6,28 +6,28 @@ from pathlib import Path
 
 import click
 
-from opperf.commands.compare import share_given, words_among
+from opperf.commands.compare import read_share, read_words_among
 from opperf.parameters import (
-    changed,
-    configurations,
     debug,
+    explicit_options,
     framework,
-    one,
-    operators,
-    passes,
+    max_configs,
+    no_backward,
+    operator_options,
     report_format,
+    setting_option,
     size,
 )
 
 FORMATS = ("text", "md", "json")
-LOOKED_FOR = ("regressed", "improved", "ambiguous")
+FINDINGS = ("regressed", "improved", "ambiguous")
 
 BLOCKS = click.IntRange(min=2)
 """One block has no scatter, and says nothing of how sure it is."""
 
 
 @click.command()
-@operators
+@operator_options
 @click.option(
     "--a",
     multiple=True,
@@ -44,17 +44,17 @@ BLOCKS = click.IntRange(min=2)
     help="What is set in B, likewise.",
 )
 @size
-@one("dtype", default="float32", show_default=False)
-@one("device")
-@one("profiler")
-@passes
-@configurations
+@setting_option("dtype", default="float32", show_default=False)
+@setting_option("device")
+@setting_option("profiler")
+@no_backward
+@max_configs
 @click.option(
     "--threshold",
     default="2%",
     show_default=True,
     metavar="SHARE",
-    callback=share_given,
+    callback=read_share,
     help="Smallest change that is of interest.",
 )
 @click.option(
@@ -132,7 +132,7 @@ BLOCKS = click.IntRange(min=2)
     "--fail-on",
     multiple=True,
     metavar="VERDICTS",
-    callback=words_among(lambda: LOOKED_FOR),
+    callback=read_words_among(lambda: FINDINGS),
     help="Exit with 1 if something regressed or improved, with 3 if something is ambiguous, as "
     "far as named here.  [default: regressed]",
 )
@@ -156,4 +156,4 @@ def ab(ctx: click.Context, /, **options: object) -> None:
     """
     from opperf.compare.ab.command import ab_command
 
-    ctx.exit(ab_command(options, changed(ctx, options)))
+    ctx.exit(ab_command(options, explicit_options(ctx, options)))

@@ -8,15 +8,15 @@ from pathlib import Path
 
 import click
 
-from opperf.parameters import changed, debug, report_format, split_commas
+from opperf.parameters import debug, explicit_options, report_format, split_commas
 
 FORMATS = ("text", "md", "json", "csv", "html-fragment", "junit")
-LOOKED_FOR = ("regressed", "suspect", "missing")
+FINDINGS = ("regressed", "suspect", "missing")
 
 Words = tuple[str, ...]
 
 
-def words_among(
+def read_words_among(
     known: Callable[[], Words],
 ) -> Callable[[click.Context, click.Parameter, Words], Words]:
     """`a,b` as a list of words, each of which has to be a known one."""
@@ -53,7 +53,7 @@ class MetricOption(click.Option):
         return super().get_help_record(ctx)
 
 
-def share_given(ctx: click.Context, param: click.Parameter, value: str) -> float:
+def read_share(ctx: click.Context, param: click.Parameter, value: str) -> float:
     """`5%` or `0.05` as a share."""
     number, percent, rest = value.partition("%")
     try:
@@ -84,14 +84,14 @@ def share_given(ctx: click.Context, param: click.Parameter, value: str) -> float
     cls=MetricOption,
     multiple=True,
     metavar="METRICS",
-    callback=words_among(metric_names),
+    callback=read_words_among(metric_names),
 )
 @click.option(
     "--threshold",
     default="2%",
     show_default=True,
     metavar="SHARE",
-    callback=share_given,
+    callback=read_share,
     help="Smallest change of a time that is of interest. Memory and counts have tolerances of "
     "their own.",
 )
@@ -116,7 +116,7 @@ def share_given(ctx: click.Context, param: click.Parameter, value: str) -> float
     "--fail-on",
     multiple=True,
     metavar="FINDINGS",
-    callback=words_among(lambda: LOOKED_FOR),
+    callback=read_words_among(lambda: FINDINGS),
     help="Exit with 1 if there is one of these: regressed (more memory, more instructions), "
     "suspect (more time, it seems), missing (a case, or a metric of it, that was measured and is "
     "not now); with 3 if none of them can be told.",
@@ -150,7 +150,7 @@ def compare(ctx: click.Context, /, **options: object) -> None:
     if isinstance(session, Path):
         from opperf.compare.ab.command import from_ab
 
-        ctx.exit(from_ab(session, changed(ctx, options)))
+        ctx.exit(from_ab(session, explicit_options(ctx, options)))
     from opperf.compare.files.command import compare_command
 
     ctx.exit(compare_command(options))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from opperf.parameters import as_json, changed, debug, framework
+from opperf.parameters import as_json, debug, explicit_options, framework
 
 LONGEST_S = 600
 """Longest test of jitter: what ten minutes do not show comes too seldom for a run to meet."""
@@ -27,4 +27,4 @@ def doctor(ctx: click.Context, /, **options: object) -> None:
     """Tell what makes timings noisy on this machine, why, and the command that mends it."""
     from opperf.runner.health.command import doctor_command
 
-    ctx.exit(doctor_command(options, changed(ctx, options)))
+    ctx.exit(doctor_command(options, explicit_options(ctx, options)))

@@ -8,13 +8,13 @@ import click
 
 from opperf.parameters import (
     as_json,
-    changed,
-    choosing,
+    axis_option,
     debug,
-    drawing,
+    explicit_options,
+    filter_options,
     framework,
-    one,
-    several,
+    random_shape_options,
+    setting_option,
     size,
     split_commas,
 )
@@ -22,8 +22,8 @@ from opperf.parameters import (
 
 @click.command("list")
 @click.argument("names", nargs=-1, metavar="[OPERATOR]...", callback=split_commas)
-@choosing
-@several("python")
+@filter_options
+@axis_option("python")
 @as_json
 @debug
 @framework
@@ -32,16 +32,16 @@ def list_operators(ctx: click.Context, /, **options: object) -> None:
     """List operators: names, category, the rule that makes their inputs, parameters, aliases."""
     from opperf.runner.registry_commands import list_command
 
-    ctx.exit(list_command(options, changed(ctx, options)))
+    ctx.exit(list_command(options, explicit_options(ctx, options)))
 
 
 @click.command()
 @click.argument("name", metavar="OPERATOR")
 @size
-@one("dtype", default="float32", show_default=False)
-@drawing
-@one("seed")
-@several("python")
+@setting_option("dtype", default="float32", show_default=False)
+@random_shape_options
+@setting_option("seed")
+@axis_option("python")
 @as_json
 @debug
 @framework
@@ -50,7 +50,7 @@ def show(ctx: click.Context, /, **options: object) -> None:
     """Show one operator, its cases, and the script that reproduces each in the framework itself."""
     from opperf.runner.registry_commands import show_command
 
-    ctx.exit(show_command(options, changed(ctx, options)))
+    ctx.exit(show_command(options, explicit_options(ctx, options)))
 
 
 @click.command()
@@ -62,7 +62,7 @@ def show(ctx: click.Context, /, **options: object) -> None:
     metavar="PERCENT",
     help="Exit with 1 if a smaller share of the distinct operators is measured.",
 )
-@several("python")
+@axis_option("python")
 @as_json
 @click.option("--quiet", is_flag=True, help="Show no progress.")
 @debug
@@ -73,4 +73,4 @@ def coverage(ctx: click.Context, /, **options: object) -> None:
     every operator once, at a small size."""
     from opperf.runner.registry_commands import coverage_command
 
-    ctx.exit(coverage_command(options, changed(ctx, options)))
+    ctx.exit(coverage_command(options, explicit_options(ctx, options)))

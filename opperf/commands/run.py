@@ -7,26 +7,26 @@ from pathlib import Path
 import click
 
 from opperf.parameters import (
-    changed,
-    configurations,
+    axis_option,
     debug,
-    drawing,
+    explicit_options,
     framework,
-    labels_given,
-    one,
-    operators,
-    passes,
-    several,
-    shapes_given,
+    max_configs,
+    no_backward,
+    operator_options,
+    random_shape_options,
+    read_labels,
+    read_shapes,
+    read_statuses,
+    setting_option,
     size,
-    statuses_given,
 )
 
 
 @click.command()
-@operators
-@several("device")
-@several("dtype")
+@operator_options
+@axis_option("device")
+@axis_option("dtype")
 @click.option(
     "-f",
     "--output-format",
@@ -42,18 +42,18 @@ from opperf.parameters import (
     metavar="FILE",
     help="[default: ./<framework>_operator_benchmarks.<format>]",
 )
-@several("profiler")
-@one("precision")
-@one("max_time_s")
-@one("warmup")
-@one("runs")
+@axis_option("profiler")
+@setting_option("precision")
+@setting_option("max_time_s")
+@setting_option("warmup")
+@setting_option("runs")
 @click.option(
     "--quick",
     is_flag=True,
     help="One configuration and few calls of each operator, for a look at a whole registry in "
     "minutes; -w, -r, --max-time and --max-configs still count.",
 )
-@configurations
+@max_configs
 @click.option(
     "--int64-tensor",
     default="off",
@@ -67,19 +67,19 @@ from opperf.parameters import (
     "shapes",
     multiple=True,
     metavar="NAME=SHAPE",
-    callback=shapes_given,
+    callback=read_shapes,
     help="Shape of an argument, e.g. lhs=1024x1024, instead of the rule's.",
 )
-@several("cache")
-@several("mode")
-@several("phase")
-@several("threads")
-@several("env")
-@several("python")
-@passes
-@one("memory")
-@drawing
-@one("seed")
+@axis_option("cache")
+@axis_option("mode")
+@axis_option("phase")
+@axis_option("threads")
+@axis_option("env")
+@axis_option("python")
+@no_backward
+@setting_option("memory")
+@random_shape_options
+@setting_option("seed")
 @click.option(
     "--rounds",
     default=1,
@@ -90,13 +90,13 @@ from opperf.parameters import (
     "machine falls on all of them.",
 )
 @click.option("--shuffle", is_flag=True, help="Measure the cases in a random order.")
-@one("timeout_s")
+@setting_option("timeout_s")
 @click.option(
     "--label",
     "labels",
     multiple=True,
     metavar="KEY=VALUE",
-    callback=labels_given,
+    callback=read_labels,
     help="A word of yours for the results: commit=1a2b3c, branch=main, build=nightly.",
 )
 @click.option(
@@ -121,7 +121,7 @@ from opperf.parameters import (
     "--retry",
     multiple=True,
     metavar="STATUSES",
-    callback=statuses_given,
+    callback=read_statuses,
     help="With --resume, measure cases again that ended so: failed, crashed, timeout, skipped.",
 )
 @click.option("--overwrite", is_flag=True, help="Replace the output file if it exists.")
@@ -137,4 +137,4 @@ def run(ctx: click.Context, /, **options: object) -> None:
     --threads, --env and --python multiply."""
     from opperf.runner.command import run_command
 
-    ctx.exit(run_command(options, changed(ctx, options)))
+    ctx.exit(run_command(options, explicit_options(ctx, options)))

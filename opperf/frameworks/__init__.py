@@ -10,8 +10,8 @@ from contextlib import contextmanager
 from importlib.metadata import entry_points
 from types import ModuleType
 
-from opperf.errors import FrameworkError, OpperfError, UsageError, one_line, suggestion
-from opperf.frameworks.base import Framework, Gradient, MemoryReading, Tracer
+from opperf.errors import FrameworkError, OpperfError, UsageError, one_line, suggest
+from opperf.frameworks.base import Framework, Gradient, MemoryReading
 from opperf.frameworks.installed import (
     Package,
     is_installed,
@@ -24,7 +24,6 @@ __all__ = [
     "Gradient",
     "MemoryReading",
     "Package",
-    "Tracer",
     "available",
     "identity",
     "is_there",
@@ -59,8 +58,7 @@ def _attribute(name: str) -> tuple[ModuleType, str]:
     known = available()
     if name not in known:
         raise UsageError(
-            f"unknown framework {name!r}{suggestion(name, known)}; "
-            f"known: {', '.join(sorted(known))}"
+            f"unknown framework {name!r}{suggest(name, known)}; known: {', '.join(sorted(known))}"
         )
     module, _, attribute = known[name].partition(":")
     return importlib.import_module(module), attribute

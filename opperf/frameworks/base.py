@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from typing import Any, NamedTuple, Protocol
 
+from opperf.frameworks.timing import MakeProfiler
 from opperf.model import (
     Case,
     Device,
@@ -65,53 +66,6 @@ class Extent(NamedTuple):
     def shares_memory_with(self, other: Extent) -> bool:
         """Whether some address is in both."""
         return self.begin < other.end and other.begin < self.end
-
-
-MOST_CALLS = 100_000
-"""Calls whose times are kept one by one: many times what a mean of them needs, and some megabytes.
-A short operator is called a million times a second."""
-
-
-class Timed(NamedTuple):
-    """A phase's samples, in nanoseconds."""
-
-    times: list[float]
-    """Kernel time or the wall clock, as the back end has it; empty for a phase without kernels."""
-    walls: list[float]
-    """The wall clock around each call and the wait for it."""
-    calls: list[float]
-    """What the samples are the means of: the time of each call, of the first `MOST_CALLS`."""
-
-    @classmethod
-    def of(cls, calls: list[float], walls: list[float], loops: int) -> Timed:
-        """Samples that are the means of `loops` calls each, from every call's time and wall clock.
-        What was taken off a call may be more than it took; a sample is 0 at least."""
-        return cls(_means(calls, loops), _means(walls, loops), calls[:MOST_CALLS])
-
-
-def _means(times: list[float], loops: int) -> list[float]:
-    """The mean of each `loops` times on end."""
-    return [
-        max(0.0, sum(times[first : first + loops]) / loops) for first in range(0, len(times), loops)
-    ]
-
-
-class Tracer(Protocol):
-    """The framework's own profiler."""
-
-    resolution_ns: float
-    """Steps in which it tells time."""
-
-    def trace(
-        self, phases: Sequence[Callable[[], object]], count: int, loops: int = 1
-    ) -> list[Timed]:
-        """Run the phases in order, `count` times `loops` times over, waiting for the device after
-        each.
-
-        Returns for every phase `count` samples, in nanoseconds, each the mean kernel time of
-        `loops` calls, and no times for a phase that runs no kernel.
-        """
-        ...
 
 
 class Core(Protocol):
@@ -277,15 +231,16 @@ class ShapeInference(Protocol):
         ...
 
 
-class Profiling(Protocol):
-    """How time and memory are read. Default: the wall clock, and no memory."""
+class Profilers(Protocol):
+    """Profilers of its own. Default: none, beside those that every framework has."""
 
-    profilers: tuple[str, ...]
-    """Names of the time back ends it offers, the preferred one first."""
-
-    def tracer(self, device: str) -> Tracer:
-        """The native profiler for a device."""
+    def profilers(self) -> Mapping[str, MakeProfiler]:
+        """What makes each of its own profilers, by the name a user gives, the preferred first."""
         ...
+
+
+class Memory(Protocol):
+    """Memory that calls allocate. Default: not measured."""
 
     def memory(self, device: str) -> AbstractContextManager[MemoryReading]:
         """Measures what is allocated on the device inside the context. Contexts may be nested.
@@ -352,7 +307,8 @@ class Framework(
     Arrays,
     Gradients,
     ShapeInference,
-    Profiling,
+    Profilers,
+    Memory,
     Modes,
     Processes,
     Scripts,

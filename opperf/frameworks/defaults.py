@@ -16,10 +16,11 @@ from opperf.errors import (
     UnknownOperatorError,
     UnsupportedError,
     UsageError,
-    suggestion,
+    suggest,
 )
 from opperf.frameworks import user_code
 from opperf.frameworks.base import Constant, Core, Extent
+from opperf.frameworks.timing import MakeProfiler
 from opperf.model import (
     CallableTarget,
     Case,
@@ -40,7 +41,6 @@ DEVICE = re.compile(r"(?P<kind>[a-z]+)(?:\((?P<index>\d+)\))?")
 class Defaults(Core):
     """Base of frameworks: a capability is had by overriding its methods."""
 
-    profilers: tuple[str, ...] = ("python",)
     modes: tuple[str, ...] = ("eager",)
     variables: tuple[str, ...] = ()
     gradients: bool = False
@@ -61,7 +61,7 @@ class Defaults(Core):
         if target is None:
             names = [name for operator in self.operators() for name in operator.names]
             raise UnknownOperatorError(
-                f"{self.name} has no operator {path!r}{suggestion(path, names)}"
+                f"{self.name} has no operator {path!r}{suggest(path, names)}"
             )
         self.function(target)
         return target
@@ -135,8 +135,8 @@ class Defaults(Core):
     def with_inferred_shapes(self, case: Case) -> Case:
         raise UnsupportedError(f"{self.name} infers no shapes")
 
-    def tracer(self, device: str) -> Any:
-        raise UsageError(f"{self.name} has no profiler of its own; use --profiler python")
+    def profilers(self) -> Mapping[str, MakeProfiler]:
+        return {}
 
     def memory(self, device: str) -> AbstractContextManager[Any]:
         raise UnsupportedError(f"{self.name} does not say what it allocates")

@@ -77,7 +77,9 @@ def _init_of(package: str) -> Path | None:
     """The file of a package that is imported first; None where there is none."""
     # Of the finders only those of files and folders: others may act on the package's name.
     finders: list[Any] = [PathFinder]
-    finders += [finder for finder in sys.meta_path if getattr(finder, "lends", False)]
+    finders += [
+        finder for finder in sys.meta_path if getattr(finder, "finds_fallback_packages", False)
+    ]
     for finder in finders:
         spec = finder.find_spec(package, None)
         if spec is not None and spec.origin is not None:

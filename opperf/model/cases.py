@@ -7,9 +7,9 @@ from typing import Any, Literal
 
 from opperf.model.base import Struct
 from opperf.model.canonical import ID_LENGTH, ID_VERSION, digest
-from opperf.model.settings import Settings, unusual
+from opperf.model.settings import Settings, without_defaults
 from opperf.model.targets import Target, canonical_target
-from opperf.model.values import Argument, TensorSpec, shown_argument, tensors_in
+from opperf.model.values import Argument, TensorSpec, display_argument, iter_tensors
 
 Pass = Literal["forward", "backward"]
 
@@ -41,7 +41,7 @@ class Case(Struct, frozen=True):
                 "version": ID_VERSION,
                 "target": canonical_target(self.target),
                 "arguments": self.arguments,
-                "settings": unusual(self.settings.identity()),
+                "settings": without_defaults(self.settings.identity()),
             }
         )[:ID_LENGTH]
 
@@ -53,16 +53,16 @@ class Case(Struct, frozen=True):
     def tensors(self) -> Iterator[tuple[str, TensorSpec]]:
         """Every tensor of the arguments, lists flattened, each with its argument's name."""
         for name, argument in self.arguments.items():
-            for spec in tensors_in(argument):
+            for spec in iter_tensors(argument):
                 yield name, spec
 
 
-def shown_arguments(case: Case) -> dict[str, Any]:
-    """The case's arguments by name, each as `shown_argument` gives it."""
-    return {name: shown_argument(value) for name, value in case.arguments.items()}
+def display_arguments(case: Case) -> dict[str, Any]:
+    """The case's arguments by name, each as `display_argument` gives it."""
+    return {name: display_argument(value) for name, value in case.arguments.items()}
 
 
-def positional(arguments: Mapping[str, Any]) -> tuple[list[Any], dict[str, Any]]:
+def split_positional(arguments: Mapping[str, Any]) -> tuple[list[Any], dict[str, Any]]:
     """A case's arguments, or the values made for them, as those by position and those by name."""
     places = sorted((name for name in arguments if name.isdecimal()), key=int)
     named = {name: value for name, value in arguments.items() if not name.isdecimal()}

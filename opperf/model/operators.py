@@ -70,7 +70,7 @@ class Operator(Struct, frozen=True):
         return next((p for p in self.parameters if p.name == name), None)
 
 
-class Listed(Struct, frozen=True):
+class ListedOperator(Struct, frozen=True):
     """An operator and where its inputs come from."""
 
     operator: Operator
@@ -87,5 +87,5 @@ class Listing(Struct, frozen=True):
     version: str
     registered: int
     """Names in the registry, whatever they are for."""
-    operators: tuple[Listed, ...]
+    operators: tuple[ListedOperator, ...]
     """Every distinct operator, sorted by name."""

@@ -7,7 +7,7 @@ import math
 
 from opperf.model.base import Struct
 from opperf.model.cases import Case
-from opperf.model.metrics import Note, NoteCode
+from opperf.model.metrics import MetricKind, Note, NoteCode
 
 
 class Summary(Struct, frozen=True):
@@ -83,6 +83,8 @@ class Outcome(Struct, frozen=True, kw_only=True):
     """Bytes of the inputs and of the outputs: what a call has to read and write at least. A tensor
     that is both, or several inputs, counts once; a sparse one by what it stores; and a view, which
     is neither read nor written, not at all."""
+    time_kind: MetricKind | None = None
+    """Kind of its times, which is its profiler's; None where nothing was timed."""
     environment: str = ""
     """Id of the environment it was measured in; empty where no process has begun it."""
 

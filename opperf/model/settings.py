@@ -52,7 +52,7 @@ def one_of(*words: str) -> Read:
     return read
 
 
-def whole(least: int) -> Read:
+def integer_from(least: int) -> Read:
     """Reads a whole number that is at least this."""
 
     def read(text: str) -> int:
@@ -64,7 +64,7 @@ def whole(least: int) -> Read:
     return read
 
 
-def number_in(low: float, high: float = float("inf")) -> Read:
+def number_between(low: float, high: float = float("inf")) -> Read:
     """Reads a number between these two, neither of them included."""
 
     def read(text: str) -> float:
@@ -84,12 +84,12 @@ ALL = "all"
 """In place of a number of threads: as many as the framework starts of its own accord."""
 
 
-def thread_count(text: str) -> int | None:
+def read_thread_count(text: str) -> int | None:
     """Reads a number of threads; None for `all`."""
     if text.lower() == ALL:
         return None
     try:
-        count: int = whole(1)(text)
+        count: int = integer_from(1)(text)
     except ValueError:
         raise ValueError(f"{text!r} is no number of threads; write 1 or more, or all") from None
     return count
@@ -136,7 +136,7 @@ class Settings(Struct, frozen=True):
         Setting(
             "--warmup",
             "Calls before anything is timed.  [default: until they get no faster]",
-            whole(0),
+            integer_from(0),
             short="-w",
             metavar="CALLS",
             identity=False,
@@ -148,7 +148,7 @@ class Settings(Struct, frozen=True):
         Setting(
             "--runs",
             "Calls that are timed, in each pass.  [default: as many as --precision takes]",
-            whole(1),
+            integer_from(1),
             short="-r",
             metavar="CALLS",
             identity=False,
@@ -161,7 +161,7 @@ class Settings(Struct, frozen=True):
             "--precision",
             "Sample until the 95 % interval of the median is within this share of it, or "
             "--max-time is spent.",
-            number_in(0, 1),
+            number_between(0, 1),
             metavar="SHARE",
             identity=False,
         ),
@@ -172,7 +172,7 @@ class Settings(Struct, frozen=True):
         Setting(
             "--threads",
             "Compute threads: a number, or all, the framework's own choice.  [default: all]",
-            thread_count,
+            read_thread_count,
             metavar="COUNT",
             process=True,
             axis=True,
@@ -208,7 +208,7 @@ class Settings(Struct, frozen=True):
         Setting(
             "--seed",
             "Seed of the inputs' contents, of random shapes, and of the order with --shuffle.",
-            whole(0),
+            integer_from(0),
             metavar="NUMBER",
             identity=False,
         ),
@@ -221,7 +221,7 @@ class Settings(Struct, frozen=True):
             f"with fewer samples, 3 at least.  [default: {defaults.MAX_TIME_S:g}, or less in a run "
             f"of many cases, {defaults.SWEEP_S / 60:g} minutes together; no limit where -r is "
             "given]",
-            number_in(0),
+            number_between(0),
             metavar="SECONDS",
             identity=False,
         ),
@@ -233,7 +233,7 @@ class Settings(Struct, frozen=True):
         Setting(
             "--timeout",
             "Longest time for one case.",
-            number_in(0),
+            number_between(0),
             metavar="SECONDS",
             identity=False,
         ),
@@ -284,12 +284,14 @@ class Settings(Struct, frozen=True):
 
     def process(self) -> dict[str, Any]:
         """The settings that belong to the process, without those at their defaults."""
-        return unusual({name: getattr(self, name) for name, one in DECLARED.items() if one.process})
+        return without_defaults(
+            {name: getattr(self, name) for name, one in DECLARED.items() if one.process}
+        )
 
 
-def unusual(settings: dict[str, Any]) -> dict[str, Any]:
+def without_defaults(settings: dict[str, Any]) -> dict[str, Any]:
     """Those of the settings that are not at their defaults."""
-    return {name: value for name, value in settings.items() if value != USUAL[name]}
+    return {name: value for name, value in settings.items() if value != DEFAULTS[name]}
 
 
 def _declared() -> Iterator[Setting]:
@@ -301,5 +303,5 @@ def _declared() -> Iterator[Setting]:
 DECLARED: dict[str, Setting] = {setting.name: setting for setting in _declared()}
 """Every setting, by the field of `Settings`."""
 
-USUAL: dict[str, Any] = {name: getattr(Settings(), name) for name in DECLARED}
+DEFAULTS: dict[str, Any] = {name: getattr(Settings(), name) for name in DECLARED}
 """The default of every setting. One that changes would change ids, and so never does."""

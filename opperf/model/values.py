@@ -170,27 +170,27 @@ Argument = Union[Atom, tuple[Element, ...]]
 """A value a case passes: a tensor, a plain value, or a list of them, nested three deep at most."""
 
 
-def tensors_in(argument: Argument) -> Iterator[TensorSpec]:
+def iter_tensors(argument: Argument) -> Iterator[TensorSpec]:
     """Every tensor of an argument, lists and mappings opened."""
     if isinstance(argument, TensorSpec):
         yield argument
     elif isinstance(argument, tuple):
         for element in argument:
-            yield from tensors_in(element)
+            yield from iter_tensors(element)
     elif isinstance(argument, Mapping):
         for value in argument.entries.values():
-            yield from tensors_in(value)
+            yield from iter_tensors(value)
 
 
-def shown_argument(argument: Argument) -> Any:
+def display_argument(argument: Argument) -> Any:
     """An argument as users write it: a tensor as its shape, a list of tensors as a list of
     shapes, a plain value as it is."""
     if isinstance(argument, TensorSpec):
         return list(argument.shape)
     if isinstance(argument, tuple):
-        return [shown_argument(element) for element in argument]
+        return [display_argument(element) for element in argument]
     if isinstance(argument, Mapping):
-        return {name: shown_argument(value) for name, value in argument.entries.items()}
+        return {name: display_argument(value) for name, value in argument.entries.items()}
     if isinstance(argument, Number):
         return str(argument.value)
     if isinstance(argument, (DType, Device, MemoryFormat)):

@@ -8,7 +8,8 @@ from itertools import pairwise
 from statistics import median
 from time import perf_counter_ns
 
-from opperf.frameworks.base import MOST_CALLS, Timed
+from opperf.frameworks.timing import MOST_CALLS, Timed
+from opperf.model import MetricKind
 
 READINGS = 1000
 """Readings of the clock, or empty calls, whose median is one's cost: enough to outvote what
@@ -42,6 +43,8 @@ class PythonTimer:
     What the timing itself takes is measured with an empty phase, once in a process, and taken off
     each call.
     """
+
+    kind = MetricKind.WALL
 
     def __init__(self, synchronize: Callable[[], None]) -> None:
         self._synchronize = synchronize

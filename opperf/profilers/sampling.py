@@ -7,8 +7,7 @@ import time
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
-from opperf.frameworks.base import MOST_CALLS, Timed
-from opperf.profilers import Profiler
+from opperf.frameworks.timing import MOST_CALLS, Profiler, Timed
 from opperf.profilers.stopping import Criterion, Taken
 
 Phases = Sequence[Callable[[], object]]

@@ -8,7 +8,7 @@ from tabulate import tabulate
 
 from opperf.errors import one_line
 from opperf.metrics import BACKWARD
-from opperf.model import Listed, Listing, Operator, Record, Status, Struct
+from opperf.model import ListedOperator, Listing, Operator, Record, Status, Struct
 from opperf.results.text import cut
 
 NOT_RUN = "not among the records"
@@ -110,7 +110,7 @@ def _count(names: Sequence[str], forward: set[str], backward: set[str]) -> Count
     return Count(len(names), len(forward.intersection(names)), len(backward.intersection(names)))
 
 
-def _reason(listed: Listed, records: Sequence[Record]) -> str:
+def _reason(listed: ListedOperator, records: Sequence[Record]) -> str:
     """Why an operator was not measured: what its first case says, or why it has none."""
     if records:
         return f"{records[0].status.value}: {one_line(records[0].reason)}"

@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 import msgspec
 
 from opperf.metrics import in_order, present, usual
-from opperf.model import DECLARED, Metric, Record, Run, shown_arguments
+from opperf.model import DECLARED, Metric, Record, Run, display_arguments
 from opperf.results.figures import unit_of
 
 Column = tuple[str, Callable[[Record], object]]
@@ -48,7 +48,7 @@ CASE: tuple[Column, ...] = (
     ("operator", lambda record: record.case.label),
     ("category", lambda record: record.case.category),
     ("status", lambda record: record.status.value),
-    ("inputs", lambda record: _json(shown_arguments(record.case))),
+    ("inputs", lambda record: _json(display_arguments(record.case))),
     *((name, _setting(name)) for name in DECLARED),
     ("rounds", lambda record: record.rounds),
     ("origin", lambda record: record.case.origin),

@@ -8,8 +8,8 @@ from typing import Any
 from tabulate import tabulate
 
 from opperf.metrics import BACKWARD, FORWARD, TOTAL
-from opperf.model import Record, Run, Settings, Status
-from opperf.results.figures import PYTHON, by_operator, shown_kb, shown_ms
+from opperf.model import MetricKind, Record, Run, Settings, Status
+from opperf.results.figures import by_operator, shown_kb, shown_ms
 from opperf.results.outliers import (
     COLUMNS,
     EXPLAINED,
@@ -69,7 +69,7 @@ def markdown_text(run: Run) -> str:
     records = by_operator(run.records)
     measured = [record for record in records if record.status is Status.OK]
     others = [record for record in records if record.status is not Status.OK]
-    percentiles = any(record.case.settings.profiler == PYTHON for record in measured)
+    percentiles = any(record.time_kind is MetricKind.WALL for record in measured)
     operator = OPERATOR + _settings_columns(records)
     columns = operator + MEASURED + (PERCENTILES if percentiles else ())
     sections = [

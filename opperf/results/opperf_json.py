@@ -8,8 +8,8 @@ from typing import Any
 import msgspec
 
 from opperf.metrics import MEMORY, PASSES, TOTAL
-from opperf.model import Record, Run, Status, shown_arguments
-from opperf.results.figures import PYTHON, by_operator, device_label, shown
+from opperf.model import MetricKind, Record, Run, Status, display_arguments
+from opperf.results.figures import by_operator, device_label, shown
 from opperf.results.settings import varying
 
 PERCENTILES = ("p50", "p90", "p99")
@@ -22,7 +22,7 @@ def result_of(record: Record, inputs: Mapping[str, Any] | None = None) -> dict[s
     """
     case = record.case
     name = case.label
-    result: dict[str, Any] = {"inputs": shown_arguments(case) if inputs is None else dict(inputs)}
+    result: dict[str, Any] = {"inputs": display_arguments(case) if inputs is None else dict(inputs)}
     figures = {
         f"max_storage_mem_alloc_{device_label(case.settings.device)}": shown(
             record, MEMORY.name, "median"
@@ -30,7 +30,7 @@ def result_of(record: Record, inputs: Mapping[str, Any] | None = None) -> dict[s
     }
     for direction in PASSES:
         figures[f"avg_time_{direction}_{name}"] = shown(record, direction, "mean")
-    if case.settings.profiler == PYTHON:
+    if record.time_kind is MetricKind.WALL:
         figures[f"avg_time_{name}"] = shown(record, TOTAL.name, "mean")
         for percentile in PERCENTILES:
             figures[f"{percentile}_time_{name}"] = shown(record, TOTAL.name, percentile)

@@ -7,7 +7,7 @@ import sys
 import textwrap
 from typing import Any
 
-from opperf.model import Case, shown_arguments
+from opperf.model import Case, display_arguments
 
 
 def value_text(value: Any) -> str:
@@ -22,7 +22,7 @@ def value_text(value: Any) -> str:
 def inputs_text(case: Case) -> str:
     """The case's arguments on one line: `lhs: (1024, 1024), rhs: (1024, 1024)`."""
     return ", ".join(
-        f"{name}: {value_text(value)}" for name, value in shown_arguments(case).items()
+        f"{name}: {value_text(value)}" for name, value in display_arguments(case).items()
     )
 
 

@@ -4,7 +4,7 @@ then what a search has found.
 A framework's rules module offers `FAMILIES` (a `Families`), `OPERATIONS` (which canonical operation
 each operator is, and what its arguments are called), `GRADIENTS` (whether the framework computes
 any), `TABLE` (values by argument name), `OPTIONAL_TENSORS` (names of tensors an operator runs
-without), `TRAIN_MODE` (operators that run as in training), `NEEDS_OUTPUT` (operators that must be
+without), `TRAIN_PHASE` (operators that run as in training), `NEEDS_OUTPUT` (operators that must be
 given the array they write to) and `NOT_BENCHMARKED` (operators that cannot be called on their own,
 with the reason).
 """
@@ -25,7 +25,7 @@ from opperf.operations.uses import Choice, Roles, Use
 from opperf.rules.sizes import Preset
 from opperf.rules.values import AT_LEAST_SINGLE, REQUESTED, Arguments
 
-Mode = Literal["train", "predict"]
+Phase = Literal["train", "predict"]
 Family = Callable[[Operator, Preset], "Iterable[Arguments] | NoInputs"]
 """A rule: the configurations of an operator, or why it has none."""
 OperationFamily = Callable[[CanonicalOperation, Preset], Iterable[Roles]]
@@ -38,11 +38,11 @@ Alternatives = Callable[[Operator, Preset], "list[Argument]"]
 
 @dataclass(frozen=True)
 class Inputs:
-    """Arguments of one configuration, the rule that made them, and the mode to run in."""
+    """Arguments of one configuration, the rule that made them, and the phase to run in."""
 
     arguments: Arguments
     origin: str
-    mode: Mode = "predict"
+    phase: Phase = "predict"
 
 
 @dataclass(frozen=True)
@@ -122,7 +122,7 @@ class RulesModule(Protocol):
     GRADIENTS: bool
     TABLE: Mapping[tuple[str, Kind], Alternatives]
     OPTIONAL_TENSORS: frozenset[str]
-    TRAIN_MODE: frozenset[str]
+    TRAIN_PHASE: frozenset[str]
     NEEDS_OUTPUT: frozenset[str]
     NOT_BENCHMARKED: Mapping[str, str]
 
@@ -154,7 +154,7 @@ def inputs_for(
     for name in operator.names:
         if name in rules.NOT_BENCHMARKED:
             return NoInputs(rules.NOT_BENCHMARKED[name])
-    mode: Mode = "train" if set(operator.names) & rules.TRAIN_MODE else "predict"
+    phase: Phase = "train" if set(operator.names) & rules.TRAIN_PHASE else "predict"
     made = configurations(operator, rules, preset)
     if isinstance(made, NoInputs):
         if found is None or not made.searchable:
@@ -164,7 +164,7 @@ def inputs_for(
     for one, origin in made:
         given = with_output(operator, under_own_names(operator, one), rules)
         fitted.append((given if rules.GRADIENTS else without_gradients(given), origin))
-    return [Inputs(requested(operator, one, dtype), origin, mode) for one, origin in fitted]
+    return [Inputs(requested(operator, one, dtype), origin, phase) for one, origin in fitted]
 
 
 Made = tuple[Arguments, str]

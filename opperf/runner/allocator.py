@@ -24,7 +24,7 @@ ARENAS = 1
 
 
 @functools.cache
-def steady() -> str:
+def configure_heap() -> str:
     """Set up this process's heap, once; what was set, for the record. Best before a framework
     starts its threads.
 

@@ -10,12 +10,19 @@ import msgspec
 
 from opperf.errors import UsageError
 from opperf.model import DECLARED, Case, Operator, Settings
-from opperf.runner.planning import narrowed, planned
+from opperf.runner.planning import filter_by_id, plan_cases
 from opperf.runner.workers import Workers
-from opperf.sources.base import source_in
+from opperf.sources.base import open_source
 from opperf.sources.registry import Plan
-from opperf.sources.selecting import Selection, matcher
-from opperf.sources.varying import Axes, changed, distinct, named_apart, process_groups, varied
+from opperf.sources.selecting import Selection, make_matcher
+from opperf.sources.varying import (
+    Axes,
+    deduplicate,
+    disambiguate,
+    group_by_process,
+    vary,
+    with_settings,
+)
 
 Say = Callable[[str], None]
 
@@ -30,7 +37,7 @@ OF_RULES = {
 """Options about the inputs that rules make, and which cases of a file have nothing to do with."""
 
 
-def assembled(
+def assemble(
     workers: Workers,
     framework: str,
     selection: Selection,
@@ -63,11 +70,11 @@ def assembled(
                 )
     plans += [_of_file(workers, path, own, axes, given, say) for path in files]
     merged = Plan(
-        cases=named_apart(distinct(process_groups(c for plan in plans for c in plan.cases))),
+        cases=disambiguate(deduplicate(group_by_process(c for plan in plans for c in plan.cases))),
         excluded={name: reason for plan in plans for name, reason in plan.excluded.items()},
         aliases={asked: name for plan in plans for asked, name in plan.aliases.items()},
     )
-    return narrowed(merged, selection.ids), axes
+    return filter_by_id(merged, selection.ids), axes
 
 
 def _of_call(axes: Axes) -> Axes:
@@ -88,7 +95,7 @@ def _of_registry(
     for dtype in resolved.usable["dtype"]:
         settings = msgspec.structs.replace(selection.settings, **{**usable, "dtype": dtype})
         one = msgspec.structs.replace(selection, settings=settings)
-        plans[dtype] = planned(worker, framework, one, say)
+        plans[dtype] = plan_cases(worker, framework, one, say)
     first = next(iter(plans.values()))
     found = {**axes, **resolved.axes}
     others = {name: values for name, values in found.items() if name != "dtype"}
@@ -98,11 +105,11 @@ def _of_registry(
         for case in (
             plans[dtype].cases
             if dtype in plans
-            else (changed(case, {"dtype": dtype}) for case in first.cases)
+            else (with_settings(case, {"dtype": dtype}) for case in first.cases)
         )
     ]
     excluded = {name: why for plan in plans.values() for name, why in plan.excluded.items()}
-    plan = msgspec.structs.replace(first, cases=varied(cases, others), excluded=excluded)
+    plan = msgspec.structs.replace(first, cases=vary(cases, others), excluded=excluded)
     return plan, found
 
 
@@ -115,7 +122,7 @@ def _of_file(
     say: Say,
 ) -> Plan:
     """The cases of a file, with the settings that are given now in place of recorded ones."""
-    source = source_in(path)
+    source = open_source(path)
     workers.know(getattr(source, "interpreters", ()))
     for warning in getattr(source, "warnings", ()):
         say(f"warning: {warning}")
@@ -129,8 +136,8 @@ def _of_file(
     cases: list[Case] = []
     for framework in dict.fromkeys(case.target.framework for case in asked):
         own = [case for case in asked if case.target.framework == framework]
-        cases += varied(
-            (changed(case, plain) for case in own), _resolved(workers, framework, several)
+        cases += vary(
+            (with_settings(case, plain) for case in own), _resolved(workers, framework, several)
         )
     if "no_backward" in given:
         cases = [msgspec.structs.replace(case, passes=("forward",)) for case in cases]
@@ -153,5 +160,5 @@ def _is_selected(case: Case, selection: Selection) -> bool:
     """Whether a case is one of the categories asked for and none of the excluded operators."""
     operator = Operator(framework=case.target.framework, namespace="", name=case.label)
     return (not selection.categories or case.category in selection.categories) and not any(
-        matcher(pattern)(operator) for pattern in selection.exclude
+        make_matcher(pattern)(operator) for pattern in selection.exclude
     )

@@ -14,35 +14,35 @@ from tabulate import tabulate
 
 from opperf.errors import FOUND, INTERRUPTED, OutputError, UsageError
 from opperf.metrics import registered
-from opperf.model import DECLARED, USUAL, Case, Run, Settings, Status
+from opperf.model import DECLARED, DEFAULTS, Case, Run, Settings, Status
 from opperf.results import output
 from opperf.results.lines import check_free
 from opperf.results.settings import value_text
 from opperf.results.summary import summarise
 from opperf.results.table import LEGEND, render_table
 from opperf.results.text import counted, cut, inputs_text, terminal_width, wrapped
-from opperf.runner.assembling import assembled
-from opperf.runner.frameworks_command import say_choice
+from opperf.runner.assembling import assemble
+from opperf.runner.frameworks_command import report_choice
 from opperf.runner.options import (
     Options,
-    axes_from,
-    check_shapes_asked,
-    options_from,
-    selection_from,
-    sources_among,
-    with_counts,
+    apply_quick,
+    build_axes,
+    build_options,
+    build_selection,
+    check_shape_options,
+    split_sources,
 )
-from opperf.runner.planning import shared_out
-from opperf.runner.progress import progress
-from opperf.runner.resuming import check_same, earlier_run, same_axes, same_selection
-from opperf.runner.rounds import visits
+from opperf.runner.planning import limit_case_times
+from opperf.runner.progress import make_progress
+from opperf.runner.resuming import check_axes, check_same, check_selection, read_unfinished
+from opperf.runner.rounds import plan_visits
 from opperf.runner.session import (
     CutShortError,
     execute,
-    header,
-    pending,
-    run_file_for,
-    selection_of,
+    find_pending,
+    make_header,
+    read_selection,
+    run_file_path,
 )
 from opperf.runner.workers import Workers
 from opperf.sources.registry import Plan
@@ -60,19 +60,19 @@ def run_command(given: Mapping[str, Any], changed: Mapping[str, Any]) -> int:
     that keeps the run from starting.
     """
     begun = time.monotonic()
-    check_shapes_asked(changed)
-    names, files = sources_among(given["names"])
-    given = {**with_counts(given, changed), "names": names}
-    options = options_from(given, changed)
+    check_shape_options(changed)
+    names, files = split_sources(given["names"])
+    given = {**apply_quick(given, changed), "names": names}
+    options = build_options(given, changed)
     # A package's broken metric has to fail before hours are spent, and not after.
     registered()
-    selection = selection_from(given)
-    run_file = options.resume or run_file_for(options.output, options.output_format)
+    selection = build_selection(given)
+    run_file = options.resume or run_file_path(options.output, options.output_format)
     if not options.list_only and run_file.is_file():
         check_free(run_file)
     earlier: Run | None = None
     if options.resuming:
-        earlier, warnings = earlier_run(run_file, options)
+        earlier, warnings = read_unfinished(run_file, options)
         for warning in warnings:
             _say(options, f"warning: {warning}", error=True)
     if not options.list_only and not (options.resuming and options.output == run_file):
@@ -83,26 +83,26 @@ def run_command(given: Mapping[str, Any], changed: Mapping[str, Any]) -> int:
         interpreters = interpreters or earlier.header.interpreters
     with Workers(interpreters) as workers:
         if earlier:
-            selection, plan = _earlier_plan(earlier, workers, selection, axes_from(given), changed)
-            todo = pending(earlier, options.retry, selection.rounds, selection.settings.seed)
+            selection, plan = _earlier_plan(earlier, workers, selection, build_axes(given), changed)
+            todo = find_pending(earlier, options.retry, selection.rounds, selection.settings.seed)
             head = None
         else:
             tell = partial(_tell, options)
             if selection.patterns or not files:
-                say_choice(options.framework, changed, tell)
-            plan, axes = assembled(
+                report_choice(options.framework, changed, tell)
+            plan, axes = assemble(
                 workers,
                 options.framework,
                 selection,
-                axes_from(given),
+                build_axes(given),
                 files,
                 set(changed),
                 tell,
             )
             _check_plan(plan)
-            plan = shared_out(plan)
-            todo = visits(plan.cases, selection.rounds, selection.settings.seed)
-            head = header(
+            plan = limit_case_times(plan)
+            todo = plan_visits(plan.cases, selection.rounds, selection.settings.seed)
+            head = make_header(
                 plan,
                 selection,
                 {"command": options.command},
@@ -127,7 +127,7 @@ def run_command(given: Mapping[str, Any], changed: Mapping[str, Any]) -> int:
                 plan.cases,
                 todo,
                 workers,
-                progress(sys.stderr, len(todo), options.quiet),
+                make_progress(sys.stderr, len(todo), options.quiet),
                 lambda: time.monotonic() - begun,
             )
         except KeyboardInterrupt:
@@ -149,11 +149,11 @@ def _earlier_plan(
     if "framework" in changed:
         for framework in frameworks:
             check_same("framework", framework, changed["framework"])
-    before, axes_before = selection_of(earlier)
-    same_selection(before, selection, changed)
+    before, axes_before = read_selection(earlier)
+    check_selection(before, selection, changed)
     if set(axes) & set(changed):
         found = workers.of(next(iter(frameworks))).resolve(axes).axes
-        same_axes(axes_before, {**axes, **found}, changed)
+        check_axes(axes_before, {**axes, **found}, changed)
     return before, Plan(cases=earlier.cases, excluded=earlier.header.excluded)
 
 
@@ -233,7 +233,7 @@ def _in_use(cases: Sequence[Case]) -> list[str]:
             found.append(f"{' and '.join(values)}{' profiler' if name == 'profiler' else ''}")
         elif len(values) > 1:
             found.append(f"{name} {' and '.join(values)}")
-        elif next(iter(values)) != value_text(USUAL[name]):
+        elif next(iter(values)) != value_text(DEFAULTS[name]):
             found.append(f"{name} {next(iter(values))}")
     return found
 

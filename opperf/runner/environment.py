@@ -11,7 +11,7 @@ import psutil
 import opperf
 from opperf.frameworks import Framework
 from opperf.model import Environment
-from opperf.runner.allocator import steady
+from opperf.runner.allocator import configure_heap
 from opperf.runner.hardware import cpu_caches, gpus
 from opperf.runner.health import processor
 from opperf.runner.health.examine import reading, short_form
@@ -54,7 +54,7 @@ def environment(framework: Framework) -> Environment:
         load_1min=round(psutil.getloadavg()[0], 2),
         governor="unknown" if governor.level == "unknown" else governor.state,
         devices=framework.devices(),
-        allocator=steady(),
+        allocator=configure_heap(),
         health=short_form(machine),
         commit=framework.commit(),
         caches=cpu_caches(),

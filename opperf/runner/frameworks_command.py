@@ -13,7 +13,7 @@ from opperf.frameworks import PREFERENCE, available, package_of, preferred
 from opperf.frameworks.installed import is_installed, package_version
 
 
-class Offered(msgspec.Struct, frozen=True):
+class FrameworkRow(msgspec.Struct, frozen=True):
     """A framework that opperf knows, as it is found without being imported."""
 
     name: str
@@ -31,36 +31,36 @@ HEADERS = ("Framework", "Version", "Offers", "To do")
 
 def frameworks_command(options: Mapping[str, Any]) -> int:
     """Print the frameworks that opperf knows, as a table or as JSON."""
-    found = [offered(name) for name in sorted(available())]
+    found = [describe_framework(name) for name in sorted(available())]
     if options["json"]:
         print(msgspec.json.format(msgspec.json.encode(found), indent=2).decode())
     else:
-        print(tabulate(map(row, found), HEADERS, disable_numparse=True))
+        print(tabulate(map(table_row, found), HEADERS, disable_numparse=True))
         print(f"\nWithout --framework: {preferred()}")
     return 0
 
 
-def offered(name: str) -> Offered:
+def describe_framework(name: str) -> FrameworkRow:
     """What there is to say of a known framework."""
     try:
         package = package_of(name)
     except FrameworkError as error:
-        return Offered(name, installed=False, version="", offers="", advice=str(error))
+        return FrameworkRow(name, installed=False, version="", offers="", advice=str(error))
     if package is None:
-        return Offered(name, installed=True, version="", offers="", advice="")
+        return FrameworkRow(name, installed=True, version="", offers="", advice="")
     if not is_installed(package.name):
-        return Offered(name, False, "", package.offers, package.install_advice())
+        return FrameworkRow(name, False, "", package.offers, package.install_advice())
     version = package_version(package.name)
-    return Offered(name, True, version, package.offers, package.obstacle())
+    return FrameworkRow(name, True, version, package.offers, package.obstacle())
 
 
-def row(one: Offered) -> tuple[str, str, str, str]:
+def table_row(one: FrameworkRow) -> tuple[str, str, str, str]:
     """A framework's line of the table."""
     version = (one.version or "unknown") if one.installed else "not installed"
     return one.name, version, one.offers, one.advice
 
 
-def say_choice(name: str, changed: Mapping[str, Any], say: Callable[[str], None]) -> None:
+def report_choice(name: str, changed: Mapping[str, Any], say: Callable[[str], None]) -> None:
     """Say which framework is meant, unless it is among the options that the user gave."""
     if "framework" in changed:
         return

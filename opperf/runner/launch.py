@@ -20,7 +20,7 @@ from pathlib import Path  # noqa: E402
 
 PACKAGE = Path(__file__).parents[1]
 
-LENT = "OPPERF_LENT"
+FALLBACK_PACKAGES = "OPPERF_FALLBACK_PACKAGES"
 """Variable with the Python version of the process that starts another interpreter, and the folders
 of its packages, all separated as in PATH."""
 
@@ -28,11 +28,11 @@ BASE = ("msgspec", "numpy", "psutil", "scipy")
 """Packages that a worker needs beside its framework."""
 
 
-class Lent:
+class FallbackFinder:
     """Finds the packages of `BASE` that this environment lacks in the starting process's. They have
     compiled parts, and fit the same version of Python only."""
 
-    lends = True
+    finds_fallback_packages = True
 
     def __init__(self, folders: "list[str]") -> None:
         self._folders = folders
@@ -43,11 +43,11 @@ class Lent:
         return PathFinder.find_spec(name, self._folders)
 
 
-def borrow() -> None:
+def install_fallback_finder() -> None:
     """Let imports of base packages that are missing here find the starting process's."""
-    version, *folders = os.environ.get(LENT, "").split(os.pathsep)
+    version, *folders = os.environ.get(FALLBACK_PACKAGES, "").split(os.pathsep)
     if version == "{}.{}".format(*sys.version_info):
-        sys.meta_path.append(Lent(folders))
+        sys.meta_path.append(FallbackFinder(folders))
 
 
 def import_package() -> None:
@@ -63,7 +63,7 @@ def import_package() -> None:
 
 if __name__ == "__main__":
     del sys.argv[0]
-    borrow()
+    install_fallback_finder()
     try:
         import_package()
         runpy.run_module(sys.argv[0], run_name="__main__", alter_sys=True)

@@ -6,7 +6,7 @@ import msgspec
 
 from opperf.errors import NoGradientError, one_line
 from opperf.frameworks import Framework
-from opperf.model import Case, Listed, Listing, Operator
+from opperf.model import Case, ListedOperator, Listing, Operator
 from opperf.rules.engine import SEARCH, NoInputs, RulesModule, inputs_for, rules_module
 from opperf.rules.sizes import PRESETS
 from opperf.runner.prepared import Prepared
@@ -15,7 +15,7 @@ BASELINE = "float32"
 """What the rules are asked for when only their names are wanted."""
 
 
-def listing_of(framework: Framework) -> Listing:
+def list_operators(framework: Framework) -> Listing:
     """Every operator of a framework, with the rule that makes its inputs."""
     rules = rules_module(framework.rules)
     return Listing(
@@ -26,13 +26,13 @@ def listing_of(framework: Framework) -> Listing:
     )
 
 
-def _listed(operator: Operator, rules: RulesModule) -> Listed:
+def _listed(operator: Operator, rules: RulesModule) -> ListedOperator:
     made = inputs_for(operator, rules, PRESETS["small"], BASELINE)
     if isinstance(made, NoInputs):
         if made.searchable:
-            return Listed(operator=operator, rule=SEARCH)
-        return Listed(operator=operator, reason=made.reason)
-    return Listed(operator=operator, rule=made[0].origin)
+            return ListedOperator(operator=operator, rule=SEARCH)
+        return ListedOperator(operator=operator, reason=made.reason)
+    return ListedOperator(operator=operator, rule=made[0].origin)
 
 
 def script(framework: Framework, case: Case) -> str:

@@ -12,7 +12,8 @@ import msgspec
 
 from opperf.errors import NoGradientError, OpperfError, UnsupportedError, one_line
 from opperf.frameworks import Framework
-from opperf.frameworks.base import Gradient, Timed
+from opperf.frameworks.base import Gradient
+from opperf.frameworks.timing import Profiler, Timed
 from opperf.metrics import BACKWARD, FORWARD, MEMORY, MEMORY_FORWARD, PASSES, TOTAL
 from opperf.model import (
     OWN,
@@ -25,7 +26,7 @@ from opperf.model import (
     Status,
     Summary,
 )
-from opperf.profilers import Profiler, profiler
+from opperf.profilers import profiler
 from opperf.profilers.noise import noise
 from opperf.profilers.pace import Pace, middle_mean
 from opperf.profilers.sampling import Sampled, loops_for, sampled, warm_up
@@ -38,7 +39,7 @@ from opperf.runner.moved import moved_bytes, writes_in_place
 from opperf.runner.prepared import NOTHING_BOUND, Bound, Prepared
 from opperf.runner.pristine import is_self_contained, pristine
 from opperf.sources.registry import OFFERED, refusal
-from opperf.sources.varying import in_dtype
+from opperf.sources.varying import with_dtype
 
 BASELINE_DTYPE = "float32"
 """What every operator's rule is made for; a refusal in another dtype is checked against it."""
@@ -125,7 +126,7 @@ def _refused(case: Case, framework: Framework, bound: Bound, reason: str) -> Rec
     if framework.unavailable(reason):
         return _without_numbers(case, Status.SKIPPED, reason)
     dtype = case.settings.dtype
-    if dtype != BASELINE_DTYPE and _runs(in_dtype(case, BASELINE_DTYPE), framework, bound):
+    if dtype != BASELINE_DTYPE and _runs(with_dtype(case, BASELINE_DTYPE), framework, bound):
         return _without_numbers(case, Status.SKIPPED, f"does not take {dtype}: {reason}")
     return _without_numbers(case, Status.FAILED, reason)
 
@@ -218,6 +219,7 @@ class _Measurement:
             paces=self._paces,
             busy_s=self._busy_s,
             moved_bytes=moved,
+            time_kind=timer.kind,
         )
 
     def _take_memory(self) -> None:

@@ -12,7 +12,7 @@ from opperf.sources.varying import Axes
 
 
 class PlanRequest(Struct, frozen=True, tag="plan"):
-    """Plan a selection; answered by `Planned`."""
+    """Plan a selection; answered by `PlanResponse`."""
 
     selection: Selection
     found: Found = {}
@@ -20,23 +20,23 @@ class PlanRequest(Struct, frozen=True, tag="plan"):
 
 
 class ResolveRequest(Struct, frozen=True, tag="resolve"):
-    """Fill in what axes leave to the framework; answered by `Resolved`."""
+    """Fill in what axes leave to the framework; answered by `ResolveResponse`."""
 
     axes: Axes
 
 
 class ListRequest(Struct, frozen=True, tag="list"):
-    """List the registry; answered by `ListedAll`."""
+    """List the registry; answered by `ListResponse`."""
 
 
 class ScriptRequest(Struct, frozen=True, tag="scripts"):
-    """Show cases as scripts; answered by `Scripts`."""
+    """Show cases as scripts; answered by `ScriptResponse`."""
 
     cases: tuple[Case, ...]
 
 
 class MeasureRequest(Struct, frozen=True, tag="measure"):
-    """Measure a case; answered by `Measured`."""
+    """Measure a case; answered by `MeasureResponse`."""
 
     case: Case
     paced: bool = False
@@ -44,55 +44,55 @@ class MeasureRequest(Struct, frozen=True, tag="measure"):
 
 
 class TryRequest(Struct, frozen=True, tag="try"):
-    """Call a case once, to see whether the framework takes it; answered by `Tried`."""
+    """Call a case once, to see whether the framework takes it; answered by `TryResponse`."""
 
     case: Case
 
 
-class Ready(Struct, frozen=True, tag="ready"):
+class ReadyResponse(Struct, frozen=True, tag="ready"):
     """The worker has imported its framework."""
 
     environment: Environment
 
 
-class Planned(Struct, frozen=True, tag="planned"):
+class PlanResponse(Struct, frozen=True, tag="planned"):
     """The answer to a `PlanRequest`."""
 
     plan: Plan
 
 
-class Resolved(Struct, frozen=True, tag="resolved"):
+class ResolveResponse(Struct, frozen=True, tag="resolved"):
     """The answer to a `ResolveRequest`."""
 
     resolution: Resolution
 
 
-class ListedAll(Struct, frozen=True, tag="listed"):
+class ListResponse(Struct, frozen=True, tag="listed"):
     """The answer to a `ListRequest`."""
 
     listing: Listing
 
 
-class Scripts(Struct, frozen=True, tag="shown"):
+class ScriptResponse(Struct, frozen=True, tag="shown"):
     """The answer to a `ScriptRequest`: a script for each case, in the framework's own terms; where
     a case cannot be made, the reason as a comment."""
 
     scripts: tuple[str, ...]
 
 
-class Measured(Struct, frozen=True, tag="measured"):
+class MeasureResponse(Struct, frozen=True, tag="measured"):
     """The answer to a `MeasureRequest`."""
 
     record: Record
 
 
-class Tried(Struct, frozen=True, tag="tried"):
+class TryResponse(Struct, frozen=True, tag="tried"):
     """The answer to a `TryRequest`."""
 
     trial: Trial
 
 
-class Refused(Struct, frozen=True, tag="refused"):
+class ErrorResponse(Struct, frozen=True, tag="refused"):
     """The worker raised an `OpperfError`, or anything else while starting or planning."""
 
     error: str
@@ -102,4 +102,13 @@ class Refused(Struct, frozen=True, tag="refused"):
 
 
 Request = Union[PlanRequest, ResolveRequest, ListRequest, ScriptRequest, MeasureRequest, TryRequest]
-Response = Union[Ready, Planned, Resolved, ListedAll, Scripts, Measured, Tried, Refused]
+Response = Union[
+    ReadyResponse,
+    PlanResponse,
+    ResolveResponse,
+    ListResponse,
+    ScriptResponse,
+    MeasureResponse,
+    TryResponse,
+    ErrorResponse,
+]

@@ -16,7 +16,7 @@ from opperf.errors import UsageError
 from opperf.model import DECLARED, Settings, Status
 from opperf.results import output
 from opperf.rules.fuzzing import Fuzz
-from opperf.sources.base import is_source, source_in
+from opperf.sources.base import is_source, open_source
 from opperf.sources.selecting import Selection
 from opperf.sources.varying import Axes
 
@@ -48,13 +48,13 @@ QUICK: dict[str, Any] = {"warmup": 2, "runs": 20, "max_time_s": 0.1, "configurat
 a sweep of a whole registry takes minutes. A count that is given stays as it is given."""
 
 
-def with_counts(options: Mapping[str, Any], changed: Mapping[str, Any]) -> dict[str, Any]:
+def apply_quick(options: Mapping[str, Any], changed: Mapping[str, Any]) -> dict[str, Any]:
     """The options with the counts that follow from the ones given."""
     counts = QUICK if options["quick"] else {}
     return {**options, **{name: value for name, value in counts.items() if name not in changed}}
 
 
-def choice_from(options: Mapping[str, Any]) -> Selection:
+def build_choice(options: Mapping[str, Any]) -> Selection:
     """Which operators, inputs and passes the options choose."""
     return Selection(
         patterns=(*options["names"], *options["ops"]),
@@ -67,7 +67,7 @@ def choice_from(options: Mapping[str, Any]) -> Selection:
     )
 
 
-def sources_among(words: Iterable[str]) -> tuple[tuple[str, ...], tuple[Path, ...]]:
+def split_sources(words: Iterable[str]) -> tuple[tuple[str, ...], tuple[Path, ...]]:
     """The names of operators among the words, and the files that hold cases: paths that exist.
 
     Raises `UsageError` for a file of no known kind, unless its name may be an operator's.
@@ -77,7 +77,7 @@ def sources_among(words: Iterable[str]) -> tuple[tuple[str, ...], tuple[Path, ..
     for word in words:
         path = Path(word)
         if path.is_file() and (not word.isidentifier() or is_source(path)):
-            source_in(path)
+            open_source(path)
             files.append(path)
         elif path.suffix in (".json", ".jsonl"):
             raise UsageError(f"{word}: there is no such file")
@@ -88,22 +88,22 @@ def sources_among(words: Iterable[str]) -> tuple[tuple[str, ...], tuple[Path, ..
     return tuple(names), tuple(files)
 
 
-def selection_from(options: Mapping[str, Any]) -> Selection:
+def build_selection(options: Mapping[str, Any]) -> Selection:
     """The selection the options describe, its settings without those that are axes."""
     plain = {name: options[name] for name, setting in DECLARED.items() if not setting.axis}
     return msgspec.structs.replace(
-        choice_from(options),
+        build_choice(options),
         int64_tensor=options["int64_tensor"].lower() == "on",
         shapes=options["shapes"],
         shuffle=options["shuffle"],
         rounds=options["rounds"],
-        fuzz=fuzz_from(options),
+        fuzz=build_fuzz(options),
         ids=options["ids"],
         settings=Settings(**plain),
     )
 
 
-def axes_from(options: Mapping[str, Any]) -> Axes:
+def build_axes(options: Mapping[str, Any]) -> Axes:
     """The values of every setting that several values may be given for, as far as some are."""
     axes = {
         name: tuple(dict.fromkeys(options[name]))
@@ -119,7 +119,7 @@ def axes_from(options: Mapping[str, Any]) -> Axes:
     return axes
 
 
-def fuzz_from(options: Mapping[str, Any]) -> Fuzz | None:
+def build_fuzz(options: Mapping[str, Any]) -> Fuzz | None:
     """The random shapes the options ask for, if they do.
 
     Raises `UsageError` for limits that nothing lies between.
@@ -139,7 +139,7 @@ LIMITS = {"least_elements": "--min-elements", "most_elements": "--max-elements"}
 """Options that are about random shapes only."""
 
 
-def check_shapes_asked(changed: Mapping[str, Any]) -> None:
+def check_shape_options(changed: Mapping[str, Any]) -> None:
     """Refuse options about shapes that contradict each other.
 
     Raises `UsageError`.
@@ -152,7 +152,7 @@ def check_shapes_asked(changed: Mapping[str, Any]) -> None:
             raise UsageError(f"{shown} is for random shapes; give --fuzz-shapes as well")
 
 
-def options_from(options: Mapping[str, Any], changed: Mapping[str, Any]) -> Options:
+def build_options(options: Mapping[str, Any], changed: Mapping[str, Any]) -> Options:
     """The other options, with their defaults filled in; `changed` are those the user gave.
 
     Raises `UsageError` for those that are at odds.

@@ -14,7 +14,7 @@ from opperf.rules.extents import groups
 from opperf.rules.fuzzing import Fuzz, drawn
 from opperf.rules.values import Arguments
 from opperf.runner.pool import Worker
-from opperf.runner.searching import TRIAL_TIMEOUT_S, found_inputs
+from opperf.runner.searching import TRIAL_TIMEOUT_S, search_inputs
 from opperf.sources.registry import Plan
 from opperf.sources.selecting import Selection
 
@@ -26,7 +26,7 @@ DRAWS = 20
 many wants something that drawing does not know."""
 
 
-def planned(
+def plan_cases(
     worker: Worker, framework: str, selection: Selection, say: Callable[[str], None]
 ) -> Plan:
     """The cases of a selection. `say` is told what takes time.
@@ -37,13 +37,13 @@ def planned(
     asked = selection if fuzz is None else msgspec.structs.replace(selection, size=SMALL)
     plan = worker.plan(asked)
     if plan.searchable:
-        found, reasons = found_inputs(worker, framework, plan.searchable, asked, say)
+        found, reasons = search_inputs(worker, framework, plan.searchable, asked, say)
         plan = worker.plan(asked, found)
         plan = msgspec.structs.replace(plan, excluded={**plan.excluded, **reasons})
     if fuzz is not None:
         say("trying which extents of the inputs can change")
         plan = _with_random_shapes(worker, plan, fuzz, selection.settings.seed)
-    return narrowed(plan, selection.ids)
+    return filter_by_id(plan, selection.ids)
 
 
 def _with_random_shapes(worker: Worker, plan: Plan, fuzz: Fuzz, seed: int) -> Plan:
@@ -84,7 +84,7 @@ def _random_cases(worker: Worker, templates: list[Case], fuzz: Fuzz, seed: int) 
             sources.remove((case, draws))
             continue
         made = msgspec.structs.replace(case, arguments=arguments, origin=f"{case.origin}+fuzz")
-        trial = worker.tried(made, TRIAL_TIMEOUT_S)
+        trial = worker.try_call(made, TRIAL_TIMEOUT_S)
         if not trial.refusal and trial.output_bytes <= OUTPUT_BYTES * fuzz.most:
             taken += 1
             yield made
@@ -99,7 +99,7 @@ def _draws(worker: Worker, case: Case, fuzz: Fuzz, seed: int) -> Iterator[Argume
 
     def accepts(arguments: Arguments) -> bool:
         changed = msgspec.structs.replace(case, arguments=arguments)
-        return not worker.tried(changed, TRIAL_TIMEOUT_S).refusal
+        return not worker.try_call(changed, TRIAL_TIMEOUT_S).refusal
 
     free = groups(case.arguments, accepts)
     return drawn(case.arguments, free, fuzz, seed, f"{case.label} {case.tags}") if free else None
@@ -109,7 +109,7 @@ LEAST_TIME_S = 0.1
 """Seconds that a case is timed for at least, however many there are: less is no measurement."""
 
 
-def shared_out(plan: Plan) -> Plan:
+def limit_case_times(plan: Plan) -> Plan:
     """The plan with a limit on the time of each case that has none and no number of runs: the usual
     one, or less where there are many cases."""
     each = round(min(MAX_TIME_S, max(SWEEP_S / len(plan.cases), LEAST_TIME_S)), 2)
@@ -125,7 +125,7 @@ def shared_out(plan: Plan) -> Plan:
     return msgspec.structs.replace(plan, cases=tuple(map(limited, plan.cases)))
 
 
-def narrowed(plan: Plan, ids: tuple[str, ...]) -> Plan:
+def filter_by_id(plan: Plan, ids: tuple[str, ...]) -> Plan:
     """The plan with the cases of these ids only, or of ids that begin so."""
     if not ids:
         return plan

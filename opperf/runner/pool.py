@@ -18,28 +18,28 @@ import msgspec
 from opperf import errors
 from opperf.errors import OpperfError, WorkerError, one_line
 from opperf.model import Case, Environment, Listing, Record, Settings, Status
-from opperf.runner.launch import LENT
+from opperf.runner.launch import FALLBACK_PACKAGES
 from opperf.runner.messages import (
-    ListedAll,
+    ErrorResponse,
     ListRequest,
-    Measured,
+    ListResponse,
     MeasureRequest,
-    Planned,
+    MeasureResponse,
     PlanRequest,
-    Ready,
-    Refused,
+    PlanResponse,
+    ReadyResponse,
     Request,
-    Resolved,
     ResolveRequest,
+    ResolveResponse,
     Response,
     ScriptRequest,
-    Scripts,
-    Tried,
+    ScriptResponse,
     TryRequest,
+    TryResponse,
 )
-from opperf.runner.process import child_variables, command, lent
+from opperf.runner.process import child_variables, fallback_packages, module_command
 from opperf.runner.trial import Trial
-from opperf.sources.registry import Found, Plan, Resolution, resolved
+from opperf.sources.registry import Found, Plan, Resolution, resolve_selection
 from opperf.sources.selecting import Selection
 from opperf.sources.varying import Axes
 
@@ -62,13 +62,22 @@ OWN_DISTUTILS = {"SETUPTOOLS_USE_DISTUTILS": "stdlib"} if sys.version_info < (3,
 """Variables with which a framework that asks for distutils gets Python's own, where it has one:
 setuptools puts itself in its place, and takes a fifth of a second to import."""
 
-THREADS = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS")
+THREAD_VARIABLES = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS")
 """Variables that set a framework's compute threads; read once, when it is imported."""
 
 LOG_TAIL_BYTES = 2000
 """How much of what a worker printed is looked at for the reason of its end."""
 
-Answer = TypeVar("Answer", Ready, Planned, Resolved, ListedAll, Scripts, Measured, Tried)
+Answer = TypeVar(
+    "Answer",
+    ReadyResponse,
+    PlanResponse,
+    ResolveResponse,
+    ListResponse,
+    ScriptResponse,
+    MeasureResponse,
+    TryResponse,
+)
 
 
 class WorkerDied(Exception):
@@ -79,7 +88,7 @@ class WorkerDied(Exception):
         self.returncode, self.log = returncode, log
 
 
-class WorkerSilent(Exception):
+class WorkerTimeout(Exception):
     """The worker did not answer in time."""
 
 
@@ -105,11 +114,11 @@ class Worker(AbstractContextManager["Worker"]):
         self._paced = paced
         self._framework, self._python = framework, python or sys.executable
         self._variables = child_variables(os.environ if environment is None else environment)
-        own = {LENT: lent()} if self.is_foreign else OWN_DISTUTILS
+        own = {FALLBACK_PACKAGES: fallback_packages()} if self.is_foreign else OWN_DISTUTILS
         self._variables = {**own, **self._variables}
         settings = settings or Settings()
         if settings.threads is not None:
-            self._variables.update(dict.fromkeys(THREADS, str(settings.threads)))
+            self._variables.update(dict.fromkeys(THREAD_VARIABLES, str(settings.threads)))
         self._variables.update(settings.env)
         self._settings = msgspec.json.encode(settings.process()).decode()
         self._process: subprocess.Popen[bytes] | None = None
@@ -145,24 +154,26 @@ class Worker(AbstractContextManager["Worker"]):
     def resolve(self, axes: Axes) -> Resolution:
         """The axes with the framework's own device and profiler where none is named, and every
         device under its canonical name."""
-        return self._ask_or_fail(ResolveRequest(axes=axes), Resolved, PLAN_TIMEOUT_S).resolution
+        return self._ask_or_fail(
+            ResolveRequest(axes=axes), ResolveResponse, PLAN_TIMEOUT_S
+        ).resolution
 
-    def resolved(self, selection: Selection) -> Selection:
+    def resolve_selection(self, selection: Selection) -> Selection:
         """The selection with the framework's own device and profiler where none is named."""
-        return resolved(selection, self.resolve)
+        return resolve_selection(selection, self.resolve)
 
     def plan(self, selection: Selection, found: Found | None = None) -> Plan:
         """The cases of a selection; `found` is what a search has come upon."""
         request = PlanRequest(selection=selection, found=found or {})
-        return self._ask_or_fail(request, Planned, PLAN_TIMEOUT_S).plan
+        return self._ask_or_fail(request, PlanResponse, PLAN_TIMEOUT_S).plan
 
     def listing(self) -> Listing:
         """The framework's registry."""
-        return self._ask_or_fail(ListRequest(), ListedAll, PLAN_TIMEOUT_S).listing
+        return self._ask_or_fail(ListRequest(), ListResponse, PLAN_TIMEOUT_S).listing
 
     def scripts(self, cases: tuple[Case, ...]) -> tuple[str, ...]:
         """A script for each case, in the framework's own terms."""
-        return self._ask_or_fail(ScriptRequest(cases=cases), Scripts, PLAN_TIMEOUT_S).scripts
+        return self._ask_or_fail(ScriptRequest(cases=cases), ScriptResponse, PLAN_TIMEOUT_S).scripts
 
     def measure(self, case: Case) -> Record:
         """The record of a case; a crash or a hang of the worker is the record's status."""
@@ -170,10 +181,10 @@ class Worker(AbstractContextManager["Worker"]):
         try:
             self._start()
             request = MeasureRequest(case=case, paced=self._paced)
-            return self._ask(request, Measured, case.settings.timeout_s).record
+            return self._ask(request, MeasureResponse, case.settings.timeout_s).record
         except WorkerDied as died:
-            status, reason = Status.CRASHED, how_it_ended(died)
-        except WorkerSilent:
+            status, reason = Status.CRASHED, describe_end(died)
+        except WorkerTimeout:
             self.end()
             status = Status.TIMEOUT
             reason = (
@@ -184,14 +195,14 @@ class Worker(AbstractContextManager["Worker"]):
             case=case, id=case.id, status=status, reason=reason, wall_s=time.monotonic() - begun
         )
 
-    def tried(self, case: Case, timeout_s: float) -> Trial:
+    def try_call(self, case: Case, timeout_s: float) -> Trial:
         """What came of one call of a case; the end of the worker, or no end in time, too."""
         try:
             self._start()
-            return self._ask(TryRequest(case=case), Tried, timeout_s).trial
+            return self._ask(TryRequest(case=case), TryResponse, timeout_s).trial
         except WorkerDied as died:
-            return Trial(refusal=how_it_ended(died), ended=True)
-        except WorkerSilent:
+            return Trial(refusal=describe_end(died), ended=True)
+        except WorkerTimeout:
             self.end()
             return Trial(refusal=f"no end after {timeout_s:g} s", ended=True)
 
@@ -216,15 +227,15 @@ class Worker(AbstractContextManager["Worker"]):
             self.end()
             self._launch()
             try:
-                self._environment = self._answer(Ready, START_TIMEOUT_S).environment
+                self._environment = self._answer(ReadyResponse, START_TIMEOUT_S).environment
                 return
             except WorkerDied as died:
                 if died.returncode < 0 and attempts_left:
                     continue
                 raise WorkerError(
-                    f"the worker ended while importing {self._framework}: {how_it_ended(died)}"
+                    f"the worker ended while importing {self._framework}: {describe_end(died)}"
                 ) from died
-            except WorkerSilent as silent:
+            except WorkerTimeout as silent:
                 self.end()
                 raise WorkerError(
                     f"importing {self._framework} took over {START_TIMEOUT_S:g} s"
@@ -241,7 +252,7 @@ class Worker(AbstractContextManager["Worker"]):
         self._log.truncate()
         try:
             self._process = subprocess.Popen(
-                command(
+                module_command(
                     "opperf.runner.worker", self._framework, self._settings, python=self._python
                 ),
                 stdin=subprocess.PIPE,
@@ -261,8 +272,8 @@ class Worker(AbstractContextManager["Worker"]):
         try:
             return self._ask(request, kind, timeout_s)
         except WorkerDied as died:
-            raise WorkerError(f"the worker ended while planning: {how_it_ended(died)}") from died
-        except WorkerSilent as silent:
+            raise WorkerError(f"the worker ended while planning: {describe_end(died)}") from died
+        except WorkerTimeout as silent:
             self.end()
             raise WorkerError(f"planning took over {timeout_s:g} s") from silent
 
@@ -286,7 +297,7 @@ class Worker(AbstractContextManager["Worker"]):
                 f"{self._python} does not run opperf's worker: it printed {said!r}; "
                 "name a Python interpreter"
             ) from error
-        if isinstance(response, Refused):
+        if isinstance(response, ErrorResponse):
             raised = getattr(errors, response.error, OpperfError)(response.message)
             raised.add_note(response.trace) if hasattr(raised, "add_note") else None
             raise raised
@@ -303,7 +314,7 @@ class Worker(AbstractContextManager["Worker"]):
             while b"\n" not in self._buffer:
                 left = deadline - time.monotonic()
                 if left <= 0 or not selector.select(left):
-                    raise WorkerSilent
+                    raise WorkerTimeout
                 chunk = os.read(process.stdout.fileno(), READ_BYTES)
                 if not chunk:
                     raise self._died()
@@ -333,7 +344,7 @@ def handled_signal(log: str) -> signal.Signals | None:
     return next((s for s in FATAL if f"{signal.strsignal(s)}: {s.value}" in lines), None)
 
 
-def how_it_ended(died: WorkerDied) -> str:
+def describe_end(died: WorkerDied) -> str:
     """Why a worker ended, in words: the signal or the exit code, and its last words."""
     code, handled = died.returncode, handled_signal(died.log)
     if code < 0:

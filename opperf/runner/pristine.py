@@ -28,10 +28,10 @@ import msgspec
 
 from opperf.frameworks import Framework, load
 from opperf.model import Case, TensorSpec
-from opperf.runner.allocator import steady
+from opperf.runner.allocator import configure_heap
 from opperf.runner.memory import Peaks, peaks_of
 from opperf.runner.prepared import Bound
-from opperf.runner.process import begin_child, child_variables, command, end_with_parent
+from opperf.runner.process import begin_child, child_variables, end_with_parent, module_command
 
 TIME_SHARE = 0.25
 """Share of a case's time limit that a fork may take for its two calls; the rest is for the calls
@@ -66,7 +66,7 @@ class Pristine:
 
     def _start(self) -> None:
         self._process = subprocess.Popen(
-            command("opperf.runner.pristine", self._name),
+            module_command("opperf.runner.pristine", self._name),
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
@@ -250,7 +250,7 @@ def serve(requests: Iterable[bytes], responses: BinaryIO, framework: Framework) 
 def main() -> None:
     """Serve on standard input and output."""
     responses = begin_child()
-    steady()
+    configure_heap()
     serve(sys.stdin.buffer, responses, load(sys.argv[1]))
 
 

@@ -60,7 +60,7 @@ def begin_child() -> BinaryIO:
 LAUNCHER = Path(__file__).absolute().with_name("launch.py")
 
 
-def command(module: str, *arguments: str, python: str = sys.executable) -> list[str]:
+def module_command(module: str, *arguments: str, python: str = sys.executable) -> list[str]:
     """The command that runs a module of this very package in a process of its own, which imports
     nothing from the working directory."""
     return [python, str(LAUNCHER), module, *arguments]
@@ -73,7 +73,7 @@ def find_program(text: str) -> str | None:
     return None if found is None else os.path.abspath(found)  # noqa: PTH100
 
 
-def lent() -> str:
+def fallback_packages() -> str:
     """This process's version of Python and the folders of the packages that a worker needs, for an
     interpreter that lacks some of them."""
     found = (importlib.util.find_spec(name) for name in BASE)

@@ -44,7 +44,7 @@ class Quiet:
         """A case has ended."""
 
 
-def times(begun: float, done: int, total: int) -> str:
+def time_text(begun: float, done: int, total: int) -> str:
     """The time that has passed, and how long the rest takes if it is as slow as what is done.
     Cases differ a thousandfold, so that the last few say little."""
     elapsed = time.monotonic() - begun
@@ -74,7 +74,7 @@ class Plain(Quiet):
         reason = f" ({record.status.value}: {record.reason})" if record.reason else ""
         print(
             f"{self._done}/{self._total} {record.case.label}{reason}, "
-            f"{times(self._begun, self._done, self._total)}",
+            f"{time_text(self._begun, self._done, self._total)}",
             file=self._stream,
             flush=True,
         )
@@ -117,14 +117,16 @@ class Live:
     def end(self, record: Record) -> None:
         """A case has ended."""
         self._done += 1
-        self._bar.update(self._task, advance=1, times=times(self._begun, self._done, self._total))
+        self._bar.update(
+            self._task, advance=1, times=time_text(self._begun, self._done, self._total)
+        )
         if record.status in (Status.FAILED, Status.CRASHED, Status.TIMEOUT):
             self._console.print(
                 f"{record.case.label}: {record.status.value}: {record.reason}", markup=False
             )
 
 
-def progress(stream: TextIO, total: int, quiet: bool) -> Progress:
+def make_progress(stream: TextIO, total: int, quiet: bool) -> Progress:
     """The progress that fits where it is shown."""
     if quiet or total == 0:
         return Quiet()

@@ -11,22 +11,22 @@ from typing import Any
 import msgspec
 
 from opperf.errors import FOUND, INTERRUPTED, RunFileError, UsageError
-from opperf.model import Case, Listed, Listing, Record, Settings
+from opperf.model import Case, ListedOperator, Listing, Record, Settings
 from opperf.results.coverage import coverage, coverage_text
 from opperf.results.listing import list_text, operator_text
 from opperf.results.runfile import read_run
 from opperf.results.text import terminal_width
 from opperf.runner.cache import cache_folder
-from opperf.runner.frameworks_command import say_choice
-from opperf.runner.kept_listing import kept_listing
-from opperf.runner.options import check_shapes_asked, fuzz_from
-from opperf.runner.planning import planned
+from opperf.runner.frameworks_command import report_choice
+from opperf.runner.listing_cache import load_listing
+from opperf.runner.options import build_fuzz, check_shape_options
+from opperf.runner.planning import plan_cases
 from opperf.runner.pool import Worker
-from opperf.runner.progress import progress
-from opperf.runner.session import execute, header
+from opperf.runner.progress import make_progress
+from opperf.runner.session import execute, make_header
 from opperf.runner.workers import Workers, interpreter_of
 from opperf.sources.registry import Plan
-from opperf.sources.selecting import Selection, chosen
+from opperf.sources.selecting import Selection, select
 
 COVERAGE_SETTINGS = Settings(
     device="", profiler="python", warmup=0, runs=1, timeout_s=60.0, memory=False
@@ -57,7 +57,7 @@ def listing_for(options: Mapping[str, Any]) -> Listing:
 
     if options["python"]:
         return ask()
-    listing, warnings = kept_listing(framework, ask)
+    listing, warnings = load_listing(framework, ask)
     for warning in warnings:
         print(f"warning: {warning}", file=sys.stderr)
     return listing
@@ -78,7 +78,7 @@ def _print_json(value: object) -> None:
 def list_command(options: Mapping[str, Any], changed: Mapping[str, Any]) -> int:
     """Print the operators chosen, as a table or as JSON. `changed` are the options the user
     gave."""
-    say_choice(options["framework"], changed, _say)
+    report_choice(options["framework"], changed, _say)
     listing = listing_for(options)
     selection = Selection(
         patterns=options["names"],
@@ -86,7 +86,7 @@ def list_command(options: Mapping[str, Any], changed: Mapping[str, Any]) -> int:
         categories=tuple(word.lower() for word in options["categories"]),
         namespaces=tuple(word.lower() for word in options["namespaces"]),
     )
-    names = {o.name for o in chosen([one.operator for one in listing.operators], selection)}
+    names = {o.name for o in select([one.operator for one in listing.operators], selection)}
     found = [listed for listed in listing.operators if listed.operator.name in names]
     if options["json"]:
         _print_json(found)
@@ -101,11 +101,11 @@ def show_command(options: Mapping[str, Any], changed: Mapping[str, Any]) -> int:
 
     Raises `UsageError`.
     """
-    check_shapes_asked(changed)
-    say_choice(options["framework"], changed, _say)
+    check_shape_options(changed)
+    report_choice(options["framework"], changed, _say)
     listing = listing_for(options)
     operators = [one.operator for one in listing.operators]
-    found = chosen(operators, Selection(patterns=(options["name"],)))
+    found = select(operators, Selection(patterns=(options["name"],)))
     if len(found) != 1:
         names = ", ".join(operator.name for operator in found)
         raise UsageError(f"show takes one operator, and {options['name']!r} fits several: {names}")
@@ -115,7 +115,7 @@ def show_command(options: Mapping[str, Any], changed: Mapping[str, Any]) -> int:
     selection = Selection(
         patterns=(operator.name,),
         size=options["size"],
-        fuzz=fuzz_from(options),
+        fuzz=build_fuzz(options),
         ids=options["ids"],
         settings=settings,
     )
@@ -123,12 +123,12 @@ def show_command(options: Mapping[str, Any], changed: Mapping[str, Any]) -> int:
     scripts: tuple[str, ...] = ()
     if listed.rule:
         with worker_for(options) as worker:
-            selection = worker.resolved(selection)
-            plan = planned(worker, options["framework"], selection, _say)
+            selection = worker.resolve_selection(selection)
+            plan = plan_cases(worker, options["framework"], selection, _say)
             cases, scripts = plan.cases, worker.scripts(plan.cases)
         if not cases:
             reason = plan.excluded[operator.name]
-            listed = Listed(operator=operator, reason=reason)
+            listed = ListedOperator(operator=operator, reason=reason)
     if options["json"]:
         shown = [
             {"id": case.id, "case": case, "script": script}
@@ -144,7 +144,7 @@ def coverage_command(options: Mapping[str, Any], changed: Mapping[str, Any]) -> 
     """Print how much of the registry is measured, by the records of a run file or of a run of
     every operator made now. `changed` are the options the user gave."""
     say = _unsaid if options["quiet"] else _say
-    say_choice(options["framework"], changed, say)
+    report_choice(options["framework"], changed, say)
     listing = listing_for(options)
     run_file: Path | None = options["run_file"]
     records = _records_of(run_file, listing) if run_file else _run_everything(options, say)
@@ -192,9 +192,9 @@ def _run_everything(
     path = cache_folder() / "coverage" / f"{options['framework']}.jsonl"
     with Workers(options["python"]) as workers:
         worker = workers.of(options["framework"])
-        selection = worker.resolved(Selection(size="small", settings=COVERAGE_SETTINGS))
-        plan: Plan = planned(worker, options["framework"], selection, say)
-        head = header(plan, selection, {"command": "opperf coverage"})
+        selection = worker.resolve_selection(Selection(size="small", settings=COVERAGE_SETTINGS))
+        plan: Plan = plan_cases(worker, options["framework"], selection, say)
+        head = make_header(plan, selection, {"command": "opperf coverage"})
         try:
             run = execute(
                 path,
@@ -202,7 +202,7 @@ def _run_everything(
                 plan.cases,
                 plan.cases,
                 workers,
-                progress(sys.stderr, len(plan.cases), options["quiet"]),
+                make_progress(sys.stderr, len(plan.cases), options["quiet"]),
                 lambda: time.monotonic() - begun,
             )
         except KeyboardInterrupt:

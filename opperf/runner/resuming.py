@@ -13,10 +13,10 @@ from opperf.results.runfile import read_run
 from opperf.runner.health import examine as health
 from opperf.runner.options import Options
 from opperf.sources.selecting import Selection
-from opperf.sources.varying import Axes, process_of
+from opperf.sources.varying import Axes, process_key
 
 
-def earlier_run(run_file: Path, options: Options) -> tuple[Run, list[str]]:
+def read_unfinished(run_file: Path, options: Options) -> tuple[Run, list[str]]:
     """The run that was cut short."""
     if not run_file.exists():
         what = options.resume or options.output
@@ -47,7 +47,7 @@ PLAIN = {name: setting.option for name, setting in DECLARED.items() if not setti
 """Settings of one value, each with its option."""
 
 
-def same_selection(
+def check_selection(
     earlier: Selection,
     asked: Selection,
     changed: Mapping[str, Any],
@@ -64,15 +64,15 @@ def same_selection(
     return earlier
 
 
-def same_axes(earlier: Axes, asked: Axes, changed: Mapping[str, Any]) -> Axes:
+def check_axes(earlier: Axes, asked: Axes, changed: Mapping[str, Any]) -> Axes:
     """The earlier run's axes, if no option that is given now has other values."""
     for name, values in asked.items():
         if name in changed:
-            check_same(DECLARED[name].option, shown(earlier.get(name, ())), shown(values))
+            check_same(DECLARED[name].option, axis_text(earlier.get(name, ())), axis_text(values))
     return earlier
 
 
-def shown(values: tuple[Any, ...]) -> str:
+def axis_text(values: tuple[Any, ...]) -> str:
     """The values of an axis in one text."""
     return ", ".join(str(value) for value in values)
 
@@ -82,7 +82,7 @@ PASSING = frozenset({"load_1min", "devices", *(f"health.{name}" for name in heal
 and keys of fields."""
 
 
-def lasting_differences(one: Environment, other: Environment) -> list[tuple[str, Any, Any]]:
+def find_lasting_differences(one: Environment, other: Environment) -> list[tuple[str, Any, Any]]:
     """What two environments differ in for longer than a moment, with its value in each."""
     return [
         (name, before, after)
@@ -105,7 +105,7 @@ class Environments:
                 if record.environment:
                     self._of[_group(record.case)] = earlier.environments[record.environment]
 
-    def known(self, case: Case, now: Environment) -> Environment:
+    def check(self, case: Case, now: Environment) -> Environment:
         """The environment that the case's group has had from the first, which `now` is like.
 
         Raises `RunFileError`, with what differs, if it is not.
@@ -113,7 +113,7 @@ class Environments:
         earlier = self._of.setdefault(_group(case), now)
         differing = [
             f"{name} was {before!r} and is {after!r}"
-            for name, before, after in lasting_differences(earlier, now)
+            for name, before, after in find_lasting_differences(earlier, now)
         ]
         if differing:
             raise RunFileError(
@@ -124,7 +124,7 @@ class Environments:
 
 
 def _group(case: Case) -> str:
-    return process_of(case.target.framework, case.settings)
+    return process_key(case.target.framework, case.settings)
 
 
 def check_same(option: str, before: object, after: object) -> None:

@@ -14,10 +14,10 @@ import msgspec
 
 from opperf.metrics import PASSES
 from opperf.model import Case, Note, NoteCode, Record, Status
-from opperf.sources.varying import process_groups
+from opperf.sources.varying import group_by_process
 
 
-def visits(
+def plan_visits(
     cases: Iterable[Case],
     rounds: int,
     seed: int,
@@ -38,7 +38,7 @@ def visits(
         if rounds > 1:
             random.Random(f"{seed} {number}").shuffle(order)
         todo = (_again(case, number) for case in order if done[case.id] <= number)
-        found += process_groups(todo)
+        found += group_by_process(todo)
     return tuple(found)
 
 
@@ -56,7 +56,7 @@ def _again(case: Case, number: int) -> Case:
     return msgspec.structs.replace(case, settings=settings)
 
 
-def merged(earlier: Record | None, later: Record) -> Record:
+def merge(earlier: Record | None, later: Record) -> Record:
     """One record of a case's visits so far, and of another one."""
     if earlier is None or earlier.status is not Status.OK:
         return later

@@ -34,7 +34,7 @@ Entries = dict[str, Entry]
 """By operator."""
 
 
-def trials(worker: Worker, operator: Operator, settings: Settings) -> Tries:
+def make_trier(worker: Worker, operator: Operator, settings: Settings) -> Tries:
     """A way to call an operator once, in a worker."""
 
     def tries(arguments: Arguments) -> Trial:
@@ -44,12 +44,12 @@ def trials(worker: Worker, operator: Operator, settings: Settings) -> Tries:
             settings=settings,
             passes=("forward",),
         )
-        return worker.tried(case, TRIAL_TIMEOUT_S)
+        return worker.try_call(case, TRIAL_TIMEOUT_S)
 
     return tries
 
 
-def found_inputs(
+def search_inputs(
     worker: Worker,
     framework: str,
     names: Iterable[str],
@@ -72,7 +72,7 @@ def found_inputs(
         say(f"searching for inputs of {', '.join(missing)}, which no rule knows")
         operators = {one.operator.name: one.operator for one in worker.listing().operators}
         for name in missing:
-            tries = trials(worker, operators[name], selection.settings)
+            tries = make_trier(worker, operators[name], selection.settings)
             entries[name] = _entry(entries.get(name), operators[name], size, tries)
         # Calls that were refused may have left anything behind; what is measured finds a new one.
         worker.end()

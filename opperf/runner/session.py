@@ -29,7 +29,7 @@ from opperf.results.unwritable import reason
 from opperf.runner.cache import FOLDER, cache_folder
 from opperf.runner.progress import Progress
 from opperf.runner.resuming import Environments
-from opperf.runner.rounds import merged, visits
+from opperf.runner.rounds import merge, plan_visits
 from opperf.sources.registry import Plan
 from opperf.sources.selecting import Selection
 from opperf.sources.varying import Axes
@@ -67,12 +67,12 @@ def run_cases(
             progress.end(record)
 
 
-def now() -> str:
+def utc_now() -> str:
     """This moment, ISO 8601, UTC, to the second."""
     return datetime.now(timezone.utc).isoformat(timespec="seconds")
 
 
-def header(
+def make_header(
     plan: Plan,
     selection: Selection,
     options: Mapping[str, Any],
@@ -83,7 +83,7 @@ def header(
     """The first line of a run file."""
     return Header(
         schema=SCHEMA_VERSION,
-        started=now(),
+        started=utc_now(),
         options={
             **options,
             SELECTION: msgspec.to_builtins(selection),
@@ -95,7 +95,7 @@ def header(
     )
 
 
-def selection_of(run: Run) -> tuple[Selection, Axes]:
+def read_selection(run: Run) -> tuple[Selection, Axes]:
     """The selection and the axes a run file was made with. Raises `RunFileError` if it has
     none."""
     options = run.header.options
@@ -110,7 +110,7 @@ def selection_of(run: Run) -> tuple[Selection, Axes]:
         ) from error
 
 
-def run_file_for(output: Path, output_format: str) -> Path:
+def run_file_path(output: Path, output_format: str) -> Path:
     """Where the records of a run are kept while it lasts: in the output itself if that is a
     run file, else in the user's cache, under a name made from the output's path."""
     if output_format == "jsonl":
@@ -130,14 +130,14 @@ def make_folder(run_file: Path) -> None:
         ) from error
 
 
-def pending(
+def find_pending(
     run: Run, retry: Container[Status] = (), rounds: int = 1, seed: int = 0
 ) -> tuple[Case, ...]:
     """A run's planned cases in the order in which they are visited yet: those without a record, or
     with one of a status that is tried again, and those that were visited in fewer rounds than
     wanted."""
     earlier = {record.id: record for record in run.records}
-    return visits(run.cases, rounds, seed, earlier, retry)
+    return plan_visits(run.cases, rounds, seed, earlier, retry)
 
 
 def _new(path: Path, head: Header, cases: Iterable[Case]) -> RunWriter:
@@ -150,7 +150,7 @@ def _new(path: Path, head: Header, cases: Iterable[Case]) -> RunWriter:
 
 
 @contextmanager
-def kept(path: Path, head: Header | None, planned: Iterable[Case]) -> Iterator[RunWriter]:
+def open_run_file(path: Path, head: Header | None, planned: Iterable[Case]) -> Iterator[RunWriter]:
     """The run file, new with this header and these cases, or continued if there is no header."""
     if head is None:
         writer = RunWriter.resume(path)
@@ -179,25 +179,25 @@ def execute(
     Raises `CutShortError` if the file takes no more once it is begun, `OutputError` if it
     cannot be begun, and `RunFileError` if a run goes on in another environment.
     """
-    with kept(path, head, planned) as writer:
+    with open_run_file(path, head, planned) as writer:
         try:
             earlier, _ = read_run(path)
             records = {record.id: record for record in earlier.records}
             environments = Environments(earlier)
 
             def measured(case: Case) -> Record:
-                environment = environments.known(case, workers.environment(case))
+                environment = environments.check(case, workers.environment(case))
                 id = writer.environment(environment)
                 return msgspec.structs.replace(workers.measure(case), environment=id)
 
             def keep(record: Record) -> None:
-                records[record.id] = merged(records.get(record.id), record)
+                records[record.id] = merge(records.get(record.id), record)
                 writer.record(records[record.id])
 
             run_cases(todo, measured, keep, progress)
             run, _ = read_run(path)
             counts = Counter(record.status.value for record in run.records)
-            writer.close_run(Closing(finished=now(), elapsed_s=begun(), counts=dict(counts)))
+            writer.close_run(Closing(finished=utc_now(), elapsed_s=begun(), counts=dict(counts)))
         except OutputError as error:
             raise CutShortError(str(error)) from error
     run, _ = read_run(path)

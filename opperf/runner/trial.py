@@ -11,7 +11,7 @@ from opperf.frameworks import Framework
 from opperf.model import UNKNOWN, Argument, Case, Struct
 from opperf.runner.guard import guard, tensor_bytes
 from opperf.runner.prepared import Prepared
-from opperf.sources.registry import in_array_type
+from opperf.sources.registry import with_array_type
 
 
 class Trial(Struct, frozen=True):
@@ -38,14 +38,14 @@ UNGUARDED = 2**20
 def _completed(case: Case, framework: Framework) -> Case:
     """The case as this framework's target takes it: with arrays of its kind, and every shape."""
     array_type = framework.array_type(case.target)
-    arguments = {name: in_array_type(value, array_type) for name, value in case.arguments.items()}
+    arguments = {name: with_array_type(value, array_type) for name, value in case.arguments.items()}
     made = msgspec.structs.replace(case, arguments=arguments)
     if any(spec.shape == UNKNOWN for _, spec in made.tensors()):
         return framework.with_inferred_shapes(made)
     return made
 
 
-def tried(case: Case, framework: Framework) -> Trial:
+def try_call(case: Case, framework: Framework) -> Trial:
     """Make the case's tensors and call it once, forward. Whatever it raises is a refusal."""
     try:
         case = _completed(case, framework)

@@ -61,7 +61,7 @@ def is_source(path: Path) -> bool:
     return any(kind.recognizes(path) for kind in available().values())
 
 
-def source_in(path: Path) -> Source:
+def open_source(path: Path) -> Source:
     """The source in an existing file, recognized by its content.
 
     Raises `UsageError` if it is of no known kind, and what the kind's `open` does.

@@ -8,8 +8,9 @@ from typing import Any
 
 import msgspec
 
+from opperf import profilers
 from opperf.dtypes import DTYPES
-from opperf.errors import DeviceError, OpperfError, UsageError, suggestion
+from opperf.errors import DeviceError, OpperfError, UsageError, suggest
 from opperf.frameworks import Framework
 from opperf.model import (
     Argument,
@@ -21,7 +22,6 @@ from opperf.model import (
     Target,
     TensorSpec,
 )
-from opperf.profilers import PROFILERS
 from opperf.rules.engine import Inputs, NoInputs, inputs_for, rules_module
 from opperf.rules.ranges import in_range, limit_at, shapes_by_place
 from opperf.rules.sizes import INT64, PRESETS
@@ -29,11 +29,11 @@ from opperf.sources.selecting import (
     Selection,
     check_groups,
     check_known,
-    chosen,
+    find_matching,
     is_path,
-    matching,
+    select,
 )
-from opperf.sources.varying import Axes, distinct
+from opperf.sources.varying import Axes, deduplicate
 
 Found = dict[str, dict[str, Argument]]
 """Inputs that a search has found, by the operator's name; of the size that is planned."""
@@ -92,7 +92,7 @@ def plan(framework: Framework, selection: Selection, found: Found | None = None)
     cases = list(source.cases())
     _check_shapes(cases, selection)
     # The user's shapes may make one case of several that differed in their shapes alone.
-    made = list(distinct(_with_shapes(case, selection.shapes) for case in cases))
+    made = list(deduplicate(_with_shapes(case, selection.shapes) for case in cases))
     if selection.shuffle:
         random.Random(selection.settings.seed).shuffle(made)
     return Plan(
@@ -120,7 +120,7 @@ def resolve(framework: Framework, axes: Mapping[str, tuple[Any, ...]]) -> Resolu
     """
     asked = {
         "device": axes.get("device") or framework.devices()[:1],
-        "profiler": axes.get("profiler") or framework.profilers[:1],
+        "profiler": axes.get("profiler") or tuple(profilers.offered(framework))[:1],
     }
     found: Axes = {**axes, **asked}
     found["device"] = tuple(dict.fromkeys(_device(framework, text) for text in asked["device"]))
@@ -129,12 +129,12 @@ def resolve(framework: Framework, axes: Mapping[str, tuple[Any, ...]]) -> Resolu
         refusals = {value: refusal(framework, name, value) for value in values}
         usable[name] = tuple(value for value, refused in refusals.items() if refused is None)
         for value, refused in refusals.items():
-            if refused is not None and (not usable[name] or value not in KNOWN.get(name, values)):
+            if refused is not None and (not usable[name] or _is_misspelt(framework, name, value)):
                 raise refused
     return Resolution(found, usable)
 
 
-def resolved(selection: Selection, resolve: Callable[[Axes], Resolution]) -> Selection:
+def resolve_selection(selection: Selection, resolve: Callable[[Axes], Resolution]) -> Selection:
     """The selection with the framework's own device and profiler where none is named, as `resolve`
     has them. Raises what it does."""
     settings = selection.settings
@@ -160,20 +160,31 @@ def refusal(framework: Framework, name: str, value: Any) -> OpperfError | None:
         except DeviceError as error:
             return error
         return None
-    offered: tuple[str, ...] | None = getattr(framework, f"{name}s", None)
-    if name not in OFFERED or offered is None or value in offered:
+    if name not in OFFERED:
+        return None
+    offered = OFFERED[name](framework)
+    if value in offered:
         return None
     return UsageError(
-        f"unknown {name} {value!r}{suggestion(value, offered)}; "
+        f"unknown {name} {value!r}{suggest(value, offered)}; "
         f"{framework.name} has: {', '.join(offered)}"
     )
 
 
-KNOWN: dict[str, Collection[str]] = {"dtype": DTYPES, "profiler": PROFILERS}
-"""Words that some framework has for a setting; another one is a slip of the keyboard."""
+OFFERED: dict[str, Callable[[Framework], Collection[str]]] = {
+    "dtype": lambda framework: framework.dtypes,
+    "profiler": profilers.offered,
+    "mode": lambda framework: framework.modes,
+}
+"""Settings whose values a framework lists."""
 
-OFFERED = ("dtype", "profiler", "mode")
-"""Settings whose values a framework lists, in its attribute of the setting's plural."""
+
+def _is_misspelt(framework: Framework, name: str, value: Any) -> bool:
+    """Whether a value that a framework lacks is a slip of the keyboard, and not one that another
+    framework may have: no dtype at all, or nearly a word that this framework has."""
+    if name == "dtype":
+        return value not in DTYPES
+    return name in OFFERED and bool(suggest(value, OFFERED[name](framework)))
 
 
 def check_settings(framework: Framework, selection: Selection) -> None:
@@ -208,14 +219,14 @@ def _targets(framework: Framework, selection: Selection) -> list[tuple[Target, O
     """What is asked for, each with what it takes: operators in the registry's order, then
     callables by path in the order they were named."""
     operators = framework.operators()
-    paths = [p for p in selection.patterns if is_path(p) and not matching(p, operators)]
+    paths = [p for p in selection.patterns if is_path(p) and not find_matching(p, operators)]
     named = tuple(pattern for pattern in selection.patterns if pattern not in paths)
     registered: list[tuple[Target, Operator]] = []
     if named or not paths:
         narrowed = msgspec.structs.replace(selection, patterns=named)
         registered = [
             (OperatorTarget(framework=framework.name, name=operator.name), operator)
-            for operator in chosen(operators, narrowed)
+            for operator in select(operators, narrowed)
         ]
     targets = [framework.callable_target(path) for path in paths]
     return registered + [(target, framework.signature(target)) for target in targets]
@@ -233,20 +244,20 @@ def _case(
     passes: tuple[Pass, ...] = ("forward", "backward") if both else ("forward",)
     return Case(
         target=target,
-        arguments={n: in_array_type(value, array_type) for n, value in inputs.arguments.items()},
-        settings=msgspec.structs.replace(selection.settings, phase=selection.phase or inputs.mode),
+        arguments={n: with_array_type(value, array_type) for n, value in inputs.arguments.items()},
+        settings=msgspec.structs.replace(selection.settings, phase=selection.phase or inputs.phase),
         passes=passes,
         origin=inputs.origin,
         category=operator.category,
     )
 
 
-def in_array_type(argument: Argument, array_type: str) -> Argument:
+def with_array_type(argument: Argument, array_type: str) -> Argument:
     """The argument with its tensors of a framework's other array type."""
     if not array_type:
         return argument
     if isinstance(argument, tuple):
-        return tuple(in_array_type(element, array_type) for element in argument)  # type: ignore[misc]
+        return tuple(with_array_type(element, array_type) for element in argument)  # type: ignore[misc]
     if isinstance(argument, TensorSpec):
         return msgspec.structs.replace(argument, array_type=array_type)
     return argument
@@ -258,7 +269,7 @@ def _check_shapes(cases: list[Case], selection: Selection) -> None:
         if name not in names:
             raise UsageError(
                 f"--shape {name}=...: no tensor argument of the operators chosen "
-                f"is called {name!r}{suggestion(name, names)}"
+                f"is called {name!r}{suggest(name, names)}"
             )
 
 

@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable, Iterable, Sequence
 from typing import Literal
 
-from opperf.errors import UnknownOperatorError, UsageError, suggestion
+from opperf.errors import UnknownOperatorError, UsageError, suggest
 from opperf.model import Operator, Settings, Struct
 from opperf.rules.fuzzing import Fuzz
 
@@ -43,7 +43,7 @@ class Selection(Struct, frozen=True):
     settings: Settings = Settings()
 
 
-def chosen(operators: Sequence[Operator], selection: Selection) -> list[Operator]:
+def select(operators: Sequence[Operator], selection: Selection) -> list[Operator]:
     """The operators of a selection, in the order given; all of them if it has no patterns.
 
     Raises `UnknownOperatorError` for a pattern that fits none, and `UsageError` for a category
@@ -52,7 +52,7 @@ def chosen(operators: Sequence[Operator], selection: Selection) -> list[Operator
     check_groups(operators, selection)
     wanted = {operator.name for operator in operators} if not selection.patterns else set()
     for pattern in selection.patterns:
-        found = matching(pattern, operators)
+        found = find_matching(pattern, operators)
         if not found:
             raise _unknown(pattern, operators)
         wanted.update(operator.name for operator in found)
@@ -71,9 +71,9 @@ def chosen(operators: Sequence[Operator], selection: Selection) -> list[Operator
     return [operator for operator in operators if operator.name in wanted and asked_for(operator)]
 
 
-def matching(pattern: str, operators: Iterable[Operator]) -> list[Operator]:
-    """The operators that have a name a pattern fits. Raises as `matcher`."""
-    matches = matcher(pattern)
+def find_matching(pattern: str, operators: Iterable[Operator]) -> list[Operator]:
+    """The operators that have a name a pattern fits. Raises as `make_matcher`."""
+    matches = make_matcher(pattern)
     return [operator for operator in operators if matches(operator)]
 
 
@@ -98,12 +98,11 @@ def check_known(what: str, given: Iterable[str], known: set[str]) -> None:
     for word in given:
         if word not in known:
             raise UsageError(
-                f"unknown {what} {word!r}{suggestion(word, known)}; "
-                f"known: {', '.join(sorted(known))}"
+                f"unknown {what} {word!r}{suggest(word, known)}; known: {', '.join(sorted(known))}"
             )
 
 
-def matcher(pattern: str) -> Callable[[Operator], bool]:
+def make_matcher(pattern: str) -> Callable[[Operator], bool]:
     """Whether an operator has a name that a pattern fits.
 
     Raises `UsageError` for a malformed regular expression.
@@ -124,7 +123,7 @@ def matcher(pattern: str) -> Callable[[Operator], bool]:
 def _excluding(pattern: str, operators: Iterable[Operator]) -> Callable[[Operator], bool]:
     """The matcher of a pattern to leave out, which must fit an operator: a misspelt one would
     leave out nothing, unnoticed."""
-    matches = matcher(pattern)
+    matches = make_matcher(pattern)
     if not any(map(matches, operators)):
         raise _unknown(pattern, operators, "--exclude: ")
     return matches
@@ -133,5 +132,5 @@ def _excluding(pattern: str, operators: Iterable[Operator]) -> Callable[[Operato
 def _unknown(pattern: str, operators: Iterable[Operator], where: str = "") -> UnknownOperatorError:
     names = [name for operator in operators for name in operator.names]
     return UnknownOperatorError(
-        f"{where}no operator is called {pattern!r}{suggestion(pattern, names)}"
+        f"{where}no operator is called {pattern!r}{suggest(pattern, names)}"
     )

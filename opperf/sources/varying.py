@@ -15,19 +15,19 @@ Axes = dict[str, tuple[Any, ...]]
 """By field of `Settings`, the values it takes; one that is absent stays as a case has it."""
 
 
-def varied(cases: Iterable[Case], axes: Mapping[str, tuple[Any, ...]]) -> tuple[Case, ...]:
+def vary(cases: Iterable[Case], axes: Mapping[str, tuple[Any, ...]]) -> tuple[Case, ...]:
     """Each case with each combination of the axes' values, the cases of one combination together
     in their order; of cases that come to be the same, the first."""
     listed = list(cases)
     found = (
-        changed(case, dict(zip(axes, values, strict=True)))
+        with_settings(case, dict(zip(axes, values, strict=True)))
         for values in itertools.product(*axes.values())
         for case in listed
     )
-    return distinct(found)
+    return deduplicate(found)
 
 
-def distinct(cases: Iterable[Case]) -> tuple[Case, ...]:
+def deduplicate(cases: Iterable[Case]) -> tuple[Case, ...]:
     """The cases without those that have the id of an earlier one."""
     found: dict[str, Case] = {}
     for case in cases:
@@ -35,16 +35,16 @@ def distinct(cases: Iterable[Case]) -> tuple[Case, ...]:
     return tuple(found.values())
 
 
-def changed(case: Case, settings: Mapping[str, Any]) -> Case:
+def with_settings(case: Case, settings: Mapping[str, Any]) -> Case:
     """The case with other settings; its tensors follow its dtype."""
     if "dtype" in settings:
-        case = in_dtype(case, settings["dtype"])
+        case = with_dtype(case, settings["dtype"])
     return msgspec.structs.replace(
         case, settings=msgspec.structs.replace(case.settings, **settings)
     )
 
 
-def in_dtype(case: Case, dtype: str) -> Case:
+def with_dtype(case: Case, dtype: str) -> Case:
     """The case with every tensor and argument of its own dtype in another one."""
     old = case.settings.dtype
 
@@ -66,21 +66,21 @@ def in_dtype(case: Case, dtype: str) -> Case:
     return msgspec.structs.replace(case, arguments=arguments, settings=settings)
 
 
-def process_groups(cases: Iterable[Case]) -> Iterator[Case]:
+def group_by_process(cases: Iterable[Case]) -> Iterator[Case]:
     """The cases ordered by the process that they need, in the order in which each is first
     needed; those of one process in their own order."""
     groups: dict[str, list[Case]] = {}
     for case in cases:
-        groups.setdefault(process_of(case.target.framework, case.settings), []).append(case)
+        groups.setdefault(process_key(case.target.framework, case.settings), []).append(case)
     return itertools.chain.from_iterable(groups.values())
 
 
-def process_of(framework: str, settings: Settings) -> str:
+def process_key(framework: str, settings: Settings) -> str:
     """What two cases have in common that one process can measure."""
     return msgspec.json.encode((framework, settings.process()), order="deterministic").decode()
 
 
-def named_apart(cases: Iterable[Case]) -> tuple[Case, ...]:
+def disambiguate(cases: Iterable[Case]) -> tuple[Case, ...]:
     """The cases, with names of their own where the labels of several targets are one: `nd.add` and
     `np.add` are two rows of every table."""
     listed = tuple(cases)

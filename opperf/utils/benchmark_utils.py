@@ -15,7 +15,7 @@ from opperf.errors import UsageError
 from opperf.frameworks import Framework, load
 from opperf.model import Case, OperatorTarget, Record, Settings, Status
 from opperf.results.opperf_json import result_of, results_by_operator
-from opperf.runner.allocator import steady
+from opperf.runner.allocator import configure_heap
 from opperf.runner.measure import fresh, measure
 from opperf.runner.pool import Worker
 from opperf.runner.prepared import NOTHING_BOUND, Bound
@@ -34,7 +34,7 @@ Results = dict[str, list[dict[str, Any]]]
 
 def mxnet() -> Framework:
     """MXNet, with this process's heap set up for measuring."""
-    steady()
+    configure_heap()
     return load(FRAMEWORK)
 
 

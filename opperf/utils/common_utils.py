@@ -8,7 +8,11 @@ from pathlib import Path
 from typing import Any
 
 from opperf.errors import OutputError, UsageError
+from opperf.model import MetricKind
 from opperf.results.results_markdown import results_text
+
+KINDS = {"native": MetricKind.KERNEL, "python": MetricKind.WALL}
+"""Kind of the times of the two profilers that MXNet's utility has."""
 
 
 def merge_map_list(maps: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
@@ -54,14 +58,16 @@ def save_to_file(
     Raises
     ------
     UsageError
-        For another format.
+        For another format or profiler.
     OutputError
         When the file cannot be written.
     """
     if out_format == "json":
         text = get_json(results)
     elif out_format == "md":
-        text = results_text(results, _features(runtime_features), profiler)
+        if profiler not in KINDS:
+            raise UsageError(f"unknown profiler {profiler!r}; known: {', '.join(KINDS)}")
+        text = results_text(results, _features(runtime_features), KINDS[profiler])
     else:
         raise UsageError(f"unknown format {out_format!r}; known: json, md")
     try:

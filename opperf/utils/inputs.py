@@ -26,7 +26,7 @@ from opperf.rules.engine import (
 from opperf.rules.ranges import Shape, in_range, is_shape, limit_at, shapes_by_place
 from opperf.rules.sizes import PRESETS
 from opperf.runner.prepared import Bound
-from opperf.sources.registry import in_array_type
+from opperf.sources.registry import with_array_type
 from opperf.utils.namespaces import registered
 
 ORIGIN = "call:run_performance_test"
@@ -95,7 +95,7 @@ class CaseBuilder:
         inputs = with_lists(inputs, self.operator)
         shapes = shapes_by_place(inputs)
         arguments = {
-            name: in_array_type(self._argument(name, value, shapes), self.array_type)
+            name: with_array_type(self._argument(name, value, shapes), self.array_type)
             for name, value in inputs.items()
         }
         return Case(
@@ -108,7 +108,7 @@ class CaseBuilder:
         )
 
     def _phase(self) -> Any:
-        return "train" if self._names & self._rules.TRAIN_MODE else "predict"
+        return "train" if self._names & self._rules.TRAIN_PHASE else "predict"
 
     def _argument(self, name: str, value: Any, shapes: Mapping[str, Shape]) -> Argument:
         parameter = self.operator.parameter(name)

@@ -8,7 +8,7 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from opperf.errors import UnknownOperatorError, suggestion
+from opperf.errors import UnknownOperatorError, suggest
 from opperf.frameworks import Framework
 from opperf.model import Argument, CallableTarget, Kind, Operator, Target, TensorSpec
 from opperf.rules.engine import NoInputs, holds_tensors, inputs_for, rules_module, under_own_names
@@ -93,7 +93,7 @@ def functions_called(framework: Framework, name: str) -> dict[str, Callable[...,
     if not found:
         known = [n for attribute, _ in NAMESPACES.values() for n in dir(getattr(mx, attribute))]
         raise UnknownOperatorError(
-            f"none of {', '.join(NAMESPACES)} has {name!r}{suggestion(name, known)}"
+            f"none of {', '.join(NAMESPACES)} has {name!r}{suggest(name, known)}"
         )
     return found
 

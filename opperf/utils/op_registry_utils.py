@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from opperf.errors import UnknownOperatorError, suggestion
+from opperf.errors import UnknownOperatorError, suggest
 from opperf.frameworks import load
-from opperf.model import Operator, Settings, TensorSpec, shown_argument
+from opperf.model import Operator, Settings, TensorSpec, display_argument
 from opperf.rules.engine import NoInputs, inputs_for, rules_module
 from opperf.rules.sizes import INT64, PRESETS
 from opperf.sources.registry import plan
@@ -110,7 +110,7 @@ def prepare_op_inputs(
     operator = framework.resolve(op)
     if operator is None:
         names = [name for known in framework.operators() for name in known.names]
-        raise UnknownOperatorError(f"no operator is called {op!r}{suggestion(op, names)}")
+        raise UnknownOperatorError(f"no operator is called {op!r}{suggest(op, names)}")
     preset = PRESETS[INT64 if int64_tensor.lower() == "on" else "default"]
     made = inputs_for(operator, rules_module(framework.rules), preset, "float32")
     if isinstance(made, NoInputs):
@@ -123,4 +123,4 @@ def _shown(value: Any) -> Any:
         return value.shape
     if isinstance(value, tuple) and any(isinstance(element, TensorSpec) for element in value):
         return [_shown(element) for element in value]
-    return value if isinstance(value, tuple) else shown_argument(value)
+    return value if isinstance(value, tuple) else display_argument(value)

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any, TypeVar
 
 from opperf.frameworks import load
+from opperf.model import MetricKind
 from opperf.profilers import profiler
 from opperf.profilers.summary import summarise
 from opperf.results.figures import UNITS
@@ -45,7 +46,8 @@ def _profiled(function: Callable[..., Result], back_end: str) -> Callable[..., P
         def call() -> None:
             results.append(function(*positional, **keywords))
 
-        (timed,) = profiler(back_end, framework, device).trace([call], 1)
+        timer = profiler(back_end, framework, device)
+        (timed,) = timer.trace([call], 1)
         samples = timed.times
         label = function.__name__
         times: dict[str, float] = {}
@@ -53,7 +55,7 @@ def _profiled(function: Callable[..., Result], back_end: str) -> Callable[..., P
             summary = summarise(samples, "ns")
             _, divisor, _ = UNITS[summary.unit]
             times[f"avg_time_{label}"] = summary.mean / divisor
-            if back_end == "python":
+            if timer.kind is MetricKind.WALL:
                 for name in ("p50", "p90", "p99"):
                     times[f"{name}_time_{label}"] = getattr(summary, name) / divisor
         return results[0], times

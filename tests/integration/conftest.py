@@ -24,7 +24,7 @@ from opperf.runner.pool import Worker
 from opperf.runner.prepared import Prepared
 from opperf.sources.registry import plan
 from opperf.sources.selecting import Selection
-from opperf.sources.varying import process_of
+from opperf.sources.varying import process_key
 from opperf.utils.benchmark_utils import (
     measure_here,
     mxnet,
@@ -193,7 +193,7 @@ def shared_worker() -> Iterator[Callable[..., Worker]]:
     started: dict[tuple[str, str], SharedWorker] = {}
 
     def given(framework: str, settings: Settings | None = None, python: str = "") -> Worker:
-        key = (process_of(framework, settings or Settings()), python)
+        key = (process_key(framework, settings or Settings()), python)
         if key not in started:
             started[key] = SharedWorker(framework, settings, python=python)
         return started[key]

@@ -15,7 +15,7 @@ from opperf import opperf as command_line
 from opperf.errors import DeviceError
 from opperf.model import Status
 from opperf.results.runfile import read_run
-from opperf.runner.session import selection_of
+from opperf.runner.session import read_selection
 
 ROOT = Path(__file__).resolve().parents[2]
 FAST = ("--size", "small", "-w", "1", "-r", "3")
@@ -299,7 +299,7 @@ def test_a_case_that_takes_too_long_costs_itself_alone(command):
     statuses = {(record.case.label, record.status) for record in run.records}
     assert statuses == {("_linalg_syevd", Status.TIMEOUT), ("relu", Status.OK)}
     assert [record.id for record in run.records] == list(run.planned)
-    assert selection_of(run)[0].settings.timeout_s == 3.0
+    assert read_selection(run)[0].settings.timeout_s == 3.0
 
 
 def test_help_and_version_load_no_framework(command):

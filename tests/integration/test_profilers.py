@@ -76,7 +76,7 @@ def test_a_native_time_is_within_the_call_it_was_taken_in(name):
 
     given = {n: drawn(value) for n, value in inputs.items()}
     listed = given.pop("data") if isinstance(given.get("data"), list) else []
-    (timed,) = trace.NativeTracer().trace([lambda: function(*listed, **given)], RUNS)
+    (timed,) = trace.NativeProfiler().trace([lambda: function(*listed, **given)], RUNS)
     assert len(timed.times) == len(timed.walls) == RUNS
     for kernels, wall in zip(timed.times, timed.walls, strict=True):
         assert 0 <= kernels <= wall + ENDS_NS

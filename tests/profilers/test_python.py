@@ -5,7 +5,7 @@ import weakref
 
 import pytest
 
-from opperf.frameworks.base import Timed
+from opperf.frameworks.timing import Timed
 from opperf.profilers import python
 from opperf.profilers.python import PythonTimer, overhead_ns, resolution_ns
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from opperf.frameworks.base import Timed
+from opperf.frameworks.timing import Timed
 from opperf.profilers import sampling
 from opperf.profilers.sampling import loops_for, sampled, warm_up
 from opperf.profilers.stopping import LEAST_RUNS, LEAST_SAMPLES, Count, Precision, Time

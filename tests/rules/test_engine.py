@@ -49,7 +49,7 @@ def rules(families=None, table=None, **others):
             "OPERATIONS": {},
             "GRADIENTS": True,
             "OPTIONAL_TENSORS": frozenset(),
-            "TRAIN_MODE": frozenset(),
+            "TRAIN_PHASE": frozenset(),
             "NEEDS_OUTPUT": frozenset(),
             "NOT_BENCHMARKED": {},
         }
@@ -222,19 +222,19 @@ class TestInputsFor:
         chosen = rules(families, NOT_BENCHMARKED={"op": "a placeholder"})
         assert inputs_for(asked, chosen, DEFAULT, "float32") == NoInputs("a placeholder")
 
-    def test_train_mode_by_any_name(self):
-        chosen = rules(table={("data", Kind.TENSOR): [tensor(9)]}, TRAIN_MODE={"Dropout"})
+    def test_train_phase_by_any_name(self):
+        chosen = rules(table={("data", Kind.TENSOR): [tensor(9)]}, TRAIN_PHASE={"Dropout"})
 
-        def mode(asked):
-            return inputs_for(asked, chosen, DEFAULT, "float32")[0].mode
+        def phase(asked):
+            return inputs_for(asked, chosen, DEFAULT, "float32")[0].phase
 
-        assert mode(operator("Dropout")) == "train"
-        assert mode(operator("x", aliases=("Dropout",))) == "train"
-        assert mode(operator("relu")) == "predict"
+        assert phase(operator("Dropout")) == "train"
+        assert phase(operator("x", aliases=("Dropout",))) == "train"
+        assert phase(operator("relu")) == "predict"
 
     def test_what_a_search_found_counts_where_no_rule_has_anything(self):
         found = {"data": tensor(5)}
-        (made,) = inputs_for(operator(), rules(TRAIN_MODE={"op"}), DEFAULT, "float64", found)
+        (made,) = inputs_for(operator(), rules(TRAIN_PHASE={"op"}), DEFAULT, "float64", found)
         assert made == Inputs(
             {"data": TensorSpec((5,), "float64", gradient=True)}, "search", "train"
         )
@@ -259,7 +259,7 @@ class TestInputsFor:
     @pytest.mark.parametrize(
         ("made", "field"),
         [
-            (Inputs({}, "rule"), "mode"),
+            (Inputs({}, "rule"), "phase"),
             (NoInputs("none"), "reason"),
             (Fuzz(1), "count"),
             (Searched(), "reason"),

@@ -8,7 +8,7 @@ from opperf.commands.frameworks import frameworks
 from opperf.frameworks import BUILT_IN
 from opperf.frameworks.installed import Package
 from opperf.runner import frameworks_command as module
-from opperf.runner.frameworks_command import say_choice
+from opperf.runner.frameworks_command import report_choice
 
 
 @pytest.fixture
@@ -61,7 +61,7 @@ def test_the_same_for_a_machine(listed):
 
 def test_one_whose_module_cannot_be_imported(monkeypatch):
     monkeypatch.setitem(BUILT_IN, "gone", "not_there_at_all:framework")
-    assert module.row(module.offered("gone")) == (
+    assert module.table_row(module.describe_framework("gone")) == (
         "gone",
         "not installed",
         "",
@@ -70,17 +70,17 @@ def test_one_whose_module_cannot_be_imported(monkeypatch):
 
 
 def test_numpy_is_always_there():
-    found = module.offered("numpy")
+    found = module.describe_framework("numpy")
     assert found.installed and found.version and not found.advice
 
 
 def test_a_choice_is_said_where_it_was_not_the_users():
     said = []
-    say_choice("numpy", {"size": "small"}, said.append)
+    report_choice("numpy", {"size": "small"}, said.append)
     (line,) = said
     assert line.startswith("framework: numpy ") and line.endswith("; --framework names another")
     assert "the first installed of mxnet, torch, jax, numpy" in line
-    say_choice("numpy", {"python": "another"}, said.append)
+    report_choice("numpy", {"python": "another"}, said.append)
     assert said.pop().startswith("framework: numpy, the first installed ")
-    say_choice("numpy", {"framework": "numpy"}, said.append)
+    report_choice("numpy", {"framework": "numpy"}, said.append)
     assert said == [line]

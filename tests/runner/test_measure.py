@@ -7,11 +7,12 @@ import msgspec
 import pytest
 
 from opperf.errors import OpperfError, UnsupportedError, UsageError
-from opperf.frameworks.base import Timed
+from opperf.frameworks.timing import Timed
 from opperf.model import (
     OWN,
     Case,
     Fill,
+    MetricKind,
     Note,
     NoteCode,
     OperatorTarget,
@@ -145,12 +146,13 @@ def test_no_gradient_is_a_note_and_no_failure(fake, make_case, name, arguments, 
 
 def test_a_pass_that_runs_no_kernel_is_a_note(fake, make_case, monkeypatch):
     class Silent:
+        kind = MetricKind.KERNEL
         resolution_ns = 1.0
 
         def trace(self, phases, count, loops=1):
             return [Timed([], [], []) for _ in phases]
 
-    monkeypatch.setattr(fake, "tracer", lambda device: Silent())
+    monkeypatch.setattr(fake, "profilers", lambda: {"native": lambda device: Silent()})
     for paced in (False, True):
         record = measure(make_case("relu", passes=BOTH), fake, paced=paced)
         assert record.status is Status.OK and record.paces == {}
@@ -364,13 +366,14 @@ def with_times(fake, monkeypatch, kernel_ns, wall_ns):
     """A profiler that tells these times of every call."""
 
     class Told:
+        kind = MetricKind.KERNEL
         resolution_ns = 1.0
 
         def trace(self, phases, count, loops=1):
             times = [kernel_ns] * count
             return [Timed(times, [wall_ns] * count, times) for _ in phases]
 
-    monkeypatch.setattr(fake, "tracer", lambda device: Told())
+    monkeypatch.setattr(fake, "profilers", lambda: {"native": lambda device: Told()})
 
 
 @pytest.mark.parametrize(
@@ -397,13 +400,14 @@ def test_scattered_samples_are_noted_for_each_pass_and_not_for_both_together(
     fake, make_case, monkeypatch
 ):
     class Jumping:
+        kind = MetricKind.KERNEL
         resolution_ns = 1.0
 
         def trace(self, phases, count, loops=1):
             times = [1000.0 if i < count // 2 else 2000.0 for i in range(count)]
             return [Timed(times, times, times) for _ in phases]
 
-    monkeypatch.setattr(fake, "tracer", lambda device: Jumping())
+    monkeypatch.setattr(fake, "profilers", lambda: {"native": lambda device: Jumping()})
     notes = measure(make_case("relu", passes=BOTH, runs=60), fake).notes
     assert [(note.metric, note.code) for note in notes] == [(one, NoteCode.NOISY) for one in BOTH]
     assert "levels" in notes[0].message

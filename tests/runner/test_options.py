@@ -13,12 +13,12 @@ from opperf.model import Settings, Status
 from opperf.rules.fuzzing import Fuzz
 from opperf.runner import command
 from opperf.runner.options import (
-    axes_from,
-    check_shapes_asked,
-    options_from,
-    selection_from,
-    sources_among,
-    with_counts,
+    apply_quick,
+    build_axes,
+    build_options,
+    build_selection,
+    check_shape_options,
+    split_sources,
 )
 from opperf.sources.selecting import Selection
 
@@ -38,12 +38,12 @@ def given(monkeypatch):
 
 @pytest.fixture
 def options(given):
-    return lambda *arguments: options_from(*given(*arguments))
+    return lambda *arguments: build_options(*given(*arguments))
 
 
 @pytest.fixture
 def selection(given):
-    return lambda *arguments: selection_from(given(*arguments)[0])
+    return lambda *arguments: build_selection(given(*arguments)[0])
 
 
 @pytest.mark.parametrize(
@@ -123,7 +123,7 @@ def test_options_at_odds(options, arguments, words):
     ],
 )
 def test_values_that_multiply(given, arguments, axes):
-    assert axes_from(given(*arguments)[0]) == axes
+    assert build_axes(given(*arguments)[0]) == axes
 
 
 @pytest.mark.parametrize(
@@ -206,11 +206,11 @@ def test_how_it_is_run(selection, arguments, changed):
 
 
 def test_quick_is_a_few_calls_of_one_configuration(given):
-    made = selection_from(with_counts(*given("--quick")))
+    made = build_selection(apply_quick(*given("--quick")))
     settings = made.settings
     assert (made.configurations, settings.warmup, settings.runs) == (1, 2, 20)
     assert settings.max_time_s == 0.1
-    made = selection_from(with_counts(*given("--quick", "-r", "5", "--max-configs", "3")))
+    made = build_selection(apply_quick(*given("--quick", "-r", "5", "--max-configs", "3")))
     assert (made.configurations, made.settings.warmup, made.settings.runs) == (3, 2, 5)
 
 
@@ -243,16 +243,16 @@ def test_limits_that_nothing_lies_between_are_refused(selection):
     ],
 )
 def test_random_shapes_are_no_rules(given, arguments, words):
-    check_shapes_asked(given(*arguments)[1])
+    check_shape_options(given(*arguments)[1])
     with pytest.raises(UsageError, match=re.escape(words)):
-        check_shapes_asked(given("--fuzz-shapes", "2", *arguments)[1])
+        check_shape_options(given("--fuzz-shapes", "2", *arguments)[1])
 
 
 @pytest.mark.parametrize("option", ["--min-elements", "--max-elements"])
 def test_limits_are_of_random_shapes(given, option):
-    check_shapes_asked(given("--fuzz-shapes", "2", option, "512")[1])
+    check_shape_options(given("--fuzz-shapes", "2", option, "512")[1])
     with pytest.raises(UsageError, match=f"{option} is for random shapes; give --fuzz-shapes"):
-        check_shapes_asked(given(option, "512")[1])
+        check_shape_options(given(option, "512")[1])
 
 
 def test_existing_files_are_sources_and_other_words_are_names(tmp_path, monkeypatch):
@@ -262,7 +262,7 @@ def test_existing_files_are_sources_and_other_words_are_names(tmp_path, monkeypa
     (tmp_path / "sub").mkdir()
     (tmp_path / "a,b.run").write_text('{"line":"header","schema":2,"started":"","options":{}}\n')
     words = ("relu", "dot", "nd.add", "re:^a", "a,b.run", "kernels.py:f")
-    names, files = sources_among(words)
+    names, files = split_sources(words)
     assert names == ("relu", "dot", "nd.add", "re:^a", "kernels.py:f")
     assert files == (Path("a,b.run"),)
     for word, message in (
@@ -270,4 +270,4 @@ def test_existing_files_are_sources_and_other_words_are_names(tmp_path, monkeypa
         ("./sub", "./sub is a folder; name a file in it"),
     ):
         with pytest.raises(UsageError, match=message):
-            sources_among([word])
+            split_sources([word])

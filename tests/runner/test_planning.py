@@ -8,7 +8,7 @@ from opperf.errors import UsageError
 from opperf.model import Settings
 from opperf.rules.fuzzing import Fuzz
 from opperf.runner import cache
-from opperf.runner.planning import LEAST_TIME_S, planned, shared_out
+from opperf.runner.planning import LEAST_TIME_S, limit_case_times, plan_cases
 from opperf.runner.trial import Trial
 from opperf.sources.registry import Plan
 from opperf.sources.selecting import Selection
@@ -26,7 +26,7 @@ def plan_with(tmp_path, monkeypatch):
         def made(*patterns, **options):
             settings = Settings(device="", profiler="", seed=options.pop("seed", 0))
             selection = Selection(patterns=patterns, settings=settings, **options)
-            return planned(worker, "fake", worker.resolved(selection), said.append)
+            return plan_cases(worker, "fake", worker.resolve_selection(selection), said.append)
 
         made.said, made.folder = said, tmp_path
         return made
@@ -101,7 +101,7 @@ def random_cases(plan_with, in_process, monkeypatch):
             taken = takes(case.arguments["data"])
             return Trial(refusal="" if taken else "no", output_bytes=output_bytes)
 
-        monkeypatch.setattr(in_process, "tried", tried)
+        monkeypatch.setattr(in_process, "try_call", tried)
         return plan_with(in_process)("relu", fuzz=Fuzz(count, **limits)), len(calls)
 
     return planned_for
@@ -161,7 +161,7 @@ def unlimited(make_case):
 
 
 def test_the_users_limits_of_time_are_rounded_to_hundredths(make_case):
-    made = shared_out(Plan((unlimited(make_case),) * int(SWEEP_S * 3), {}))
+    made = limit_case_times(Plan((unlimited(make_case),) * int(SWEEP_S * 3), {}))
     assert made.cases[0].settings.max_time_s == 0.33
 
 
@@ -170,7 +170,7 @@ def test_the_users_limits_of_time_are_rounded_to_hundredths(make_case):
     [(1, MAX_TIME_S), (int(SWEEP_S), 1.0), (int(2 * SWEEP_S), 0.5), (10**5, LEAST_TIME_S)],
 )
 def test_many_cases_share_the_time_of_a_run(make_case, count, limit):
-    made = shared_out(Plan((unlimited(make_case),) * count, {}))
+    made = limit_case_times(Plan((unlimited(make_case),) * count, {}))
     assert {case.settings.max_time_s for case in made.cases} == {limit}
     assert made.cases[0].id == unlimited(make_case).id
 
@@ -179,7 +179,7 @@ def test_many_cases_share_the_time_of_a_run(make_case, count, limit):
 def test_a_count_or_a_time_that_is_given_stays(make_case, settings):
     case = msgspec.structs.replace(make_case("relu"), settings=settings)
     given = Plan((case,) * 5000, {})
-    assert shared_out(given) == given
+    assert limit_case_times(given) == given
 
 
 def test_an_id_or_its_beginning_chooses_cases(plan):

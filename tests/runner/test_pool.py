@@ -13,8 +13,8 @@ import pytest
 from opperf.errors import DeviceError, FrameworkError, UnknownOperatorError, UsageError, WorkerError
 from opperf.model import Settings, Status
 from opperf.runner import pool
-from opperf.runner.listing import listing_of
-from opperf.runner.pool import Worker, WorkerDied, how_it_ended
+from opperf.runner.listing import list_operators
+from opperf.runner.pool import Worker, WorkerDied, describe_end
 from opperf.sources.selecting import Selection
 
 WAIT_S = 30
@@ -109,15 +109,15 @@ def test_a_worker_that_dies_costs_one_case(worker, make_case, name, words):
     ],
 )
 def test_how_a_worker_ended_is_told_by_its_signal_or_its_exit_code(code, log, reason):
-    assert how_it_ended(WorkerDied(code, log)).startswith(reason)
+    assert describe_end(WorkerDied(code, log)).startswith(reason)
 
 
 def test_last_words_are_one_short_line():
     log = "first\n" + "word " * 100 + "\n\n  \n"
-    told = how_it_ended(WorkerDied(3, log))
+    told = describe_end(WorkerDied(3, log))
     words = told.partition("; last words: ")[2]
     assert words.startswith("word word ") and len(words) <= 160
-    assert how_it_ended(WorkerDied(3, " \n")) == "the process ended with exit code 3"
+    assert describe_end(WorkerDied(3, " \n")) == "the process ended with exit code 3"
 
 
 def test_of_what_a_worker_printed_the_end_is_kept():
@@ -223,8 +223,8 @@ def test_a_worker_that_was_never_asked_starts_no_process(variables):
 @pytest.mark.parametrize(
     "ask, error, words",
     [
-        (lambda w: w.resolved(on("tpu")), UsageError, "unknown device 'tpu'"),
-        (lambda w: w.resolved(on("gpu(0)")), DeviceError, "gpu(0): the fake has no GPU"),
+        (lambda w: w.resolve_selection(on("tpu")), UsageError, "unknown device 'tpu'"),
+        (lambda w: w.resolve_selection(on("gpu(0)")), DeviceError, "gpu(0): the fake has no GPU"),
         (
             lambda w: w.plan(Selection(patterns=("rilu",))),
             UnknownOperatorError,
@@ -245,7 +245,9 @@ def test_errors_cross_the_border_as_what_they_are(worker, ask, error, words):
     if hasattr(caught.value, "__notes__"):
         assert "Traceback" in "".join(caught.value.__notes__)
     # The worker lives on.
-    settings = worker.resolved(Selection(settings=Settings(device="", profiler=""))).settings
+    settings = worker.resolve_selection(
+        Selection(settings=Settings(device="", profiler=""))
+    ).settings
     assert (settings.device, settings.profiler) == ("cpu(0)", "native")
 
 
@@ -277,11 +279,11 @@ def test_a_framework_that_cannot_be_loaded(variables, framework, error, words, s
     ],
 )
 def test_a_trial_that_ends_the_worker_says_so(worker, make_case, name, timeout_s, refusal):
-    trial = worker.tried(make_case(name), timeout_s)
+    trial = worker.try_call(make_case(name), timeout_s)
     assert (trial.refusal, trial.ended) == (refusal, True)
-    after = worker.tried(make_case("relu"), WAIT_S)
+    after = worker.try_call(make_case("relu"), WAIT_S)
     assert (after.refusal, after.ended) == ("", False)
-    assert worker.tried(make_case("refuses"), WAIT_S).refusal == "shapes do not match"
+    assert worker.try_call(make_case("refuses"), WAIT_S).refusal == "shapes do not match"
 
 
 def test_a_worker_that_does_not_answer_in_time(worker, monkeypatch):
@@ -297,7 +299,7 @@ def test_a_worker_that_does_not_answer_in_time(worker, monkeypatch):
 
 
 def test_what_else_can_be_asked_for(worker, fake, make_case):
-    assert worker.listing() == listing_of(fake)
+    assert worker.listing() == list_operators(fake)
     assert worker.scripts((make_case("relu"), make_case("add"))) == (
         "fake.relu(data)\n",
         "fake.add(data)\n",
@@ -332,8 +334,8 @@ import sys
 import msgspec
 from opperf.model import Case
 from opperf.runner import pool
-from opperf.runner.listing import listing_of
-from opperf.runner.pool import Worker, WorkerDied, how_it_ended
+from opperf.runner.listing import list_operators
+from opperf.runner.pool import Worker, WorkerDied, describe_end
 
 worker = Worker("fake")
 worker.environment()

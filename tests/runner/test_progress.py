@@ -7,7 +7,7 @@ import pytest
 
 from opperf.model import Record, Status
 from opperf.runner import progress as module
-from opperf.runner.progress import PLAIN_EVERY_S, Live, Plain, Quiet, progress
+from opperf.runner.progress import PLAIN_EVERY_S, Live, Plain, Quiet, make_progress
 
 
 class Terminal(io.StringIO):
@@ -45,15 +45,15 @@ def end(make_case):
 
 
 def test_which_one_is_shown():
-    assert type(progress(Terminal(), 5, quiet=False)) is Live
-    assert type(progress(io.StringIO(), 5, quiet=False)) is Plain
-    assert type(progress(Terminal(), 5, quiet=True)) is Quiet
-    assert type(progress(io.StringIO(), 5, quiet=True)) is Quiet
-    assert type(progress(Terminal(), 0, quiet=False)) is Quiet
+    assert type(make_progress(Terminal(), 5, quiet=False)) is Live
+    assert type(make_progress(io.StringIO(), 5, quiet=False)) is Plain
+    assert type(make_progress(Terminal(), 5, quiet=True)) is Quiet
+    assert type(make_progress(io.StringIO(), 5, quiet=True)) is Quiet
+    assert type(make_progress(Terminal(), 0, quiet=False)) is Quiet
 
 
 def test_quiet_says_nothing(capsys, end):
-    with progress(io.StringIO(), 1, quiet=True) as shown:
+    with make_progress(io.StringIO(), 1, quiet=True) as shown:
         end(shown, status=Status.CRASHED, reason="gone")
     assert capsys.readouterr() == ("", "")
 

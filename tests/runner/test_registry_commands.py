@@ -71,7 +71,7 @@ def test_a_quiet_command_does_not_say_its_framework(opperf, monkeypatch):
 
 
 def test_a_cache_that_cannot_be_used_is_a_warning(opperf, monkeypatch):
-    monkeypatch.setattr(module, "kept_listing", lambda name, ask: (ask(), ["it is full"]))
+    monkeypatch.setattr(module, "load_listing", lambda name, ask: (ask(), ["it is full"]))
     _, out, err = opperf(list_operators, "relu")
     assert err == "warning: it is full\n" and "1 operator" in out
 
@@ -117,14 +117,14 @@ def test_what_has_no_rule_is_searched_for(opperf):
 def test_what_has_excluded_says_why(opperf, monkeypatch):
     _, out, _ = opperf(show, "placeholder")
     assert "none: it does nothing on its own" in out
-    refuses = module.planned
+    refuses = module.plan_cases
     reason = "none of 300 proposals was taken"
 
     def nothing_found(*arguments):
         plan = refuses(*arguments)
         return msgspec.structs.replace(plan, cases=(), excluded={"mystery": reason})
 
-    monkeypatch.setattr(module, "planned", nothing_found)
+    monkeypatch.setattr(module, "plan_cases", nothing_found)
     _, out, _ = opperf(show, "mystery")
     assert f"none: {reason}" in out
 

@@ -5,7 +5,7 @@ import pytest
 from opperf.model import Settings
 from opperf.rules.values import tensor
 from opperf.runner import cache, searching
-from opperf.runner.searching import TRIAL_TIMEOUT_S, found_inputs, trials
+from opperf.runner.searching import TRIAL_TIMEOUT_S, make_trier, search_inputs
 from opperf.sources.selecting import Selection
 
 SMALL = Selection(size="small")
@@ -16,16 +16,16 @@ def asked(in_process, tmp_path, monkeypatch):
     """Search with an empty cache; `tried` are the cases that were called."""
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     monkeypatch.setattr(cache, "identity", lambda name: "build 1")
-    tried, said, called = [], [], in_process.tried
+    tried, said, called = [], [], in_process.try_call
 
     def noted(case, timeout_s):
         tried.append((case, timeout_s))
         return called(case, timeout_s)
 
-    monkeypatch.setattr(in_process, "tried", noted)
+    monkeypatch.setattr(in_process, "try_call", noted)
 
     def made(*names, selection=SMALL):
-        return found_inputs(in_process, "fake", names, selection, said.append)
+        return search_inputs(in_process, "fake", names, selection, said.append)
 
     made.worker, made.tried, made.said, made.folder = in_process, tried, said, tmp_path
     return made
@@ -100,5 +100,5 @@ def test_a_cache_that_cannot_be_used_is_a_warning(asked, monkeypatch):
 
 
 def test_a_proposal_is_a_case_of_the_operator(in_process):
-    tries = trials(in_process, in_process.fake.resolve("relu"), Settings())
+    tries = make_trier(in_process, in_process.fake.resolve("relu"), Settings())
     assert tries({"data": tensor(4)}).refusal == ""

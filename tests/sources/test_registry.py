@@ -11,7 +11,7 @@ from fake_framework import UNRULED
 from opperf.errors import DeviceError, UnknownOperatorError, UsageError
 from opperf.model import CallableTarget, OperatorTarget, Settings, TensorSpec
 from opperf.rules.sizes import PRESETS
-from opperf.sources.registry import Plan, plan, resolve, resolved
+from opperf.sources.registry import Plan, plan, resolve, resolve_selection
 from opperf.sources.selecting import Selection
 
 ALL = (
@@ -268,7 +268,7 @@ def test_shuffled_cases_are_the_same_in_an_order_of_the_seed(fake):
 
 def test_what_is_left_to_the_framework_is_filled_in(fake):
     given = Selection(settings=Settings(device="", profiler="", dtype="int32"))
-    settings = resolved(given, partial(resolve, fake)).settings
+    settings = resolve_selection(given, partial(resolve, fake)).settings
     assert (settings.device, settings.profiler, settings.dtype) == ("cpu(0)", "native", "int32")
 
 

@@ -12,7 +12,7 @@ from typing import Any
 
 import msgspec
 
-from opperf.errors import UsageError, suggestion
+from opperf.errors import UsageError, suggest
 from opperf.model import DECLARED, Setting, Settings, Struct
 from opperf.runner.pool import Worker
 from opperf.runner.process import find_program
@@ -87,7 +87,7 @@ def arm_spec(settings: Iterable[str], option: str) -> ArmSpec:
         if not colon or kind not in KINDS:
             raise UsageError(
                 f"{option} {setting!r}: an arm is set as KIND:VALUE, e.g. env:OMP_NUM_THREADS=1"
-                f"{suggestion(kind, KINDS)}; kinds: {', '.join(KINDS)}"
+                f"{suggest(kind, KINDS)}; kinds: {', '.join(KINDS)}"
             )
         if not value:
             raise UsageError(f"{option} {setting!r}: there is nothing behind the colon")

@@ -26,8 +26,8 @@ from opperf.model import DECLARED, Environment
 from opperf.results import output
 from opperf.results.text import counted, cut, inputs_text, terminal_width
 from opperf.runner.progress import Progress
-from opperf.runner.resuming import check_same, lasting_differences, same_selection
-from opperf.runner.session import now
+from opperf.runner.resuming import check_same, check_selection, find_lasting_differences
+from opperf.runner.session import utc_now
 from opperf.sources.registry import Plan
 from opperf.sources.selecting import Selection
 
@@ -98,11 +98,11 @@ def begun(
         make_progress(len(arms) * len(pairing.pairs)),
     )
     if not rehearsal.pairs:
-        first, reason = next(iter(rehearsal.left_out.items()))
+        first, reason = next(iter(rehearsal.excluded.items()))
         raise UsageError(f"no case runs in both arms, e.g. {first}: {reason}")
     header = SessionHeader(
         schema=SCHEMA,
-        started=now(),
+        started=utc_now(),
         command=options.command,
         framework=options.framework,
         a=arms["A"],
@@ -114,7 +114,7 @@ def begun(
         selection=common,
         pairs=rehearsal.pairs,
         alone=pairing.alone,
-        left_out=rehearsal.left_out,
+        excluded=rehearsal.excluded,
         visit_s=rehearsal.visit_s,
         start_s=start_s + rehearsal.first_s,
     )
@@ -150,7 +150,7 @@ def _planned(
         # What is not set in an arm is at fault in both.
         own = arm.settings or arm.operators or arm.python
         with _blamed_on(name, arm) if own else nullcontext():
-            selection = worker.resolved(selection_of(arm, common))
+            selection = worker.resolve_selection(selection_of(arm, common))
             plans = plans_of(worker, framework, selection, arm.operators, say)
     return _Planned(plans, environment, start_s)
 
@@ -172,7 +172,7 @@ def _list_of(pairing: Pairing) -> str:
     rows = [(pair.label, pair.id, inputs_text(pair.a)) for pair in pairing.pairs]
     text = tabulate(rows, headers=("Operator", "Id", "Inputs"), disable_numparse=True)
     lines = [cut(line.rstrip(), width) for line in text.splitlines()]
-    lines += [f"left out: {name}: {reason}" for name, reason in pairing.alone.items()]
+    lines += [f"excluded: {name}: {reason}" for name, reason in pairing.alone.items()]
     return "\n".join(lines)
 
 
@@ -224,7 +224,7 @@ def _check_same(
         check_same("b", str(header.b), str(b))
     if "framework" in changed:
         check_same("framework", header.framework, given["framework"])
-    same_selection(header.selection, selection_from(given), changed, SETTINGS)
+    check_selection(header.selection, selection_from(given), changed, SETTINGS)
     for option in RULES:
         if option in changed:
             check_same(option, getattr(header.rules, option), given[option])
@@ -238,7 +238,7 @@ def _check_environment(name: Arm, before: Environment, after: Environment) -> No
     """Refuse to go on where numbers would not be those of one session. Raises `RunFileError`."""
     changed = [
         f"{field} was {old!r} and is {new!r}"
-        for field, old, new in lasting_differences(before, after)
+        for field, old, new in find_lasting_differences(before, after)
     ]
     if changed:
         raise RunFileError(

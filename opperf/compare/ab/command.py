@@ -21,11 +21,11 @@ from opperf.compare.ab.session import Session, SessionClosing, SessionWriter, re
 from opperf.compare.statistics.blocks import BLOCK
 from opperf.compare.statistics.data import Analysis, Arm, Verdict
 from opperf.compare.statistics.verdicts import analyse
-from opperf.errors import FOUND, INTERRUPTED, UNDECIDED, OpperfError, UsageError, suggestion
+from opperf.errors import FOUND, INTERRUPTED, UNDECIDED, OpperfError, UsageError, suggest
 from opperf.results.text import counted, duration, terminal_width
-from opperf.runner.frameworks_command import say_choice
-from opperf.runner.progress import progress
-from opperf.runner.session import now
+from opperf.runner.frameworks_command import report_choice
+from opperf.runner.progress import make_progress
+from opperf.runner.session import utc_now
 
 
 def ab_command(given: Mapping[str, Any], changed: Mapping[str, Any]) -> int:
@@ -37,11 +37,13 @@ def ab_command(given: Mapping[str, Any], changed: Mapping[str, Any]) -> int:
     options = options_from(given)
     say = partial(_say, options)
     if not options.resume:
-        say_choice(options.framework, changed, say)
+        report_choice(options.framework, changed, say)
     writer = (
         resumed(given, changed, options, say)
         if options.resume
-        else begun(given, options, say, lambda total: progress(sys.stderr, total, options.quiet))
+        else begun(
+            given, options, say, lambda total: make_progress(sys.stderr, total, options.quiet)
+        )
     )
     if writer is None:
         return 0
@@ -59,7 +61,7 @@ def ab_command(given: Mapping[str, Any], changed: Mapping[str, Any]) -> int:
         session = writer.session
         analysis = analyse(session.replicates, session.header.rules)
         counts = Counter(one.verdict.value for one in analysis.verdicts)
-        writer.close_session(SessionClosing(finished=now(), counts=dict(counts)))
+        writer.close_session(SessionClosing(finished=utc_now(), counts=dict(counts)))
         session = writer.session
     say(f"everything that was measured is in {options.report}")
     _show(session, analysis, options.output_format)
@@ -75,7 +77,7 @@ def from_ab(path: Path, options: Mapping[str, Any]) -> int:
     shown = str(options.get("output_format") or "text").lower()
     if shown not in FORMATS:
         raise UsageError(
-            f"a session cannot be written as {shown!r}{suggestion(shown, FORMATS)}; "
+            f"a session cannot be written as {shown!r}{suggest(shown, FORMATS)}; "
             f"formats: {', '.join(FORMATS)}"
         )
     fail_on = tuple(options.get("fail_on") or ()) or (Verdict.REGRESSED.value,)
@@ -135,7 +137,7 @@ def _measure(writer: SessionWriter, options: Options) -> None:
         }
         _say(options, _stage_text(stage, len(places), visits["A"], writer.session))
         total = sum(visits[place.arm] for place in places)
-        with progress(sys.stderr, total, options.quiet) as shown:
+        with make_progress(sys.stderr, total, options.quiet) as shown:
             for place in places:
                 cases = chosen_cases(header.pairs, stage.figures, writer.session.lost, place.arm)
                 writer.add(measure(place, cases, header.seed, start, shown))

@@ -2,7 +2,7 @@
 
 A replicate is one process: what a case takes depends on the memory layout and the luck of its
 process, and two processes would be two draws of it. So where a case ends its process, the replicate
-is begun anew without that case, which is left out of the rest of the session, and where a process
+is begun anew without that case, which is excluded from the rest of the session, and where a process
 ends by itself, the replicate is begun anew as it was.
 """
 
@@ -25,7 +25,7 @@ from opperf.model import WITHOUT_FIGURE, Case, Record, Status
 from opperf.results.text import inputs_text
 from opperf.runner.pool import Worker
 from opperf.runner.progress import Progress
-from opperf.runner.session import now
+from opperf.runner.session import utc_now
 
 ATTEMPTS = 5
 """Processes that are begun for one replicate. A case that ends its process is left out from then
@@ -47,7 +47,7 @@ class Rehearsal:
 
     pairs: tuple[Pair, ...]
     """Those that run in both, with the passes that both have."""
-    left_out: dict[str, str]
+    excluded: dict[str, str]
     visit_s: dict[str, float]
     """By pair, the seconds that a process will take for it, the slower arm's."""
     first_s: float
@@ -73,7 +73,7 @@ def rehearse(
                     progress.end(found[pair.id])
                 first_s = max(first_s, first.wall_s - found[pairs[0].id].wall_s)
     kept: list[Pair] = []
-    left_out: dict[str, str] = {}
+    excluded: dict[str, str] = {}
     for pair in pairs:
         reasons = {
             arm: f"{found[pair.id].status.value}: {found[pair.id].reason}"
@@ -84,12 +84,12 @@ def rehearse(
         passes = tuple(one for one in pair.a.passes if all(one in own for own in both))
         if reasons or not passes:
             name = f"{pair.label} ({inputs_text(pair.a)})"
-            left_out[name] = _why_left_out(reasons)
+            excluded[name] = _why_excluded(reasons)
         else:
             kept.append(pair.with_passes(passes))
     return Rehearsal(
         tuple(kept),
-        left_out,
+        excluded,
         {
             pair.id: max(found[pair.id].wall_s for found in records.values())
             + WARMING * case_time_s
@@ -99,7 +99,7 @@ def rehearse(
     )
 
 
-def _why_left_out(reasons: Mapping[Arm, str]) -> str:
+def _why_excluded(reasons: Mapping[Arm, str]) -> str:
     """Why a pair does not run, from the reasons of the arms it does not run in."""
     if not reasons:
         return "it runs no kernel of its own in both"
@@ -145,7 +145,7 @@ def measure(
 
     Raises `WorkerError` if no process lives to the end.
     """
-    started, begun = now(), time.monotonic()
+    started, begun = utc_now(), time.monotonic()
     order = visiting_order(cases, seed, place.phase, place.block, place.position)
     told: set[str] = set()
     lost: dict[str, Lost] = {}

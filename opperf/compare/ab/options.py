@@ -17,7 +17,7 @@ from opperf.compare.ab.arms import ArmSpec, two_arms
 from opperf.compare.statistics.data import Rules, Verdict
 from opperf.errors import UsageError
 from opperf.model import Settings
-from opperf.runner.options import choice_from
+from opperf.runner.options import build_choice
 from opperf.sources.selecting import Selection
 
 PRECISION = 0.005
@@ -93,7 +93,7 @@ def rules_from(given: Mapping[str, Any]) -> Rules:
 def selection_from(given: Mapping[str, Any]) -> Selection:
     """What the arms have in common; a device or profiler that is not given is empty."""
     return msgspec.structs.replace(
-        choice_from(given),
+        build_choice(given),
         settings=Settings(
             device=given["device"] or "",
             dtype=given["dtype"],

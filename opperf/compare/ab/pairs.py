@@ -15,7 +15,7 @@ import msgspec
 from opperf.errors import UsageError
 from opperf.model import Argument, CallableTarget, Case, Pass, Struct, TensorSpec
 from opperf.results.text import inputs_text
-from opperf.runner.planning import planned
+from opperf.runner.planning import plan_cases
 from opperf.runner.pool import Worker
 from opperf.sources.registry import Plan
 from opperf.sources.selecting import Selection
@@ -76,14 +76,14 @@ def plans_of(
 ) -> list[Plan]:
     """The plans of an arm: one of all that is selected, or one for each of its own operators.
 
-    Raises what `planned` does, and `UsageError` for an operator of the arm's own without a case.
+    Raises what `plan_cases` does, and `UsageError` for an operator of the arm's own without a case.
     """
     if not operators:
-        return [planned(worker, framework, selection, say)]
+        return [plan_cases(worker, framework, selection, say)]
     plans = []
     for name in operators:
         one = msgspec.structs.replace(selection, patterns=(name,))
-        plan = planned(worker, framework, one, say)
+        plan = plan_cases(worker, framework, one, say)
         if not plan.cases:
             reasons = "; ".join(plan.excluded.values()) or "it is not in what is selected"
             raise UsageError(f"ops:{name} has no case to measure: {reasons}")

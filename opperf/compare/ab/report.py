@@ -17,7 +17,7 @@ from opperf.errors import one_line
 from opperf.model import Struct
 from opperf.results.terminal import Column, table_text
 from opperf.results.text import counted, inputs_text, wrapped
-from opperf.runner.resuming import lasting_differences
+from opperf.runner.resuming import find_lasting_differences
 
 INPUTS_WIDTH = 44
 """Characters of the inputs that a text shows: the figures then fit beside them."""
@@ -84,7 +84,7 @@ class Report(Struct, frozen=True, omit_defaults=False):
     """Of every figure, the largest ratio first."""
     differences: tuple[Difference, ...]
     alone: dict[str, str]
-    left_out: dict[str, str]
+    excluded: dict[str, str]
     lost: dict[str, str]
     """Cases that gave no figure in some process, each with the last reason."""
 
@@ -134,10 +134,12 @@ def report_of(session: Session, analysis: Analysis) -> Report:
         rows=tuple(rows),
         differences=tuple(
             Difference(name, str(before), str(after))
-            for name, before, after in lasting_differences(environments["A"], environments["B"])
+            for name, before, after in find_lasting_differences(
+                environments["A"], environments["B"]
+            )
         ),
         alone=header.alone,
-        left_out=header.left_out,
+        excluded=header.excluded,
         lost={
             f"{pairs[name].label} ({inputs_text(pairs[name].a)})": one.reason
             for name, one in session.lost.items()
@@ -205,7 +207,7 @@ SPOKEN: dict[Verdict, dict[str, Callable[[Row], str]]] = {
 
 LISTS: tuple[tuple[str, str, str, Callable[[Report], dict[str, str]]], ...] = (
     ("Without a partner", "Case", "Why", lambda report: report.alone),
-    ("Left out: these do not run in both arms", "Case", "Why", lambda report: report.left_out),
+    ("Excluded: these do not run in both arms", "Case", "Why", lambda report: report.excluded),
     ("Lost in some process", "Case", "Why", lambda report: report.lost),
 )
 """Tables of what was not compared: title, headers, and what is in it."""

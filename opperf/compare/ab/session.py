@@ -46,7 +46,7 @@ class SessionHeader(Struct, frozen=True, tag="ab", tag_field="line"):
     pairs: tuple[Pair, ...]
     alone: dict[str, str]
     """Cases without a partner in the other arm, each with the reason."""
-    left_out: dict[str, str]
+    excluded: dict[str, str]
     """Pairs that do not run in both arms, by their name and inputs, each with the reason."""
     visit_s: dict[str, float]
     """By pair, the seconds that a process is expected to take for it."""

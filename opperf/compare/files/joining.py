@@ -9,10 +9,10 @@ from typing import NamedTuple
 
 from opperf.compare.files.entries import Entry
 from opperf.compare.files.reading import Measured
-from opperf.errors import RunFileError, UsageError, suggestion
+from opperf.errors import RunFileError, UsageError, suggest
 from opperf.model import Operator
 from opperf.results.text import counted
-from opperf.sources.selecting import matcher
+from opperf.sources.selecting import make_matcher
 
 
 class By(enum.Enum):
@@ -69,12 +69,12 @@ def filtered(base: Measured, new: Measured, patterns: Sequence[str]) -> tuple[Me
     operators = [Operator(framework="", namespace="", name=name) for name in names]
     chosen: set[str] = set()
     for pattern in patterns:
-        matches = matcher(pattern)
+        matches = make_matcher(pattern)
         fitting = {operator.name for operator in operators if matches(operator)}
         if not fitting:
             raise UsageError(
                 f"--filter: neither file has an operator that is called {pattern!r}"
-                f"{suggestion(pattern, names)}"
+                f"{suggest(pattern, names)}"
             )
         chosen |= fitting
     return _only(base, chosen), _only(new, chosen)

@@ -26,9 +26,8 @@ from opperf.model import (
     Settings,
     Status,
     Summary,
-    shown_arguments,
+    display_arguments,
 )
-from opperf.profilers import kind_read
 from opperf.results.output import sidecar
 from opperf.results.runfile import is_run_file, read_run
 from opperf.results.text import counted, inputs_text
@@ -88,7 +87,7 @@ def entry_of(record: Record) -> Entry:
     return Entry(
         id=record.id,
         call=call_id(case),
-        shown=shown_key(case.label, shown_arguments(case)),
+        shown=shown_key(case.label, display_arguments(case)),
         operator=case.label,
         inputs=inputs_text(case),
         category=case.category,
@@ -124,8 +123,7 @@ def _figures(record: Record) -> dict[str, Figure]:
     if record.status is not Status.OK:
         return {}
     found = {metric: _figure(record, metric, s) for metric, s in record.summaries.items()}
-    is_kernel = kind_read(record.case.settings.profiler) is MetricKind.KERNEL
-    if is_kernel and FORWARD.name in found:
+    if record.time_kind is MetricKind.KERNEL and FORWARD.name in found:
         found.setdefault(KERNEL.name, found[FORWARD.name])
     return found
 

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 import mxnet as mx
 
-from opperf.errors import UnsupportedError, suggestion
+from opperf.errors import UnsupportedError, suggest
 from opperf.frameworks.mxnet.calls import source
 
 
@@ -108,7 +108,7 @@ class Graph:
     def __init__(self, name: str, numpy: bool = False) -> None:
         if name not in BODIES:
             raise UnsupportedError(
-                f"there is no graph {name!r} to run{suggestion(name, BODIES)}; "
+                f"there is no graph {name!r} to run{suggest(name, BODIES)}; "
                 f"known: {', '.join(BODIES)}"
             )
         self.body = BODIES[name]

@@ -13,7 +13,7 @@ import numpy as np
 
 from opperf.errors import UnknownOperatorError
 from opperf.frameworks import user_code
-from opperf.frameworks.base import Constant, Extent, Gradient, MemoryReading, Tracer
+from opperf.frameworks.base import Constant, Extent, Gradient, MemoryReading
 from opperf.frameworks.defaults import Defaults
 from opperf.frameworks.mxnet import device as devices
 from opperf.frameworks.mxnet import (
@@ -26,6 +26,7 @@ from opperf.frameworks.mxnet import (
     trace,
 )
 from opperf.frameworks.mxnet.gradient import RecordedGradient, flatten
+from opperf.frameworks.timing import MakeProfiler
 from opperf.model import (
     CallableTarget,
     Case,
@@ -47,7 +48,6 @@ class MXNet(Defaults):
 
     name = registry.FRAMEWORK
     rules = "opperf.rules.mxnet"
-    profilers: tuple[str, ...] = ("native", "python")
     dtypes: tuple[str, ...] = (
         "float16",
         "float32",
@@ -192,7 +192,7 @@ class MXNet(Defaults):
 
     @contextmanager
     def scope(self, case: Case) -> Iterator[None]:
-        """Device, training mode and array semantics of the case's calls."""
+        """Device, phase and array semantics of the case's calls."""
         with ExitStack() as stack:
             stack.enter_context(devices.context(case.settings.device))
             training = case.settings.phase == "train"
@@ -225,8 +225,8 @@ class MXNet(Defaults):
     def memory(self, device: str) -> AbstractContextManager[MemoryReading]:
         return trace.MemoryMeter(device).measuring()
 
-    def tracer(self, device: str) -> Tracer:
-        return trace.NativeTracer()
+    def profilers(self) -> Mapping[str, MakeProfiler]:
+        return {"native": lambda device: trace.NativeProfiler()}
 
     def refusal(self, error: Exception) -> str | None:
         return messages.refusal(error)

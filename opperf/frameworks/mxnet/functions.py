@@ -12,12 +12,12 @@ from typing import Any
 import mxnet as mx
 import numpy as np
 
-from opperf.errors import UnknownOperatorError, suggestion
+from opperf.errors import UnknownOperatorError, suggest
 from opperf.frameworks import paths, user_code
 from opperf.frameworks.mxnet import direct, registry
 from opperf.frameworks.mxnet.calls import Function
 from opperf.model import CallableTarget, Kind, Operator, OperatorTarget, Parameter, Target
-from opperf.model import positional as by_position
+from opperf.model import split_positional as by_position
 
 ROOTS = {"mx": mx, "mxnet": mx, "nd": mx.nd, "np": mx.np, "npx": mx.npx}
 """First words of a dotted path a user writes, and what they stand for."""
@@ -64,7 +64,7 @@ def operator_function(name: str) -> Callable[..., Any]:
     operator = registry.by_name().get(name)
     if operator is None:
         raise UnknownOperatorError(
-            f"MXNet has no operator {name!r}{suggestion(name, registry.by_name())}"
+            f"MXNet has no operator {name!r}{suggest(name, registry.by_name())}"
         )
     if direct.takes(operator):
         return direct.function(operator)

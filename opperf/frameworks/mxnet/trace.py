@@ -18,8 +18,9 @@ from contextlib import contextmanager
 import msgspec
 import mxnet as mx
 
-from opperf.frameworks.base import Timed
 from opperf.frameworks.mxnet.device import context, counter_name
+from opperf.frameworks.timing import Timed
+from opperf.model import MetricKind
 
 OPERATOR_CATEGORIES = ("operator", "Custom Operator")
 """Trace categories that hold kernels; a custom operator's parts are in one of their own."""
@@ -157,16 +158,17 @@ def times_in_windows(events: list[Event], windows: list[Interval]) -> list[float
     return times if seen else []
 
 
-class NativeTracer:
-    """Kernel times from the profiler."""
+class NativeProfiler:
+    """Kernel times from MXNet's profiler."""
 
+    kind = MetricKind.KERNEL
     resolution_ns = float(NS_PER_US)
 
     def trace(
         self, phases: Sequence[Callable[[], object]], count: int, loops: int = 1
     ) -> list[Timed]:
         """Kernel times of every phase in nanoseconds, each the mean of `loops` calls that are
-        told to a microsecond."""
+        read to a microsecond."""
         windows: list[list[Interval]] = [[] for _ in phases]
         waitall = mx.nd.waitall
         with profiler().recording() as events:

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from opperf.frameworks.numpy.left_out import home
+from opperf.frameworks.numpy.excluded import home
 from opperf.model import Operator
 
 Rule = Callable[[Operator, Callable[..., Any]], bool]

@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from opperf.errors import UnknownOperatorError, suggestion
+from opperf.errors import UnknownOperatorError, suggest
 from opperf.frameworks import paths, user_code
 from opperf.frameworks.numpy import registry, signatures
 from opperf.model import CallableTarget, Operator, OperatorTarget, Target
-from opperf.model import positional as by_position
+from opperf.model import split_positional as by_position
 
 ROOTS = {"np": np, "numpy": np}
 """First words of a dotted path, and what they stand for."""
@@ -76,7 +76,7 @@ def function_of(target: Target) -> Callable[..., Any]:
     operator = registry.by_name().get(target.name)
     if operator is None:
         raise UnknownOperatorError(
-            f"NumPy has no function {target.name!r}{suggestion(target.name, registry.by_name())}"
+            f"NumPy has no function {target.name!r}{suggest(target.name, registry.by_name())}"
         )
     return registry.public_functions()[operator.name].function
 

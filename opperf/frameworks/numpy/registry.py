@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import msgspec
 import numpy as np
 
-from opperf.frameworks.numpy import categories, kinds, left_out, signatures
+from opperf.frameworks.numpy import categories, excluded, kinds, signatures
 from opperf.model import Kind, Operator, Parameter
 
 FRAMEWORK = "numpy"
@@ -139,7 +139,7 @@ def _folded() -> Mapping[str, tuple[str, ...]]:
     """The aliases of every function that is an operator, by its canonical name."""
     folded: dict[str, list[str]] = {}
     for name, found in public_functions().items():
-        if not left_out.reason(name, found.function):
+        if not excluded.reason(name, found.function):
             folded.setdefault(canonical(name), []).append(name)
     return {name: tuple(sorted({*names} - {name})) for name, names in folded.items()}
 

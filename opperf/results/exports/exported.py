@@ -45,10 +45,10 @@ def exported(run: Run) -> tuple[list[Exported], list[str]]:
         for (record, metrics), name in zip(kept, names, strict=True)
     ]
     left = len(found) - len(kept)
-    warnings = [f"left out: {counted(left, 'case')} not measured"] if left else []
+    warnings = [f"excluded: {counted(left, 'case')} not measured"] if left else []
     odd = sum(len(_usual(record)) - len(metrics) for record, metrics in found)
     if odd:
-        warnings.append(f"left out: {counted(odd, 'figure')} not finite")
+        warnings.append(f"excluded: {counted(odd, 'figure')} not finite")
     return told, warnings
 
 

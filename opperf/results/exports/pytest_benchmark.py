@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from opperf.metrics import usual
-from opperf.model import Environment, Run, Settings, shown_arguments
+from opperf.model import Environment, Run, Settings, display_arguments
 from opperf.results.exports.exported import Exported, exported, finite
 from opperf.results.text import counted, inputs_text
 
@@ -41,7 +41,7 @@ def pytest_benchmark(run: Run) -> tuple[dict[str, Any], list[str]]:
             else:
                 without += 1
     if without:
-        warnings.append(f"left out: {counted(without, 'time')} without samples")
+        warnings.append(f"excluded: {counted(without, 'time')} without samples")
     return {
         "machine_info": _machine(run.environment),
         "commit_info": _commit(run.header.labels),
@@ -98,7 +98,7 @@ def _benchmark(
         "group": f"{case.label}.{metric}",
         "name": name,
         "fullname": f"{one.place}::{name}",
-        "params": shown_arguments(case),
+        "params": display_arguments(case),
         "param": inputs_text(case),
         "extra_info": {
             "id": record.id,

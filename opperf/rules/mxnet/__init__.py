@@ -71,7 +71,7 @@ GRADIENTS = True
 TABLE = names.TABLE
 OPTIONAL_TENSORS = names.OPTIONAL_TENSORS
 
-TRAIN_MODE = frozenset(
+TRAIN_PHASE = frozenset(
     {
         "BatchNorm",
         "BatchNorm_v1",

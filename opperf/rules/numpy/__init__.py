@@ -29,7 +29,7 @@ GRADIENTS = False
 TABLE = names.TABLE
 OPTIONAL_TENSORS = names.OPTIONAL_TENSORS
 
-TRAIN_MODE: frozenset[str] = frozenset()
+TRAIN_PHASE: frozenset[str] = frozenset()
 """No function of NumPy knows of training."""
 
 NEEDS_OUTPUT: frozenset[str] = frozenset()

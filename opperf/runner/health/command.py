@@ -11,7 +11,7 @@ import msgspec
 from opperf.errors import FOUND
 from opperf.frameworks import load
 from opperf.results.text import duration, terminal_width
-from opperf.runner.frameworks_command import say_choice
+from opperf.runner.frameworks_command import report_choice
 from opperf.runner.health import contention
 from opperf.runner.health.examine import examine
 from opperf.runner.health.finding import Finding
@@ -40,7 +40,7 @@ class Report(msgspec.Struct, frozen=True):
 def doctor_command(options: Mapping[str, Any], changed: Mapping[str, Any]) -> int:
     """Print what makes this machine noisy; 1 if anything does and `strict` is asked for. `changed`
     are the options the user gave."""
-    say_choice(options["framework"], changed, _say)
+    report_choice(options["framework"], changed, _say)
     machine = this_machine(load(options["framework"]).variables)
     found = report(machine, options["seconds"])
     if options["json"]:

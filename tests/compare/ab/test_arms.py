@@ -11,7 +11,7 @@ import opperf
 from opperf.compare.ab.arms import ArmSpec, arm_spec, selection_of, two_arms, worker_of
 from opperf.errors import UsageError
 from opperf.model import Settings
-from opperf.runner.process import command
+from opperf.runner.process import module_command
 from opperf.sources.selecting import Selection
 
 
@@ -135,6 +135,6 @@ def test_another_interpreter_finds_opperf_and_nothing_that_lies_beside_it(tmp_pa
         assert worker.is_foreign
     beside = str(Path(opperf.__file__).parents[1])
     # Run as a program, this module prints the path that modules are looked for on.
-    shown = subprocess.run(command("site", python=str(link)), capture_output=True, text=True)
+    shown = subprocess.run(module_command("site", python=str(link)), capture_output=True, text=True)
     assert "sys.path = [" in shown.stdout
     assert f"'{beside}'," not in shown.stdout

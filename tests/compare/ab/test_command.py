@@ -172,7 +172,7 @@ def test_without_fixed_work(command, tmp_path):
     assert f"{len(read.replicates)} processes measured already" in err and "pace" not in out
 
 
-def test_a_case_that_ends_its_process_is_left_out(session, capsys):
+def test_a_case_that_ends_its_process_is_excluded(session, capsys):
     folder, out = session
     read, _ = read_session(folder / "opperf_ab.jsonl")
     (lost,) = read.lost.values()
@@ -289,7 +289,10 @@ def bare_python(tmp_path):
             ("--b", "python:/bin/cat"),
             "arm B (python:/bin/cat): /bin/cat does not run opperf's worker: it",
         ),
-        (("--b", "python:{bare}", "--b", "env:OPPERF_LENT=2.7"), "bin/python has no msgspec: "),
+        (
+            ("--b", "python:{bare}", "--b", "env:OPPERF_FALLBACK_PACKAGES=2.7"),
+            "bin/python has no msgspec: ",
+        ),
         (("--b", "env:PYTHONPATH=/nowhere"), "arm B (env:PYTHONPATH=/nowhere): unknown framework"),
         (("--b", "dtype:float31"), "arm B (dtype:float31): unknown dtype 'float31'"),
         (("--b", "profiler:none"), "arm B (profiler:none): unknown profiler 'none'"),

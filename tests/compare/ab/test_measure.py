@@ -142,7 +142,7 @@ def test_a_rehearsal_keeps_what_runs_in_both_arms():
         "half": ("forward",),
     }
     assert [pair.b.passes for pair in found.pairs] == [pair.a.passes for pair in found.pairs]
-    assert found.left_out == {
+    assert found.excluded == {
         "bad (data: (2, 2))": "both: crashed: SIGSEGV",
         "onlyA (data: (2, 2))": "B: crashed: SIGSEGV",
     }

@@ -58,7 +58,7 @@ def header():
         selection=Selection(patterns=("relu",)),
         pairs=(pair,),
         alone={"dot in A": "B has none"},
-        left_out={},
+        excluded={},
         visit_s={pair.id: 0.25},
         start_s=0.5,
     )

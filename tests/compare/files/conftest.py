@@ -20,6 +20,7 @@ from opperf.model import (
     Closing,
     Environment,
     Header,
+    MetricKind,
     Note,
     OperatorTarget,
     Record,
@@ -47,6 +48,10 @@ ENVIRONMENT = {
     "governor": "performance",
     "devices": ("cpu(0)",),
 }
+
+
+KINDS = {"native": MetricKind.KERNEL, "python": MetricKind.WALL}
+"""Of the times of the profilers in these tests."""
 
 
 def _record(
@@ -89,6 +94,7 @@ def _record(
         summaries=summaries,
         samples=times,
         notes=tuple(Note(*one) for one in notes),
+        time_kind=KINDS[case.settings.profiler],
     )
 
 

@@ -31,14 +31,14 @@ def test_the_figures_of_what_was_measured(run: Run) -> None:
         ("relu", ("forward",)),
     ]
     assert {one.place for one in found} == {"mxnet cpu(0) float32 native"}
-    assert warnings == ["left out: 3 cases not measured"]
+    assert warnings == ["excluded: 3 cases not measured"]
 
 
-def test_nothing_is_said_where_nothing_is_left_out(run: Run, make_record: MakeRecord) -> None:
+def test_no_warning_where_nothing_is_excluded(run: Run, make_record: MakeRecord) -> None:
     assert exported(of(run, make_record()))[1] == []
 
 
-def test_figures_that_are_not_finite_are_left_out(run: Run, make_record: MakeRecord) -> None:
+def test_figures_that_are_not_finite_are_excluded(run: Run, make_record: MakeRecord) -> None:
     summaries = make_record().summaries
     odd = {
         name: msgspec.structs.replace(summaries[name], median=median)
@@ -47,7 +47,7 @@ def test_figures_that_are_not_finite_are_left_out(run: Run, make_record: MakeRec
     ((one,), warnings) = exported(of(run, make_record(summaries={**summaries, **odd})))
     assert names(one) == ("forward",)
     # The total is no figure of an export.
-    assert warnings == ["left out: 2 figures not finite"]
+    assert warnings == ["excluded: 2 figures not finite"]
 
 
 @pytest.mark.parametrize("status", [status for status in Status if status is not Status.OK])

@@ -203,7 +203,7 @@ BATCH_NORM = use("batch_norm", batch_normalised, spell=along_channels)
 LAYERS: Table = {
     "Activation": Choice("act_type", ACTIVATIONS),
     "BatchNorm": BATCH_NORM,
-    # Cases are run as in training, whatever the mode is called.
+    # Cases run in the training phase, whatever the operator's own `mode` is.
     "Dropout": use("dropout", "data rate=p axes -mode", also={"mode": "training"}),
     "FullyConnected": use("dense", rows, spell=dense),
     "GroupNorm": use("group_norm", grouped, spell=in_groups),

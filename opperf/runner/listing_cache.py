@@ -8,7 +8,7 @@ from opperf.model import Listing
 from opperf.runner.cache import cache_file, keep, kept
 
 
-def kept_listing(name: str, ask: Callable[[], Listing]) -> tuple[Listing, list[str]]:
+def load_listing(name: str, ask: Callable[[], Listing]) -> tuple[Listing, list[str]]:
     """The listing of a framework from the user's cache, or else as `ask` gives it, which is then
     kept; and warnings about a cache that could not be used."""
     path = cache_file("registry", name)
