@@ -60,14 +60,17 @@ def table_row(one: FrameworkRow) -> tuple[str, str, str, str]:
     return one.name, version, one.offers, one.advice
 
 
-def report_choice(name: str, changed: Mapping[str, Any], say: Callable[[str], None]) -> None:
-    """Say which framework is meant, unless it is among the options that the user gave."""
+def report_choice(
+    name: str, changed: Mapping[str, Any], say: Callable[[str], None], elsewhere: bool = False
+) -> None:
+    """Say which framework is meant, unless it is among the options that the user gave; its version
+    too, unless it is measured `elsewhere`, in another interpreter."""
     if "framework" in changed:
         return
     package = package_of(name)
     shown = name
     # Another interpreter's version is not the one that is known here.
-    if package is not None and "python" not in changed:
+    if package is not None and not (elsewhere or "python" in changed):
         shown = f"{name} {package_version(package.name)}"
     say(
         f"framework: {shown}, the first installed of {', '.join(PREFERENCE)}; "
