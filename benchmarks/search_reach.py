@@ -14,7 +14,7 @@ import time
 from collections import Counter
 
 from opperf.model import Operator, Settings
-from opperf.rules.search import Searched, search
+from opperf.rules.search import SearchResult, search
 from opperf.runner.pool import Worker
 from opperf.runner.searching import make_trier
 from opperf.sources.selecting import Selection
@@ -36,7 +36,7 @@ def main() -> None:
         settings = worker.resolve_selection(
             Selection(settings=Settings(device="", profiler=""))
         ).settings
-        found: dict[str, Searched] = {}
+        found: dict[str, SearchResult] = {}
         begun = time.perf_counter()
         for operator in operators:
             found[operator.name] = search(operator, make_trier(worker, operator, settings))

@@ -9,6 +9,7 @@ import click
 from opperf.parameters import (
     as_json,
     axis_option,
+    case_ids,
     debug,
     explicit_options,
     filter_options,
@@ -16,8 +17,8 @@ from opperf.parameters import (
     random_shape_options,
     setting_option,
     size,
-    split_commas,
 )
+from opperf.parsing import split_commas
 
 
 @click.command("list")
@@ -40,6 +41,7 @@ def list_operators(ctx: click.Context, /, **options: object) -> None:
 @size
 @setting_option("dtype", default="float32", show_default=False)
 @random_shape_options
+@case_ids
 @setting_option("seed")
 @axis_option("python")
 @as_json
@@ -47,7 +49,8 @@ def list_operators(ctx: click.Context, /, **options: object) -> None:
 @framework
 @click.pass_context
 def show(ctx: click.Context, /, **options: object) -> None:
-    """Show one operator, its cases, and the script that reproduces each in the framework itself."""
+    """Show one operator, its cases, and for each a script that makes the call in the framework
+    alone."""
     from opperf.runner.registry_commands import show_command
 
     ctx.exit(show_command(options, explicit_options(ctx, options)))
@@ -69,8 +72,8 @@ def show(ctx: click.Context, /, **options: object) -> None:
 @framework
 @click.pass_context
 def coverage(ctx: click.Context, /, **options: object) -> None:
-    """Tell how much of the registry is measured: by the records of a run file, or else by running
-    every operator once, at a small size."""
+    """Report how much of the registry is measured, by the records of RUNFILE. Without one, every
+    operator is run once, at a small size."""
     from opperf.runner.registry_commands import coverage_command
 
     ctx.exit(coverage_command(options, explicit_options(ctx, options)))

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from importlib.metadata import entry_points
 from types import ModuleType
 
-from opperf.errors import FrameworkError, OpperfError, UsageError, one_line, suggest
+from opperf.errors import FrameworkError, OpperfError, one_line, unknown
 from opperf.frameworks.base import Framework, Gradient, MemoryReading
 from opperf.frameworks.installed import (
     Package,
@@ -58,9 +58,7 @@ def _attribute(name: str) -> tuple[ModuleType, str]:
     """
     known = available()
     if name not in known:
-        raise UsageError(
-            f"unknown framework {name!r}{suggest(name, known)}; known: {', '.join(sorted(known))}"
-        )
+        raise unknown("framework", name, sorted(known))
     module, _, attribute = known[name].partition(":")
     return importlib.import_module(module), attribute
 

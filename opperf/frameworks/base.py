@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from typing import Any, NamedTuple, Protocol
 
-from opperf.frameworks.timing import MakeProfiler
+from opperf.frameworks.timing import Event, MakeProfiler
 from opperf.model import (
     Case,
     Device,
@@ -133,6 +133,11 @@ class Naming(Protocol):
         up from the callable's own signature."""
         ...
 
+    def wrapped_operator(self, target: Target, called: Operator) -> Operator | None:
+        """The registered operator that a target calls, itself or through a function of the
+        framework's; None for any other function. `called` is the target's signature."""
+        ...
+
     def notes(self, target: Target) -> tuple[Note, ...]:
         """Notes for the reader of a target's figures."""
         ...
@@ -159,6 +164,11 @@ class Devices(Protocol):
 
     def synchronize(self, device: str) -> None:
         """Wait until all work is done. Raises what the work raised."""
+        ...
+
+    def is_asynchronous(self, device: str) -> bool:
+        """Whether calls return while their work waits in the device's queue, and a wait for the
+        device takes time even where it is idle."""
         ...
 
 
@@ -195,6 +205,10 @@ class Arrays(Protocol):
         """Where the tensors among a call's arguments or results are, lists of them opened. Those
         that share memory, as a view does with what it is a view of, have addresses in common."""
         ...
+
+
+class LargeTensors(Protocol):
+    """Tensors of more than 2**31 elements. Default: no limit."""
 
     def large_tensor_limit(self) -> str:
         """Why this build does not index tensors of more than 2**31 elements, and which one does;
@@ -239,6 +253,27 @@ class Profilers(Protocol):
         ...
 
 
+class Events(Protocol):
+    """Events in a device's queue, by which the profiler `events` times. Default: none."""
+
+    def has_events(self, device: str) -> bool:
+        """Whether the device has events."""
+        ...
+
+    def event(self, device: str) -> Event:
+        """A new event for the queue that the device's calls go to. Raises `UnsupportedError`."""
+        ...
+
+
+class Caches(Protocol):
+    """Data that a device keeps in its caches. Default: opperf writes over a CPU's, and calls on
+    other devices take turns with copies of their inputs."""
+
+    def cache_flush(self, device: str) -> Callable[[], object] | None:
+        """A call that drives everything out of the device's caches; None to leave it to opperf."""
+        ...
+
+
 class Memory(Protocol):
     """Memory that calls allocate. Default: not measured."""
 
@@ -259,6 +294,27 @@ class Modes(Protocol):
         ...
 
 
+class Threads(Protocol):
+    """The pool of compute threads. Default: that of OpenMP or of a BLAS, whose size opperf sets by
+    variables before the framework is imported."""
+
+    def set_threads(self, count: int) -> None:
+        """Compute with `count` threads from now on; called before anything has run."""
+        ...
+
+    def threads(self) -> int | None:
+        """Compute threads in use; None where the framework does not say."""
+        ...
+
+
+class Forks(Protocol):
+    """Forks of a process that has imported the framework. Default: not supported."""
+
+    def supports_fork(self, device: str) -> bool:
+        """Whether a fork of a process that has imported the framework can use the device."""
+        ...
+
+
 class Processes(Protocol):
     """What a process of it is like. Default: nothing of its own."""
 
@@ -276,10 +332,6 @@ class Processes(Protocol):
     def commit(self) -> str:
         """The commit of the source that the framework was built from; empty where it is not
         known."""
-        ...
-
-    def supports_fork(self, device: str) -> bool:
-        """Whether a fork of a process that has imported the framework can use the device."""
         ...
 
     def unavailable(self, refusal: str) -> bool:
@@ -305,11 +357,16 @@ class Framework(
     Naming,
     Devices,
     Arrays,
+    LargeTensors,
     Gradients,
     ShapeInference,
     Profilers,
+    Events,
+    Caches,
     Memory,
     Modes,
+    Threads,
+    Forks,
     Processes,
     Scripts,
     Protocol,

@@ -21,6 +21,8 @@ class Timed(NamedTuple):
     """The wall clock around each call and the wait for it."""
     calls: list[float]
     """The time of each call, of the first `MOST_CALLS`; the samples are means of these."""
+    batch: int = 1
+    """Calls between two waits for the device, where a time is their mean and not one's own."""
 
     @classmethod
     def of(cls, calls: list[float], walls: list[float], loops: int) -> Timed:
@@ -34,6 +36,21 @@ def _means(times: list[float], loops: int) -> list[float]:
     return [
         max(0.0, sum(times[first : first + loops]) / loops) for first in range(0, len(times), loops)
     ]
+
+
+class Event(Protocol):
+    """A place in a device's queue, and the time at which the device came to it."""
+
+    resolution_ns: float
+    """Smallest difference between two times that it can tell."""
+
+    def record(self) -> None:
+        """Put it at the end of the queue, without waiting."""
+        ...
+
+    def elapsed_ns(self, earlier: Event) -> float:
+        """Nanoseconds on the device since an earlier one. Both are recorded, and waited for."""
+        ...
 
 
 class Profiler(Protocol):

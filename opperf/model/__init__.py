@@ -1,7 +1,8 @@
-"""The vocabulary: what can be measured (`Case`) and what was measured (`Record`).
+"""The types that every other package uses, from `Case` (one thing to measure) to `Record` (its
+results).
 
-Every type here is frozen and serialises to JSON and back without loss. No framework is
-imported, so a run file can be read on a machine that has none of them.
+All are frozen and serialise to JSON and back without loss. They import no framework, so a run file
+can be read on a machine that has none.
 """
 
 from opperf.model.base import Struct

@@ -1,7 +1,7 @@
-"""How a case is run: each setting declared once, with its option and how its text is read.
+"""Settings: how a case is run. Each is declared once, with its option and the parser of its text.
 
-The command line, the arms of a comparison, `--resume`, reports and the commands they suggest read
-the declarations, so that a new setting is one field here and what honours it.
+The command line, the arms of `ab`, `--resume` and reports read the declarations, so that a new
+setting is one field here and the code that applies it.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from opperf.dtypes import canonical
 from opperf.model.base import Struct
 
 Read = Callable[[str], Any]
-"""Makes a value of a text; raises `ValueError`, in words for the user, for a wrong one."""
+"""Parses a text; raises `ValueError` with a message for the user."""
 
 
 @dataclass(frozen=True)
@@ -28,44 +28,44 @@ class Setting:
     short: str = ""
     metavar: str = "VALUE"
     identity: bool = True
-    """Whether it is part of what is measured, and so of a case's id; else it says how often, how
-    long or with which random numbers."""
+    """Whether it is part of a case's id. The others set how often, how long or with which random
+    numbers a case is measured."""
     process: bool = False
-    """Whether it belongs to the process that measures; else to the call."""
+    """Whether its scope is the worker process; otherwise it is the call."""
     axis: bool = False
-    """Whether several values may be given, each of which is a case."""
+    """Whether the option takes several values, each of which makes a case of its own."""
     flag: Any = None
-    """The value that the option stands for, if it takes none."""
+    """The value set by an option that takes none."""
     name: str = ""
-    """The field of `Settings`."""
+    """Field of `Settings`."""
 
 
 def one_of(*words: str) -> Read:
-    """Reads one of these words, in capitals too."""
+    """Returns a parser of one of these words, in any case."""
 
     def read(text: str) -> str:
         word = text.lower()
         if word not in words:
-            raise ValueError(f"{text!r} is none of {', '.join(words)}")
+            raise ValueError(f"{text!r} is not one of {', '.join(words)}")
         return word
 
     return read
 
 
 def integer_from(least: int) -> Read:
-    """Reads a whole number that is at least this."""
+    """Returns a parser of integers of at least `least`."""
 
     def read(text: str) -> int:
         number = int(text) if text.isdecimal() else -1
         if number < least:
-            raise ValueError(f"{text!r} is no whole number of {least} or more")
+            raise ValueError(f"{text!r} is not an integer of at least {least}")
         return number
 
     return read
 
 
 def number_between(low: float, high: float = float("inf")) -> Read:
-    """Reads a number between these two, neither of them included."""
+    """Returns a parser of numbers between `low` and `high`, both excluded."""
 
     def read(text: str) -> float:
         try:
@@ -74,24 +74,26 @@ def number_between(low: float, high: float = float("inf")) -> Read:
             value = float("nan")
         if not low < value < high:
             limit = "" if high == float("inf") else f" and less than {high:g}"
-            raise ValueError(f"{text!r} is no number greater than {low:g}{limit}")
+            raise ValueError(f"{text!r} is not a number greater than {low:g}{limit}")
         return value
 
     return read
 
 
 ALL = "all"
-"""In place of a number of threads: as many as the framework starts of its own accord."""
+"""In place of a number of threads: the framework's own choice."""
 
 
 def read_thread_count(text: str) -> int | None:
-    """Reads a number of threads; None for `all`."""
+    """Returns a number of threads; None for `all`."""
     if text.lower() == ALL:
         return None
     try:
         count: int = integer_from(1)(text)
     except ValueError:
-        raise ValueError(f"{text!r} is no number of threads; write 1 or more, or all") from None
+        raise ValueError(
+            f"{text!r} is not a number of threads; write an integer of at least 1, or all"
+        ) from None
     return count
 
 
@@ -102,8 +104,8 @@ class Settings(Struct, frozen=True):
         str,
         Setting(
             "--ctx",
-            "Device, in the framework's words: cpu, gpu, gpu(1) ...  [default: a GPU where this "
-            "build and machine have one, else the CPU]",
+            "Device, one of those that `opperf frameworks NAME` lists.  [default: the first "
+            "of them]",
             metavar="DEVICE",
             axis=True,
         ),
@@ -112,8 +114,8 @@ class Settings(Struct, frozen=True):
         str,
         Setting(
             "--dtype",
-            "Data type of the inputs: float32, float16, bfloat16, int8 ... as far as the framework "
-            "has them.  [default: float32]",
+            "Data type of the inputs, one of those that `opperf frameworks NAME` lists.  [default: "
+            "float32]",
             canonical,
             metavar="DTYPE",
             axis=True,
@@ -123,8 +125,9 @@ class Settings(Struct, frozen=True):
         str,
         Setting(
             "--profiler",
-            "native: the framework's own profiler, kernel time. python: the wall clock around the "
-            "call and the wait for it.  [default: native where the framework has one]",
+            "native: kernel time, by the framework's own profiler. python: wall-clock time of the "
+            "call and its synchronisation. events: time on a device that has events. `opperf "
+            "frameworks NAME` lists all.  [default: the first of them]",
             str.lower,
             short="-p",
             metavar="PROFILER",
@@ -135,74 +138,73 @@ class Settings(Struct, frozen=True):
         int | None,
         Setting(
             "--warmup",
-            "Calls before anything is timed.  [default: until they get no faster]",
+            "Warmup calls before timing.  [default: until calls get no faster]",
             integer_from(0),
             short="-w",
             metavar="CALLS",
             identity=False,
         ),
     ] = None
-    """Calls before any is timed; None for as many as it takes to get warm."""
+    """Warmup calls; None to warm up until calls get no faster."""
     runs: Annotated[
         int | None,
         Setting(
             "--runs",
-            "Calls that are timed, in each pass.  [default: as many as --precision takes]",
+            "Timed calls of each pass.  [default: as many as --precision needs]",
             integer_from(1),
             short="-r",
             metavar="CALLS",
             identity=False,
         ),
     ] = None
-    """Samples of each pass; None for as many as the precision takes."""
+    """Samples of each pass; None for as many as the precision needs."""
     precision: Annotated[
         float,
         Setting(
             "--precision",
-            "Sample until the 95 % interval of the median is within this share of it, or "
-            "--max-time is spent.",
+            "Stop once the half-width of the median's 95 % confidence interval is at most this "
+            "share of the median.",
             number_between(0, 1),
             metavar="SHARE",
             identity=False,
         ),
     ] = defaults.PRECISION
-    """Half-width of the median's 95 % confidence interval that is wanted, as a share of it."""
+    """Target half-width of the median's 95 % confidence interval, as a share of the median."""
     threads: Annotated[
         int | None,
         Setting(
             "--threads",
-            "Compute threads: a number, or all, the framework's own choice.  [default: all]",
+            "Number of compute threads, or all: the framework's own choice.  [default: all]",
             read_thread_count,
             metavar="COUNT",
             process=True,
             axis=True,
         ),
     ] = None
-    """Compute threads of the framework; None leaves its own choice."""
+    """Compute threads of the framework; None for its own choice."""
     env: Annotated[
         dict[str, str],
         Setting(
             "--env",
-            "An environment variable of the processes that measure; | separates several values.",
+            "Environment variable of the workers; separate several values with |.",
             metavar="NAME=VALUE",
             process=True,
             axis=True,
         ),
     ] = {}
-    """Environment variables that are set for the process, beside those there are."""
+    """Environment variables of the worker, beside those it inherits."""
     python: Annotated[
         str,
         Setting(
             "--python",
-            "Interpreter of an environment to measure in, with the framework in it; LABEL: before "
-            "it names it in results, FRAMEWORK= limits it to one framework.",
+            "Python interpreter that runs the workers; its environment has the framework. LABEL "
+            "names it in results, FRAMEWORK limits it to one framework.",
             metavar="[LABEL:][FRAMEWORK=]PATH",
             process=True,
             axis=True,
         ),
     ] = ""
-    """Label of the interpreter that measures, where a run has several; its path is in the run's
-    header."""
+    """Label of the worker's interpreter, if a run has several; its path is in the run's header."""
     seed: Annotated[
         int,
         Setting(
@@ -217,22 +219,21 @@ class Settings(Struct, frozen=True):
         float | None,
         Setting(
             "--max-time",
-            "Longest time a case is timed for, shared among its passes; a slow operator makes do "
-            f"with fewer samples, 3 at least.  [default: {defaults.MAX_TIME_S:g}, or less in a run "
-            f"of many cases, {defaults.SWEEP_S / 60:g} minutes together; no limit where -r is "
-            "given]",
+            "Limit on the time a case is timed for, shared among its passes. A slow operator gets "
+            f"fewer samples, at least 3.  [default: {defaults.MAX_TIME_S:g}, or less in a run of "
+            f"many cases, {defaults.SWEEP_S / 60:g} minutes in total; no limit with -r]",
             number_between(0),
             metavar="SECONDS",
             identity=False,
         ),
     ] = None
-    """Seconds a case is timed for at most, shared among its passes; None for no limit where `runs`
-    are given, and for a usual one where they are not."""
+    """Limit on the seconds a case is timed for, shared among its passes; None for no limit if
+    `runs` is set, and for the default one otherwise."""
     timeout_s: Annotated[
         float,
         Setting(
             "--timeout",
-            "Longest time for one case.",
+            "Limit on the time of one case, inputs and warmup included.",
             number_between(0),
             metavar="SECONDS",
             identity=False,
@@ -242,7 +243,7 @@ class Settings(Struct, frozen=True):
         str,
         Setting(
             "--mode",
-            "Execution mode, as far as the framework has several.  [default: eager]",
+            "Execution mode, one of those that `opperf frameworks NAME` lists.  [default: eager]",
             str.lower,
             metavar="MODE",
             axis=True,
@@ -252,10 +253,10 @@ class Settings(Struct, frozen=True):
         Literal["train", "predict"],
         Setting(
             "--phase",
-            "Whether operators that differ (dropout, normalisation) run as in training or as in "
-            "inference.  [default: by the operator's rule]",
+            "Run operators such as dropout and normalisation as in training or as in inference.  "
+            "[default: by the operator's rule]",
             one_of("train", "predict"),
-            metavar="PHASE",
+            metavar="train|predict",
             axis=True,
         ),
     ] = "predict"
@@ -263,34 +264,32 @@ class Settings(Struct, frozen=True):
         Literal["hot", "cold"],
         Setting(
             "--cache",
-            "hot: a call finds its inputs where the one before left them. cold: in no cache.  "
+            "hot: inputs stay where the call before left them. cold: inputs are in no cache.  "
             "[default: hot]",
             one_of("hot", "cold"),
             metavar="hot|cold",
             axis=True,
         ),
     ] = "hot"
-    """Whether a call finds its inputs where the one before left them, or in no cache."""
     memory: Annotated[
         bool,
-        Setting("--no-memory", "Measure times only.", identity=False, flag=False),
+        Setting("--no-memory", "Do not measure memory.", identity=False, flag=False),
     ] = True
-    """Whether peaks of memory are measured beside the times."""
+    """Whether memory is measured beside the times."""
 
     def identity(self) -> dict[str, Any]:
-        """The settings that are part of what is measured. How often, how long and with which random
-        numbers it is measured are not."""
+        """Returns the settings that are part of a case's id."""
         return {name: getattr(self, name) for name, one in DECLARED.items() if one.identity}
 
     def process(self) -> dict[str, Any]:
-        """The settings that belong to the process, without those at their defaults."""
+        """Returns the settings of process scope, without those at their defaults."""
         return without_defaults(
             {name: getattr(self, name) for name, one in DECLARED.items() if one.process}
         )
 
 
 def without_defaults(settings: dict[str, Any]) -> dict[str, Any]:
-    """Those of the settings that are not at their defaults."""
+    """Returns the settings that are not at their defaults."""
     return {name: value for name, value in settings.items() if value != DEFAULTS[name]}
 
 
@@ -304,4 +303,4 @@ DECLARED: dict[str, Setting] = {setting.name: setting for setting in _declared()
 """Every setting, by the field of `Settings`."""
 
 DEFAULTS: dict[str, Any] = {name: getattr(Settings(), name) for name in DECLARED}
-"""The default of every setting. One that changes would change ids, and so never does."""
+"""The default of every setting. None ever changes, as that would change ids."""

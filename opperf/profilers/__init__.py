@@ -6,10 +6,11 @@ import functools
 from functools import partial
 from importlib.metadata import EntryPoint, entry_points
 
-from opperf.errors import UsageError, suggest
+from opperf.errors import UsageError, unknown
 from opperf.frameworks import Framework
 from opperf.frameworks.timing import MakeProfiler, Profiler
-from opperf.profilers.python import PythonTimer
+from opperf.profilers.events import EventProfiler
+from opperf.profilers.python import PythonTimer, QueueTimer, idle_wait
 
 GROUP = "opperf.profilers"
 """Entry points of other packages: each a callable that returns a `Profiler` for a framework and a
@@ -35,7 +36,11 @@ def _load(entry: EntryPoint, framework: Framework, device: str) -> Profiler:
 
 
 def _wall_clock(framework: Framework, device: str) -> Profiler:
-    return PythonTimer(partial(framework.synchronize, device))
+    """The wall clock; on a device with a queue, without the cost of the wait itself."""
+    synchronize = partial(framework.synchronize, device)
+    if framework.is_asynchronous(device):
+        return QueueTimer(synchronize, idle_wait(framework, device))
+    return PythonTimer(synchronize)
 
 
 def offered(framework: Framework) -> dict[str, MakeProfiler]:
@@ -43,6 +48,9 @@ def offered(framework: Framework) -> dict[str, MakeProfiler]:
     first."""
     python = partial(_wall_clock, framework)
     common: dict[str, MakeProfiler] = {**framework.profilers(), "python": python}
+    # Not the preferred one, as the CPU of a framework whose GPU has events may have none.
+    if any(framework.has_events(device) for device in framework.devices()):
+        common.setdefault("events", partial(EventProfiler, framework))
     added = {entry.name: partial(_load, entry, framework) for entry in _installed()}
     return {**common, **{name: make for name, make in added.items() if name not in common}}
 
@@ -55,8 +63,5 @@ def profiler(name: str, framework: Framework, device: str) -> Profiler:
     """
     known = offered(framework)
     if name not in known:
-        raise UsageError(
-            f"unknown profiler {name!r}{suggest(name, known)}; "
-            f"{framework.name} offers: {', '.join(known)}"
-        )
+        raise unknown("profiler", name, known, framework.name)
     return known[name](device)

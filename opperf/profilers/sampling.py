@@ -81,6 +81,14 @@ def _middle(times: Sequence[float]) -> float:
     return sorted(times)[len(times) // 2]
 
 
+def _joined(before: Timed, more: Timed) -> Timed:
+    """The samples of a phase so far, extended by more of them."""
+    before.times.extend(more.times)
+    before.walls.extend(more.walls)
+    before.calls.extend(more.calls[: MOST_CALLS - len(before.calls)])
+    return before._replace(batch=more.batch)
+
+
 def sampled(
     profiler: Profiler,
     phases: Phases,
@@ -101,8 +109,6 @@ def sampled(
             return Sampled(found, loops)
         sample_s = spent / count if count else sample_s
         batch = max(1, min(criterion.room(taken, sample_s) for criterion in criteria))
-        for before, more in zip(found, profiler.trace(phases, batch, loops), strict=True):
-            before.times.extend(more.times)
-            before.walls.extend(more.walls)
-            before.calls.extend(more.calls[: MOST_CALLS - len(before.calls)])
+        more = profiler.trace(phases, batch, loops)
+        found = [_joined(one, other) for one, other in zip(found, more, strict=True)]
         count += batch

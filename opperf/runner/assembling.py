@@ -1,4 +1,4 @@
-"""The plan of a run: cases from the registry and from files, along every axis of settings."""
+"""Assembles the plan of a run: cases from the registry and from files, along all axes."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from opperf.sources.varying import (
 
 Say = Callable[[str], None]
 
-OF_RULES = {
+RULE_OPTIONS = {
     "size": "--size",
     "shapes": "--shape",
     "int64_tensor": "--int64-tensor",
@@ -34,7 +34,7 @@ OF_RULES = {
     "namespaces": "--namespace",
     "fuzz_shapes": "--fuzz-shapes",
 }
-"""Options about the inputs that rules make, and which cases of a file have nothing to do with."""
+"""Options for the inputs that rules make, which do not apply to the cases of a file."""
 
 
 def assemble(
@@ -46,50 +46,52 @@ def assemble(
     given: Collection[str],
     say: Say,
 ) -> tuple[Plan, Axes]:
-    """Every case of a run, those of one process together, and the axes as the framework has them.
+    """Returns the plan of a run, its cases grouped by process, and the axes with the framework's
+    values filled in.
 
     Cases come from the files and, unless only files are named, from the registry. A file's cases
-    stay as recorded but for the options `given`. `say` gets what takes time.
+    keep their settings, except those among the options `given`. `say` prints what takes time.
 
-    Raises `UsageError` for what cannot be selected, and what the sources do.
+    Raises `UsageError` for a selection that is not possible, and the errors of the sources.
     """
     own = msgspec.structs.replace(selection, ids=())
     plans: list[Plan] = []
     if selection.patterns or not files:
         for label in axes.get("python", ("",)):
             here = {**axes, **({"python": (label,)} if label else {})}
-            plan, found = _of_registry(workers, framework, own, here, say)
+            plan, found = _plan_registry(workers, framework, own, here, say)
             plans.append(plan)
-            axes = {**found, **axes, **{name: found[name] for name in _of_call(found)}}
+            axes = {**found, **axes, **{name: found[name] for name in _call_axes(found)}}
     else:
-        for option in OF_RULES:
+        for option in RULE_OPTIONS:
             if option in given:
                 raise UsageError(
-                    f"{OF_RULES[option]} is about the inputs that rules make, and the cases of "
-                    f"{files[0]} have their own; name operators beside it, or leave it out"
+                    f"{RULE_OPTIONS[option]} does not apply to {files[0]}, whose cases have inputs "
+                    "of their own; omit it, or name operators as well"
                 )
-    plans += [_of_file(workers, path, own, axes, given, say) for path in files]
+    plans += [_plan_file(workers, path, own, axes, given, say) for path in files]
     merged = Plan(
         cases=disambiguate(deduplicate(group_by_process(c for plan in plans for c in plan.cases))),
         excluded={name: reason for plan in plans for name, reason in plan.excluded.items()},
-        aliases={asked: name for plan in plans for asked, name in plan.aliases.items()},
+        aliases={alias: name for plan in plans for alias, name in plan.aliases.items()},
     )
     return filter_by_id(merged, selection.ids), axes
 
 
-def _of_call(axes: Axes) -> Axes:
-    """The axes of settings that belong to a call: a framework knows their values."""
+def _call_axes(axes: Axes) -> Axes:
+    """Returns the axes of call scope, whose values a framework checks."""
     return {name: values for name, values in axes.items() if not DECLARED[name].process}
 
 
-def _of_registry(
+def _plan_registry(
     workers: Workers, framework: str, selection: Selection, axes: Axes, say: Say
 ) -> tuple[Plan, Axes]:
-    """The registry's cases, and the axes. The rules make inputs for each dtype anew; those of a
-    dtype that the framework lacks are the first one's, for records that say so."""
+    """Returns the plan of the registry's cases, and the axes. The rules make inputs for each dtype.
+    A dtype that the framework lacks gets the first one's cases, whose records say that it is
+    lacking."""
     label = axes.get("python", ("",))[0]
     worker = workers.of(framework, Settings(python=label))
-    resolved = worker.resolve({"dtype": (selection.settings.dtype,), **_of_call(axes)})
+    resolved = worker.resolve({"dtype": (selection.settings.dtype,), **_call_axes(axes)})
     usable = {name: values[0] for name, values in resolved.usable.items()}
     plans: dict[str, Plan] = {}
     for dtype in resolved.usable["dtype"]:
@@ -113,7 +115,7 @@ def _of_registry(
     return plan, found
 
 
-def _of_file(
+def _plan_file(
     workers: Workers,
     path: Path,
     selection: Selection,
@@ -121,7 +123,7 @@ def _of_file(
     given: Collection[str],
     say: Say,
 ) -> Plan:
-    """The cases of a file, with the settings that are given now in place of recorded ones."""
+    """Returns the plan of a file's cases, with the settings among the options `given`."""
     source = open_source(path)
     workers.know(getattr(source, "interpreters", ()))
     for warning in getattr(source, "warnings", ()):
@@ -137,7 +139,7 @@ def _of_file(
     for framework in dict.fromkeys(case.target.framework for case in asked):
         own = [case for case in asked if case.target.framework == framework]
         cases += vary(
-            (with_settings(case, plain) for case in own), _resolved(workers, framework, several)
+            (with_settings(case, plain) for case in own), _resolve(workers, framework, several)
         )
     if "no_backward" in given:
         cases = [msgspec.structs.replace(case, passes=("forward",)) for case in cases]
@@ -146,9 +148,10 @@ def _of_file(
     return Plan(cases=tuple(cases), excluded=dict(source.excluded))
 
 
-def _resolved(workers: Workers, framework: str, axes: Axes) -> Axes:
-    """The axes as a framework has them; without a process where there is nothing to ask it."""
-    asked = _of_call(axes)
+def _resolve(workers: Workers, framework: str, axes: Axes) -> Axes:
+    """Returns the axes with the framework's values filled in. Starts no worker if no axis needs
+    it."""
+    asked = _call_axes(axes)
     if not asked:
         return axes
     label = axes.get("python", ("",))[0]
@@ -157,7 +160,7 @@ def _resolved(workers: Workers, framework: str, axes: Axes) -> Axes:
 
 
 def _is_selected(case: Case, selection: Selection) -> bool:
-    """Whether a case is one of the categories asked for and none of the excluded operators."""
+    """Whether a case is in the selected categories and not excluded."""
     operator = Operator(framework=case.target.framework, namespace="", name=case.label)
     return (not selection.categories or case.category in selection.categories) and not any(
         make_matcher(pattern)(operator) for pattern in selection.exclude

@@ -39,6 +39,10 @@ def environment(framework: Framework) -> Environment:
     """The environment of this process."""
     machine = this_machine(framework.variables)
     governor = reading(processor.GOVERNOR, machine)
+    threads = {name: value for name, value in machine.settings.items() if value is not None}
+    count = framework.threads()
+    if count is not None:
+        threads["compute threads"] = str(count)
     return Environment(
         opperf=opperf.__version__,
         framework=framework.name,
@@ -49,7 +53,7 @@ def environment(framework: Framework) -> Environment:
         hostname=socket.gethostname(),
         cpu=cpu_model(),
         cores=len(machine.cpus),
-        threads={k: value for k, value in machine.settings.items() if value is not None},
+        threads=threads,
         memory_bytes=psutil.virtual_memory().total,
         load_1min=round(psutil.getloadavg()[0], 2),
         governor="unknown" if governor.level == "unknown" else governor.state,

@@ -1,9 +1,9 @@
 """Starts a module of this package in a process of its own: `python launch.py MODULE ARGUMENT...`.
 
-The child imports this very package, wherever it lies, and nothing of the working directory: a
-user's `random.py` there is none of its business. Neither `-m` nor `-c` can do that on Python 3.10,
-and a folder on PYTHONPATH would bring what lies beside the package too, another framework for one.
-Nothing is imported before the path is right.
+The child imports this package from its own folder, and nothing from the working directory, where a
+user's `random.py` could be. Neither `-m` nor `-c` can do that on Python 3.10, and PYTHONPATH would
+add everything beside the package, such as another framework. Nothing is imported before the path is
+right.
 """
 
 import sys
@@ -21,16 +21,16 @@ from pathlib import Path  # noqa: E402
 PACKAGE = Path(__file__).parents[1]
 
 FALLBACK_PACKAGES = "OPPERF_FALLBACK_PACKAGES"
-"""Variable with the Python version of the process that starts another interpreter, and the folders
-of its packages, all separated as in PATH."""
+"""Environment variable with the starting process's version of Python and the folders of its
+packages, separated as in PATH."""
 
 BASE = ("msgspec", "numpy", "psutil", "scipy")
-"""Packages that a worker needs beside its framework."""
+"""Packages that a worker needs besides its framework."""
 
 
 class FallbackFinder:
-    """Finds the packages of `BASE` that this environment lacks in the starting process's. They have
-    compiled parts, and fit the same version of Python only."""
+    """Finds packages of `BASE` that this environment lacks in the starting process's. They have
+    compiled parts, so both need the same version of Python."""
 
     finds_fallback_packages = True
 
@@ -44,14 +44,14 @@ class FallbackFinder:
 
 
 def install_fallback_finder() -> None:
-    """Let imports of base packages that are missing here find the starting process's."""
+    """Makes imports of missing base packages find the starting process's."""
     version, *folders = os.environ.get(FALLBACK_PACKAGES, "").split(os.pathsep)
     if version == "{}.{}".format(*sys.version_info):
         sys.meta_path.append(FallbackFinder(folders))
 
 
 def import_package() -> None:
-    """Import the package this file is part of, under its name, from where it lies."""
+    """Imports the package of this file from its own folder."""
     spec = importlib.util.spec_from_file_location(
         PACKAGE.name, PACKAGE / "__init__.py", submodule_search_locations=[str(PACKAGE)]
     )

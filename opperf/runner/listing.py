@@ -1,4 +1,4 @@
-"""The registry as a list, and cases as scripts: made where the framework is."""
+"""Lists a framework's registry, and writes cases as scripts. Runs in the worker."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from opperf.rules.sizes import PRESETS
 from opperf.runner.prepared import Prepared
 
 BASELINE = "float32"
-"""What the rules are asked for when only their names are wanted."""
+"""Dtype of the inputs when only the names of the rules are needed."""
 
 
 def list_operators(framework: Framework) -> Listing:
-    """Every operator of a framework, with the rule that makes its inputs."""
+    """Returns every operator of a framework, with the rule that makes its inputs."""
     rules = rules_module(framework.rules)
     return Listing(
         framework=framework.name,
@@ -36,7 +36,8 @@ def _listed(operator: Operator, rules: RulesModule) -> ListedOperator:
 
 
 def script(framework: Framework, case: Case) -> str:
-    """A case in the framework's own terms; its backward pass only if there is one."""
+    """Returns a script that makes the case's call in the framework alone, with its backward pass if
+    it has one; or a comment with the reason why the call cannot be made."""
     try:
         with framework.scope(case):
             prepared = Prepared(case, framework)

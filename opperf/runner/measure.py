@@ -33,65 +33,43 @@ from opperf.profilers.sampling import Sampled, loops_for, sampled, warm_up
 from opperf.profilers.stopping import criteria, limit_s
 from opperf.profilers.summary import summarise
 from opperf.runner.cold import Flush, Ring, copies
+from opperf.runner.fresh import HERE, Memory
 from opperf.runner.guard import guard
-from opperf.runner.memory import Peaks, peaks
 from opperf.runner.moved import moved_bytes, writes_in_place
-from opperf.runner.prepared import NOTHING_BOUND, Bound, Prepared
-from opperf.runner.pristine import is_self_contained, pristine
-from opperf.sources.registry import OFFERED, refusal
+from opperf.runner.prepared import Prepared
+from opperf.sources.bound import NOTHING_BOUND, Bound
+from opperf.sources.choices import LISTED, refusal
 from opperf.sources.varying import with_dtype
 
 BASELINE_DTYPE = "float32"
 """What every operator's rule is made for; a refusal in another dtype is checked against it."""
 
 
-Memory = Callable[[Prepared], Peaks]
-"""How a case's peaks of memory are found."""
-
-
-def fresh(bound: Bound) -> Memory:
-    """Peaks from a process that has run nothing, where the case can be measured there; else
-    from this one."""
-
-    def found(prepared: Prepared) -> Peaks:
-        case, framework = prepared.case, prepared.framework
-        if not is_self_contained(case, bound):
-            return _here(prepared, "its function or its arrays are its caller's")
-        if not framework.supports_fork(case.settings.device):
-            return _here(prepared, f"{case.settings.device} cannot be used in a fork")
-        found = pristine(framework.name).peaks(case)
-        return found or _here(prepared, "the fork made for it gave no answer")
-
-    return found
-
-
-def _here(prepared: Prepared, why: str) -> Peaks:
-    """Peaks from this process, which has run this case and others before."""
-    note = Note(
-        MEMORY.name,
-        NoteCode.NOT_PRISTINE,
-        f"measured where operators had run before, as {why}; workspace kept from then is missing",
-    )
-    return msgspec.structs.replace(peaks(prepared), notes=(note,))
+EARLY_BYTES = 64 * 2**20
+"""Most bytes that a case may need for another process to measure its memory while its tensors are
+made and first used here. Tensors and outputs of a larger one would be there twice at a time, which
+the guard does not count, and its calls take longer than what would be saved."""
 
 
 def measure(
     case: Case,
     framework: Framework,
     bound: Bound = NOTHING_BOUND,
-    memory: Memory = peaks,
+    memory: Memory = HERE,
     paced: bool = False,
 ) -> Record:
     """Measure one case. Whatever the operator does wrong ends up in the record.
 
     `bound` holds what the case's `given` tensors and target stand for, if a caller has the
-    objects themselves. `memory` finds the peaks: in this process, or as `fresh` does. `paced` has
-    fixed work timed between the calls.
+    objects themselves. `memory` measures the peaks: in this process, or in another as `Fresh`
+    does. `paced` has fixed work timed between the calls.
     """
     begun = time.perf_counter()
     try:
         check_available(case, framework)
-        guard(case, framework)
+        needed = guard(case, framework)
+        if case.settings.memory and needed <= EARLY_BYTES:
+            memory.begin(case, framework)
         with framework.scope(case):
             record = _Measurement(Prepared(case, framework, bound), memory, paced).record()
     except UnsupportedError as error:
@@ -109,7 +87,7 @@ def measure(
 def check_available(case: Case, framework: Framework) -> None:
     """Raise `UnsupportedError` if this framework, build or machine has no such device, dtype,
     profiler or mode."""
-    for name in ("device", *OFFERED):
+    for name in ("device", *LISTED):
         refused = refusal(framework, name, getattr(case.settings, name))
         if refused is not None:
             raise UnsupportedError(str(refused))
@@ -146,6 +124,11 @@ HAS_NAN = "has NaN: the inputs do not suit the operator, or it leaves an output 
 
 NO_KERNEL = "runs no kernel of its own, as for a view of its input"
 
+BATCHED = (
+    "{} calls are queued between two waits for the device: a time is that between two calls on "
+    "end, and not the latency of one"
+)
+
 WARMUP_SHARE = 0.2
 """Share of a pass's time that its warm-up may take, beside that time."""
 
@@ -163,7 +146,7 @@ class _Measurement:
     def __init__(self, prepared: Prepared, memory: Memory, paced: bool) -> None:
         self._prepared, self._memory, self._paced = prepared, memory, paced
         self._case, self._framework = prepared.case, prepared.framework
-        self._flush: Flush | None = None
+        self._flush: Callable[[], object] | None = None
         self._ring: Ring | None = None
         self._summaries: dict[str, Summary] = {}
         self._samples: dict[str, list[float]] = {}
@@ -223,22 +206,34 @@ class _Measurement:
         )
 
     def _take_memory(self) -> None:
+        begun = time.perf_counter()
         try:
-            found = self._memory(self._prepared)
+            found = self._memory.peaks(self._prepared)
         except UnsupportedError as error:
             self._notes.append(Note(MEMORY.name, NoteCode.NO_MEMORY, str(error)))
             return
         both = found.forward if found.both is None else found.both
         for metric, peak in ((MEMORY, both), (MEMORY_FORWARD, found.forward)):
             self._summaries[metric.name] = summarise([float(peak)], metric.unit)
-        self._busy_s += found.busy_s
+        # What ran in another process before it was waited for took none of this one's time.
+        self._busy_s += min(found.busy_s, time.perf_counter() - begun)
         self._notes += found.notes
 
     def _cool(self) -> None:
         """Get ready for calls that find nothing in a cache."""
-        if self._case.settings.device.startswith("cpu"):
-            self._flush = Flush()
-            size = f"{self._flush.bytes / MIB:.0f} MiB"
+        device = self._case.settings.device
+        self._flush = self._framework.cache_flush(device)
+        if self._flush is not None:
+            self._note(
+                "",
+                NoteCode.COLD_CACHE,
+                f"cold: {self._framework.name} flushes the caches of {device} before each pass of "
+                "each call",
+            )
+            return
+        if device.startswith("cpu"):
+            self._flush = flush = Flush()
+            size = f"{flush.bytes / MIB:.0f} MiB"
             self._note(
                 "",
                 NoteCode.COLD_CACHE,
@@ -265,6 +260,8 @@ class _Measurement:
         self._keep(FORWARD, forward.times, done.loops)
         self._keep(TOTAL, forward.times, done.loops)
         self._note_dispatch(FORWARD, forward)
+        if forward.batch > 1:
+            self._note(FORWARD.name, NoteCode.BATCHED, BATCHED.format(forward.batch))
 
     def _backward(self, timer: Profiler) -> None:
         try:

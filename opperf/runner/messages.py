@@ -1,4 +1,4 @@
-"""What a manager and its worker say to each other: one JSON document a line."""
+"""The protocol between the manager and a worker: one JSON document per line."""
 
 from __future__ import annotations
 
@@ -12,39 +12,43 @@ from opperf.sources.varying import Axes
 
 
 class PlanRequest(Struct, frozen=True, tag="plan"):
-    """Plan a selection; answered by `PlanResponse`."""
+    """Asks for the plan of a selection."""
 
     selection: Selection
     found: Found = {}
-    """What a search has come upon."""
+    """Inputs that a search has found."""
 
 
 class ResolveRequest(Struct, frozen=True, tag="resolve"):
-    """Fill in what axes leave to the framework; answered by `ResolveResponse`."""
+    """Asks for axes with the framework's own device and profiler filled in."""
 
     axes: Axes
 
 
 class ListRequest(Struct, frozen=True, tag="list"):
-    """List the registry; answered by `ListResponse`."""
+    """Asks for the registry."""
+
+
+class ChoicesRequest(Struct, frozen=True, tag="choices"):
+    """List what the framework offers for settings; answered by `ChoicesResponse`."""
 
 
 class ScriptRequest(Struct, frozen=True, tag="scripts"):
-    """Show cases as scripts; answered by `ScriptResponse`."""
+    """Asks for cases as scripts."""
 
     cases: tuple[Case, ...]
 
 
 class MeasureRequest(Struct, frozen=True, tag="measure"):
-    """Measure a case; answered by `MeasureResponse`."""
+    """Asks for the record of a case."""
 
     case: Case
     paced: bool = False
-    """Whether fixed work is timed between its calls."""
+    """Whether reference work is timed between its calls."""
 
 
 class TryRequest(Struct, frozen=True, tag="try"):
-    """Call a case once, to see whether the framework takes it; answered by `TryResponse`."""
+    """Asks for one call of a case, to see whether the framework accepts it."""
 
     case: Case
 
@@ -56,44 +60,51 @@ class ReadyResponse(Struct, frozen=True, tag="ready"):
 
 
 class PlanResponse(Struct, frozen=True, tag="planned"):
-    """The answer to a `PlanRequest`."""
+    """Answers a `PlanRequest`."""
 
     plan: Plan
 
 
 class ResolveResponse(Struct, frozen=True, tag="resolved"):
-    """The answer to a `ResolveRequest`."""
+    """Answers a `ResolveRequest`."""
 
     resolution: Resolution
 
 
 class ListResponse(Struct, frozen=True, tag="listed"):
-    """The answer to a `ListRequest`."""
+    """Answers a `ListRequest`."""
 
     listing: Listing
 
 
+class ChoicesResponse(Struct, frozen=True, tag="offered"):
+    """The answer to a `ChoicesRequest`."""
+
+    choices: dict[str, tuple[str, ...]]
+    """The framework's words by setting or group of operators."""
+
+
 class ScriptResponse(Struct, frozen=True, tag="shown"):
-    """The answer to a `ScriptRequest`: a script for each case, in the framework's own terms; where
-    a case cannot be made, the reason as a comment."""
+    """Answers a `ScriptRequest` with a script for each case, or a comment with the reason why it
+    has none."""
 
     scripts: tuple[str, ...]
 
 
 class MeasureResponse(Struct, frozen=True, tag="measured"):
-    """The answer to a `MeasureRequest`."""
+    """Answers a `MeasureRequest`."""
 
     record: Record
 
 
 class TryResponse(Struct, frozen=True, tag="tried"):
-    """The answer to a `TryRequest`."""
+    """Answers a `TryRequest`."""
 
     trial: Trial
 
 
 class ErrorResponse(Struct, frozen=True, tag="refused"):
-    """The worker raised an `OpperfError`, or anything else while starting or planning."""
+    """Answers any request that raised an exception."""
 
     error: str
     """Name of the exception's class in `opperf.errors`."""
@@ -101,12 +112,21 @@ class ErrorResponse(Struct, frozen=True, tag="refused"):
     trace: str = ""
 
 
-Request = Union[PlanRequest, ResolveRequest, ListRequest, ScriptRequest, MeasureRequest, TryRequest]
+Request = Union[
+    PlanRequest,
+    ResolveRequest,
+    ListRequest,
+    ChoicesRequest,
+    ScriptRequest,
+    MeasureRequest,
+    TryRequest,
+]
 Response = Union[
     ReadyResponse,
     PlanResponse,
     ResolveResponse,
     ListResponse,
+    ChoicesResponse,
     ScriptResponse,
     MeasureResponse,
     TryResponse,

@@ -1,4 +1,4 @@
-"""The manager's side of a worker process: start it, ask it, replace it when it dies."""
+"""The manager's side of a worker process: starts it, sends requests, replaces it when it dies."""
 
 from __future__ import annotations
 
@@ -20,6 +20,8 @@ from opperf.errors import OpperfError, WorkerError, one_line
 from opperf.model import Case, Environment, Listing, Record, Settings, Status
 from opperf.runner.launch import FALLBACK_PACKAGES
 from opperf.runner.messages import (
+    ChoicesRequest,
+    ChoicesResponse,
     ErrorResponse,
     ListRequest,
     ListResponse,
@@ -44,29 +46,29 @@ from opperf.sources.selecting import Selection
 from opperf.sources.varying import Axes
 
 START_TIMEOUT_S = 120.0
-"""Time a framework may take to import: seconds as a rule, a minute from a cold network disk."""
+"""Limit on the import of a framework: it takes seconds, or a minute from a cold network disk."""
 
 PLAN_TIMEOUT_S = 120.0
-"""Time a plan may take; the whole registry takes about a second."""
+"""Limit on planning: the whole registry takes about a second."""
 
 KILL_WAIT_S = 5.0
-"""Time the kernel may take to end a killed process that is in the middle of a system call."""
+"""Limit on the end of a killed process, which may be in the middle of a system call."""
 
 START_ATTEMPTS = 3
-"""How often a worker is started that a signal ends while it imports. Once may be bad luck, as
+"""Attempts to start a worker that a signal ends during the import. One such end may be bad luck, as
 when the kernel needs memory; a framework that crashes on import does so every time."""
 
 READ_BYTES = 1 << 16
 
 OWN_DISTUTILS = {"SETUPTOOLS_USE_DISTUTILS": "stdlib"} if sys.version_info < (3, 12) else {}
-"""Variables with which a framework that asks for distutils gets Python's own, where it has one:
-setuptools puts itself in its place, and takes a fifth of a second to import."""
+"""Variables that make `import distutils` load Python's own, where there is one: setuptools would
+replace it, and takes a fifth of a second to import."""
 
 THREAD_VARIABLES = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS")
-"""Variables that set a framework's compute threads; read once, when it is imported."""
+"""Variables that set a framework's compute threads; a framework reads them at import."""
 
 LOG_TAIL_BYTES = 2000
-"""How much of what a worker printed is looked at for the reason of its end."""
+"""Length of the end of a worker's output that is searched for the reason of its end."""
 
 Answer = TypeVar(
     "Answer",
@@ -74,6 +76,7 @@ Answer = TypeVar(
     PlanResponse,
     ResolveResponse,
     ListResponse,
+    ChoicesResponse,
     ScriptResponse,
     MeasureResponse,
     TryResponse,
@@ -81,7 +84,7 @@ Answer = TypeVar(
 
 
 class WorkerDied(Exception):
-    """The worker ended before it answered; `returncode` is as `subprocess` gives it."""
+    """The worker ended before it responded; `returncode` is that of `subprocess`."""
 
     def __init__(self, returncode: int, log: str) -> None:
         super().__init__(returncode)
@@ -89,18 +92,18 @@ class WorkerDied(Exception):
 
 
 class WorkerTimeout(Exception):
-    """The worker did not answer in time."""
+    """The worker did not respond in time."""
 
 
 class Worker(AbstractContextManager["Worker"]):
-    """A worker process for one framework and the process settings of `settings`. Starts when
-    first asked and again after an end.
+    """A worker process for one framework and the process settings of `settings`. It starts at the
+    first request, and again after its end.
 
-    `python` is the interpreter that runs it, this process's unless another one is named, whose
-    environment has the framework; opperf itself is brought along, and so is what it stands on
-    (numpy, scipy, psutil, msgspec) where that is missing and the versions of Python are the same.
-    `paced` has fixed work timed between the calls. Raises, from every question: `WorkerError` if
-    the process cannot be started, and the `OpperfError` the worker itself raised.
+    `python` is the interpreter that runs it, by default this process's. Its environment needs the
+    framework only: opperf is imported from here, and so are its dependencies (numpy, scipy, psutil,
+    msgspec) that are missing there, if both have the same version of Python. `paced` times
+    reference work between the calls. Every request raises `WorkerError` if the process cannot be
+    started, and the `OpperfError` that the worker raised.
     """
 
     def __init__(
@@ -126,7 +129,7 @@ class Worker(AbstractContextManager["Worker"]):
         self._log = tempfile.TemporaryFile()
         self._environment: Environment | None = None
         self.launches = 0
-        """Processes that were begun so far."""
+        """Number of processes started so far."""
 
     def __exit__(self, *error: object) -> None:
         self.end()
@@ -134,50 +137,54 @@ class Worker(AbstractContextManager["Worker"]):
 
     @property
     def is_foreign(self) -> bool:
-        """Whether another interpreter than this process's runs it, with other packages."""
+        """Whether its interpreter is another than this process's, with other packages."""
         return self._python != sys.executable
 
     @property
     def log(self) -> str:
-        """The last of what the worker and its framework printed."""
-        # Read without moving the file's position, which is the worker's as well.
+        """The end of the output of the worker and its framework."""
+        # Read without moving the file's position, which the worker shares.
         file = self._log.fileno()
         begin = max(0, os.fstat(file).st_size - LOG_TAIL_BYTES)
         return os.pread(file, LOG_TAIL_BYTES, begin).decode(errors="replace")
 
     def environment(self) -> Environment:
-        """The environment of the worker's process."""
+        """Returns the environment of the worker's process."""
         self._start()
         assert self._environment is not None
         return self._environment
 
     def resolve(self, axes: Axes) -> Resolution:
-        """The axes with the framework's own device and profiler where none is named, and every
-        device under its canonical name."""
+        """Returns the axes with the framework's default device and profiler filled in, and with
+        devices under their canonical names."""
         return self._ask_or_fail(
             ResolveRequest(axes=axes), ResolveResponse, PLAN_TIMEOUT_S
         ).resolution
 
     def resolve_selection(self, selection: Selection) -> Selection:
-        """The selection with the framework's own device and profiler where none is named."""
+        """Returns the selection with the framework's default device and profiler filled in."""
         return resolve_selection(selection, self.resolve)
 
     def plan(self, selection: Selection, found: Found | None = None) -> Plan:
-        """The cases of a selection; `found` is what a search has come upon."""
+        """Returns the plan of a selection; `found` are inputs that a search has found."""
         request = PlanRequest(selection=selection, found=found or {})
         return self._ask_or_fail(request, PlanResponse, PLAN_TIMEOUT_S).plan
 
     def listing(self) -> Listing:
-        """The framework's registry."""
+        """Returns the framework's registry."""
         return self._ask_or_fail(ListRequest(), ListResponse, PLAN_TIMEOUT_S).listing
+
+    def choices(self) -> dict[str, tuple[str, ...]]:
+        """What the framework offers, by setting or group of operators."""
+        return self._ask_or_fail(ChoicesRequest(), ChoicesResponse, PLAN_TIMEOUT_S).choices
 
     def scripts(self, cases: tuple[Case, ...]) -> tuple[str, ...]:
         """A script for each case, in the framework's own terms."""
         return self._ask_or_fail(ScriptRequest(cases=cases), ScriptResponse, PLAN_TIMEOUT_S).scripts
 
     def measure(self, case: Case) -> Record:
-        """The record of a case; a crash or a hang of the worker is the record's status."""
-        begun = time.monotonic()
+        """Returns the record of a case; a crash or a hang of the worker is its status."""
+        started = time.monotonic()
         try:
             self._start()
             request = MeasureRequest(case=case, paced=self._paced)
@@ -188,15 +195,16 @@ class Worker(AbstractContextManager["Worker"]):
             self.end()
             status = Status.TIMEOUT
             reason = (
-                f"no end after {case.settings.timeout_s:g} s; "
-                "allow more with --timeout or choose a smaller --size"
+                f"not finished after {case.settings.timeout_s:g} s; "
+                "raise --timeout or choose a smaller --size"
             )
         return Record(
-            case=case, id=case.id, status=status, reason=reason, wall_s=time.monotonic() - begun
+            case=case, id=case.id, status=status, reason=reason, wall_s=time.monotonic() - started
         )
 
     def try_call(self, case: Case, timeout_s: float) -> Trial:
-        """What came of one call of a case; the end of the worker, or no end in time, too."""
+        """Returns the result of one call of a case; a crash or a hang of the worker is a
+        refusal."""
         try:
             self._start()
             return self._ask(TryRequest(case=case), TryResponse, timeout_s).trial
@@ -204,15 +212,15 @@ class Worker(AbstractContextManager["Worker"]):
             return Trial(refusal=describe_end(died), ended=True)
         except WorkerTimeout:
             self.end()
-            return Trial(refusal=f"no end after {timeout_s:g} s", ended=True)
+            return Trial(refusal=f"not finished after {timeout_s:g} s", ended=True)
 
     def end(self) -> None:
-        """End the process, whatever it is doing."""
+        """Kills the process, if there is one."""
         if self._process is None:
             return
         self._process.kill()
         with suppress(subprocess.TimeoutExpired):
-            # It ends, but a hundred gigabytes, or a disk that hangs, may take longer than that.
+            # It ends, but with a hundred gigabytes, or on a hanging disk, that may take longer.
             self._process.wait(timeout=KILL_WAIT_S)
         for stream in (self._process.stdin, self._process.stdout):
             if stream is not None:
@@ -223,7 +231,7 @@ class Worker(AbstractContextManager["Worker"]):
         if self._process is not None and self._process.poll() is None:
             return
         for attempts_left in reversed(range(START_ATTEMPTS)):
-            # One that ended after it had answered has cost no case.
+            # A process that ended after its last response has cost no case.
             self.end()
             self._launch()
             try:
@@ -233,7 +241,8 @@ class Worker(AbstractContextManager["Worker"]):
                 if died.returncode < 0 and attempts_left:
                     continue
                 raise WorkerError(
-                    f"the worker ended while importing {self._framework}: {describe_end(died)}"
+                    f"the worker ended while importing {self._framework}: {describe_end(died)}; "
+                    f"check that {self._python} is a Python interpreter with {self._framework}"
                 ) from died
             except WorkerTimeout as silent:
                 self.end()
@@ -247,7 +256,7 @@ class Worker(AbstractContextManager["Worker"]):
     def _launch(self) -> None:
         self.launches += 1
         self._buffer = b""
-        # The last words of one worker are not those of the next.
+        # The output of one worker is no reason for the end of the next.
         self._log.seek(0)
         self._log.truncate()
         try:
@@ -267,7 +276,7 @@ class Worker(AbstractContextManager["Worker"]):
             raise WorkerError(f"cannot start a worker process: {error}") from error
 
     def _ask_or_fail(self, request: Request, kind: type[Answer], timeout_s: float) -> Answer:
-        """As `_ask`, for questions whose loss ends the run."""
+        """Sends a request whose failure ends the run, and returns the response."""
         self._start()
         try:
             return self._ask(request, kind, timeout_s)
@@ -292,9 +301,9 @@ class Worker(AbstractContextManager["Worker"]):
             response = msgspec.json.decode(line, type=Response)
         except msgspec.DecodeError as error:
             self.end()
-            said = one_line(line.decode(errors="replace"), 80)
+            printed = one_line(line.decode(errors="replace"), 80)
             raise WorkerError(
-                f"{self._python} does not run opperf's worker: it printed {said!r}; "
+                f"{self._python} does not run opperf's worker: it printed {printed!r}; "
                 "name a Python interpreter"
             ) from error
         if isinstance(response, ErrorResponse):
@@ -305,7 +314,7 @@ class Worker(AbstractContextManager["Worker"]):
         return response
 
     def _line(self, timeout_s: float) -> bytes:
-        """The next line of the worker's answer."""
+        """Returns the next line from the worker."""
         process = self._process
         assert process is not None and process.stdout is not None
         deadline = time.monotonic() + timeout_s
@@ -334,27 +343,27 @@ class Worker(AbstractContextManager["Worker"]):
 
 
 FATAL = (signal.SIGSEGV, signal.SIGBUS, signal.SIGFPE, signal.SIGILL, signal.SIGABRT)
-"""Signals that tell of a fault in a program, and that a framework may handle: MXNet 1 prints
-"Segmentation fault: 11" and exits with 255."""
+"""Signals of a fault in a program, which a framework may handle: MXNet 1 prints "Segmentation
+fault: 11" and exits with 255."""
 
 
 def handled_signal(log: str) -> signal.Signals | None:
-    """The signal after which a framework's own handler ended the process, by what it printed."""
+    """Returns the signal whose handler, the framework's own, ended the process, by its output."""
     lines = set(log.splitlines())
     return next((s for s in FATAL if f"{signal.strsignal(s)}: {s.value}" in lines), None)
 
 
 def describe_end(died: WorkerDied) -> str:
-    """Why a worker ended, in words: the signal or the exit code, and its last words."""
+    """Returns why a worker ended, in words: signal or exit code, and its last line of output."""
     code, handled = died.returncode, handled_signal(died.log)
     if code < 0:
         name = signal.Signals(-code).name
         reason = f"the process was ended by {name}"
         if -code == signal.SIGKILL:
-            reason += " (out of memory, most likely; choose a smaller --size)"
+            reason += " (probably out of memory; choose a smaller --size)"
     elif handled:
         reason = f"the process was ended by {handled.name}, with exit code {code}"
     else:
         reason = f"the process ended with exit code {code}"
     last = one_line((died.log.strip().splitlines() or [""])[-1], 160)
-    return f"{reason}; last words: {last}" if last else reason
+    return f"{reason}; last output: {last}" if last else reason

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from collections.abc import Mapping as ReadOnly
-from dataclasses import dataclass, field
 from typing import Any
 
 from opperf.frameworks import Framework
@@ -20,21 +17,7 @@ from opperf.model import (
     Number,
     TensorSpec,
 )
-
-
-@dataclass(frozen=True)
-class Bound:
-    """Objects a caller holds, that a case alone cannot make.
-
-    `arrays` by the digest of the `given` tensor they stand for; `function` the callable
-    itself, where the target's path may not lead to it (a lambda, a local function).
-    """
-
-    arrays: ReadOnly[str, Any] = field(default_factory=dict)
-    function: Callable[..., Any] | None = None
-
-
-NOTHING_BOUND = Bound()
+from opperf.sources.bound import NOTHING_BOUND, Bound
 
 
 class Prepared:

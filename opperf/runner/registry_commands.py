@@ -1,4 +1,4 @@
-"""What the commands `list`, `show` and `coverage` do, from options to the exit code."""
+"""The commands `list`, `show` and `coverage`, from their options to the exit code."""
 
 from __future__ import annotations
 
@@ -31,24 +31,28 @@ from opperf.sources.selecting import Selection, select
 COVERAGE_SETTINGS = Settings(
     device="", profiler="python", warmup=0, runs=1, timeout_s=60.0, memory=False
 )
-"""One call of each pass by the wall clock: enough to see that an operator runs. A minute is
-a hundred times what the slowest small case takes."""
+"""One call of each pass by the wall clock: enough to see that an operator runs. The timeout is a
+hundred times the time of the slowest small case."""
+
+
+NAMED = 8
+"""Operators named in an error: one line of a terminal."""
 
 
 def worker_for(options: Mapping[str, Any]) -> Worker:
-    """A worker of the framework, by the interpreter that is named for it.
+    """Returns a worker of the framework, run by the interpreter named for it.
 
-    Raises `UsageError` where several are.
+    Raises `UsageError` if several are named.
     """
     interpreters = options["python"]
     if len({one.label for one in interpreters}) > 1:
-        raise UsageError("--python: name one interpreter; opperf run takes several")
+        raise UsageError("--python: name one interpreter; only opperf run takes several")
     found = interpreter_of(interpreters, options["framework"], "")
     return Worker(options["framework"], python=found.path if found else "")
 
 
 def listing_for(options: Mapping[str, Any]) -> Listing:
-    """The framework's registry, from the cache if it is this interpreter's and there."""
+    """Returns the framework's registry, from the cache if it is this interpreter's."""
     framework = options["framework"]
 
     def ask() -> Listing:
@@ -67,8 +71,8 @@ def _say(text: str) -> None:
     print(text, file=sys.stderr, flush=True)
 
 
-def _unsaid(text: str) -> None:
-    """Say nothing."""
+def _ignore(text: str) -> None:
+    """Prints nothing."""
 
 
 def _print_json(value: object) -> None:
@@ -76,8 +80,8 @@ def _print_json(value: object) -> None:
 
 
 def list_command(options: Mapping[str, Any], changed: Mapping[str, Any]) -> int:
-    """Print the operators chosen, as a table or as JSON. `changed` are the options the user
-    gave."""
+    """Prints the selected operators as a table or JSON, and returns the exit code. `changed` are
+    the options that the user set."""
     report_choice(options["framework"], changed, _say)
     listing = listing_for(options)
     selection = Selection(
@@ -96,10 +100,10 @@ def list_command(options: Mapping[str, Any], changed: Mapping[str, Any]) -> int:
 
 
 def show_command(options: Mapping[str, Any], changed: Mapping[str, Any]) -> int:
-    """Print everything about one operator, its cases and how to reproduce them. `changed` are the
-    options the user gave.
+    """Prints one operator, its cases and their scripts, and returns the exit code. `changed` are
+    the options that the user set.
 
-    Raises `UsageError`.
+    Raises `UsageError` unless the name matches exactly one operator.
     """
     check_shape_options(changed)
     report_choice(options["framework"], changed, _say)
@@ -107,8 +111,11 @@ def show_command(options: Mapping[str, Any], changed: Mapping[str, Any]) -> int:
     operators = [one.operator for one in listing.operators]
     found = select(operators, Selection(patterns=(options["name"],)))
     if len(found) != 1:
-        names = ", ".join(operator.name for operator in found)
-        raise UsageError(f"show takes one operator, and {options['name']!r} fits several: {names}")
+        names = ", ".join(operator.name for operator in found[:NAMED])
+        more = f" and {len(found) - NAMED} more" if len(found) > NAMED else ""
+        raise UsageError(
+            f"{options['name']!r} matches several operators, and show takes one: {names}{more}"
+        )
     (operator,) = found
     listed = next(one for one in listing.operators if one.operator == operator)
     settings = Settings(device="", profiler="", dtype=options["dtype"], seed=options["seed"])
@@ -141,9 +148,9 @@ def show_command(options: Mapping[str, Any], changed: Mapping[str, Any]) -> int:
 
 
 def coverage_command(options: Mapping[str, Any], changed: Mapping[str, Any]) -> int:
-    """Print how much of the registry is measured, by the records of a run file or of a run of
-    every operator made now. `changed` are the options the user gave."""
-    say = _unsaid if options["quiet"] else _say
+    """Prints how much of the registry is measured, by a run file or by running every operator, and
+    returns the exit code. `changed` are the options that the user set."""
+    say = _ignore if options["quiet"] else _say
     report_choice(options["framework"], changed, say)
     listing = listing_for(options)
     run_file: Path | None = options["run_file"]
@@ -167,9 +174,9 @@ def coverage_command(options: Mapping[str, Any], changed: Mapping[str, Any]) -> 
 
 
 def _records_of(path: Path, listing: Listing) -> tuple[Record, ...]:
-    """The records of a run file of the very framework that is listed.
+    """Returns the records of a run file.
 
-    Raises `RunFileError`.
+    Raises `RunFileError` if its framework or version is not that of the listing.
     """
     run, warnings = read_run(path)
     for warning in warnings:
@@ -178,8 +185,8 @@ def _records_of(path: Path, listing: Listing) -> tuple[Record, ...]:
     measured = (environment.framework, environment.versions.get(environment.framework, ""))
     if measured != (listing.framework, listing.version):
         raise RunFileError(
-            f"{path} is a run of {' '.join(measured)}, and {listing.framework} {listing.version} "
-            "is installed; name the framework with --framework, or use the same version"
+            f"{path} is a run of {' '.join(measured)}, but the framework here is "
+            f"{listing.framework} {listing.version}; choose another with --framework or --python"
         )
     return run.records
 
@@ -187,8 +194,8 @@ def _records_of(path: Path, listing: Listing) -> tuple[Record, ...]:
 def _run_everything(
     options: Mapping[str, Any], say: Callable[[str], None]
 ) -> tuple[Record, ...] | None:
-    """Run every operator once, at a small size; None if that was interrupted."""
-    begun = time.monotonic()
+    """Runs every operator once at a small size and returns the records; None if interrupted."""
+    started = time.monotonic()
     path = cache_folder() / "coverage" / f"{options['framework']}.jsonl"
     with Workers(options["python"]) as workers:
         worker = workers.of(options["framework"])
@@ -203,9 +210,9 @@ def _run_everything(
                 plan.cases,
                 workers,
                 make_progress(sys.stderr, len(plan.cases), options["quiet"]),
-                lambda: time.monotonic() - begun,
+                lambda: time.monotonic() - started,
             )
         except KeyboardInterrupt:
-            print(f"interrupted; what was measured is in {path}", file=sys.stderr)
+            print(f"interrupted; the records are in {path}", file=sys.stderr)
             return None
     return run.records

@@ -19,9 +19,12 @@ from opperf.frameworks import Framework, load
 from opperf.model import Record, Status
 from opperf.runner.allocator import configure_heap
 from opperf.runner.environment import environment
+from opperf.runner.fresh import Fresh
 from opperf.runner.listing import list_operators, script
-from opperf.runner.measure import fresh, measure
+from opperf.runner.measure import measure
 from opperf.runner.messages import (
+    ChoicesRequest,
+    ChoicesResponse,
     ErrorResponse,
     ListRequest,
     ListResponse,
@@ -39,10 +42,11 @@ from opperf.runner.messages import (
     TryRequest,
     TryResponse,
 )
-from opperf.runner.prepared import NOTHING_BOUND
 from opperf.runner.pristine import begin_pristine
 from opperf.runner.process import begin_child
 from opperf.runner.trial import try_call
+from opperf.sources.bound import NOTHING_BOUND
+from opperf.sources.choices import choices
 from opperf.sources.registry import plan, resolve
 
 PROCESS_SETTINGS: dict[str, Any] = {}
@@ -61,7 +65,7 @@ def measured(framework: Framework, request: MeasureRequest) -> MeasureResponse:
             f"started with {PROCESS_SETTINGS}"
         )
     try:
-        record = measure(case, framework, memory=fresh(NOTHING_BOUND), paced=request.paced)
+        record = measure(case, framework, memory=Fresh(NOTHING_BOUND), paced=request.paced)
         return MeasureResponse(record=record)
     except Exception as error:
         # An error of opperf's own in one case must not cost the cases after it.
@@ -80,6 +84,7 @@ ANSWERS: dict[type, Callable[[Framework, Any], Response]] = {
         resolution=resolve(framework, request.axes)
     ),
     ListRequest: lambda framework, request: ListResponse(listing=list_operators(framework)),
+    ChoicesRequest: lambda framework, request: ChoicesResponse(choices=choices(framework)),
     ScriptRequest: lambda framework, request: ScriptResponse(
         scripts=tuple(script(framework, case) for case in request.cases)
     ),
@@ -101,6 +106,8 @@ def serve(requests: Iterable[bytes], responses: BinaryIO, framework_name: str) -
     try:
         configure_heap()
         framework = load(framework_name)
+        if PROCESS_SETTINGS.get("threads") is not None:
+            framework.set_threads(PROCESS_SETTINGS["threads"])
         begin_pristine(framework)
         say(ReadyResponse(environment=environment(framework)))
     except Exception as error:

@@ -17,21 +17,18 @@ import pytest
 import opperf  # noqa: F401  (restores what MXNet needs of NumPy, before a test imports MXNet)
 from opperf.frameworks import Framework
 from opperf.model import Case, OperatorTarget, Record, Settings
+from opperf.mxnet_api.benchmarks import load_for_measuring
 from opperf.opperf import main
 from opperf.runner import registry_commands as registry_module
 from opperf.runner import workers as workers_module
+from opperf.runner.calls import call_settings, measure_here
 from opperf.runner.pool import Worker
 from opperf.runner.prepared import Prepared
+from opperf.sources.call import UserCall
 from opperf.sources.registry import plan
 from opperf.sources.selecting import Selection
 from opperf.sources.varying import process_key
-from opperf.utils.benchmark_utils import (
-    measure_here,
-    mxnet,
-    run_performance_test,
-    settings_for,
-)
-from opperf.utils.inputs import CaseBuilder
+from opperf.utils.benchmark_utils import run_performance_test
 
 FAKE = Path(__file__).resolve().parents[1] / "fake"
 sys.path.insert(0, str(FAKE))
@@ -41,7 +38,7 @@ RUNS = 3
 
 @pytest.fixture(scope="session")
 def framework() -> Framework:
-    return mxnet()
+    return load_for_measuring()
 
 
 @pytest.fixture(autouse=True)
@@ -79,11 +76,10 @@ def record(framework: Framework) -> Callable[..., Record]:
         runs: int = RUNS,
         run_backward: bool = True,
     ) -> Record:
-        settings = settings_for(framework, None, dtype, profiler, warmup, runs)
-        builder = CaseBuilder(
-            framework, function, framework.target_of(function), settings, run_backward
-        )
-        return measure_here(builder.case(inputs), framework, builder.bound)
+        settings = call_settings(framework, None, dtype, profiler, warmup, runs)
+        call = UserCall(framework, function, [inputs], settings, run_backward)
+        (case,) = call.cases()
+        return measure_here(case, framework, call.bound)
 
     return measured
 

@@ -9,6 +9,7 @@ import pytest
 from mxnet import nd
 
 from opperf.custom_operations import custom_operations
+from opperf.frameworks import load
 from opperf.frameworks.mxnet import trace
 from opperf.model import NoteCode
 from opperf.profilers import python
@@ -178,3 +179,8 @@ def test_the_wall_clock_sees_what_the_profiler_does_not(record, clock):
     options = {"profiler": "python", "run_backward": False, "runs": RUNS}
     made = record(function, {"data": (8, 8)}, **options)
     assert made.samples["forward"] == [KERNEL_NS] * RUNS
+
+
+def test_calls_are_queued_together_on_a_gpu_alone():
+    framework = load("mxnet")
+    assert framework.is_asynchronous("gpu(1)") and not framework.is_asynchronous("cpu(0)")

@@ -58,9 +58,9 @@ def test_show_of_what_has_excluded_says_why(command_here):
 REFUSED = [
     (("list", "rleu"), ["no operator is called 'rleu'; did you mean relu"]),
     (("list", "--category", "unry"), ["unknown category 'unry'; did you mean unary"]),
-    (("list", "re:("), ["'re:(' is no regular expression"]),
+    (("list", "re:("), ["'re:(' is not a regular expression"]),
     (("show",), ["Missing argument 'OPERATOR'"]),
-    (("show", "broadcast_*"), ["show takes one operator", "broadcast_add"]),
+    (("show", "broadcast_*"), ["show takes one", "broadcast_add"]),
     (("show", "relu", "--dtype", "flaot32"), ["unknown dtype 'flaot32'"]),
     (("coverage", "none.jsonl"), ["none.jsonl cannot be read"]),
     (("coverage", "--min", "101"), ["--min", "101"]),

@@ -72,12 +72,12 @@ def test_a_killed_run_of_several_processes_goes_on_without_planning(command, rec
     assert kinds == ["header", *["case"] * 4, *["environment", "record", "record"] * 2, "closing"]
     path.write_bytes(b"".join(lines[:7]) + lines[7][:50])
     out, err = command("run", "--resume", "a.jsonl", "--threads", "1,2")
-    assert "the last line was cut short" in err and "1 of them done already" in out
+    assert "the last line was cut short" in err and "1 of them already done" in out
     whole = run_of(command)
     assert whole.cases == recorded.cases and whole.records[0] == recorded.records[0]
     assert [record.status for record in whole.records] == [Status.OK] * 4
     _, err = command("run", "--resume", "a.jsonl", "--threads", "2", code=2)
-    assert err.startswith("opperf: the run to resume was made with --threads = '1, 2', not '2'; ")
+    assert err.startswith("opperf: the run to resume was made with --threads '1, 2', not '2'; ")
 
 
 def test_values_that_this_machine_lacks_are_skipped_beside_others(command):
@@ -158,11 +158,11 @@ def test_another_environment_borrows_what_it_lacks(command, elsewhere):
     ("arguments", "words"),
     [
         (("nothing.jsonl",), "nothing.jsonl: there is no such file"),
-        (("notes.txt",), "notes.txt holds no cases that opperf knows; it reads: run file"),
-        (("a.jsonl", "--size", "large"), "--size is about the inputs that rules make"),
+        (("notes.txt",), "notes.txt is no file of cases that opperf reads: run file"),
+        (("a.jsonl", "--size", "large"), "--size does not apply to"),
         (("a.jsonl", "--dtype", "float8"), "unknown dtype 'float8'"),
         (("a.jsonl", "--python", "/no/python"), "'/no/python': there is no such program"),
-        (("a.jsonl", "--id", "ffff"), "--id ffff: no case that is planned has this id"),
+        (("a.jsonl", "--id", "ffff"), "--id ffff: no planned case has this id"),
     ],
 )
 def test_what_is_refused(command_here, arguments, words):

@@ -60,7 +60,7 @@ def test_the_python_timer_waits_for_the_device():
 
 @pytest.mark.parametrize("name", ["native", "pyton", "other"])
 def test_what_a_framework_does_not_offer_is_refused(name):
-    with pytest.raises(UsageError, match=f"unknown profiler '{name}'.*; some offers: python"):
+    with pytest.raises(UsageError, match=f"unknown profiler '{name}'.*; some has: python"):
         profiler(name, Some(), "cpu(0)")
 
 

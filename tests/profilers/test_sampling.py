@@ -82,7 +82,8 @@ def test_the_interval_that_ended_it_still_covers_the_median():
 def test_count_is_kept_in_one_batch():
     traces = Trace()
     done = sample(traces, Count(37), loops=4)
-    assert [len(times) for times in done.phases[0]] == [37, 37, 37]
+    (timed,) = done.phases
+    assert len(timed.times) == len(timed.walls) == len(timed.calls) == 37
     assert traces.batches == [(37, 4)] and done.loops == 4
 
 

@@ -133,7 +133,7 @@ def test_a_file_that_was_cut_short_is_warned_of(in_process_workers, recorded, tm
 
 def test_options_about_rules_are_refused_where_only_a_file_is_named(assemble_run, recorded):
     path, _ = recorded
-    with pytest.raises(UsageError, match="--size is about the inputs that rules make"):
+    with pytest.raises(UsageError, match="--size does not apply to"):
         assemble_run(Selection(size="large"), files=[path], given={"size"})
     assemble_run(Selection(patterns=("relu",), size="large"), files=[path], given={"size"})
 

@@ -21,11 +21,14 @@ from opperf.model import (
     TensorSpec,
 )
 from opperf.profilers.pace import WORKS, Pace
+from opperf.runner import fresh
 from opperf.runner import measure as module
+from opperf.runner.fresh import Fresh
 from opperf.runner.guard import estimated_bytes, guard
-from opperf.runner.measure import fresh, measure
+from opperf.runner.measure import measure
 from opperf.runner.memory import Peaks
-from opperf.runner.prepared import NOTHING_BOUND, Bound, Prepared
+from opperf.runner.prepared import Prepared
+from opperf.sources.bound import NOTHING_BOUND, Bound
 
 BOTH = ("forward", "backward")
 FLOATS = TensorSpec((4, 4), gradient=True)
@@ -376,6 +379,25 @@ def with_times(fake, monkeypatch, kernel_ns, wall_ns):
     monkeypatch.setattr(fake, "profilers", lambda: {"native": lambda device: Told()})
 
 
+@pytest.mark.parametrize(("loops", "noted"), [(1, []), (20, ["20 calls are queued between two"])])
+def test_calls_that_are_timed_together_are_noted(fake, make_case, monkeypatch, loops, noted):
+    class Queueing:
+        kind = MetricKind.WALL
+        resolution_ns = 1.0
+
+        def trace(self, phases, count, loops=1):
+            times = [1000.0] * count
+            return [Timed(times, times, times, batch=loops) for _ in phases]
+
+    monkeypatch.setattr(fake, "profilers", lambda: {"native": lambda device: Queueing()})
+    monkeypatch.setattr(module, "loops_for", lambda *given: loops)
+    record = measure(make_case("relu", runs=None, max_time_s=0.01), fake)
+    assert record.time_kind is MetricKind.WALL and record.summaries["forward"].loops == loops
+    notes = [note for note in record.notes if note.code is NoteCode.BATCHED]
+    assert [note.message[: len("20 calls are queued between two")] for note in notes] == noted
+    assert {note.metric for note in notes} <= {"forward"}
+
+
 @pytest.mark.parametrize(
     ("wall_ns", "note"),
     [
@@ -428,23 +450,54 @@ def test_nan_in_an_output_is_a_note(fake, make_case, monkeypatch):
     assert (note.metric, note.code) == ("", NoteCode.NAN)
 
 
-def test_memory_is_not_read_where_nobody_asks(fake, make_case):
-    def read(prepared):
-        raise AssertionError("read all the same")
+class Peaked:
+    """Has these peaks for every case, and a log of what it was asked."""
 
-    record = measure(make_case("relu", memory=False), fake, memory=read)
-    assert set(record.summaries) == {"forward", "total"}
+    def __init__(self, found, log=None):
+        self.found, self.log = found, [] if log is None else log
+
+    def begin(self, case, framework):
+        self.log.append("begin")
+
+    def peaks(self, prepared):
+        self.log.append("peaks")
+        return self.found
+
+
+def test_memory_is_not_read_where_nobody_asks(fake, make_case):
+    memory = Peaked(Peaks(1, None))
+    record = measure(make_case("relu", memory=False), fake, memory=memory)
+    assert set(record.summaries) == {"forward", "total"} and memory.log == []
+
+
+def test_memory_is_measured_elsewhere_while_tensors_are_made(fake, make_case, monkeypatch):
+    make = fake.tensor
+    monkeypatch.setattr(fake, "tensor", lambda *spec: fake.calls.append("tensor") or make(*spec))
+    memory = Peaked(Peaks(1, None), fake.calls)
+    measure(make_case("relu", warmup=0, runs=1), fake, memory=memory)
+    order = [call for call in fake.calls if call in ("begin", "tensor", "call", "peaks")]
+    assert order[:4] == ["begin", "tensor", "call", "peaks"]
+
+
+def test_memory_of_a_large_case_is_measured_after_its_first_call(fake, make_case, monkeypatch):
+    memory = Peaked(Peaks(1, None))
+    monkeypatch.setattr(module, "EARLY_BYTES", 4 * 4 * 4 * 3)
+    measure(make_case("relu"), fake, memory=memory)
+    assert memory.log == ["begin", "peaks"], "its input, and twice its output"
+    monkeypatch.setattr(module, "EARLY_BYTES", 4 * 4 * 4 * 3 - 1)
+    measure(make_case("relu"), fake, memory=memory)
+    assert memory.log == ["begin", "peaks", "peaks"]
 
 
 @pytest.mark.parametrize(("both", "highest"), [(None, 100), (300, 300)])
 def test_the_peak_is_that_of_both_passes_where_there_are_two(fake, make_case, both, highest):
     note = Note("memory", NoteCode.NOT_PRISTINE, "of another process")
     found = Peaks(100, both, notes=(note,), busy_s=1000.0)
-    record = measure(make_case("relu", passes=BOTH), fake, memory=lambda prepared: found)
+    record = measure(make_case("relu", passes=BOTH), fake, memory=Peaked(found))
     assert record.summaries["memory"].median == highest
     assert record.summaries["memory_forward"].median == 100
     assert record.notes == (note,)
-    assert 1000 < record.busy_s < 2000
+    assert record.busy_s <= record.wall_s, "the calls of another process ran beside"
 
 
 @pytest.fixture
@@ -460,7 +513,10 @@ class Elsewhere:
     """A process that has run nothing, and gives this answer."""
 
     def __init__(self, answer):
-        self.answer, self.asked = answer, []
+        self.answer, self.asked, self.begun = answer, [], []
+
+    def begin(self, case):
+        self.begun.append(case)
 
     def peaks(self, case):
         self.asked.append(case)
@@ -470,9 +526,12 @@ class Elsewhere:
 def test_memory_is_read_where_nothing_has_run(fake, prepared, monkeypatch):
     elsewhere = Elsewhere(Peaks(7, None))
     monkeypatch.setattr(fake, "supports_fork", lambda device: True)
-    monkeypatch.setattr(module, "pristine", {"fake": elsewhere}.get)
+    monkeypatch.setattr(fresh, "pristine", {"fake": elsewhere}.get)
     one = prepared()
-    assert fresh(NOTHING_BOUND)(one) == Peaks(7, None) and elsewhere.asked == [one.case]
+    memory = Fresh(NOTHING_BOUND)
+    memory.begin(one.case, fake)
+    assert elsewhere.begun == [one.case] and elsewhere.asked == []
+    assert memory.peaks(one) == Peaks(7, None) and elsewhere.asked == [one.case]
 
 
 @pytest.mark.parametrize(
@@ -488,9 +547,13 @@ def test_where_that_cannot_be_it_is_read_here_with_a_note(
     fake, prepared, monkeypatch, forks, answer, bound, given, why
 ):
     monkeypatch.setattr(fake, "supports_fork", lambda device: forks)
-    monkeypatch.setattr(module, "pristine", {"fake": Elsewhere(answer)}.get)
+    elsewhere = Elsewhere(answer)
+    monkeypatch.setattr(fresh, "pristine", {"fake": elsewhere}.get)
     spec = TensorSpec((4, 4), fill=Fill("given", digest="x") if given else Fill())
-    found = fresh(bound)(prepared(data=spec))
+    one = prepared(data=spec)
+    Fresh(bound).begin(one.case, fake)
+    assert elsewhere.begun == [one.case] * (answer is None)
+    found = Fresh(bound).peaks(one)
     assert found.forward == 4 * 4 * 4
     (note,) = found.notes
     assert (note.metric, note.code) == ("memory", NoteCode.NOT_PRISTINE)

@@ -91,9 +91,9 @@ def test_flags(options, flag):
 @pytest.mark.parametrize(
     "arguments, words",
     [
-        (("--resume", "--overwrite"), "--resume goes on with a run and --overwrite replaces it"),
-        (("--resume", "a.jsonl", "--overwrite"), "--resume goes on with a run and --overwrite"),
-        (("--retry", "failed"), "--retry is for a run that is resumed; give --resume as well"),
+        (("--resume", "--overwrite"), "--resume finishes a run and --overwrite replaces it"),
+        (("--resume", "a.jsonl", "--overwrite"), "--resume finishes a run and --overwrite"),
+        (("--retry", "failed"), "--retry needs --resume"),
     ],
 )
 def test_options_at_odds(options, arguments, words):
@@ -129,21 +129,27 @@ def test_values_that_multiply(given, arguments, axes):
 @pytest.mark.parametrize(
     "arguments, words",
     [
-        (("--threads", "0"), "'0' is no number of threads; write 1 or more, or all"),
-        (("--threads", "two"), "'two' is no number of threads"),
-        (("--cache", "warm"), "'warm' is none of hot, cold"),
-        (("--phase", "test"), "'test' is none of train, predict"),
-        (("--env", "A"), "'A' sets no variable; write NAME=VALUE or NAME=VALUE|VALUE"),
-        (("--env", "A=1", "--env", "A=2"), "A is set twice; write A=VALUE|VALUE"),
+        (
+            ("--threads", "0"),
+            "'0' is not a number of threads; write an integer of at least 1, or all",
+        ),
+        (("--threads", "two"), "'two' is not a number of threads"),
+        (("--cache", "warm"), "'warm' is not one of hot, cold"),
+        (("--phase", "test"), "'test' is not one of train, predict"),
+        (("--env", "A"), "'A' is not of the form NAME=VALUE or NAME=VALUE|VALUE"),
+        (
+            ("--env", "A=1", "--env", "A=2"),
+            "'A' is set twice; write it once, as NAME=VALUE or NAME=VALUE|VALUE",
+        ),
         (("--python", "/no/such/python"), "'/no/such/python': there is no such program"),
         (
             ("--python", sys.executable, "--python", sys.executable),
-            "two interpreters would be called",
+            "two interpreters have the label",
         ),
-        (("--label", "commit"), "'commit' is no label; write it as KEY=VALUE"),
-        (("--label", "a=1", "--label", "a=2"), "'a' is given twice"),
-        (("--precision", "2"), "'2' is no number greater than 0 and less than 1"),
-        (("--runs", "0"), "'0' is no whole number of 1 or more"),
+        (("--label", "commit"), "'commit' is not of the form KEY=VALUE"),
+        (("--label", "a=1", "--label", "a=2"), "'a' is set twice"),
+        (("--precision", "2"), "'2' is not a number greater than 0 and less than 1"),
+        (("--runs", "0"), "'0' is not an integer of at least 1"),
     ],
 )
 def test_a_value_that_means_nothing(given, arguments, words):
@@ -237,9 +243,9 @@ def test_limits_that_nothing_lies_between_are_refused(selection):
 @pytest.mark.parametrize(
     "arguments, words",
     [
-        (("--size", "small"), "--size is about a rule's shapes, --fuzz-shapes draws others"),
-        (("--shape", "lhs=2"), "--shape is about a rule's shapes"),
-        (("--max-configs", "2"), "--max-configs is about a rule's shapes"),
+        (("--size", "small"), "--size has no effect with --fuzz-shapes"),
+        (("--shape", "lhs=2"), "--shape has no effect with --fuzz-shapes"),
+        (("--max-configs", "2"), "--max-configs has no effect with"),
     ],
 )
 def test_random_shapes_are_no_rules(given, arguments, words):
@@ -251,7 +257,7 @@ def test_random_shapes_are_no_rules(given, arguments, words):
 @pytest.mark.parametrize("option", ["--min-elements", "--max-elements"])
 def test_limits_are_of_random_shapes(given, option):
     check_shape_options(given("--fuzz-shapes", "2", option, "512")[1])
-    with pytest.raises(UsageError, match=f"{option} is for random shapes; give --fuzz-shapes"):
+    with pytest.raises(UsageError, match=f"{option} needs --fuzz-shapes"):
         check_shape_options(given(option, "512")[1])
 
 

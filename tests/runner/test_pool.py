@@ -15,6 +15,7 @@ from opperf.model import Settings, Status
 from opperf.runner import pool
 from opperf.runner.listing import list_operators
 from opperf.runner.pool import Worker, WorkerDied, describe_end
+from opperf.sources.choices import choices
 from opperf.sources.selecting import Selection
 
 WAIT_S = 30
@@ -76,7 +77,7 @@ def test_an_operator_that_raises_has_failed(worker, make_case, name, reason):
 @pytest.mark.parametrize(
     "name, words",
     [
-        ("segfaults", ["SIGSEGV", "last words: about to die"]),
+        ("segfaults", ["SIGSEGV", "last output: about to die"]),
         ("is_killed", ["SIGKILL", "out of memory"]),
         ("leaves", ["exit code 8"]),
         ("exits", ["exit code 7"]),
@@ -100,7 +101,7 @@ def test_a_worker_that_dies_costs_one_case(worker, make_case, name, words):
     "code, log, reason",
     [
         (-11, "", "the process was ended by SIGSEGV"),
-        (-9, "", "the process was ended by SIGKILL (out of memory, most likely; choose a"),
+        (-9, "", "the process was ended by SIGKILL (probably out of memory; choose a"),
         (3, "", "the process ended with exit code 3"),
         # A handler of the framework's own, as MXNet 1 has one.
         (255, "\nSegmentation fault: 11\n", "the process was ended by SIGSEGV, with exit code 255"),
@@ -115,7 +116,7 @@ def test_how_a_worker_ended_is_told_by_its_signal_or_its_exit_code(code, log, re
 def test_last_words_are_one_short_line():
     log = "first\n" + "word " * 100 + "\n\n  \n"
     told = describe_end(WorkerDied(3, log))
-    words = told.partition("; last words: ")[2]
+    words = told.partition("; last output: ")[2]
     assert words.startswith("word word ") and len(words) <= 160
     assert describe_end(WorkerDied(3, " \n")) == "the process ended with exit code 3"
 
@@ -207,6 +208,10 @@ def test_a_plan_crosses_the_border_whole(worker, fake):
     assert [case.id for case in crossed.cases] == [c.id for c in plan(fake, selection).cases]
 
 
+def test_what_a_framework_offers_crosses_the_border(worker, fake):
+    assert worker.choices() == choices(fake)
+
+
 def test_ending_ends_the_process(variables, make_case):
     with Worker("fake", environment=variables) as worker:
         worker.measure(make_case("relu"))
@@ -258,7 +263,7 @@ def test_errors_cross_the_border_as_what_they_are(worker, ask, error, words):
         ("refusing", DeviceError, "the driver is too old; install a newer one", 1),
         ("fakee", UsageError, "did you mean fake", 1),
         # Bad luck, perhaps, as when the kernel needed memory.
-        ("dying", WorkerError, "SIGABRT; last words: about to die", 3),
+        ("dying", WorkerError, "SIGABRT; last output: about to die", 3),
     ],
 )
 def test_a_framework_that_cannot_be_loaded(variables, framework, error, words, starts):
@@ -274,8 +279,8 @@ def test_a_framework_that_cannot_be_loaded(variables, framework, error, words, s
 @pytest.mark.parametrize(
     "name, timeout_s, refusal",
     [
-        ("segfaults", WAIT_S, "the process was ended by SIGSEGV; last words: about to die"),
-        ("hangs", 0.5, "no end after 0.5 s"),
+        ("segfaults", WAIT_S, "the process was ended by SIGSEGV; last output: about to die"),
+        ("hangs", 0.5, "not finished after 0.5 s"),
     ],
 )
 def test_a_trial_that_ends_the_worker_says_so(worker, make_case, name, timeout_s, refusal):

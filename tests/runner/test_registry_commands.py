@@ -132,8 +132,8 @@ def test_what_has_excluded_says_why(opperf, monkeypatch):
 @pytest.mark.parametrize(
     "arguments, words",
     [
-        (("*e*",), "show takes one operator, and '*e*' fits several: mystery, negative, "),
-        (("relu", "--max-elements", "5000"), "--max-elements is for random shapes"),
+        (("*e*",), "'*e*' matches several operators, and show takes one: mystery, negative, "),
+        (("relu", "--max-elements", "5000"), "--max-elements needs --fuzz-shapes"),
     ],
 )
 def test_what_is_not_shown(opperf, arguments, words):
@@ -189,7 +189,9 @@ def test_coverage_of_a_run_file_runs_nothing(opperf, run_file):
 
 def test_a_run_file_of_another_version_is_refused(opperf, run_file, monkeypatch):
     monkeypatch.setattr(opperf.worker.fake, "version", lambda: "2.0")
-    with pytest.raises(RunFileError, match=r"is a run of fake 1\.0, and fake 2\.0 is installed"):
+    with pytest.raises(
+        RunFileError, match=r"is a run of fake 1\.0, but the framework here is fake 2\.0"
+    ):
         opperf(coverage, str(run_file))
 
 
@@ -207,4 +209,4 @@ def test_an_interrupt_leaves_the_records(opperf, monkeypatch):
     monkeypatch.setattr(opperf.worker, "measure", interrupted)
     code, out, err = opperf(coverage, "--quiet")
     assert (code, out) == (INTERRUPTED, "")
-    assert err.startswith("interrupted; what was measured is in ") and "fake.jsonl" in err
+    assert err.startswith("interrupted; the records are in ") and "fake.jsonl" in err

@@ -21,17 +21,17 @@ def test_what_is_not_said_again_stays_as_it_was():
 
 
 @pytest.mark.parametrize(
-    "changed, asked",
+    "changed, option, asked",
     [
-        ("size", Selection(size="large")),
-        ("names", Selection(patterns=("exp",))),
-        ("shuffle", Selection(shuffle=True)),
-        ("memory", Selection(settings=Settings(memory=False))),
-        ("runs", Selection(settings=Settings(runs=4))),
+        ("size", "--size", Selection(size="large")),
+        ("names", "OPERATOR", Selection(patterns=("exp",))),
+        ("shuffle", "--shuffle", Selection(shuffle=True)),
+        ("memory", "--no-memory", Selection(settings=Settings(memory=False))),
+        ("runs", "--runs", Selection(settings=Settings(runs=4))),
     ],
 )
-def test_another_value_is_refused_with_both(changed, asked):
-    with pytest.raises(RunFileError, match=f"made with (--)?(no-)?{changed} = .*, not "):
+def test_another_value_is_refused_with_both(changed, option, asked):
+    with pytest.raises(RunFileError, match=f"made with {option} .*, not "):
         check_selection(EARLIER, asked, {changed: True})
 
 
@@ -43,7 +43,7 @@ def test_other_values_of_an_axis_are_refused_and_the_same_are_not():
     before = {"dtype": ("float32", "int8"), "device": ("cpu(0)",)}
     assert check_axes(before, before, {"dtype": True}) == before
     assert check_axes(before, {"dtype": ("int8",)}, {}) == before
-    with pytest.raises(RunFileError, match="--dtype = 'float32, int8', not 'int8'"):
+    with pytest.raises(RunFileError, match="--dtype 'float32, int8', not 'int8'"):
         check_axes(before, {"dtype": ("int8",)}, {"dtype": True})
 
 

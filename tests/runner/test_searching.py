@@ -35,8 +35,8 @@ def test_what_was_found_is_of_the_size_and_what_was_not_has_a_reason(asked):
     found, reasons = asked("mystery", "stubborn")
     assert set(found) == {"mystery"} and found["mystery"]["charm"] == 1
     assert 2**11 <= found["mystery"]["data"].size <= 2**12
-    assert set(reasons) == {"stubborn"} and reasons["stubborn"].endswith("the last one: never")
-    assert asked.said == ["searching for inputs of mystery, stubborn, which no rule knows"]
+    assert set(reasons) == {"stubborn"} and reasons["stubborn"].endswith("last refusal: never")
+    assert asked.said == ["searching for inputs of mystery, stubborn, which have no rule"]
 
 
 def test_calls_are_of_single_precision_whatever_was_asked_for_and_limited_in_time(asked):
@@ -74,7 +74,7 @@ def test_a_failed_search_is_not_made_again_at_another_size(asked):
 def test_large_tensors_have_a_size_of_their_own(asked, monkeypatch):
     sizes = []
     monkeypatch.setattr(
-        searching, "scaled", lambda found, tries, preset: sizes.append(preset.name) or found
+        searching, "scale", lambda found, tries, preset: sizes.append(preset.name) or found
     )
     asked("mystery", selection=Selection(size="small", int64_tensor=True))
     asked("mystery")
@@ -96,7 +96,7 @@ def test_nothing_is_written_where_nothing_is_new(asked, monkeypatch):
 def test_a_cache_that_cannot_be_used_is_a_warning(asked, monkeypatch):
     monkeypatch.setattr(searching, "keep", lambda path, entries, what: [f"{what}: no space"])
     asked("mystery")
-    assert asked.said[-1] == "warning: what the search has found: no space"
+    assert asked.said[-1] == "warning: the result of the search: no space"
 
 
 def test_a_proposal_is_a_case_of_the_operator(in_process):

@@ -137,7 +137,7 @@ def test_a_file_without_a_selection_is_refused(head, tmp_path, options):
     path = tmp_path / "run.jsonl"
     with RunWriter.create(path, msgspec.structs.replace(head, options=options)):
         pass
-    with pytest.raises(RunFileError, match="does not say what was selected"):
+    with pytest.raises(RunFileError, match="has no valid selection"):
         read_selection(read_run(path)[0])
 
 

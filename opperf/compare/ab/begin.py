@@ -220,18 +220,19 @@ def _check_same(
     """Refuse options that contradict the session. Raises `RunFileError`."""
     if {"a", "b"} & set(changed):
         a, b = arms_from(given)
-        check_same("a", str(header.a), str(a))
-        check_same("b", str(header.b), str(b))
+        check_same("--a", str(header.a), str(a))
+        check_same("--b", str(header.b), str(b))
     if "framework" in changed:
-        check_same("framework", header.framework, given["framework"])
+        check_same("--framework", header.framework, given["framework"])
     check_selection(header.selection, selection_from(given), changed, SETTINGS)
     for option in RULES:
         if option in changed:
-            check_same(option, getattr(header.rules, option), given[option])
+            shown = f"--{option.replace('_', '-')}"
+            check_same(shown, getattr(header.rules, option), given[option])
     if "no_pace" in changed:
-        check_same("no-pace", not header.paced, given["no_pace"])
+        check_same("--no-pace", not header.paced, given["no_pace"])
     if "until_settled" in changed:
-        check_same("until-settled", header.rules.block_cap, rules_from(given).block_cap)
+        check_same("--until-settled", header.rules.block_cap, rules_from(given).block_cap)
 
 
 def _check_environment(name: Arm, before: Environment, after: Environment) -> None:

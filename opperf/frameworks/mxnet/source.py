@@ -1,4 +1,4 @@
-"""A case as a script in plain MXNet: what to run to see for oneself what was measured."""
+"""A case as a script in plain MXNet, which reproduces what was measured."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ PLACES: tuple[tuple[str, ModuleType], ...] = (
 """Where a function is looked for, the places meant for users first."""
 
 RESTORED = tuple(name for name in REMOVED if name in vars(np))
-"""Names of NumPy that MXNet is imported with, of those that NumPy has removed."""
+"""Names that NumPy has removed and MXNet needs."""
 
 CUSTOM = "Custom"
 CUSTOM_MODULE = "opperf.custom_operations.custom_operations"
@@ -107,7 +107,7 @@ def _tensor(made: Made) -> list[str]:
 
 
 def dotted(function: Callable[..., Any]) -> str:
-    """Where a script finds a function: a place and the function's name there."""
+    """A function's dotted path in a script."""
     name = function.__name__
     for place, module in PLACES:
         if getattr(module, name, None) is function:
@@ -126,7 +126,7 @@ def _called(call: Callable[[], Any], names: Names) -> str:
 
 
 def _defined(call: Callable[[], Any]) -> list[str]:
-    """The lines that define what is called, where no function of MXNet's is."""
+    """The lines that define a callable which MXNet does not have."""
     assert isinstance(call, partial)
     return list(call.func.lines) if isinstance(call.func, Call) else []
 

@@ -21,7 +21,7 @@ from opperf.frameworks.mxnet.device import context
 from opperf.model import Fill, TensorSpec
 
 BFLOAT16 = np.dtype([("bfloat16", np.uint16)])
-"""How MXNet spells bfloat16, a type that NumPy does not have."""
+"""MXNet's dtype of bfloat16, which NumPy does not have."""
 
 DENSITY = 0.1
 """Share of elements (csr) or rows (row_sparse) that are not zero in a sparse tensor: sparse
@@ -39,7 +39,7 @@ def dtype_name(dtype: Any) -> str:
 
 
 def has_nan(array: Any) -> bool:
-    """Whether an array has a NaN. NumPy cannot tell for bfloat16, which counts as none."""
+    """Whether an array has a NaN; False for bfloat16, which NumPy cannot check."""
     if not dtype_name(array.dtype).startswith("float"):
         return False
     return bool(np.isnan(array.asnumpy()).any())
@@ -117,15 +117,15 @@ def tensor(spec: TensorSpec, device: str, seed: int) -> Any:
 
 
 class Path(str):
-    """The path of a file in memory, which is there as long as this very object."""
+    """The path of a file in memory, which lives as long as this object."""
 
     size: int
     """Bytes of the file."""
 
 
 def file_of(data: bytes) -> Path:
-    """A file of these bytes, of which nothing is left on a disk, however the process ends. Raises
-    `UnsupportedError` where there are no such files."""
+    """A file of these bytes in memory, which is gone with the process. Raises `UnsupportedError`
+    where there are no such files."""
     if not hasattr(os, "memfd_create"):
         raise UnsupportedError("files in memory need Linux")
     handle = os.memfd_create("opperf")

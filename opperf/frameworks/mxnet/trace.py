@@ -1,8 +1,8 @@
 """MXNet's own profiler, read from the Chrome trace it writes.
 
 `mx.profiler.dump` writes every operator call and every change of the memory counter with its
-time in microseconds of the system clock. Calls are told apart by the clock, read just before
-and after each of them, and never by the operator's name: a call may run several operators,
+time in microseconds of the system clock. Calls are separated by the clock, read just before and
+after each of them, never by the operator's name: a call may run several operators,
 and the backward pass of one shows as `ImperativeBulk`.
 """
 
@@ -26,8 +26,8 @@ OPERATOR_CATEGORIES = ("operator", "Custom Operator")
 """Trace categories that hold kernels; a custom operator's parts are in one of their own."""
 
 HOUSEKEEPING = re.compile(r"(^|::)(DeleteVariable|WaitForVar|Resource\w*SetSeed|SetupExec)$")
-"""What MXNet's engine does on its own account, beside the operator: frees a buffer, waits,
-seeds a generator when it is first used."""
+"""Work of MXNet's engine that is not the operator's: freeing a buffer, waiting, seeding a generator
+when it is first used."""
 
 NS_PER_US = 1000
 
@@ -167,8 +167,8 @@ class NativeProfiler:
     def trace(
         self, phases: Sequence[Callable[[], object]], count: int, loops: int = 1
     ) -> list[Timed]:
-        """Kernel times of every phase in nanoseconds, each the mean of `loops` calls that are
-        read to a microsecond."""
+        """Kernel times of every phase in nanoseconds, each the mean of `loops` calls timed to a
+        microsecond."""
         windows: list[list[Interval]] = [[] for _ in phases]
         waitall = mx.nd.waitall
         with profiler().recording() as events:

@@ -1,4 +1,4 @@
-"""A case as a script in plain NumPy: what to run to see for oneself what was measured."""
+"""A case as a script in plain NumPy, which reproduces what was measured."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def _array(made: Made) -> list[str]:
 
 
 def dotted(case: Case, function: Callable[..., Any]) -> str:
-    """Where a script finds the function; a method is one of a generator with the case's seed."""
+    """The function's dotted path in a script; a method's begins with a generator of that seed."""
     target, seed = case.target, case.settings.seed
     if not isinstance(target, OperatorTarget):
         return functions.path_of(function).replace("numpy.", "np.", 1)

@@ -92,8 +92,8 @@ def has_nan(outputs: Any) -> bool:
 
 
 def extent(value: Any) -> Extent:
-    """Where an array is in memory. A number is in none that is another's. Of an array that repeats
-    its elements by a stride of zero only what it stores counts."""
+    """Where an array is in memory; a number has memory of its own. Elements that are repeated by a
+    stride of zero count once."""
     if not isinstance(value, np.ndarray) or not value.size:
         return Extent(int(value.nbytes))
     begin = value.__array_interface__["data"][0]

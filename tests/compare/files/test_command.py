@@ -120,13 +120,13 @@ def test_no_file(outcome, options, words):
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        (("--metric", "speed"), "'speed' is none of forward, backward, total, memory"),
-        (("--metric", ""), "'' names nothing"),
+        (("--metric", "speed"), "'speed' is not one of forward, backward, total, memory"),
+        (("--metric", ""), "'' is empty"),
         (("--metric", "instructions"), "has the metric instructions; there is: forward"),
-        (("--threshold", "5"), "'5' is no share between 0 and 1; write it as 5% or 0.05"),
-        (("--threshold", "0"), "is no share"),
-        (("--threshold", "much"), "is no share"),
-        (("--fail-on", "slower"), "'slower' is none of regressed, suspect, missing"),
+        (("--threshold", "5"), "'5' is not a share between 0 and 1; write 5% or 0.05"),
+        (("--threshold", "0"), "is not a share"),
+        (("--threshold", "much"), "is not a share"),
+        (("--fail-on", "slower"), "'slower' is not one of regressed, suspect, missing"),
         (("--filter", "zzz"), "neither file has an operator that is called 'zzz'"),
         (("-f", "xml"), "'xml' is not one of"),
         (("--base-is", "third"), "'third' is not one of"),
@@ -206,7 +206,7 @@ def test_the_options_know_what_there_is():
     # The package has the command under the module's name.
     module = importlib.import_module("opperf.commands.compare")
     assert tuple(FORMATS) == module.FORMATS
-    assert module.LOOKED_FOR == LOOKED_FOR
+    assert module.FINDINGS == LOOKED_FOR
 
 
 def test_help_loads_nothing_that_compares():
@@ -253,7 +253,7 @@ def test_two_files_or_a_session(files, outcome, given):
     named = {"base": files[0], "new": files[1]}
     found, printed, told = outcome(*(named.get(word, word) for word in given))
     assert (found, printed) == (2, "")
-    assert "give two files of results, BASE and NEW, or --from-ab FILE alone" in told
+    assert "name two files of results, BASE and NEW, or --from-ab FILE alone" in told
 
 
 def test_a_run_file_is_no_session(files, outcome):

@@ -50,7 +50,7 @@ def deconvolved(operator: Operator, roles: dict[str, Any]) -> dict[str, Any]:
 SPATIAL = "stride dilation=dilate padding=pad"
 CONVOLVED = f"data weight bias {SPATIAL} groups=num_group"
 
-# What the weights' shape says already is given once more.
+# MXNet wants the extents of the weights once more.
 CONVOLUTION = use("convolution", f"{CONVOLVED} -kernel -num_filter -layout", spell=convolved)
 DECONVOLUTION = use(
     "deconvolution", f"{CONVOLVED} -kernel -num_filter -layout -no_bias", spell=deconvolved
