@@ -198,7 +198,7 @@ def test_a_cache_that_cannot_be_made(command_here):
     command_here.variables["XDG_CACHE_HOME"] = "/proc/none"
     out, err = command_here("relu", code=2)
     assert err.startswith("opperf: /proc/none/opperf/unfinished") and err.count("\n") == 1
-    assert "XDG_CACHE_HOME" in err and "-f jsonl" in err
+    assert "OPPERF_CACHE" in err and "-f jsonl" in err
     assert command_here.files() == []
 
 

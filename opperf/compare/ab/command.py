@@ -14,7 +14,7 @@ from opperf.compare.ab.arms import ArmSpec
 from opperf.compare.ab.begin import ARMS, begin, resume, starter
 from opperf.compare.ab.forecast import forecast_of, processes
 from opperf.compare.ab.measure import measure, select_cases
-from opperf.compare.ab.options import Options, options_from
+from opperf.compare.ab.options import Options, arms_from, options_from
 from opperf.compare.ab.procedure import Stage, next_stage
 from opperf.compare.ab.report import FORMATS, TEXT, report_of, text_of
 from opperf.compare.ab.session import Session, SessionClosing, SessionWriter, read_session
@@ -37,7 +37,8 @@ def ab_command(given: Mapping[str, Any], changed: Mapping[str, Any]) -> int:
     options = options_from(given)
     say = partial(_say, options)
     if not options.resume:
-        report_choice(options.framework, changed, say)
+        elsewhere = any(arm.python for arm in arms_from(given))
+        report_choice(options.framework, changed, say, elsewhere)
     writer = (
         resume(given, changed, options, say)
         if options.resume
