@@ -22,11 +22,12 @@ from time import perf_counter_ns
 from typing import Any
 
 from opperf.frameworks import load
+from opperf.frameworks.timing import Profiler
 from opperf.model import Case, OperatorTarget, Settings, TensorSpec
-from opperf.profilers import Profiler, profiler
+from opperf.profilers import profiler
 from opperf.profilers.python import PythonTimer
 from opperf.profilers.summary import median_interval
-from opperf.runner.allocator import steady
+from opperf.runner.allocator import configure_heap
 from opperf.runner.prepared import Prepared
 
 SHAPES = ((1,), (64, 64), (1024, 1024))
@@ -148,7 +149,7 @@ def on_one_core() -> None:
     core is deep asleep, which depends on whose turn was last."""
     os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})
     # As in opperf's workers, so that timers that hold outputs do not wait for fresh pages.
-    steady()
+    configure_heap()
 
 
 def main() -> None:

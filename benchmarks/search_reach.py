@@ -14,9 +14,9 @@ import time
 from collections import Counter
 
 from opperf.model import Operator, Settings
-from opperf.rules.search import Searched, search
+from opperf.rules.search import SearchResult, search
 from opperf.runner.pool import Worker
-from opperf.runner.searching import trials
+from opperf.runner.searching import make_trier
 from opperf.sources.selecting import Selection
 
 EXAMPLES = 12
@@ -33,11 +33,13 @@ def main() -> None:
     framework = sys.argv[1] if len(sys.argv) > 1 else "mxnet"
     with Worker(framework) as worker:
         operators = [one.operator for one in worker.listing().operators]
-        settings = worker.resolved(Selection(settings=Settings(device="", profiler=""))).settings
-        found: dict[str, Searched] = {}
+        settings = worker.resolve_selection(
+            Selection(settings=Settings(device="", profiler=""))
+        ).settings
+        found: dict[str, SearchResult] = {}
         begun = time.perf_counter()
         for operator in operators:
-            found[operator.name] = search(operator, trials(worker, operator, settings))
+            found[operator.name] = search(operator, make_trier(worker, operator, settings))
         elapsed_s = time.perf_counter() - begun
     taken = [operator for operator in operators if found[operator.name].arguments is not None]
     deadly = [operator.name for operator in operators if found[operator.name].deaths]

@@ -1,28 +1,28 @@
-"""What is meant where nothing is said, for the command line and for Python alike."""
+"""Defaults that the command line and the Python functions share."""
 
 from __future__ import annotations
 
 WARMUP = 10
 RUNS = 50
-"""Calls before timing, and calls timed, of functions that take counts and are given none: enough
-for a median on a quiet machine."""
+"""Warmup calls and timed calls of the Python functions that take these counts: enough for a median
+on a quiet machine."""
 
 PRECISION = 0.02
-"""How well a median is to be known, as a share of it: half of the least change that is worth
-looking for in one run."""
+"""Target half-width of the median's 95 % confidence interval, as a share of the median: half of the
+smallest change that is worth looking for in one run."""
 
 MAX_TIME_S = 1.0
-"""Seconds a case is timed for at most where no count is given, shared among its passes: on a quiet
-machine most are known to the precision in a third of it."""
+"""Limit on the seconds a case is timed for, shared among its passes: on a quiet machine most cases
+reach the precision in a third of it."""
 
 SWEEP_S = 600.0
-"""Seconds that all cases of a run are timed for together, at most, where no time is given: each has
-less than `MAX_TIME_S` in a run of many. What a sweep of a registry takes beside, for inputs, memory
-and operators that are slower than their share, leaves it within a quarter of an hour."""
+"""Limit on the seconds that all cases of a run are timed for together: in a run of many, each has
+less than `MAX_TIME_S`. With inputs, memory and operators slower than their share, a sweep of a
+registry stays within a quarter of an hour."""
 
 LEAST_ELEMENTS, MOST_ELEMENTS = 2**8, 2**22
-"""Elements of the largest tensor among random shapes: from a kilobyte of float32 to 16 MiB, beyond
-the caches of most cores and quick for most operators."""
+"""Limits on the elements of a random case's largest tensor: from a kilobyte of float32 to 16 MiB,
+which exceeds the caches of most cores and is quick for most operators."""
 
 TIMEOUT_S = 300.0
-"""Seconds a case may take. The slowest default case takes under a minute on two cores."""
+"""Limit on the seconds a case takes. The slowest default case takes under a minute on two cores."""

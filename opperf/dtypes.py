@@ -1,6 +1,6 @@
-"""Dtypes by name: the bytes of an element, its kind, and what each is called for short.
+"""The table of dtypes: name, bytes of an element, kind, short form and aliases.
 
-The one table of them. It imports nothing, so that what plans, lists or prints can read it.
+It imports no array library, so that commands that only plan, list or print can read it.
 """
 
 from __future__ import annotations
@@ -11,16 +11,16 @@ Kind = Literal["float", "integer", "bool", "complex", "date"]
 
 
 class Dtype(NamedTuple):
-    """One type of the elements of a tensor."""
+    """One element type of tensors."""
 
     name: str
     bytes: int
     """Of one element."""
     kind: Kind
     short: str
-    """The name as compilers and papers print it."""
+    """The abbreviation that compilers and papers use."""
     aliases: tuple[str, ...] = ()
-    """Other names that users write for it."""
+    """Other names that users write."""
     signed: bool = True
 
 
@@ -45,13 +45,13 @@ DTYPES: dict[str, Dtype] = {
         Dtype("datetime64[D]", 8, "date", "date"),
     )
 }
-"""Every dtype that a framework, a rule or a user may ask for."""
+"""Every dtype, by name."""
 
 HALF_PRECISION = tuple(one.name for one in DTYPES.values() if one.kind == "float" and one.bytes < 4)
-"""Floating dtypes beside which layers keep some of their parameters in single precision."""
+"""Floating-point dtypes for which layers keep some of their parameters in single precision."""
 
 USUAL_BYTES = 4
-"""Of an element whose dtype is not in the table: that of float32 and int32."""
+"""Bytes of an element whose dtype is not in the table: as many as float32 and int32 have."""
 
 _NAMES = {
     alias: one.name for one in DTYPES.values() for alias in (one.name, one.short, *one.aliases)
@@ -59,26 +59,26 @@ _NAMES = {
 
 
 def canonical(name: str) -> str:
-    """The table's name of a dtype in upper or lower case, or of its short form or another alias;
-    an unknown name in lower case, for a framework may have it."""
+    """Returns the dtype's name in the table for a name, short form or alias in any case; an unknown
+    name in lower case, as a framework may have it."""
     return _NAMES.get(name.lower(), name.lower())
 
 
 def element_bytes(name: str) -> int:
-    """Bytes of an element; `USUAL_BYTES` where the dtype is not in the table."""
+    """Returns the bytes of an element; `USUAL_BYTES` if the dtype is not in the table."""
     return DTYPES[name].bytes if name in DTYPES else USUAL_BYTES
 
 
 def kind_of(name: str) -> Kind | None:
-    """The kind of a dtype; None where it is not in the table."""
+    """Returns the kind of a dtype; None if it is not in the table."""
     return DTYPES[name].kind if name in DTYPES else None
 
 
 def is_floating(name: str) -> bool:
-    """Whether a dtype holds real numbers, and so may have a gradient."""
+    """Whether a dtype is floating-point, and so may have a gradient."""
     return kind_of(name) == "float"
 
 
 def is_whole(name: str) -> bool:
-    """Whether a dtype holds whole numbers only, truths among them."""
+    """Whether a dtype holds integers or booleans."""
     return kind_of(name) in ("integer", "bool")

@@ -12,7 +12,7 @@ FOUND = 1
 """Exit code of a command that found what it was asked to look for."""
 
 UNDECIDED = 3
-"""Exit code of a command that could not tell what it was asked."""
+"""Exit code of a command that could not decide what it was asked to."""
 
 INTERRUPTED = 130
 """Exit code after Ctrl-C: 128 plus the number of SIGINT, as shells have it."""
@@ -21,8 +21,8 @@ INTERRUPTED = 130
 class OpperfError(Exception):
     """Base of every error opperf raises on purpose.
 
-    `exit_code` is what the command line ends with: 2, wrong usage or input, unless a
-    subclass says otherwise.
+    `exit_code` is that of the command line: 2, wrong usage or input, unless a subclass
+    overrides it.
     """
 
     exit_code = 2
@@ -49,7 +49,7 @@ class FrameworkError(OpperfError):
 
 
 class OutputError(OpperfError):
-    """An output file that exists already, or cannot be written."""
+    """An output file that already exists, or cannot be written."""
 
 
 class RunFileError(OpperfError):
@@ -57,30 +57,30 @@ class RunFileError(OpperfError):
 
 
 class WorkerError(OpperfError):
-    """A worker process that could not be started, or that ended before it answered."""
+    """A worker process that could not be started, or that ended before it responded."""
 
     exit_code = 3
 
 
 class InternalError(OpperfError):
-    """Something opperf did not expect: its own fault, not the user's."""
+    """A fault of opperf itself, not of the user."""
 
     exit_code = 3
 
 
 class NoGradientError(OpperfError):
-    """The operator gives no gradient for these inputs; the message carries the reason."""
+    """The operator has no gradient for these inputs; the message is the reason."""
 
 
 class UnsupportedError(OpperfError):
-    """The operator cannot run these inputs in this configuration, and says why.
+    """The operator does not support this configuration; the message is the reason.
 
     A case that raises it is recorded as `skipped`, not as `failed`.
     """
 
 
-def suggestion(word: str, known: Iterable[str], limit: int = 3) -> str:
-    """`"; did you mean a, b?"`, from the known words nearest to `word`, or an empty string."""
+def suggest(word: str, known: Iterable[str], limit: int = 3) -> str:
+    """Returns `"; did you mean a, b?"` with the known words nearest to `word`, or an empty text."""
     by_lower = {name.lower(): name for name in known}
     near = difflib.get_close_matches(word.lower(), by_lower, n=limit, cutoff=0.6)
     if not near:
@@ -88,7 +88,17 @@ def suggestion(word: str, known: Iterable[str], limit: int = 3) -> str:
     return f"; did you mean {', '.join(by_lower[name] for name in near)}?"
 
 
+def unknown(kind: str, word: str, known: Iterable[str], owner: str = "") -> UsageError:
+    """The error for a word that is not among the known ones, which lists them; `owner` is what has
+    them, as a framework."""
+    listed = list(known)
+    whose = f"{owner} has" if owner else "known"
+    return UsageError(
+        f"unknown {kind} {word!r}{suggest(word, listed)}; {whose}: {', '.join(listed)}"
+    )
+
+
 def one_line(text: str, limit: int = 300) -> str:
-    """The text as one line of at most `limit` characters, for a reason or a terminal."""
+    """Returns the text as one line of at most `limit` characters."""
     line = " ".join(text.split())
     return line if len(line) <= limit else line[: limit - 3] + "..."

@@ -4,7 +4,8 @@ MXNet 1.x and 2.0 betas use `np.bool`, `np.object` and the like at import time. 
 removed them. `install` puts a finder in front of the import system that does nothing for any other
 package; MXNet's loader adds the names when MXNet is really imported, and not when a program only
 asks whether it is there. So `import opperf` itself loads neither NumPy nor MXNet, and changes
-neither. Nothing else in the package knows of this.
+neither. It is a compatibility module of MXNet's at the root of the package, and not in a folder of
+MXNet's, because `import opperf` may load no more than it.
 
 It imports as little as it can, for `import opperf` does: `importlib.abc`, of which the finder could
 be made, imports half of the standard library, or what lies under its names in a working directory.

@@ -20,7 +20,7 @@ from opperf.results.unwritable import ADVICE, unwritable
 
 
 class DefaultToRun(click.Group):
-    """A group whose command is `run` unless another one is named."""
+    """A group of commands whose default is `run`."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         own = {"--help", "-h", "--version"}
@@ -32,11 +32,11 @@ class DefaultToRun(click.Group):
 @click.group(
     cls=DefaultToRun,
     context_settings={"help_option_names": ["-h", "--help"]},
-    epilog="Without a command, `run` is meant: `opperf relu` is `opperf run relu`.",
+    epilog="The default command is `run`: `opperf relu` is `opperf run relu`.",
 )
 @click.version_option(opperf.__version__, prog_name="opperf")
 def cli() -> None:
-    """Benchmark the operators of a machine-learning framework, one by one."""
+    """Benchmark the operators of a machine-learning framework."""
 
 
 for _command in COMMANDS:
@@ -44,11 +44,11 @@ for _command in COMMANDS:
 
 
 def main(arguments: list[str] | None = None) -> None:
-    """Run the command line and end the process with its exit code."""
+    """Runs the command line and ends the process with its exit code."""
     words = sys.argv[1:] if arguments is None else arguments
     try:
         code = cli.main(args=words, prog_name="opperf", standalone_mode=False)
-        # What is left to be written would fail at the end, where nobody catches it.
+        # An error of the last write would otherwise be raised at exit, where nobody catches it.
         sys.stdout.flush()
     except (click.exceptions.Abort, KeyboardInterrupt):
         click.echo("interrupted", err=True)
@@ -58,25 +58,25 @@ def main(arguments: list[str] | None = None) -> None:
     except Exception as error:
         if "--debug" in words:
             traceback.print_exc()
-        code = fail(_told(error))
+        code = fail(_as_opperf_error(error))
     sys.exit(code)
 
 
-def _told(error: Exception) -> OpperfError:
-    """An error as one that a user can act on."""
+def _as_opperf_error(error: Exception) -> OpperfError:
+    """Returns an error that a user can act on."""
     if isinstance(error, OpperfError):
         return error
     if isinstance(error, OSError) and error.errno in ADVICE and error.filename is None:
-        # The errors of files that opperf writes are its own, and have their names.
+        # Files that opperf writes raise errors with their names.
         return unwritable(Path("standard output"), error)
     return InternalError(
-        f"a fault of opperf itself, please report it: {type(error).__name__}: {error}; "
-        "--debug shows where"
+        f"internal error, please report it: {type(error).__name__}: {error}; --debug shows the "
+        "traceback"
     )
 
 
 def fail(error: OpperfError) -> int:
-    """Say what is wrong, on one line, and give the exit code."""
+    """Prints the error on one line and returns its exit code."""
     click.echo(f"opperf: {' '.join(str(error).split())}", err=True)
     return error.exit_code
 

@@ -12,11 +12,11 @@ import pytest
 
 from opperf.model import Case, OperatorTarget, Settings, TensorSpec
 from opperf.runner.environment import environment
-from opperf.runner.listing import listing_of, script
+from opperf.runner.listing import list_operators, script
 from opperf.runner.measure import measure
 from opperf.runner.pool import Worker
-from opperf.runner.trial import tried
-from opperf.sources.registry import plan, resolve, resolved
+from opperf.runner.trial import try_call
+from opperf.sources.registry import plan, resolve, resolve_selection
 from tests.needing_mxnet import pytest_pycollect_makemodule  # noqa: F401  (pytest calls it)
 
 FAKE = Path(__file__).resolve().parent / "fake"
@@ -75,8 +75,8 @@ class InProcess:
     def environment(self):
         return environment(self.fake)
 
-    def resolved(self, selection):
-        return resolved(selection, self.resolve)
+    def resolve_selection(self, selection):
+        return resolve_selection(selection, self.resolve)
 
     def resolve(self, axes):
         return resolve(self.fake, axes)
@@ -85,7 +85,7 @@ class InProcess:
         return plan(self.fake, selection, found)
 
     def listing(self):
-        return listing_of(self.fake)
+        return list_operators(self.fake)
 
     def scripts(self, cases):
         return tuple(script(self.fake, case) for case in cases)
@@ -94,8 +94,8 @@ class InProcess:
         self.measured.append(case)
         return measure(case, self.fake)
 
-    def tried(self, case, timeout_s):
-        return tried(case, self.fake)
+    def try_call(self, case, timeout_s):
+        return try_call(case, self.fake)
 
     def end(self):
         self.ends += 1

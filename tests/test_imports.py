@@ -27,7 +27,7 @@ def loaded_after(code):
         "import opperf.frameworks; opperf.frameworks.preferred()",
         "from opperf.runner.frameworks_command import frameworks_command as list_all; "
         "import contextlib, io\nwith contextlib.redirect_stdout(io.StringIO()): "
-        "list_all({'json': True})",
+        "list_all({'json': True, 'names': ()})",
         "import opperf.runner.command, opperf.runner.pool, opperf.runner.session",
         "import opperf.operations, opperf.rules.mxnet.operations, opperf.rules.numpy.operations",
     ],

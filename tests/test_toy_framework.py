@@ -1,4 +1,4 @@
-"""A framework that another package adds, with the required core and no capability."""
+"""Frameworks that another package adds: one with the required core alone, one with capabilities."""
 
 import os
 import subprocess
@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from opperf.model import Status
+from opperf.model import MetricKind, Status
 from opperf.results.runfile import read_run
 
 TOY = Path(__file__).parent / "toy_framework"
@@ -83,3 +83,52 @@ def test_what_it_lacks_is_skipped_beside_what_it_has(opperf):
         ("gpu(0)", "graph"): Status.SKIPPED,
     }
     assert all(record.reason for record in run.records if record.status is Status.SKIPPED)
+
+
+def measured(opperf, *arguments):
+    """The run of `scale` on the toy with capabilities."""
+    common = ("--framework", "toyqueue", *COUNTS, "-f", "jsonl", "-o", "a.jsonl", "--overwrite")
+    opperf("run", "scale", *common, *arguments)
+    return read_run(opperf.folder / "a.jsonl")[0]
+
+
+def test_a_profiler_of_a_frameworks_own_is_preferred_and_times_with_its_own_clock(opperf):
+    run = measured(opperf, "--threads", "3,all")
+    for record in run.records:
+        assert (record.case.settings.profiler, record.time_kind) == ("toy", MetricKind.KERNEL)
+        assert record.samples["forward"] == [100.0, 100.0]
+        threads = run.environments[record.environment].threads["compute threads"]
+        assert threads == str(record.case.settings.threads or 4)
+    out, _ = opperf("compare", "a.jsonl", "a.jsonl", "--metric", "kernel", "--format", "json")
+    assert '"metric": "kernel"' in out
+
+
+def test_profilers_by_name_and_device(opperf):
+    run = measured(opperf, "--profiler", "toy,python,events,native", "--ctx", "cpu,gpu")
+    found = {
+        (one.case.settings.device, one.case.settings.profiler): (one.status, one.time_kind)
+        for one in run.records
+    }
+    kernel, wall = (Status.OK, MetricKind.KERNEL), (Status.OK, MetricKind.WALL)
+    skipped = (Status.SKIPPED, None)
+    assert found == {
+        ("cpu(0)", "toy"): kernel,
+        ("cpu(0)", "python"): wall,
+        ("cpu(0)", "events"): skipped,
+        ("cpu(0)", "native"): skipped,
+        ("gpu(0)", "toy"): kernel,
+        ("gpu(0)", "python"): wall,
+        ("gpu(0)", "events"): kernel,
+        ("gpu(0)", "native"): skipped,
+    }
+    _, err = opperf("run", "--framework", "toyqueue", *COUNTS, "--profiler", "toy,pyhton", code=2)
+    assert "unknown profiler 'pyhton'; did you mean python?" in err
+
+
+def test_events_time_on_the_device_and_the_frameworks_flush_makes_calls_cold(opperf):
+    run = measured(opperf, "--profiler", "events", "--cache", "hot,cold")
+    hot, cold = run.records
+    assert hot.samples["forward"] == [100.0, 100.0]
+    assert cold.samples["forward"] == [150.0, 150.0]
+    (note,) = [note for note in cold.notes if note.code == "cold_cache"]
+    assert "toyqueue flushes the caches of gpu(0)" in note.message

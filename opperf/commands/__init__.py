@@ -1,7 +1,7 @@
-"""The commands of the command line, each as its arguments and options.
+"""The commands of the command line: their arguments, options and help.
 
-What a command does is in the package it belongs to, imported when it is called, so that `opperf
---help` loads none of it."""
+The code of a command is in the package it belongs to and is imported when the command runs, so that
+`opperf --help` loads none of it."""
 
 from __future__ import annotations
 
@@ -26,4 +26,4 @@ COMMANDS: tuple[click.Command, ...] = (
     doctor,
     frameworks,
 )
-"""In the order in which they are used."""
+"""In the order of the help."""

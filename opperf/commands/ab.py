@@ -6,77 +6,84 @@ from pathlib import Path
 
 import click
 
-from opperf.commands.compare import share_given, words_among
+from opperf.model import DECLARED
 from opperf.parameters import (
-    changed,
-    configurations,
+    common_settings,
     debug,
+    explicit_options,
     framework,
-    one,
-    operators,
-    passes,
+    max_configs,
+    no_backward,
+    operator_options,
     report_format,
     size,
 )
+from opperf.parsing import parse_share, words_among
 
 FORMATS = ("text", "md", "json")
-LOOKED_FOR = ("regressed", "improved", "ambiguous")
+FINDINGS = ("regressed", "improved", "ambiguous")
 
 BLOCKS = click.IntRange(min=2)
-"""One block has no scatter, and says nothing of how sure it is."""
+"""One block has no variance, and so no confidence interval."""
+
+ASSIGNED = ", ".join(
+    f"{name}:" for name, one in DECLARED.items() if one.axis and name not in ("env", "python")
+)
+"""Settings that an arm can assign like the options of `run`."""
 
 
 @click.command()
-@operators
+@operator_options
 @click.option(
     "--a",
     multiple=True,
     metavar="KIND:VALUE",
-    help="What is set in A, beside what both have in common; may be given several times. "
-    "env:NAME=VALUE, python:INTERPRETER (of another environment, which has the framework), "
-    "ops:NAME (compared with the other arm's ops:NAME), dtype:, profiler:, threads:N, "
-    "cache:hot or cold, device:.  [default: nothing, as things are]",
+    help="A setting of A, beside the options; repeat it for several. env:NAME=VALUE, "
+    "python:INTERPRETER (of an environment with the framework), ops:NAME (compared with the other "
+    f"arm's ops:NAME), and {ASSIGNED} with the values of the options of `opperf run`.  "
+    "[default: none]",
 )
 @click.option(
     "--b",
     multiple=True,
     metavar="KIND:VALUE",
-    help="What is set in B, likewise.",
+    help="A setting of B, likewise.",
 )
 @size
-@one("dtype", default="float32", show_default=False)
-@one("device")
-@one("profiler")
-@passes
-@configurations
+@common_settings
+@no_backward
+@max_configs
 @click.option(
     "--threshold",
     default="2%",
     show_default=True,
     metavar="SHARE",
-    callback=share_given,
-    help="Smallest change that is of interest.",
+    callback=parse_share,
+    help="Smallest change of interest.",
 )
 @click.option(
     "--control-blocks",
     default=4,
     show_default=True,
     type=BLOCKS,
-    help="Blocks of four processes in which A is measured against itself.",
+    metavar="N",
+    help="Blocks that measure A against itself, each of four workers.",
 )
 @click.option(
     "--screen-blocks",
     default=6,
     show_default=True,
     type=BLOCKS,
-    help="Blocks of A and B in which every case is measured.",
+    metavar="N",
+    help="Blocks that measure all cases with A and B.",
 )
 @click.option(
     "--confirm-blocks",
     default=12,
     show_default=True,
     type=BLOCKS,
-    help="Fresh blocks of those that the screen finds to differ.",
+    metavar="N",
+    help="Fresh blocks of the cases that differ in the screen.",
 )
 @click.option(
     "--until-settled",
@@ -85,8 +92,8 @@ BLOCKS = click.IntRange(min=2)
     default=None,
     type=click.IntRange(min=0),
     metavar="[CAP]",
-    help="Measure on what is ambiguous, until nothing is or a case has had as many confirm blocks "
-    "as this.  [default: 4 times --confirm-blocks]",
+    help="Go on measuring ambiguous cases until none is left, or a case has had CAP confirm "
+    "blocks.  [default: 4 times --confirm-blocks]",
 )
 @click.option(
     "--case-time",
@@ -95,26 +102,19 @@ BLOCKS = click.IntRange(min=2)
     show_default=True,
     type=click.FloatRange(min=0, min_open=True),
     metavar="SECONDS",
-    help="Time that a process takes for a case, shared among its passes.",
+    help="Time that a worker spends on a case, shared among its passes.",
 )
 @click.option(
     "--no-pace",
     is_flag=True,
-    help="Do not time fixed work between the calls, which tells how fast the core was just then, "
-    "so that it can be taken off.",
+    help="Do not time reference work between the calls, which serves to correct for changes of the "
+    "core's speed.",
 )
 @click.option(
     "--budget",
     type=click.FloatRange(min=0, min_open=True),
     metavar="SECONDS",
-    help="Refuse a session that would take longer, and say what would fit.",
-)
-@click.option(
-    "--seed",
-    default=0,
-    show_default=True,
-    type=click.IntRange(min=0),
-    help="Seed of the inputs' contents and of all orders.",
+    help="Refuse a session that would take longer, and print the options of one that fits.",
 )
 @click.option(
     "--report",
@@ -122,38 +122,38 @@ BLOCKS = click.IntRange(min=2)
     show_default=True,
     type=click.Path(path_type=Path),
     metavar="FILE",
-    help="Where everything that is measured is kept; `opperf compare --from-ab FILE` makes the "
-    "verdicts from it again.",
+    help="File of all measurements; `opperf compare --from-ab FILE` computes the verdicts from it "
+    "again.",
 )
-@click.option("--resume", is_flag=True, help="Go on with the session in that file.")
-@click.option("--overwrite", is_flag=True, help="Replace that file if it exists.")
+@click.option("--resume", is_flag=True, help="Resume the session in the report file.")
+@click.option("--overwrite", is_flag=True, help="Replace the report file if it exists.")
 @report_format(FORMATS)
 @click.option(
     "--fail-on",
     multiple=True,
     metavar="VERDICTS",
-    callback=words_among(lambda: LOOKED_FOR),
-    help="Exit with 1 if something regressed or improved, with 3 if something is ambiguous, as "
-    "far as named here.  [default: regressed]",
+    callback=words_among(lambda: FINDINGS),
+    help="Verdicts that make the command fail: regressed and improved with exit code 1, ambiguous "
+    "with 3.  [default: regressed]",
 )
 @click.option(
     "--dry-run",
     is_flag=True,
-    help="Show the arms, the cases and how long it would take, and measure nothing.",
+    help="Print the arms, the cases and the estimated time, and measure nothing.",
 )
-@click.option("--quiet", is_flag=True, help="Print nothing but the verdicts and errors.")
+@click.option("--quiet", is_flag=True, help="Print only verdicts and errors.")
 @debug
 @framework
 @click.pass_context
 def ab(ctx: click.Context, /, **options: object) -> None:
-    """Measure A against B, interleaved in fresh processes, and say which operators became slower
-    and faster, which are the same, and which it cannot tell.
+    """Measure A against B, interleaved in fresh processes, and report which operators regressed,
+    improved, stayed the same, or are ambiguous.
 
-    A is measured against itself first; a machine on which it differs from itself makes the
-    session invalid (exit code 3). Then every case is screened, and what seems to differ is
-    confirmed in fresh processes. The exit code is 1 if an operator regressed, and 3 if nothing at
-    all could be decided.
+    A is measured against itself first; if it differs from itself, the machine is too noisy and the
+    session is invalid (exit code 3). Then all cases are screened, and those that seem to differ
+    are confirmed in fresh processes. The exit code is 1 if an operator regressed, and 3 if nothing
+    could be decided.
     """
     from opperf.compare.ab.command import ab_command
 
-    ctx.exit(ab_command(options, changed(ctx, options)))
+    ctx.exit(ab_command(options, explicit_options(ctx, options)))

@@ -2,69 +2,37 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable
 from pathlib import Path
 
 import click
 
-from opperf.parameters import changed, debug, report_format, split_commas
+from opperf.parameters import debug, explicit_options, report_format
+from opperf.parsing import Words, parse_share, split_commas, words_among
 
 FORMATS = ("text", "md", "json", "csv", "html-fragment", "junit")
-LOOKED_FOR = ("regressed", "suspect", "missing")
-
-Words = tuple[str, ...]
-
-
-def words_among(
-    known: Callable[[], Words],
-) -> Callable[[click.Context, click.Parameter, Words], Words]:
-    """`a,b` as a list of words, each of which has to be a known one."""
-
-    def words(ctx: click.Context, param: click.Parameter, values: Words) -> Words:
-        given = tuple(dict.fromkeys(word.lower() for word in split_commas(ctx, param, values)))
-        for word in given:
-            if word not in known():
-                raise click.BadParameter(f"{word!r} is none of {', '.join(known())}", ctx, param)
-        return given
-
-    return words
+FINDINGS = ("regressed", "suspect", "missing")
 
 
 def metric_names() -> Words:
-    """Every metric that can be compared."""
-    from opperf.metrics import registered
+    """Returns the names of all metrics that can be compared."""
+    from opperf.metrics import metrics_by_name
 
-    return tuple(registered())
+    return tuple(metrics_by_name())
 
 
 class MetricOption(click.Option):
-    """An option whose help lists the metrics, which are looked up when the help is read."""
+    """An option whose help lists the metrics, which are looked up when the help is printed."""
 
     def get_help_record(self, ctx: click.Context) -> tuple[str, str] | None:
-        from opperf.metrics import registered
+        from opperf.metrics import metrics_by_name
 
-        metrics = ", ".join(registered())
-        usual = ", ".join(metric.name for metric in registered().values() if metric.usual)
+        metrics = ", ".join(metrics_by_name())
+        usual = ", ".join(metric.name for metric in metrics_by_name().values() if metric.usual)
         self.help = (
-            f"{metrics}; commas separate several. kernel is the forward time where the "
-            f"framework's own profiler took it.  [default: {usual}, as far as they are there]"
+            f"{metrics}; commas separate several. kernel is the forward time by the framework's "
+            f"own profiler.  [default: those of {usual} that the files have]"
         )
         return super().get_help_record(ctx)
-
-
-def share_given(ctx: click.Context, param: click.Parameter, value: str) -> float:
-    """`5%` or `0.05` as a share."""
-    number, percent, rest = value.partition("%")
-    try:
-        share = float(number) / (100 if percent else 1)
-    except ValueError:
-        share = math.nan
-    if rest.strip() or not 0 < share < 1:
-        raise click.BadParameter(
-            f"{value!r} is no share between 0 and 1; write it as 5% or 0.05", ctx, param
-        )
-    return share
 
 
 @click.command()
@@ -75,8 +43,8 @@ def share_given(ctx: click.Context, param: click.Parameter, value: str) -> float
     "session",
     type=click.Path(path_type=Path),
     metavar="FILE",
-    help="Make the verdicts of a session of `opperf ab` again, from its file; --format and "
-    "--fail-on count.",
+    help="Compute the verdicts of a session of `opperf ab` again, from its report file; only "
+    "--format and --fail-on apply.",
 )
 @click.option(
     "--metric",
@@ -91,9 +59,9 @@ def share_given(ctx: click.Context, param: click.Parameter, value: str) -> float
     default="2%",
     show_default=True,
     metavar="SHARE",
-    callback=share_given,
-    help="Smallest change of a time that is of interest. Memory and counts have tolerances of "
-    "their own.",
+    callback=parse_share,
+    help="Smallest change of a time that is of interest. Memory and counts have their own "
+    "tolerances.",
 )
 @click.option(
     "--filter",
@@ -101,7 +69,7 @@ def share_given(ctx: click.Context, param: click.Parameter, value: str) -> float
     multiple=True,
     metavar="NAMES",
     callback=split_commas,
-    help="Only operators of these names, globs ('broadcast_*') or regexes ('re:^sum').",
+    help="Only these operators: names, globs ('broadcast_*') or regexes ('re:^sum').",
 )
 @report_format(FORMATS)
 @click.option(
@@ -109,48 +77,48 @@ def share_given(ctx: click.Context, param: click.Parameter, value: str) -> float
     "--output-file",
     type=click.Path(path_type=Path),
     metavar="FILE",
-    help="Write the report there.  [default: print it]",
+    help="Write the report to this file.  [default: print it]",
 )
 @click.option("--overwrite", is_flag=True, help="Replace the output file if it exists.")
 @click.option(
     "--fail-on",
     multiple=True,
     metavar="FINDINGS",
-    callback=words_among(lambda: LOOKED_FOR),
-    help="Exit with 1 if there is one of these: regressed (more memory, more instructions), "
-    "suspect (more time, it seems), missing (a case, or a metric of it, that was measured and is "
-    "not now); with 3 if none of them can be told.",
+    callback=words_among(lambda: FINDINGS),
+    help="Exit with 1 if there is one of these: regressed (more memory or instructions), suspect "
+    "(probably slower), missing (a case, or a metric of one, that only BASE has). Exit with 3 if "
+    "the files cannot decide.",
 )
 @click.option(
     "--base-is",
     default="first",
     show_default=True,
     type=click.Choice(["first", "second"], case_sensitive=False),
-    help="Which of the two files the other one is held against.",
+    help="Which of the two files is BASE.",
 )
 @click.option(
     "--ignore-settings",
     is_flag=True,
-    help="Join cases of the same operator and arguments though they were run otherwise, e.g. with "
-    "another profiler or number of threads.",
+    help="Join cases of the same operator and arguments even if their settings differ, e.g. the "
+    "profiler or the number of threads.",
 )
 @debug
 @click.pass_context
 def compare(ctx: click.Context, /, **options: object) -> None:
-    """Compare two files of results, BASE and NEW: what got slower, faster, larger, smaller, and
-    what appeared and disappeared.
+    """Compare two files of results, BASE and NEW: what got slower, faster, larger or smaller, and
+    which cases are new or missing.
 
-    They are run files (-f jsonl), or JSON as `opperf run` writes it, which holds averages only.
-    Two runs that were taken apart differ by chance as well: of times, this command says no more
-    than that one is suspect, and which command confirms it.
+    The files are run files (-f jsonl), or JSON of `opperf run`, which has averages only. Two runs
+    made at different times also differ by chance: this command calls a time suspect at most, and
+    prints the command that confirms it.
     """
     base, new, session = options["base"], options["new"], options["session"]
     if (session is None) == (new is None) or (session is not None and base is not None):
-        raise click.UsageError("give two files of results, BASE and NEW, or --from-ab FILE alone")
+        raise click.UsageError("name two files of results, BASE and NEW, or --from-ab FILE alone")
     if isinstance(session, Path):
         from opperf.compare.ab.command import from_ab
 
-        ctx.exit(from_ab(session, changed(ctx, options)))
+        ctx.exit(from_ab(session, explicit_options(ctx, options)))
     from opperf.compare.files.command import compare_command
 
     ctx.exit(compare_command(options))

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import click
 
-from opperf.parameters import as_json, changed, debug, framework
+from opperf.parameters import as_json, debug, explicit_options, framework
 
 LONGEST_S = 600
-"""Longest test of jitter: what ten minutes do not show comes too seldom for a run to meet."""
+"""Limit on the jitter test: what does not occur in ten minutes is too rare to disturb a run."""
 
 
 @click.command()
@@ -16,7 +16,8 @@ LONGEST_S = 600
     default=5.0,
     show_default=True,
     type=click.FloatRange(0, LONGEST_S),
-    help="How long a core is kept busy to measure how evenly it works; 0 leaves that out.",
+    metavar="SECONDS",
+    help="Duration of the jitter test, which keeps one core busy; 0 skips it.",
 )
 @click.option("--strict", is_flag=True, help="Exit with 1 if there is any warning.")
 @as_json
@@ -24,7 +25,7 @@ LONGEST_S = 600
 @framework
 @click.pass_context
 def doctor(ctx: click.Context, /, **options: object) -> None:
-    """Tell what makes timings noisy on this machine, why, and the command that mends it."""
+    """Report what makes timings noisy on this machine, why, and the command that fixes it."""
     from opperf.runner.health.command import doctor_command
 
-    ctx.exit(doctor_command(options, changed(ctx, options)))
+    ctx.exit(doctor_command(options, explicit_options(ctx, options)))

@@ -18,15 +18,15 @@ TOOLS = ("pytest-benchmark", "bencher", "github-action-benchmark")
     "tool",
     required=True,
     type=click.Choice(TOOLS, case_sensitive=False),
-    help="The tool that is to read it. github-action-benchmark takes it as customSmallerIsBetter, "
-    "Bencher by --adapter json.",
+    help="Format of this tool. github-action-benchmark reads it as customSmallerIsBetter, Bencher "
+    "with --adapter json.",
 )
 @click.option(
     "-o",
     "--output-file",
     type=click.Path(path_type=Path),
     metavar="FILE",
-    help="Write it there.  [default: print it]",
+    help="Write to this file.  [default: print]",
 )
 @click.option("--overwrite", is_flag=True, help="Replace the output file if it exists.")
 @debug

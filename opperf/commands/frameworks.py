@@ -8,12 +8,14 @@ from opperf.parameters import as_json, debug
 
 
 @click.command()
+@click.argument("names", nargs=-1, metavar="[NAME]...")
 @as_json
 @debug
 @click.pass_context
 def frameworks(ctx: click.Context, /, **options: object) -> None:
-    """List the frameworks that can be measured: which are installed, in which version, and the
-    command that installs the others."""
+    """List the frameworks that opperf can measure: installed versions, and the command that
+    installs each of the others. With NAMES: their devices, dtypes, profilers, execution modes,
+    namespaces and categories."""
     from opperf.runner.frameworks_command import frameworks_command
 
     ctx.exit(frameworks_command(options))

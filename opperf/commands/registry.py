@@ -8,22 +8,24 @@ import click
 
 from opperf.parameters import (
     as_json,
-    changed,
-    choosing,
+    axis_option,
+    case_ids,
+    common_settings,
     debug,
-    drawing,
+    explicit_options,
+    filter_options,
     framework,
-    one,
-    several,
+    max_configs,
+    random_shape_options,
     size,
-    split_commas,
 )
+from opperf.parsing import split_commas
 
 
 @click.command("list")
 @click.argument("names", nargs=-1, metavar="[OPERATOR]...", callback=split_commas)
-@choosing
-@several("python")
+@filter_options
+@axis_option("python")
 @as_json
 @debug
 @framework
@@ -32,25 +34,27 @@ def list_operators(ctx: click.Context, /, **options: object) -> None:
     """List operators: names, category, the rule that makes their inputs, parameters, aliases."""
     from opperf.runner.registry_commands import list_command
 
-    ctx.exit(list_command(options, changed(ctx, options)))
+    ctx.exit(list_command(options, explicit_options(ctx, options)))
 
 
 @click.command()
 @click.argument("name", metavar="OPERATOR")
 @size
-@one("dtype", default="float32", show_default=False)
-@drawing
-@one("seed")
-@several("python")
+@common_settings
+@max_configs
+@random_shape_options
+@case_ids
+@axis_option("python")
 @as_json
 @debug
 @framework
 @click.pass_context
 def show(ctx: click.Context, /, **options: object) -> None:
-    """Show one operator, its cases, and the script that reproduces each in the framework itself."""
+    """Show one operator, its cases, and for each a script that makes the call in the framework
+    alone."""
     from opperf.runner.registry_commands import show_command
 
-    ctx.exit(show_command(options, changed(ctx, options)))
+    ctx.exit(show_command(options, explicit_options(ctx, options)))
 
 
 @click.command()
@@ -62,15 +66,15 @@ def show(ctx: click.Context, /, **options: object) -> None:
     metavar="PERCENT",
     help="Exit with 1 if a smaller share of the distinct operators is measured.",
 )
-@several("python")
+@axis_option("python")
 @as_json
 @click.option("--quiet", is_flag=True, help="Show no progress.")
 @debug
 @framework
 @click.pass_context
 def coverage(ctx: click.Context, /, **options: object) -> None:
-    """Tell how much of the registry is measured: by the records of a run file, or else by running
-    every operator once, at a small size."""
+    """Report how much of the registry is measured, by the records of RUNFILE. Without one, every
+    operator is run once, at a small size."""
     from opperf.runner.registry_commands import coverage_command
 
-    ctx.exit(coverage_command(options, changed(ctx, options)))
+    ctx.exit(coverage_command(options, explicit_options(ctx, options)))

@@ -7,59 +7,58 @@ from pathlib import Path
 import click
 
 from opperf.parameters import (
-    changed,
-    configurations,
+    axis_option,
+    case_ids,
     debug,
-    drawing,
+    explicit_options,
     framework,
-    labels_given,
-    one,
-    operators,
-    passes,
-    several,
-    shapes_given,
+    max_configs,
+    no_backward,
+    operator_options,
+    random_shape_options,
+    setting_option,
     size,
-    statuses_given,
 )
+from opperf.parsing import RETRYABLE, parse_labels, parse_shapes, words_among
 
 
 @click.command()
-@operators
-@several("device")
-@several("dtype")
+@operator_options
+@axis_option("device")
+@axis_option("dtype")
 @click.option(
     "-f",
     "--output-format",
     default="json",
     show_default=True,
     type=click.Choice(["json", "md", "csv", "jsonl"], case_sensitive=False),
-    help="json, md (a page to read), csv, or jsonl, the run file with every sample.",
+    help="json; md, a page to read; csv; or jsonl, the run file with every sample.",
 )
 @click.option(
     "-o",
     "--output-file",
     type=click.Path(path_type=Path),
     metavar="FILE",
-    help="[default: ./<framework>_operator_benchmarks.<format>]",
+    help="Output file.  [default: ./<framework>_operator_benchmarks.<format>]",
 )
-@several("profiler")
-@one("precision")
-@one("max_time_s")
-@one("warmup")
-@one("runs")
+@axis_option("profiler")
+@setting_option("precision")
+@setting_option("max_time_s")
+@setting_option("warmup")
+@setting_option("runs")
 @click.option(
     "--quick",
     is_flag=True,
-    help="One configuration and few calls of each operator, for a look at a whole registry in "
-    "minutes; -w, -r, --max-time and --max-configs still count.",
+    help="One configuration and few calls of each operator: a whole registry takes minutes. -w, "
+    "-r, --max-time and --max-configs override it.",
 )
-@configurations
+@max_configs
 @click.option(
     "--int64-tensor",
     default="off",
     show_default=True,
     type=click.Choice(["on", "off"], case_sensitive=False),
-    help="Tensors of more than 2**31 elements, on builds that index them.",
+    help="Use tensors of more than 2**31 elements, on builds that support them.",
 )
 @size
 @click.option(
@@ -67,46 +66,47 @@ from opperf.parameters import (
     "shapes",
     multiple=True,
     metavar="NAME=SHAPE",
-    callback=shapes_given,
-    help="Shape of an argument, e.g. lhs=1024x1024, instead of the rule's.",
+    callback=parse_shapes,
+    help="Shape of an argument, e.g. lhs=1024x1024, in place of the rule's.",
 )
-@several("cache")
-@several("mode")
-@several("phase")
-@several("threads")
-@several("env")
-@several("python")
-@passes
-@one("memory")
-@drawing
-@one("seed")
+@axis_option("cache")
+@axis_option("mode")
+@axis_option("phase")
+@axis_option("threads")
+@axis_option("env")
+@axis_option("python")
+@no_backward
+@setting_option("memory")
+@random_shape_options
+@case_ids
+@setting_option("seed")
 @click.option(
     "--rounds",
     default=1,
     show_default=True,
     type=click.IntRange(min=1),
     metavar="K",
-    help="Visit all cases K times, each time in another random order, so that a drift of the "
-    "machine falls on all of them.",
+    help="Measure all cases K times, each time in another random order, so that a drift of the "
+    "machine affects all of them.",
 )
 @click.option("--shuffle", is_flag=True, help="Measure the cases in a random order.")
-@one("timeout_s")
+@setting_option("timeout_s")
 @click.option(
     "--label",
     "labels",
     multiple=True,
     metavar="KEY=VALUE",
-    callback=labels_given,
-    help="A word of yours for the results: commit=1a2b3c, branch=main, build=nightly.",
+    callback=parse_labels,
+    help="A label of your own in the results: commit=1a2b3c, branch=main, build=nightly.",
 )
 @click.option(
     "--list",
     "list_only",
     is_flag=True,
-    help="Show what would run, with inputs and the rule that made them.",
+    help="Print the cases, with their inputs and the rule that made them, and measure nothing.",
 )
 @click.option(
-    "--dry-run", is_flag=True, help="Check everything and say what would be done, without doing it."
+    "--dry-run", is_flag=True, help="Check all options, print the plan, and measure nothing."
 )
 @click.option(
     "--resume",
@@ -114,27 +114,27 @@ from opperf.parameters import (
     flag_value="",
     default=None,
     metavar="[RUNFILE]",
-    help="Finish a run that was cut short: the one that was writing to the output "
-    "file, or this run file.",
+    help="Finish an interrupted run: that of the output file, or of RUNFILE.",
 )
 @click.option(
     "--retry",
     multiple=True,
     metavar="STATUSES",
-    callback=statuses_given,
-    help="With --resume, measure cases again that ended so: failed, crashed, timeout, skipped.",
+    callback=words_among(lambda: RETRYABLE),
+    help="With --resume: measure cases of these statuses again: failed, crashed, timeout, skipped.",
 )
 @click.option("--overwrite", is_flag=True, help="Replace the output file if it exists.")
 @click.option("--strict", is_flag=True, help="Exit with 1 if a case failed.")
-@click.option("--quiet", is_flag=True, help="Print nothing but errors.")
+@click.option("--quiet", is_flag=True, help="Print only errors.")
 @debug
 @framework
 @click.pass_context
 def run(ctx: click.Context, /, **options: object) -> None:
-    """Measure operators: all of them, or those chosen by name, category and namespace. An argument
-    that is an existing file is a source of cases: a run file is measured again, as recorded but for
-    the options given. Several values of --dtype, --ctx, --profiler, --cache, --mode, --phase,
-    --threads, --env and --python multiply."""
+    """Measure operators: all of them, or those selected by name, category and namespace.
+
+    An argument that is an existing run file is measured again, with its own settings except those
+    set by options. Several values of --dtype, --ctx, --profiler, --cache, --mode, --phase,
+    --threads, --env and --python multiply: every combination is a case."""
     from opperf.runner.command import run_command
 
-    ctx.exit(run_command(options, changed(ctx, options)))
+    ctx.exit(run_command(options, explicit_options(ctx, options)))

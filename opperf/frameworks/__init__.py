@@ -10,8 +10,8 @@ from contextlib import contextmanager
 from importlib.metadata import entry_points
 from types import ModuleType
 
-from opperf.errors import FrameworkError, OpperfError, UsageError, one_line, suggestion
-from opperf.frameworks.base import Framework, Gradient, MemoryReading, Tracer
+from opperf.errors import FrameworkError, OpperfError, one_line, unknown
+from opperf.frameworks.base import Framework, Gradient, MemoryReading
 from opperf.frameworks.installed import (
     Package,
     is_installed,
@@ -24,13 +24,13 @@ __all__ = [
     "Gradient",
     "MemoryReading",
     "Package",
-    "Tracer",
     "available",
     "identity",
     "is_there",
     "load",
     "package_of",
     "preferred",
+    "variables_of",
 ]
 
 GROUP = "opperf.frameworks"
@@ -58,10 +58,7 @@ def _attribute(name: str) -> tuple[ModuleType, str]:
     """
     known = available()
     if name not in known:
-        raise UsageError(
-            f"unknown framework {name!r}{suggestion(name, known)}; "
-            f"known: {', '.join(sorted(known))}"
-        )
+        raise unknown("framework", name, sorted(known))
     module, _, attribute = known[name].partition(":")
     return importlib.import_module(module), attribute
 
@@ -147,6 +144,19 @@ def load(name: str) -> Framework:
         shown = name if package is None else f"{name} {package_version(package.name)}"
         raise FrameworkError(f"{shown} cannot be imported: {_cause(error)}") from error
     return framework
+
+
+def variables_of(name: str) -> tuple[str, ...]:
+    """Environment variables of a framework's own that decide how it computes. It is imported only
+    where its module says nothing of its package.
+
+    Raises `UsageError` for an unknown name and `FrameworkError` when it is not installed.
+    """
+    package = package_of(name)
+    if package is None:
+        return load(name).variables
+    _check_installed(name, package)
+    return package.variables
 
 
 def _cause(error: Exception) -> str:

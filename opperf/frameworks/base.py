@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from typing import Any, NamedTuple, Protocol
 
+from opperf.frameworks.timing import Event, MakeProfiler
 from opperf.model import (
     Case,
     Device,
@@ -65,53 +66,6 @@ class Extent(NamedTuple):
     def shares_memory_with(self, other: Extent) -> bool:
         """Whether some address is in both."""
         return self.begin < other.end and other.begin < self.end
-
-
-MOST_CALLS = 100_000
-"""Calls whose times are kept one by one: many times what a mean of them needs, and some megabytes.
-A short operator is called a million times a second."""
-
-
-class Timed(NamedTuple):
-    """A phase's samples, in nanoseconds."""
-
-    times: list[float]
-    """Kernel time or the wall clock, as the back end has it; empty for a phase without kernels."""
-    walls: list[float]
-    """The wall clock around each call and the wait for it."""
-    calls: list[float]
-    """What the samples are the means of: the time of each call, of the first `MOST_CALLS`."""
-
-    @classmethod
-    def of(cls, calls: list[float], walls: list[float], loops: int) -> Timed:
-        """Samples that are the means of `loops` calls each, from every call's time and wall clock.
-        What was taken off a call may be more than it took; a sample is 0 at least."""
-        return cls(_means(calls, loops), _means(walls, loops), calls[:MOST_CALLS])
-
-
-def _means(times: list[float], loops: int) -> list[float]:
-    """The mean of each `loops` times on end."""
-    return [
-        max(0.0, sum(times[first : first + loops]) / loops) for first in range(0, len(times), loops)
-    ]
-
-
-class Tracer(Protocol):
-    """The framework's own profiler."""
-
-    resolution_ns: float
-    """Steps in which it tells time."""
-
-    def trace(
-        self, phases: Sequence[Callable[[], object]], count: int, loops: int = 1
-    ) -> list[Timed]:
-        """Run the phases in order, `count` times `loops` times over, waiting for the device after
-        each.
-
-        Returns for every phase `count` samples, in nanoseconds, each the mean kernel time of
-        `loops` calls, and no times for a phase that runs no kernel.
-        """
-        ...
 
 
 class Core(Protocol):
@@ -179,6 +133,11 @@ class Naming(Protocol):
         up from the callable's own signature."""
         ...
 
+    def wrapped_operator(self, target: Target, called: Operator) -> Operator | None:
+        """The registered operator that a target calls, itself or through a function of the
+        framework's; None for any other function. `called` is the target's signature."""
+        ...
+
     def notes(self, target: Target) -> tuple[Note, ...]:
         """Notes for the reader of a target's figures."""
         ...
@@ -205,6 +164,11 @@ class Devices(Protocol):
 
     def synchronize(self, device: str) -> None:
         """Wait until all work is done. Raises what the work raised."""
+        ...
+
+    def is_asynchronous(self, device: str) -> bool:
+        """Whether calls return while their work waits in the device's queue, and a wait for the
+        device takes time even where it is idle."""
         ...
 
 
@@ -242,6 +206,10 @@ class Arrays(Protocol):
         that share memory, as a view does with what it is a view of, have addresses in common."""
         ...
 
+
+class LargeTensors(Protocol):
+    """Tensors of more than 2**31 elements. Default: no limit."""
+
     def large_tensor_limit(self) -> str:
         """Why this build does not index tensors of more than 2**31 elements, and which one does;
         empty if it does."""
@@ -277,15 +245,37 @@ class ShapeInference(Protocol):
         ...
 
 
-class Profiling(Protocol):
-    """How time and memory are read. Default: the wall clock, and no memory."""
+class Profilers(Protocol):
+    """Profilers of its own. Default: none, beside those that every framework has."""
 
-    profilers: tuple[str, ...]
-    """Names of the time back ends it offers, the preferred one first."""
-
-    def tracer(self, device: str) -> Tracer:
-        """The native profiler for a device."""
+    def profilers(self) -> Mapping[str, MakeProfiler]:
+        """What makes each of its own profilers, by the name a user gives, the preferred first."""
         ...
+
+
+class Events(Protocol):
+    """Events in a device's queue, by which the profiler `events` times. Default: none."""
+
+    def has_events(self, device: str) -> bool:
+        """Whether the device has events."""
+        ...
+
+    def event(self, device: str) -> Event:
+        """A new event for the queue that the device's calls go to. Raises `UnsupportedError`."""
+        ...
+
+
+class Caches(Protocol):
+    """Data that a device keeps in its caches. Default: opperf writes over a CPU's, and calls on
+    other devices take turns with copies of their inputs."""
+
+    def cache_flush(self, device: str) -> Callable[[], object] | None:
+        """A call that drives everything out of the device's caches; None to leave it to opperf."""
+        ...
+
+
+class Memory(Protocol):
+    """Memory that calls allocate. Default: not measured."""
 
     def memory(self, device: str) -> AbstractContextManager[MemoryReading]:
         """Measures what is allocated on the device inside the context. Contexts may be nested.
@@ -301,6 +291,27 @@ class Modes(Protocol):
 
     def scope(self, case: Case) -> AbstractContextManager[None]:
         """The phase, array semantics and device the case's calls run in."""
+        ...
+
+
+class Threads(Protocol):
+    """The pool of compute threads. Default: that of OpenMP or of a BLAS, whose size opperf sets by
+    variables before the framework is imported."""
+
+    def set_threads(self, count: int) -> None:
+        """Compute with `count` threads from now on; called before anything has run."""
+        ...
+
+    def threads(self) -> int | None:
+        """Compute threads in use; None where the framework does not say."""
+        ...
+
+
+class Forks(Protocol):
+    """Forks of a process that has imported the framework. Default: not supported."""
+
+    def supports_fork(self, device: str) -> bool:
+        """Whether a fork of a process that has imported the framework can use the device."""
         ...
 
 
@@ -321,10 +332,6 @@ class Processes(Protocol):
     def commit(self) -> str:
         """The commit of the source that the framework was built from; empty where it is not
         known."""
-        ...
-
-    def supports_fork(self, device: str) -> bool:
-        """Whether a fork of a process that has imported the framework can use the device."""
         ...
 
     def unavailable(self, refusal: str) -> bool:
@@ -350,10 +357,16 @@ class Framework(
     Naming,
     Devices,
     Arrays,
+    LargeTensors,
     Gradients,
     ShapeInference,
-    Profiling,
+    Profilers,
+    Events,
+    Caches,
+    Memory,
     Modes,
+    Threads,
+    Forks,
     Processes,
     Scripts,
     Protocol,

@@ -16,10 +16,11 @@ from opperf.errors import (
     UnknownOperatorError,
     UnsupportedError,
     UsageError,
-    suggestion,
+    suggest,
 )
 from opperf.frameworks import user_code
 from opperf.frameworks.base import Constant, Core, Extent
+from opperf.frameworks.timing import MakeProfiler
 from opperf.model import (
     CallableTarget,
     Case,
@@ -40,7 +41,6 @@ DEVICE = re.compile(r"(?P<kind>[a-z]+)(?:\((?P<index>\d+)\))?")
 class Defaults(Core):
     """Base of frameworks: a capability is had by overriding its methods."""
 
-    profilers: tuple[str, ...] = ("python",)
     modes: tuple[str, ...] = ("eager",)
     variables: tuple[str, ...] = ()
     gradients: bool = False
@@ -61,7 +61,7 @@ class Defaults(Core):
         if target is None:
             names = [name for operator in self.operators() for name in operator.names]
             raise UnknownOperatorError(
-                f"{self.name} has no operator {path!r}{suggestion(path, names)}"
+                f"{self.name} has no operator {path!r}{suggest(path, names)}"
             )
         self.function(target)
         return target
@@ -71,13 +71,20 @@ class Defaults(Core):
             operator = self.resolve(target.name)
             if operator is not None:
                 return operator
-        declared = inspect.signature(function or self.function(target)).parameters.values()
+        try:
+            declared = [*inspect.signature(function or self.function(target)).parameters.values()]
+        except (TypeError, ValueError):
+            # A function in C need not say what it takes.
+            declared = []
         parameters = tuple(
             Parameter(name=one.name, kind=Kind.OTHER, required=one.default is one.empty)
             for one in declared
             if one.kind not in (one.VAR_POSITIONAL, one.VAR_KEYWORD)
         )
         return Operator(framework=self.name, namespace="", name=target.label, parameters=parameters)
+
+    def wrapped_operator(self, target: Target, called: Operator) -> Operator | None:
+        return called if self.resolve(called.name) == called else None
 
     def notes(self, target: Target) -> tuple[Note, ...]:
         return ()
@@ -101,6 +108,9 @@ class Defaults(Core):
 
     def synchronize(self, device: str) -> None:
         """Nothing to wait for: a call returns when it is done."""
+
+    def is_asynchronous(self, device: str) -> bool:
+        return False
 
     def array_type(self, target: Target) -> str:
         return ""
@@ -135,8 +145,17 @@ class Defaults(Core):
     def with_inferred_shapes(self, case: Case) -> Case:
         raise UnsupportedError(f"{self.name} infers no shapes")
 
-    def tracer(self, device: str) -> Any:
-        raise UsageError(f"{self.name} has no profiler of its own; use --profiler python")
+    def profilers(self) -> Mapping[str, MakeProfiler]:
+        return {}
+
+    def has_events(self, device: str) -> bool:
+        return False
+
+    def event(self, device: str) -> Any:
+        raise UnsupportedError(f"{self.name} has no events on {device}; use --profiler python")
+
+    def cache_flush(self, device: str) -> Callable[[], object] | None:
+        return None
 
     def memory(self, device: str) -> AbstractContextManager[Any]:
         raise UnsupportedError(f"{self.name} does not say what it allocates")
@@ -152,6 +171,12 @@ class Defaults(Core):
 
     def commit(self) -> str:
         return ""
+
+    def set_threads(self, count: int) -> None:
+        """The variables that OpenMP and BLAS read have set it."""
+
+    def threads(self) -> int | None:
+        return None
 
     def supports_fork(self, device: str) -> bool:
         return False

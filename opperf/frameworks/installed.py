@@ -31,6 +31,8 @@ class Package(NamedTuple):
     """Glob patterns, in its folder, of the files that another build has others of."""
     below_python: tuple[int, int] | None = None
     """The first version of Python that it cannot be installed for."""
+    variables: tuple[str, ...] = ()
+    """Environment variables of its own that decide how it computes."""
     obstacle: Callable[[], str] = no_obstacle
     """Says, where it is installed, what keeps it from being imported, and what to do about it."""
 
@@ -77,7 +79,9 @@ def _init_of(package: str) -> Path | None:
     """The file of a package that is imported first; None where there is none."""
     # Of the finders only those of files and folders: others may act on the package's name.
     finders: list[Any] = [PathFinder]
-    finders += [finder for finder in sys.meta_path if getattr(finder, "lends", False)]
+    finders += [
+        finder for finder in sys.meta_path if getattr(finder, "finds_fallback_packages", False)
+    ]
     for finder in finders:
         spec = finder.find_spec(package, None)
         if spec is not None and spec.origin is not None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from opperf.errors import UnknownOperatorError, suggestion
+from opperf.errors import UnknownOperatorError, suggest
 
 
 def find(path: str, framework: str, roots: Mapping[str, Any]) -> Callable[..., Any]:
@@ -24,7 +24,7 @@ def find(path: str, framework: str, roots: Mapping[str, Any]) -> Callable[..., A
         if not hasattr(place, word):
             raise UnknownOperatorError(
                 f"{path!r}: {getattr(place, '__name__', place)} has no {word!r}"
-                f"{suggestion(word, dir(place))}"
+                f"{suggest(word, dir(place))}"
             )
         place = getattr(place, word)
     if not callable(place):

@@ -14,7 +14,7 @@ from pathlib import Path
 from types import CodeType, ModuleType
 from typing import Any
 
-from opperf.errors import UnknownOperatorError, UsageError, one_line, suggestion
+from opperf.errors import UnknownOperatorError, UsageError, one_line, suggest
 from opperf.model import CallableTarget, FileTarget, ObjectTarget, SnippetTarget, Target
 
 IN_FILE = re.compile(r"(?P<file>.+\.py):(?P<function>[\w.]+)")
@@ -101,7 +101,7 @@ def _attribute(module: ModuleType, name: str) -> Callable[..., Any]:
     where = module.__file__ or module.__name__
     for word in name.split("."):
         if not hasattr(place, word):
-            raise UnknownOperatorError(f"{where} has no {name!r}{suggestion(word, vars(place))}")
+            raise UnknownOperatorError(f"{where} has no {name!r}{suggest(word, vars(place))}")
         place = getattr(place, word)
     if not callable(place):
         raise UnknownOperatorError(f"{name!r} of {where} is not callable")

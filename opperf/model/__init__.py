@@ -1,14 +1,15 @@
-"""The vocabulary: what can be measured (`Case`) and what was measured (`Record`).
+"""The types that every other package uses, from `Case` (one thing to measure) to `Record` (its
+results).
 
-Every type here is frozen and serialises to JSON and back without loss. No framework is
-imported, so a run file can be read on a machine that has none of them.
+All are frozen and serialise to JSON and back without loss. They import no framework, so a run file
+can be read on a machine that has none.
 """
 
 from opperf.model.base import Struct
 from opperf.model.canonical import ID_VERSION
-from opperf.model.cases import Case, Pass, positional, shown_arguments
+from opperf.model.cases import Case, Pass, display_arguments, split_positional
 from opperf.model.metrics import WITHOUT_FIGURE, Metric, MetricKind, Note, NoteCode
-from opperf.model.operators import Kind, Listed, Listing, Operator, Parameter
+from opperf.model.operators import Kind, ListedOperator, Listing, Operator, Parameter
 from opperf.model.records import OWN, Outcome, Record, Status, Summary
 from opperf.model.runs import (
     SCHEMA_VERSION,
@@ -21,7 +22,7 @@ from opperf.model.runs import (
     RecordLine,
     Run,
 )
-from opperf.model.settings import DECLARED, USUAL, Setting, Settings
+from opperf.model.settings import DECLARED, DEFAULTS, Setting, Settings
 from opperf.model.targets import (
     CallableTarget,
     FileTarget,
@@ -44,8 +45,8 @@ from opperf.model.values import (
     Number,
     Scalar,
     TensorSpec,
-    shown_argument,
-    tensors_in,
+    display_argument,
+    iter_tensors,
 )
 
 __all__ = [
@@ -59,7 +60,7 @@ __all__ = [
     "OWN",
     "SCHEMA_VERSION",
     "UNKNOWN",
-    "USUAL",
+    "DEFAULTS",
     "Argument",
     "CallableTarget",
     "Case",
@@ -76,7 +77,7 @@ __all__ = [
     "Header",
     "Interpreter",
     "Kind",
-    "Listed",
+    "ListedOperator",
     "Listing",
     "Mapping",
     "MemoryFormat",
@@ -100,8 +101,8 @@ __all__ = [
     "Target",
     "TargetKey",
     "TensorSpec",
-    "positional",
-    "shown_argument",
-    "shown_arguments",
-    "tensors_in",
+    "split_positional",
+    "display_argument",
+    "display_arguments",
+    "iter_tensors",
 ]

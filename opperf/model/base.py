@@ -1,4 +1,4 @@
-"""Base of the vocabulary's types."""
+"""Base class of the types in `opperf.model`."""
 
 from __future__ import annotations
 
@@ -6,5 +6,5 @@ import msgspec
 
 
 class Struct(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=False):
-    """Base of the vocabulary. Unknown fields are ignored on reading, so that an older
-    opperf can read a newer file of the same schema version."""
+    """Base class of opperf's types. Unknown fields are ignored on reading, so that an older opperf
+    can read a newer file of the same schema version."""

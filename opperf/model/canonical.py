@@ -1,4 +1,4 @@
-"""The form of a value that ids are hashes of: the same for equal values, whatever their history."""
+"""The canonical form of a value, which ids are hashes of: equal values have equal forms."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ from typing import Any
 import msgspec
 
 ID_VERSION = 1
-"""Version of the form. A field that is added with a default is absent where it has that default,
-and so changes no id and needs no other version."""
+"""Version of the form. Fields at their defaults are absent from it, so that a new field with a
+default changes no id and needs no new version."""
 
 ID_LENGTH = 16
-"""Hexadecimal digits of an id: 64 bits, of which a collision among a million cases is a matter of
-one in thirty million."""
+"""Hexadecimal digits of an id: 64 bits. The probability of a collision among a million cases is one
+in thirty million."""
 
 
 def canonical(value: Any) -> Any:
-    """The value as JSON has it, without the fields that equal their defaults."""
+    """Returns the value as JSON types, without fields that equal their defaults."""
     if isinstance(value, msgspec.Struct):
         tag, fields = _fields(type(value))
         content = {
@@ -36,7 +36,7 @@ def canonical(value: Any) -> Any:
 
 @functools.cache
 def _fields(kind: type[msgspec.Struct]) -> tuple[dict[str, Any], tuple[tuple[str, Any], ...]]:
-    """A type's tag, and its fields with their defaults."""
+    """Returns a type's tag, and its fields with their defaults."""
     config = kind.__struct_config__
     tag = {config.tag_field: config.tag} if config.tag_field else {}
     fields = tuple(
@@ -52,6 +52,6 @@ def _fields(kind: type[msgspec.Struct]) -> tuple[dict[str, Any], tuple[tuple[str
 
 
 def digest(value: Any) -> str:
-    """Hexadecimal SHA-256 of a value's canonical form."""
+    """Returns the hexadecimal SHA-256 of a value's canonical form."""
     data = msgspec.json.encode(canonical(value), order="deterministic")
     return hashlib.sha256(data).hexdigest()

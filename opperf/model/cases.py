@@ -1,4 +1,4 @@
-"""One thing to measure."""
+"""A case: one thing to measure."""
 
 from __future__ import annotations
 
@@ -7,63 +7,79 @@ from typing import Any, Literal
 
 from opperf.model.base import Struct
 from opperf.model.canonical import ID_LENGTH, ID_VERSION, digest
-from opperf.model.settings import Settings, unusual
-from opperf.model.targets import Target, canonical_target
-from opperf.model.values import Argument, TensorSpec, shown_argument, tensors_in
+from opperf.model.settings import Settings, without_defaults
+from opperf.model.targets import (
+    CallableTarget,
+    FileTarget,
+    OperatorTarget,
+    Target,
+    canonical_target,
+)
+from opperf.model.values import Argument, TensorSpec, display_argument, iter_tensors
 
 Pass = Literal["forward", "backward"]
 
 
 class Case(Struct, frozen=True):
-    """One thing to measure."""
+    """One thing to measure: a target, its arguments and settings."""
 
     target: Target
     arguments: dict[str, Argument]
-    """By name; an argument that has none is under its position, `0`, `1` ..."""
+    """By name; a positional argument under its position, `0`, `1` ..."""
     settings: Settings = Settings()
     passes: tuple[Pass, ...] = ("forward", "backward")
-    """`backward` asks for it; whether there is a gradient is found by trying."""
+    """`backward` requests it; whether there is a gradient is found by trying."""
     origin: str = ""
-    """Which rule, file or call made the case."""
+    """The rule, file or call that made the case."""
     category: str = ""
     tags: tuple[str, ...] = ()
     count: int = 1
-    """How often its source saw it."""
+    """How often the case occurred in its source."""
     name: str = ""
-    """Its name in results, where the target's label is another target's in the same run, too."""
+    """Name in results, if another target of the run has the same label."""
 
     @property
     def id(self) -> str:
         """Hash of target, arguments and settings in a versioned form without defaults: the same on
-        every machine, and in every later version."""
+        every machine and in every later version."""
         return digest(
             {
                 "version": ID_VERSION,
                 "target": canonical_target(self.target),
                 "arguments": self.arguments,
-                "settings": unusual(self.settings.identity()),
+                "settings": without_defaults(self.settings.identity()),
             }
         )[:ID_LENGTH]
 
     @property
     def label(self) -> str:
-        """Its name in results."""
+        """Name in results."""
         return self.name or self.target.label
 
+    @property
+    def pattern(self) -> str:
+        """The target as a command takes it: an operator's name, or the path of a function; empty
+        for any other."""
+        if isinstance(self.target, OperatorTarget):
+            return self.label
+        if isinstance(self.target, FileTarget):
+            return f"{self.target.file}:{self.target.function}"
+        return self.target.path if isinstance(self.target, CallableTarget) else ""
+
     def tensors(self) -> Iterator[tuple[str, TensorSpec]]:
-        """Every tensor of the arguments, lists flattened, each with its argument's name."""
+        """Yields every tensor of the arguments with its argument's name, lists flattened."""
         for name, argument in self.arguments.items():
-            for spec in tensors_in(argument):
+            for spec in iter_tensors(argument):
                 yield name, spec
 
 
-def shown_arguments(case: Case) -> dict[str, Any]:
-    """The case's arguments by name, each as `shown_argument` gives it."""
-    return {name: shown_argument(value) for name, value in case.arguments.items()}
+def display_arguments(case: Case) -> dict[str, Any]:
+    """Returns the case's arguments by name, each in the form of `display_argument`."""
+    return {name: display_argument(value) for name, value in case.arguments.items()}
 
 
-def positional(arguments: Mapping[str, Any]) -> tuple[list[Any], dict[str, Any]]:
-    """A case's arguments, or the values made for them, as those by position and those by name."""
+def split_positional(arguments: Mapping[str, Any]) -> tuple[list[Any], dict[str, Any]]:
+    """Splits a case's arguments, or the values made for them, into positional and named ones."""
     places = sorted((name for name in arguments if name.isdecimal()), key=int)
     named = {name: value for name, value in arguments.items() if not name.isdecimal()}
     return [arguments[place] for place in places], named

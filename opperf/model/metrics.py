@@ -1,4 +1,4 @@
-"""Quantities that are measured, and remarks beside their figures."""
+"""Metrics, and notes on their values."""
 
 from __future__ import annotations
 
@@ -8,48 +8,48 @@ from opperf.model.base import Struct
 
 
 class MetricKind(str, enum.Enum):
-    """Kind of a metric, which decides how its figures are compared."""
+    """Kind of a metric, which decides how its values are compared."""
 
     KERNEL = "kernel"
-    """Time that kernels run, as the framework's own profiler has it."""
+    """Time in kernels, by the framework's own profiler."""
     WALL = "wall"
-    """Time on the wall clock."""
+    """Wall-clock time."""
     MEMORY = "memory"
     """Bytes allocated: the same on every run."""
     COUNT = "count"
-    """Events counted: the same on every run, but for a tolerance."""
+    """Number of events: the same on every run, within a tolerance."""
     DERIVED = "derived"
-    """Computed from other metrics, and scattered as they are."""
+    """Computed from other metrics, and as noisy."""
 
 
 class Metric(Struct, frozen=True):
-    """A quantity that is measured: all that printers, joins, exports and verdicts ask about it."""
+    """A measured quantity, with all that tables, exports and verdicts need of it."""
 
     name: str
-    """Its key in `Record.summaries`."""
+    """Key in `Record.summaries`."""
     unit: str
-    """Of its samples and summaries: `ns`, `B`, or a unit that is shown as it is."""
+    """Unit of its samples and summaries: `ns`, `B`, or any other, which is printed unchanged."""
     kind: MetricKind
     title: str
-    """Its name in the headers of tables."""
+    """Column header in tables."""
     description: str = ""
     lower_is_better: bool = True
     usual: bool = True
-    """Whether tables, exports and comparisons have it where no metric is named. The others are
-    parts, sums or other readings of those."""
+    """Whether tables, exports and comparisons show it unless metrics are named. The others are
+    parts or sums of those, or the same quantity by another clock."""
     relative_tolerance: float = 0.0
     absolute_tolerance: float = 0.0
-    """Largest difference at which two figures count as equal, for a kind that is the same on every
-    run: a share of the first, or an amount in the unit, whichever is larger."""
+    """Largest difference at which two values of a steady metric count as equal: a share of the
+    first, or an amount in the unit, whichever is larger."""
 
     @property
     def is_time(self) -> bool:
-        """Whether it is a time, by whatever clock."""
+        """Whether it is a time, by any clock."""
         return self.kind in (MetricKind.KERNEL, MetricKind.WALL)
 
     @property
     def is_steady(self) -> bool:
-        """Whether it is the same on every run, so that one figure is all there is to know."""
+        """Whether it is the same on every run, so that one value is enough."""
         return self.kind in (MetricKind.MEMORY, MetricKind.COUNT)
 
 
@@ -57,37 +57,39 @@ class NoteCode(str, enum.Enum):
     """Subject of a note."""
 
     NOISY = "noisy"
-    """The samples drift, have two levels, or leave the median less certain than was asked."""
+    """The samples drift, have two levels, or do not reach the precision."""
     DISPATCH = "dispatch"
-    """Kernels are less than half of what a call takes."""
+    """Kernels take less than half of a call's time."""
     NAN = "nan"
     """An output has a NaN."""
     NO_GRADIENT = "no_gradient"
-    """The operator has no gradient for these inputs, so that there is no figure."""
+    """No value: the operator has no gradient for these inputs."""
     NO_KERNEL = "no_kernel"
-    """The pass runs no kernel, so that there is no figure."""
+    """No value: the pass runs no kernel."""
     NO_MEMORY = "no_memory"
-    """The framework does not say what it allocates, so that there is no figure."""
+    """No value: the framework does not report its allocations."""
     NOT_PRISTINE = "not_pristine"
-    """Peaks of memory are from a process that had run operators before."""
+    """Memory was measured in a process that had run operators before."""
     COLD_CACHE = "cold_cache"
-    """How calls were kept from finding their inputs in a cache."""
+    """How the inputs were kept out of the caches."""
+    BATCHED = "batched"
+    """Calls are timed several at a time, between two waits for the device."""
     ROUND_FAILED = "round_failed"
-    """A later visit of the case gave no samples."""
+    """A later round of the case failed."""
     FALLBACK = "fallback"
     """The function runs on another library than the framework's own kernels."""
 
 
 WITHOUT_FIGURE = (NoteCode.NO_GRADIENT, NoteCode.NO_KERNEL, NoteCode.NO_MEMORY)
-"""Codes that say why a metric that was asked for has no figure."""
+"""Codes that explain why a requested metric has no value."""
 
 
 class Note(Struct, frozen=True):
-    """A remark that belongs beside a figure."""
+    """A remark on a value that its reader needs."""
 
     metric: str
     """Name of the metric; empty for the whole case."""
     code: str
-    """One of `NoteCode`, or a code of a later version: programs go by it."""
+    """One of `NoteCode`, or a code of a later version. For programs."""
     message: str
-    """For people; its wording may change."""
+    """For people; the wording may change."""

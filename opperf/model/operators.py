@@ -1,4 +1,4 @@
-"""What a framework's registry says of an operator."""
+"""Operators, as a framework's registry describes them."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from opperf.model.base import Struct
 
 
 class Kind(str, enum.Enum):
-    """What an operator's parameter takes."""
+    """Type of an operator's parameter."""
 
     TENSOR = "tensor"
     TENSORS = "tensors"
@@ -29,11 +29,11 @@ class Parameter(Struct, frozen=True):
     kind: Kind
     required: bool
     default: str | None = None
-    """As the framework prints it; None when the parameter is required."""
+    """As the framework prints it; None if the parameter is required."""
     choices: tuple[str, ...] = ()
-    """Allowed values of an `ENUM`, else empty."""
+    """Allowed values of an `ENUM`; empty for other kinds."""
     declared: str = ""
-    """The framework's own words for the type."""
+    """The framework's own description of the type."""
 
 
 class Operator(Struct, frozen=True):
@@ -42,18 +42,18 @@ class Operator(Struct, frozen=True):
     framework: str
     namespace: str
     name: str
-    """The name users know it by; among the aliases is the registry's own."""
+    """The name users know it by; the registry's own is among the aliases."""
     aliases: tuple[str, ...] = ()
     namespaces: tuple[str, ...] = ()
-    """Every namespace that any of its names is in."""
+    """Every namespace that has one of its names."""
     parameters: tuple[Parameter, ...] = ()
     category: str = ""
     public: bool = True
     """Whether the framework offers it in a namespace meant for users."""
     variadic: str | None = None
-    """Name of the parameter that counts a variable number of tensors, if there is one."""
+    """Name of the parameter that is the number of tensors, for a variadic operator."""
     differentiable: bool | None = None
-    """None until it has been tried."""
+    """None until it was tried."""
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -66,26 +66,26 @@ class Operator(Struct, frozen=True):
         return tuple(p for p in self.parameters if p.kind in (Kind.TENSOR, Kind.TENSORS))
 
     def parameter(self, name: str) -> Parameter | None:
-        """The parameter of that name, or None."""
+        """Returns the parameter of that name, or None."""
         return next((p for p in self.parameters if p.name == name), None)
 
 
-class Listed(Struct, frozen=True):
-    """An operator and where its inputs come from."""
+class ListedOperator(Struct, frozen=True):
+    """An operator and the rule that makes its inputs."""
 
     operator: Operator
     rule: str = ""
-    """The rule that makes its inputs; empty where there is none."""
+    """Name of the rule; empty if there is none."""
     reason: str = ""
-    """Why there is none."""
+    """Why there is no rule."""
 
 
 class Listing(Struct, frozen=True):
-    """A framework's registry, as `opperf list` shows it."""
+    """A framework's registry, as `opperf list` prints it."""
 
     framework: str
     version: str
     registered: int
-    """Names in the registry, whatever they are for."""
-    operators: tuple[Listed, ...]
+    """Number of names in the registry, aliases and internal names included."""
+    operators: tuple[ListedOperator, ...]
     """Every distinct operator, sorted by name."""

@@ -1,4 +1,4 @@
-"""What was measured of a case."""
+"""Records: the results of cases."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import math
 
 from opperf.model.base import Struct
 from opperf.model.cases import Case
-from opperf.model.metrics import Note, NoteCode
+from opperf.model.metrics import MetricKind, Note, NoteCode
 
 
 class Summary(Struct, frozen=True):
@@ -26,19 +26,19 @@ class Summary(Struct, frozen=True):
     """Median absolute deviation from the median."""
     ci_low: float
     ci_high: float
-    """95 % confidence interval of the median, from order statistics; with too few samples
-    for one, the extremes."""
+    """95 % confidence interval of the median, from order statistics; the extremes if there are too
+    few samples for one."""
     loops: int = 1
-    """Calls that each sample is the mean of."""
+    """Calls per sample, which is their mean."""
     outliers_low: int = 0
     outliers_high: int = 0
-    """Samples beyond Tukey's fences, 1.5 interquartile ranges from the quartiles: counted, and
-    kept."""
+    """Samples beyond Tukey's fences, 1.5 interquartile ranges from the quartiles: counted, not
+    removed."""
 
     @property
     def half_width(self) -> float | None:
-        """How far the median's interval reaches from it at most; None of a single sample, and
-        where it has no finite bounds."""
+        """Largest distance from the median to a bound of its confidence interval; None for a single
+        sample or an infinite bound."""
         if self.n < 2 or not (math.isfinite(self.ci_low) and math.isfinite(self.ci_high)):
             return None
         return max(self.ci_high - self.median, self.median - self.ci_low)
@@ -55,11 +55,11 @@ class Status(str, enum.Enum):
 
 
 OWN = "operator"
-"""Stands for the operator's own calls among pieces of fixed work."""
+"""Key of the operator's own calls in `Outcome.reference`, beside the pieces of reference work."""
 
 
 class Outcome(Struct, frozen=True, kw_only=True):
-    """What came of one case, without the case itself."""
+    """The results of one case, without the case itself."""
 
     status: Status
     summaries: dict[str, Summary] = {}
@@ -67,32 +67,33 @@ class Outcome(Struct, frozen=True, kw_only=True):
     samples: dict[str, list[float]] = {}
     """Raw samples by metric, in the summary's unit, in the order they were taken."""
     reason: str = ""
-    """Why the status is not ok, as one line a person can act on."""
+    """Why the status is not ok, in one line that a user can act on."""
     notes: tuple[Note, ...] = ()
-    """Remarks that belong beside the figures."""
-    paces: dict[str, dict[str, float]] = {}
-    """By pass, the middle mean in nanoseconds of the pass's own calls, `OWN`, and of each piece of
-    fixed work that was timed between them; empty where none was."""
+    reference: dict[str, dict[str, float]] = {}
+    """By pass, the trimmed mean in nanoseconds of the operator's own calls, under `OWN`, and of
+    each piece of reference work timed between them; empty without reference work."""
     wall_s: float = 0.0
-    """Wall time the case took, inputs and warm-up included, in seconds."""
+    """Wall time of the case in seconds, inputs and warmup included."""
     busy_s: float = 0.0
-    """Seconds of it in which the operator's own calls ran, warm-up included."""
+    """Seconds of `wall_s` in the operator's own calls, warmup included."""
     rounds: int = 1
-    """How many times the case was visited; the samples are those of all visits, in turn."""
+    """Number of rounds that measured the case; the samples are those of all rounds, in order."""
     moved_bytes: int = 0
-    """Bytes of the inputs and of the outputs: what a call has to read and write at least. A tensor
-    that is both, or several inputs, counts once; a sparse one by what it stores; and a view, which
-    is neither read nor written, not at all."""
+    """Bytes that a call has to read and write at least: those of its inputs and outputs. A tensor
+    that is both, or several inputs, counts once; a sparse one by its stored elements; a view, which
+    is neither read nor written, does not count."""
+    time_kind: MetricKind | None = None
+    """Kind of its times, as its profiler measures them; None if nothing was timed."""
     environment: str = ""
-    """Id of the environment it was measured in; empty where no process has begun it."""
+    """Id of the environment it was measured in; empty if no process has started it."""
 
 
 class Record(Outcome, frozen=True, kw_only=True):
-    """A case and what came of it."""
+    """A case and its results."""
 
     case: Case
     id: str
 
     def note(self, metric: str, *codes: NoteCode) -> Note | None:
-        """The first note on a metric that has one of these codes."""
+        """Returns the first note on a metric with one of these codes, or None."""
         return next((one for one in self.notes if one.metric == metric and one.code in codes), None)

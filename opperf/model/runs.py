@@ -1,4 +1,4 @@
-"""A run file's lines, and what a run was made in."""
+"""The lines of a run file, and the environment of a run."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ the new ones; adding a field with a default is no such change."""
 
 
 class Environment(Struct, frozen=True):
-    """What a reader needs in order to trust or distrust a number."""
+    """Machine, versions and options of a measurement, as far as they affect it."""
 
     opperf: str
     framework: str
@@ -29,20 +29,20 @@ class Environment(Struct, frozen=True):
     cpu: str
     cores: int
     threads: dict[str, str]
-    """Thread settings in force, by environment variable."""
+    """Thread settings in force, by environment variable; and the framework's compute threads, where
+    it says them."""
     memory_bytes: int
     load_1min: float
     governor: str
     devices: tuple[str, ...]
     allocator: str = ""
-    """What was asked of the C library's allocator, as that decides how often fresh pages
-    are faulted in."""
+    """Settings of the C library's allocator, which decide how often fresh pages are faulted in."""
     health: dict[str, str] = {}
-    """What else makes timings noisy, by finding of `opperf doctor`: how each stands, `unknown`
-    where it cannot be read. What is of the moment is `ok` unless it made timings noisy."""
+    """State of each check of `opperf doctor`, by name; `unknown` if it cannot be read. A check that
+    changes from moment to moment is `ok` unless it made timings noisy."""
 
     commit: str = ""
-    """Of the framework's source, where the build says it."""
+    """Commit of the framework's source, if the build records it."""
     caches: dict[str, str] = {}
     """Sizes of the CPU's caches, by level."""
     gpus: tuple[dict[str, str], ...] = ()
@@ -55,13 +55,19 @@ class Environment(Struct, frozen=True):
 
 
 class Interpreter(Struct, frozen=True):
-    """A Python interpreter that measures, of another environment than opperf's own."""
+    """A Python interpreter that runs workers, of another environment than opperf's own."""
 
     path: str
     label: str = ""
     """`Settings.python` of the cases that it measures."""
     framework: str = ""
     """The one framework it is for; empty for all."""
+
+    def __str__(self) -> str:
+        """As `--python` takes it."""
+        label = f"{self.label}:" if self.label else ""
+        framework = f"{self.framework}=" if self.framework else ""
+        return f"{label}{framework}{self.path}"
 
 
 class Header(Struct, frozen=True, tag="header", tag_field="line"):
@@ -72,40 +78,39 @@ class Header(Struct, frozen=True, tag="header", tag_field="line"):
     """ISO 8601, UTC."""
     options: dict[str, Any]
     excluded: dict[str, str] = {}
-    """What was asked for and has no case, each with the reason: operators that no rule makes
-    inputs for."""
+    """Selected operators that have no case, each with the reason."""
     labels: dict[str, str] = {}
-    """The user's own words about the run: commit, branch, build."""
+    """The user's own labels of the run: commit, branch, build."""
     interpreters: tuple[Interpreter, ...] = ()
 
 
 class EnvironmentLine(Struct, frozen=True, tag="environment", tag_field="line"):
-    """A line of a run file that holds an environment, before the first record made in it."""
+    """An environment, in a line before its first record."""
 
     id: str
     environment: Environment
 
 
 class CaseLine(Struct, frozen=True, tag="case", tag_field="line"):
-    """A line of a run file that holds a planned case; they come in the planned order."""
+    """A planned case; these lines are in the planned order."""
 
     id: str
     case: Case
 
 
 class RecordLine(Outcome, frozen=True, kw_only=True, tag="record", tag_field="line"):
-    """A line of a run file that holds what came of a planned case."""
+    """The results of a planned case."""
 
     id: str
-    """Of the case."""
+    """Id of the case."""
 
     @classmethod
     def of(cls, record: Record) -> RecordLine:
-        """The line of a record."""
+        """Returns the line of a record."""
         return cls(id=record.id, **{name: getattr(record, name) for name in _OUTCOME})
 
     def record(self, case: Case) -> Record:
-        """The record, with its case."""
+        """Returns the record of this line and its case."""
         return Record(case=case, id=self.id, **{name: getattr(self, name) for name in _OUTCOME})
 
 
@@ -113,7 +118,7 @@ _OUTCOME = tuple(field.name for field in msgspec.structs.fields(Outcome))
 
 
 class Closing(Struct, frozen=True, tag="closing", tag_field="line"):
-    """Last line of a run file: the run was finished."""
+    """Last line of the file of a finished run."""
 
     finished: str
     elapsed_s: float
@@ -121,15 +126,15 @@ class Closing(Struct, frozen=True, tag="closing", tag_field="line"):
 
 
 class Run(Struct, frozen=True):
-    """A run file's content."""
+    """The content of a run file."""
 
     header: Header
     records: tuple[Record, ...]
     closing: Closing | None = None
     environments: dict[str, Environment] = {}
-    """By id, in the order in which they were first used."""
+    """By id, in the order of their first use."""
     cases: tuple[Case, ...] = ()
-    """All that were planned, in order."""
+    """All planned cases, in order."""
 
     @property
     def planned(self) -> tuple[str, ...]:
@@ -138,5 +143,5 @@ class Run(Struct, frozen=True):
 
     @property
     def environment(self) -> Environment:
-        """The first environment, which most runs have only."""
+        """The first environment; most runs have no other."""
         return next(iter(self.environments.values()))

@@ -1,7 +1,7 @@
-"""How a case is run: each setting declared once, with its option and how its text is read.
+"""Settings: how a case is run. Each is declared once, with its option and the parser of its text.
 
-The command line, the arms of a comparison, `--resume`, reports and the commands they suggest read
-the declarations, so that a new setting is one field here and what honours it.
+The command line, the arms of `ab`, `--resume`, reports and the commands that they print read the
+declarations, so that a new setting is one field here and the code that applies it.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from opperf.dtypes import canonical
 from opperf.model.base import Struct
 
 Read = Callable[[str], Any]
-"""Makes a value of a text; raises `ValueError`, in words for the user, for a wrong one."""
+"""Parses a text; raises `ValueError` with a message for the user."""
 
 
 @dataclass(frozen=True)
@@ -28,44 +28,74 @@ class Setting:
     short: str = ""
     metavar: str = "VALUE"
     identity: bool = True
-    """Whether it is part of what is measured, and so of a case's id; else it says how often, how
-    long or with which random numbers."""
+    """Whether it is part of a case's id. The others set how often, how long or with which random
+    numbers a case is measured."""
     process: bool = False
-    """Whether it belongs to the process that measures; else to the call."""
+    """Whether its scope is the worker process; otherwise it is the call."""
     axis: bool = False
-    """Whether several values may be given, each of which is a case."""
+    """Whether the option takes several values, each of which makes a case of its own."""
+    common: bool = False
+    """Whether commands in which all cases share one value (`ab`, `show`) have the option."""
+    title: str = ""
+    """Its name in reports."""
+    empty: str = ""
+    """A word for None and for an empty value."""
     flag: Any = None
-    """The value that the option stands for, if it takes none."""
+    """The value set by an option that takes none."""
     name: str = ""
-    """The field of `Settings`."""
+    """Field of `Settings`."""
+
+    def text(self, value: Any) -> str:
+        """The value as a user writes it; `empty` for None and for an empty value."""
+        if isinstance(value, bool):
+            return "yes" if value else "no"
+        return " ".join(self._texts(value)) or self.empty
+
+    def arguments(self, value: Any) -> tuple[str, ...]:
+        """The words of a command line that set the value."""
+        if self.flag is not None:
+            return (self.option,) if value == self.flag else ()
+        return tuple(word for text in self._texts(value) for word in (self.option, text))
+
+    def assignments(self, value: Any) -> tuple[str, ...]:
+        """The value as the arms of `ab` take it: `dtype:float16`, `env:NAME=VALUE`."""
+        return tuple(f"{self.name}:{text}" for text in self._texts(value))
+
+    def _texts(self, value: Any) -> tuple[str, ...]:
+        """The texts from which the value is read: several for a mapping, none for nothing."""
+        if isinstance(value, dict):
+            return tuple(f"{name}={text}" for name, text in value.items())
+        if value is None:
+            return (self.empty,) if self.empty else ()
+        return (str(value),) if value != "" else ()
 
 
 def one_of(*words: str) -> Read:
-    """Reads one of these words, in capitals too."""
+    """Returns a parser of one of these words, in any case."""
 
     def read(text: str) -> str:
         word = text.lower()
         if word not in words:
-            raise ValueError(f"{text!r} is none of {', '.join(words)}")
+            raise ValueError(f"{text!r} is not one of {', '.join(words)}")
         return word
 
     return read
 
 
-def whole(least: int) -> Read:
-    """Reads a whole number that is at least this."""
+def integer_from(least: int) -> Read:
+    """Returns a parser of integers of at least `least`."""
 
     def read(text: str) -> int:
         number = int(text) if text.isdecimal() else -1
         if number < least:
-            raise ValueError(f"{text!r} is no whole number of {least} or more")
+            raise ValueError(f"{text!r} is not an integer of at least {least}")
         return number
 
     return read
 
 
-def number_in(low: float, high: float = float("inf")) -> Read:
-    """Reads a number between these two, neither of them included."""
+def number_between(low: float, high: float = float("inf")) -> Read:
+    """Returns a parser of numbers between `low` and `high`, both excluded."""
 
     def read(text: str) -> float:
         try:
@@ -74,24 +104,26 @@ def number_in(low: float, high: float = float("inf")) -> Read:
             value = float("nan")
         if not low < value < high:
             limit = "" if high == float("inf") else f" and less than {high:g}"
-            raise ValueError(f"{text!r} is no number greater than {low:g}{limit}")
+            raise ValueError(f"{text!r} is not a number greater than {low:g}{limit}")
         return value
 
     return read
 
 
 ALL = "all"
-"""In place of a number of threads: as many as the framework starts of its own accord."""
+"""In place of a number of threads: the framework's own choice."""
 
 
-def thread_count(text: str) -> int | None:
-    """Reads a number of threads; None for `all`."""
+def read_thread_count(text: str) -> int | None:
+    """Returns a number of threads; None for `all`."""
     if text.lower() == ALL:
         return None
     try:
-        count: int = whole(1)(text)
+        count: int = integer_from(1)(text)
     except ValueError:
-        raise ValueError(f"{text!r} is no number of threads; write 1 or more, or all") from None
+        raise ValueError(
+            f"{text!r} is not a number of threads; write an integer of at least 1, or all"
+        ) from None
     return count
 
 
@@ -102,194 +134,222 @@ class Settings(Struct, frozen=True):
         str,
         Setting(
             "--ctx",
-            "Device, in the framework's words: cpu, gpu, gpu(1) ...  [default: a GPU where this "
-            "build and machine have one, else the CPU]",
+            "Device, one of those that `opperf frameworks NAME` lists.  [default: the first "
+            "of them]",
             metavar="DEVICE",
             axis=True,
+            common=True,
+            title="ctx",
         ),
     ] = "cpu(0)"
     dtype: Annotated[
         str,
         Setting(
             "--dtype",
-            "Data type of the inputs: float32, float16, bfloat16, int8 ... as far as the framework "
-            "has them.  [default: float32]",
+            "Data type of the inputs, one of those that `opperf frameworks NAME` lists.  [default: "
+            "float32]",
             canonical,
             metavar="DTYPE",
             axis=True,
+            common=True,
+            title="dtype",
         ),
     ] = "float32"
     profiler: Annotated[
         str,
         Setting(
             "--profiler",
-            "native: the framework's own profiler, kernel time. python: the wall clock around the "
-            "call and the wait for it.  [default: native where the framework has one]",
+            "native: kernel time, by the framework's own profiler. python: wall-clock time of the "
+            "call and its synchronisation. events: time on a device that has events. `opperf "
+            "frameworks NAME` lists all.  [default: the first of them]",
             str.lower,
             short="-p",
             metavar="PROFILER",
             axis=True,
+            common=True,
+            title="Profiler",
         ),
     ] = "native"
     warmup: Annotated[
         int | None,
         Setting(
             "--warmup",
-            "Calls before anything is timed.  [default: until they get no faster]",
-            whole(0),
+            "Warmup calls before timing.  [default: until calls get no faster]",
+            integer_from(0),
             short="-w",
             metavar="CALLS",
             identity=False,
+            title="Warm-up",
         ),
     ] = None
-    """Calls before any is timed; None for as many as it takes to get warm."""
+    """Warmup calls; None to warm up until calls get no faster."""
     runs: Annotated[
         int | None,
         Setting(
             "--runs",
-            "Calls that are timed, in each pass.  [default: as many as --precision takes]",
-            whole(1),
+            "Timed calls of each pass.  [default: as many as --precision needs]",
+            integer_from(1),
             short="-r",
             metavar="CALLS",
             identity=False,
+            title="Runs",
         ),
     ] = None
-    """Samples of each pass; None for as many as the precision takes."""
+    """Samples of each pass; None for as many as the precision needs."""
     precision: Annotated[
         float,
         Setting(
             "--precision",
-            "Sample until the 95 % interval of the median is within this share of it, or "
-            "--max-time is spent.",
-            number_in(0, 1),
+            "Stop once the half-width of the median's 95 % confidence interval is at most this "
+            "share of the median.",
+            number_between(0, 1),
             metavar="SHARE",
             identity=False,
+            title="Precision of medians",
         ),
     ] = defaults.PRECISION
-    """Half-width of the median's 95 % confidence interval that is wanted, as a share of it."""
+    """Target half-width of the median's 95 % confidence interval, as a share of the median."""
     threads: Annotated[
         int | None,
         Setting(
             "--threads",
-            "Compute threads: a number, or all, the framework's own choice.  [default: all]",
-            thread_count,
+            "Number of compute threads, or all: the framework's own choice.  [default: all]",
+            read_thread_count,
             metavar="COUNT",
             process=True,
             axis=True,
+            title="Threads",
+            empty=ALL,
         ),
     ] = None
-    """Compute threads of the framework; None leaves its own choice."""
+    """Compute threads of the framework; None for its own choice."""
     env: Annotated[
         dict[str, str],
         Setting(
             "--env",
-            "An environment variable of the processes that measure; | separates several values.",
+            "Environment variable of the workers; separate several values with |.",
             metavar="NAME=VALUE",
             process=True,
             axis=True,
+            title="Environment variables",
+            empty="unset",
         ),
     ] = {}
-    """Environment variables that are set for the process, beside those there are."""
+    """Environment variables of the worker, beside those it inherits."""
     python: Annotated[
         str,
         Setting(
             "--python",
-            "Interpreter of an environment to measure in, with the framework in it; LABEL: before "
-            "it names it in results, FRAMEWORK= limits it to one framework.",
+            "Python interpreter that runs the workers; its environment has the framework. LABEL "
+            "names it in results, FRAMEWORK limits it to one framework.",
             metavar="[LABEL:][FRAMEWORK=]PATH",
             process=True,
             axis=True,
+            title="Interpreter",
+            empty="own",
         ),
     ] = ""
-    """Label of the interpreter that measures, where a run has several; its path is in the run's
-    header."""
+    """Label of the worker's interpreter, if a run has several; its path is in the run's header."""
     seed: Annotated[
         int,
         Setting(
             "--seed",
-            "Seed of the inputs' contents, of random shapes, and of the order with --shuffle.",
-            whole(0),
+            "Seed of the inputs' contents, of random shapes, and of random orders.",
+            integer_from(0),
             metavar="NUMBER",
             identity=False,
+            common=True,
+            title="Seed",
         ),
     ] = 0
     max_time_s: Annotated[
         float | None,
         Setting(
             "--max-time",
-            "Longest time a case is timed for, shared among its passes; a slow operator makes do "
-            f"with fewer samples, 3 at least.  [default: {defaults.MAX_TIME_S:g}, or less in a run "
-            f"of many cases, {defaults.SWEEP_S / 60:g} minutes together; no limit where -r is "
-            "given]",
-            number_in(0),
+            "Limit on the time a case is timed for, shared among its passes. A slow operator gets "
+            f"fewer samples, at least 3.  [default: {defaults.MAX_TIME_S:g}, or less in a run of "
+            f"many cases, {defaults.SWEEP_S / 60:g} minutes in total; no limit with -r]",
+            number_between(0),
             metavar="SECONDS",
             identity=False,
+            title="Time limit of a case (s)",
+            empty="none",
         ),
     ] = None
-    """Seconds a case is timed for at most, shared among its passes; None for no limit where `runs`
-    are given, and for a usual one where they are not."""
+    """Limit on the seconds a case is timed for, shared among its passes; None for no limit if
+    `runs` is set, and for the default one otherwise."""
     timeout_s: Annotated[
         float,
         Setting(
             "--timeout",
-            "Longest time for one case.",
-            number_in(0),
+            "Limit on the time of one case, inputs and warmup included.",
+            number_between(0),
             metavar="SECONDS",
             identity=False,
+            title="Timeout (s)",
         ),
     ] = defaults.TIMEOUT_S
     mode: Annotated[
         str,
         Setting(
             "--mode",
-            "Execution mode, as far as the framework has several.  [default: eager]",
+            "Execution mode, one of those that `opperf frameworks NAME` lists.  [default: eager]",
             str.lower,
             metavar="MODE",
             axis=True,
+            title="Mode",
         ),
     ] = "eager"
     phase: Annotated[
         Literal["train", "predict"],
         Setting(
             "--phase",
-            "Whether operators that differ (dropout, normalisation) run as in training or as in "
-            "inference.  [default: by the operator's rule]",
+            "Run operators such as dropout and normalisation as in training or as in inference.  "
+            "[default: by the operator's rule]",
             one_of("train", "predict"),
-            metavar="PHASE",
+            metavar="train|predict",
             axis=True,
+            title="Phase",
         ),
     ] = "predict"
     cache: Annotated[
         Literal["hot", "cold"],
         Setting(
             "--cache",
-            "hot: a call finds its inputs where the one before left them. cold: in no cache.  "
+            "hot: inputs stay where the call before left them. cold: inputs are in no cache.  "
             "[default: hot]",
             one_of("hot", "cold"),
             metavar="hot|cold",
             axis=True,
+            title="Cache",
         ),
     ] = "hot"
-    """Whether a call finds its inputs where the one before left them, or in no cache."""
     memory: Annotated[
         bool,
-        Setting("--no-memory", "Measure times only.", identity=False, flag=False),
+        Setting(
+            "--no-memory",
+            "Do not measure memory.",
+            identity=False,
+            title="Peak memory measured",
+            flag=False,
+        ),
     ] = True
-    """Whether peaks of memory are measured beside the times."""
+    """Whether memory is measured beside the times."""
 
     def identity(self) -> dict[str, Any]:
-        """The settings that are part of what is measured. How often, how long and with which random
-        numbers it is measured are not."""
+        """Returns the settings that are part of a case's id."""
         return {name: getattr(self, name) for name, one in DECLARED.items() if one.identity}
 
     def process(self) -> dict[str, Any]:
-        """The settings that belong to the process, without those at their defaults."""
-        return unusual({name: getattr(self, name) for name, one in DECLARED.items() if one.process})
+        """Returns the settings of process scope, without those at their defaults."""
+        return without_defaults(
+            {name: getattr(self, name) for name, one in DECLARED.items() if one.process}
+        )
 
 
-def unusual(settings: dict[str, Any]) -> dict[str, Any]:
-    """Those of the settings that are not at their defaults."""
-    return {name: value for name, value in settings.items() if value != USUAL[name]}
+def without_defaults(settings: dict[str, Any]) -> dict[str, Any]:
+    """Returns the settings that are not at their defaults."""
+    return {name: value for name, value in settings.items() if value != DEFAULTS[name]}
 
 
 def _declared() -> Iterator[Setting]:
@@ -301,5 +361,5 @@ def _declared() -> Iterator[Setting]:
 DECLARED: dict[str, Setting] = {setting.name: setting for setting in _declared()}
 """Every setting, by the field of `Settings`."""
 
-USUAL: dict[str, Any] = {name: getattr(Settings(), name) for name in DECLARED}
-"""The default of every setting. One that changes would change ids, and so never does."""
+DEFAULTS: dict[str, Any] = {name: getattr(Settings(), name) for name in DECLARED}
+"""The default of every setting. None ever changes, as that would change ids."""

@@ -1,4 +1,4 @@
-"""What a case calls."""
+"""Targets: what cases call."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from opperf.model.values import Argument
 
 
 class TargetKey(NamedTuple):
-    """What a target is joined by, in files of other runs too."""
+    """Identifies a target within and across run files."""
 
     framework: str
     namespace: str
@@ -35,7 +35,7 @@ class OperatorTarget(Struct, frozen=True, tag="operator"):
     name: str
     overload: str = ""
     namespace: str = ""
-    """Where one name is registered in several namespaces."""
+    """Set if several namespaces register the name."""
 
     @property
     def key(self) -> TargetKey:
@@ -43,7 +43,7 @@ class OperatorTarget(Struct, frozen=True, tag="operator"):
 
     @property
     def label(self) -> str:
-        """What the operator is called in results."""
+        """Name in results."""
         return f"{self.name}.{self.overload}" if self.overload else self.name
 
 
@@ -69,7 +69,7 @@ class FileTarget(Struct, frozen=True, tag="file"):
 
     framework: str
     file: str
-    """The file's path, which is no part of the case's id; its name is."""
+    """Path of the file. Only its name is part of the case's id."""
     function: str
 
     @property
@@ -87,9 +87,9 @@ class ObjectTarget(Struct, frozen=True, tag="object"):
 
     framework: str
     path: str
-    """Dotted path of what builds it."""
+    """Dotted path of its constructor."""
     arguments: dict[str, Argument] = {}
-    """What it is built with."""
+    """Arguments of the constructor."""
 
     @property
     def key(self) -> TargetKey:
@@ -98,7 +98,7 @@ class ObjectTarget(Struct, frozen=True, tag="object"):
 
     @property
     def label(self) -> str:
-        """The name of what builds it."""
+        """The constructor's name."""
         return self.key.name
 
 
@@ -117,7 +117,7 @@ class SnippetTarget(Struct, frozen=True, tag="snippet"):
 
     @property
     def label(self) -> str:
-        """Its name, or else its first line."""
+        """Its name, or its first line if it has none."""
         return self.name or self.source.strip().partition("\n")[0]
 
 
@@ -125,7 +125,7 @@ Target = Union[OperatorTarget, CallableTarget, FileTarget, ObjectTarget, Snippet
 
 
 def canonical_target(target: Target) -> dict[str, Any]:
-    """A target in the form that ids have: without defaults, and a file by its name alone."""
+    """Returns a target's canonical form: without defaults, and with a file's name for its path."""
     content: dict[str, Any] = canonical(target)
     if isinstance(target, FileTarget):
         content["file"] = PurePath(target.file).name

@@ -1,4 +1,4 @@
-"""Values that a case passes: tensors to be made, numbers, and what frameworks take beside them."""
+"""Arguments of cases: specifications of tensors, plain values, and other values frameworks take."""
 
 from __future__ import annotations
 
@@ -9,18 +9,18 @@ from opperf.model.base import Struct
 
 
 class Fill(Struct, frozen=True):
-    """How a tensor is filled: a distribution with its domain, or literal data.
+    """How a tensor's contents are drawn: a distribution with its domain, or literal data.
 
     `normal`: mean `low`, standard deviation `high`. `uniform`: in [low, high).
-    `integers`: whole numbers in [low, high), whatever the dtype. `constant`: `low`
-    everywhere. `sequence`: 0, 1, 2, ... `boolean`: zeros and ones, as many of each. `odds`:
-    `low` zeros to `high` ones. `permutation`: 0..n-1 shuffled along the last axis.
+    `integers`: integers in [low, high), in any dtype. `constant`: `low` everywhere.
+    `sequence`: 0, 1, 2, ... `boolean`: zeros and ones, equally many. `odds`: `low` zeros to
+    `high` ones. `permutation`: 0..n-1 shuffled along the last axis.
     `simplex`: positive, summing to 1 along the last axis.
     `positive_definite`, `lower_triangular`: well-conditioned matrices in the last two axes.
     `boxes`: corner boxes (x1, y1, x2, y2) with x1 < x2, y1 < y2 in [low, high).
-    `literal`: `data`. `given`: an object the caller holds, known here by its `digest` only.
-    `same`: the very tensor that the argument named by `data` is, for operators that write to
-    an input; `data` is the name, or `name.index` for an element of a list.
+    `literal`: `data`. `given`: an object of the caller's, of which only the `digest` is known.
+    `same`: the tensor of the argument named by `data` itself, for operators that write to an
+    input; `data` is a name, or `name.index` for an element of a list.
     """
 
     distribution: Literal[
@@ -45,40 +45,38 @@ class Fill(Struct, frozen=True):
     data: Any = None
     digest: str = ""
     of: str = ""
-    """The argument, named as for `same`, whose numbers these are, in this tensor's dtype. That
-    argument has to be of the same shape and filled alike; both of real numbers. Empty: numbers
-    of its own."""
+    """The argument, named as for `same`, whose contents this tensor copies, in its own dtype. Both
+    are real, and have the same shape and the same fill. Empty: contents of its own."""
 
 
 UNKNOWN = (-1,)
-"""Shape of a tensor that the framework infers from the others'."""
+"""Shape of a tensor whose shape the framework infers from the others'."""
 
 
 class TensorSpec(Struct, frozen=True, tag="tensor"):
-    """A tensor to be made: its shape, dtype, contents and layout."""
+    """Shape, dtype, contents and layout of a tensor."""
 
     shape: tuple[int, ...]
     dtype: str = "float32"
     fill: Fill = Fill()
     layout: str = "dense"
-    """`dense`, `csr`, `row_sparse`, or `file`: the operator gets the path of a file of these
+    """`dense`, `csr`, `row_sparse`, or `file`: the argument is the path of a file of these
     bytes."""
     gradient: bool = False
     """Whether the backward pass computes a gradient for it."""
     array_type: str = ""
-    """Which of a framework's array types it is, where there are several, as
-    `TensorSpec(array_type="np")`."""
+    """Array type, if the framework has several, such as `"np"`; empty for its default."""
     strides: tuple[int, ...] = ()
     """Elements from one index to the next along each axis; empty for a contiguous tensor."""
     offset: int = 0
     """Elements of the storage before the tensor's first."""
     memory_format: str = ""
-    """Order of the axes in memory, in the framework's words (`channels_last`); empty for its
-    usual one."""
+    """Order of the axes in memory, by the framework's name (`channels_last`); empty for its
+    default."""
     device: str = ""
-    """Where the tensor lies, if not on the case's device."""
+    """Device of the tensor, if it is not the case's."""
     storage: str = ""
-    """Name of the storage; tensors of a case with one name share its bytes. Empty: its own."""
+    """Name of the storage, which tensors of a case with the same name share; empty for its own."""
 
     @property
     def size(self) -> int:
@@ -100,7 +98,7 @@ class TensorSpec(Struct, frozen=True, tag="tensor"):
 
     @property
     def reach(self) -> int:
-        """Elements of the storage up to the tensor's last one."""
+        """Number of elements of the storage up to the tensor's last one."""
         if not self.size:
             return self.offset
         last = sum((extent - 1) * step for extent, step in zip(self.shape, self.steps, strict=True))
@@ -108,7 +106,7 @@ class TensorSpec(Struct, frozen=True, tag="tensor"):
 
 
 class Number(Struct, frozen=True, tag="number"):
-    """A number that JSON has no form for: complex, infinite, or NaN."""
+    """A number that JSON cannot represent: complex, infinite, or NaN."""
 
     real: str
     """As Python prints it: `inf`, `-inf`, `nan`, `1.5`."""
@@ -117,45 +115,45 @@ class Number(Struct, frozen=True, tag="number"):
 
     @classmethod
     def of(cls, value: complex | float) -> Number:
-        """The form of a number."""
+        """Returns the representation of a number."""
         if isinstance(value, complex):
             return cls(repr(value.real), repr(value.imag))
         return cls(repr(value))
 
     @property
     def value(self) -> complex | float:
-        """The number itself."""
+        """The number."""
         return (
             complex(float(self.real), float(self.imaginary)) if self.imaginary else float(self.real)
         )
 
 
 class DType(Struct, frozen=True, tag="dtype"):
-    """A dtype as an argument, by name."""
+    """An argument that is a dtype, by name."""
 
     name: str
 
 
 class Device(Struct, frozen=True, tag="device"):
-    """A device as an argument, by name; empty for the case's own."""
+    """An argument that is a device, by name; empty for the case's own."""
 
     name: str = ""
 
 
 class MemoryFormat(Struct, frozen=True, tag="memory_format"):
-    """An order of axes in memory as an argument, by the framework's name."""
+    """An argument that is an order of axes in memory, by the framework's name."""
 
     name: str
 
 
 class Generator(Struct, frozen=True, tag="generator"):
-    """A generator of random numbers, seeded anew for each case."""
+    """An argument that is a generator of random numbers, seeded for each case."""
 
     seed: int = 0
 
 
 class Mapping(Struct, frozen=True, tag="mapping"):
-    """A dict as an argument, its keys strings."""
+    """An argument that is a dict with string keys."""
 
     entries: dict[str, Argument] = {}
 
@@ -167,30 +165,30 @@ Atom = Union[
 Inner = Union[Atom, tuple[Atom, ...]]
 Element = Union[Atom, tuple[Inner, ...]]
 Argument = Union[Atom, tuple[Element, ...]]
-"""A value a case passes: a tensor, a plain value, or a list of them, nested three deep at most."""
+"""An argument of a case: a tensor, a plain value, or a list of them, nested at most three deep."""
 
 
-def tensors_in(argument: Argument) -> Iterator[TensorSpec]:
-    """Every tensor of an argument, lists and mappings opened."""
+def iter_tensors(argument: Argument) -> Iterator[TensorSpec]:
+    """Yields every tensor of an argument, those in lists and mappings included."""
     if isinstance(argument, TensorSpec):
         yield argument
     elif isinstance(argument, tuple):
         for element in argument:
-            yield from tensors_in(element)
+            yield from iter_tensors(element)
     elif isinstance(argument, Mapping):
         for value in argument.entries.values():
-            yield from tensors_in(value)
+            yield from iter_tensors(value)
 
 
-def shown_argument(argument: Argument) -> Any:
-    """An argument as users write it: a tensor as its shape, a list of tensors as a list of
-    shapes, a plain value as it is."""
+def display_argument(argument: Argument) -> Any:
+    """Returns an argument as users write it: a tensor as its shape, a list of tensors as a list of
+    shapes, a plain value unchanged."""
     if isinstance(argument, TensorSpec):
         return list(argument.shape)
     if isinstance(argument, tuple):
-        return [shown_argument(element) for element in argument]
+        return [display_argument(element) for element in argument]
     if isinstance(argument, Mapping):
-        return {name: shown_argument(value) for name, value in argument.entries.items()}
+        return {name: display_argument(value) for name, value in argument.entries.items()}
     if isinstance(argument, Number):
         return str(argument.value)
     if isinstance(argument, (DType, Device, MemoryFormat)):

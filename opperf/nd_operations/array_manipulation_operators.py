@@ -2,24 +2,10 @@
 
 from __future__ import annotations
 
-from opperf.nd_operations.runners import category_runner
+from opperf.mxnet_api.runners import RUNNERS
 
-run_rearrange_operators_benchmarks = category_runner(
-    "rearrange", "run_rearrange_operators_benchmarks", "operators that rearrange elements"
-)
-
-run_shape_operators_benchmarks = category_runner(
-    "shape", "run_shape_operators_benchmarks", "operators that change or read a shape"
-)
-
-run_expanding_operators_benchmarks = category_runner(
-    "expanding", "run_expanding_operators_benchmarks", "operators that expand or repeat an array"
-)
-
-run_rounding_operators_benchmarks = category_runner(
-    "rounding", "run_rounding_operators_benchmarks", "rounding"
-)
-
-run_join_split_operators_benchmarks = category_runner(
-    "join_split", "run_join_split_operators_benchmarks", "operators that join or split arrays"
-)
+run_rearrange_operators_benchmarks = RUNNERS["rearrange"]
+run_shape_operators_benchmarks = RUNNERS["shape"]
+run_expanding_operators_benchmarks = RUNNERS["expanding"]
+run_rounding_operators_benchmarks = RUNNERS["rounding"]
+run_join_split_operators_benchmarks = RUNNERS["join_split"]

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from opperf.nd_operations.runners import category_runner
+from opperf.mxnet_api.runners import RUNNERS
 
-run_gemm_operators_benchmarks = category_runner(
-    "gemm", "run_gemm_operators_benchmarks", "matrix products: dot, batch_dot, khatri_rao"
-)
+run_gemm_operators_benchmarks = RUNNERS["gemm"]

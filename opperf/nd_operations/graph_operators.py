@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from opperf.nd_operations.runners import category_runner
+from opperf.mxnet_api.runners import RUNNERS
 
-run_graph_operators_benchmarks = category_runner(
-    "graph", "run_graph_operators_benchmarks", "operators on graphs stored as sparse matrices"
-)
+run_graph_operators_benchmarks = RUNNERS["graph"]

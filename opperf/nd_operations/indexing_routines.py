@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from opperf.nd_operations.runners import category_runner
+from opperf.mxnet_api.runners import RUNNERS
 
-run_indexing_routines_benchmarks = category_runner(
-    "indexing", "run_indexing_routines_benchmarks", "indexing, slicing, gathering and scattering"
-)
+run_indexing_routines_benchmarks = RUNNERS["indexing"]

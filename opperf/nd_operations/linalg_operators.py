@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from opperf.nd_operations.runners import category_runner
+from opperf.mxnet_api.runners import RUNNERS
 
-run_linalg_operators_benchmarks = category_runner(
-    "linalg", "run_linalg_operators_benchmarks", "linear algebra"
-)
+run_linalg_operators_benchmarks = RUNNERS["linalg"]

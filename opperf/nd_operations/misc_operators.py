@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-from opperf.nd_operations.runners import category_runner
+from opperf.mxnet_api.runners import RUNNERS
 
-run_mx_misc_operators_benchmarks = category_runner(
-    "misc",
-    "run_mx_misc_operators_benchmarks",
-    "what is in no other category, with the custom operator `CustomAddOne`",
-)
+run_mx_misc_operators_benchmarks = RUNNERS["misc"]

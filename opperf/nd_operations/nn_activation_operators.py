@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from opperf.nd_operations.runners import category_runner
+from opperf.mxnet_api.runners import RUNNERS
 
-run_activation_operators_benchmarks = category_runner(
-    "activation", "run_activation_operators_benchmarks", "activations, each kind on each shape"
-)
+run_activation_operators_benchmarks = RUNNERS["activation"]

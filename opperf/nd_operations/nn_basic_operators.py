@@ -2,12 +2,7 @@
 
 from __future__ import annotations
 
-from opperf.nd_operations.runners import category_runner
+from opperf.mxnet_api.runners import RUNNERS
 
-run_nn_basic_operators_benchmarks = category_runner(
-    "nn_basic", "run_nn_basic_operators_benchmarks", "layers of neural networks"
-)
-
-run_attention_operators_benchmarks = category_runner(
-    "attention", "run_attention_operators_benchmarks", "the matrix products of attention layers"
-)
+run_nn_basic_operators_benchmarks = RUNNERS["nn_basic"]
+run_attention_operators_benchmarks = RUNNERS["attention"]

@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from opperf.nd_operations.runners import category_runner
+from opperf.mxnet_api.runners import RUNNERS
 
-run_loss_operators_benchmarks = category_runner("loss", "run_loss_operators_benchmarks", "losses")
+run_loss_operators_benchmarks = RUNNERS["loss"]

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from opperf.nd_operations.runners import category_runner
+from opperf.mxnet_api.runners import RUNNERS
 
-run_optimizer_operators_benchmarks = category_runner(
-    "optimizer", "run_optimizer_operators_benchmarks", "optimizers' updates"
-)
+run_optimizer_operators_benchmarks = RUNNERS["optimizer"]

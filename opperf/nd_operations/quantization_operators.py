@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-from opperf.nd_operations.runners import category_runner
+from opperf.mxnet_api.runners import RUNNERS
 
-run_quantization_operators_benchmarks = category_runner(
-    "quantization",
-    "run_quantization_operators_benchmarks",
-    "quantised operators and their conversions",
-)
+run_quantization_operators_benchmarks = RUNNERS["quantization"]

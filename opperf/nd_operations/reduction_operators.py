@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-from opperf.nd_operations.runners import category_runner
+from opperf.mxnet_api.runners import RUNNERS
 
-run_mx_reduction_operators_benchmarks = category_runner(
-    "reduction",
-    "run_mx_reduction_operators_benchmarks",
-    "reductions over axis 0, axis 1 and all axes",
-)
+run_mx_reduction_operators_benchmarks = RUNNERS["reduction"]

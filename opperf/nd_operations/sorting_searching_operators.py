@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from opperf.nd_operations.runners import category_runner
+from opperf.mxnet_api.runners import RUNNERS
 
-run_sorting_searching_operators_benchmarks = category_runner(
-    "sorting_searching", "run_sorting_searching_operators_benchmarks", "sorting and searching"
-)
+run_sorting_searching_operators_benchmarks = RUNNERS["sorting_searching"]

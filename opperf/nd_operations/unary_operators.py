@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from opperf.nd_operations.runners import category_runner
+from opperf.mxnet_api.runners import RUNNERS
 
-run_mx_unary_operators_benchmarks = category_runner(
-    "unary", "run_mx_unary_operators_benchmarks", "operators of one tensor and nothing else"
-)
+run_mx_unary_operators_benchmarks = RUNNERS["unary"]

@@ -2,12 +2,7 @@
 
 from __future__ import annotations
 
-from opperf.nd_operations.runners import category_runner
+from opperf.mxnet_api.runners import RUNNERS
 
-run_image_operators_benchmarks = category_runner(
-    "image", "run_image_operators_benchmarks", "operators on images"
-)
-
-run_detection_operators_benchmarks = category_runner(
-    "detection", "run_detection_operators_benchmarks", "object detection: boxes, anchors, regions"
-)
+run_image_operators_benchmarks = RUNNERS["image"]
+run_detection_operators_benchmarks = RUNNERS["detection"]

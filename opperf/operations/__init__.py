@@ -1,8 +1,8 @@
-"""Canonical operations: what the field calls them and their inputs, and what they compute.
+"""Canonical operations: their names, inputs by role, and references.
 
-Families of rules and tests of values know operations by these names and roles alone. Which
-operation a framework's operator is, and what its arguments are called, is in that framework's
-table of uses (`opperf.operations.uses`), as `opperf/rules/mxnet/operations`.
+Families of rules and tests of values know operations by these names and roles alone. A framework's
+table of uses (`opperf.operations.uses`), such as `opperf/rules/mxnet/operations`, has the operation
+of each of its operators, and its argument names.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What a canonical operation is: one operation as the field names it, whatever framework has it."""
+"""Canonical operations: one operation as the field names it, in any framework."""
 
 from __future__ import annotations
 
@@ -11,42 +11,42 @@ if TYPE_CHECKING:
     from opperf.operations.references.reference import Property, Reference
 
 Input = Literal[
-    "tensor", "tensors", "int", "float", "bool", "shape", "axis", "axes", "mode", "dtype"
+    "tensor", "tensors", "int", "float", "bool", "shape", "axis", "axes", "enum", "dtype"
 ]
-"""What an input is. A `tensor` or `float` of one operator may be the other for another, `axes` are
-one axis or several, `mode` is a word."""
+"""The kind of an input. A `tensor` of one operator may be a `float` of another; `axes` are one axis
+or several."""
 
 Work = Callable[[Mapping[str, Any]], float]
-"""Of one call, from its inputs by role: shapes in place of tensors, and plain values."""
+"""Work of a call, from its inputs by role: shapes in place of tensors, and plain values."""
 
 REFERENCES = "opperf.operations.references"
 
 
 @dataclass(frozen=True)
 class CanonicalOperation:
-    """One operation: its inputs, what it computes, and how much work it is at least."""
+    """One operation: its inputs, its reference, and the least work that it takes."""
 
     name: str
     inputs: Mapping[str, Input]
-    """What each input is, by role, those that a call needs first."""
+    """Kinds of the inputs by role, required ones first."""
     module: str
-    """Of `opperf.operations.references`, the one that holds what the operation computes."""
+    """Module of `opperf.operations.references` with the operation's reference."""
     flops: Work | None = None
-    """Floating-point operations of a call; None where nobody has written them down."""
+    """Floating-point operations of a call; None if unknown."""
     bytes: Work | None = None
-    """Bytes that a call has to read and write; None where that is what its tensors hold."""
+    """Bytes that a call has to read and write; None if those are the bytes of its tensors."""
 
     @property
     def reference(self) -> Reference | Property:
-        """What the operation computes, by role and in float64, or a property that its outputs
-        have where they are not unique. NumPy and SciPy are imported for it."""
+        """The operation in float64, by role, or a property of outputs that are not unique. Imports
+        NumPy and SciPy."""
         found = importlib.import_module(f"{REFERENCES}.{self.module}").REFERENCES
         reference: Reference | Property = found[self.name]
         return reference
 
 
 def operations(module: str, table: Mapping[str, str]) -> Iterable[CanonicalOperation]:
-    """The operations of a module: names in a row, by the words for their inputs, `role:kind`.
+    """The operations of a module: names, separated by spaces, by their inputs as `role:kind`.
 
     Raises `ValueError` for a word that is not of this form.
     """

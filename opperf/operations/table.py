@@ -1,6 +1,6 @@
-"""The canonical operations, by the module of their references: names in a row, by their inputs.
+"""The canonical operations, by the module of their references and by their inputs.
 
-A role is what the field calls an input, and is the name of the reference's parameter.
+A role is the field's name of an input, and the name of the reference's parameter.
 """
 
 from __future__ import annotations
@@ -89,8 +89,8 @@ ALL: tuple[CanonicalOperation, ...] = (
                 "padding:shape groups:int"
             ): "convolution deconvolution",
             "data:tensor kernel:shape stride:shape dilation:shape padding:shape": "im2col",
-            "data:tensor kernel:shape stride:shape padding:shape kind:mode": "pooling",
-            "data:tensor kind:mode": "global_pooling",
+            "data:tensor kernel:shape stride:shape padding:shape kind:enum": "pooling",
+            "data:tensor kind:enum": "global_pooling",
             "data:tensor output_size:shape": "adaptive_average_pooling",
             (
                 "data:tensor output_size:shape kernel:shape stride:shape dilation:shape "
@@ -154,10 +154,10 @@ ALL: tuple[CanonicalOperation, ...] = (
         {
             "x:tensor y:tensor": "isin set_difference set_exclusive_or set_intersection set_union",
             "x:tensor axis:axis": "argmax argmin argsort sort",
-            "ordered:tensor values:tensor side:mode": "searchsorted",
+            "ordered:tensor values:tensor side:enum": "searchsorted",
             "x:tensor": "unique",
             "x:tensor count:int bounds:shape edges:tensor": "histogram",
-            "x:tensor k:int gives:mode axis:axis": "top_k",
+            "x:tensor k:int gives:enum axis:axis": "top_k",
             "x:tensor least:int": "bincount",
         },
     ),
@@ -186,7 +186,7 @@ ALL: tuple[CanonicalOperation, ...] = (
             "x:tensor times:int axes:axes": "rot90",
             "x:tensor times:int axis:axis": "repeat",
             "x:tensor times:shape": "tile",
-            "x:tensor widths:shape mode:mode": "pad",
+            "x:tensor widths:shape mode:enum": "pad",
         },
     ),
     *operations(
@@ -247,7 +247,7 @@ ALL: tuple[CanonicalOperation, ...] = (
             "x:tensor right_hand_side:tensor": "solve tensor_solve",
             "x:tensor cutoff:tensor": "pseudo_inverse",
             "x:tensor least:tensor": "matrix_rank",
-            "x:tensor norm:mode": "condition_number",
+            "x:tensor norm:enum": "condition_number",
             "x:tensor right_hand_side:tensor cutoff:float": "least_squares",
             "x:tensor split:int": "tensor_inverse",
         },
@@ -264,12 +264,12 @@ ALL: tuple[CanonicalOperation, ...] = (
             ),
             "matrices:tensors": "khatri_rao_product matrix_product_chain",
             "x:tensor triangle:tensor right:bool": "triangular_product triangular_solution",
-            "x:tensor y:tensor mode:mode": "convolve correlate",
+            "x:tensor y:tensor mode:enum": "convolve correlate",
             "keys_values:tensor attention:tensor heads:int": "cross_attention_context",
             "queries:tensor keys_values:tensor heads:int": "cross_attention_scores",
             "queries_keys_values:tensor attention:tensor heads:int": "self_attention_context",
             "queries_keys_values:tensor heads:int": "self_attention_scores",
-            "tensors:tensors subscripts:mode": "einsum",
+            "tensors:tensors subscripts:enum": "einsum",
             "x:tensor exponent:int": "matrix_power",
             "x:tensor y:tensor axes:axes": "tensordot",
             "x:tensor y:tensor transpose_x:bool transpose_y:bool addend:tensor": "matrix_product",

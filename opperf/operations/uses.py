@@ -1,8 +1,7 @@
-"""How a framework's operator is a canonical operation: which one, and what its arguments are.
+"""Uses: the canonical operation of a framework's operator, and the operator's argument names.
 
-A table of uses serves both ways. A family of rules gives inputs by role, and a use says under
-which names the operator takes them; a test has a call's arguments, and a use takes them to the
-roles that the operation's reference knows.
+A use converts both ways: a family's inputs by role to the operator's arguments, and, for tests, a
+call's arguments to the roles of the operation's reference.
 """
 
 from __future__ import annotations
@@ -11,38 +10,38 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from opperf.model import Argument, Kind, Operator, TensorSpec
+from opperf.model import Argument, Kind, Operator, Parameter, TensorSpec
 
 Array = Any
-"""An array of NumPy's, which is not imported for its type: tables are read by what only plans."""
+"""A NumPy array. NumPy is not imported for its type: planning does not need it."""
 
 Values = Mapping[str, Any]
-"""A case's arguments as NumPy has them, by the framework's names."""
+"""A case's arguments as NumPy arrays and plain values, by the framework's names."""
 
 Roles = dict[str, Argument]
-"""Inputs of an operation by role: tensors to be made, and plain values."""
+"""Inputs of an operation by role: specs of tensors, and plain values."""
 
 
 @dataclass(frozen=True)
 class Written:
-    """What a call gives, and what it has written to arguments: arrays by argument name, lists of
-    them where the argument is a list."""
+    """Outputs of a call, and the arrays that it wrote to arguments, by argument name; lists of
+    arrays where the argument is a list."""
 
     output: Any
-    """An empty tuple where the call gives nothing back; `ANYTHING` in place of an array that is
-    not compared."""
+    """An empty tuple if the call returns nothing; `ANYTHING` in place of an array that is not
+    compared."""
     arguments: Mapping[str, Any] = field(default_factory=dict)
 
 
 ANYTHING = object()
-"""An output that nothing is said about."""
+"""Stands for an output that is not compared."""
 
 Apply = Callable[[Callable[..., Any], Values], Any]
-"""Calls an operation's function with a case's arguments in their roles, and gives a `Written`, or
-the pairs of a property."""
+"""Calls an operation's function with a case's arguments by role. Returns a `Written`, or the pairs
+of a property."""
 
 Spell = Callable[[Operator, Roles], "dict[str, Argument] | None"]
-"""The arguments of an operator for inputs by role; None where it does not take such inputs."""
+"""Converts inputs by role to an operator's arguments; None if it does not take such inputs."""
 
 
 @dataclass(frozen=True)
@@ -54,23 +53,23 @@ class Use:
     spell: Spell
 
     def of(self, arguments: Values) -> Use:
-        """The use in a case, the same in all."""
+        """The use in a case; always this one."""
         return self
 
     def each(self, operator: Operator) -> Iterator[tuple[Use, dict[str, Argument]]]:
-        """Every use that the operator has, with the argument that chooses it."""
+        """Every use of the operator, with the argument that selects it."""
         yield self, {}
 
     @property
     def operations(self) -> set[str]:
-        """The operation that it is."""
+        """The operation, as a set of one."""
         return {self.operation}
 
 
 @dataclass(frozen=True)
 class Choice:
-    """One operator of a framework that is another operation by the value of an argument, which is
-    None where a case does not give it."""
+    """An operator whose operation depends on the value of an argument, None for a case without
+    it."""
 
     argument: str
     uses: Mapping[Any, Use]
@@ -80,7 +79,7 @@ class Choice:
         return self.uses[arguments.get(self.argument)]
 
     def each(self, operator: Operator) -> Iterator[tuple[Use, dict[str, Argument]]]:
-        """Every use that the operator of this build has, with the argument that chooses it."""
+        """Every use of this build's operator, with the argument that selects it."""
         parameter = operator.parameter(self.argument)
         declared = parameter.choices if parameter is not None else ()
         for value, own in self.uses.items():
@@ -89,7 +88,7 @@ class Choice:
 
     @property
     def operations(self) -> set[str]:
-        """All the operations that it may be."""
+        """All possible operations."""
         return {use.operation for use in self.uses.values()}
 
 
@@ -108,18 +107,25 @@ def is_tensor(value: Argument) -> bool:
     return isinstance(value, TensorSpec)
 
 
+def _may_be(parameter: Parameter, value: Argument) -> bool:
+    """Whether a parameter takes a value, as far as it declares."""
+    if parameter.choices and isinstance(value, str):
+        return value in parameter.choices
+    return not (parameter.kind in NUMBERS and is_tensor(value))
+
+
 class Words:
-    """Roles of a use by a list of words: `role=argument`, `role=one|another` where the framework
-    has several names for it, `role` where it has that very name, `-argument` for one that does not
-    touch the values."""
+    """Roles and argument names of a use, from text: `role=argument`, `role=one|another` for several
+    names, `role` for an argument of the same name, `-argument` for one that does not affect the
+    values."""
 
     def __init__(self, text: str, constants: Mapping[str, Any]) -> None:
         self.constants = constants
-        """Roles that the framework has no argument for."""
+        """Roles without an argument: the operator's constant values of them."""
         self.names: dict[str, tuple[str, ...]] = {}
-        """The framework's names of each role."""
+        """Argument names of each role."""
         self.roles: dict[str, str | None] = {}
-        """The role of each argument; None for one that does not touch the values."""
+        """The role of each argument; None for one that does not affect the values."""
         for word in text.split():
             role, _, names = word.partition("=")
             if role.startswith("-"):
@@ -128,24 +134,24 @@ class Words:
                 self.names[role] = tuple((names or role).split("|"))
                 self.roles |= dict.fromkeys(self.names[role], role)
 
-    def taken(self, **arguments: Any) -> dict[str, Any]:
-        """A case's arguments by role. One that no word has is an error, for nothing may be left
-        out of a comparison unnoticed; one that a case does not give has the role's default."""
+    def to_roles(self, **arguments: Any) -> dict[str, Any]:
+        """A case's arguments by role. Raises `KeyError` for one that the text does not name, which
+        would be missing from a comparison unnoticed."""
         named = {self.roles[name]: value for name, value in arguments.items()}
         known = {role: value for role, value in named.items() if role is not None}
         return {**known, **self.constants}
 
-    def spelled(self, operator: Operator, roles: Roles) -> dict[str, Argument] | None:
-        """Inputs by role under the operator's names. An input that is what the operator does
-        anyway is omitted; None if there is one that it has no argument for, or a tensor where it
-        takes a number."""
+    def to_arguments(self, operator: Operator, roles: Roles) -> dict[str, Argument] | None:
+        """Inputs by role under the operator's names, without those equal to its constants; None if
+        it has no argument for one or the argument does not take the value, as a tensor for a number
+        or a word that is none of its choices."""
         made: dict[str, Argument] = {}
         for role, value in roles.items():
             if role in self.names:
                 names = self.names[role]
                 own = next((name for name in names if operator.parameter(name)), names[0])
                 parameter = operator.parameter(own)
-                if parameter is not None and parameter.kind in NUMBERS and is_tensor(value):
+                if parameter is not None and not _may_be(parameter, value):
                     return None
                 made[own] = value
             elif role not in self.constants or self.constants[role] != value:
@@ -161,17 +167,17 @@ def use(
     also: Mapping[str, Argument] | None = None,
     **constants: Any,
 ) -> Use:
-    """The use of an operation: `roles` as `Words` has them, or a function from arguments to
-    roles; `constants` are roles that the framework has no argument for. `gives` makes of what the
-    operation gives, and of the arguments, what the framework's call gives.
+    """The use of an operation: `roles` is text for `Words`, or a function from arguments to roles;
+    `constants` are roles without an argument. `gives` converts the operation's output, with the
+    arguments, to that of the framework's call.
 
-    The other way, `spell` makes arguments of inputs by role where names do not say all, and
-    `also` are arguments that only this framework has, and wants.
+    `spell` converts inputs by role to arguments where renaming is not enough, and `also` are
+    further arguments, which only this framework has.
     """
     words = Words(roles if isinstance(roles, str) else "", constants)
-    take: TakeRoles = words.taken if isinstance(roles, str) else roles
+    take: TakeRoles = words.to_roles if isinstance(roles, str) else roles
     give = gives or (lambda made, arguments: made)
-    by_names = spell or words.spelled
+    by_names = spell or words.to_arguments
 
     def spelled(operator: Operator, inputs: Roles) -> dict[str, Argument] | None:
         made = by_names(operator, inputs)
@@ -187,9 +193,15 @@ def use(
 def family(
     names: Iterable[str], roles: str, pattern: str = "{}", other: Mapping[str, str] | None = None
 ) -> Table:
-    """The uses of operators whose names are made of their operations', or of what a framework
-    calls them otherwise."""
+    """The uses of operators that are named after their operations, or that `other` has an operation
+    for."""
     return {pattern.format(name): use((other or {}).get(name, name), roles) for name in names}
+
+
+def as_list(value: Argument) -> tuple[int, ...]:
+    """An axis or extent as a list of one, for operators that take a list."""
+    assert isinstance(value, int)
+    return (value,)
 
 
 def written_to(*names: str) -> Gives:
@@ -202,8 +214,8 @@ def only_written_to(name: str) -> Gives:
     return lambda made, arguments: Written((), {name: made})
 
 
-def merged(*tables: Mapping[str, Use | Choice]) -> Table:
-    """All uses of several tables. Raises `ValueError` for an operator that is in two of them."""
+def merge(*tables: Mapping[str, Use | Choice]) -> Table:
+    """The uses of several tables. Raises `ValueError` for an operator that is in two of them."""
     made: Table = {}
     for table in tables:
         twice = made.keys() & table.keys()
@@ -214,7 +226,7 @@ def merged(*tables: Mapping[str, Use | Choice]) -> Table:
 
 
 def names_of(table: Mapping[str, Use | Choice]) -> dict[str, tuple[str, ...]]:
-    """The operators that are each operation: what a framework calls it."""
+    """The names of the operators of each operation."""
     made: dict[str, tuple[str, ...]] = {}
     for name, entry in table.items():
         for operation in sorted(entry.operations):

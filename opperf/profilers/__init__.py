@@ -1,61 +1,67 @@
-"""How time is read: by the framework's own profiler, or by a Python timer."""
+"""Profilers by name: a framework's own, the wall clock, and those that other packages add."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import functools
 from functools import partial
-from typing import NamedTuple, Protocol
+from importlib.metadata import EntryPoint, entry_points
 
-from opperf.errors import UsageError, suggestion
+from opperf.errors import UsageError, unknown
 from opperf.frameworks import Framework
-from opperf.frameworks.base import Timed
-from opperf.model import MetricKind
-from opperf.profilers.python import PythonTimer
+from opperf.frameworks.timing import MakeProfiler, Profiler
+from opperf.profilers.events import EventProfiler
+from opperf.profilers.python import PythonTimer, QueueTimer, idle_wait
+
+GROUP = "opperf.profilers"
+"""Entry points of other packages: each a callable that returns a `Profiler` for a framework and a
+device, and raises `UnsupportedError` where it has none."""
 
 
-class Profiler(Protocol):
-    """Times the phases of a call."""
-
-    resolution_ns: float
-    """Steps in which it tells time."""
-
-    def trace(
-        self, phases: Sequence[Callable[[], object]], count: int, loops: int = 1
-    ) -> list[Timed]:
-        """Run the phases in order, `count` times `loops` times over; each phase's samples, the
-        mean of `loops` calls each."""
-        ...
+@functools.cache
+def _installed() -> tuple[EntryPoint, ...]:
+    return tuple(sorted(entry_points(group=GROUP)))
 
 
-class BackEnd(NamedTuple):
-    """A way to read time."""
-
-    kind: MetricKind
-    """Of the times it reads."""
-    make: Callable[[Framework, str], Profiler]
-    """Makes one for a framework and a device."""
-
-
-PROFILERS = {
-    "native": BackEnd(MetricKind.KERNEL, lambda framework, device: framework.tracer(device)),
-    "python": BackEnd(
-        MetricKind.WALL,
-        lambda framework, device: PythonTimer(partial(framework.synchronize, device)),
-    ),
-}
-"""Back ends by the name a user gives them."""
+def _load(entry: EntryPoint, framework: Framework, device: str) -> Profiler:
+    """The profiler of another package. Raises `UsageError` where the package is broken."""
+    try:
+        make = entry.load()
+    except (ImportError, AttributeError) as error:
+        raise UsageError(
+            f"the profiler {entry.value}, an entry point of the group {GROUP}, cannot be loaded "
+            f"({error}); reinstall its package, or remove it"
+        ) from error
+    profiler: Profiler = make(framework, device)
+    return profiler
 
 
-def kind_read(name: str) -> MetricKind:
-    """The kind of the times of a back end; the wall clock's of one that is not known here."""
-    return PROFILERS[name].kind if name in PROFILERS else MetricKind.WALL
+def _wall_clock(framework: Framework, device: str) -> Profiler:
+    """The wall clock; on a device with a queue, without the cost of the wait itself."""
+    synchronize = partial(framework.synchronize, device)
+    if framework.is_asynchronous(device):
+        return QueueTimer(synchronize, idle_wait(framework, device))
+    return PythonTimer(synchronize)
+
+
+def offered(framework: Framework) -> dict[str, MakeProfiler]:
+    """What makes each profiler that a framework can be measured with, by name, the preferred one
+    first."""
+    python = partial(_wall_clock, framework)
+    common: dict[str, MakeProfiler] = {**framework.profilers(), "python": python}
+    # Not the preferred one, as the CPU of a framework whose GPU has events may have none.
+    if any(framework.has_events(device) for device in framework.devices()):
+        common.setdefault("events", partial(EventProfiler, framework))
+    added = {entry.name: partial(_load, entry, framework) for entry in _installed()}
+    return {**common, **{name: make for name, make in added.items() if name not in common}}
 
 
 def profiler(name: str, framework: Framework, device: str) -> Profiler:
-    """The back end of that name. Raises `UsageError` for one the framework does not offer."""
-    if name not in PROFILERS or name not in framework.profilers:
-        raise UsageError(
-            f"unknown profiler {name!r}{suggestion(name, framework.profilers)}; "
-            f"{framework.name} offers: {', '.join(framework.profilers)}"
-        )
-    return PROFILERS[name].make(framework, device)
+    """The profiler of that name, for a device.
+
+    Raises `UsageError` for a name that the framework does not offer, and `UnsupportedError` where
+    the device has no such profiler.
+    """
+    known = offered(framework)
+    if name not in known:
+        raise unknown("profiler", name, known, framework.name)
+    return known[name](device)

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Sequence
+from functools import partial
 from itertools import pairwise
 from statistics import median
 from time import perf_counter_ns
+from typing import NamedTuple
 
-from opperf.frameworks.base import MOST_CALLS, Timed
+from opperf.frameworks import Framework
+from opperf.frameworks.timing import MOST_CALLS, Timed
+from opperf.model import MetricKind
 
 READINGS = 1000
 """Readings of the clock, or empty calls, whose median is one's cost: enough to outvote what
@@ -36,12 +40,50 @@ def overhead_ns() -> float:
     return float(median(timed.times))
 
 
+IDLE_WAITS = 200
+"""Waits for an idle device whose median is one's cost: a few milliseconds, once in a process."""
+
+
+class IdleWait(NamedTuple):
+    """A wait for a device that has nothing to do, in nanoseconds."""
+
+    overhead_ns: float
+    """Time of an empty phase and the wait."""
+    scatter_ns: float
+    """Median absolute deviation of these times: how well the cost of one is known."""
+
+
+_IDLE_WAITS: dict[tuple[str, str], IdleWait] = {}
+"""By the framework's name and the device."""
+
+
+def idle_wait(framework: Framework, device: str) -> IdleWait:
+    """The cost of a wait for the idle device, measured once in a process."""
+    key = framework.name, device
+    if key not in _IDLE_WAITS:
+        _IDLE_WAITS[key] = _measure_idle_wait(partial(framework.synchronize, device))
+    return _IDLE_WAITS[key]
+
+
+def _measure_idle_wait(synchronize: Callable[[], None]) -> IdleWait:
+    def nothing() -> None:
+        """Stands for an operator that is done at once."""
+
+    # What is still queued is not the cost of a wait.
+    synchronize()
+    (timed,) = _traced([nothing], IDLE_WAITS, 1, synchronize, 0.0)
+    cost = float(median(timed.times))
+    return IdleWait(cost, float(median(abs(time - cost) for time in timed.times)))
+
+
 class PythonTimer:
     """Times phases with `time.perf_counter_ns`.
 
     What the timing itself takes is measured with an empty phase, once in a process, and taken off
     each call.
     """
+
+    kind = MetricKind.WALL
 
     def __init__(self, synchronize: Callable[[], None]) -> None:
         self._synchronize = synchronize
@@ -54,6 +96,43 @@ class PythonTimer:
         """Run the phases in order, `count` times `loops` times over; each phase's samples, the
         mean of `loops` calls each."""
         return _traced(phases, count, loops, self._synchronize, self.overhead_ns)
+
+
+class QueueTimer(PythonTimer):
+    """Times phases on a device that calls are queued for.
+
+    The cost of a wait for the idle device is taken off each wait. The calls of a sample are queued
+    one after another, with one wait at their end, unless other phases come between them: those are
+    waited for one by one. A sample is long against the clock's resolution, which is here what the
+    cost of a wait scatters by, so that little of a short kernel's time is the wait's.
+    """
+
+    def __init__(self, synchronize: Callable[[], None], idle: IdleWait) -> None:
+        super().__init__(synchronize)
+        self.overhead_ns = idle.overhead_ns
+        self.resolution_ns = max(self.resolution_ns, idle.scatter_ns)
+
+    def trace(
+        self, phases: Sequence[Callable[[], object]], count: int, loops: int = 1
+    ) -> list[Timed]:
+        """Run the phases in order, `count` times `loops` times over; each phase's samples, the
+        mean of `loops` calls each."""
+        if loops == 1 or len(phases) > 1:
+            return super().trace(phases, count, loops)
+        (phase,) = phases
+        samples = [self._batch(phase, loops) for _ in range(count)]
+        return [Timed(samples, samples, samples[:MOST_CALLS], batch=loops)]
+
+    def _batch(self, phase: Callable[[], object], loops: int) -> float:
+        """The mean time of calls that are queued and waited for together."""
+        begin = perf_counter_ns()
+        for _ in range(loops):
+            # The output before it is freed meanwhile, as in a user's loop.
+            result = phase()
+        self._synchronize()
+        elapsed = perf_counter_ns() - begin
+        del result
+        return max(0.0, (elapsed - self.overhead_ns) / loops)
 
 
 def _traced(

@@ -8,8 +8,8 @@ from tabulate import tabulate
 
 from opperf.errors import one_line
 from opperf.metrics import BACKWARD
-from opperf.model import Listed, Listing, Operator, Record, Status, Struct
-from opperf.results.text import cut
+from opperf.model import ListedOperator, Listing, Operator, Record, Status, Struct
+from opperf.results.text import truncate
 
 NOT_RUN = "not among the records"
 """The reason of an operator that has a rule and was not run."""
@@ -110,7 +110,7 @@ def _count(names: Sequence[str], forward: set[str], backward: set[str]) -> Count
     return Count(len(names), len(forward.intersection(names)), len(backward.intersection(names)))
 
 
-def _reason(listed: Listed, records: Sequence[Record]) -> str:
+def _reason(listed: ListedOperator, records: Sequence[Record]) -> str:
     """Why an operator was not measured: what its first case says, or why it has none."""
     if records:
         return f"{records[0].status.value}: {one_line(records[0].reason)}"
@@ -135,7 +135,7 @@ def coverage_text(found: Coverage, width: int | None = None) -> str:
     ]
     if found.not_measured:
         rows = tabulate(sorted(found.not_measured.items()), ("Not measured", "Reason"))
-        sections.append("\n".join(cut(line, width) for line in rows.splitlines()))
+        sections.append("\n".join(truncate(line, width) for line in rows.splitlines()))
     return "\n\n".join(sections)
 
 

@@ -8,8 +8,8 @@ from collections.abc import Callable, Sequence
 
 import msgspec
 
-from opperf.metrics import in_order, present, usual
-from opperf.model import DECLARED, Metric, Record, Run, shown_arguments
+from opperf.metrics import default_metrics, metrics_in, sort_metrics
+from opperf.model import DECLARED, Metric, Record, Run, display_arguments
 from opperf.results.figures import unit_of
 
 Column = tuple[str, Callable[[Record], object]]
@@ -48,7 +48,7 @@ CASE: tuple[Column, ...] = (
     ("operator", lambda record: record.case.label),
     ("category", lambda record: record.case.category),
     ("status", lambda record: record.status.value),
-    ("inputs", lambda record: _json(shown_arguments(record.case))),
+    ("inputs", lambda record: _json(display_arguments(record.case))),
     *((name, _setting(name)) for name in DECLARED),
     ("rounds", lambda record: record.rounds),
     ("origin", lambda record: record.case.origin),
@@ -64,7 +64,7 @@ END: tuple[Column, ...] = (
 def columns(records: Sequence[Record]) -> tuple[Column, ...]:
     """Every column: of a metric that is the same on every run its figure, of another one a column
     for each statistic. A figure that a record does not have is an empty cell."""
-    metrics = in_order(dict.fromkeys((*usual(), *present(records))))
+    metrics = sort_metrics(dict.fromkeys((*default_metrics(), *metrics_in(records))))
     return (*CASE, *(column for metric in metrics for column in _columns_of(metric)), *END)
 
 

@@ -36,9 +36,6 @@ def unit_of(measured: str) -> Unit:
 NOT_APPLICABLE = "---"
 """A cell that has no value, as users of operator benchmarks know it."""
 
-PYTHON = "python"
-"""The profiler whose results have percentiles."""
-
 
 def shown(record: Record, metric: str, statistic: str) -> float | None:
     """One statistic of a metric, in ms or kB, or None where the record has no such metric."""

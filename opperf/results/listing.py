@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 from tabulate import tabulate
 
-from opperf.model import Case, Listed, Parameter
-from opperf.results.text import counted, cut, inputs_text
+from opperf.model import Case, ListedOperator, Parameter
+from opperf.results.text import counted, inputs_text, truncate
 
 HEADERS = ("Operator", "Namespace", "Category", "Rule", "Parameters", "Aliases")
 
@@ -19,7 +19,7 @@ def parameter_text(parameter: Parameter) -> str:
     return f"{parameter.name}={parameter.default}"
 
 
-def list_text(operators: Sequence[Listed], width: int | None = None) -> str:
+def list_text(operators: Sequence[ListedOperator], width: int | None = None) -> str:
     """A line per operator, what may be long last, no wider than `width`."""
     rows = [
         (
@@ -33,7 +33,7 @@ def list_text(operators: Sequence[Listed], width: int | None = None) -> str:
         for listed in operators
     ]
     table = tabulate(rows, HEADERS, tablefmt="plain", disable_numparse=True)
-    lines = [cut(line.rstrip(), width) for line in table.splitlines()]
+    lines = [truncate(line.rstrip(), width) for line in table.splitlines()]
     without = sum(not listed.rule for listed in operators)
     closing = counted(len(operators), "operator") + (
         f", {without} without a rule" if without else ""
@@ -41,7 +41,7 @@ def list_text(operators: Sequence[Listed], width: int | None = None) -> str:
     return "\n".join([*lines, "", closing])
 
 
-def operator_text(listed: Listed, cases: Sequence[Case], scripts: Sequence[str]) -> str:
+def operator_text(listed: ListedOperator, cases: Sequence[Case], scripts: Sequence[str]) -> str:
     """Everything there is to know of an operator: its facts, its parameters, and every case
     with the script that reproduces it."""
     operator = listed.operator

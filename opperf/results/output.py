@@ -12,7 +12,7 @@ from typing import Any
 
 import msgspec
 
-from opperf.errors import OutputError, UsageError, suggestion
+from opperf.errors import OutputError, UsageError, suggest
 from opperf.model import Run, Status
 from opperf.results.csv_file import csv_text
 from opperf.results.markdown import markdown_text
@@ -121,7 +121,7 @@ def write(run: Run, path: Path, format: str) -> None:
     """
     if format not in FORMATS:
         raise UsageError(
-            f"unknown output format {format!r}{suggestion(format, FORMATS)}; "
+            f"unknown output format {format!r}{suggest(format, FORMATS)}; "
             f"known: {', '.join(FORMATS)}"
         )
     chosen = FORMATS[format]

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from opperf.results.figures import NOT_APPLICABLE, PYTHON
+from opperf.model import MetricKind
+from opperf.results.figures import NOT_APPLICABLE
 from opperf.results.markdown import features_text, grid
 
 MEMORY = "max_storage_mem_alloc_"
@@ -27,10 +28,11 @@ PERCENTILE_COLUMNS = (
 def results_text(
     results: Mapping[str, Sequence[Mapping[str, Any]]],
     features: Mapping[str, bool],
-    profiler: str,
+    kind: MetricKind,
 ) -> str:
-    """The page: runtime features, then a row for each configuration, sorted by operator."""
-    columns = COLUMNS + (PERCENTILE_COLUMNS if profiler == PYTHON else ())
+    """The page: runtime features, then a row for each configuration, sorted by operator. `kind` is
+    that of the times."""
+    columns = COLUMNS + (PERCENTILE_COLUMNS if kind is MetricKind.WALL else ())
     rows = [
         [
             name,

@@ -7,7 +7,7 @@ import sys
 import textwrap
 from typing import Any
 
-from opperf.model import Case, shown_arguments
+from opperf.model import Case, display_arguments
 
 
 def value_text(value: Any) -> str:
@@ -22,7 +22,7 @@ def value_text(value: Any) -> str:
 def inputs_text(case: Case) -> str:
     """The case's arguments on one line: `lhs: (1024, 1024), rhs: (1024, 1024)`."""
     return ", ".join(
-        f"{name}: {value_text(value)}" for name, value in shown_arguments(case).items()
+        f"{name}: {value_text(value)}" for name, value in display_arguments(case).items()
     )
 
 
@@ -36,12 +36,12 @@ def terminal_width() -> int | None:
     return shutil.get_terminal_size().columns if sys.stdout.isatty() else None
 
 
-def cut(line: str, width: int | None) -> str:
+def truncate(line: str, width: int | None) -> str:
     """A line that is no wider than this, with an ellipsis where something was cut off."""
     return line if width is None or len(line) <= width else line[: width - 1] + "…"
 
 
-def wrapped(text: str, width: int) -> str:
+def wrap(text: str, width: int) -> str:
     """A paragraph whose lines are no wider than this, the further ones indented."""
     return textwrap.fill(
         text, width, subsequent_indent="  ", break_long_words=False, break_on_hyphens=False

@@ -19,7 +19,7 @@ WIDTH = UNITS // HEADS
 FEED_FORWARD = 4 * UNITS
 """Width of the layer between a block's two dense ones."""
 WORDS = 30_522
-"""Pieces of words in the vocabulary, uncased."""
+"""Word pieces in the vocabulary, uncased."""
 
 
 def tokens(size: Preset) -> Shape:
@@ -33,6 +33,6 @@ def sentences(size: Preset, width: int = UNITS) -> Shape:
 
 
 def scores(size: Preset) -> Shape:
-    """Shape of what each token's vector and each other's give, head by head."""
+    """Shape of the attention scores of each pair of tokens, head by head."""
     batch, length = tokens(size)
     return (batch, HEADS, length, length)

@@ -1,5 +1,5 @@
-"""What tensors hold where normal numbers would not do: where functions are defined, and where
-what they give is not one number everywhere. By the canonical operation's name."""
+"""Fills by canonical operation, where normal numbers are outside its domain or give one result
+everywhere."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ DOMAINS: dict[str, Fill] = {
 
 
 class Pair(NamedTuple):
-    """What fills the two tensors of a function."""
+    """Fills of an operation's two tensors."""
 
     left: Fill = NORMAL
     right: Fill = NORMAL
@@ -59,10 +59,13 @@ BITWISE = Pair(BITS, BITS)
 SHIFTING = Pair(BITS, SHIFTS)
 RATIO = Pair(NORMAL, POSITIVE)
 
+EXPONENTS = between(0.0, 3.0)
+"""Not negative: whole numbers have no such powers."""
+
 PAIRS: dict[str, Pair] = {
     **dict.fromkeys(("divide", "floor_divide", "fmod", "remainder"), RATIO),
     # A negative base has no power by a fraction.
-    "power": Pair(POSITIVE, NORMAL),
+    "power": Pair(POSITIVE, EXPONENTS),
     **dict.fromkeys(("left_shift", "right_shift"), SHIFTING),
     **dict.fromkeys(("equal", "not_equal"), Pair(FEW, FEW)),
     **dict.fromkeys(("logical_and", "logical_or", "logical_xor"), LOGICAL),
@@ -82,13 +85,13 @@ SETTLED: dict[str, Callable[[int], Fill]] = {
     "all": lambda count: odds(1, count),
     "any": lambda count: odds(count, 1),
 }
-"""Functions that a single element settles, and what fills their tensor, by how many elements
-become one: so that about a third of the results is of the other kind."""
+"""Functions whose result one element can decide: the fill for a number of elements that are
+reduced to one, so that about a third of the results differs from the rest."""
 
 
-def reduced(name: str, shape: Shape, axes: tuple[int, ...]) -> Fill:
-    """What fills a tensor of this shape that a function reduces along axes, or whole where there
-    are none."""
+def reduction_fill(name: str, shape: Shape, axes: tuple[int, ...]) -> Fill:
+    """The fill of a tensor that an operation reduces along axes, or along all where none is
+    named."""
     if name not in SETTLED:
         return REDUCED.get(name, NORMAL)
     return SETTLED[name](math.prod(shape[axis] for axis in axes or range(len(shape))))

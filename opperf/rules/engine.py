@@ -1,12 +1,11 @@
-"""From an operator to its inputs: hand-written families first, then tables by argument name,
-then what a search has found.
+"""Inputs of an operator: by a hand-written family, else a table of argument names, else a search.
 
-A framework's rules module offers `FAMILIES` (a `Families`), `OPERATIONS` (which canonical operation
-each operator is, and what its arguments are called), `GRADIENTS` (whether the framework computes
-any), `TABLE` (values by argument name), `OPTIONAL_TENSORS` (names of tensors an operator runs
-without), `TRAIN_MODE` (operators that run as in training), `NEEDS_OUTPUT` (operators that must be
-given the array they write to) and `NOT_BENCHMARKED` (operators that cannot be called on their own,
-with the reason).
+A framework's rules module has `FAMILIES` (a `Families`), `OPERATIONS` (the canonical operation of
+each operator, and the names of its arguments), `GRADIENTS` (whether the framework computes any),
+`TABLE` (values by argument name), `OPTIONAL_TENSORS` (names of tensors that may be omitted),
+`TRAIN_PHASE` (operators that run in the training phase), `NEEDS_OUTPUT` (operators that require an
+output array) and `NOT_BENCHMARKED` (operators that cannot be called on their own, each with the
+reason).
 """
 
 from __future__ import annotations
@@ -25,33 +24,33 @@ from opperf.operations.uses import Choice, Roles, Use
 from opperf.rules.sizes import Preset
 from opperf.rules.values import AT_LEAST_SINGLE, REQUESTED, Arguments
 
-Mode = Literal["train", "predict"]
+Phase = Literal["train", "predict"]
 Family = Callable[[Operator, Preset], "Iterable[Arguments] | NoInputs"]
-"""A rule: the configurations of an operator, or why it has none."""
+"""A rule: an operator's configurations, or the reason why it has none."""
 OperationFamily = Callable[[CanonicalOperation, Preset], Iterable[Roles]]
-"""A rule for an operation whatever framework has it: inputs by role, one dict a configuration."""
+"""A rule for a canonical operation of any framework: inputs by role, a dict per configuration."""
 F = TypeVar("F", bound=Family)
 G = TypeVar("G", bound=OperationFamily)
 Alternatives = Callable[[Operator, Preset], "list[Argument]"]
-"""Values of one argument, one for each configuration that is measured."""
+"""Values of one argument, one per configuration."""
 
 
 @dataclass(frozen=True)
 class Inputs:
-    """Arguments of one configuration, the rule that made them, and the mode to run in."""
+    """Arguments of one configuration, the rule that made them, and the phase to run in."""
 
     arguments: Arguments
     origin: str
-    mode: Mode = "predict"
+    phase: Phase = "predict"
 
 
 @dataclass(frozen=True)
 class NoInputs:
-    """No rule makes inputs for an operator."""
+    """Why an operator has no inputs."""
 
     reason: str
     searchable: bool = False
-    """Whether inputs may be found by trying: nothing says that there are none."""
+    """Whether a search may find some."""
 
 
 @dataclass
@@ -101,7 +100,7 @@ class Families:
         return register
 
     def merge(self, other: Families) -> None:
-        """Take in the families of another module."""
+        """Add the families of another module."""
         for name, family in other.by_name.items():
             self.add(name)(family)
         for name, by_role in other.by_operation.items():
@@ -109,20 +108,20 @@ class Families:
         for name, family in other.by_category.items():
             self.category(name)(family)
 
-    def named(self, operator: Operator) -> Family | None:
-        """The family of an operator by any of its names."""
+    def family_of(self, operator: Operator) -> Family | None:
+        """The family registered under any of an operator's names."""
         return next((self.by_name[name] for name in operator.names if name in self.by_name), None)
 
 
 class RulesModule(Protocol):
-    """What a framework's rules module offers."""
+    """A framework's rules module."""
 
     FAMILIES: Families
     OPERATIONS: Mapping[str, Use | Choice]
     GRADIENTS: bool
     TABLE: Mapping[tuple[str, Kind], Alternatives]
     OPTIONAL_TENSORS: frozenset[str]
-    TRAIN_MODE: frozenset[str]
+    TRAIN_PHASE: frozenset[str]
     NEEDS_OUTPUT: frozenset[str]
     NOT_BENCHMARKED: Mapping[str, str]
 
@@ -134,7 +133,7 @@ def rules_module(path: str) -> RulesModule:
 
 
 RULE, OPERATION = "rule:", "operation:"
-"""What origins begin with: of a framework's own families, and of those that give inputs by role."""
+"""Prefixes of origins: of a framework's own families, and of shared ones."""
 
 SEARCH = "search"
 """Origin of inputs that were found by trying."""
@@ -149,22 +148,24 @@ def inputs_for(
 ) -> list[Inputs] | NoInputs:
     """Every configuration of an operator at one size, or why there is none.
 
-    `found` are inputs that a search came upon; they count where no rule has any.
+    `found` are a search's inputs, for operators without a rule.
     """
     for name in operator.names:
         if name in rules.NOT_BENCHMARKED:
             return NoInputs(rules.NOT_BENCHMARKED[name])
-    mode: Mode = "train" if set(operator.names) & rules.TRAIN_MODE else "predict"
+    phase: Phase = "train" if set(operator.names) & rules.TRAIN_PHASE else "predict"
     made = configurations(operator, rules, preset)
     if isinstance(made, NoInputs):
         if found is None or not made.searchable:
             return made
         made = [(found, SEARCH)]
-    fitted: list[Made] = []
+    inputs: list[Inputs] = []
     for one, origin in made:
-        given = with_output(operator, under_own_names(operator, one), rules)
-        fitted.append((given if rules.GRADIENTS else without_gradients(given), origin))
-    return [Inputs(requested(operator, one, dtype), origin, mode) for one, origin in fitted]
+        arguments = with_output(operator, rename_arguments(operator, one), rules)
+        if not rules.GRADIENTS:
+            arguments = without_gradients(arguments)
+        inputs.append(Inputs(with_dtype(operator, arguments, dtype), origin, phase))
+    return inputs
 
 
 Made = tuple[Arguments, str]
@@ -172,17 +173,17 @@ Made = tuple[Arguments, str]
 
 
 def configurations(operator: Operator, rules: RulesModule, preset: Preset) -> list[Made] | NoInputs:
-    """What the first rule that has any makes for an operator, with its name; or why none does."""
+    """The configurations of the first rule that has any, with its name; or why none does."""
     families = rules.FAMILIES
     # A callable without tensors is no operator of its name: `np.random.gamma` is not `gamma`.
     registered = bool(operator.namespace or operator.tensors)
-    own = families.named(operator) if registered else None
+    own = families.family_of(operator) if registered else None
     if own is None and registered:
-        by_role = by_operation(operator, rules, preset)
-        if by_role:
-            return by_role
+        shared = from_operations(operator, rules, preset)
+        if shared:
+            return shared
         own = families.by_category.get(operator.category)
-    made = own(operator, preset) if own is not None else by_names(operator, rules, preset)
+    made = own(operator, preset) if own is not None else from_table(operator, rules, preset)
     if isinstance(made, NoInputs):
         return made
     origin = RULE + name_of(own) if own is not None else "table:names"
@@ -190,25 +191,23 @@ def configurations(operator: Operator, rules: RulesModule, preset: Preset) -> li
 
 
 def name_of(family: Family | OperationFamily) -> str:
-    """The name of a family with its module's."""
+    """`module.function` of a family."""
     return f"{family.__module__.rpartition('.')[2]}.{family.__name__}"
 
 
 def uses_of(
     operator: Operator, table: Mapping[str, Use | Choice]
 ) -> Iterable[tuple[Use, Arguments]]:
-    """What a table says that an operator is, by any of its names: every use of it, with the
-    argument that chooses it."""
+    """Every use of an operator in a table, with the argument that selects it."""
     for name in operator.names:
         if name in table:
             return table[name].each(operator)
     return ()
 
 
-def by_operation(operator: Operator, rules: RulesModule, preset: Preset) -> list[Made]:
-    """Configurations by role, of every operation that an operator may be, under its own names; none
-    where no family is for them. An input that the operator has no argument for leaves out its
-    configuration."""
+def from_operations(operator: Operator, rules: RulesModule, preset: Preset) -> list[Made]:
+    """Configurations from the shared families of an operator's operations, under its own argument
+    names. One with an input that the operator has no argument for is dropped."""
     entry = next(
         (rules.OPERATIONS[name] for name in operator.names if name in rules.OPERATIONS), None
     )
@@ -226,11 +225,11 @@ def by_operation(operator: Operator, rules: RulesModule, preset: Preset) -> list
     return made
 
 
-def by_role(
+def arguments_by_role(
     operator: Operator, table: Mapping[str, Use | Choice], family: OperationFamily, preset: Preset
 ) -> Iterable[Arguments]:
-    """What a family that gives inputs by role makes for an operator, under its own names: for a
-    framework's own families, of operators that want other inputs than their operation's."""
+    """A shared family's configurations under an operator's own argument names, for a framework's
+    family that adds to them or replaces some."""
     for use, chosen in uses_of(operator, table):
         for roles in family(OPERATIONS[use.operation], preset):
             arguments = use.spell(operator, roles)
@@ -239,7 +238,7 @@ def by_role(
 
 
 def without_gradients(arguments: Arguments) -> Arguments:
-    """The arguments of a framework that computes no gradients."""
+    """The arguments with no tensor that takes a gradient."""
     return {name: _without_gradients(value) for name, value in arguments.items()}
 
 
@@ -251,25 +250,25 @@ def _without_gradients(value: Argument) -> Argument:
     return value
 
 
-def by_names(
+def from_table(
     operator: Operator, rules: RulesModule, preset: Preset
 ) -> Iterable[Arguments] | NoInputs:
-    """Configurations from the tables: every required argument by its name and kind.
+    """Configurations from a framework's table, by the name and kind of each required argument.
 
-    The i-th configuration takes the i-th alternative of each argument; an argument with
-    fewer keeps its last.
+    The i-th configuration has the i-th value of each argument; an argument with fewer values
+    keeps its last.
     """
     needed = [p for p in operator.parameters if is_needed(p, rules)]
     if not operator.tensors:
-        reason = "it takes no tensor, and no rule says what it should make"
+        reason = "it takes no tensor, and no rule has arguments for it"
         return NoInputs(reason, searchable=True)
     if not needed:
-        reason = "it requires no argument, and no rule says what it is given"
+        reason = "it requires no argument, and no rule has any for it"
         return NoInputs(reason, searchable=True)
     missing = [p for p in needed if (p.name, p.kind) not in rules.TABLE]
     if missing:
         wanted = ", ".join(f"{p.name} ({p.kind.value})" for p in missing)
-        return NoInputs(f"no rule gives a value for {wanted}", searchable=True)
+        return NoInputs(f"no rule has a value for {wanted}", searchable=True)
     columns = {p.name: rules.TABLE[p.name, p.kind](operator, preset) for p in needed}
     count = max(len(column) for column in columns.values())
     return [
@@ -279,8 +278,8 @@ def by_names(
 
 
 def is_needed(parameter: Parameter, rules: RulesModule) -> bool:
-    """Whether a table must give the parameter a value. A registry may call tensors required that
-    are not, which only the rules tell then."""
+    """Whether a table must have a value for the parameter. Some registries declare optional tensors
+    as required; the rules know these."""
     return parameter.required and parameter.name not in rules.OPTIONAL_TENSORS
 
 
@@ -291,10 +290,10 @@ def holds_tensors(argument: Argument) -> bool:
     )
 
 
-def under_own_names(operator: Operator, arguments: Arguments) -> Arguments:
-    """The arguments under the names a callable itself has for them.
+def rename_arguments(operator: Operator, arguments: Arguments) -> Arguments:
+    """The arguments under a callable's own parameter names.
 
-    A registered operator has a rule's names. A wrapper (`np.sum`, whose first argument is `a`)
+    Rules use the names of registered operators. A wrapper (`np.sum`, whose first argument is `a`)
     may rename tensors, but keeps their order, and may lack some of the plain values.
     """
     accepted = [parameter.name for parameter in operator.parameters]
@@ -311,12 +310,12 @@ def under_own_names(operator: Operator, arguments: Arguments) -> Arguments:
 
 
 OUTPUT = "out"
-"""Name under which a call is given the array it writes to."""
+"""Name of the argument that a call writes to."""
 
 
 def with_output(operator: Operator, arguments: Arguments, rules: RulesModule) -> Arguments:
-    """The arguments with an array to write to, shaped as the first tensor, if the operator
-    must be given one."""
+    """The arguments with an output array shaped as the first tensor, if the operator requires
+    one."""
     if OUTPUT in arguments or not set(operator.names) & rules.NEEDS_OUTPUT:
         return arguments
     first = next(value for value in arguments.values() if isinstance(value, TensorSpec))
@@ -324,14 +323,14 @@ def with_output(operator: Operator, arguments: Arguments, rules: RulesModule) ->
     return {**arguments, OUTPUT: output}
 
 
-def requested(operator: Operator, arguments: Arguments, dtype: str) -> Arguments:
-    """The arguments with the dtype the user asked for put in where a rule left it open.
+def with_dtype(operator: Operator, arguments: Arguments, dtype: str) -> Arguments:
+    """The arguments with the requested dtype where a rule leaves it open.
 
-    Tensors that cannot have a gradient, because they hold whole numbers, lose it. An
-    operator that makes its output from nothing gets the dtype as its parameter. Where a rule
-    gives several for the parameter, the first counts that is not the tensors' own.
+    Tensors of whole numbers take no gradient. An operator without tensors gets the dtype as its
+    parameter. Of several dtypes that a rule has for that parameter, the first that is not the
+    tensors' own is used.
     """
-    made = {name: _requested(value, dtype) for name, value in arguments.items()}
+    made = {name: _with_dtype(value, dtype) for name, value in arguments.items()}
     choices = made.get("dtype")
     if isinstance(choices, tuple):
         made["dtype"] = next(one for one in choices if one != dtype)
@@ -342,9 +341,9 @@ def requested(operator: Operator, arguments: Arguments, dtype: str) -> Arguments
     return made
 
 
-def _requested(value: Argument, dtype: str) -> Argument:
+def _with_dtype(value: Argument, dtype: str) -> Argument:
     if isinstance(value, tuple):
-        return tuple(_requested(element, dtype) for element in value)  # type: ignore[misc]
+        return tuple(_with_dtype(element, dtype) for element in value)  # type: ignore[misc]
     if not isinstance(value, TensorSpec):
         return value
     single = "float32" if dtype in HALF_PRECISION else dtype

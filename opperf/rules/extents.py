@@ -1,9 +1,9 @@
-"""Which extents of a case's inputs can change, and which of them only together.
+"""Groups of extents of a case's inputs that can change together.
 
-Found by trying: an extent is doubled, and the framework accepts or refuses. One that cannot
-change alone may follow others of the same size, as the rows of a weight follow `num_filter`;
-of all that could, the fewest that do are kept. Extents that follow by arithmetic (the length of
-a flattened buffer) stay as they are, and so does what depends on them.
+Found by trying: an extent is doubled, and the framework accepts or refuses the call. One that
+cannot change alone may have to equal others, as the rows of a weight equal `num_filter`; the
+smallest such group is kept. Extents that follow by arithmetic (the length of a flattened buffer),
+and those that depend on them, stay as they are.
 """
 
 from __future__ import annotations
@@ -18,18 +18,17 @@ from opperf.model import Argument, TensorSpec
 from opperf.rules.values import Arguments
 
 FACTOR = 2
-"""By what an extent is multiplied to see whether it may change: twice an even number is still
-divisible by what divided it."""
+"""Factor by which an extent is tried: twice a number keeps its divisors."""
 
 FIXED_FILLS = ("literal", "given")
-"""Tensors of data that somebody wrote down have the shape of that data."""
+"""Fills with literal data, which has a shape of its own."""
 
 SHARED = "same"
-"""The fill of a tensor that is another argument's."""
+"""The fill of a tensor that is another argument."""
 
 
 class Place(NamedTuple):
-    """Where an extent is written: a tensor's axis, or a whole number among plain values."""
+    """Position of an extent: a tensor's axis, or a whole number among plain values."""
 
     argument: str
     element: int | None
@@ -41,14 +40,14 @@ class Place(NamedTuple):
 
 
 Group = tuple[Place, ...]
-"""Places that change together, all of one extent; the first is a tensor's axis."""
+"""Places that change together, all of equal extent; the first is a tensor's axis."""
 
 Accepts = Callable[[Arguments], bool]
-"""Whether a framework takes these arguments."""
+"""Whether a framework accepts these arguments."""
 
 
 def places(arguments: Arguments) -> dict[Place, int]:
-    """Every place that may hold an extent, and the extent."""
+    """The extent at every place that may hold one."""
     return dict(_places(arguments))
 
 
@@ -83,8 +82,8 @@ def _is_count(value: object) -> bool:
 
 
 def with_extents(arguments: Arguments, extents: Mapping[Place, int]) -> Arguments:
-    """The arguments with other extents at some places. Indices that were in range of an extent
-    are in range of what it became, and tensors that are another's have that one's shape."""
+    """The arguments with other extents at some places. Indices stay in range, and tensors that are
+    another argument have its shape."""
     bounds = _bounds(arguments, extents)
 
     def put(name: str, index: int | None, value: Argument) -> Argument:
@@ -116,8 +115,8 @@ def with_extents(arguments: Arguments, extents: Mapping[Place, int]) -> Argument
 
 
 def _bounds(arguments: Arguments, extents: Mapping[Place, int]) -> dict[float, int]:
-    """What bounds of indices become: the least that an extent of their size does, as nothing
-    tells which of several it was."""
+    """New bounds of indices by the old ones: the smallest new value of any extent of that size, as
+    it is unknown which of them is indexed."""
     bounds: dict[float, int] = {}
     for place, before in places(arguments).items():
         after = extents.get(place, before)
@@ -127,7 +126,7 @@ def _bounds(arguments: Arguments, extents: Mapping[Place, int]) -> dict[float, i
 
 
 def _shared(value: Argument, made: Arguments) -> Argument:
-    """The value with the shape of the tensor it is, if it is another's."""
+    """The value with the shape of the argument that it is, if it is another one."""
     if isinstance(value, tuple):
         return tuple(_shared(element, made) for element in value)  # type: ignore[misc]
     if not isinstance(value, TensorSpec) or value.fill.distribution != SHARED:
@@ -144,13 +143,11 @@ def _shared(value: Argument, made: Arguments) -> Argument:
 
 
 WINDOW = 8
-"""Among plain values of inputs made by a rule, what is less is a window, a stride or a number of
-parts, and no size."""
+"""Plain values below this are windows, strides or numbers of parts, not extents."""
 
 
 def groups(arguments: Arguments, accepts: Accepts, least: int = WINDOW) -> list[Group]:
-    """The extents that can change, each with those it changes together with. Plain values below
-    `least` stay as they are."""
+    """The groups of extents that can change. Plain values below `least` stay as they are."""
     found: list[Group] = []
     settled: set[Place] = set()
     all_places = places(arguments)
@@ -175,7 +172,7 @@ def groups(arguments: Arguments, accepts: Accepts, least: int = WINDOW) -> list[
 def _group(
     arguments: Arguments, place: Place, alike: list[Place], extent: int, accepts: Accepts
 ) -> Group:
-    """The fewest places, of those alike, that change together with one; empty if none do."""
+    """The smallest group with a place, out of places of equal extent; empty if there is none."""
 
     def takes(members: Iterable[Place]) -> bool:
         return accepts(with_extents(arguments, dict.fromkeys(members, FACTOR * extent)))
@@ -192,7 +189,7 @@ def _group(
 def _fewest(
     place: Place, others: list[Place], takes: Callable[[Iterable[Place]], bool]
 ) -> list[Place]:
-    """The others without those that need not change."""
+    """The places that have to change with another."""
     kept = list(others)
     for other in others:
         fewer = [one for one in kept if one != other]
@@ -214,11 +211,11 @@ def elements(arguments: Arguments) -> int:
     )
 
 
-def stretched(
+def stretch(
     arguments: Arguments, free: Iterable[Group], shares: Mapping[Group, float], wanted: int
 ) -> Arguments:
-    """The arguments with their largest tensor of about so many elements: of the logarithm of
-    that number, each group of extents gets its share of the tensor's."""
+    """The arguments with a largest tensor of about `wanted` elements, whose logarithm is divided
+    among the groups of extents in proportion to `shares`."""
     listed = list(free)
 
     def at(total: float) -> Arguments:
@@ -238,4 +235,4 @@ def stretched(
 
 
 BISECTIONS = 40
-"""Halvings of the range searched: more than a number of 64 bits has use for on a logarithm."""
+"""Halvings of the interval: enough for the logarithm of any 64-bit number."""

@@ -1,4 +1,4 @@
-"""Random shapes: the inputs of a rule, with extents drawn anew."""
+"""Random shapes: the inputs of a rule with random extents."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 from opperf.defaults import LEAST_ELEMENTS, MOST_ELEMENTS
 from opperf.model import Struct
-from opperf.rules.extents import Group, elements, stretched
+from opperf.rules.extents import Group, elements, stretch
 from opperf.rules.values import Arguments
 
 LEAST_SHARE = 0.15
@@ -16,12 +16,12 @@ LEAST_SHARE = 0.15
 and thin as well as square, but rarely a column of one."""
 
 FUTILE = 100
-"""Draws of a wrong number of elements after which none of the right one is expected: extents that
-cannot change may hold too many, or too few."""
+"""Draws in a row outside the limits after which no more are made: the extents that cannot change
+may already hold too many elements, or the others too few."""
 
 
 class Fuzz(Struct, frozen=True):
-    """How many random shapes of each operator, and of how many elements."""
+    """Number of random shapes per operator, and the limits of their elements."""
 
     count: int
     least: int = LEAST_ELEMENTS
@@ -30,14 +30,14 @@ class Fuzz(Struct, frozen=True):
     """Elements of the largest tensor, or output, at most."""
 
 
-def drawn(
+def draw(
     arguments: Arguments, free: list[Group], fuzz: Fuzz, seed: int, key: str
 ) -> Iterator[Arguments]:
-    """Arguments of random shapes without end, the same for the same seed and key.
+    """An endless iterator of arguments of random shapes, the same for the same seed and key.
 
-    The number of elements is drawn from a log-uniform distribution, and so is how it is spread
-    over the extents that can change. Those are left out that come to fewer or more elements than
-    wanted; `FUTILE` of them on end, and there are no more.
+    The number of elements is drawn from a log-uniform distribution, and so is its spread over the
+    extents that can change. Draws outside the limits are dropped; `FUTILE` of them in a row end the
+    iterator.
     """
     rng = random.Random(f"{seed} {key}")
     low, high = math.log(fuzz.least), math.log(fuzz.most)
@@ -45,7 +45,7 @@ def drawn(
     while misses < FUTILE:
         wanted = round(math.exp(rng.uniform(low, high)))
         shares = {group: rng.uniform(LEAST_SHARE, 1.0) for group in free}
-        made = stretched(arguments, free, shares, wanted)
+        made = stretch(arguments, free, shares, wanted)
         misses += 1
         if fuzz.least <= elements(made) <= fuzz.most:
             misses = 0

@@ -1,4 +1,4 @@
-"""Indices that stay in range of what they index, whatever shapes a user writes beside them."""
+"""Indices kept in range of the tensors they index, for shapes that a user sets."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from opperf.rules.values import below
 Shape = tuple[int, ...]
 
 COUNTED = ("permutation", "sequence")
-"""Distributions of 0 to n - 1 along an axis of n, of indices as a rule."""
+"""Distributions of 0 to n - 1 along an axis of n, mostly of indices."""
 
 NARROW = ("int8", "uint8")
 """Dtypes of quantised numbers and pictures, which index nothing."""
@@ -30,12 +30,13 @@ def is_shape(value: Any) -> TypeGuard[Shape]:
 
 
 def shapes_by_place(inputs: Mapping[str, Any]) -> dict[str, Shape]:
-    """The shapes that inputs are or have, by argument; of a list each element's, as `data.0`."""
+    """Shapes of inputs, by argument; those of a list as `data.0`, `data.1` ..."""
     found: dict[str, Shape] = {}
     for name, value in inputs.items():
         if is_shape(value):
             found[name] = value
-        elif hasattr(value, "shape"):
+        elif hasattr(value, "shape") and not isinstance(value, type):
+            # NumPy's dtypes are types of numbers, which have a shape.
             found[name] = tuple(value.shape)
         elif isinstance(value, (list, tuple)):
             elements = {f"{name}.{i}": element for i, element in enumerate(value)}
@@ -44,10 +45,10 @@ def shapes_by_place(inputs: Mapping[str, Any]) -> dict[str, Shape]:
 
 
 def limit_at(place: str, shapes: Mapping[str, Shape]) -> int | None:
-    """What indices at a place are to be below: the least extent of any other shape, as nothing
-    tells which of them is indexed, and along which axis. None where there is no other.
+    """The exclusive limit of indices at a place: the smallest extent of any other shape, as it is
+    unknown which is indexed, and along which axis. None where there is no other shape.
 
-    What holds a single element, as the ends of a range do, counts if nothing else is there.
+    Shapes of a single element, as those of a range's ends, count only if there are no others.
     """
     others = [shape for other, shape in shapes.items() if other != place and shape]
     several = [shape for shape in others if math.prod(shape) > 1]
@@ -55,10 +56,9 @@ def limit_at(place: str, shapes: Mapping[str, Shape]) -> int | None:
 
 
 def in_range(known: TensorSpec, shape: Shape, limit: int | None) -> TensorSpec:
-    """The known tensor in another shape, filled as it is, its whole numbers below the limit.
+    """The tensor in another shape, with the same fill and its whole numbers below the limit.
 
-    Data that somebody wrote down have a shape of their own: in another one there are random
-    numbers in their place.
+    Literal data has a shape of its own; in another shape it is replaced by random numbers.
     """
     fill = known.fill
     if fill.distribution == "literal" and shape != known.shape:

@@ -1,10 +1,10 @@
-"""Inputs for operators that no rule knows: proposals from declared types, for a framework to
-accept or refuse.
+"""Inputs for operators without a rule: proposals from declared types, which a framework accepts
+or refuses.
 
-A proposal is a choice of each of several things: the first tensor's shape, how the other tensors'
-shapes follow from it, the dtypes, how long a list of tensors is, and a value for every plain
-parameter that is required. Choices are ordered by how often they are right, and proposals are
-made in the order of how unusual they are taken together.
+A proposal chooses the first tensor's shape, how the other tensors' shapes follow from it, the
+dtypes, the length of lists of tensors, and a value of every required plain parameter. The
+alternatives of each choice are ordered by how often they are right, and the proposals by the sum of
+their ranks.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import Any, Protocol
 import msgspec
 
 from opperf.model import UNKNOWN, Argument, Fill, Kind, Operator, Parameter, Struct, TensorSpec
-from opperf.rules.extents import Group, elements, groups, stretched
+from opperf.rules.extents import Group, elements, groups, stretch
 from opperf.rules.shapes import Shape, square
 from opperf.rules.sizes import Preset
 from opperf.rules.values import (
@@ -29,19 +29,17 @@ from opperf.rules.values import (
 )
 
 LIMIT = 300
-"""Proposals made for an operator at most. Of those that are ever taken nearly all are among the
-first two hundred, and a refusal costs less than a millisecond."""
+"""Most proposals for an operator. Nearly all that are accepted are among the first two hundred, and
+a refusal costs less than a millisecond."""
 
 DEATHS = 3
-"""Proposals that may end the process before an operator is given up: each costs a new one, which
-takes seconds."""
+"""Crashes after which an operator's search ends: each costs a new process, which takes seconds."""
 
 SLOWEST_S = 1.0
-"""Seconds a first call may take at the size that is measured; one that is slower is made
-smaller."""
+"""Seconds that a first call may take at the measured size; slower inputs are made smaller."""
 
 SHRINK = 4
-"""By what the elements wanted are divided where a call is refused or too slow."""
+"""Divisor of the number of elements where a call is refused or too slow."""
 
 SHAPES: tuple[Shape, ...] = (
     (2, 4),
@@ -54,9 +52,8 @@ SHAPES: tuple[Shape, ...] = (
     (2, 4, 6, 6, 6),
     (2, 8, 3),
 )
-"""Of the first tensor: a matrix, a batch of images, a square, and so on. Extents differ where
-nothing wants them equal, so that one which does shows; they are even where something may want to
-divide them."""
+"""Of the first tensor: a matrix, a batch of images, a square, and so on. Extents differ unless they
+have to be equal, and are even where an operator may divide them."""
 
 FOLLOWERS: tuple[Callable[[Shape], Shape], ...] = (
     lambda shape: shape,
@@ -105,11 +102,11 @@ VALUES: dict[Kind, tuple[Argument, ...]] = {
 """Values of a required plain parameter, by its kind. Enums and shapes have their own."""
 
 NO_TENSORS: Shape = (2, 4)
-"""Shape that an operator without tensors is asked to make."""
+"""Shape for operators without tensors."""
 
 
 class Outcome(Protocol):
-    """What a framework makes of a proposal."""
+    """A framework's response to a proposal."""
 
     @property
     def refusal(self) -> str: ...
@@ -127,20 +124,20 @@ Tries = Callable[[Arguments], Outcome]
 """Calls an operator once with these arguments."""
 
 
-class Searched(Struct, frozen=True):
-    """What a search has found: small inputs that were taken, or why there are none."""
+class SearchResult(Struct, frozen=True):
+    """Small inputs that were accepted, or why there are none."""
 
     arguments: dict[str, Argument] | None = None
     reason: str = ""
     proposals: int = 0
-    """How many were made until one was taken."""
+    """Number of proposals up to the accepted one."""
     deaths: int = 0
-    """How many of them ended the process."""
+    """Number of them that ended the process."""
 
 
-def search(operator: Operator, tries: Tries) -> Searched:
-    """The first proposal that a framework takes, without NaN if there is any."""
-    made, deaths, latest = 0, 0, "it takes no tensor, and nothing tells what it makes"
+def search(operator: Operator, tries: Tries) -> SearchResult:
+    """The first proposal that a framework accepts, preferably one without NaN."""
+    made, deaths, latest = 0, 0, "it takes no tensor and declares no required argument"
     poor: Arguments | None = None
     deadly: set[Shape] = set()
     for proposal in proposals(operator):
@@ -152,10 +149,10 @@ def search(operator: Operator, tries: Tries) -> Searched:
         if outcome.ended:
             deaths += 1
             latest = outcome.refusal
-            # Whatever else it was, another death of the same shape would tell nothing new.
+            # Another crash with the same shape would show nothing new.
             deadly.update([shape] if shape is not None else [])
             if deaths == DEATHS:
-                return Searched(
+                return SearchResult(
                     poor,
                     f"{deaths} of {made} proposals of the search ended the process: {latest}",
                     made,
@@ -164,17 +161,17 @@ def search(operator: Operator, tries: Tries) -> Searched:
         elif outcome.refusal:
             latest = outcome.refusal
         elif not outcome.has_nan:
-            return Searched(_shaped(proposal, outcome), "", made, deaths)
+            return SearchResult(_with_shapes(proposal, outcome), "", made, deaths)
         else:
-            taken = _shaped(proposal, outcome)
+            taken = _with_shapes(proposal, outcome)
             better = _without_nan(taken, tries)
             if better is not None:
-                return Searched(better, "", made, deaths)
+                return SearchResult(better, "", made, deaths)
             poor = poor or taken
     if poor is not None:
-        return Searched(poor, "", made, deaths)
-    return Searched(
-        None, f"none of {made} proposals of the search was taken, the last one: {latest}", made
+        return SearchResult(poor, "", made, deaths)
+    return SearchResult(
+        None, f"none of {made} proposals of the search was accepted; last refusal: {latest}", made
     )
 
 
@@ -187,8 +184,8 @@ def _first_shape(proposal: Arguments) -> Shape | None:
     return None
 
 
-def _shaped(proposal: Arguments, outcome: Outcome) -> Arguments:
-    """The proposal with the shapes that the framework has told."""
+def _with_shapes(proposal: Arguments, outcome: Outcome) -> Arguments:
+    """The proposal with the shapes that the framework inferred."""
 
     def shaped(value: Argument, passed: Argument) -> Argument:
         if isinstance(value, TensorSpec) and isinstance(passed, TensorSpec):
@@ -199,9 +196,9 @@ def _shaped(proposal: Arguments, outcome: Outcome) -> Arguments:
 
 
 def _without_nan(proposal: Arguments, tries: Tries) -> Arguments | None:
-    """The proposal with other contents that leave no NaN in the outputs."""
+    """The proposal with a fill whose outputs have no NaN; None if no fill helps."""
     for fill in FILLS[1:]:
-        filled = {name: _filled(value, fill) for name, value in proposal.items()}
+        filled = {name: _with_fill(value, fill) for name, value in proposal.items()}
         outcome = tries(filled)
         if outcome.ended:
             return None
@@ -210,19 +207,19 @@ def _without_nan(proposal: Arguments, tries: Tries) -> Arguments | None:
     return None
 
 
-def _filled(value: Argument, fill: Fill) -> Argument:
+def _with_fill(value: Argument, fill: Fill) -> Argument:
     if isinstance(value, tuple):
-        return tuple(_filled(element, fill) for element in value)  # type: ignore[misc]
+        return tuple(_with_fill(element, fill) for element in value)  # type: ignore[misc]
     if isinstance(value, TensorSpec) and value.fill == NORMAL:
         return msgspec.structs.replace(value, fill=fill)
     return value
 
 
 def proposals(operator: Operator) -> Iterator[Arguments]:
-    """Arguments worth trying, each once, the likeliest first, `LIMIT` of them at most."""
+    """Distinct proposals, the likeliest first, at most `LIMIT`."""
     dimensions = _dimensions(operator)
     seen: set[bytes] = set()
-    for picked in by_rank([len(choices) for choices in dimensions.values()]):
+    for picked in index_choices([len(choices) for choices in dimensions.values()]):
         choice = {
             name: choices[i] for (name, choices), i in zip(dimensions.items(), picked, strict=True)
         }
@@ -236,11 +233,11 @@ def proposals(operator: Operator) -> Iterator[Arguments]:
 
 
 SHAPE, FOLLOWER, DTYPE, LIST, GIVEN = "shape", "follower", "dtype", "list", "given"
-"""Names of what is chosen; plain parameters have their own."""
+"""Keys of the choices; plain parameters have keys of their own."""
 
 
 def _dimensions(operator: Operator) -> dict[str, Sequence[Any]]:
-    """What is chosen for an operator, each with its alternatives."""
+    """The choices for an operator, each with its alternatives."""
     kinds = [parameter.kind for parameter in operator.tensors]
     several = len(kinds) > 1 or Kind.TENSORS in kinds
     dimensions: dict[str, Sequence[Any]] = {SHAPE: SHAPES}
@@ -259,15 +256,15 @@ def _dimensions(operator: Operator) -> dict[str, Sequence[Any]]:
 
 
 OMITTED = "omitted"
-"""Stands for no value of a parameter that is not required."""
+"""Stands for an optional parameter without a value."""
 
 EMPTY = ("[]", "()", "None")
-"""Defaults of a shape that stand for none: many operators then refuse."""
+"""Defaults that stand for no shape, which many operators refuse."""
 
 
 def _plain(operator: Operator) -> list[Parameter]:
-    """The plain parameters that a proposal gives a value: those required, and shapes that are
-    nothing by default."""
+    """The plain parameters with a value in a proposal: required ones, and shapes without a
+    default."""
     return [
         parameter
         for parameter in operator.parameters
@@ -299,7 +296,7 @@ an axis, a pair, one for each axis, the beginning, the axes in order."""
 
 
 def _proposal(operator: Operator, choice: dict[str, Any]) -> Arguments:
-    """The arguments of one choice."""
+    """The arguments of one combination of choices."""
     shape: Shape = choice[SHAPE] if operator.tensors else NO_TENSORS
     first_dtype, other_dtype = choice.get(DTYPE, DTYPES[0])
     length, count = choice.get(LIST, LISTS[0])
@@ -311,7 +308,7 @@ def _proposal(operator: Operator, choice: dict[str, Any]) -> Arguments:
         if parameter.kind is Kind.TENSOR:
             made[parameter.name] = spec
         else:
-            # A list has no names by which a framework could tell its shapes.
+            # A list has no names under which a framework could infer its shapes.
             others = follow(shape)
             rest = _tensor(shape if others == UNKNOWN else others, other_dtype)
             made[parameter.name] = (spec, *(rest for _ in range(length - 1)))
@@ -334,15 +331,15 @@ def _tensor(shape: Shape, dtype: str) -> TensorSpec:
     return TensorSpec(shape, dtype, below(2))
 
 
-def by_rank(lengths: Sequence[int]) -> Iterator[tuple[int, ...]]:
-    """Every choice of an index below each length, in the order of the indices' sum."""
+def index_choices(lengths: Sequence[int]) -> Iterator[tuple[int, ...]]:
+    """Every tuple of indices below the lengths, ordered by their sum."""
 
     def of_sum(total: int, rest: Sequence[int]) -> Iterator[tuple[int, ...]]:
         if not rest:
             if total == 0:
                 yield ()
             return
-        # What the others cannot take, this one has to.
+        # The sum of the others is limited; this index makes up the rest.
         least = max(0, total - sum(length - 1 for length in rest[1:]))
         for index in range(least, min(total, rest[0] - 1) + 1):
             for others in of_sum(total - index, rest[1:]):
@@ -352,9 +349,9 @@ def by_rank(lengths: Sequence[int]) -> Iterator[tuple[int, ...]]:
         yield from of_sum(total, lengths)
 
 
-def scaled(found: Arguments, tries: Tries, preset: Preset) -> Arguments:
-    """Inputs that were taken, of a size as other operators are measured at, or as near to it as
-    the framework takes and is quick with."""
+def scale(found: Arguments, tries: Tries, preset: Preset) -> Arguments:
+    """Accepted inputs scaled to the measured size, or as near to it as the framework accepts and
+    runs within `SLOWEST_S`."""
 
     def takes(arguments: Arguments) -> bool:
         outcome = tries(arguments)
@@ -367,7 +364,7 @@ def scaled(found: Arguments, tries: Tries, preset: Preset) -> Arguments:
     rows, columns = square(preset)
     wanted = rows * columns
     while wanted > elements(found):
-        larger = stretched(found, shares, shares, wanted)
+        larger = stretch(found, shares, shares, wanted)
         if takes(larger):
             return larger
         wanted //= SHRINK

@@ -1,4 +1,4 @@
-"""Short words for the values rules are written in: tensors, lists of them, what fills them."""
+"""Short names for values in rules: tensors, lists of tensors, fills."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import msgspec
 from opperf.model import Argument, Fill, TensorSpec
 
 REQUESTED = ""
-"""The dtype a tensor has until the dtype the user asked for is put in."""
+"""Placeholder for the requested dtype."""
 
 AT_LEAST_SINGLE = "single"
 """As `REQUESTED`, but float32 where the user asks for half precision: parameters and statistics
@@ -39,16 +39,17 @@ def below(limit: int, start: int = 0) -> Fill:
 
 def between(low: float, high: float) -> Fill:
     """Uniform in [low, high)."""
-    return Fill("uniform", low, high)
+    # Floats, as a run file reads them back: a case's id tells 0 from 0.0.
+    return Fill("uniform", float(low), float(high))
 
 
 def odds(zeros: int, ones: int) -> Fill:
-    """Zeros and ones, so many of the one to so many of the other."""
+    """Zeros and ones in the ratio `zeros` to `ones`."""
     return Fill("odds", float(zeros), float(ones))
 
 
 def literal(data: object) -> Fill:
-    """This very data, a number or nested sequences of numbers; kept as lists, as JSON has them."""
+    """Literal data, a number or nested sequences of numbers; stored as lists, as in JSON."""
     return Fill("literal", data=_listed(data))
 
 
@@ -63,7 +64,7 @@ def tensor(
     gradient: bool = True,
     layout: str = "dense",
 ) -> TensorSpec:
-    """A tensor of the requested dtype, unless `dtype` says otherwise, that wants a gradient."""
+    """A tensor that takes a gradient, by default of the requested dtype."""
     return TensorSpec(shape, dtype, fill, layout, gradient)
 
 
@@ -80,13 +81,13 @@ def tensors(specs: Iterable[TensorSpec]) -> tuple[TensorSpec, ...]:
 Arguments = dict[str, Argument]
 
 
-def rounded(fill: Fill, name: str) -> Fill:
-    """The numbers of another argument that is filled so, in the dtype of the tensor that has
-    this fill: its copy in lower precision. `name.index` names an element of a list."""
+def rounded_copy(fill: Fill, name: str) -> Fill:
+    """The fill of a lower-precision copy of the argument `name`, whose own fill is `fill`.
+    `name.index` names an element of a list."""
     return msgspec.structs.replace(fill, of=name)
 
 
 def same(spec: TensorSpec, name: str) -> TensorSpec:
-    """The very tensor of another argument, of which `spec` is the spec: what an operator that
-    updates in place is given as its output. `name.index` names an element of a list."""
+    """The tensor of the argument `name`, whose spec is `spec`, once more: the output of an operator
+    that updates in place. `name.index` names an element of a list."""
     return TensorSpec(spec.shape, spec.dtype, Fill("same", data=name), spec.layout)

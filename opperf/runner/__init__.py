@@ -1,1 +1,1 @@
-"""Planning, measuring in worker processes, progress, and the command `run`."""
+"""Plans, worker processes, measurements, progress, and the command `run`."""

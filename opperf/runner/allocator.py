@@ -1,4 +1,5 @@
-"""Asks the C library to keep freed memory, so that outputs do not fault in fresh pages."""
+"""Configures the C library's allocator to keep freed memory, so that outputs cause no page
+faults."""
 
 from __future__ import annotations
 
@@ -8,30 +9,30 @@ import functools
 M_TRIM_THRESHOLD = -1
 M_MMAP_THRESHOLD = -3
 M_ARENA_MAX = -8
-"""glibc's numbers of the parameters, from malloc.h."""
+"""Numbers of mallopt's parameters, from glibc's malloc.h."""
 
 TRIM_BYTES = 2**30
-"""Free memory kept at the top of the heap. More than any output of a default case."""
+"""Free memory kept at the top of the heap: more than any output of a default case."""
 
 MMAP_BYTES = 32 * 2**20
-"""Blocks from this size on are mapped afresh for each call; glibc allows no higher limit,
-and reaches this one by itself once it has freed a block as large."""
+"""Size from which each block is mapped anew. glibc allows no higher threshold, and raises its own
+to this one after it has freed a block of this size."""
 
 
 ARENAS = 1
-"""Heaps of the process. With one for each thread, a framework's worker threads each fault in
-64 MiB of their own before they reuse memory: the first dozen calls of a process are slow."""
+"""Number of heaps. With one for each thread, each of a framework's threads faults in 64 MiB of its
+own before it reuses memory: the first dozen calls of a process are slow."""
 
 
 @functools.cache
-def steady() -> str:
-    """Set up this process's heap, once; what was set, for the record. Best before a framework
-    starts its threads.
+def configure_heap() -> str:
+    """Configures this process's heap, once, and returns a description of its settings. Call it
+    before a framework starts its threads.
 
-    By default glibc maps each large output anew at first, raises its threshold with the sizes
-    it frees, and returns memory when much is free. So an operator's time would depend on what
-    ran before it: over 1024 x 1024 floats, page faults take ten times as long as relu.
-    Elsewhere than on glibc nothing is set.
+    By default glibc first maps each large output anew, raises that threshold with the sizes it
+    frees, and returns memory if much is free. An operator's time would depend on what ran before
+    it: over 1024 x 1024 floats, page faults take ten times as long as relu. Other C libraries are
+    left as they are.
     """
     try:
         mallopt = ctypes.CDLL(None).mallopt

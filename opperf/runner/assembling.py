@@ -1,4 +1,4 @@
-"""The plan of a run: cases from the registry and from files, along every axis of settings."""
+"""Assembles the plan of a run: cases from the registry and from files, along all axes."""
 
 from __future__ import annotations
 
@@ -10,16 +10,23 @@ import msgspec
 
 from opperf.errors import UsageError
 from opperf.model import DECLARED, Case, Operator, Settings
-from opperf.runner.planning import narrowed, planned
+from opperf.runner.planning import filter_by_id, plan_cases
 from opperf.runner.workers import Workers
-from opperf.sources.base import source_in
+from opperf.sources.base import open_source
 from opperf.sources.registry import Plan
-from opperf.sources.selecting import Selection, matcher
-from opperf.sources.varying import Axes, changed, distinct, named_apart, process_groups, varied
+from opperf.sources.selecting import Selection, make_matcher
+from opperf.sources.varying import (
+    Axes,
+    deduplicate,
+    disambiguate,
+    group_by_process,
+    vary,
+    with_settings,
+)
 
 Say = Callable[[str], None]
 
-OF_RULES = {
+RULE_OPTIONS = {
     "size": "--size",
     "shapes": "--shape",
     "int64_tensor": "--int64-tensor",
@@ -27,10 +34,10 @@ OF_RULES = {
     "namespaces": "--namespace",
     "fuzz_shapes": "--fuzz-shapes",
 }
-"""Options about the inputs that rules make, and which cases of a file have nothing to do with."""
+"""Options for the inputs that rules make, which do not apply to the cases of a file."""
 
 
-def assembled(
+def assemble(
     workers: Workers,
     framework: str,
     selection: Selection,
@@ -39,56 +46,58 @@ def assembled(
     given: Collection[str],
     say: Say,
 ) -> tuple[Plan, Axes]:
-    """Every case of a run, those of one process together, and the axes as the framework has them.
+    """Returns the plan of a run, its cases grouped by process, and the axes with the framework's
+    values filled in.
 
     Cases come from the files and, unless only files are named, from the registry. A file's cases
-    stay as recorded but for the options `given`. `say` gets what takes time.
+    keep their settings, except those among the options `given`. `say` prints what takes time.
 
-    Raises `UsageError` for what cannot be selected, and what the sources do.
+    Raises `UsageError` for a selection that is not possible, and the errors of the sources.
     """
     own = msgspec.structs.replace(selection, ids=())
     plans: list[Plan] = []
     if selection.patterns or not files:
         for label in axes.get("python", ("",)):
             here = {**axes, **({"python": (label,)} if label else {})}
-            plan, found = _of_registry(workers, framework, own, here, say)
+            plan, found = _plan_registry(workers, framework, own, here, say)
             plans.append(plan)
-            axes = {**found, **axes, **{name: found[name] for name in _of_call(found)}}
+            axes = {**found, **axes, **{name: found[name] for name in _call_axes(found)}}
     else:
-        for option in OF_RULES:
+        for option in RULE_OPTIONS:
             if option in given:
                 raise UsageError(
-                    f"{OF_RULES[option]} is about the inputs that rules make, and the cases of "
-                    f"{files[0]} have their own; name operators beside it, or leave it out"
+                    f"{RULE_OPTIONS[option]} does not apply to {files[0]}, whose cases have inputs "
+                    "of their own; omit it, or name operators as well"
                 )
-    plans += [_of_file(workers, path, own, axes, given, say) for path in files]
+    plans += [_plan_file(workers, path, own, axes, given, say) for path in files]
     merged = Plan(
-        cases=named_apart(distinct(process_groups(c for plan in plans for c in plan.cases))),
+        cases=disambiguate(deduplicate(group_by_process(c for plan in plans for c in plan.cases))),
         excluded={name: reason for plan in plans for name, reason in plan.excluded.items()},
-        aliases={asked: name for plan in plans for asked, name in plan.aliases.items()},
+        aliases={alias: name for plan in plans for alias, name in plan.aliases.items()},
     )
-    return narrowed(merged, selection.ids), axes
+    return filter_by_id(merged, selection.ids), axes
 
 
-def _of_call(axes: Axes) -> Axes:
-    """The axes of settings that belong to a call: a framework knows their values."""
+def _call_axes(axes: Axes) -> Axes:
+    """Returns the axes of call scope, whose values a framework checks."""
     return {name: values for name, values in axes.items() if not DECLARED[name].process}
 
 
-def _of_registry(
+def _plan_registry(
     workers: Workers, framework: str, selection: Selection, axes: Axes, say: Say
 ) -> tuple[Plan, Axes]:
-    """The registry's cases, and the axes. The rules make inputs for each dtype anew; those of a
-    dtype that the framework lacks are the first one's, for records that say so."""
+    """Returns the plan of the registry's cases, and the axes. The rules make inputs for each dtype.
+    A dtype that the framework lacks gets the first one's cases, whose records say that it is
+    lacking."""
     label = axes.get("python", ("",))[0]
     worker = workers.of(framework, Settings(python=label))
-    resolved = worker.resolve({"dtype": (selection.settings.dtype,), **_of_call(axes)})
+    resolved = worker.resolve({"dtype": (selection.settings.dtype,), **_call_axes(axes)})
     usable = {name: values[0] for name, values in resolved.usable.items()}
     plans: dict[str, Plan] = {}
     for dtype in resolved.usable["dtype"]:
         settings = msgspec.structs.replace(selection.settings, **{**usable, "dtype": dtype})
         one = msgspec.structs.replace(selection, settings=settings)
-        plans[dtype] = planned(worker, framework, one, say)
+        plans[dtype] = plan_cases(worker, framework, one, say)
     first = next(iter(plans.values()))
     found = {**axes, **resolved.axes}
     others = {name: values for name, values in found.items() if name != "dtype"}
@@ -98,15 +107,15 @@ def _of_registry(
         for case in (
             plans[dtype].cases
             if dtype in plans
-            else (changed(case, {"dtype": dtype}) for case in first.cases)
+            else (with_settings(case, {"dtype": dtype}) for case in first.cases)
         )
     ]
     excluded = {name: why for plan in plans.values() for name, why in plan.excluded.items()}
-    plan = msgspec.structs.replace(first, cases=varied(cases, others), excluded=excluded)
+    plan = msgspec.structs.replace(first, cases=vary(cases, others), excluded=excluded)
     return plan, found
 
 
-def _of_file(
+def _plan_file(
     workers: Workers,
     path: Path,
     selection: Selection,
@@ -114,8 +123,8 @@ def _of_file(
     given: Collection[str],
     say: Say,
 ) -> Plan:
-    """The cases of a file, with the settings that are given now in place of recorded ones."""
-    source = source_in(path)
+    """Returns the plan of a file's cases, with the settings among the options `given`."""
+    source = open_source(path)
     workers.know(getattr(source, "interpreters", ()))
     for warning in getattr(source, "warnings", ()):
         say(f"warning: {warning}")
@@ -129,8 +138,8 @@ def _of_file(
     cases: list[Case] = []
     for framework in dict.fromkeys(case.target.framework for case in asked):
         own = [case for case in asked if case.target.framework == framework]
-        cases += varied(
-            (changed(case, plain) for case in own), _resolved(workers, framework, several)
+        cases += vary(
+            (with_settings(case, plain) for case in own), _resolve(workers, framework, several)
         )
     if "no_backward" in given:
         cases = [msgspec.structs.replace(case, passes=("forward",)) for case in cases]
@@ -139,9 +148,10 @@ def _of_file(
     return Plan(cases=tuple(cases), excluded=dict(source.excluded))
 
 
-def _resolved(workers: Workers, framework: str, axes: Axes) -> Axes:
-    """The axes as a framework has them; without a process where there is nothing to ask it."""
-    asked = _of_call(axes)
+def _resolve(workers: Workers, framework: str, axes: Axes) -> Axes:
+    """Returns the axes with the framework's values filled in. Starts no worker if no axis needs
+    it."""
+    asked = _call_axes(axes)
     if not asked:
         return axes
     label = axes.get("python", ("",))[0]
@@ -150,8 +160,8 @@ def _resolved(workers: Workers, framework: str, axes: Axes) -> Axes:
 
 
 def _is_selected(case: Case, selection: Selection) -> bool:
-    """Whether a case is one of the categories asked for and none of the excluded operators."""
+    """Whether a case is in the selected categories and not excluded."""
     operator = Operator(framework=case.target.framework, namespace="", name=case.label)
     return (not selection.categories or case.category in selection.categories) and not any(
-        matcher(pattern)(operator) for pattern in selection.exclude
+        make_matcher(pattern)(operator) for pattern in selection.exclude
     )

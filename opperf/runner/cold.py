@@ -1,9 +1,9 @@
 """Calls that find none of their data in a cache.
 
 On a CPU everything is driven out between calls, by writing more than the last-level cache holds,
-from as many threads as there are cores: each has caches of its own. On other devices the calls take
-turns with copies of their inputs, more than its cache holds, as nothing else there can be written
-to without a framework.
+from as many threads as there are cores: each has caches of its own. On other devices the framework
+flushes the caches, if it can (`Caches`); else the calls take turns with copies of their inputs,
+more than the device's cache holds.
 """
 
 from __future__ import annotations

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import platform
 import socket
 from pathlib import Path
@@ -12,7 +11,7 @@ import psutil
 import opperf
 from opperf.frameworks import Framework
 from opperf.model import Environment
-from opperf.runner.allocator import steady
+from opperf.runner.allocator import configure_heap
 from opperf.runner.hardware import cpu_caches, gpus
 from opperf.runner.health import processor
 from opperf.runner.health.examine import reading, short_form
@@ -40,6 +39,10 @@ def environment(framework: Framework) -> Environment:
     """The environment of this process."""
     machine = this_machine(framework.variables)
     governor = reading(processor.GOVERNOR, machine)
+    threads = {name: value for name, value in machine.settings.items() if value is not None}
+    count = framework.threads()
+    if count is not None:
+        threads["compute threads"] = str(count)
     return Environment(
         opperf=opperf.__version__,
         framework=framework.name,
@@ -50,12 +53,12 @@ def environment(framework: Framework) -> Environment:
         hostname=socket.gethostname(),
         cpu=cpu_model(),
         cores=len(machine.cpus),
-        threads={k: value for k, value in machine.settings.items() if value is not None},
+        threads=threads,
         memory_bytes=psutil.virtual_memory().total,
-        load_1min=round(os.getloadavg()[0], 2),
+        load_1min=round(psutil.getloadavg()[0], 2),
         governor="unknown" if governor.level == "unknown" else governor.state,
         devices=framework.devices(),
-        allocator=steady(),
+        allocator=configure_heap(),
         health=short_form(machine),
         commit=framework.commit(),
         caches=cpu_caches(),

@@ -1,7 +1,9 @@
-"""What the command `frameworks` does, and what the others say of a framework nobody named."""
+"""The command `frameworks`, and the line that reports which framework a command uses."""
 
 from __future__ import annotations
 
+import sys
+import textwrap
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -11,65 +13,110 @@ from tabulate import tabulate
 from opperf.errors import FrameworkError
 from opperf.frameworks import PREFERENCE, available, package_of, preferred
 from opperf.frameworks.installed import is_installed, package_version
+from opperf.results.text import terminal_width
 
 
-class Offered(msgspec.Struct, frozen=True):
-    """A framework that opperf knows, as it is found without being imported."""
+class FrameworkRow(msgspec.Struct, frozen=True):
+    """A known framework, described without importing it."""
 
     name: str
     installed: bool
     version: str
-    """Empty where it is not known."""
+    """Empty if unknown."""
     offers: str
     """What of it can be measured, in short."""
     advice: str
     """What to do before it can be measured; empty if nothing."""
+    choices: dict[str, tuple[str, ...]] = {}
+    """What it has for settings and groups of operators, where it is asked."""
 
 
 HEADERS = ("Framework", "Version", "Offers", "To do")
 
 
 def frameworks_command(options: Mapping[str, Any]) -> int:
-    """Print the frameworks that opperf knows, as a table or as JSON."""
-    found = [offered(name) for name in sorted(available())]
+    """Prints the known frameworks as a table, what the named ones have, or JSON; returns the exit
+    code.
+
+    Raises `UsageError` for an unknown name.
+    """
+    if options["names"]:
+        found = [with_choices(describe_framework(name)) for name in options["names"]]
+    else:
+        found = [describe_framework(name) for name in sorted(available())]
     if options["json"]:
         print(msgspec.json.format(msgspec.json.encode(found), indent=2).decode())
+    elif options["names"]:
+        print("\n\n".join(details(one, terminal_width()) for one in found))
     else:
-        print(tabulate(map(row, found), HEADERS, disable_numparse=True))
-        print(f"\nWithout --framework: {preferred()}")
+        print(tabulate(map(table_row, found), HEADERS, disable_numparse=True))
+        print(f"\nDefault framework: {preferred()}")
+        print("Devices, dtypes, profilers and more of a framework: opperf frameworks NAME")
     return 0
 
 
-def offered(name: str) -> Offered:
-    """What there is to say of a known framework."""
+def describe_framework(name: str) -> FrameworkRow:
+    """Returns the row of a known framework."""
     try:
         package = package_of(name)
     except FrameworkError as error:
-        return Offered(name, installed=False, version="", offers="", advice=str(error))
+        return FrameworkRow(name, installed=False, version="", offers="", advice=str(error))
     if package is None:
-        return Offered(name, installed=True, version="", offers="", advice="")
+        return FrameworkRow(name, installed=True, version="", offers="", advice="")
     if not is_installed(package.name):
-        return Offered(name, False, "", package.offers, package.install_advice())
+        return FrameworkRow(name, False, "", package.offers, package.install_advice())
     version = package_version(package.name)
-    return Offered(name, True, version, package.offers, package.obstacle())
+    return FrameworkRow(name, True, version, package.offers, package.obstacle())
 
 
-def row(one: Offered) -> tuple[str, str, str, str]:
-    """A framework's line of the table."""
+def table_row(one: FrameworkRow) -> tuple[str, str, str, str]:
+    """Returns a framework's cells of the table."""
     version = (one.version or "unknown") if one.installed else "not installed"
     return one.name, version, one.offers, one.advice
 
 
-def say_choice(name: str, changed: Mapping[str, Any], say: Callable[[str], None]) -> None:
-    """Say which framework is meant, unless it is among the options that the user gave."""
+def with_choices(one: FrameworkRow) -> FrameworkRow:
+    """The framework with what it has here, as a worker that imports it says; as it is where
+    something has to be done first."""
+    # Listing the frameworks starts no worker, and need not load what manages one.
+    from opperf.runner.pool import Worker
+
+    if one.advice:
+        return one
+    with Worker(one.name) as worker:
+        return msgspec.structs.replace(one, choices=worker.choices())
+
+
+def details(one: FrameworkRow, width: int | None) -> str:
+    """A framework and what it has, a paragraph for each setting and group of operators, in lines of
+    at most `width` characters, if that is limited."""
+    _, version, _, advice = table_row(one)
+    column = max(map(len, one.choices), default=0) + 2
+    paragraphs = [
+        textwrap.fill(
+            ", ".join(words),
+            width or sys.maxsize,
+            initial_indent=name.ljust(column),
+            subsequent_indent=" " * column,
+        )
+        for name, words in one.choices.items()
+    ]
+    return "\n".join([f"{one.name} {version}", *filter(None, [advice]), *paragraphs])
+
+
+def report_choice(
+    name: str, changed: Mapping[str, Any], say: Callable[[str], None], elsewhere: bool = False
+) -> None:
+    """Prints which framework is used, unless the user named it, and its version, unless another
+    interpreter measures it (`elsewhere`)."""
     if "framework" in changed:
         return
     package = package_of(name)
     shown = name
-    # Another interpreter's version is not the one that is known here.
-    if package is not None and "python" not in changed:
+    # The version of another interpreter's framework is not known here.
+    if package is not None and not (elsewhere or "python" in changed):
         shown = f"{name} {package_version(package.name)}"
     say(
         f"framework: {shown}, the first installed of {', '.join(PREFERENCE)}; "
-        "--framework names another"
+        "choose another with --framework"
     )

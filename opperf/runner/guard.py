@@ -1,4 +1,4 @@
-"""Whether a case fits in memory, from an estimate of what it needs."""
+"""Refuses cases that do not fit in memory, by an estimate."""
 
 from __future__ import annotations
 
@@ -13,19 +13,18 @@ from opperf.model import Case, TensorSpec
 GIB = 2**30
 
 WORKSPACE = 2
-"""Times an operator's output that a call is assumed to need: the output, and as much again
-for its workspace, or for the gradient that comes back to the output."""
+"""Assumed memory of a call, in multiples of its output: the output, and as much again for workspace
+or for the gradient of the output."""
 
 
 def tensor_bytes(spec: TensorSpec) -> int:
-    """Bytes the tensor's dense data takes."""
+    """Returns the bytes of a dense tensor."""
     return spec.size * element_bytes(spec.dtype)
 
 
 def estimated_bytes(case: Case, outputs: Sequence[tuple[int, ...]] | None) -> int:
-    """Bytes a case needs: its inputs, their gradients, and its outputs with an allowance.
-
-    Outputs whose shapes are not known are taken to be as large as the largest input.
+    """Returns an estimate of the bytes of a case: inputs, their gradients, and outputs with
+    workspace. Outputs of unknown shapes are assumed to be as large as the largest input.
     """
     inputs = [(tensor_bytes(spec), spec.gradient) for _, spec in case.tensors()]
     largest = max((size for size, _ in inputs), default=0)
@@ -35,11 +34,9 @@ def estimated_bytes(case: Case, outputs: Sequence[tuple[int, ...]] | None) -> in
     return sum(size for size, _ in inputs) + gradients + WORKSPACE * made
 
 
-def guard(case: Case, framework: Framework) -> None:
-    """Refuse a case that does not fit in memory, with the figures.
-
-    Raises `UnsupportedError`.
-    """
+def guard(case: Case, framework: Framework) -> int:
+    """The bytes that a case needs, estimated. Raises `UnsupportedError`, with the figures, if they
+    do not fit in memory."""
     needed = estimated_bytes(case, framework.output_shapes(case))
     free = framework.device_memory(case.settings.device)
     if needed > free:
@@ -47,3 +44,4 @@ def guard(case: Case, framework: Framework) -> None:
             f"needs about {needed / GIB:.1f} GiB and {case.settings.device} has "
             f"{free / GIB:.1f} GiB free; use --size small or --shape"
         )
+    return needed

@@ -1,4 +1,4 @@
-"""Facts about the processor's caches and the GPUs, as the kernel and NVIDIA's library have them."""
+"""Facts about the processor's caches, from the kernel, and about GPUs, from NVIDIA's library."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from pathlib import Path
 from typing import Any
 
 CACHES = Path("/sys/devices/system/cpu/cpu0/cache")
-"""Where Linux describes the caches of the first core, which those of most machines are like."""
+"""Where Linux describes the caches of the first core; on most machines all cores have the same."""
 
 
 def cpu_caches(folder: Path = CACHES) -> dict[str, str]:
-    """Sizes as the kernel prints them, by level: `L1d`, `L1i`, `L2`, `L3`; empty where it does not
-    say."""
+    """Returns sizes as the kernel prints them, by level: `L1d`, `L1i`, `L2`, `L3`; empty if it does
+    not report them."""
     found = {}
     for place in sorted(folder.glob("index*")):
         with contextlib.suppress(OSError):
@@ -25,21 +25,21 @@ def cpu_caches(folder: Path = CACHES) -> dict[str, str]:
 
 
 def nvidia_library() -> Any:
-    """NVIDIA's management library (nvidia-ml-py), started; None where there is none, or no
-    driver."""
+    """Returns NVIDIA's management library (nvidia-ml-py), initialised; None without the library or
+    a driver."""
     try:
         import pynvml
 
         pynvml.nvmlInit()
     except Exception:
-        # Without the package or a driver there is nothing to say of GPUs.
+        # Without the package or a driver there are no facts about GPUs.
         return None
     return pynvml
 
 
 def gpus(library: Any = None) -> tuple[dict[str, str], ...]:
-    """Of each GPU: model, driver, CUDA version of the driver, memory in bytes, largest clocks of
-    its processors and of its memory in MHz. Empty where NVIDIA's library is not."""
+    """Returns, for each GPU: model, driver, CUDA version of the driver, memory in bytes, maximum
+    clocks of its processors and its memory in MHz. Empty without NVIDIA's library."""
     nvml = library or nvidia_library()
     if nvml is None:
         return ()
@@ -64,5 +64,5 @@ def gpus(library: Any = None) -> tuple[dict[str, str], ...]:
 
 
 def _text(value: str | bytes) -> str:
-    """Older versions of the library answer in bytes."""
+    """Returns text: older versions of the library return bytes."""
     return value.decode() if isinstance(value, bytes) else value

@@ -1,9 +1,9 @@
 """Starts a module of this package in a process of its own: `python launch.py MODULE ARGUMENT...`.
 
-The child imports this very package, wherever it lies, and nothing of the working directory: a
-user's `random.py` there is none of its business. Neither `-m` nor `-c` can do that on Python 3.10,
-and a folder on PYTHONPATH would bring what lies beside the package too, another framework for one.
-Nothing is imported before the path is right.
+The child imports this package from its own folder, and nothing from the working directory, where a
+user's `random.py` could be. Neither `-m` nor `-c` can do that on Python 3.10, and PYTHONPATH would
+add everything beside the package, such as another framework. Nothing is imported before the path is
+right.
 """
 
 import sys
@@ -20,19 +20,19 @@ from pathlib import Path  # noqa: E402
 
 PACKAGE = Path(__file__).parents[1]
 
-LENT = "OPPERF_LENT"
-"""Variable with the Python version of the process that starts another interpreter, and the folders
-of its packages, all separated as in PATH."""
+FALLBACK_PACKAGES = "OPPERF_FALLBACK_PACKAGES"
+"""Environment variable with the starting process's version of Python and the folders of its
+packages, separated as in PATH."""
 
 BASE = ("msgspec", "numpy", "psutil", "scipy")
-"""Packages that a worker needs beside its framework."""
+"""Packages that a worker needs besides its framework."""
 
 
-class Lent:
-    """Finds the packages of `BASE` that this environment lacks in the starting process's. They have
-    compiled parts, and fit the same version of Python only."""
+class FallbackFinder:
+    """Finds packages of `BASE` that this environment lacks in the starting process's. They have
+    compiled parts, so both need the same version of Python."""
 
-    lends = True
+    finds_fallback_packages = True
 
     def __init__(self, folders: "list[str]") -> None:
         self._folders = folders
@@ -43,15 +43,15 @@ class Lent:
         return PathFinder.find_spec(name, self._folders)
 
 
-def borrow() -> None:
-    """Let imports of base packages that are missing here find the starting process's."""
-    version, *folders = os.environ.get(LENT, "").split(os.pathsep)
+def install_fallback_finder() -> None:
+    """Makes imports of missing base packages find the starting process's."""
+    version, *folders = os.environ.get(FALLBACK_PACKAGES, "").split(os.pathsep)
     if version == "{}.{}".format(*sys.version_info):
-        sys.meta_path.append(Lent(folders))
+        sys.meta_path.append(FallbackFinder(folders))
 
 
 def import_package() -> None:
-    """Import the package this file is part of, under its name, from where it lies."""
+    """Imports the package of this file from its own folder."""
     spec = importlib.util.spec_from_file_location(
         PACKAGE.name, PACKAGE / "__init__.py", submodule_search_locations=[str(PACKAGE)]
     )
@@ -63,7 +63,7 @@ def import_package() -> None:
 
 if __name__ == "__main__":
     del sys.argv[0]
-    borrow()
+    install_fallback_finder()
     try:
         import_package()
         runpy.run_module(sys.argv[0], run_name="__main__", alter_sys=True)

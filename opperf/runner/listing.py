@@ -1,4 +1,4 @@
-"""The registry as a list, and cases as scripts: made where the framework is."""
+"""Lists a framework's registry, and writes cases as scripts. Runs in the worker."""
 
 from __future__ import annotations
 
@@ -6,17 +6,17 @@ import msgspec
 
 from opperf.errors import NoGradientError, one_line
 from opperf.frameworks import Framework
-from opperf.model import Case, Listed, Listing, Operator
+from opperf.model import Case, ListedOperator, Listing, Operator
 from opperf.rules.engine import SEARCH, NoInputs, RulesModule, inputs_for, rules_module
 from opperf.rules.sizes import PRESETS
 from opperf.runner.prepared import Prepared
 
 BASELINE = "float32"
-"""What the rules are asked for when only their names are wanted."""
+"""Dtype of the inputs when only the names of the rules are needed."""
 
 
-def listing_of(framework: Framework) -> Listing:
-    """Every operator of a framework, with the rule that makes its inputs."""
+def list_operators(framework: Framework) -> Listing:
+    """Returns every operator of a framework, with the rule that makes its inputs."""
     rules = rules_module(framework.rules)
     return Listing(
         framework=framework.name,
@@ -26,17 +26,18 @@ def listing_of(framework: Framework) -> Listing:
     )
 
 
-def _listed(operator: Operator, rules: RulesModule) -> Listed:
+def _listed(operator: Operator, rules: RulesModule) -> ListedOperator:
     made = inputs_for(operator, rules, PRESETS["small"], BASELINE)
     if isinstance(made, NoInputs):
         if made.searchable:
-            return Listed(operator=operator, rule=SEARCH)
-        return Listed(operator=operator, reason=made.reason)
-    return Listed(operator=operator, rule=made[0].origin)
+            return ListedOperator(operator=operator, rule=SEARCH)
+        return ListedOperator(operator=operator, reason=made.reason)
+    return ListedOperator(operator=operator, rule=made[0].origin)
 
 
 def script(framework: Framework, case: Case) -> str:
-    """A case in the framework's own terms; its backward pass only if there is one."""
+    """Returns a script that makes the case's call in the framework alone, with its backward pass if
+    it has one; or a comment with the reason why the call cannot be made."""
     try:
         with framework.scope(case):
             prepared = Prepared(case, framework)

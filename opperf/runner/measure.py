@@ -12,7 +12,8 @@ import msgspec
 
 from opperf.errors import NoGradientError, OpperfError, UnsupportedError, one_line
 from opperf.frameworks import Framework
-from opperf.frameworks.base import Gradient, Timed
+from opperf.frameworks.base import Gradient
+from opperf.frameworks.timing import Profiler, Timed
 from opperf.metrics import BACKWARD, FORWARD, MEMORY, MEMORY_FORWARD, PASSES, TOTAL
 from opperf.model import (
     OWN,
@@ -25,74 +26,52 @@ from opperf.model import (
     Status,
     Summary,
 )
-from opperf.profilers import Profiler, profiler
-from opperf.profilers.noise import noise
-from opperf.profilers.pace import Pace, middle_mean
-from opperf.profilers.sampling import Sampled, loops_for, sampled, warm_up
+from opperf.profilers import profiler
+from opperf.profilers.noise import noise_text
+from opperf.profilers.reference_work import ReferenceWork, middle_mean
+from opperf.profilers.sampling import Samples, loops_for, sample, warm_up
 from opperf.profilers.stopping import criteria, limit_s
 from opperf.profilers.summary import summarise
 from opperf.runner.cold import Flush, Ring, copies
+from opperf.runner.fresh import HERE, Memory
 from opperf.runner.guard import guard
-from opperf.runner.memory import Peaks, peaks
 from opperf.runner.moved import moved_bytes, writes_in_place
-from opperf.runner.prepared import NOTHING_BOUND, Bound, Prepared
-from opperf.runner.pristine import is_self_contained, pristine
-from opperf.sources.registry import OFFERED, refusal
-from opperf.sources.varying import in_dtype
+from opperf.runner.prepared import Prepared
+from opperf.sources.bound import NOTHING_BOUND, Bound
+from opperf.sources.choices import LISTED, refusal
+from opperf.sources.varying import with_dtype
 
 BASELINE_DTYPE = "float32"
 """What every operator's rule is made for; a refusal in another dtype is checked against it."""
 
 
-Memory = Callable[[Prepared], Peaks]
-"""How a case's peaks of memory are found."""
-
-
-def fresh(bound: Bound) -> Memory:
-    """Peaks from a process that has run nothing, where the case can be measured there; else
-    from this one."""
-
-    def found(prepared: Prepared) -> Peaks:
-        case, framework = prepared.case, prepared.framework
-        if not is_self_contained(case, bound):
-            return _here(prepared, "its function or its arrays are its caller's")
-        if not framework.supports_fork(case.settings.device):
-            return _here(prepared, f"{case.settings.device} cannot be used in a fork")
-        found = pristine(framework.name).peaks(case)
-        return found or _here(prepared, "the fork made for it gave no answer")
-
-    return found
-
-
-def _here(prepared: Prepared, why: str) -> Peaks:
-    """Peaks from this process, which has run this case and others before."""
-    note = Note(
-        MEMORY.name,
-        NoteCode.NOT_PRISTINE,
-        f"measured where operators had run before, as {why}; workspace kept from then is missing",
-    )
-    return msgspec.structs.replace(peaks(prepared), notes=(note,))
+EARLY_BYTES = 64 * 2**20
+"""Most bytes that a case may need for another process to measure its memory while its tensors are
+made and first used here. Tensors and outputs of a larger one would be there twice at a time, which
+the guard does not count, and its calls take longer than what would be saved."""
 
 
 def measure(
     case: Case,
     framework: Framework,
     bound: Bound = NOTHING_BOUND,
-    memory: Memory = peaks,
-    paced: bool = False,
+    memory: Memory = HERE,
+    reference_work: bool = False,
 ) -> Record:
     """Measure one case. Whatever the operator does wrong ends up in the record.
 
     `bound` holds what the case's `given` tensors and target stand for, if a caller has the
-    objects themselves. `memory` finds the peaks: in this process, or as `fresh` does. `paced` has
-    fixed work timed between the calls.
+    objects themselves. `memory` measures the peaks: in this process, or in another as `Fresh`
+    does. With `reference_work`, that is timed between the calls.
     """
     begun = time.perf_counter()
     try:
         check_available(case, framework)
-        guard(case, framework)
+        needed = guard(case, framework)
+        if case.settings.memory and needed <= EARLY_BYTES:
+            memory.begin(case, framework)
         with framework.scope(case):
-            record = _Measurement(Prepared(case, framework, bound), memory, paced).record()
+            record = _Measurement(Prepared(case, framework, bound), memory, reference_work).record()
     except UnsupportedError as error:
         record = _without_numbers(case, Status.SKIPPED, str(error))
     except OpperfError as error:
@@ -108,7 +87,7 @@ def measure(
 def check_available(case: Case, framework: Framework) -> None:
     """Raise `UnsupportedError` if this framework, build or machine has no such device, dtype,
     profiler or mode."""
-    for name in ("device", *OFFERED):
+    for name in ("device", *LISTED):
         refused = refusal(framework, name, getattr(case.settings, name))
         if refused is not None:
             raise UnsupportedError(str(refused))
@@ -125,7 +104,7 @@ def _refused(case: Case, framework: Framework, bound: Bound, reason: str) -> Rec
     if framework.unavailable(reason):
         return _without_numbers(case, Status.SKIPPED, reason)
     dtype = case.settings.dtype
-    if dtype != BASELINE_DTYPE and _runs(in_dtype(case, BASELINE_DTYPE), framework, bound):
+    if dtype != BASELINE_DTYPE and _runs(with_dtype(case, BASELINE_DTYPE), framework, bound):
         return _without_numbers(case, Status.SKIPPED, f"does not take {dtype}: {reason}")
     return _without_numbers(case, Status.FAILED, reason)
 
@@ -145,6 +124,11 @@ HAS_NAN = "has NaN: the inputs do not suit the operator, or it leaves an output 
 
 NO_KERNEL = "runs no kernel of its own, as for a view of its input"
 
+BATCHED = (
+    "{} calls are queued between two waits for the device: a time is that between two calls on "
+    "end, and not the latency of one"
+)
+
 WARMUP_SHARE = 0.2
 """Share of a pass's time that its warm-up may take, beside that time."""
 
@@ -159,15 +143,15 @@ MIB = 2**20
 class _Measurement:
     """The phases one prepared case is measured in, and what they gave."""
 
-    def __init__(self, prepared: Prepared, memory: Memory, paced: bool) -> None:
-        self._prepared, self._memory, self._paced = prepared, memory, paced
+    def __init__(self, prepared: Prepared, memory: Memory, reference_work: bool) -> None:
+        self._prepared, self._memory, self._reference_work = prepared, memory, reference_work
         self._case, self._framework = prepared.case, prepared.framework
-        self._flush: Flush | None = None
+        self._flush: Callable[[], object] | None = None
         self._ring: Ring | None = None
         self._summaries: dict[str, Summary] = {}
         self._samples: dict[str, list[float]] = {}
         self._notes: list[Note] = []
-        self._paces: dict[str, dict[str, float]] = {}
+        self._reference: dict[str, dict[str, float]] = {}
         self._busy_s = 0.0
         self._latest_s = 0.0
         """Seconds that the latest of these calls took."""
@@ -215,28 +199,41 @@ class _Measurement:
             summaries=self._summaries,
             samples=self._samples,
             notes=tuple(self._notes),
-            paces=self._paces,
+            reference=self._reference,
             busy_s=self._busy_s,
             moved_bytes=moved,
+            time_kind=timer.kind,
         )
 
     def _take_memory(self) -> None:
+        begun = time.perf_counter()
         try:
-            found = self._memory(self._prepared)
+            found = self._memory.peaks(self._prepared)
         except UnsupportedError as error:
             self._notes.append(Note(MEMORY.name, NoteCode.NO_MEMORY, str(error)))
             return
         both = found.forward if found.both is None else found.both
         for metric, peak in ((MEMORY, both), (MEMORY_FORWARD, found.forward)):
             self._summaries[metric.name] = summarise([float(peak)], metric.unit)
-        self._busy_s += found.busy_s
+        # What ran in another process before it was waited for took none of this one's time.
+        self._busy_s += min(found.busy_s, time.perf_counter() - begun)
         self._notes += found.notes
 
     def _cool(self) -> None:
         """Get ready for calls that find nothing in a cache."""
-        if self._case.settings.device.startswith("cpu"):
-            self._flush = Flush()
-            size = f"{self._flush.bytes / MIB:.0f} MiB"
+        device = self._case.settings.device
+        self._flush = self._framework.cache_flush(device)
+        if self._flush is not None:
+            self._note(
+                "",
+                NoteCode.COLD_CACHE,
+                f"cold: {self._framework.name} flushes the caches of {device} before each pass of "
+                "each call",
+            )
+            return
+        if device.startswith("cpu"):
+            self._flush = flush = Flush()
+            size = f"{flush.bytes / MIB:.0f} MiB"
             self._note(
                 "",
                 NoteCode.COLD_CACHE,
@@ -263,6 +260,8 @@ class _Measurement:
         self._keep(FORWARD, forward.times, done.loops)
         self._keep(TOTAL, forward.times, done.loops)
         self._note_dispatch(FORWARD, forward)
+        if forward.batch > 1:
+            self._note(FORWARD.name, NoteCode.BATCHED, BATCHED.format(forward.batch))
 
     def _backward(self, timer: Profiler) -> None:
         try:
@@ -282,12 +281,12 @@ class _Measurement:
 
     def _time(
         self, metric: Pass, timer: Profiler, phases: list[Callable[[], object]], first_s: float
-    ) -> Sampled:
+    ) -> Samples:
         """Samples of the phases, the first time through which took `first_s` seconds. The last
         phase is the one whose median has to be known, as the metric."""
         settings = self._case.settings
-        pace = Pace() if self._paced else None
-        before = [one for one in (pace, self._flush) if one is not None]
+        work = ReferenceWork() if self._reference_work else None
+        before = [one for one in (work, self._flush) if one is not None]
         phases = [one for phase in phases for one in (*before, phase)]
         share = 1 / len(self._case.passes)
         limit = limit_s(settings)
@@ -303,15 +302,15 @@ class _Measurement:
             asked = len(phases) - 1
             # Counts that are given are of calls, each of which is a sample.
             loops = loops_for(timer, phases, asked, call_s) if settings.runs is None else 1
-            if pace is not None:
-                pace.forget()
-            done = sampled(timer, phases, asked, criteria(settings, share), call_s, loops)
+            if work is not None:
+                work.forget()
+            done = sample(timer, phases, asked, criteria(settings, share), call_s, loops)
         done = done._replace(phases=done.phases[len(before) :: len(before) + 1])
         calls = done.phases[-1].calls
-        own = middle_mean(calls) if pace is not None and calls else 0.0
+        own = middle_mean(calls) if work is not None and calls else 0.0
         # A call may be shorter than what is taken off it, and then has no logarithm.
-        if pace is not None and own > 0:
-            self._paces[metric] = {OWN: own, **pace.means()}
+        if work is not None and own > 0:
+            self._reference[metric] = {OWN: own, **work.means()}
         return done
 
     def _note(self, metric: str, code: NoteCode, message: str) -> None:
@@ -324,7 +323,7 @@ class _Measurement:
             return
         self._samples[name] = samples
         self._summaries[name] = summarise(samples, metric.unit, loops)
-        odd = noise(samples, self._case.settings.precision)
+        odd = noise_text(samples, self._case.settings.precision)
         if odd and name in PASSES:
             self._note(name, NoteCode.NOISY, odd)
 

@@ -8,7 +8,8 @@ import time
 from opperf.errors import NoGradientError
 from opperf.frameworks import Framework, MemoryReading
 from opperf.model import Case, Note, Struct
-from opperf.runner.prepared import NOTHING_BOUND, Prepared
+from opperf.runner.prepared import Prepared
+from opperf.sources.bound import NOTHING_BOUND
 
 SETTLE_S = 0.003
 """Seconds that threads of a framework may take to give back what was dropped: a thousand times what

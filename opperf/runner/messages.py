@@ -1,4 +1,4 @@
-"""What a manager and its worker say to each other: one JSON document a line."""
+"""The protocol between the manager and a worker: one JSON document per line."""
 
 from __future__ import annotations
 
@@ -12,88 +12,99 @@ from opperf.sources.varying import Axes
 
 
 class PlanRequest(Struct, frozen=True, tag="plan"):
-    """Plan a selection; answered by `Planned`."""
+    """Asks for the plan of a selection."""
 
     selection: Selection
     found: Found = {}
-    """What a search has come upon."""
+    """Inputs that a search has found."""
 
 
 class ResolveRequest(Struct, frozen=True, tag="resolve"):
-    """Fill in what axes leave to the framework; answered by `Resolved`."""
+    """Asks for axes with the framework's own device and profiler filled in."""
 
     axes: Axes
 
 
 class ListRequest(Struct, frozen=True, tag="list"):
-    """List the registry; answered by `ListedAll`."""
+    """Asks for the registry."""
+
+
+class ChoicesRequest(Struct, frozen=True, tag="choices"):
+    """List what the framework offers for settings; answered by `ChoicesResponse`."""
 
 
 class ScriptRequest(Struct, frozen=True, tag="scripts"):
-    """Show cases as scripts; answered by `Scripts`."""
+    """Asks for cases as scripts."""
 
     cases: tuple[Case, ...]
 
 
 class MeasureRequest(Struct, frozen=True, tag="measure"):
-    """Measure a case; answered by `Measured`."""
+    """Asks for the record of a case."""
 
     case: Case
-    paced: bool = False
-    """Whether fixed work is timed between its calls."""
+    reference_work: bool = False
+    """Whether reference work is timed between its calls."""
 
 
 class TryRequest(Struct, frozen=True, tag="try"):
-    """Call a case once, to see whether the framework takes it; answered by `Tried`."""
+    """Asks for one call of a case, to see whether the framework accepts it."""
 
     case: Case
 
 
-class Ready(Struct, frozen=True, tag="ready"):
+class ReadyResponse(Struct, frozen=True, tag="ready"):
     """The worker has imported its framework."""
 
     environment: Environment
 
 
-class Planned(Struct, frozen=True, tag="planned"):
-    """The answer to a `PlanRequest`."""
+class PlanResponse(Struct, frozen=True, tag="planned"):
+    """Answers a `PlanRequest`."""
 
     plan: Plan
 
 
-class Resolved(Struct, frozen=True, tag="resolved"):
-    """The answer to a `ResolveRequest`."""
+class ResolveResponse(Struct, frozen=True, tag="resolved"):
+    """Answers a `ResolveRequest`."""
 
     resolution: Resolution
 
 
-class ListedAll(Struct, frozen=True, tag="listed"):
-    """The answer to a `ListRequest`."""
+class ListResponse(Struct, frozen=True, tag="listed"):
+    """Answers a `ListRequest`."""
 
     listing: Listing
 
 
-class Scripts(Struct, frozen=True, tag="shown"):
-    """The answer to a `ScriptRequest`: a script for each case, in the framework's own terms; where
-    a case cannot be made, the reason as a comment."""
+class ChoicesResponse(Struct, frozen=True, tag="offered"):
+    """The answer to a `ChoicesRequest`."""
+
+    choices: dict[str, tuple[str, ...]]
+    """The framework's words by setting or group of operators."""
+
+
+class ScriptResponse(Struct, frozen=True, tag="shown"):
+    """Answers a `ScriptRequest` with a script for each case, or a comment with the reason why it
+    has none."""
 
     scripts: tuple[str, ...]
 
 
-class Measured(Struct, frozen=True, tag="measured"):
-    """The answer to a `MeasureRequest`."""
+class MeasureResponse(Struct, frozen=True, tag="measured"):
+    """Answers a `MeasureRequest`."""
 
     record: Record
 
 
-class Tried(Struct, frozen=True, tag="tried"):
-    """The answer to a `TryRequest`."""
+class TryResponse(Struct, frozen=True, tag="tried"):
+    """Answers a `TryRequest`."""
 
     trial: Trial
 
 
-class Refused(Struct, frozen=True, tag="refused"):
-    """The worker raised an `OpperfError`, or anything else while starting or planning."""
+class ErrorResponse(Struct, frozen=True, tag="refused"):
+    """Answers any request that raised an exception."""
 
     error: str
     """Name of the exception's class in `opperf.errors`."""
@@ -101,5 +112,23 @@ class Refused(Struct, frozen=True, tag="refused"):
     trace: str = ""
 
 
-Request = Union[PlanRequest, ResolveRequest, ListRequest, ScriptRequest, MeasureRequest, TryRequest]
-Response = Union[Ready, Planned, Resolved, ListedAll, Scripts, Measured, Tried, Refused]
+Request = Union[
+    PlanRequest,
+    ResolveRequest,
+    ListRequest,
+    ChoicesRequest,
+    ScriptRequest,
+    MeasureRequest,
+    TryRequest,
+]
+Response = Union[
+    ReadyResponse,
+    PlanResponse,
+    ResolveResponse,
+    ListResponse,
+    ChoicesResponse,
+    ScriptResponse,
+    MeasureResponse,
+    TryResponse,
+    ErrorResponse,
+]

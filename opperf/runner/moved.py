@@ -1,4 +1,4 @@
-"""The bytes that a call has to read and write at least, from where its tensors are in memory."""
+"""The minimum bytes that a call reads and writes, from the memory extents of its tensors."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ from opperf.rules.engine import OUTPUT
 
 
 def writes_in_place(case: Case) -> bool:
-    """Whether the call writes its output to one of its arguments. An output that is an input is
-    then the result of work, and elsewhere a view."""
+    """Whether the call writes its output to one of its arguments. Only then is an output that
+    shares memory with an input written; otherwise it is a view."""
     return OUTPUT in case.arguments or any(
         spec.fill.distribution == "same" for _, spec in case.tensors()
     )
 
 
 def moved_bytes(inputs: Sequence[Extent], outputs: Sequence[Extent], in_place: bool) -> int:
-    """Bytes of the inputs, and of the outputs that are none of them; a tensor that is there
-    several times counts once. Nothing, where all outputs are views of inputs."""
+    """Returns the bytes of the inputs, and of the outputs that share no memory with them; a tensor
+    that occurs several times counts once. Zero if all outputs are views of inputs."""
     read = _distinct(inputs)
     made = [
         output for output in _distinct(outputs) if not any(map(output.shares_memory_with, read))
@@ -30,7 +30,8 @@ def moved_bytes(inputs: Sequence[Extent], outputs: Sequence[Extent], in_place: b
 
 
 def _distinct(extents: Iterable[Extent]) -> list[Extent]:
-    """Each piece of memory once. A value that is in no memory of its own is another each time."""
+    """Returns the extents without duplicates. Empty ones, which are values without memory of their
+    own, are all kept."""
     found: list[Extent] = []
     seen: set[tuple[int, int]] = set()
     for one in extents:

@@ -1,4 +1,4 @@
-"""The options of `run`, as the user gave them, turned into what is selected and how it is run."""
+"""Converts the options of `run` into a selection, its axes, and the options of the run itself."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from opperf.errors import UsageError
 from opperf.model import DECLARED, Settings, Status
 from opperf.results import output
 from opperf.rules.fuzzing import Fuzz
-from opperf.sources.base import is_source, source_in
+from opperf.sources.base import is_source, open_source
 from opperf.sources.selecting import Selection
 from opperf.sources.varying import Axes
 
@@ -26,7 +26,7 @@ STEM = "{framework}_operator_benchmarks"
 
 @dataclass(frozen=True)
 class Options:
-    """The options of a run that are not part of what is selected."""
+    """The options of a run that are not part of its selection."""
 
     framework: str
     output: Path
@@ -40,22 +40,22 @@ class Options:
     command: str
     resuming: bool
     retry: frozenset[Status]
-    """Statuses of the records whose cases are measured again."""
+    """Statuses whose cases are measured again."""
 
 
 QUICK: dict[str, Any] = {"warmup": 2, "runs": 20, "max_time_s": 0.1, "configurations": 1}
-"""Counts of `--quick`: every operator at its first configuration, a tenth of a second each, so that
-a sweep of a whole registry takes minutes. A count that is given stays as it is given."""
+"""Values of `--quick`: one configuration of every operator, a tenth of a second each, so that a
+sweep of a whole registry takes minutes."""
 
 
-def with_counts(options: Mapping[str, Any], changed: Mapping[str, Any]) -> dict[str, Any]:
-    """The options with the counts that follow from the ones given."""
-    counts = QUICK if options["quick"] else {}
-    return {**options, **{name: value for name, value in counts.items() if name not in changed}}
+def apply_quick(options: Mapping[str, Any], changed: Mapping[str, Any]) -> dict[str, Any]:
+    """Returns the options, with the values of `--quick` for those that the user did not set."""
+    quick = QUICK if options["quick"] else {}
+    return {**options, **{name: value for name, value in quick.items() if name not in changed}}
 
 
-def choice_from(options: Mapping[str, Any]) -> Selection:
-    """Which operators, inputs and passes the options choose."""
+def build_choice(options: Mapping[str, Any]) -> Selection:
+    """Returns the selection of operators, inputs and passes, without its settings."""
     return Selection(
         patterns=(*options["names"], *options["ops"]),
         exclude=options["exclude"],
@@ -67,17 +67,17 @@ def choice_from(options: Mapping[str, Any]) -> Selection:
     )
 
 
-def sources_among(words: Iterable[str]) -> tuple[tuple[str, ...], tuple[Path, ...]]:
-    """The names of operators among the words, and the files that hold cases: paths that exist.
+def split_sources(words: Iterable[str]) -> tuple[tuple[str, ...], tuple[Path, ...]]:
+    """Splits words into names of operators and existing files of cases.
 
-    Raises `UsageError` for a file of no known kind, unless its name may be an operator's.
+    Raises `UsageError` for a file of no known kind, unless its name can be an operator's.
     """
     names: list[str] = []
     files: list[Path] = []
     for word in words:
         path = Path(word)
         if path.is_file() and (not word.isidentifier() or is_source(path)):
-            source_in(path)
+            open_source(path)
             files.append(path)
         elif path.suffix in (".json", ".jsonl"):
             raise UsageError(f"{word}: there is no such file")
@@ -88,23 +88,31 @@ def sources_among(words: Iterable[str]) -> tuple[tuple[str, ...], tuple[Path, ..
     return tuple(names), tuple(files)
 
 
-def selection_from(options: Mapping[str, Any]) -> Selection:
-    """The selection the options describe, its settings without those that are axes."""
+def build_common_settings(options: Mapping[str, Any]) -> Settings:
+    """Returns the settings of a command in which all cases share one value of each; a device or
+    profiler that the user did not choose is empty, and chosen by the framework."""
+    values = {name: options[name] for name, setting in DECLARED.items() if setting.common}
+    chosen = {name: value for name, value in values.items() if value is not None}
+    return Settings(**{"device": "", "profiler": "", **chosen})
+
+
+def build_selection(options: Mapping[str, Any]) -> Selection:
+    """Returns the selection, with the settings that are not axes."""
     plain = {name: options[name] for name, setting in DECLARED.items() if not setting.axis}
     return msgspec.structs.replace(
-        choice_from(options),
+        build_choice(options),
         int64_tensor=options["int64_tensor"].lower() == "on",
         shapes=options["shapes"],
         shuffle=options["shuffle"],
         rounds=options["rounds"],
-        fuzz=fuzz_from(options),
+        fuzz=build_fuzz(options),
         ids=options["ids"],
         settings=Settings(**plain),
     )
 
 
-def axes_from(options: Mapping[str, Any]) -> Axes:
-    """The values of every setting that several values may be given for, as far as some are."""
+def build_axes(options: Mapping[str, Any]) -> Axes:
+    """Returns the axes that the options set, by field of `Settings`."""
     axes = {
         name: tuple(dict.fromkeys(options[name]))
         for name, setting in DECLARED.items()
@@ -112,17 +120,17 @@ def axes_from(options: Mapping[str, Any]) -> Axes:
     }
     variables = [[(name, value) for value in values] for name, values in options["env"].items()]
     if variables:
-        axes["env"] = tuple(dict(chosen) for chosen in itertools.product(*variables))
+        axes["env"] = tuple(dict(pairs) for pairs in itertools.product(*variables))
     labels = tuple(dict.fromkeys(one.label for one in options["python"]))
     if labels:
         axes["python"] = labels
     return axes
 
 
-def fuzz_from(options: Mapping[str, Any]) -> Fuzz | None:
-    """The random shapes the options ask for, if they do.
+def build_fuzz(options: Mapping[str, Any]) -> Fuzz | None:
+    """Returns the random shapes of `--fuzz-shapes`, or None without it.
 
-    Raises `UsageError` for limits that nothing lies between.
+    Raises `UsageError` for limits with nothing between them.
     """
     if options["fuzz_shapes"] is None:
         return None
@@ -132,36 +140,33 @@ def fuzz_from(options: Mapping[str, Any]) -> Fuzz | None:
     return Fuzz(count=options["fuzz_shapes"], least=least, most=most)
 
 
-FUZZED = {"size": "--size", "shapes": "--shape", "configurations": "--max-configs"}
-"""Options that say which of a rule's shapes are measured, and are at odds with random ones."""
+FUZZED = {"size": "--size", "shapes": "--shape"}
+"""Options for a rule's shapes, which random ones replace."""
 
 LIMITS = {"least_elements": "--min-elements", "most_elements": "--max-elements"}
-"""Options that are about random shapes only."""
+"""Options for random shapes only."""
 
 
-def check_shapes_asked(changed: Mapping[str, Any]) -> None:
-    """Refuse options about shapes that contradict each other.
-
-    Raises `UsageError`.
-    """
+def check_shape_options(changed: Mapping[str, Any]) -> None:
+    """Raises `UsageError` for contradictory options on shapes."""
     fuzzed = "fuzz_shapes" in changed
     for option, shown in (FUZZED if fuzzed else LIMITS).items():
         if option in changed and fuzzed:
-            raise UsageError(f"{shown} is about a rule's shapes, --fuzz-shapes draws others")
+            raise UsageError(f"{shown} has no effect with --fuzz-shapes; use only one of them")
         if option in changed:
-            raise UsageError(f"{shown} is for random shapes; give --fuzz-shapes as well")
+            raise UsageError(f"{shown} needs --fuzz-shapes")
 
 
-def options_from(options: Mapping[str, Any], changed: Mapping[str, Any]) -> Options:
-    """The other options, with their defaults filled in; `changed` are those the user gave.
+def build_options(options: Mapping[str, Any], changed: Mapping[str, Any]) -> Options:
+    """Returns the options of the run itself. `changed` are those that the user set.
 
-    Raises `UsageError` for those that are at odds.
+    Raises `UsageError` for contradictory options.
     """
     output_format = options["output_format"].lower()
     resume = options["resume"]
     stem = Path(STEM.format(framework=options["framework"]))
     if resume and Path(resume).suffix == ".jsonl" and options["output_file"] is None:
-        # A run file named alone is where the run goes on, and what other files are called after.
+        # A run file named alone is also the output, or other formats' files are named after it.
         stem = Path(resume).with_suffix("")
         output_format = output_format if "output_format" in changed else "jsonl"
     path = options["output_file"] or (
@@ -170,9 +175,9 @@ def options_from(options: Mapping[str, Any], changed: Mapping[str, Any]) -> Opti
         else stem.with_name(f"{stem.name}.{output.FORMATS[output_format].extension}")
     )
     if resume is not None and options["overwrite"]:
-        raise UsageError("--resume goes on with a run and --overwrite replaces it; give one")
+        raise UsageError("--resume finishes a run and --overwrite replaces it; use one of them")
     if options["retry"] and resume is None:
-        raise UsageError("--retry is for a run that is resumed; give --resume as well")
+        raise UsageError("--retry needs --resume")
     return Options(
         framework=options["framework"],
         output=path,

@@ -1,5 +1,4 @@
-"""The manager's way from a selection to a plan: the rules' cases, what is found by trying where
-there is no rule, and random shapes."""
+"""Plans a selection: cases by rules, by search where there is no rule, or with random shapes."""
 
 from __future__ import annotations
 
@@ -11,69 +10,71 @@ from opperf.defaults import MAX_TIME_S, SWEEP_S
 from opperf.errors import UsageError
 from opperf.model import Case
 from opperf.rules.extents import groups
-from opperf.rules.fuzzing import Fuzz, drawn
+from opperf.rules.fuzzing import Fuzz, draw
 from opperf.rules.values import Arguments
 from opperf.runner.pool import Worker
-from opperf.runner.searching import TRIAL_TIMEOUT_S, found_inputs
+from opperf.runner.searching import TRIAL_TIMEOUT_S, search_inputs
 from opperf.sources.registry import Plan
 from opperf.sources.selecting import Selection
 
 SMALL = "small"
-"""Size of the inputs whose extents are drawn anew: that they may change is seen soonest so."""
+"""Size of the inputs whose extents are replaced by random ones: the quickest to try."""
 
 DRAWS = 20
-"""Random shapes tried for each one that is wanted; most are taken, and an operator that refuses so
-many wants something that drawing does not know."""
+"""Random shapes tried for each one needed. Most are accepted; an operator that refuses so many has
+a constraint that random shapes do not meet."""
 
 
-def planned(
+def plan_cases(
     worker: Worker, framework: str, selection: Selection, say: Callable[[str], None]
 ) -> Plan:
-    """The cases of a selection. `say` is told what takes time.
+    """Returns the plan of a selection. `say` prints what takes time.
 
-    Raises `UsageError` for what cannot be selected, and for an id that no case has.
+    Raises `UsageError` for a selection that is not possible, and for an id that no case has.
     """
     fuzz = selection.fuzz
     asked = selection if fuzz is None else msgspec.structs.replace(selection, size=SMALL)
     plan = worker.plan(asked)
     if plan.searchable:
-        found, reasons = found_inputs(worker, framework, plan.searchable, asked, say)
+        found, reasons = search_inputs(worker, framework, plan.searchable, asked, say)
         plan = worker.plan(asked, found)
         plan = msgspec.structs.replace(plan, excluded={**plan.excluded, **reasons})
     if fuzz is not None:
         say("trying which extents of the inputs can change")
         plan = _with_random_shapes(worker, plan, fuzz, selection.settings.seed)
-    return narrowed(plan, selection.ids)
+    return filter_by_id(plan, selection.ids)
 
 
 def _with_random_shapes(worker: Worker, plan: Plan, fuzz: Fuzz, seed: int) -> Plan:
-    """The plan with random shapes of each operator in place of its own cases."""
+    """Returns the plan with cases of random shapes in place of each operator's own."""
     templates: dict[str, list[Case]] = {}
     for case in plan.cases:
         templates.setdefault(case.label, []).append(case)
     cases: list[Case] = []
     missing = dict(plan.excluded)
     for label, own in templates.items():
-        made = list(_random_cases(worker, own, fuzz, seed))
-        cases += made
-        if not made:
+        drawn_cases = list(_draw_cases(worker, own, fuzz, seed))
+        cases += drawn_cases
+        if not drawn_cases:
             missing[label] = (
-                "no random shape was taken: every extent follows from others, or none comes to "
+                "no random shape was accepted: every extent depends on others, or none gives "
                 f"{fuzz.least} to {fuzz.most} elements"
             )
-    # Random shapes may be alike where few are possible.
+    # If few shapes are possible, several cases may have the same.
     distinct = tuple({case.id: case for case in cases}.values())
     return msgspec.structs.replace(plan, cases=distinct, excluded=missing)
 
 
-def _random_cases(worker: Worker, templates: list[Case], fuzz: Fuzz, seed: int) -> Iterator[Case]:
-    """Cases of random shapes of one operator, its configurations in turn."""
+def _draw_cases(worker: Worker, templates: list[Case], fuzz: Fuzz, seed: int) -> Iterator[Case]:
+    """Yields cases of one operator with random shapes, its configurations in turn."""
     tagged = [
         msgspec.structs.replace(case, tags=(*case.tags, f"configuration {index}"))
         for index, case in enumerate(templates)
     ]
     sources = [
-        (case, draws) for case in tagged if (draws := _draws(worker, case, fuzz, seed)) is not None
+        (case, draws)
+        for case in tagged
+        if (draws := _draw_arguments(worker, case, fuzz, seed)) is not None
     ]
     taken = attempts = 0
     while sources and taken < fuzz.count and attempts < DRAWS * fuzz.count:
@@ -84,37 +85,39 @@ def _random_cases(worker: Worker, templates: list[Case], fuzz: Fuzz, seed: int) 
             sources.remove((case, draws))
             continue
         made = msgspec.structs.replace(case, arguments=arguments, origin=f"{case.origin}+fuzz")
-        trial = worker.tried(made, TRIAL_TIMEOUT_S)
+        trial = worker.try_call(made, TRIAL_TIMEOUT_S)
         if not trial.refusal and trial.output_bytes <= OUTPUT_BYTES * fuzz.most:
             taken += 1
             yield made
 
 
 OUTPUT_BYTES = 8
-"""Bytes of an element at most that an output may have: a limit on elements is one on its bytes."""
+"""Largest size of an element, which turns the limit on elements into one on an output's bytes."""
 
 
-def _draws(worker: Worker, case: Case, fuzz: Fuzz, seed: int) -> Iterator[Arguments] | None:
-    """Random shapes of one configuration; None if nothing about it can change."""
+def _draw_arguments(
+    worker: Worker, case: Case, fuzz: Fuzz, seed: int
+) -> Iterator[Arguments] | None:
+    """Returns arguments with random shapes for one configuration; None if no extent can change."""
 
     def accepts(arguments: Arguments) -> bool:
         changed = msgspec.structs.replace(case, arguments=arguments)
-        return not worker.tried(changed, TRIAL_TIMEOUT_S).refusal
+        return not worker.try_call(changed, TRIAL_TIMEOUT_S).refusal
 
     free = groups(case.arguments, accepts)
-    return drawn(case.arguments, free, fuzz, seed, f"{case.label} {case.tags}") if free else None
+    return draw(case.arguments, free, fuzz, seed, f"{case.label} {case.tags}") if free else None
 
 
 LEAST_TIME_S = 0.1
-"""Seconds that a case is timed for at least, however many there are: less is no measurement."""
+"""Minimum of the limit on a case's time, however many cases there are: less gives no precision."""
 
 
-def shared_out(plan: Plan) -> Plan:
-    """The plan with a limit on the time of each case that has none and no number of runs: the usual
-    one, or less where there are many cases."""
+def limit_case_times(plan: Plan) -> Plan:
+    """Returns the plan with a limit on the time of each case that has neither one nor a number of
+    runs: the default limit, or less if there are many cases."""
     each = round(min(MAX_TIME_S, max(SWEEP_S / len(plan.cases), LEAST_TIME_S)), 2)
 
-    def limited(case: Case) -> Case:
+    def limit(case: Case) -> Case:
         settings = case.settings
         if settings.runs is not None or settings.max_time_s is not None:
             return case
@@ -122,18 +125,21 @@ def shared_out(plan: Plan) -> Plan:
             case, settings=msgspec.structs.replace(settings, max_time_s=each)
         )
 
-    return msgspec.structs.replace(plan, cases=tuple(map(limited, plan.cases)))
+    return msgspec.structs.replace(plan, cases=tuple(map(limit, plan.cases)))
 
 
-def narrowed(plan: Plan, ids: tuple[str, ...]) -> Plan:
-    """The plan with the cases of these ids only, or of ids that begin so."""
+def filter_by_id(plan: Plan, ids: tuple[str, ...]) -> Plan:
+    """Returns the plan with only the cases whose ids begin with one of `ids`.
+
+    Raises `UsageError` for an id that no case has.
+    """
     if not ids:
         return plan
     for wanted in ids:
         if not any(case.id.startswith(wanted) for case in plan.cases):
             raise UsageError(
-                f"--id {wanted}: no case that is planned has this id; opperf run --list shows the "
-                "ids, and the options must be those of the run it is from"
+                f"--id {wanted}: no planned case has this id; use the options of the run it is "
+                "from, and see opperf run --list for the ids"
             )
     cases = tuple(case for case in plan.cases if case.id.startswith(ids))
     return msgspec.structs.replace(plan, cases=cases)

@@ -1,4 +1,4 @@
-"""The manager's side of a worker process: start it, ask it, replace it when it dies."""
+"""The manager's side of a worker process: starts it, sends requests, replaces it when it dies."""
 
 from __future__ import annotations
 
@@ -18,80 +18,92 @@ import msgspec
 from opperf import errors
 from opperf.errors import OpperfError, WorkerError, one_line
 from opperf.model import Case, Environment, Listing, Record, Settings, Status
-from opperf.runner.launch import LENT
+from opperf.runner.launch import FALLBACK_PACKAGES
 from opperf.runner.messages import (
-    ListedAll,
+    ChoicesRequest,
+    ChoicesResponse,
+    ErrorResponse,
     ListRequest,
-    Measured,
+    ListResponse,
     MeasureRequest,
-    Planned,
+    MeasureResponse,
     PlanRequest,
-    Ready,
-    Refused,
+    PlanResponse,
+    ReadyResponse,
     Request,
-    Resolved,
     ResolveRequest,
+    ResolveResponse,
     Response,
     ScriptRequest,
-    Scripts,
-    Tried,
+    ScriptResponse,
     TryRequest,
+    TryResponse,
 )
-from opperf.runner.process import child_variables, command, lent
+from opperf.runner.process import child_variables, fallback_packages, module_command
 from opperf.runner.trial import Trial
-from opperf.sources.registry import Found, Plan, Resolution, resolved
+from opperf.sources.registry import Found, Plan, Resolution, resolve_selection
 from opperf.sources.selecting import Selection
 from opperf.sources.varying import Axes
 
 START_TIMEOUT_S = 120.0
-"""Time a framework may take to import: seconds as a rule, a minute from a cold network disk."""
+"""Limit on the import of a framework: it takes seconds, or a minute from a cold network disk."""
 
 PLAN_TIMEOUT_S = 120.0
-"""Time a plan may take; the whole registry takes about a second."""
+"""Limit on planning: the whole registry takes about a second."""
 
 KILL_WAIT_S = 5.0
-"""Time the kernel may take to end a killed process that is in the middle of a system call."""
+"""Limit on the end of a killed process, which may be in the middle of a system call."""
 
 START_ATTEMPTS = 3
-"""How often a worker is started that a signal ends while it imports. Once may be bad luck, as
+"""Attempts to start a worker that a signal ends during the import. One such end may be bad luck, as
 when the kernel needs memory; a framework that crashes on import does so every time."""
 
 READ_BYTES = 1 << 16
 
 OWN_DISTUTILS = {"SETUPTOOLS_USE_DISTUTILS": "stdlib"} if sys.version_info < (3, 12) else {}
-"""Variables with which a framework that asks for distutils gets Python's own, where it has one:
-setuptools puts itself in its place, and takes a fifth of a second to import."""
+"""Variables that make `import distutils` load Python's own, where there is one: setuptools would
+replace it, and takes a fifth of a second to import."""
 
-THREADS = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS")
-"""Variables that set a framework's compute threads; read once, when it is imported."""
+THREAD_VARIABLES = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS")
+"""Variables that set a framework's compute threads; a framework reads them at import."""
 
 LOG_TAIL_BYTES = 2000
-"""How much of what a worker printed is looked at for the reason of its end."""
+"""Length of the end of a worker's output that is searched for the reason of its end."""
 
-Answer = TypeVar("Answer", Ready, Planned, Resolved, ListedAll, Scripts, Measured, Tried)
+Answer = TypeVar(
+    "Answer",
+    ReadyResponse,
+    PlanResponse,
+    ResolveResponse,
+    ListResponse,
+    ChoicesResponse,
+    ScriptResponse,
+    MeasureResponse,
+    TryResponse,
+)
 
 
 class WorkerDied(Exception):
-    """The worker ended before it answered; `returncode` is as `subprocess` gives it."""
+    """The worker ended before it responded; `returncode` is that of `subprocess`."""
 
     def __init__(self, returncode: int, log: str) -> None:
         super().__init__(returncode)
         self.returncode, self.log = returncode, log
 
 
-class WorkerSilent(Exception):
-    """The worker did not answer in time."""
+class WorkerTimeout(Exception):
+    """The worker did not respond in time."""
 
 
 class Worker(AbstractContextManager["Worker"]):
-    """A worker process for one framework and the process settings of `settings`. Starts when
-    first asked and again after an end.
+    """A worker process for one framework and the process settings of `settings`. It starts at the
+    first request, and again after its end.
 
-    `python` is the interpreter that runs it, this process's unless another one is named, whose
-    environment has the framework; opperf itself is brought along, and so is what it stands on
-    (numpy, scipy, psutil, msgspec) where that is missing and the versions of Python are the same.
-    `paced` has fixed work timed between the calls. Raises, from every question: `WorkerError` if
-    the process cannot be started, and the `OpperfError` the worker itself raised.
+    `python` is the interpreter that runs it, by default this process's. Its environment needs the
+    framework only: opperf is imported from here, and so are its dependencies (numpy, scipy, psutil,
+    msgspec) that are missing there, if both have the same version of Python. `reference_work` times
+    reference work between the calls. Every request raises `WorkerError` if the process cannot be
+    started, and the `OpperfError` that the worker raised.
     """
 
     def __init__(
@@ -100,16 +112,16 @@ class Worker(AbstractContextManager["Worker"]):
         settings: Settings | None = None,
         environment: Mapping[str, str] | None = None,
         python: str = "",
-        paced: bool = False,
+        reference_work: bool = False,
     ) -> None:
-        self._paced = paced
+        self._reference_work = reference_work
         self._framework, self._python = framework, python or sys.executable
         self._variables = child_variables(os.environ if environment is None else environment)
-        own = {LENT: lent()} if self.is_foreign else OWN_DISTUTILS
+        own = {FALLBACK_PACKAGES: fallback_packages()} if self.is_foreign else OWN_DISTUTILS
         self._variables = {**own, **self._variables}
         settings = settings or Settings()
         if settings.threads is not None:
-            self._variables.update(dict.fromkeys(THREADS, str(settings.threads)))
+            self._variables.update(dict.fromkeys(THREAD_VARIABLES, str(settings.threads)))
         self._variables.update(settings.env)
         self._settings = msgspec.json.encode(settings.process()).decode()
         self._process: subprocess.Popen[bytes] | None = None
@@ -117,7 +129,7 @@ class Worker(AbstractContextManager["Worker"]):
         self._log = tempfile.TemporaryFile()
         self._environment: Environment | None = None
         self.launches = 0
-        """Processes that were begun so far."""
+        """Number of processes started so far."""
 
     def __exit__(self, *error: object) -> None:
         self.end()
@@ -125,83 +137,90 @@ class Worker(AbstractContextManager["Worker"]):
 
     @property
     def is_foreign(self) -> bool:
-        """Whether another interpreter than this process's runs it, with other packages."""
+        """Whether its interpreter is another than this process's, with other packages."""
         return self._python != sys.executable
 
     @property
     def log(self) -> str:
-        """The last of what the worker and its framework printed."""
-        # Read without moving the file's position, which is the worker's as well.
+        """The end of the output of the worker and its framework."""
+        # Read without moving the file's position, which the worker shares.
         file = self._log.fileno()
         begin = max(0, os.fstat(file).st_size - LOG_TAIL_BYTES)
         return os.pread(file, LOG_TAIL_BYTES, begin).decode(errors="replace")
 
     def environment(self) -> Environment:
-        """The environment of the worker's process."""
+        """Returns the environment of the worker's process."""
         self._start()
         assert self._environment is not None
         return self._environment
 
     def resolve(self, axes: Axes) -> Resolution:
-        """The axes with the framework's own device and profiler where none is named, and every
-        device under its canonical name."""
-        return self._ask_or_fail(ResolveRequest(axes=axes), Resolved, PLAN_TIMEOUT_S).resolution
+        """Returns the axes with the framework's default device and profiler filled in, and with
+        devices under their canonical names."""
+        return self._ask_or_fail(
+            ResolveRequest(axes=axes), ResolveResponse, PLAN_TIMEOUT_S
+        ).resolution
 
-    def resolved(self, selection: Selection) -> Selection:
-        """The selection with the framework's own device and profiler where none is named."""
-        return resolved(selection, self.resolve)
+    def resolve_selection(self, selection: Selection) -> Selection:
+        """Returns the selection with the framework's default device and profiler filled in."""
+        return resolve_selection(selection, self.resolve)
 
     def plan(self, selection: Selection, found: Found | None = None) -> Plan:
-        """The cases of a selection; `found` is what a search has come upon."""
+        """Returns the plan of a selection; `found` are inputs that a search has found."""
         request = PlanRequest(selection=selection, found=found or {})
-        return self._ask_or_fail(request, Planned, PLAN_TIMEOUT_S).plan
+        return self._ask_or_fail(request, PlanResponse, PLAN_TIMEOUT_S).plan
 
     def listing(self) -> Listing:
-        """The framework's registry."""
-        return self._ask_or_fail(ListRequest(), ListedAll, PLAN_TIMEOUT_S).listing
+        """Returns the framework's registry."""
+        return self._ask_or_fail(ListRequest(), ListResponse, PLAN_TIMEOUT_S).listing
+
+    def choices(self) -> dict[str, tuple[str, ...]]:
+        """What the framework offers, by setting or group of operators."""
+        return self._ask_or_fail(ChoicesRequest(), ChoicesResponse, PLAN_TIMEOUT_S).choices
 
     def scripts(self, cases: tuple[Case, ...]) -> tuple[str, ...]:
         """A script for each case, in the framework's own terms."""
-        return self._ask_or_fail(ScriptRequest(cases=cases), Scripts, PLAN_TIMEOUT_S).scripts
+        return self._ask_or_fail(ScriptRequest(cases=cases), ScriptResponse, PLAN_TIMEOUT_S).scripts
 
     def measure(self, case: Case) -> Record:
-        """The record of a case; a crash or a hang of the worker is the record's status."""
-        begun = time.monotonic()
+        """Returns the record of a case; a crash or a hang of the worker is its status."""
+        started = time.monotonic()
         try:
             self._start()
-            request = MeasureRequest(case=case, paced=self._paced)
-            return self._ask(request, Measured, case.settings.timeout_s).record
+            request = MeasureRequest(case=case, reference_work=self._reference_work)
+            return self._ask(request, MeasureResponse, case.settings.timeout_s).record
         except WorkerDied as died:
-            status, reason = Status.CRASHED, how_it_ended(died)
-        except WorkerSilent:
+            status, reason = Status.CRASHED, describe_end(died)
+        except WorkerTimeout:
             self.end()
             status = Status.TIMEOUT
             reason = (
-                f"no end after {case.settings.timeout_s:g} s; "
-                "allow more with --timeout or choose a smaller --size"
+                f"not finished after {case.settings.timeout_s:g} s; "
+                "raise --timeout or choose a smaller --size"
             )
         return Record(
-            case=case, id=case.id, status=status, reason=reason, wall_s=time.monotonic() - begun
+            case=case, id=case.id, status=status, reason=reason, wall_s=time.monotonic() - started
         )
 
-    def tried(self, case: Case, timeout_s: float) -> Trial:
-        """What came of one call of a case; the end of the worker, or no end in time, too."""
+    def try_call(self, case: Case, timeout_s: float) -> Trial:
+        """Returns the result of one call of a case; a crash or a hang of the worker is a
+        refusal."""
         try:
             self._start()
-            return self._ask(TryRequest(case=case), Tried, timeout_s).trial
+            return self._ask(TryRequest(case=case), TryResponse, timeout_s).trial
         except WorkerDied as died:
-            return Trial(refusal=how_it_ended(died), ended=True)
-        except WorkerSilent:
+            return Trial(refusal=describe_end(died), ended=True)
+        except WorkerTimeout:
             self.end()
-            return Trial(refusal=f"no end after {timeout_s:g} s", ended=True)
+            return Trial(refusal=f"not finished after {timeout_s:g} s", ended=True)
 
     def end(self) -> None:
-        """End the process, whatever it is doing."""
+        """Kills the process, if there is one."""
         if self._process is None:
             return
         self._process.kill()
         with suppress(subprocess.TimeoutExpired):
-            # It ends, but a hundred gigabytes, or a disk that hangs, may take longer than that.
+            # It ends, but with a hundred gigabytes, or on a hanging disk, that may take longer.
             self._process.wait(timeout=KILL_WAIT_S)
         for stream in (self._process.stdin, self._process.stdout):
             if stream is not None:
@@ -212,19 +231,20 @@ class Worker(AbstractContextManager["Worker"]):
         if self._process is not None and self._process.poll() is None:
             return
         for attempts_left in reversed(range(START_ATTEMPTS)):
-            # One that ended after it had answered has cost no case.
+            # A process that ended after its last response has cost no case.
             self.end()
             self._launch()
             try:
-                self._environment = self._answer(Ready, START_TIMEOUT_S).environment
+                self._environment = self._answer(ReadyResponse, START_TIMEOUT_S).environment
                 return
             except WorkerDied as died:
                 if died.returncode < 0 and attempts_left:
                     continue
                 raise WorkerError(
-                    f"the worker ended while importing {self._framework}: {how_it_ended(died)}"
+                    f"the worker ended while importing {self._framework}: {describe_end(died)}; "
+                    f"check that {self._python} is a Python interpreter with {self._framework}"
                 ) from died
-            except WorkerSilent as silent:
+            except WorkerTimeout as silent:
                 self.end()
                 raise WorkerError(
                     f"importing {self._framework} took over {START_TIMEOUT_S:g} s"
@@ -236,12 +256,12 @@ class Worker(AbstractContextManager["Worker"]):
     def _launch(self) -> None:
         self.launches += 1
         self._buffer = b""
-        # The last words of one worker are not those of the next.
+        # The output of one worker is no reason for the end of the next.
         self._log.seek(0)
         self._log.truncate()
         try:
             self._process = subprocess.Popen(
-                command(
+                module_command(
                     "opperf.runner.worker", self._framework, self._settings, python=self._python
                 ),
                 stdin=subprocess.PIPE,
@@ -256,13 +276,13 @@ class Worker(AbstractContextManager["Worker"]):
             raise WorkerError(f"cannot start a worker process: {error}") from error
 
     def _ask_or_fail(self, request: Request, kind: type[Answer], timeout_s: float) -> Answer:
-        """As `_ask`, for questions whose loss ends the run."""
+        """Sends a request whose failure ends the run, and returns the response."""
         self._start()
         try:
             return self._ask(request, kind, timeout_s)
         except WorkerDied as died:
-            raise WorkerError(f"the worker ended while planning: {how_it_ended(died)}") from died
-        except WorkerSilent as silent:
+            raise WorkerError(f"the worker ended while planning: {describe_end(died)}") from died
+        except WorkerTimeout as silent:
             self.end()
             raise WorkerError(f"planning took over {timeout_s:g} s") from silent
 
@@ -281,12 +301,12 @@ class Worker(AbstractContextManager["Worker"]):
             response = msgspec.json.decode(line, type=Response)
         except msgspec.DecodeError as error:
             self.end()
-            said = one_line(line.decode(errors="replace"), 80)
+            printed = one_line(line.decode(errors="replace"), 80)
             raise WorkerError(
-                f"{self._python} does not run opperf's worker: it printed {said!r}; "
+                f"{self._python} does not run opperf's worker: it printed {printed!r}; "
                 "name a Python interpreter"
             ) from error
-        if isinstance(response, Refused):
+        if isinstance(response, ErrorResponse):
             raised = getattr(errors, response.error, OpperfError)(response.message)
             raised.add_note(response.trace) if hasattr(raised, "add_note") else None
             raise raised
@@ -294,7 +314,7 @@ class Worker(AbstractContextManager["Worker"]):
         return response
 
     def _line(self, timeout_s: float) -> bytes:
-        """The next line of the worker's answer."""
+        """Returns the next line from the worker."""
         process = self._process
         assert process is not None and process.stdout is not None
         deadline = time.monotonic() + timeout_s
@@ -303,7 +323,7 @@ class Worker(AbstractContextManager["Worker"]):
             while b"\n" not in self._buffer:
                 left = deadline - time.monotonic()
                 if left <= 0 or not selector.select(left):
-                    raise WorkerSilent
+                    raise WorkerTimeout
                 chunk = os.read(process.stdout.fileno(), READ_BYTES)
                 if not chunk:
                     raise self._died()
@@ -323,27 +343,27 @@ class Worker(AbstractContextManager["Worker"]):
 
 
 FATAL = (signal.SIGSEGV, signal.SIGBUS, signal.SIGFPE, signal.SIGILL, signal.SIGABRT)
-"""Signals that tell of a fault in a program, and that a framework may handle: MXNet 1 prints
-"Segmentation fault: 11" and exits with 255."""
+"""Signals of a fault in a program, which a framework may handle: MXNet 1 prints "Segmentation
+fault: 11" and exits with 255."""
 
 
 def handled_signal(log: str) -> signal.Signals | None:
-    """The signal after which a framework's own handler ended the process, by what it printed."""
+    """Returns the signal whose handler, the framework's own, ended the process, by its output."""
     lines = set(log.splitlines())
     return next((s for s in FATAL if f"{signal.strsignal(s)}: {s.value}" in lines), None)
 
 
-def how_it_ended(died: WorkerDied) -> str:
-    """Why a worker ended, in words: the signal or the exit code, and its last words."""
+def describe_end(died: WorkerDied) -> str:
+    """Returns why a worker ended, in words: signal or exit code, and its last line of output."""
     code, handled = died.returncode, handled_signal(died.log)
     if code < 0:
         name = signal.Signals(-code).name
         reason = f"the process was ended by {name}"
         if -code == signal.SIGKILL:
-            reason += " (out of memory, most likely; choose a smaller --size)"
+            reason += " (probably out of memory; choose a smaller --size)"
     elif handled:
         reason = f"the process was ended by {handled.name}, with exit code {code}"
     else:
         reason = f"the process ended with exit code {code}"
     last = one_line((died.log.strip().splitlines() or [""])[-1], 160)
-    return f"{reason}; last words: {last}" if last else reason
+    return f"{reason}; last output: {last}" if last else reason

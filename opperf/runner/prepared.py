@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-import zlib
-from collections.abc import Callable
-from collections.abc import Mapping as ReadOnly
-from dataclasses import dataclass, field
 from typing import Any
 
-from opperf.errors import UnsupportedError
 from opperf.frameworks import Framework
+from opperf.frameworks.fill import seed_at, storage_spec
 from opperf.model import (
     Argument,
     Case,
@@ -21,27 +17,7 @@ from opperf.model import (
     Number,
     TensorSpec,
 )
-
-
-@dataclass(frozen=True)
-class Bound:
-    """Objects a caller holds, that a case alone cannot make.
-
-    `arrays` by the digest of the `given` tensor they stand for; `function` the callable
-    itself, where the target's path may not lead to it (a lambda, a local function).
-    """
-
-    arrays: ReadOnly[str, Any] = field(default_factory=dict)
-    function: Callable[..., Any] | None = None
-
-
-NOTHING_BOUND = Bound()
-
-
-def seed_at(seed: int, place: str) -> int:
-    """The seed of the tensor at a place among a case's arguments: two tensors of one shape and
-    fill hold different data, or `subtract` would give zeros."""
-    return zlib.crc32(f"{seed} {place}".encode())
+from opperf.sources.bound import NOTHING_BOUND, Bound
 
 
 class Prepared:
@@ -94,23 +70,12 @@ class Prepared:
 
     def _filled(self, spec: TensorSpec, device: str, seed: int) -> Any:
         """A tensor with contents of its own, or one in a storage that it shares."""
-        if not (spec.storage or spec.strides or spec.offset):
+        stored = storage_spec(self.case, spec)
+        if stored is None:
             return self.framework.tensor(spec, device, seed)
-        if spec.fill.distribution not in ELEMENTWISE:
-            raise UnsupportedError(
-                f"a tensor that is filled as {spec.fill.distribution} has neither strides nor a "
-                "shared storage"
-            )
         storage = self._storages.get(spec.storage)
         if storage is None:
-            sharing = [one for _, one in self.case.tensors() if one.storage == spec.storage]
-            elements = max(one.reach for one in (sharing if spec.storage else [spec]))
-            plain = TensorSpec((elements,), spec.dtype, spec.fill, array_type=spec.array_type)
-            storage = self.framework.tensor(plain, device, seed)
+            storage = self.framework.tensor(stored, device, seed)
         if spec.storage:
             self._storages[spec.storage] = storage
         return self.framework.view(storage, spec)
-
-
-ELEMENTWISE = ("normal", "uniform", "integers", "constant", "sequence", "boolean", "odds")
-"""Fills that ask nothing of a tensor's shape."""

@@ -9,6 +9,14 @@ A fork takes some tens of milliseconds, and its end as long again; an import tak
 The process that is forked is itself a fork of a worker, made when the worker has imported the
 framework; for a process that may have run operators already it is
 another one, of `opperf.runner.pristine FRAMEWORK`.
+
+The `forkserver` of `multiprocessing` does not serve here. Its server is always a new interpreter,
+which would import the framework a second time beside each worker: seconds, where a fork of the
+worker takes milliseconds. There is one server in a process, with one list of modules to preload,
+and in a user's process it is the user's. Its children outlive a parent that is killed in the middle
+of a kernel, as no signal is asked for the parent's death (`end_with_parent`). What would remain to
+be written is most of this module: requests and answers, their time limits, and when a fork is used
+again.
 """
 
 from __future__ import annotations
@@ -20,7 +28,7 @@ import select
 import signal
 import subprocess
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import BinaryIO
 
@@ -28,10 +36,10 @@ import msgspec
 
 from opperf.frameworks import Framework, load
 from opperf.model import Case, TensorSpec
-from opperf.runner.allocator import steady
+from opperf.runner.allocator import configure_heap
 from opperf.runner.memory import Peaks, peaks_of
-from opperf.runner.prepared import Bound
-from opperf.runner.process import begin_child, child_variables, command, end_with_parent
+from opperf.runner.process import begin_child, child_variables, end_with_parent, module_command
+from opperf.sources.bound import Bound
 
 TIME_SHARE = 0.25
 """Share of a case's time limit that a fork may take for its two calls; the rest is for the calls
@@ -63,10 +71,11 @@ class Pristine:
         else:
             self._process = Child(lambda lines, out: serve(lines, out, framework))
             self._has_imported = False
+        self._asked: Case | None = None
 
     def _start(self) -> None:
         self._process = subprocess.Popen(
-            command("opperf.runner.pristine", self._name),
+            module_command("opperf.runner.pristine", self._name),
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
@@ -74,25 +83,52 @@ class Pristine:
             start_new_session=True,
         )
         self._has_imported = False
+        self._asked = None
+
+    def begin(self, case: Case) -> None:
+        """Have a case measured whose peaks are wanted next, unless that would have to wait for the
+        framework to be imported."""
+        if self._has_imported:
+            self._ask(case)
 
     def peaks(self, case: Case) -> Peaks | None:
         """The peaks of a case; None if it could not be measured there, or not in time."""
+        if self._asked != case or self._process.poll() is not None:
+            self._ask(case)
+        return msgspec.json.decode(self._answer() or NOTHING, type=Peaks | None)
+
+    def _ask(self, case: Case) -> None:
+        """Send a case, if there is a process that takes it."""
+        if self._asked is not None:
+            # The call of the case before was refused, and nobody wants its peaks.
+            self._answer()
         if self._process.poll() is not None:
             self._start()
+        with self._ended_by_errors():
+            if self.is_ready():
+                assert self._process.stdin is not None
+                with contextlib.suppress(BrokenPipeError):
+                    self._process.stdin.write(msgspec.json.encode(case) + b"\n")
+                    self._process.stdin.flush()
+                    self._asked = case
+
+    def _answer(self) -> bytes:
+        """The answer to the case that was sent; empty if there is none, or not in time."""
+        case, self._asked = self._asked, None
+        if case is None:
+            return b""
+        with self._ended_by_errors():
+            return self._line(TIME_SHARE * case.settings.timeout_s)
+
+    @contextlib.contextmanager
+    def _ended_by_errors(self) -> Iterator[None]:
+        """End the process where an interrupt comes inside: its next answer would be to a question
+        that nobody waits for any more."""
         try:
-            if not self.is_ready():
-                return None
-            assert self._process.stdin is not None
-            self._process.stdin.write(msgspec.json.encode(case) + b"\n")
-            self._process.stdin.flush()
-            answer = self._line(TIME_SHARE * case.settings.timeout_s)
-        except BrokenPipeError:
-            return None
+            yield
         except BaseException:
-            # Its next answer would be to a question that nobody waits for any more.
             self.end()
             raise
-        return msgspec.json.decode(answer or NOTHING, type=Peaks | None)
 
     def is_ready(self) -> bool:
         """Wait until it has imported the framework; whether it has."""
@@ -112,6 +148,7 @@ class Pristine:
 
     def end(self) -> None:
         """End the process, whatever it is doing."""
+        self._asked = None
         self._process.kill()
         self._process.wait()
 
@@ -201,13 +238,17 @@ STANDARD_ERROR = 2
 """The last of the standard files' descriptors."""
 
 
+CASES = msgspec.json.Decoder(Case)
+"""Made once, in the process that is forked: a first decoder takes a fork some milliseconds."""
+
+
 class Fork:
     """A fork that measures cases, seen from the process that was forked."""
 
     def __init__(self, framework: Framework) -> None:
         def answer(lines: BinaryIO, out: BinaryIO) -> None:
             for line in lines:
-                found = peaks_of(msgspec.json.decode(line, type=Case), framework)
+                found = peaks_of(CASES.decode(line), framework)
                 out.write(msgspec.json.encode(found) + b"\n")
                 out.flush()
 
@@ -235,22 +276,25 @@ def serve(requests: Iterable[bytes], responses: BinaryIO, framework: Framework) 
     gc.freeze()
     responses.write(READY)
     responses.flush()
-    fork = Fork(framework)
+    fork: Fork | None = Fork(framework)
     for line in requests:
+        if fork is None:
+            fork = Fork(framework)
         answer = fork.ask(line)
         responses.write(answer)
         responses.flush()
         found = msgspec.json.decode(answer, type=Peaks | None)
         if found is None or not found.clean:
-            # Now, while nobody waits.
+            # Its memory is given back at once. Another fork is made with the next case, and not
+            # while the calls of this one are timed.
             fork.end()
-            fork = Fork(framework)
+            fork = None
 
 
 def main() -> None:
     """Serve on standard input and output."""
     responses = begin_child()
-    steady()
+    configure_heap()
     serve(sys.stdin.buffer, responses, load(sys.argv[1]))
 
 

@@ -1,4 +1,4 @@
-"""What opperf's child processes have in common: how they end, and where they speak."""
+"""Starts and sets up opperf's child processes."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from typing import BinaryIO
 from opperf.runner.launch import BASE
 
 PR_SET_PDEATHSIG = 1
-"""prctl's option for a signal at the parent's death, from linux/prctl.h."""
+"""prctl's option for a signal on the parent's death, from linux/prctl.h."""
 
 
 def end_with_parent() -> None:
-    """Have the kernel end this process when its parent dies, even by SIGKILL in the middle
-    of a kernel. Where there is no prctl, the end of standard input does it between requests."""
+    """Makes the kernel kill this process when its parent dies, even in the middle of a call.
+    Without prctl, the end of standard input ends it between requests."""
     try:
         prctl = ctypes.CDLL(None).prctl
     except (AttributeError, OSError):
@@ -30,16 +30,15 @@ def end_with_parent() -> None:
 
 
 def parent_is_gone() -> bool:
-    """Whether the process that this one takes requests from has ended: nobody holds the other end
-    of standard input any more."""
+    """Whether the parent has ended, by the closed other end of standard input."""
     poll = select.poll()
-    # That the other end is closed is told without being asked for.
+    # A closed other end is reported for any mask.
     poll.register(sys.stdin.fileno(), 0)
     return bool(poll.poll(0))
 
 
 def take_standard_output() -> BinaryIO:
-    """The protocol's stream; anything printed from now on goes to standard error."""
+    """Returns standard output as a stream for responses; all later prints go to standard error."""
     stream = os.fdopen(os.dup(sys.stdout.fileno()), "wb")
     sys.stdout.flush()
     os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
@@ -47,12 +46,12 @@ def take_standard_output() -> BinaryIO:
 
 
 def begin_child() -> BinaryIO:
-    """Set up a child process that answers requests; the stream of its answers."""
+    """Sets up a child process that serves requests, and returns the stream of its responses."""
     end_with_parent()
     if parent_is_gone():
-        # It ended while this process started, and the kernel tells of later ends only.
+        # It ended while this process started, and the kernel signals later ends only.
         sys.exit(1)
-    # Ctrl-C is the manager's to handle: it ends its children.
+    # The manager handles Ctrl-C, and ends its children.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     return take_standard_output()
 
@@ -60,22 +59,22 @@ def begin_child() -> BinaryIO:
 LAUNCHER = Path(__file__).absolute().with_name("launch.py")
 
 
-def command(module: str, *arguments: str, python: str = sys.executable) -> list[str]:
-    """The command that runs a module of this very package in a process of its own, which imports
+def module_command(module: str, *arguments: str, python: str = sys.executable) -> list[str]:
+    """Returns the command that runs a module of this package in a process of its own, which imports
     nothing from the working directory."""
     return [python, str(LAUNCHER), module, *arguments]
 
 
 def find_program(text: str) -> str | None:
-    """The absolute path of a program; None if there is none that may be run."""
-    found = shutil.which(os.path.expanduser(text))  # noqa: PTH111 - a bare name is looked for
-    # Not resolved: a virtual environment's interpreter is a link, and known by where it lies.
+    """Returns the absolute path of an executable program; None if there is none."""
+    found = shutil.which(os.path.expanduser(text))  # noqa: PTH111 - a bare name is searched for
+    # Not resolved: a virtual environment's interpreter is a link, and its path identifies it.
     return None if found is None else os.path.abspath(found)  # noqa: PTH100
 
 
-def lent() -> str:
-    """This process's version of Python and the folders of the packages that a worker needs, for an
-    interpreter that lacks some of them."""
+def fallback_packages() -> str:
+    """Returns the value of the variable `launch.FALLBACK_PACKAGES`: this process's version of
+    Python, and the folders of the packages that a worker needs."""
     found = (importlib.util.find_spec(name) for name in BASE)
     folders = dict.fromkeys(
         str(Path(one.origin).parents[1]) for one in found if one is not None and one.origin
@@ -84,8 +83,9 @@ def lent() -> str:
 
 
 def child_variables(variables: Mapping[str, str]) -> dict[str, str]:
-    """Environment variables for a child. An empty part of PYTHONPATH, as `$PYTHONPATH:/folder`
-    has where there was none, means the working directory to Python, and is dropped."""
+    """Returns environment variables for a child. Empty parts of PYTHONPATH, as in
+    `$PYTHONPATH:/folder` if it was unset, are dropped: Python reads them as the working
+    directory."""
     parts = variables.get("PYTHONPATH", "").split(os.pathsep)
     path = os.pathsep.join(filter(None, parts))
     others = {name: value for name, value in variables.items() if name != "PYTHONPATH"}

@@ -1,4 +1,4 @@
-"""What a user sees while cases run: a live line on a terminal, plain lines elsewhere."""
+"""Progress of a run: a live line on a terminal, plain lines elsewhere."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from opperf.model import Case, Record, Status
 from opperf.results.text import duration
 
 PLAIN_EVERY_S = 10.0
-"""Seconds between two plain lines: a log of a quarter of an hour stays under 100 lines."""
+"""Seconds between two plain lines: the log of a quarter of an hour stays under 100 lines."""
 
 
 NAME_WIDTH = 28
-"""Columns for the operator's name on the live line: fixed, so that the bar does not shift."""
+"""Columns of the operator's name on the live line: fixed, so that the bar does not shift."""
 
 
 class Progress(Protocol):
-    """Told of every case before and after it is measured."""
+    """Called before and after every case."""
 
     def __enter__(self) -> Progress: ...
 
@@ -29,7 +29,7 @@ class Progress(Protocol):
 
 
 class Quiet:
-    """Says nothing."""
+    """Prints nothing."""
 
     def __enter__(self) -> Quiet:
         return self
@@ -38,22 +38,24 @@ class Quiet:
         pass
 
     def begin(self, case: Case) -> None:
-        """A case starts."""
+        """Called before a case."""
 
     def end(self, record: Record) -> None:
-        """A case has ended."""
+        """Called after a case."""
 
 
-def times(begun: float, done: int, total: int) -> str:
-    """The time that has passed, and how long the rest takes if it is as slow as what is done.
-    Cases differ a thousandfold, so that the last few say little."""
+def time_text(begun: float, done: int, total: int) -> str:
+    """Returns the elapsed time, and an estimate of the remaining time by the average of all cases
+    so far: cases differ a thousandfold, so an average of the last few would say little."""
     elapsed = time.monotonic() - begun
+    if done == total:
+        return f"{duration(elapsed)} elapsed"
     left = duration(elapsed / done * (total - done))
     return f"{duration(elapsed)} elapsed, about {left} left"
 
 
 class Plain(Quiet):
-    """A line now and then, for logs: done, total, operator, elapsed, estimated time left.
+    """Prints a line every few seconds, for logs: done, total, operator, elapsed and remaining time.
 
     The first case, the last one and every case that is not ok have a line of their own.
     """
@@ -64,7 +66,7 @@ class Plain(Quiet):
         self._last = -PLAIN_EVERY_S
 
     def end(self, record: Record) -> None:
-        """A case has ended."""
+        """Called after a case."""
         self._done += 1
         now = time.monotonic()
         notable = self._done == self._total or record.status is not Status.OK
@@ -74,17 +76,17 @@ class Plain(Quiet):
         reason = f" ({record.status.value}: {record.reason})" if record.reason else ""
         print(
             f"{self._done}/{self._total} {record.case.label}{reason}, "
-            f"{times(self._begun, self._done, self._total)}",
+            f"{time_text(self._begun, self._done, self._total)}",
             file=self._stream,
             flush=True,
         )
 
 
 class Live:
-    """One line on a terminal that is kept up to date."""
+    """Updates one line on a terminal."""
 
     def __init__(self, stream: TextIO, total: int) -> None:
-        # Costs some 50 ms to import, and only a terminal shows it.
+        # The import takes some 50 ms, and only a terminal needs it.
         from rich.console import Console
         from rich.progress import BarColumn, MofNCompleteColumn, TextColumn
         from rich.progress import Progress as RichProgress
@@ -111,21 +113,23 @@ class Live:
         self._bar.stop()
 
     def begin(self, case: Case) -> None:
-        """A case starts."""
+        """Called before a case."""
         self._bar.update(self._task, description=case.label)
 
     def end(self, record: Record) -> None:
-        """A case has ended."""
+        """Called after a case."""
         self._done += 1
-        self._bar.update(self._task, advance=1, times=times(self._begun, self._done, self._total))
+        self._bar.update(
+            self._task, advance=1, times=time_text(self._begun, self._done, self._total)
+        )
         if record.status in (Status.FAILED, Status.CRASHED, Status.TIMEOUT):
             self._console.print(
                 f"{record.case.label}: {record.status.value}: {record.reason}", markup=False
             )
 
 
-def progress(stream: TextIO, total: int, quiet: bool) -> Progress:
-    """The progress that fits where it is shown."""
+def make_progress(stream: TextIO, total: int, quiet: bool) -> Progress:
+    """Returns the progress that suits the stream."""
     if quiet or total == 0:
         return Quiet()
     return Live(stream, total) if stream.isatty() else Plain(stream, total)

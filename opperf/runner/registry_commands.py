@@ -1,4 +1,4 @@
-"""What the commands `list`, `show` and `coverage` do, from options to the exit code."""
+"""The commands `list`, `show` and `coverage`, from their options to the exit code."""
 
 from __future__ import annotations
 
@@ -11,44 +11,48 @@ from typing import Any
 import msgspec
 
 from opperf.errors import FOUND, INTERRUPTED, RunFileError, UsageError
-from opperf.model import Case, Listed, Listing, Record, Settings
+from opperf.model import Case, ListedOperator, Listing, Record, Settings
 from opperf.results.coverage import coverage, coverage_text
 from opperf.results.listing import list_text, operator_text
 from opperf.results.runfile import read_run
 from opperf.results.text import terminal_width
 from opperf.runner.cache import cache_folder
-from opperf.runner.frameworks_command import say_choice
-from opperf.runner.kept_listing import kept_listing
-from opperf.runner.options import check_shapes_asked, fuzz_from
-from opperf.runner.planning import planned
+from opperf.runner.frameworks_command import report_choice
+from opperf.runner.listing_cache import load_listing
+from opperf.runner.options import build_common_settings, build_fuzz, check_shape_options
+from opperf.runner.planning import plan_cases
 from opperf.runner.pool import Worker
-from opperf.runner.progress import progress
-from opperf.runner.session import execute, header
+from opperf.runner.progress import make_progress
+from opperf.runner.session import execute, make_header
 from opperf.runner.workers import Workers, interpreter_of
 from opperf.sources.registry import Plan
-from opperf.sources.selecting import Selection, chosen
+from opperf.sources.selecting import Selection, select
 
 COVERAGE_SETTINGS = Settings(
     device="", profiler="python", warmup=0, runs=1, timeout_s=60.0, memory=False
 )
-"""One call of each pass by the wall clock: enough to see that an operator runs. A minute is
-a hundred times what the slowest small case takes."""
+"""One call of each pass by the wall clock: enough to see that an operator runs. The timeout is a
+hundred times the time of the slowest small case."""
+
+
+NAMED = 8
+"""Operators named in an error: one line of a terminal."""
 
 
 def worker_for(options: Mapping[str, Any]) -> Worker:
-    """A worker of the framework, by the interpreter that is named for it.
+    """Returns a worker of the framework, run by the interpreter named for it.
 
-    Raises `UsageError` where several are.
+    Raises `UsageError` if several are named.
     """
     interpreters = options["python"]
     if len({one.label for one in interpreters}) > 1:
-        raise UsageError("--python: name one interpreter; opperf run takes several")
+        raise UsageError("--python: name one interpreter; only opperf run takes several")
     found = interpreter_of(interpreters, options["framework"], "")
     return Worker(options["framework"], python=found.path if found else "")
 
 
 def listing_for(options: Mapping[str, Any]) -> Listing:
-    """The framework's registry, from the cache if it is this interpreter's and there."""
+    """Returns the framework's registry, from the cache if it is this interpreter's."""
     framework = options["framework"]
 
     def ask() -> Listing:
@@ -57,7 +61,7 @@ def listing_for(options: Mapping[str, Any]) -> Listing:
 
     if options["python"]:
         return ask()
-    listing, warnings = kept_listing(framework, ask)
+    listing, warnings = load_listing(framework, ask)
     for warning in warnings:
         print(f"warning: {warning}", file=sys.stderr)
     return listing
@@ -67,8 +71,8 @@ def _say(text: str) -> None:
     print(text, file=sys.stderr, flush=True)
 
 
-def _unsaid(text: str) -> None:
-    """Say nothing."""
+def _ignore(text: str) -> None:
+    """Prints nothing."""
 
 
 def _print_json(value: object) -> None:
@@ -76,9 +80,9 @@ def _print_json(value: object) -> None:
 
 
 def list_command(options: Mapping[str, Any], changed: Mapping[str, Any]) -> int:
-    """Print the operators chosen, as a table or as JSON. `changed` are the options the user
-    gave."""
-    say_choice(options["framework"], changed, _say)
+    """Prints the selected operators as a table or JSON, and returns the exit code. `changed` are
+    the options that the user set."""
+    report_choice(options["framework"], changed, _say)
     listing = listing_for(options)
     selection = Selection(
         patterns=options["names"],
@@ -86,7 +90,7 @@ def list_command(options: Mapping[str, Any], changed: Mapping[str, Any]) -> int:
         categories=tuple(word.lower() for word in options["categories"]),
         namespaces=tuple(word.lower() for word in options["namespaces"]),
     )
-    names = {o.name for o in chosen([one.operator for one in listing.operators], selection)}
+    names = {o.name for o in select([one.operator for one in listing.operators], selection)}
     found = [listed for listed in listing.operators if listed.operator.name in names]
     if options["json"]:
         _print_json(found)
@@ -96,26 +100,30 @@ def list_command(options: Mapping[str, Any], changed: Mapping[str, Any]) -> int:
 
 
 def show_command(options: Mapping[str, Any], changed: Mapping[str, Any]) -> int:
-    """Print everything about one operator, its cases and how to reproduce them. `changed` are the
-    options the user gave.
+    """Prints one operator, its cases and their scripts, and returns the exit code. `changed` are
+    the options that the user set.
 
-    Raises `UsageError`.
+    Raises `UsageError` unless the name matches exactly one operator.
     """
-    check_shapes_asked(changed)
-    say_choice(options["framework"], changed, _say)
+    check_shape_options(changed)
+    report_choice(options["framework"], changed, _say)
     listing = listing_for(options)
     operators = [one.operator for one in listing.operators]
-    found = chosen(operators, Selection(patterns=(options["name"],)))
+    found = select(operators, Selection(patterns=(options["name"],)))
     if len(found) != 1:
-        names = ", ".join(operator.name for operator in found)
-        raise UsageError(f"show takes one operator, and {options['name']!r} fits several: {names}")
+        names = ", ".join(operator.name for operator in found[:NAMED])
+        more = f" and {len(found) - NAMED} more" if len(found) > NAMED else ""
+        raise UsageError(
+            f"{options['name']!r} matches several operators, and show takes one: {names}{more}"
+        )
     (operator,) = found
     listed = next(one for one in listing.operators if one.operator == operator)
-    settings = Settings(device="", profiler="", dtype=options["dtype"], seed=options["seed"])
+    settings = build_common_settings(options)
     selection = Selection(
         patterns=(operator.name,),
         size=options["size"],
-        fuzz=fuzz_from(options),
+        configurations=options["configurations"],
+        fuzz=build_fuzz(options),
         ids=options["ids"],
         settings=settings,
     )
@@ -123,12 +131,12 @@ def show_command(options: Mapping[str, Any], changed: Mapping[str, Any]) -> int:
     scripts: tuple[str, ...] = ()
     if listed.rule:
         with worker_for(options) as worker:
-            selection = worker.resolved(selection)
-            plan = planned(worker, options["framework"], selection, _say)
+            selection = worker.resolve_selection(selection)
+            plan = plan_cases(worker, options["framework"], selection, _say)
             cases, scripts = plan.cases, worker.scripts(plan.cases)
         if not cases:
             reason = plan.excluded[operator.name]
-            listed = Listed(operator=operator, reason=reason)
+            listed = ListedOperator(operator=operator, reason=reason)
     if options["json"]:
         shown = [
             {"id": case.id, "case": case, "script": script}
@@ -141,10 +149,10 @@ def show_command(options: Mapping[str, Any], changed: Mapping[str, Any]) -> int:
 
 
 def coverage_command(options: Mapping[str, Any], changed: Mapping[str, Any]) -> int:
-    """Print how much of the registry is measured, by the records of a run file or of a run of
-    every operator made now. `changed` are the options the user gave."""
-    say = _unsaid if options["quiet"] else _say
-    say_choice(options["framework"], changed, say)
+    """Prints how much of the registry is measured, by a run file or by running every operator, and
+    returns the exit code. `changed` are the options that the user set."""
+    say = _ignore if options["quiet"] else _say
+    report_choice(options["framework"], changed, say)
     listing = listing_for(options)
     run_file: Path | None = options["run_file"]
     records = _records_of(run_file, listing) if run_file else _run_everything(options, say)
@@ -167,9 +175,9 @@ def coverage_command(options: Mapping[str, Any], changed: Mapping[str, Any]) -> 
 
 
 def _records_of(path: Path, listing: Listing) -> tuple[Record, ...]:
-    """The records of a run file of the very framework that is listed.
+    """Returns the records of a run file.
 
-    Raises `RunFileError`.
+    Raises `RunFileError` if its framework or version is not that of the listing.
     """
     run, warnings = read_run(path)
     for warning in warnings:
@@ -178,8 +186,8 @@ def _records_of(path: Path, listing: Listing) -> tuple[Record, ...]:
     measured = (environment.framework, environment.versions.get(environment.framework, ""))
     if measured != (listing.framework, listing.version):
         raise RunFileError(
-            f"{path} is a run of {' '.join(measured)}, and {listing.framework} {listing.version} "
-            "is installed; name the framework with --framework, or use the same version"
+            f"{path} is a run of {' '.join(measured)}, but the framework here is "
+            f"{listing.framework} {listing.version}; choose another with --framework or --python"
         )
     return run.records
 
@@ -187,14 +195,14 @@ def _records_of(path: Path, listing: Listing) -> tuple[Record, ...]:
 def _run_everything(
     options: Mapping[str, Any], say: Callable[[str], None]
 ) -> tuple[Record, ...] | None:
-    """Run every operator once, at a small size; None if that was interrupted."""
-    begun = time.monotonic()
+    """Runs every operator once at a small size and returns the records; None if interrupted."""
+    started = time.monotonic()
     path = cache_folder() / "coverage" / f"{options['framework']}.jsonl"
     with Workers(options["python"]) as workers:
         worker = workers.of(options["framework"])
-        selection = worker.resolved(Selection(size="small", settings=COVERAGE_SETTINGS))
-        plan: Plan = planned(worker, options["framework"], selection, say)
-        head = header(plan, selection, {"command": "opperf coverage"})
+        selection = worker.resolve_selection(Selection(size="small", settings=COVERAGE_SETTINGS))
+        plan: Plan = plan_cases(worker, options["framework"], selection, say)
+        head = make_header(plan, selection, {"command": "opperf coverage"})
         try:
             run = execute(
                 path,
@@ -202,10 +210,10 @@ def _run_everything(
                 plan.cases,
                 plan.cases,
                 workers,
-                progress(sys.stderr, len(plan.cases), options["quiet"]),
-                lambda: time.monotonic() - begun,
+                make_progress(sys.stderr, len(plan.cases), options["quiet"]),
+                lambda: time.monotonic() - started,
             )
         except KeyboardInterrupt:
-            print(f"interrupted; what was measured is in {path}", file=sys.stderr)
+            print(f"interrupted; the records are in {path}", file=sys.stderr)
             return None
     return run.records

@@ -1,4 +1,4 @@
-"""Going on with a run that was cut short: the file it left, and whether it is the same run."""
+"""Resuming a run: reads its file, and checks that options and environment are the same."""
 
 from __future__ import annotations
 
@@ -13,50 +13,54 @@ from opperf.results.runfile import read_run
 from opperf.runner.health import examine as health
 from opperf.runner.options import Options
 from opperf.sources.selecting import Selection
-from opperf.sources.varying import Axes, process_of
+from opperf.sources.varying import Axes, process_key
 
 
-def earlier_run(run_file: Path, options: Options) -> tuple[Run, list[str]]:
-    """The run that was cut short."""
+def read_unfinished(run_file: Path, options: Options) -> tuple[Run, list[str]]:
+    """Returns the run to resume, and warnings about its file. Raises `RunFileError` if there is
+    none."""
     if not run_file.exists():
-        what = options.resume or options.output
-        raise RunFileError(f"{what}: there is no unfinished run to resume; run without --resume")
+        path = options.resume or options.output
+        raise RunFileError(f"{path}: there is no unfinished run to resume; run without --resume")
     return read_run(run_file)
 
 
-SELECTING = {
-    "names": "patterns",
-    "ops": "patterns",
-    "exclude": "exclude",
-    "categories": "categories",
-    "namespaces": "namespaces",
-    "size": "size",
-    "int64_tensor": "int64_tensor",
-    "shapes": "shapes",
-    "no_backward": "backward",
-    "configurations": "configurations",
-    "shuffle": "shuffle",
-    "rounds": "rounds",
-    "fuzz_shapes": "fuzz",
-    "ids": "ids",
+SELECTION_OPTIONS = {
+    "names": ("OPERATOR", "patterns"),
+    "ops": ("--ops", "patterns"),
+    "exclude": ("--exclude", "exclude"),
+    "categories": ("--category", "categories"),
+    "namespaces": ("--namespace", "namespaces"),
+    "size": ("--size", "size"),
+    "int64_tensor": ("--int64-tensor", "int64_tensor"),
+    "shapes": ("--shape", "shapes"),
+    "no_backward": ("--no-backward", "backward"),
+    "configurations": ("--max-configs", "configurations"),
+    "shuffle": ("--shuffle", "shuffle"),
+    "rounds": ("--rounds", "rounds"),
+    "fuzz_shapes": ("--fuzz-shapes", "fuzz"),
+    "ids": ("--id", "ids"),
 }
-"""Option and the field of the selection it sets."""
+"""Parameters of the command, each with its option and the field of the selection it sets."""
 
 
-PLAIN = {name: setting.option for name, setting in DECLARED.items() if not setting.axis}
+SINGLE_VALUED = {name: setting.option for name, setting in DECLARED.items() if not setting.axis}
 """Settings of one value, each with its option."""
 
 
-def same_selection(
+def check_selection(
     earlier: Selection,
     asked: Selection,
     changed: Mapping[str, Any],
-    settings: Mapping[str, str] = PLAIN,
+    settings: Mapping[str, str] = SINGLE_VALUED,
 ) -> Selection:
-    """The earlier run's selection, if nothing the user now asks for contradicts it. `settings` are
-    those that the selection holds, each with its option."""
-    for option, name in SELECTING.items():
-        if option in changed:
+    """Returns the earlier run's selection. `settings` are the settings to compare, each with its
+    option.
+
+    Raises `RunFileError` if an option that the user set contradicts it.
+    """
+    for parameter, (option, name) in SELECTION_OPTIONS.items():
+        if parameter in changed:
             check_same(option, getattr(earlier, name), getattr(asked, name))
     for name, option in settings.items():
         if name in changed:
@@ -64,38 +68,39 @@ def same_selection(
     return earlier
 
 
-def same_axes(earlier: Axes, asked: Axes, changed: Mapping[str, Any]) -> Axes:
-    """The earlier run's axes, if no option that is given now has other values."""
+def check_axes(earlier: Axes, asked: Axes, changed: Mapping[str, Any]) -> Axes:
+    """Returns the earlier run's axes. Raises `RunFileError` if an option that the user set has
+    other values."""
     for name, values in asked.items():
         if name in changed:
-            check_same(DECLARED[name].option, shown(earlier.get(name, ())), shown(values))
+            check_same(DECLARED[name].option, axis_text(earlier.get(name, ())), axis_text(values))
     return earlier
 
 
-def shown(values: tuple[Any, ...]) -> str:
-    """The values of an axis in one text."""
+def axis_text(values: tuple[Any, ...]) -> str:
+    """Returns the values of an axis as text."""
     return ", ".join(str(value) for value in values)
 
 
-PASSING = frozenset({"load_1min", "devices", *(f"health.{name}" for name in health.PASSING)})
-"""What an environment has that is of a moment, or says what there is and not what is used: fields,
-and keys of fields."""
+TRANSIENT = frozenset({"load_1min", "devices", *(f"health.{name}" for name in health.PASSING)})
+"""Fields of an environment, and keys of fields, that change from moment to moment, or list what is
+available and not what is used."""
 
 
-def lasting_differences(one: Environment, other: Environment) -> list[tuple[str, Any, Any]]:
-    """What two environments differ in for longer than a moment, with its value in each."""
+def find_lasting_differences(one: Environment, other: Environment) -> list[tuple[str, Any, Any]]:
+    """Returns the differences of two environments that are not transient: name, and both values."""
     return [
         (name, before, after)
         for name, before, after in differences(one, other)
-        if not PASSING & {name, name.partition(".")[0]}
+        if not TRANSIENT & {name, name.partition(".")[0]}
     ]
 
 
 class Environments:
-    """The environments of a run, one for each group of cases that one process can measure.
+    """The environments of a run, one for each group of cases that one worker can measure.
 
-    A worker that replaces another has the environment of the one before, but for what changes from
-    moment to moment; so has one that goes on with a run.
+    A worker that replaces another, or resumes a run, has to have the same environment, except for
+    what is transient.
     """
 
     def __init__(self, earlier: Run | None = None) -> None:
@@ -105,32 +110,32 @@ class Environments:
                 if record.environment:
                     self._of[_group(record.case)] = earlier.environments[record.environment]
 
-    def known(self, case: Case, now: Environment) -> Environment:
-        """The environment that the case's group has had from the first, which `now` is like.
+    def check(self, case: Case, now: Environment) -> Environment:
+        """Returns the first environment of the case's group.
 
-        Raises `RunFileError`, with what differs, if it is not.
+        Raises `RunFileError`, with the differences, if `now` is another one.
         """
         earlier = self._of.setdefault(_group(case), now)
         differing = [
             f"{name} was {before!r} and is {after!r}"
-            for name, before, after in lasting_differences(earlier, now)
+            for name, before, after in find_lasting_differences(earlier, now)
         ]
         if differing:
             raise RunFileError(
                 f"the run to resume was made in another environment: {'; '.join(differing)}; "
-                "go on with it there, or start anew with --overwrite"
+                "resume it there, or replace it with --overwrite"
             )
         return earlier
 
 
 def _group(case: Case) -> str:
-    return process_of(case.target.framework, case.settings)
+    return process_key(case.target.framework, case.settings)
 
 
 def check_same(option: str, before: object, after: object) -> None:
-    """Raise `RunFileError` if an option of the run to resume is now given another value."""
+    """Raises `RunFileError` if an option has another value than in the run to resume."""
     if before != after:
         raise RunFileError(
-            f"the run to resume was made with {option} = {before!r}, not {after!r}; leave "
-            "the option out, or start anew with --overwrite"
+            f"the run to resume was made with {option} {before!r}, not {after!r}; omit the option, "
+            "or replace the run with --overwrite"
         )

@@ -1,7 +1,7 @@
-"""Visiting the cases of a run several times, so that a drift of the machine falls on all of them.
+"""Rounds: measures all cases several times, so that a drift of the machine affects all of them.
 
-A record of a case that was visited before has the samples of all visits so far, and takes the
-earlier one's place in the run file: whatever a run is cut short at is in it.
+The record of a later round has the samples of all rounds so far and replaces the earlier one in the
+run file, so that an interrupted run loses nothing.
 """
 
 from __future__ import annotations
@@ -14,76 +14,77 @@ import msgspec
 
 from opperf.metrics import PASSES
 from opperf.model import Case, Note, NoteCode, Record, Status
-from opperf.sources.varying import process_groups
+from opperf.sources.varying import group_by_process
 
 
-def visits(
+def plan_visits(
     cases: Iterable[Case],
     rounds: int,
     seed: int,
     earlier: Mapping[str, Record] | None = None,
     retry: Container[Status] = (),
 ) -> tuple[Case, ...]:
-    """The cases in the order they are visited, each `rounds` times less what it was visited
-    already, those that one process can measure together. Of several rounds each has a random order
-    of its own, by the seed.
+    """Returns the cases in the order of their measurement, each once for every round that it still
+    needs. Cases of one process are together. Each of several rounds has a random order of its own,
+    by the seed.
 
-    A case that did not end ok is not visited again, unless its status is one to `retry`.
+    A case that did not end ok is not measured again, unless its status is in `retry`.
     """
     listed = list(cases)
-    done = {case.id: _done((earlier or {}).get(case.id), rounds, retry) for case in listed}
+    done = {case.id: _rounds_done((earlier or {}).get(case.id), rounds, retry) for case in listed}
     found: list[Case] = []
     for number in range(rounds):
         order = list(listed)
         if rounds > 1:
             random.Random(f"{seed} {number}").shuffle(order)
-        todo = (_again(case, number) for case in order if done[case.id] <= number)
-        found += process_groups(todo)
+        remaining = (_for_round(case, number) for case in order if done[case.id] <= number)
+        found += group_by_process(remaining)
     return tuple(found)
 
 
-def _done(record: Record | None, rounds: int, retry: Container[Status]) -> int:
+def _rounds_done(record: Record | None, rounds: int, retry: Container[Status]) -> int:
     if record is None or record.status in retry:
         return 0
     return record.rounds if record.status is Status.OK else rounds
 
 
-def _again(case: Case, number: int) -> Case:
-    """The case as it is measured in a round: peaks of memory do not scatter, once is enough."""
+def _for_round(case: Case, number: int) -> Case:
+    """Returns the case as measured in a round: memory is the same each time, so the first round
+    alone measures it."""
     if number == 0 or not case.settings.memory:
         return case
     settings = msgspec.structs.replace(case.settings, memory=False)
     return msgspec.structs.replace(case, settings=settings)
 
 
-def merged(earlier: Record | None, later: Record) -> Record:
-    """One record of a case's visits so far, and of another one."""
+def merge(earlier: Record | None, later: Record) -> Record:
+    """Merges the record of a case's rounds so far with that of another round."""
     if earlier is None or earlier.status is not Status.OK:
         return later
-    # They load NumPy, which a manager of one round has no use for.
-    from opperf.profilers.noise import noise
+    # These import NumPy, which the manager of a single round does not need.
+    from opperf.profilers.noise import noise_text
     from opperf.profilers.summary import summarise
 
-    visited = earlier.rounds + 1
+    rounds = earlier.rounds + 1
     if later.status is not Status.OK:
-        message = f"round {visited} {later.status.value}: {later.reason}"
+        message = f"round {rounds} {later.status.value}: {later.reason}"
         failed = Note("", NoteCode.ROUND_FAILED, message)
-        return msgspec.structs.replace(earlier, rounds=visited, notes=(*earlier.notes, failed))
+        return msgspec.structs.replace(earlier, rounds=rounds, notes=(*earlier.notes, failed))
     samples = {
         metric: [*earlier.samples.get(metric, []), *more] for metric, more in later.samples.items()
     }
     summaries = dict(earlier.summaries)
-    # Noise is judged anew over all samples. Of other notes the earlier wording stands: rounds that
-    # find the same, with other figures, have one note on it.
+    # Noise is computed again from all samples. Other notes are kept once, as first worded: rounds
+    # repeat them with other figures.
     known = {(one.metric, one.code) for one in earlier.notes}
     more_notes = (one for one in later.notes if (one.metric, one.code) not in known)
     notes = [one for one in (*earlier.notes, *more_notes) if one.code != NoteCode.NOISY]
     for metric, every in samples.items():
         parts = [r.summaries[metric].loops for r in (earlier, later) if metric in r.summaries]
         summaries[metric] = summarise(every, later.summaries[metric].unit, round(fmean(parts)))
-        odd = noise(every, earlier.case.settings.precision)
-        if odd and metric in PASSES:
-            notes.append(Note(metric, NoteCode.NOISY, odd))
+        noisy = noise_text(every, earlier.case.settings.precision)
+        if noisy and metric in PASSES:
+            notes.append(Note(metric, NoteCode.NOISY, noisy))
     return msgspec.structs.replace(
         earlier,
         samples={**earlier.samples, **samples},
@@ -91,5 +92,5 @@ def merged(earlier: Record | None, later: Record) -> Record:
         notes=tuple(notes),
         wall_s=earlier.wall_s + later.wall_s,
         busy_s=earlier.busy_s + later.busy_s,
-        rounds=visited,
+        rounds=rounds,
     )

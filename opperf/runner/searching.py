@@ -1,12 +1,12 @@
-"""Inputs for operators without a rule, found by trying them in a worker and kept in the cache."""
+"""Searches inputs for operators without a rule, by trying them in a worker, and caches them."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 
 from opperf.model import Case, Operator, OperatorTarget, Settings, Struct
-from opperf.rules.engine import requested
-from opperf.rules.search import Searched, Tries, scaled, search
+from opperf.rules.engine import with_dtype
+from opperf.rules.search import SearchResult, Tries, scale, search
 from opperf.rules.sizes import INT64, PRESETS
 from opperf.rules.values import Arguments
 from opperf.runner.cache import cache_file, keep, kept
@@ -16,68 +16,70 @@ from opperf.sources.registry import Found
 from opperf.sources.selecting import Selection
 
 BASELINE = "float32"
-"""What inputs are searched in; a case then has them in the dtype it asks for."""
+"""Dtype of the inputs during the search; a case has them in its own dtype."""
 
 TRIAL_TIMEOUT_S = 10.0
-"""Time a proposal may take: a thousand times what a call of such small inputs needs."""
+"""Limit on a trial: a thousand times the time of a call of such small inputs."""
 
 
 class Entry(Struct, frozen=True):
-    """What is kept of an operator's search."""
+    """The cached result of an operator's search."""
 
-    searched: Searched
+    searched: SearchResult
     sizes: dict[str, Found] = {}
-    """By size, the inputs scaled to it, under the operator's name."""
+    """By size, the inputs scaled to that size, under the operator's name."""
 
 
 Entries = dict[str, Entry]
 """By operator."""
 
 
-def trials(worker: Worker, operator: Operator, settings: Settings) -> Tries:
-    """A way to call an operator once, in a worker."""
+def make_trier(worker: Worker, operator: Operator, settings: Settings) -> Tries:
+    """Returns a function that calls an operator once in a worker."""
 
     def tries(arguments: Arguments) -> Trial:
         case = Case(
             target=OperatorTarget(framework=operator.framework, name=operator.name),
-            arguments=requested(operator, arguments, BASELINE),
+            arguments=with_dtype(operator, arguments, BASELINE),
             settings=settings,
             passes=("forward",),
         )
-        return worker.tried(case, TRIAL_TIMEOUT_S)
+        return worker.try_call(case, TRIAL_TIMEOUT_S)
 
     return tries
 
 
-def found_inputs(
+def search_inputs(
     worker: Worker,
     framework: str,
     names: Iterable[str],
     selection: Selection,
     say: Callable[[str], None],
 ) -> tuple[Found, dict[str, str]]:
-    """Inputs of the operators of these names at the selection's size, and why others have none.
+    """Returns inputs of the named operators at the selection's size, and for the others the reason
+    why none were found.
 
-    What an earlier search has found is taken from the cache, which is this process's framework's;
-    another interpreter's may be another build. `say` is told what takes time, and what is wrong
-    with the cache.
+    Results of earlier searches come from the cache, except for another interpreter, whose framework
+    may be another build. `say` prints what takes time, and warnings about the cache.
     """
     size = INT64 if selection.int64_tensor else selection.size
     path = None if worker.is_foreign else cache_file("search", framework)
     entries, warnings = kept(path, Entries)
     entries = entries or {}
     before = dict(entries)
-    missing = [name for name in names if name not in entries or not _has(entries[name], size)]
+    missing = [
+        name for name in names if name not in entries or not _is_complete(entries[name], size)
+    ]
     if missing:
-        say(f"searching for inputs of {', '.join(missing)}, which no rule knows")
+        say(f"searching for inputs of {', '.join(missing)}, which have no rule")
         operators = {one.operator.name: one.operator for one in worker.listing().operators}
         for name in missing:
-            tries = trials(worker, operators[name], selection.settings)
-            entries[name] = _entry(entries.get(name), operators[name], size, tries)
-        # Calls that were refused may have left anything behind; what is measured finds a new one.
+            tries = make_trier(worker, operators[name], selection.settings)
+            entries[name] = _extend_entry(entries.get(name), operators[name], size, tries)
+        # Refused calls may have left the process in any state; cases get a new one.
         worker.end()
     if entries != before:
-        warnings += keep(path, entries, "what the search has found")
+        warnings += keep(path, entries, "the result of the search")
     for warning in warnings:
         say(f"warning: {warning}")
     found: Found = {}
@@ -90,14 +92,14 @@ def found_inputs(
     return found, reasons
 
 
-def _has(entry: Entry, size: str) -> bool:
+def _is_complete(entry: Entry, size: str) -> bool:
     return entry.searched.arguments is None or size in entry.sizes
 
 
-def _entry(entry: Entry | None, operator: Operator, size: str, tries: Tries) -> Entry:
-    """The entry of an operator with its inputs of this size, if there are any."""
+def _extend_entry(entry: Entry | None, operator: Operator, size: str, tries: Tries) -> Entry:
+    """Returns the entry of an operator with its inputs of this size added, if there are any."""
     searched = search(operator, tries) if entry is None else entry.searched
     sizes = {} if entry is None else dict(entry.sizes)
     if searched.arguments is not None:
-        sizes[size] = {operator.name: scaled(searched.arguments, tries, PRESETS[size])}
+        sizes[size] = {operator.name: scale(searched.arguments, tries, PRESETS[size])}
     return Entry(searched, sizes)

@@ -1,4 +1,4 @@
-"""A run from the plan to the file: every case measured, every record kept as it is made."""
+"""Executes a plan: measures every case, and writes each record to the run file as it is made."""
 
 from __future__ import annotations
 
@@ -26,30 +26,31 @@ from opperf.model import (
 )
 from opperf.results.runfile import RunWriter, read_run
 from opperf.results.unwritable import reason
-from opperf.runner.cache import cache_folder
+from opperf.runner.cache import FOLDER, cache_folder
 from opperf.runner.progress import Progress
 from opperf.runner.resuming import Environments
-from opperf.runner.rounds import merged, visits
+from opperf.runner.rounds import merge, plan_visits
 from opperf.sources.registry import Plan
 from opperf.sources.selecting import Selection
 from opperf.sources.varying import Axes
 
 SELECTION, AXES = "selection", "axes"
-"""Keys among a header's options: what was selected, and the settings' values that multiply."""
+"""Keys of a header's options: the selection, and its axes."""
 
 
 class Measuring(Protocol):
-    """Measures cases, in processes of their own."""
+    """Measures cases in workers."""
 
     def measure(self, case: Case) -> Record: ...
 
     def environment(self, case: Case) -> Environment:
-        """The environment of the process that measures the case."""
+        """Returns the environment of the worker that measures the case."""
         ...
 
 
 class CutShortError(OutputError):
-    """The run file takes no more. The lines it has are whole, and the run can be gone on with."""
+    """The run file could not be written to any more. Its lines are whole: the run can be
+    resumed."""
 
 
 def run_cases(
@@ -58,7 +59,7 @@ def run_cases(
     keep: Callable[[Record], None],
     progress: Progress,
 ) -> None:
-    """Measure the cases in order; each record is kept before the next case begins."""
+    """Measures the cases in order; `keep` stores each record before the next case begins."""
     with progress:
         for case in cases:
             progress.begin(case)
@@ -67,12 +68,12 @@ def run_cases(
             progress.end(record)
 
 
-def now() -> str:
-    """This moment, ISO 8601, UTC, to the second."""
+def utc_now() -> str:
+    """Returns the current time in ISO 8601, UTC, to the second."""
     return datetime.now(timezone.utc).isoformat(timespec="seconds")
 
 
-def header(
+def make_header(
     plan: Plan,
     selection: Selection,
     options: Mapping[str, Any],
@@ -80,10 +81,10 @@ def header(
     labels: Mapping[str, str] | None = None,
     interpreters: Sequence[Interpreter] = (),
 ) -> Header:
-    """The first line of a run file."""
+    """Returns the first line of a run file."""
     return Header(
         schema=SCHEMA_VERSION,
-        started=now(),
+        started=utc_now(),
         options={
             **options,
             SELECTION: msgspec.to_builtins(selection),
@@ -95,9 +96,8 @@ def header(
     )
 
 
-def selection_of(run: Run) -> tuple[Selection, Axes]:
-    """The selection and the axes a run file was made with. Raises `RunFileError` if it has
-    none."""
+def read_selection(run: Run) -> tuple[Selection, Axes]:
+    """Returns the selection and the axes of a run file. Raises `RunFileError` if it has none."""
     options = run.header.options
     try:
         return (
@@ -106,13 +106,13 @@ def selection_of(run: Run) -> tuple[Selection, Axes]:
         )
     except msgspec.ValidationError as error:
         raise RunFileError(
-            f"the run file does not say what was selected: {error}; start anew with --overwrite"
+            f"the run file has no valid selection: {error}; replace it with --overwrite"
         ) from error
 
 
-def run_file_for(output: Path, output_format: str) -> Path:
-    """Where the records of a run are kept while it lasts: in the output itself if that is a
-    run file, else in the user's cache, under a name made from the output's path."""
+def run_file_path(output: Path, output_format: str) -> Path:
+    """Returns the path of the run file during a run: the output itself if that is a run file, else
+    a file in the user's cache, named after the output's path."""
     if output_format == "jsonl":
         return output
     digest = hashlib.sha256(str(output.resolve()).encode()).hexdigest()[:12]
@@ -120,43 +120,43 @@ def run_file_for(output: Path, output_format: str) -> Path:
 
 
 def make_folder(run_file: Path) -> None:
-    """Make the folder of a run file. Raises `OutputError` if that cannot be."""
+    """Creates the folder of a run file. Raises `OutputError` if that fails."""
     try:
         run_file.parent.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise OutputError(
-            f"{run_file.parent}, where records are kept while a run lasts, cannot be made: "
-            f"{reason(error)}; name another cache folder in XDG_CACHE_HOME, or use -f jsonl"
+            f"{run_file.parent}, the folder of unfinished runs, cannot be created: "
+            f"{reason(error)}; set {FOLDER} to another cache folder, or use -f jsonl"
         ) from error
 
 
-def pending(
+def find_pending(
     run: Run, retry: Container[Status] = (), rounds: int = 1, seed: int = 0
 ) -> tuple[Case, ...]:
-    """A run's planned cases in the order in which they are visited yet: those without a record, or
-    with one of a status that is tried again, and those that were visited in fewer rounds than
-    wanted."""
+    """Returns the cases that remain to be measured, in order: those without a record or with one of
+    a status to retry, and those with fewer rounds than `rounds`."""
     earlier = {record.id: record for record in run.records}
-    return visits(run.cases, rounds, seed, earlier, retry)
+    return plan_visits(run.cases, rounds, seed, earlier, retry)
 
 
-def _new(path: Path, head: Header, cases: Iterable[Case]) -> RunWriter:
+def _create(path: Path, head: Header, cases: Iterable[Case]) -> RunWriter:
     try:
         return RunWriter.create(path, head, cases, overwrite=True)
     except OutputError as error:
         if not path.is_relative_to(cache_folder()):
             raise
-        raise OutputError(f"{error}; XDG_CACHE_HOME names another cache folder") from error
+        raise OutputError(f"{error}; or set {FOLDER} to another cache folder") from error
 
 
 @contextmanager
-def kept(path: Path, head: Header | None, planned: Iterable[Case]) -> Iterator[RunWriter]:
-    """The run file, new with this header and these cases, or continued if there is no header."""
+def open_run_file(path: Path, head: Header | None, planned: Iterable[Case]) -> Iterator[RunWriter]:
+    """Opens the run file: a new one with this header and these cases, or without a header the
+    existing one."""
     if head is None:
         writer = RunWriter.resume(path)
     else:
         make_folder(path)
-        writer = _new(path, head, planned)
+        writer = _create(path, head, planned)
     with writer:
         yield writer
 
@@ -165,39 +165,39 @@ def execute(
     path: Path,
     head: Header | None,
     planned: Iterable[Case],
-    todo: Iterable[Case],
+    remaining: Iterable[Case],
     workers: Measuring,
     progress: Progress,
-    begun: Callable[[], float],
+    elapsed: Callable[[], float],
 ) -> Run:
-    """Measure the cases in `todo` into the run file, close it, and read it back whole. A case that
-    is there several times has one record, of all its visits.
+    """Measures the `remaining` cases, writes their records to the run file, closes it, and returns
+    its content. A case that occurs several times has one record of all its rounds.
 
-    `head` and the `planned` cases start a new file; without a head the file at `path` is continued.
-    `begun` gives the seconds since the run's start.
+    `head` and the `planned` cases begin a new file; without a head the file at `path` is continued.
+    `elapsed` returns the seconds since the run's start.
 
-    Raises `CutShortError` if the file takes no more once it is begun, `OutputError` if it
-    cannot be begun, and `RunFileError` if a run goes on in another environment.
+    Raises `OutputError` if the file cannot be created, `CutShortError` if it cannot be written to
+    later, and `RunFileError` if a run is resumed in another environment.
     """
-    with kept(path, head, planned) as writer:
+    with open_run_file(path, head, planned) as writer:
         try:
             earlier, _ = read_run(path)
             records = {record.id: record for record in earlier.records}
             environments = Environments(earlier)
 
-            def measured(case: Case) -> Record:
-                environment = environments.known(case, workers.environment(case))
+            def measure(case: Case) -> Record:
+                environment = environments.check(case, workers.environment(case))
                 id = writer.environment(environment)
                 return msgspec.structs.replace(workers.measure(case), environment=id)
 
             def keep(record: Record) -> None:
-                records[record.id] = merged(records.get(record.id), record)
+                records[record.id] = merge(records.get(record.id), record)
                 writer.record(records[record.id])
 
-            run_cases(todo, measured, keep, progress)
+            run_cases(remaining, measure, keep, progress)
             run, _ = read_run(path)
             counts = Counter(record.status.value for record in run.records)
-            writer.close_run(Closing(finished=now(), elapsed_s=begun(), counts=dict(counts)))
+            writer.close_run(Closing(finished=utc_now(), elapsed_s=elapsed(), counts=dict(counts)))
         except OutputError as error:
             raise CutShortError(str(error)) from error
     run, _ = read_run(path)

@@ -1,4 +1,4 @@
-"""One call of a case, to see what the framework makes of its inputs."""
+"""One call of a case, to see whether the framework accepts its inputs."""
 
 from __future__ import annotations
 
@@ -10,53 +10,57 @@ from opperf.errors import OpperfError, one_line
 from opperf.frameworks import Framework
 from opperf.model import UNKNOWN, Argument, Case, Struct
 from opperf.runner.guard import guard, tensor_bytes
-from opperf.runner.prepared import Prepared
-from opperf.sources.registry import in_array_type
+from opperf.sources.registry import with_array_type
 
 
 class Trial(Struct, frozen=True):
-    """What came of a call."""
+    """The result of one call."""
 
     refusal: str = ""
-    """Why the framework did not take it; empty if it did."""
+    """Why the framework refused the call; empty if it accepted it."""
     has_nan: bool = False
     """Whether an output has a NaN."""
     output_bytes: int = 0
     """Bytes of all outputs."""
     seconds: float = 0.0
-    """How long the call took, the framework's own preparations of a first call included."""
+    """Duration of the call, with the framework's initialisation on a first call."""
     arguments: dict[str, Argument] = {}
-    """What was passed: the case's arguments, with the shapes that were to be inferred."""
+    """The case's arguments, with inferred shapes filled in."""
     ended: bool = False
-    """Whether the process did not outlive the call, or had to be ended as it took too long."""
+    """Whether the process ended during the call, or was killed at the timeout."""
 
 
 UNGUARDED = 2**20
-"""Bytes of inputs up to which no memory is asked about: it takes longer than such a call."""
+"""Bytes of inputs up to which free memory is not checked: the check takes longer than such a
+call."""
 
 
-def _completed(case: Case, framework: Framework) -> Case:
-    """The case as this framework's target takes it: with arrays of its kind, and every shape."""
+def _complete(case: Case, framework: Framework) -> Case:
+    """Returns the case with the target's array type, and with all shapes inferred."""
     array_type = framework.array_type(case.target)
-    arguments = {name: in_array_type(value, array_type) for name, value in case.arguments.items()}
+    arguments = {name: with_array_type(value, array_type) for name, value in case.arguments.items()}
     made = msgspec.structs.replace(case, arguments=arguments)
     if any(spec.shape == UNKNOWN for _, spec in made.tensors()):
         return framework.with_inferred_shapes(made)
     return made
 
 
-def tried(case: Case, framework: Framework) -> Trial:
-    """Make the case's tensors and call it once, forward. Whatever it raises is a refusal."""
+def try_call(case: Case, framework: Framework) -> Trial:
+    """Makes the case's tensors and calls its target once, forward only. Any exception is a
+    refusal."""
+    # The manager reads a `Trial` and makes no tensors: it need not load NumPy.
+    from opperf.runner.prepared import Prepared
+
     try:
-        case = _completed(case, framework)
+        case = _complete(case, framework)
         if sum(tensor_bytes(spec) for _, spec in case.tensors()) > UNGUARDED:
             guard(case, framework)
         with framework.scope(case):
             prepared = Prepared(case, framework)
-            begun = time.perf_counter()
+            started = time.perf_counter()
             outputs = prepared.call()
             framework.synchronize(case.settings.device)
-            seconds = time.perf_counter() - begun
+            seconds = time.perf_counter() - started
             return Trial(
                 arguments=case.arguments,
                 has_nan=framework.has_nan(outputs),

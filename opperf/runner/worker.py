@@ -17,39 +17,43 @@ import msgspec
 from opperf import errors
 from opperf.frameworks import Framework, load
 from opperf.model import Record, Status
-from opperf.runner.allocator import steady
+from opperf.runner.allocator import configure_heap
 from opperf.runner.environment import environment
-from opperf.runner.listing import listing_of, script
-from opperf.runner.measure import fresh, measure
+from opperf.runner.fresh import Fresh
+from opperf.runner.listing import list_operators, script
+from opperf.runner.measure import measure
 from opperf.runner.messages import (
-    ListedAll,
+    ChoicesRequest,
+    ChoicesResponse,
+    ErrorResponse,
     ListRequest,
-    Measured,
+    ListResponse,
     MeasureRequest,
-    Planned,
+    MeasureResponse,
     PlanRequest,
-    Ready,
-    Refused,
+    PlanResponse,
+    ReadyResponse,
     Request,
-    Resolved,
     ResolveRequest,
+    ResolveResponse,
     Response,
     ScriptRequest,
-    Scripts,
-    Tried,
+    ScriptResponse,
     TryRequest,
+    TryResponse,
 )
-from opperf.runner.prepared import NOTHING_BOUND
 from opperf.runner.pristine import begin_pristine
 from opperf.runner.process import begin_child
-from opperf.runner.trial import tried
+from opperf.runner.trial import try_call
+from opperf.sources.bound import NOTHING_BOUND
+from opperf.sources.choices import choices
 from opperf.sources.registry import plan, resolve
 
 PROCESS_SETTINGS: dict[str, Any] = {}
 """The settings that this process was started with, without those at their defaults."""
 
 
-def measured(framework: Framework, request: MeasureRequest) -> Measured:
+def measured(framework: Framework, request: MeasureRequest) -> MeasureResponse:
     """The record of a case, whatever becomes of it.
 
     Raises `WorkerError` for a case of another process's settings.
@@ -61,28 +65,33 @@ def measured(framework: Framework, request: MeasureRequest) -> Measured:
             f"started with {PROCESS_SETTINGS}"
         )
     try:
-        record = measure(case, framework, memory=fresh(NOTHING_BOUND), paced=request.paced)
-        return Measured(record=record)
+        record = measure(
+            case, framework, memory=Fresh(NOTHING_BOUND), reference_work=request.reference_work
+        )
+        return MeasureResponse(record=record)
     except Exception as error:
         # An error of opperf's own in one case must not cost the cases after it.
         reason = errors.one_line(f"{type(error).__name__}: {error}")
         print(traceback.format_exc(), file=sys.stderr)
-        return Measured(record=Record(case=case, id=case.id, status=Status.FAILED, reason=reason))
+        return MeasureResponse(
+            record=Record(case=case, id=case.id, status=Status.FAILED, reason=reason)
+        )
 
 
 ANSWERS: dict[type, Callable[[Framework, Any], Response]] = {
-    PlanRequest: lambda framework, request: Planned(
+    PlanRequest: lambda framework, request: PlanResponse(
         plan=plan(framework, request.selection, request.found)
     ),
-    ResolveRequest: lambda framework, request: Resolved(
+    ResolveRequest: lambda framework, request: ResolveResponse(
         resolution=resolve(framework, request.axes)
     ),
-    ListRequest: lambda framework, request: ListedAll(listing=listing_of(framework)),
-    ScriptRequest: lambda framework, request: Scripts(
+    ListRequest: lambda framework, request: ListResponse(listing=list_operators(framework)),
+    ChoicesRequest: lambda framework, request: ChoicesResponse(choices=choices(framework)),
+    ScriptRequest: lambda framework, request: ScriptResponse(
         scripts=tuple(script(framework, case) for case in request.cases)
     ),
     MeasureRequest: measured,
-    TryRequest: lambda framework, request: Tried(trial=tried(request.case, framework)),
+    TryRequest: lambda framework, request: TryResponse(trial=try_call(request.case, framework)),
 }
 """What there is to say to a request, by its type."""
 
@@ -97,10 +106,12 @@ def serve(requests: Iterable[bytes], responses: BinaryIO, framework_name: str) -
         responses.flush()
 
     try:
-        steady()
+        configure_heap()
         framework = load(framework_name)
+        if PROCESS_SETTINGS.get("threads") is not None:
+            framework.set_threads(PROCESS_SETTINGS["threads"])
         begin_pristine(framework)
-        say(Ready(environment=environment(framework)))
+        say(ReadyResponse(environment=environment(framework)))
     except Exception as error:
         say(refusal(error))
         return
@@ -113,10 +124,10 @@ def serve(requests: Iterable[bytes], responses: BinaryIO, framework_name: str) -
         say(response)
 
 
-def refusal(error: Exception) -> Refused:
+def refusal(error: Exception) -> ErrorResponse:
     """An exception in the form it crosses to the manager."""
     known = isinstance(error, errors.OpperfError)
-    return Refused(
+    return ErrorResponse(
         error=type(error).__name__ if known else "WorkerError",
         message=str(error) if known else errors.one_line(f"{type(error).__name__}: {error}"),
         trace=traceback.format_exc(),

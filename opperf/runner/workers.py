@@ -9,7 +9,7 @@ from contextlib import AbstractContextManager
 from opperf.errors import WorkerError
 from opperf.model import Case, Environment, Interpreter, Record, Settings
 from opperf.runner.pool import Worker
-from opperf.sources.varying import process_of
+from opperf.sources.varying import process_key
 
 
 def interpreter_of(
@@ -52,7 +52,7 @@ class Workers(AbstractContextManager["Workers"]):
     def of(self, framework: str, settings: Settings | None = None) -> Worker:
         """The worker of a framework and process settings."""
         settings = settings or Settings()
-        key = process_of(framework, settings)
+        key = process_key(framework, settings)
         if self._worker is None or key != self._key:
             self.__exit__()
             found = interpreter_of(self.interpreters, framework, settings.python)

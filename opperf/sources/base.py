@@ -1,4 +1,4 @@
-"""Sources of cases: what one is, and which one a file is for."""
+"""The interface of a source of cases, and the source for a file."""
 
 from __future__ import annotations
 
@@ -15,38 +15,39 @@ from opperf.model import Case
 GROUP = "opperf.sources"
 
 BUILT_IN = {"run file": "opperf.sources.runfile:source"}
-"""Known without an installed distribution, so that a plain checkout works."""
+"""Sources that need no entry point, so that a checkout works without installation."""
 
 
 class Source(Protocol):
     """Yields cases."""
 
     excluded: dict[str, str]
-    """What has no case, each with the reason; complete once all cases have been yielded. A source
-    may also have `interpreters`, those of the labels that its cases name, and `warnings` about the
+    """Targets without a case, each with the reason; complete once all cases were yielded. A source
+    may also have `interpreters`, those whose labels its cases name, and `warnings` about the
     file."""
 
     def cases(self) -> Iterator[Case]: ...
 
 
 class FileSource(Protocol):
-    """A kind of file that cases are read from."""
+    """A kind of file that contains cases."""
 
     name: str
-    """What users call such a file."""
+    """Name of the kind in messages."""
 
     def recognizes(self, path: Path) -> bool:
         """Whether a file is of this kind, by its content."""
         ...
 
     def open(self, path: Path) -> Source:
-        """The source in a file. Raises `RunFileError` or `UsageError` with the place of a fault."""
+        """Returns the source in a file. Raises `RunFileError` or `UsageError` with the location of
+        an error."""
         ...
 
 
 @functools.cache
 def available() -> dict[str, FileSource]:
-    """Every kind of file that holds cases, built in or added by another package."""
+    """Returns every kind of file that contains cases, built in or added by another package."""
     found = BUILT_IN | {entry.name: entry.value for entry in entry_points(group=GROUP)}
     sources = {}
     for name, place in found.items():
@@ -61,17 +62,18 @@ def is_source(path: Path) -> bool:
     return any(kind.recognizes(path) for kind in available().values())
 
 
-def source_in(path: Path) -> Source:
-    """The source in an existing file, recognized by its content.
+def open_source(path: Path) -> Source:
+    """Returns the source in an existing file, recognized by its content.
 
-    Raises `UsageError` if it is of no known kind, and what the kind's `open` does.
+    Raises `UsageError` if it is of no known kind, and the errors of the kind's `open`.
     """
     if path.is_dir():
         raise UsageError(f"{path} is a folder; name a file in it")
     for kind in available().values():
         if kind.recognizes(path):
             return kind.open(path)
+    advice = f"; for a function in it, write {path}:NAME" if path.suffix == ".py" else ""
     raise UsageError(
-        f"{path} holds no cases that opperf knows; it reads: "
-        f"{', '.join(kind.name for kind in available().values())}"
+        f"{path} is no file of cases that opperf reads: "
+        f"{', '.join(kind.name for kind in available().values())}{advice}"
     )

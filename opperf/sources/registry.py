@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 import msgspec
 
-from opperf.dtypes import DTYPES
-from opperf.errors import DeviceError, OpperfError, UsageError, suggestion
+from opperf.errors import DeviceError, UsageError, suggest
 from opperf.frameworks import Framework
 from opperf.model import (
     Argument,
@@ -21,37 +20,37 @@ from opperf.model import (
     Target,
     TensorSpec,
 )
-from opperf.profilers import PROFILERS
 from opperf.rules.engine import Inputs, NoInputs, inputs_for, rules_module
 from opperf.rules.ranges import in_range, limit_at, shapes_by_place
 from opperf.rules.sizes import INT64, PRESETS
+from opperf.sources.choices import CHOICES, LISTED, is_misspelt, parse_device, refusal
 from opperf.sources.selecting import (
     Selection,
     check_groups,
     check_known,
-    chosen,
+    find_matching,
     is_path,
-    matching,
+    select,
 )
-from opperf.sources.varying import Axes, distinct
+from opperf.sources.varying import Axes, deduplicate
 
 Found = dict[str, dict[str, Argument]]
-"""Inputs that a search has found, by the operator's name; of the size that is planned."""
+"""Inputs that a search has found, by the operator's name, at the planned size."""
 
 
 class Plan(Struct, frozen=True):
-    """The cases to run, and the operators asked for that have none, each with the reason."""
+    """The cases to run, and the selected operators without a case, each with the reason."""
 
     cases: tuple[Case, ...]
     excluded: dict[str, str]
     aliases: dict[str, str] = {}
-    """Names asked for that are other names of an operator, each with the one it is reported by."""
+    """Aliases among the selected names, each with the name in results."""
     searchable: tuple[str, ...] = ()
-    """Those of `excluded` for which a search may find inputs."""
+    """Operators in `excluded` for which a search may find inputs."""
 
 
 class Registry:
-    """The operators of a selection, in the registry's order. `found` are inputs that a search has
+    """The cases of a selection, in the registry's order. `found` are inputs that a search has
     found for operators without a rule.
 
     Raises `UsageError` for an unknown dtype, device, category, namespace or size.
@@ -63,11 +62,12 @@ class Registry:
         check_settings(framework, selection)
         self.excluded: dict[str, str] = {}
         self.searchable: list[str] = []
-        """Those of `excluded` for which a search may find inputs."""
+        """Operators in `excluded` for which a search may find inputs."""
         self._framework, self._selection, self._found = framework, selection, found or {}
 
     def cases(self) -> Iterator[Case]:
-        """Every case. Raises `UnknownOperatorError` for a name or pattern that no operator has."""
+        """Yields every case. Raises `UnknownOperatorError` for a name or pattern that matches no
+        operator."""
         framework, selection = self._framework, self._selection
         rules = rules_module(framework.rules)
         preset = PRESETS[INT64 if selection.int64_tensor else selection.size]
@@ -84,15 +84,15 @@ class Registry:
 
 
 def plan(framework: Framework, selection: Selection, found: Found | None = None) -> Plan:
-    """Every case of a selection, with the shapes and in the order that the user asks for.
+    """Returns the plan of a selection, with the user's shapes and in the selected order.
 
-    Raises what `Registry` does, and `UsageError` for a shape of an argument that no case has.
+    Raises the errors of `Registry`, and `UsageError` for a shape of an argument that no case has.
     """
     source = Registry(framework, selection, found)
     cases = list(source.cases())
     _check_shapes(cases, selection)
-    # The user's shapes may make one case of several that differed in their shapes alone.
-    made = list(distinct(_with_shapes(case, selection.shapes) for case in cases))
+    # Cases that differ in their shapes alone are the same with the user's shapes.
+    made = list(deduplicate(_with_shapes(case, selection.shapes) for case in cases))
     if selection.shuffle:
         random.Random(selection.settings.seed).shuffle(made)
     return Plan(
@@ -103,25 +103,26 @@ def plan(framework: Framework, selection: Selection, found: Found | None = None)
     )
 
 
+OWN_DEFAULT = ("device", "profiler")
+"""Settings whose default is the framework's own."""
+
+
 class Resolution(Struct, frozen=True):
-    """Axes as a framework has them."""
+    """Axes with a framework's values filled in."""
 
     axes: Axes
     usable: Axes
-    """Those of the values that this build and machine have."""
+    """The axes with only the values that this build and machine support."""
 
 
 def resolve(framework: Framework, axes: Mapping[str, tuple[Any, ...]]) -> Resolution:
-    """The axes with the framework's own device and profiler where none is named, and devices under
-    their canonical names. A value that this build or machine does not have stays among others that
-    it has: its cases are skipped.
+    """Returns the axes with the framework's default device and profiler filled in, and with devices
+    under their canonical names. An unsupported value stays beside supported ones: its cases are
+    skipped.
 
-    Raises `UsageError` for a value that means nothing, or an axis of which no value can be used.
+    Raises `UsageError` for an unknown value, and for an axis without a supported value.
     """
-    asked = {
-        "device": axes.get("device") or framework.devices()[:1],
-        "profiler": axes.get("profiler") or framework.profilers[:1],
-    }
+    asked = {name: axes.get(name) or tuple(CHOICES[name](framework))[:1] for name in OWN_DEFAULT}
     found: Axes = {**axes, **asked}
     found["device"] = tuple(dict.fromkeys(_device(framework, text) for text in asked["device"]))
     usable: Axes = {}
@@ -129,14 +130,14 @@ def resolve(framework: Framework, axes: Mapping[str, tuple[Any, ...]]) -> Resolu
         refusals = {value: refusal(framework, name, value) for value in values}
         usable[name] = tuple(value for value, refused in refusals.items() if refused is None)
         for value, refused in refusals.items():
-            if refused is not None and (not usable[name] or value not in KNOWN.get(name, values)):
+            if refused is not None and (not usable[name] or is_misspelt(framework, name, value)):
                 raise refused
     return Resolution(found, usable)
 
 
-def resolved(selection: Selection, resolve: Callable[[Axes], Resolution]) -> Selection:
-    """The selection with the framework's own device and profiler where none is named, as `resolve`
-    has them. Raises what it does."""
+def resolve_selection(selection: Selection, resolve: Callable[[Axes], Resolution]) -> Selection:
+    """Returns the selection with the framework's default device and profiler filled in by
+    `resolve`, whose errors it raises."""
     settings = selection.settings
     asked = {"device": settings.device, "profiler": settings.profiler, "dtype": settings.dtype}
     resolution = resolve({name: (value,) for name, value in asked.items() if value})
@@ -145,44 +146,17 @@ def resolved(selection: Selection, resolve: Callable[[Axes], Resolution]) -> Sel
 
 
 def _device(framework: Framework, text: str) -> str:
-    """The canonical name of a device, whether or not it is there."""
+    """Returns the canonical name of a device, available or not."""
     try:
-        return framework.parse_device(text)
+        return parse_device(framework, text)
     except DeviceError as error:
         return error.device or text
 
 
-def refusal(framework: Framework, name: str, value: Any) -> OpperfError | None:
-    """Why the framework, build or machine does not have a setting's value; None if it does."""
-    if name == "device":
-        try:
-            framework.parse_device(value)
-        except DeviceError as error:
-            return error
-        return None
-    offered: tuple[str, ...] | None = getattr(framework, f"{name}s", None)
-    if name not in OFFERED or offered is None or value in offered:
-        return None
-    return UsageError(
-        f"unknown {name} {value!r}{suggestion(value, offered)}; "
-        f"{framework.name} has: {', '.join(offered)}"
-    )
-
-
-KNOWN: dict[str, Collection[str]] = {"dtype": DTYPES, "profiler": PROFILERS}
-"""Words that some framework has for a setting; another one is a slip of the keyboard."""
-
-OFFERED = ("dtype", "profiler", "mode")
-"""Settings whose values a framework lists, in its attribute of the setting's plural."""
-
-
 def check_settings(framework: Framework, selection: Selection) -> None:
-    """Refuse what this framework or build cannot do, before anything is planned.
-
-    Raises `UsageError`.
-    """
+    """Raises `UsageError` for settings that the framework or build does not support."""
     settings = selection.settings
-    for name in ("device", *OFFERED):
+    for name in ("device", *LISTED):
         refused = refusal(framework, name, getattr(settings, name))
         if refused is not None:
             raise refused
@@ -190,12 +164,12 @@ def check_settings(framework: Framework, selection: Selection) -> None:
         raise UsageError(
             f"--int64-tensor on: {framework.large_tensor_limit()}, or --int64-tensor off"
         )
-    check_known("size", (selection.size,), set(PRESETS))
+    check_known("size", (selection.size,), PRESETS)
     check_groups(framework.operators(), selection)
 
 
 def _aliases(framework: Framework, patterns: Iterable[str]) -> dict[str, str]:
-    """The patterns that are aliases, each with the name its operator is reported by."""
+    """Returns the patterns that are aliases, each with its operator's name in results."""
     found = {pattern: framework.resolve(pattern) for pattern in patterns}
     return {
         pattern: operator.name
@@ -205,17 +179,17 @@ def _aliases(framework: Framework, patterns: Iterable[str]) -> dict[str, str]:
 
 
 def _targets(framework: Framework, selection: Selection) -> list[tuple[Target, Operator]]:
-    """What is asked for, each with what it takes: operators in the registry's order, then
-    callables by path in the order they were named."""
+    """Returns the selected targets with their signatures: operators in the registry's order, then
+    callables by path in the order of the patterns."""
     operators = framework.operators()
-    paths = [p for p in selection.patterns if is_path(p) and not matching(p, operators)]
+    paths = [p for p in selection.patterns if is_path(p) and not find_matching(p, operators)]
     named = tuple(pattern for pattern in selection.patterns if pattern not in paths)
     registered: list[tuple[Target, Operator]] = []
     if named or not paths:
         narrowed = msgspec.structs.replace(selection, patterns=named)
         registered = [
             (OperatorTarget(framework=framework.name, name=operator.name), operator)
-            for operator in chosen(operators, narrowed)
+            for operator in select(operators, narrowed)
         ]
     targets = [framework.callable_target(path) for path in paths]
     return registered + [(target, framework.signature(target)) for target in targets]
@@ -233,20 +207,20 @@ def _case(
     passes: tuple[Pass, ...] = ("forward", "backward") if both else ("forward",)
     return Case(
         target=target,
-        arguments={n: in_array_type(value, array_type) for n, value in inputs.arguments.items()},
-        settings=msgspec.structs.replace(selection.settings, phase=selection.phase or inputs.mode),
+        arguments={n: with_array_type(value, array_type) for n, value in inputs.arguments.items()},
+        settings=msgspec.structs.replace(selection.settings, phase=selection.phase or inputs.phase),
         passes=passes,
         origin=inputs.origin,
         category=operator.category,
     )
 
 
-def in_array_type(argument: Argument, array_type: str) -> Argument:
-    """The argument with its tensors of a framework's other array type."""
+def with_array_type(argument: Argument, array_type: str) -> Argument:
+    """Returns the argument with its tensors of this array type."""
     if not array_type:
         return argument
     if isinstance(argument, tuple):
-        return tuple(in_array_type(element, array_type) for element in argument)  # type: ignore[misc]
+        return tuple(with_array_type(element, array_type) for element in argument)  # type: ignore[misc]
     if isinstance(argument, TensorSpec):
         return msgspec.structs.replace(argument, array_type=array_type)
     return argument
@@ -257,14 +231,14 @@ def _check_shapes(cases: list[Case], selection: Selection) -> None:
     for name in selection.shapes:
         if name not in names:
             raise UsageError(
-                f"--shape {name}=...: no tensor argument of the operators chosen "
-                f"is called {name!r}{suggestion(name, names)}"
+                f"--shape {name}=...: no selected operator has a tensor argument "
+                f"{name!r}{suggest(name, names)}"
             )
 
 
 def _with_shapes(case: Case, shapes: dict[str, tuple[int, ...]]) -> Case:
-    """The case with the user's shapes; a list of tensors takes the shape for each. Indices stay in
-    range of what is beside them, which a framework need not look after."""
+    """Returns the case with the user's shapes, which apply to each tensor of a list. Indices are
+    kept in range of the other tensors, as a framework may not check them."""
     if not any(name in shapes for name in case.arguments):
         return case
     asked = {
@@ -274,15 +248,15 @@ def _with_shapes(case: Case, shapes: dict[str, tuple[int, ...]]) -> Case:
     }
     places = shapes_by_place({**case.arguments, **asked})
 
-    def shaped(name: str, place: str, argument: Argument) -> Argument:
+    def reshape(name: str, place: str, argument: Argument) -> Argument:
         if isinstance(argument, tuple):
             elements = enumerate(argument)
-            return tuple(shaped(name, f"{place}.{i}", element) for i, element in elements)  # type: ignore[misc]
+            return tuple(reshape(name, f"{place}.{i}", element) for i, element in elements)  # type: ignore[misc]
         if isinstance(argument, TensorSpec):
             return in_range(argument, shapes.get(name, argument.shape), limit_at(place, places))
         return argument
 
-    arguments = {name: shaped(name, name, value) for name, value in case.arguments.items()}
+    arguments = {name: reshape(name, name, value) for name, value in case.arguments.items()}
     if arguments == case.arguments:
         return case
     return msgspec.structs.replace(case, arguments=arguments, origin=f"{case.origin}+shape")

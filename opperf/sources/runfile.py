@@ -1,4 +1,4 @@
-"""A run file as a source: the cases that were planned, as they were planned."""
+"""Run files as a source: the planned cases, with their settings."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from opperf.results.runfile import is_run_file, read_run
 
 
 class RunFile:
-    """The planned cases of a run, whether or not they have a record."""
+    """The planned cases of a run, with or without a record."""
 
     def __init__(self, path: Path) -> None:
         run, self.warnings = read_run(path)
@@ -35,5 +35,5 @@ class RunFiles:
 
 
 def source() -> RunFiles:
-    """The entry point."""
+    """Returns the kind of file; called by name, as an entry point is."""
     return RunFiles()

@@ -1,4 +1,4 @@
-"""Which operators are meant: by name, glob, regular expression, category and namespace."""
+"""Selects operators by name, glob, regular expression, category and namespace."""
 
 from __future__ import annotations
 
@@ -7,19 +7,20 @@ import re
 from collections.abc import Callable, Iterable, Sequence
 from typing import Literal
 
-from opperf.errors import UnknownOperatorError, UsageError, suggestion
+from opperf.errors import UnknownOperatorError, UsageError, suggest, unknown
 from opperf.model import Operator, Settings, Struct
 from opperf.rules.fuzzing import Fuzz
+from opperf.sources.choices import categories, namespaces
 
 REGEX = "re:"
-"""What a pattern that is a regular expression begins with."""
+"""Prefix of a pattern that is a regular expression."""
 
 
 class Selection(Struct, frozen=True):
-    """What a user asks to be measured, and how."""
+    """The operators to measure, their inputs and settings."""
 
     patterns: tuple[str, ...] = ()
-    """Names, globs, `re:` regexes or dotted paths; none means every operator."""
+    """Names, globs, `re:` regexes or dotted paths; empty for every operator."""
     exclude: tuple[str, ...] = ()
     categories: tuple[str, ...] = ()
     namespaces: tuple[str, ...] = ()
@@ -29,36 +30,36 @@ class Selection(Struct, frozen=True):
     """Shapes that replace a rule's, by argument name."""
     backward: bool = True
     configurations: int | None = None
-    """Configurations of each operator that are measured at most; None means all."""
+    """Maximum number of configurations of each operator; None for all."""
     shuffle: bool = False
-    """Whether the cases are in a random order, by the settings' seed, and not by name."""
+    """Whether the cases are in a random order, by the settings' seed, instead of by name."""
     rounds: int = 1
-    """How many times the whole list of cases is visited."""
+    """How many times all cases are measured."""
     fuzz: Fuzz | None = None
-    """Random shapes of each operator, instead of a rule's."""
+    """Random shapes in place of the rules'."""
     ids: tuple[str, ...] = ()
-    """Ids, or beginnings of ids, of the only cases that are measured; none means all."""
+    """Ids, or beginnings of ids, of the cases to measure; empty for all."""
     phase: Literal["train", "predict"] | None = None
-    """Phase that all cases run in; None for the one that each operator's rule has."""
+    """Phase of all cases; None for that of each operator's rule."""
     settings: Settings = Settings()
 
 
-def chosen(operators: Sequence[Operator], selection: Selection) -> list[Operator]:
-    """The operators of a selection, in the order given; all of them if it has no patterns.
+def select(operators: Sequence[Operator], selection: Selection) -> list[Operator]:
+    """Returns the operators of a selection, in the order of `operators`.
 
-    Raises `UnknownOperatorError` for a pattern that fits none, and `UsageError` for a category
-    or namespace that none is in.
+    Raises `UnknownOperatorError` for a pattern that matches none, and `UsageError` for an unknown
+    category or namespace.
     """
     check_groups(operators, selection)
     wanted = {operator.name for operator in operators} if not selection.patterns else set()
     for pattern in selection.patterns:
-        found = matching(pattern, operators)
+        found = find_matching(pattern, operators)
         if not found:
-            raise _unknown(pattern, operators)
+            raise _unknown_operator(pattern, operators)
         wanted.update(operator.name for operator in found)
-    excluded = [_excluding(pattern, operators) for pattern in selection.exclude]
+    excluded = [_make_excluder(pattern, operators) for pattern in selection.exclude]
 
-    def asked_for(operator: Operator) -> bool:
+    def passes_filters(operator: Operator) -> bool:
         return (
             (not selection.categories or operator.category in selection.categories)
             and (
@@ -68,70 +69,72 @@ def chosen(operators: Sequence[Operator], selection: Selection) -> list[Operator
             and not any(matches(operator) for matches in excluded)
         )
 
-    return [operator for operator in operators if operator.name in wanted and asked_for(operator)]
+    return [one for one in operators if one.name in wanted and passes_filters(one)]
 
 
-def matching(pattern: str, operators: Iterable[Operator]) -> list[Operator]:
-    """The operators that have a name a pattern fits. Raises as `matcher`."""
-    matches = matcher(pattern)
+def find_matching(pattern: str, operators: Iterable[Operator]) -> list[Operator]:
+    """Returns the operators with a name that a pattern matches. Raises the errors of
+    `make_matcher`."""
+    matches = make_matcher(pattern)
     return [operator for operator in operators if matches(operator)]
 
 
 def is_path(pattern: str) -> bool:
-    """Whether a pattern may be the path of a callable: dotted, or a file's or module's name, a
-    colon and a function."""
+    """Whether a pattern can be the path of a callable: dotted, or a file or module, a colon and a
+    function."""
     if pattern.startswith(REGEX) or "*" in pattern:
         return False
     return "." in pattern or ":" in pattern
 
 
 def check_groups(operators: Iterable[Operator], selection: Selection) -> None:
-    """Raise `UsageError` for a category or namespace that no operator is in."""
+    """Raises `UsageError` for a category or namespace that no operator is in."""
     listed = list(operators)
-    check_known("category", selection.categories, {o.category for o in listed})
-    spaces = {space for operator in listed for space in operator.namespaces}
-    check_known("namespace", selection.namespaces, spaces)
+    owner = listed[0].framework if listed else ""
+    check_known("category", selection.categories, categories(listed), owner)
+    check_known("namespace", selection.namespaces, namespaces(listed), owner)
 
 
-def check_known(what: str, given: Iterable[str], known: set[str]) -> None:
-    """Raise `UsageError` for the first word that is not among the known ones."""
-    for word in given:
-        if word not in known:
-            raise UsageError(
-                f"unknown {what} {word!r}{suggestion(word, known)}; "
-                f"known: {', '.join(sorted(known))}"
-            )
+def check_known(kind: str, words: Iterable[str], known: Iterable[str], owner: str = "") -> None:
+    """Raises `UsageError` for the first unknown word. `kind` is what the words name, `owner` the
+    framework that has the known ones."""
+    listed = list(known)
+    for word in words:
+        if word not in listed:
+            raise unknown(kind, word, listed, owner)
 
 
-def matcher(pattern: str) -> Callable[[Operator], bool]:
-    """Whether an operator has a name that a pattern fits.
+def make_matcher(pattern: str) -> Callable[[Operator], bool]:
+    """Returns a predicate: whether an operator has a name that the pattern matches.
 
     Raises `UsageError` for a malformed regular expression.
     """
     if pattern == REGEX:
-        raise UsageError(f"{pattern!r} fits every operator; put an expression behind the colon")
+        raise UsageError(f"{pattern!r} has no expression; write it behind the colon")
     if pattern.startswith(REGEX):
         try:
             compiled = re.compile(pattern[len(REGEX) :])
         except re.error as error:
-            raise UsageError(f"{pattern!r} is no regular expression: {error}") from error
+            raise UsageError(f"{pattern!r} is not a regular expression: {error}") from error
         return lambda operator: any(compiled.search(name) for name in operator.names)
     if any(character in pattern for character in "*?["):
         return lambda operator: any(fnmatch.fnmatchcase(n, pattern) for n in operator.names)
     return lambda operator: pattern in operator.names
 
 
-def _excluding(pattern: str, operators: Iterable[Operator]) -> Callable[[Operator], bool]:
-    """The matcher of a pattern to leave out, which must fit an operator: a misspelt one would
-    leave out nothing, unnoticed."""
-    matches = matcher(pattern)
+def _make_excluder(pattern: str, operators: Iterable[Operator]) -> Callable[[Operator], bool]:
+    """Returns the matcher of excluded operators. Raises `UnknownOperatorError` if there are none:
+    a misspelt pattern would otherwise go unnoticed."""
+    matches = make_matcher(pattern)
     if not any(map(matches, operators)):
-        raise _unknown(pattern, operators, "--exclude: ")
+        raise _unknown_operator(pattern, operators, "--exclude: ")
     return matches
 
 
-def _unknown(pattern: str, operators: Iterable[Operator], where: str = "") -> UnknownOperatorError:
+def _unknown_operator(
+    pattern: str, operators: Iterable[Operator], where: str = ""
+) -> UnknownOperatorError:
     names = [name for operator in operators for name in operator.names]
     return UnknownOperatorError(
-        f"{where}no operator is called {pattern!r}{suggestion(pattern, names)}"
+        f"{where}no operator is called {pattern!r}{suggest(pattern, names)}"
     )

@@ -1,1 +1,1 @@
-"""Helper modules that users of opperf import by name, thin over the rest of the package."""
+"""Helper modules that MXNet's users import by name; `opperf.mxnet_api` has what they do."""

@@ -16,9 +16,10 @@ from pathlib import Path
 
 from opperf.errors import DeviceError, NoGradientError, UnknownOperatorError, UsageError
 from opperf.frameworks import Framework
-from opperf.frameworks.base import Extent, Timed
+from opperf.frameworks.base import Extent
 from opperf.frameworks.defaults import Defaults
-from opperf.model import CallableTarget, Kind, Operator, OperatorTarget, Parameter
+from opperf.frameworks.timing import Timed
+from opperf.model import CallableTarget, Kind, MetricKind, Operator, OperatorTarget, Parameter
 
 FORWARD_NS, BACKWARD_NS = 1000.0, 2500.0
 """What the fake profiler says that each pass takes."""
@@ -204,7 +205,6 @@ OPERATORS = tuple(
 class FakeFramework(Defaults, Framework):
     name = "fake"
     rules = "fake_rules"
-    profilers = ("native", "python")
     dtypes = ("float32", "float64", "int32")
     variables = ("FAKE_THREADS",)
     gradients = True
@@ -332,8 +332,8 @@ class FakeFramework(Defaults, Framework):
         yield reading
         reading.peak_bytes, reading.kept_bytes = self.peak - begin, self.level - begin
 
-    def tracer(self, device):
-        return FakeTracer(self)
+    def profilers(self):
+        return {"native": lambda device: FakeProfiler(self)}
 
     def refusal(self, error):
         return str(error) if isinstance(error, Refusal) else None
@@ -362,12 +362,13 @@ class FakeGradient:
         self._framework.calls.append("backward")
 
 
-class FakeTracer:
+class FakeProfiler:
     """The fake framework's own profiler: runs the phases, and makes the times up."""
 
     def __init__(self, framework):
         self._framework, self._calls = framework, framework.calls
 
+    kind = MetricKind.KERNEL
     resolution_ns = 1.0
 
     def trace(self, phases, count, loops=1):

@@ -26,6 +26,6 @@ TABLE = {
     ("data", Kind.TENSOR): lambda operator, preset: [tensor(4)],
 }
 OPTIONAL_TENSORS = frozenset()
-TRAIN_MODE = frozenset({"dropout"})
+TRAIN_PHASE = frozenset({"dropout"})
 NEEDS_OUTPUT = frozenset({"copyto"})
 NOT_BENCHMARKED = {"placeholder": "it does nothing on its own"}

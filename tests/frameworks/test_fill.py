@@ -8,7 +8,7 @@ from opperf.model import Fill, TensorSpec
 
 
 def made(shape, dtype="float32", *, seed=0, **keywords):
-    return fill.values(TensorSpec(shape, dtype, Fill(**keywords)), seed)
+    return fill.code(TensorSpec(shape, dtype, Fill(**keywords)), seed).run()
 
 
 def test_the_same_spec_and_seed_give_the_same_data():
@@ -94,3 +94,56 @@ def test_long_tensors_repeat_their_numbers():
 
 def test_literal_data_is_itself():
     assert made((2,), "int64", distribution="literal", data=[3, 4]).tolist() == [3, 4]
+
+
+def test_numbers_are_the_same_in_every_version():
+    """Figures in users' files are of these numbers."""
+    assert made((6,), "int32", seed=1).tolist() == [1, 0, -1, -4, -2, -4]
+    np.testing.assert_allclose(made((3,), seed=1), [-1.286903, -0.8933553, 1.787485], rtol=1e-6)
+    np.testing.assert_allclose(
+        made((3,), "float64", seed=1, distribution="uniform", low=1.0, high=2.0),
+        [1.432648, 1.822771, 1.854146],
+        rtol=1e-6,
+    )
+
+
+DOMAIN = {"low": 0.0, "high": 4.0}
+DTYPES = ("float16", "float32", "float64", "bfloat16", "int8", "uint8", "int64", "bool")
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("distribution", (*fill.DRAWINGS, *fill.WHOLE))
+def test_a_script_has_the_numbers_of_the_tensor(distribution, dtype):
+    data = np.arange(16.0).reshape(4, 4).tolist() if distribution == "literal" else None
+    spec = TensorSpec((4, 4), dtype, Fill(distribution, **DOMAIN, data=data))
+    filled, shown = fill.code(spec, 3).run(), run(spec, 3)
+    assert filled.dtype == shown.dtype and filled.tobytes() == shown.tobytes()
+    assert filled.dtype.name == ("float32" if dtype == "bfloat16" else dtype)
+    assert filled.shape == shown.shape == (4, 4)
+
+
+@pytest.mark.parametrize("distribution", fill.DRAWINGS)
+def test_a_script_repeats_the_numbers_of_a_long_tensor(distribution):
+    spec = TensorSpec((2, fill.CHUNK), "float16", Fill(distribution, **DOMAIN))
+    assert fill.code(spec, 0).run().tobytes() == run(spec, 0).tobytes()
+
+
+def run(spec, seed):
+    """What the lines of a script make."""
+    scope = {"np": np}
+    exec("\n".join(fill.code(spec, seed).lines("tensor")), scope)
+    return scope["tensor"]
+
+
+def test_a_tensor_without_axes_is_one_number():
+    assert [made((), distribution=one).shape for one in fill.ELEMENTWISE] == [()] * 7
+
+
+def test_a_script_has_literals_that_are_no_finite_number():
+    spec = TensorSpec((3,), "float64", Fill("literal", data=[np.inf, -np.inf, np.nan]))
+    np.testing.assert_array_equal(run(spec, 0), [np.inf, -np.inf, np.nan])
+
+
+def test_contents_that_only_a_caller_has_have_no_code():
+    with pytest.raises(KeyError):
+        made((2,), distribution="given")

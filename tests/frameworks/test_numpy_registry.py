@@ -8,19 +8,19 @@ import numpy as np
 import pytest
 
 from opperf.frameworks import load
-from opperf.frameworks.numpy import categories, kinds, left_out, registry
+from opperf.frameworks.numpy import categories, excluded, kinds, registry
 from opperf.model import Kind
 
 OPERATORS = {operator.name: operator for operator in registry.operators()}
 FUNCTIONS = registry.public_functions()
 
 
-def test_every_function_is_an_operator_or_left_out_for_a_reason():
+def test_every_function_is_an_operator_or_excluded_for_a_reason():
     named = set(registry.by_name())
-    assert named | {n for n, f in FUNCTIONS.items() if left_out.reason(n, f.function)} == set(
+    assert named | {n for n, f in FUNCTIONS.items() if excluded.reason(n, f.function)} == set(
         FUNCTIONS
     )
-    assert not any(left_out.reason(name, FUNCTIONS[name].function) for name in named)
+    assert not any(excluded.reason(name, FUNCTIONS[name].function) for name in named)
 
 
 def test_every_ufunc_of_np_is_an_operator():
@@ -44,13 +44,13 @@ def test_the_count_is_plausible_against_what_np_holds():
     assert len(OPERATORS) > len(kept) - 30
 
 
-def test_every_public_module_is_read_or_left_out():
+def test_every_public_module_is_read_or_excluded():
     files = {module.name for module in pkgutil.iter_modules(np.__path__)}
     offered = {name for name in np.__all__ if isinstance(getattr(np, name), ModuleType)}
     modules = {name for name in files | offered if not name.startswith("_")}
     read = {place.namespace for place in registry.PLACES}
     assert modules
-    assert not modules - read - set(left_out.MODULES)
+    assert not modules - read - set(excluded.MODULES)
 
 
 @pytest.mark.parametrize(
@@ -128,11 +128,11 @@ def test_parameters(name, parameter, kind, required):
     assert (found.kind, found.required) == (kind, required)
 
 
-def test_what_computes_on_no_array_is_left_out():
+def test_functions_that_compute_on_no_array_are_excluded():
     for name in ("save", "loadtxt", "array2string", "can_cast", "seterr", "setbufsize", "shape"):
         assert name in FUNCTIONS
         assert name not in registry.by_name()
-        assert left_out.reason(name, FUNCTIONS[name].function)
+        assert excluded.reason(name, FUNCTIONS[name].function)
 
 
 DROPPED = {"interpolation", "newshape"}
@@ -147,5 +147,5 @@ def test_the_tables_hold_no_name_that_no_function_has():
     for name, parameter in kinds.OF_ONE:
         functions = [o for n, o in OPERATORS.items() if name in (n, n.rpartition(".")[2])]
         assert any(o.parameter(parameter) for o in functions), name
-    for rules in (left_out.NAMES, left_out.MODULES):
+    for rules in (excluded.NAMES, excluded.MODULES):
         assert all(rules.values())

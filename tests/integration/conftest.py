@@ -17,21 +17,18 @@ import pytest
 import opperf  # noqa: F401  (restores what MXNet needs of NumPy, before a test imports MXNet)
 from opperf.frameworks import Framework
 from opperf.model import Case, OperatorTarget, Record, Settings
+from opperf.mxnet_api.benchmarks import load_for_measuring
 from opperf.opperf import main
 from opperf.runner import registry_commands as registry_module
 from opperf.runner import workers as workers_module
+from opperf.runner.calls import call_settings, measure_here
 from opperf.runner.pool import Worker
 from opperf.runner.prepared import Prepared
+from opperf.sources.call import UserCall
 from opperf.sources.registry import plan
 from opperf.sources.selecting import Selection
-from opperf.sources.varying import process_of
-from opperf.utils.benchmark_utils import (
-    measure_here,
-    mxnet,
-    run_performance_test,
-    settings_for,
-)
-from opperf.utils.inputs import CaseBuilder
+from opperf.sources.varying import process_key
+from opperf.utils.benchmark_utils import run_performance_test
 
 FAKE = Path(__file__).resolve().parents[1] / "fake"
 sys.path.insert(0, str(FAKE))
@@ -41,7 +38,7 @@ RUNS = 3
 
 @pytest.fixture(scope="session")
 def framework() -> Framework:
-    return mxnet()
+    return load_for_measuring()
 
 
 @pytest.fixture(autouse=True)
@@ -79,11 +76,10 @@ def record(framework: Framework) -> Callable[..., Record]:
         runs: int = RUNS,
         run_backward: bool = True,
     ) -> Record:
-        settings = settings_for(framework, None, dtype, profiler, warmup, runs)
-        builder = CaseBuilder(
-            framework, function, framework.target_of(function), settings, run_backward
-        )
-        return measure_here(builder.case(inputs), framework, builder.bound)
+        settings = call_settings(framework, None, dtype, profiler, warmup, runs)
+        call = UserCall(framework, function, [inputs], settings, run_backward)
+        (case,) = call.cases()
+        return measure_here(case, framework, call.bound)
 
     return measured
 
@@ -122,6 +118,9 @@ ROOT = Path(__file__).resolve().parents[2]
 MODULE = (sys.executable, "-m", "opperf")
 
 
+CACHES = ("OPPERF_CACHE", "XDG_CACHE_HOME")
+"""Variables that name the folder of the cache."""
+
 CHOICE = re.compile(r"\Aframework: mxnet \S+, the first installed of .*\n")
 """What a command says first, on standard error, where no framework is named."""
 
@@ -134,7 +133,8 @@ class CommandLine:
         self.folder.mkdir()
         self.home.mkdir()
         self.variables = os.environ | {"HOME": str(self.home), "PYTHONPATH": str(ROOT)}
-        self.variables.pop("XDG_CACHE_HOME", None)
+        for name in CACHES:
+            self.variables.pop(name, None)
 
     def start(self, *arguments: str, program: tuple[str, ...] = MODULE) -> subprocess.Popen[str]:
         return subprocess.Popen(
@@ -189,7 +189,7 @@ def shared_worker() -> Iterator[Callable[..., Worker]]:
     started: dict[tuple[str, str], SharedWorker] = {}
 
     def given(framework: str, settings: Settings | None = None, python: str = "") -> Worker:
-        key = (process_of(framework, settings or Settings()), python)
+        key = (process_key(framework, settings or Settings()), python)
         if key not in started:
             started[key] = SharedWorker(framework, settings, python=python)
         return started[key]
@@ -211,7 +211,7 @@ class CommandHere(CommandLine):
 
     def __call__(self, *arguments: str, code: int = 0, **_: Any) -> tuple[str, str]:
         self._monkeypatch.chdir(self.folder)
-        for name in ("HOME", "XDG_CACHE_HOME"):
+        for name in ("HOME", *CACHES):
             if name in self.variables:
                 self._monkeypatch.setenv(name, self.variables[name])
             else:

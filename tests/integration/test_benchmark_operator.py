@@ -11,10 +11,10 @@ import pytest
 from opperf.errors import UnknownOperatorError, UsageError
 from opperf.frameworks.mxnet.functions import falls_back_to_numpy
 from opperf.model import Settings
-from opperf.utils import benchmark_utils
+from opperf.mxnet_api import benchmarks
+from opperf.mxnet_api.namespaces import inputs_of_size
+from opperf.sources.call import UserCall
 from opperf.utils.benchmark_utils import run_benchmark_operator
-from opperf.utils.inputs import CaseBuilder
-from opperf.utils.namespaces import inputs_of_size
 
 ND, NP, NPX = "mxnet.ndarray", "mxnet.numpy", "mxnet.numpy_extension"
 FEW = {"warmup": 0, "runs": 2}
@@ -232,8 +232,8 @@ def test_only_what_needs_the_callers_arrays_is_measured_in_its_process(monkeypat
         here.append(case.label)
         return measure_here(case, framework, bound)
 
-    measure_here = benchmark_utils.measure_here
-    monkeypatch.setattr(benchmark_utils, "measure_here", measured)
+    measure_here = benchmarks.measure_here
+    monkeypatch.setattr(benchmarks, "measure_here", measured)
     run_benchmark_operator(name="exp", size=SQUARE, **FEW)
     assert here == []
     found = run_benchmark_operator(
@@ -335,10 +335,7 @@ def test_particular_functions_run(name):
 
 def scattered(framework, inputs):
     """Data, indices and shape that `scatter_nd` is called with, as NumPy arrays and a tuple."""
-    builder = CaseBuilder(
-        framework, mx.nd.scatter_nd, framework.target_of(mx.nd.scatter_nd), Settings(), False
-    )
-    case = builder.case(inputs)
+    (case,) = UserCall(framework, mx.nd.scatter_nd, [inputs], Settings(), False).cases()
     with framework.scope(case):
         made = [
             framework.tensor(case.arguments[name], "cpu(0)", 0).asnumpy()

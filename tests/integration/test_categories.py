@@ -12,9 +12,9 @@ import opperf
 from opperf import nd_operations
 from opperf.frameworks.mxnet import registry
 from opperf.model import Case, OperatorTarget, Settings, TensorSpec
+from opperf.mxnet_api import benchmarks
 from opperf.rules import sizes
 from opperf.sources.registry import Plan
-from opperf.utils import benchmark_utils
 
 MEMORY = "max_storage_mem_alloc_cpu/0"
 
@@ -188,7 +188,7 @@ def test_a_category_at_a_small_size(small, module, name, expected):
 
 def test_every_flag_reaches_the_cases(monkeypatch):
     seen = []
-    monkeypatch.setattr(benchmark_utils, "measured", lambda made: seen.extend(made.cases) or {})
+    monkeypatch.setattr(benchmarks, "measure_plan", lambda made: seen.extend(made.cases) or {})
     runner_of("nn_optimizer_operators", "run_optimizer_operators_benchmarks")(
         ctx="cpu(0)", dtype="float64", profiler="python", int64_tensor="off", warmup=7, runs=9
     )
@@ -221,6 +221,6 @@ def test_a_case_that_crashes_costs_itself_alone(caplog):
         msgspec.structs.replace(settings, phase="train"),
     )
     with caplog.at_level("WARNING", logger="opperf"):
-        results = benchmark_utils.measured(Plan(cases=(crashing, fine), excluded={}))
+        results = benchmarks.measure_plan(Plan(cases=(crashing, fine), excluded={}))
     assert list(results) == ["relu"]
     assert "LeakyReLU: crashed: the process was ended by SIG" in caplog.text

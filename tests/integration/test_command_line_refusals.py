@@ -8,10 +8,10 @@ import pytest
 from opperf.frameworks import load
 
 WITHOUT_MXNET = [
-    (("relu", "-r", "-1"), ["--runs", "'-1' is no whole number of 1 or more"]),
-    (("relu", "-r", "0"), ["--runs", "'0' is no whole number of 1 or more"]),
+    (("relu", "-r", "-1"), ["--runs", "'-1' is not an integer of at least 1"]),
+    (("relu", "-r", "0"), ["--runs", "'0' is not an integer of at least 1"]),
     (("relu", "-r", "many"), ["--runs", "'many'"]),
-    (("relu", "-w", "-3"), ["--warmup", "'-3' is no whole number of 0 or more"]),
+    (("relu", "-w", "-3"), ["--warmup", "'-3' is not an integer of at least 0"]),
     (("relu", "--timeout", "0"), ["--timeout"]),
     (("relu", "--threads", "0"), ["--threads"]),
     (("relu", "--seed", "-1"), ["--seed"]),
@@ -19,20 +19,20 @@ WITHOUT_MXNET = [
     (("relu", "-p", "perf"), ["'perf'", "native, python"]),
     (("relu", "--size", "huge"), ["'huge'", "'small', 'default', 'large'"]),
     (("relu", "--int64-tensor", "maybe"), ["'maybe'", "'on', 'off'"]),
-    (("relu", "--shape", "lhs=axb"), ["'lhs=axb' is not a shape", "lhs=1024x1024"]),
-    (("relu", "--shape", "lhs"), ["'lhs' is not a shape"]),
-    (("relu", "--shape", "lhs=4x0"), ["'lhs=4x0' is not a shape", "at least 1"]),
-    (("relu", "--shape", "lhs=4x-2"), ["'lhs=4x-2' is not a shape"]),
+    (("relu", "--shape", "lhs=axb"), ["'axb' is not a shape", "lhs=1024x1024"]),
+    (("relu", "--shape", "lhs"), ["'lhs' is not of the form lhs=1024x1024"]),
+    (("relu", "--shape", "lhs=4x0"), ["'4x0' is not a shape", "at least 1"]),
+    (("relu", "--shape", "lhs=4x-2"), ["'4x-2' is not a shape"]),
     (("relu", "--max-time", "0"), ["--max-time"]),
     (("relu", "--max-configs", "0"), ["--max-configs"]),
-    (("relu", "--namespace", " , "), ["--namespace", "names nothing"]),
+    (("relu", "--namespace", " , "), ["--namespace", "is empty"]),
     (("relu", "--bogus"), ["--bogus"]),
     (("relu", "--list", "--ctx"), ["--ctx"]),
-    (("--ops", ""), ["--ops", "'' names nothing"]),
-    (("--ops", " ,"), ["--ops", "' ,' names nothing"]),
-    (("",), ["'' names nothing"]),
-    (("relu", "--category", ""), ["--category", "'' names nothing"]),
-    (("relu", "--exclude", ""), ["--exclude", "'' names nothing"]),
+    (("--ops", ""), ["--ops", "'' is empty"]),
+    (("--ops", " ,"), ["--ops", "' ,' is empty"]),
+    (("",), ["'' is empty"]),
+    (("relu", "--category", ""), ["--category", "'' is empty"]),
+    (("relu", "--exclude", ""), ["--exclude", "'' is empty"]),
     (("relu", "-o", "there/is/none.json"), ["the folder", "does not exist"]),
     (("relu", "-o", "."), [". is a folder"]),
     (("relu", "-o", "/proc/out.json"), ["/proc/out.json cannot be written"]),
@@ -50,28 +50,28 @@ WITHOUT_MXNET = [
     (("relu", "--fuzz-shapes", "3", "--shape", "data=4"), ["--shape", "--fuzz-shapes"]),
     (("relu", "--fuzz-shapes", "3", "--min-elements", "9", "--max-elements", "8"), ["9", "8"]),
     (("relu", "--min-elements", "9"), ["--min-elements", "--fuzz-shapes"]),
-    (("relu", "--id", ""), ["--id", "'' names nothing"]),
-    (("relu", "--resume", "--retry", "ok"), ["--retry", "'ok' is none of failed, crashed"]),
+    (("relu", "--id", ""), ["--id", "'' is empty"]),
+    (("relu", "--resume", "--retry", "ok"), ["--retry", "'ok' is not one of failed, crashed"]),
 ]
 """Arguments that are refused, and words of the reason."""
 
 WITH_MXNET = [
-    (("relu", "--ctx", "tpu"), ["unknown device 'tpu'", "gpu(1)"]),
+    (("relu", "--ctx", "tpu"), ["unknown device 'tpu'", "mxnet has: ", "cpu(0)"]),
     (("relu", "--dtype", "flaot32"), ["unknown dtype 'flaot32'; did you mean float32"]),
     (("batchnrm",), ["no operator is called 'batchnrm'; did you mean BatchNorm"]),
     (("relu", "--ops", "zzz*"), ["no operator is called 'zzz*'"]),
     (("nd.rleu",), ["mxnet.ndarray has no 'rleu'; did you mean relu"]),
     (("--exclude", "rleu"), ["--exclude: no operator is called 'rleu'; did you mean relu"]),
     (("relu", "--exclude", "zzz*"), ["--exclude: no operator is called 'zzz*'"]),
-    (("re:(",), ["'re:(' is no regular expression"]),
-    (("relu", "--id", "zzz"), ["--id zzz: no case that is planned has this id", "--list"]),
+    (("re:(",), ["'re:(' is not a regular expression"]),
+    (("relu", "--id", "zzz"), ["--id zzz: no planned case has this id", "--list"]),
     (("--category", "unry"), ["unknown category 'unry'; did you mean unary", "reduction"]),
     (("--namespace", "ndd"), ["unknown namespace 'ndd'; did you mean nd", "linalg"]),
-    (("--category", "gemm", "--namespace", "image"), ["no operator is left by --category"]),
+    (("--category", "gemm", "--namespace", "image"), ["no operator matches --category"]),
     (("_imdecode",), ["nothing to run", "_imdecode: takes a picture as text"]),
     (("broadcast_add", "--shape", "lsh=3"), ["--shape lsh=", "did you mean lhs"]),
-    (("relu", "--shape", "data=12x"), ["'data=12x' is not a shape"]),
-    (("relu", "--shape", "data=12xx4"), ["'data=12xx4' is not a shape"]),
+    (("relu", "--shape", "data=12x"), ["'12x' is not a shape"]),
+    (("relu", "--shape", "data=12xx4"), ["'12xx4' is not a shape"]),
     (("relu", "--framework", "mxnt"), ["unknown framework 'mxnt'; did you mean mxnet"]),
 ]
 
@@ -79,33 +79,33 @@ NUMPY = ("--framework", "numpy")
 """The framework that takes no time to import."""
 
 OF_OTHER_COMMANDS = [
-    (("run", "re:*"), ["'re:*' is no regular expression"]),
-    (("run", "re:"), ["'re:' fits every operator"]),
-    (("run", "add", "--shape", "x1=3", "--shape", "x1=4"), ["'x1' is given two shapes"]),
-    (("run", "add", "--exclude", "re:("), ["'re:(' is no regular expression"]),
+    (("run", "re:*"), ["'re:*' is not a regular expression"]),
+    (("run", "re:"), ["'re:' has no expression"]),
+    (("run", "add", "--shape", "x1=3", "--shape", "x1=4"), ["'x1' is set twice"]),
+    (("run", "add", "--exclude", "re:("), ["'re:(' is not a regular expression"]),
     (
         ("run", "add", "--exclude", "add"),
-        ["no operator is left by --category"],
+        ["no operator matches --category"],
     ),
     (
         ("run", "add", "--category", "reduction"),
-        ["no operator is left by --category"],
+        ["no operator matches --category"],
     ),
-    (("list", "re:["), ["'re:[' is no regular expression"]),
+    (("list", "re:["), ["'re:[' is not a regular expression"]),
     (("list", "["), ["no operator is called '['"]),
     (("list", "ad"), ["no operator is called 'ad'; did you mean", "add"]),
     (("list", "zzz*"), ["no operator is called 'zzz*'"]),
-    (("list", ""), ["names nothing"]),
-    (("list", "--exclude", "re:("), ["'re:(' is no regular expression"]),
+    (("list", ""), ["is empty"]),
+    (("list", "--exclude", "re:("), ["'re:(' is not a regular expression"]),
     (("list", "--exclude", "ad"), ["--exclude: no operator is called 'ad'; did you mean"]),
     (("list", "--category", "unry"), ["unknown category 'unry'; did you mean unary", "reduction"]),
-    (("list", "--category", ""), ["--category", "names nothing"]),
+    (("list", "--category", ""), ["--category", "is empty"]),
     (("list", "--namespace", "nop"), ["unknown namespace 'nop'", "linalg"]),
     (("list", "--size", "small"), ["--size"]),
     (("list", "--min", "3"), ["--min"]),
     (("show", "ad"), ["no operator is called 'ad'; did you mean", "add"]),
     (("show", ""), ["no operator is called ''"]),
-    (("show", "re:("), ["'re:(' is no regular expression"]),
+    (("show", "re:("), ["'re:(' is not a regular expression"]),
     (("show", "add", "subtract"), ["unexpected extra argument", "subtract"]),
     (("show", "add", "--size", "huge"), ["'huge'", "'small', 'default', 'large'"]),
     (("coverage", "one.jsonl", "two.jsonl"), ["unexpected extra argument", "two.jsonl"]),
@@ -198,7 +198,7 @@ def test_a_cache_that_cannot_be_made(command_here):
     command_here.variables["XDG_CACHE_HOME"] = "/proc/none"
     out, err = command_here("relu", code=2)
     assert err.startswith("opperf: /proc/none/opperf/unfinished") and err.count("\n") == 1
-    assert "XDG_CACHE_HOME" in err and "-f jsonl" in err
+    assert "OPPERF_CACHE" in err and "-f jsonl" in err
     assert command_here.files() == []
 
 

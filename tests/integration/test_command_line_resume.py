@@ -78,13 +78,13 @@ def test_a_run_file(command, stopped):
     half, warnings = read_run(path)
     assert warnings == [] and half.closing is None
     assert len(half.records) in (1, 2) and len(half.planned) == 6
-    assert "interrupted; what was measured is in run.jsonl" in err
+    assert "interrupted; the records are in run.jsonl" in err
 
     arguments = going_on(err)
     for contrary, words in (
-        (("-r", "7"), "--runs = 4, not 7"),
-        (("--ops", "relu"), "ops = ('relu', 'sigmoid'), not ('relu',)"),
-        (("--ctx", "cpu(1)"), "--ctx = 'cpu(0)', not 'cpu(1)'"),
+        (("-r", "7"), "--runs 4, not 7"),
+        (("--ops", "relu"), "--ops ('relu', 'sigmoid'), not ('relu',)"),
+        (("--ctx", "cpu(1)"), "--ctx 'cpu(0)', not 'cpu(1)'"),
     ):
         _, err = command(*arguments, *contrary, code=2)
         assert err.startswith("opperf: the run to resume was made with ") and words in err
@@ -100,12 +100,12 @@ def test_a_run_file(command, stopped):
     assert [record.id for record in whole.records] == list(whole.planned)
     assert whole.records[: len(half.records)] == half.records
     assert whole.header == half.header
-    assert f"6 cases of 2 operators, {len(half.records)} of them done already" in out
+    assert f"6 cases of 2 operators, {len(half.records)} of them already done" in out
     assert command.files() == ["run.jsonl"] and command.unfinished() == []
 
     # With nothing left to do, it does nothing, and says what there is.
     out, err = command(*arguments)
-    assert "6 of them done already" in out and "(6 ok)" in out and err == ""
+    assert "6 of them already done" in out and "(6 ok)" in out and err == ""
     assert read_run(path)[0].records == whole.records
 
 
@@ -157,8 +157,8 @@ def test_a_run_of_another_framework_goes_on_with_that_one(command):
     options = ("add", "-f", "jsonl", "-o", "run.jsonl", "--size", "small", "-w", "0", "-r", "1")
     command("--framework", "numpy", *options)
     out, _ = command("--resume", "run.jsonl")
-    assert "done already" in out
+    assert "already done" in out
     command("--resume", "run.jsonl", "-f", "csv")
     assert (command.folder / "run.csv").read_text().count(",add,") == 3
     _, err = command("--resume", "run.jsonl", "--framework", "mxnet", code=2)
-    assert "made with framework = 'numpy', not 'mxnet'" in err
+    assert "made with --framework 'numpy', not 'mxnet'" in err

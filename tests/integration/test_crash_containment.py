@@ -8,7 +8,7 @@ from benchmarks.worker_replacement import CRASHING, crashing_cases, healthy_case
 from opperf.model import Status
 from opperf.results.runfile import read_run
 from opperf.runner.progress import Quiet
-from opperf.runner.session import execute, header
+from opperf.runner.session import execute, make_header
 from opperf.runner.workers import Workers
 from opperf.sources.registry import Plan
 from opperf.sources.selecting import Selection
@@ -25,7 +25,7 @@ def test_each_crash_is_one_record_between_healthy_ones(tmp_path):
         cases += [crashing, next(healthy)]
     plan = Plan(cases=tuple(cases), excluded={})
     before = psutil.Process().children()
-    head = header(plan, Selection(), {})
+    head = make_header(plan, Selection(), {})
     with Workers() as workers:
         run = execute(tmp_path / "run.jsonl", head, cases, cases, workers, Quiet(), lambda: 0.0)
     assert psutil.Process().children() == before

@@ -147,7 +147,7 @@ def test_the_run_file_takes_no_more(shell, disk):
     path = disk.folder / "run.jsonl"
     err = shell("run", *CASES, "-f", "jsonl", "-o", path, code=2)
     assert f"opperf: {path} cannot be written: {disk.error}; " in err
-    assert f"what was measured is in {path}. " in err
+    assert f"the records are in {path}. " in err
     half, warnings = read_run(path)
     assert warnings == [] and half.closing is None and path.read_bytes().endswith(b"\n")
     done = [record.id for record in half.records]
@@ -192,7 +192,7 @@ def test_a_run_that_cannot_be_begun_leaves_nothing_in_the_way_of_the_next(shell,
         shell.cache, output = disk.folder, ("-o", "out.json")
     err = shell("run", *CASES, *output, code=2)
     assert f".jsonl cannot be written: {disk.error}" in err and "Go on with" not in err
-    assert ("XDG_CACHE_HOME" in err) is (where == "cache")
+    assert ("OPPERF_CACHE" in err) is (where == "cache")
     assert list(disk.folder.rglob("*.jsonl")) == [] and shell.files() == []
     disk.grow()
     shell("run", *CASES, *output)
@@ -237,7 +237,7 @@ def test_an_output_that_does_not_fit(shell, disk, output_format, files):
     err = shell("run", *CASES, "-f", output_format, "-o", output, code=2, program=program)
     assert f"opperf: {disk.folder / files[0]} cannot be written: {disk.error}; " in err
     (records,) = shell.cache.rglob("unfinished/*.jsonl")
-    assert f"what was measured is in {records}. " in err
+    assert f"the records are in {records}. " in err
     run = check_whole(records)
     assert sorted(disk.folder.iterdir()) == before, "half an output, or what it was made from"
 
@@ -260,7 +260,7 @@ def test_coverage_has_nowhere_to_keep_its_records(shell, disk):
     shell.cache = disk.folder
     disk.fill()
     err = shell("coverage", "--framework", "numpy", "--quiet", code=2)
-    assert f"numpy.jsonl cannot be written: {disk.error}; XDG_CACHE_HOME" in err
+    assert f"numpy.jsonl cannot be written: {disk.error}; or set OPPERF_CACHE" in err
     assert list(disk.folder.rglob("*.jsonl")) == []
 
 

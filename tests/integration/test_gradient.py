@@ -104,7 +104,7 @@ def test_whole_numbers_have_no_gradient(record):
 
 
 @pytest.mark.parametrize(
-    ("function", "inputs", "mode"),
+    ("function", "inputs", "phase"),
     [
         (nd.Dropout, {"data": (64, 64), "p": 0.5}, "train"),
         (nd.BatchNorm, NORM, "train"),
@@ -112,18 +112,18 @@ def test_whole_numbers_have_no_gradient(record):
     ],
     ids=["Dropout", "BatchNorm", "exp"],
 )
-def test_the_mode_is_chosen_and_recorded(record, function, inputs, mode):
-    assert record(function, inputs).case.settings.phase == mode
+def test_the_phase_is_chosen_and_recorded(record, function, inputs, phase):
+    assert record(function, inputs).case.settings.phase == phase
 
 
 @pytest.mark.parametrize(
-    ("name", "mode"),
+    ("name", "phase"),
     [("Dropout", "train"), ("BatchNorm", "train"), ("RNN", "train"), ("exp", "predict")],
 )
-def test_the_rules_choose_the_same_mode(cases, name, mode):
+def test_the_rules_choose_the_same_phase(cases, name, phase):
     planned = cases(name)
     assert planned
-    assert {case.settings.phase for case in planned} == {mode}
+    assert {case.settings.phase for case in planned} == {phase}
 
 
 def test_dropout_really_drops_when_it_trains(cases, outputs):

@@ -9,6 +9,7 @@ import pytest
 from mxnet import nd
 
 from opperf.custom_operations import custom_operations
+from opperf.frameworks import load
 from opperf.frameworks.mxnet import trace
 from opperf.model import NoteCode
 from opperf.profilers import python
@@ -76,7 +77,7 @@ def test_a_native_time_is_within_the_call_it_was_taken_in(name):
 
     given = {n: drawn(value) for n, value in inputs.items()}
     listed = given.pop("data") if isinstance(given.get("data"), list) else []
-    (timed,) = trace.NativeTracer().trace([lambda: function(*listed, **given)], RUNS)
+    (timed,) = trace.NativeProfiler().trace([lambda: function(*listed, **given)], RUNS)
     assert len(timed.times) == len(timed.walls) == RUNS
     for kernels, wall in zip(timed.times, timed.walls, strict=True):
         assert 0 <= kernels <= wall + ENDS_NS
@@ -178,3 +179,8 @@ def test_the_wall_clock_sees_what_the_profiler_does_not(record, clock):
     options = {"profiler": "python", "run_backward": False, "runs": RUNS}
     made = record(function, {"data": (8, 8)}, **options)
     assert made.samples["forward"] == [KERNEL_NS] * RUNS
+
+
+def test_calls_are_queued_together_on_a_gpu_alone():
+    framework = load("mxnet")
+    assert framework.is_asynchronous("gpu(1)") and not framework.is_asynchronous("cpu(0)")

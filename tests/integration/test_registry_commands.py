@@ -9,8 +9,11 @@ import pytest
 
 from opperf.model import Settings
 from opperf.runner.listing import script
+from opperf.runner.prepared import Prepared
 from opperf.sources.registry import plan
 from opperf.sources.selecting import Selection
+from tests.integration.mxnet_contents import contents
+from tests.script_tensors import assert_script_makes
 
 
 def test_list_names_operators_and_the_second_time_loads_no_framework(command):
@@ -55,9 +58,9 @@ def test_show_of_what_has_excluded_says_why(command_here):
 REFUSED = [
     (("list", "rleu"), ["no operator is called 'rleu'; did you mean relu"]),
     (("list", "--category", "unry"), ["unknown category 'unry'; did you mean unary"]),
-    (("list", "re:("), ["'re:(' is no regular expression"]),
+    (("list", "re:("), ["'re:(' is not a regular expression"]),
     (("show",), ["Missing argument 'OPERATOR'"]),
-    (("show", "broadcast_*"), ["show takes one operator", "broadcast_add"]),
+    (("show", "broadcast_*"), ["show takes one", "broadcast_add"]),
     (("show", "relu", "--dtype", "flaot32"), ["unknown dtype 'flaot32'"]),
     (("coverage", "none.jsonl"), ["none.jsonl cannot be read"]),
     (("coverage", "--min", "101"), ["--min", "101"]),
@@ -87,7 +90,7 @@ def test_coverage_of_a_run_file(command_here):
 
 
 def test_the_script_of_every_case_runs(framework):
-    """In plain MXNet, without opperf's own tensors."""
+    """In plain MXNet, without opperf's own tensors, which have the same contents."""
     cases = plan(framework, Selection(size="small", settings=Settings(), backward=False)).cases
     ran = set()
     for case in cases:
@@ -100,6 +103,8 @@ def test_the_script_of_every_case_runs(framework):
                 text = text.replace("mx.npx.set_np()\n", "")
                 stack.enter_context(mx.util.np_shape(True))
                 stack.enter_context(mx.util.np_array(True))
+            prepared = Prepared(case, framework)
+            assert_script_makes(text, case, prepared.arguments, contents)
             try:
                 exec(text, {})
             except mx.base.MXNetError as error:

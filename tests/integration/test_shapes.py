@@ -13,7 +13,7 @@ from mxnet import nd
 from opperf.custom_operations import custom_operations
 from opperf.model import TensorSpec
 from opperf.runner.prepared import Prepared
-from opperf.sources.registry import plan, resolve, resolved
+from opperf.sources.registry import plan, resolve, resolve_selection
 from opperf.sources.selecting import Selection
 
 MEMORY = "max_storage_mem_alloc_cpu/0"
@@ -158,7 +158,7 @@ def test_the_dtype_asked_for_is_that_of_every_tensor_of_a_list(record):
 def test_indices_stay_in_range_of_what_is_beside_them(framework, outputs, name, shapes):
     """MXNet refuses those of `gather_nd` otherwise, and writes where it should not for others."""
     selection = Selection(patterns=(name,), size="small", shapes=shapes)
-    made = plan(framework, resolved(selection, partial(resolve, framework))).cases
+    made = plan(framework, resolve_selection(selection, partial(resolve, framework))).cases
     assert made
     for case in made:
         with framework.scope(case):

@@ -6,10 +6,13 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 
+from opperf.frameworks import load
 from opperf.model import SCHEMA_VERSION, Case, Header, OperatorTarget, Status, TensorSpec
 from opperf.results.runfile import RunWriter, read_run
+from opperf.runner.listing import script
 
 SHORT = ("--size", "small", "-w", "1", "-r", "2", "--max-configs", "1", "-f", "jsonl")
 
@@ -69,12 +72,12 @@ def test_a_killed_run_of_several_processes_goes_on_without_planning(command, rec
     assert kinds == ["header", *["case"] * 4, *["environment", "record", "record"] * 2, "closing"]
     path.write_bytes(b"".join(lines[:7]) + lines[7][:50])
     out, err = command("run", "--resume", "a.jsonl", "--threads", "1,2")
-    assert "the last line was cut short" in err and "1 of them done already" in out
+    assert "the last line was cut short" in err and "1 of them already done" in out
     whole = run_of(command)
     assert whole.cases == recorded.cases and whole.records[0] == recorded.records[0]
     assert [record.status for record in whole.records] == [Status.OK] * 4
     _, err = command("run", "--resume", "a.jsonl", "--threads", "2", code=2)
-    assert err.startswith("opperf: the run to resume was made with --threads = '1, 2', not '2'; ")
+    assert err.startswith("opperf: the run to resume was made with --threads '1, 2', not '2'; ")
 
 
 def test_values_that_this_machine_lacks_are_skipped_beside_others(command):
@@ -116,6 +119,20 @@ def test_a_function_in_a_users_file_and_none_of_the_files_beside_it(command):
     assert err.startswith("opperf: ") and "has no 'treble'" in err and err.count("\n") == 1
 
 
+def test_a_script_makes_the_very_tensor_that_a_worker_measures(command_here):
+    seen = command_here.folder / "seen.npy"
+    (command_here.folder / "keep.py").write_text(
+        f"import numpy\n\n\ndef keep(x):\n    numpy.save({str(seen)!r}, x)\n    return x\n"
+    )
+    wanted = ("--framework", "numpy", "--shape", "x=700x800", "--dtype", "float16")
+    command_here("run", "keep.py:keep", *wanted, *SHORT, "-o", "a.jsonl")
+    (case,) = run_of(command_here).cases
+    text, made = script(load("numpy"), case), {}
+    exec(text[: text.rindex("\n\n")], made)
+    assert made["x"].dtype == "float16"
+    np.testing.assert_array_equal(made["x"], np.load(seen))
+
+
 @pytest.fixture(scope="module")
 def elsewhere(tmp_path_factory):
     """The interpreter of another environment of this Python, with no package in it."""
@@ -141,11 +158,11 @@ def test_another_environment_borrows_what_it_lacks(command, elsewhere):
     ("arguments", "words"),
     [
         (("nothing.jsonl",), "nothing.jsonl: there is no such file"),
-        (("notes.txt",), "notes.txt holds no cases that opperf knows; it reads: run file"),
-        (("a.jsonl", "--size", "large"), "--size is about the inputs that rules make"),
+        (("notes.txt",), "notes.txt is no file of cases that opperf reads: run file"),
+        (("a.jsonl", "--size", "large"), "--size does not apply to"),
         (("a.jsonl", "--dtype", "float8"), "unknown dtype 'float8'"),
         (("a.jsonl", "--python", "/no/python"), "'/no/python': there is no such program"),
-        (("a.jsonl", "--id", "ffff"), "--id ffff: no case that is planned has this id"),
+        (("a.jsonl", "--id", "ffff"), "--id ffff: no planned case has this id"),
     ],
 )
 def test_what_is_refused(command_here, arguments, words):

@@ -11,7 +11,7 @@ from opperf.operations.uses import (
     Choice,
     Written,
     family,
-    merged,
+    merge,
     names_of,
     only_written_to,
     use,
@@ -66,6 +66,12 @@ def test_what_the_operator_has_no_argument_for() -> None:
     assert use("flip", "x=m").spell(operator("m"), {"x": 5, "axis": 0}) is None
 
 
+@pytest.mark.parametrize(("word", "made"), [("edge", {"mode": "edge"}), ("wrap", None)])
+def test_a_word_that_the_operator_does_not_know(word: str, made: object) -> None:
+    entry = use("pad", "mode")
+    assert entry.spell(operator(mode=("constant", "edge")), {"mode": word}) == made
+
+
 def test_arguments_of_one_framework() -> None:
     entry = use("deconvolution", "data -no_bias", also={"no_bias": False})
     assert entry.spell(operator("data"), {"data": 1}) == {"data": 1, "no_bias": False}
@@ -115,11 +121,11 @@ def test_a_family_of_names() -> None:
 
 def test_an_operator_is_in_one_table() -> None:
     with pytest.raises(ValueError, match="add"):
-        merged({"add": use("add")}, {"add": use("add"), "sub": use("subtract")})
+        merge({"add": use("add")}, {"add": use("add"), "sub": use("subtract")})
 
 
 def test_what_a_framework_calls_operations() -> None:
-    table = merged(
+    table = merge(
         {"add": use("add"), "plus": use("add")}, {"act": Choice("mode", {1: use("relu")})}
     )
     assert names_of(table) == {"add": ("add", "plus"), "relu": ("act",)}

@@ -5,9 +5,9 @@ import weakref
 
 import pytest
 
-from opperf.frameworks.base import Timed
+from opperf.frameworks.timing import Timed
 from opperf.profilers import python
-from opperf.profilers.python import PythonTimer, overhead_ns, resolution_ns
+from opperf.profilers.python import IdleWait, PythonTimer, QueueTimer, overhead_ns, resolution_ns
 
 
 @pytest.fixture
@@ -128,3 +128,92 @@ def test_the_clock_is_looked_at_once_in_a_process(clock, first_in_a_process):
     assert clock.readings == before > 0
     assert (first.resolution_ns, first.overhead_ns) == (20.0, 20.0)
     assert (second.resolution_ns, second.overhead_ns) == (20.0, 20.0)
+
+
+class Device:
+    """A device that calls are queued for, by the test's clock: to queue a call takes the host 10
+    ns, and a wait 300 ns beside the work that is left."""
+
+    name = "queued"
+
+    def __init__(self, clock):
+        self._clock, self._done_ns = clock, 0
+        self.waits = 0
+
+    def taking(self, *times_ns):
+        left = list(times_ns)
+
+        def call():
+            self._clock.ns += 10
+            took = left.pop(0) if len(left) > 1 else left[0]
+            self._done_ns = max(self._done_ns, self._clock.ns) + took
+
+        return call
+
+    def synchronize(self, device="gpu(0)"):
+        self.waits += 1
+        self._clock.ns = max(self._clock.ns, self._done_ns) + 300
+
+
+@pytest.fixture
+def device(clock, monkeypatch):
+    monkeypatch.setattr(python, "resolution_ns", lambda: 1.0)
+    monkeypatch.setattr(python, "_IDLE_WAITS", {})
+    return Device(clock)
+
+
+def test_the_cost_of_a_wait_is_measured_with_the_device_idle(clock, device):
+    device.taking(10**6)()
+    # One wait in four is interrupted, one in four takes a little less.
+    extra = itertools.cycle([0, 0, 5000, -20])
+    plain = device.synchronize
+
+    def synchronize(name):
+        plain()
+        clock.ns += next(extra)
+
+    device.synchronize = synchronize
+    assert python.idle_wait(device, "gpu(0)") == IdleWait(300.0, 10.0)
+    waits = device.waits
+    assert python.idle_wait(device, "gpu(0)").overhead_ns == 300.0
+    assert device.waits == waits, "once in a process"
+    python.idle_wait(device, "gpu(1)")
+    assert device.waits == 2 * waits
+
+
+def queue_timer(device, scatter_ns=0.0):
+    return QueueTimer(device.synchronize, IdleWait(300.0, scatter_ns))
+
+
+def test_the_cost_of_the_wait_is_taken_off_each_wait(device):
+    (timed,) = queue_timer(device).trace([device.taking(700, 800)], 2)
+    assert timed == Timed([710.0, 810.0], [710.0, 810.0], [710.0, 810.0])
+
+
+def test_the_calls_of_a_sample_are_queued_together(device):
+    timer = queue_timer(device)
+    (timed,) = timer.trace([device.taking(700)], 3, loops=10)
+    # The first call is on its way for 10 ns; after that the device has always work left.
+    assert timed == Timed([701.0] * 3, [701.0] * 3, [701.0] * 3, batch=10)
+    assert device.waits == 3
+
+
+def test_calls_that_take_the_host_longer_than_the_device_take_what_the_host_takes(device):
+    (timed,) = queue_timer(device).trace([device.taking(2)], 1, loops=4)
+    assert timed.times == [(4 * 10 + 2) / 4]
+
+
+def test_phases_that_take_turns_are_waited_for_one_by_one(device):
+    first, second = queue_timer(device).trace([device.taking(100), device.taking(200)], 2, loops=2)
+    assert (first.times, second.times) == ([110.0] * 2, [210.0] * 2)
+    assert (first.batch, second.batch) == (1, 1) and device.waits == 8
+
+
+def test_a_batch_that_is_quicker_than_an_idle_wait_takes_no_time(clock, device):
+    timer = QueueTimer(lambda: None, IdleWait(300.0, 0.0))
+    assert timer.trace([clock.taking(20)], 1, loops=3)[0].times == [0.0]
+
+
+@pytest.mark.parametrize(("scatter", "resolution"), [(0.0, 1.0), (25.0, 25.0)])
+def test_a_sample_is_long_against_what_the_wait_scatters_by(device, scatter, resolution):
+    assert queue_timer(device, scatter).resolution_ns == resolution

@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from opperf.frameworks.base import Timed
+from opperf.frameworks.timing import Timed
 from opperf.profilers import sampling
-from opperf.profilers.sampling import loops_for, sampled, warm_up
+from opperf.profilers.sampling import loops_for, warm_up
 from opperf.profilers.stopping import LEAST_RUNS, LEAST_SAMPLES, Count, Precision, Time
 from opperf.profilers.summary import half_width
 
@@ -56,7 +56,7 @@ class Recorded(Trace):
 
 
 def sample(traces, *wanted, phases=1, call_s=1e-6, loops=1):
-    return sampled(traces, [lambda: None] * phases, phases - 1, wanted, call_s, loops)
+    return sampling.sample(traces, [lambda: None] * phases, phases - 1, wanted, call_s, loops)
 
 
 @pytest.mark.parametrize("spread", [0.001, 0.05, 0.3])
@@ -82,7 +82,8 @@ def test_the_interval_that_ended_it_still_covers_the_median():
 def test_count_is_kept_in_one_batch():
     traces = Trace()
     done = sample(traces, Count(37), loops=4)
-    assert [len(times) for times in done.phases[0]] == [37, 37, 37]
+    (timed,) = done.phases
+    assert len(timed.times) == len(timed.walls) == len(timed.calls) == 37
     assert traces.batches == [(37, 4)] and done.loops == 4
 
 

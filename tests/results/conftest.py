@@ -12,6 +12,7 @@ from opperf.model import (
     Closing,
     Environment,
     Header,
+    MetricKind,
     OperatorTarget,
     Record,
     Run,
@@ -22,6 +23,9 @@ from opperf.model import (
 )
 
 MakeRecord = Callable[..., Record]
+
+KINDS = {"native": MetricKind.KERNEL, "python": MetricKind.WALL}
+"""Of the times of the profilers in these tests."""
 
 
 def summary(median: float, unit: str = "ns", **changed: float) -> Summary:
@@ -67,7 +71,14 @@ def record(
             if status is Status.OK
             else {}
         )
-    return Record(case=case, id=case.id, status=status, summaries=summaries, reason=reason)
+    return Record(
+        case=case,
+        id=case.id,
+        status=status,
+        summaries=summaries,
+        reason=reason,
+        time_kind=KINDS[profiler] if summaries else None,
+    )
 
 
 ENVIRONMENT = Environment(

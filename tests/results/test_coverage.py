@@ -2,7 +2,7 @@
 
 import pytest
 
-from opperf.model import Kind, Listed, Listing, Operator, Parameter, Status
+from opperf.model import Kind, ListedOperator, Listing, Operator, Parameter, Status
 from opperf.results.coverage import NOT_RUN, Count, coverage, coverage_text
 
 
@@ -15,7 +15,7 @@ def listed(name, category="unary", namespace="nd", aliases=(), rule="rule:x", re
         category=category,
         parameters=(Parameter(name="data", kind=Kind.TENSOR, required=True),),
     )
-    return Listed(operator=operator, rule=rule, reason=reason)
+    return ListedOperator(operator=operator, rule=rule, reason=reason)
 
 
 LISTING = Listing(

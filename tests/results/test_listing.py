@@ -5,7 +5,7 @@ import pytest
 from opperf.model import (
     Case,
     Kind,
-    Listed,
+    ListedOperator,
     Operator,
     OperatorTarget,
     Parameter,
@@ -21,7 +21,7 @@ MODE = Parameter(
 )
 BIAS = Parameter(name="bias", kind=Kind.TENSOR, required=False)
 
-SUM = Listed(
+SUM = ListedOperator(
     operator=Operator(
         framework="mxnet",
         namespace="nd",
@@ -33,7 +33,7 @@ SUM = Listed(
     ),
     rule="family:reduce",
 )
-PLACEHOLDER = Listed(
+PLACEHOLDER = ListedOperator(
     operator=Operator(
         framework="mxnet", namespace="internal", name="placeholder", category="graph"
     ),
@@ -69,7 +69,9 @@ def test_the_list_says_nothing_of_rules_where_none_is_missing():
 
 
 def test_names_that_look_like_numbers_stay_as_they_are():
-    exponent = Listed(operator=Operator(framework="mxnet", namespace="nd", name="1e5"), rule="x")
+    exponent = ListedOperator(
+        operator=Operator(framework="mxnet", namespace="nd", name="1e5"), rule="x"
+    )
     assert list_text([exponent]).splitlines()[1].startswith("1e5 ")
 
 

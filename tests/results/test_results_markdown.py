@@ -1,5 +1,6 @@
 """A Markdown page from results as users hold them."""
 
+from opperf.model import MetricKind
 from opperf.results.results_markdown import results_text
 
 
@@ -31,7 +32,7 @@ RESULTS = {
 
 
 def test_every_figure_is_in_its_column():
-    titles, *rows = table_of(results_text(RESULTS, {}, "native"))
+    titles, *rows = table_of(results_text(RESULTS, {}, MetricKind.KERNEL))
     assert titles == [
         "Operator",
         "Inputs",
@@ -47,18 +48,19 @@ def test_every_figure_is_in_its_column():
 
 
 def test_percentiles_are_those_of_the_python_profiler():
-    titles, _, row, _ = table_of(results_text(RESULTS, {}, "python"))
+    titles, _, row, _ = table_of(results_text(RESULTS, {}, MetricKind.WALL))
     assert titles[5:] == ["P50 Time (ms)", "P90 Time (ms)", "P99 Time (ms)"]
     assert row[2:] == ["0.064", "0.5", "0.75", "1.0", "1.5", "2.0"]
 
 
 def test_numbers_are_aligned_to_the_right_and_texts_to_the_left():
-    (dashes,) = [line for line in results_text(RESULTS, {}, "native").splitlines() if "--:" in line]
+    text = results_text(RESULTS, {}, MetricKind.KERNEL)
+    (dashes,) = [line for line in text.splitlines() if "--:" in line]
     assert [cell.endswith(":") for cell in dashes.strip("|").split("|")] == [False] * 2 + [True] * 3
 
 
 def test_runtime_features_come_first():
-    text = results_text(RESULTS, {"OPENCV": False, "BLAS_OPEN": True}, "native")
+    text = results_text(RESULTS, {"OPENCV": False, "BLAS_OPEN": True}, MetricKind.KERNEL)
     assert text.startswith(
         "# Operator benchmarks\n\n## Runtime Features\n\n- BLAS_OPEN: on\n- OPENCV: off\n\n"
     )

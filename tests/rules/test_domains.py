@@ -16,7 +16,7 @@ from opperf.rules.domains import (
     SETTLED,
     SHIFTS,
     Pair,
-    reduced,
+    reduction_fill,
 )
 from opperf.rules.values import BOOLEAN, NORMAL, odds
 
@@ -84,9 +84,9 @@ def test_about_a_third_of_what_one_element_settles_is_of_the_other_kind(name, co
 
 
 def test_what_is_reduced_is_counted_along_the_axes_or_whole():
-    assert reduced("all", (4, 5, 6), (0, 2)) == odds(1, 24)
-    assert reduced("any", (4, 5, 6), (1,)) == odds(5, 1)
-    assert reduced("any", (4, 5, 6), ()) == odds(120, 1)
-    assert reduced("prod", (4, 5, 6), ()) == NEAR_ONE
-    assert reduced("count_nonzero", (4,), (0,)) == BOOLEAN
-    assert reduced("sum", (4,), (0,)) == NORMAL
+    assert reduction_fill("all", (4, 5, 6), (0, 2)) == odds(1, 24)
+    assert reduction_fill("any", (4, 5, 6), (1,)) == odds(5, 1)
+    assert reduction_fill("any", (4, 5, 6), ()) == odds(120, 1)
+    assert reduction_fill("prod", (4, 5, 6), ()) == NEAR_ONE
+    assert reduction_fill("count_nonzero", (4,), (0,)) == BOOLEAN
+    assert reduction_fill("sum", (4,), (0,)) == NORMAL

@@ -11,15 +11,15 @@ from opperf.rules.engine import (
     Families,
     Inputs,
     NoInputs,
-    by_names,
-    by_role,
+    arguments_by_role,
+    from_table,
     inputs_for,
-    requested,
+    rename_arguments,
     rules_module,
-    under_own_names,
+    with_dtype,
 )
 from opperf.rules.fuzzing import Fuzz
-from opperf.rules.search import Searched
+from opperf.rules.search import SearchResult
 from opperf.rules.sizes import PRESETS
 from opperf.rules.values import AT_LEAST_SINGLE, below, fixed, tensor, tensors
 
@@ -49,7 +49,7 @@ def rules(families=None, table=None, **others):
             "OPERATIONS": {},
             "GRADIENTS": True,
             "OPTIONAL_TENSORS": frozenset(),
-            "TRAIN_MODE": frozenset(),
+            "TRAIN_PHASE": frozenset(),
             "NEEDS_OUTPUT": frozenset(),
             "NOT_BENCHMARKED": {},
         }
@@ -73,10 +73,10 @@ class TestFamilies:
     def test_are_found_by_name_and_alias(self):
         families = Families()
         named = families.add("conv", "deconv")(family())
-        assert families.named(operator("conv")) is named
-        assert families.named(operator("deconv")) is named
-        assert families.named(operator("other", aliases=("x", "conv"))) is named
-        assert families.named(operator("other")) is None
+        assert families.family_of(operator("conv")) is named
+        assert families.family_of(operator("deconv")) is named
+        assert families.family_of(operator("other", aliases=("x", "conv"))) is named
+        assert families.family_of(operator("other")) is None
 
     def test_the_decorator_leaves_the_function_as_it_is(self):
         rule = family()
@@ -212,8 +212,10 @@ class TestInputsFor:
             yield {"x": 1, "axis": 1}
 
         asked = operator("op", parameter("lhs"), parameter("rhs"))
-        assert list(by_role(asked, table, own, DEFAULT)) == [{"lhs": "add", "rhs": "default"}]
-        assert list(by_role(operator("other"), table, own, DEFAULT)) == []
+        assert list(arguments_by_role(asked, table, own, DEFAULT)) == [
+            {"lhs": "add", "rhs": "default"}
+        ]
+        assert list(arguments_by_role(operator("other"), table, own, DEFAULT)) == []
 
     @pytest.mark.parametrize("asked", [operator("op"), operator("x", aliases=("op",))])
     def test_operators_that_are_not_benchmarked(self, asked):
@@ -222,19 +224,19 @@ class TestInputsFor:
         chosen = rules(families, NOT_BENCHMARKED={"op": "a placeholder"})
         assert inputs_for(asked, chosen, DEFAULT, "float32") == NoInputs("a placeholder")
 
-    def test_train_mode_by_any_name(self):
-        chosen = rules(table={("data", Kind.TENSOR): [tensor(9)]}, TRAIN_MODE={"Dropout"})
+    def test_train_phase_by_any_name(self):
+        chosen = rules(table={("data", Kind.TENSOR): [tensor(9)]}, TRAIN_PHASE={"Dropout"})
 
-        def mode(asked):
-            return inputs_for(asked, chosen, DEFAULT, "float32")[0].mode
+        def phase(asked):
+            return inputs_for(asked, chosen, DEFAULT, "float32")[0].phase
 
-        assert mode(operator("Dropout")) == "train"
-        assert mode(operator("x", aliases=("Dropout",))) == "train"
-        assert mode(operator("relu")) == "predict"
+        assert phase(operator("Dropout")) == "train"
+        assert phase(operator("x", aliases=("Dropout",))) == "train"
+        assert phase(operator("relu")) == "predict"
 
     def test_what_a_search_found_counts_where_no_rule_has_anything(self):
         found = {"data": tensor(5)}
-        (made,) = inputs_for(operator(), rules(TRAIN_MODE={"op"}), DEFAULT, "float64", found)
+        (made,) = inputs_for(operator(), rules(TRAIN_PHASE={"op"}), DEFAULT, "float64", found)
         assert made == Inputs(
             {"data": TensorSpec((5,), "float64", gradient=True)}, "search", "train"
         )
@@ -259,10 +261,10 @@ class TestInputsFor:
     @pytest.mark.parametrize(
         ("made", "field"),
         [
-            (Inputs({}, "rule"), "mode"),
+            (Inputs({}, "rule"), "phase"),
             (NoInputs("none"), "reason"),
             (Fuzz(1), "count"),
-            (Searched(), "reason"),
+            (SearchResult(), "reason"),
         ],
         ids=lambda value: type(value).__name__,
     )
@@ -292,27 +294,27 @@ class TestUnderOwnNames:
 
     def test_tensors_take_the_wrappers_names_in_their_order(self):
         arguments = {"lhs": self.ARRAY, "axis": 1, "rhs": self.OTHER}
-        own = under_own_names(self.wrapper("x1", "x2", "axis"), arguments)
+        own = rename_arguments(self.wrapper("x1", "x2", "axis"), arguments)
         assert own == {"x1": self.ARRAY, "x2": self.OTHER, "axis": 1}
 
     def test_a_name_that_the_wrapper_has_stays(self):
         arguments = {"weights": self.ARRAY, "data": self.OTHER}
-        own = under_own_names(self.wrapper("data", "weights"), arguments)
+        own = rename_arguments(self.wrapper("data", "weights"), arguments)
         assert own == {"weights": self.ARRAY, "data": self.OTHER}
 
     def test_a_list_of_tensors_is_a_tensor_and_a_tuple_of_numbers_is_a_plain_value(self):
         arguments = {"args": tensors([self.ARRAY, self.OTHER]), "axes": (0, 1)}
-        own = under_own_names(self.wrapper("arrays", "axis"), arguments)
+        own = rename_arguments(self.wrapper("arrays", "axis"), arguments)
         assert own == {"arrays": (self.ARRAY, self.OTHER)}
 
     def test_plain_values_that_it_does_not_take_are_left_out(self):
         arguments = {"data": self.ARRAY, "num_args": 1, "keepdims": True}
-        own = under_own_names(self.wrapper("a", "keepdims"), arguments)
+        own = rename_arguments(self.wrapper("a", "keepdims"), arguments)
         assert own == {"a": self.ARRAY, "keepdims": True}
 
     def test_more_tensors_than_it_has_names_keep_theirs(self):
         arguments = {"first": self.ARRAY, "second": self.OTHER}
-        own = under_own_names(self.wrapper("a"), arguments)
+        own = rename_arguments(self.wrapper("a"), arguments)
         assert own == {"a": self.ARRAY, "second": self.OTHER}
 
     @pytest.mark.parametrize(
@@ -325,7 +327,7 @@ class TestUnderOwnNames:
     )
     def test_others_are_given_the_names_of_the_rule(self, other):
         arguments = {"lhs": self.ARRAY, "num_args": 1}
-        assert under_own_names(other, arguments) == arguments
+        assert rename_arguments(other, arguments) == arguments
 
 
 class TestByNames:
@@ -336,7 +338,7 @@ class TestByNames:
             ("axis", Kind.SHAPE): [(0, 1)],
             ("axis", Kind.INT): [1],
         }
-        assert by_names(asked, rules(table=table), DEFAULT) == [{"data": tensor(4), "axis": 1}]
+        assert from_table(asked, rules(table=table), DEFAULT) == [{"data": tensor(4), "axis": 1}]
 
     def test_the_shorter_list_of_alternatives_repeats_its_last(self):
         asked = operator(
@@ -347,7 +349,7 @@ class TestByNames:
             ("axis", Kind.INT): [0, 1, 2],
             ("mode", Kind.STRING): ["a"],
         }
-        assert by_names(asked, rules(table=table), DEFAULT) == [
+        assert from_table(asked, rules(table=table), DEFAULT) == [
             {"data": tensor(1), "axis": 0, "mode": "a"},
             {"data": tensor(2), "axis": 1, "mode": "a"},
             {"data": tensor(2), "axis": 2, "mode": "a"},
@@ -356,13 +358,13 @@ class TestByNames:
     def test_what_is_not_required_is_left_out(self):
         asked = operator("op", parameter("data"), parameter("axis", Kind.INT, required=False))
         table = {("data", Kind.TENSOR): [tensor(4)], ("axis", Kind.INT): [1]}
-        assert by_names(asked, rules(table=table), DEFAULT) == [{"data": tensor(4)}]
+        assert from_table(asked, rules(table=table), DEFAULT) == [{"data": tensor(4)}]
 
     def test_optional_tensors_are_left_out(self):
         asked = operator("op", parameter("data"), parameter("bias"))
         table = {("data", Kind.TENSOR): [tensor(4)]}
         chosen = rules(table=table, OPTIONAL_TENSORS={"bias"})
-        assert by_names(asked, chosen, DEFAULT) == [{"data": tensor(4)}]
+        assert from_table(asked, chosen, DEFAULT) == [{"data": tensor(4)}]
 
     def test_missing_values_are_named_with_their_kinds(self):
         asked = operator(
@@ -373,15 +375,15 @@ class TestByNames:
             parameter("eps", Kind.FLOAT, False),
         )
         chosen = rules(table={("data", Kind.TENSOR): [tensor(4)], ("steps", Kind.FLOAT): [1.0]})
-        assert by_names(asked, chosen, DEFAULT) == NoInputs(
-            "no rule gives a value for grid (tensor), steps (int)", searchable=True
+        assert from_table(asked, chosen, DEFAULT) == NoInputs(
+            "no rule has a value for grid (tensor), steps (int)", searchable=True
         )
 
     def test_an_operator_without_tensors_needs_a_rule(self):
         asked = operator("zeros", parameter("shape", Kind.SHAPE))
-        made = by_names(asked, rules(table={("shape", Kind.SHAPE): [(1,)]}), DEFAULT)
+        made = from_table(asked, rules(table={("shape", Kind.SHAPE): [(1,)]}), DEFAULT)
         assert made == NoInputs(
-            "it takes no tensor, and no rule says what it should make", searchable=True
+            "it takes no tensor, and no rule has arguments for it", searchable=True
         )
 
 
@@ -401,7 +403,7 @@ class TestRequested:
         ],
     )
     def test_the_dtype_is_put_in_and_whole_numbers_have_no_gradient(self, dtype, gradient):
-        made = requested(operator(), {"data": tensor(2, 3)}, dtype)
+        made = with_dtype(operator(), {"data": tensor(2, 3)}, dtype)
         assert made == {"data": TensorSpec((2, 3), dtype, gradient=gradient)}
 
     def test_a_dtype_the_rule_chose_stays(self):
@@ -409,12 +411,12 @@ class TestRequested:
             "index": fixed(4, fill=below(10), dtype="int64"),
             "data": tensor(4, dtype="float64"),
         }
-        made = requested(operator(), arguments, "float16")
+        made = with_dtype(operator(), arguments, "float16")
         assert made["index"] == TensorSpec((4,), "int64", Fill("integers", 0, 10))
         assert made["data"] == TensorSpec((4,), "float64", gradient=True)
 
     def test_a_tensor_that_wants_no_gradient_gets_none(self):
-        assert not requested(operator(), {"data": fixed(4)}, "float32")["data"].gradient
+        assert not with_dtype(operator(), {"data": fixed(4)}, "float32")["data"].gradient
 
     def test_lists_and_plain_values(self):
         arguments = {
@@ -423,7 +425,7 @@ class TestRequested:
             "p": 0.5,
             "flag": None,
         }
-        made = requested(operator(), arguments, "float64")
+        made = with_dtype(operator(), arguments, "float64")
         assert made == {
             "args": (TensorSpec((2,), "float64", gradient=True), TensorSpec((3,), "int32")),
             "axis": (0, 1),
@@ -433,7 +435,7 @@ class TestRequested:
 
     def test_what_else_a_tensor_is_stays(self):
         spec = TensorSpec((4, 4), "", Fill("boxes", 1, 2), "csr", True, "np")
-        made = requested(operator(), {"data": spec}, "float64")["data"]
+        made = with_dtype(operator(), {"data": spec}, "float64")["data"]
         assert made == TensorSpec((4, 4), "float64", Fill("boxes", 1, 2), "csr", True, "np")
 
     def test_an_operator_that_makes_its_output_is_told_the_dtype(self):
@@ -442,8 +444,8 @@ class TestRequested:
             parameter("shape", Kind.SHAPE),
             parameter("dtype", Kind.ENUM, False, choices=("float16", "float32")),
         )
-        assert requested(maker, {"shape": (2,)}, "float16") == {"shape": (2,), "dtype": "float16"}
-        assert requested(maker, {"shape": (2,), "dtype": "int32"}, "float16")["dtype"] == "int32"
+        assert with_dtype(maker, {"shape": (2,)}, "float16") == {"shape": (2,), "dtype": "float16"}
+        assert with_dtype(maker, {"shape": (2,), "dtype": "int32"}, "float16")["dtype"] == "int32"
 
     @pytest.mark.parametrize(
         "dtype, wanted", [("float16", "float32"), ("float32", "float16"), ("int8", "float16")]
@@ -451,7 +453,7 @@ class TestRequested:
     def test_of_several_dtypes_the_first_that_is_another(self, dtype, wanted):
         cast = operator("cast", parameter("data"), parameter("dtype", Kind.ENUM))
         arguments = {"data": tensor(2), "dtype": ("float16", "float32")}
-        assert requested(cast, arguments, dtype)["dtype"] == wanted
+        assert with_dtype(cast, arguments, dtype)["dtype"] == wanted
 
     @pytest.mark.parametrize(
         "parameters",
@@ -470,7 +472,7 @@ class TestRequested:
         ids=["takes any word", "does not know this one", "takes none", "has inputs"],
     )
     def test_others_are_not(self, parameters):
-        assert "dtype" not in requested(operator("op", *parameters), {"shape": (2,)}, "float16")
+        assert "dtype" not in with_dtype(operator("op", *parameters), {"shape": (2,)}, "float16")
 
     @pytest.mark.parametrize(
         "dtype, wanted",
@@ -483,11 +485,11 @@ class TestRequested:
     )
     def test_full_precision_beside_data_of_half(self, dtype, wanted):
         mean = fixed(4, dtype=AT_LEAST_SINGLE)
-        assert requested(operator(), {"mean": mean}, dtype)["mean"].dtype == wanted
+        assert with_dtype(operator(), {"mean": mean}, dtype)["mean"].dtype == wanted
 
     def test_the_rules_own_arguments_are_not_changed(self):
         arguments = {"data": tensor(2)}
-        requested(operator("zeros", parameter("dtype", Kind.ENUM)), arguments, "int8")
+        with_dtype(operator("zeros", parameter("dtype", Kind.ENUM)), arguments, "int8")
         assert arguments == {"data": tensor(2)}
 
 

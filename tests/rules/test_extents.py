@@ -5,7 +5,7 @@ import math
 import pytest
 
 from opperf.model import Fill, TensorSpec
-from opperf.rules.extents import Place, elements, groups, places, stretched, with_extents
+from opperf.rules.extents import Place, elements, groups, places, stretch, with_extents
 from opperf.rules.values import below, fixed, literal, same, tensor, tensors
 
 
@@ -226,7 +226,7 @@ def test_a_shared_tensor_has_its_owners_shape():
 def test_inputs_are_stretched_to_so_many_elements_and_not_more(wanted):
     arguments = {"lhs": tensor(4, 8), "rhs": tensor(8, 6)}
     free = groups(arguments, lambda one: one["lhs"].shape[1] == one["rhs"].shape[0])
-    made = stretched(arguments, free, dict.fromkeys(free, 1.0), wanted)
+    made = stretch(arguments, free, dict.fromkeys(free, 1.0), wanted)
     assert made["lhs"].shape[1] == made["rhs"].shape[0]
     # Extents are whole numbers, so the product misses by what rounding two of them leaves out.
     assert max(1, wanted * 0.3) <= elements(made) <= wanted
@@ -235,21 +235,21 @@ def test_inputs_are_stretched_to_so_many_elements_and_not_more(wanted):
 def test_shares_are_of_the_logarithm():
     arguments = {"data": tensor(4, 4)}
     free = groups(arguments, lambda one: True)
-    made = stretched(arguments, free, {free[0]: 3.0, free[1]: 1.0}, 10_000)
+    made = stretch(arguments, free, {free[0]: 3.0, free[1]: 1.0}, 10_000)
     assert made["data"].shape == pytest.approx((1000, 10), rel=0.1)
 
 
 @pytest.mark.parametrize(("shares", "shape"), [((1.0, 1.0), (256, 256)), ((1.0, 3.0), (16, 4096))])
 def test_a_number_of_elements_that_shares_divide_is_met_exactly(shares, shape):
     free = groups({"data": tensor(4, 4)}, lambda one: True)
-    made = stretched({"data": tensor(4, 4)}, free, dict(zip(free, shares, strict=True)), 2**16)
+    made = stretch({"data": tensor(4, 4)}, free, dict(zip(free, shares, strict=True)), 2**16)
     assert made["data"].shape == shape
 
 
 def test_extents_that_cannot_change_count_among_the_elements():
     arguments = {"data": tensor(16, 10)}
     rows = [group for group in groups(arguments, lambda one: True) if group[0].axis == 0]
-    assert stretched(arguments, rows, dict.fromkeys(rows, 1.0), 1005)["data"].shape == (100, 10)
+    assert stretch(arguments, rows, dict.fromkeys(rows, 1.0), 1005)["data"].shape == (100, 10)
 
 
 def test_elements_are_those_of_the_largest_tensor():

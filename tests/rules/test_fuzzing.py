@@ -4,7 +4,7 @@ import itertools
 import math
 
 from opperf.rules.extents import elements, groups
-from opperf.rules.fuzzing import Fuzz, drawn
+from opperf.rules.fuzzing import Fuzz, draw
 from opperf.rules.values import tensor
 
 MATRIX = {"data": tensor(16, 32)}
@@ -13,7 +13,7 @@ FREE = groups(MATRIX, lambda one: True)
 
 def take(count, fuzz=None, seed=0, key="relu", arguments=None, free=None):
     fuzz = fuzz or Fuzz(count)
-    draws = drawn(arguments or MATRIX, free or FREE, fuzz, seed, key)
+    draws = draw(arguments or MATRIX, free or FREE, fuzz, seed, key)
     return list(itertools.islice(draws, count))
 
 

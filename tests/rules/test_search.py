@@ -8,7 +8,7 @@ import pytest
 
 from opperf.model import UNKNOWN, Kind, Operator, Parameter, TensorSpec
 from opperf.rules.extents import elements
-from opperf.rules.search import DEATHS, LIMIT, SLOWEST_S, by_rank, proposals, scaled, search
+from opperf.rules.search import DEATHS, LIMIT, SLOWEST_S, index_choices, proposals, scale, search
 from opperf.rules.sizes import PRESETS
 from opperf.rules.values import NORMAL, below
 
@@ -54,10 +54,10 @@ BINARY = operator(("lhs", Kind.TENSOR), ("rhs", Kind.TENSOR))
 
 
 def test_choices_come_in_the_order_of_their_sum_each_once():
-    found = list(by_rank([2, 3, 2]))
+    found = list(index_choices([2, 3, 2]))
     assert sorted(found) == sorted(itertools.product(range(2), range(3), range(2)))
     assert [sum(one) for one in found] == sorted(sum(one) for one in found)
-    assert list(by_rank([])) == [()]
+    assert list(index_choices([])) == [()]
 
 
 def test_proposals_are_distinct_and_not_too_many():
@@ -436,7 +436,7 @@ def test_what_was_found_is_scaled_to_the_size():
     tries = framework(condition)
     found = search(BINARY, tries).arguments
     for size in ("small", "default", "large"):
-        made = scaled(found, tries, PRESETS[size])
+        made = scale(found, tries, PRESETS[size])
         wanted = PRESETS[size].extent(1024) ** 2
         assert condition(made) and wanted / 2 <= elements(made) <= wanted
 
@@ -446,14 +446,14 @@ def test_it_is_scaled_less_where_that_is_refused_or_slow():
         size = arguments["data"].size
         return Outcome(refusal="too large" if size > 50_000 else "", seconds=size / 10_000)
 
-    made = scaled({"data": TensorSpec((4, 6), "")}, tries, PRESETS["default"])
+    made = scale({"data": TensorSpec((4, 6), "")}, tries, PRESETS["default"])
     # A call may take a second, which is 10 000 elements here; a quarter of them at worst.
     assert 2_500 <= made["data"].size <= 10_000
 
 
 def test_the_size_that_is_wanted_is_divided_by_four_until_it_is_taken():
     tries, tried = recorded(framework(lambda a: a["data"].size <= 100))
-    made = scaled({"data": TensorSpec((4, 6), "")}, tries, PRESETS["small"])
+    made = scale({"data": TensorSpec((4, 6), "")}, tries, PRESETS["small"])
     sizes = [one["data"].size for one in tried if one["data"].size > 24 * 2]
     # 64 x 64, and a quarter of it, and so on; the axes are of whole extents.
     assert sizes == pytest.approx([4096, 1024, 256, 64], rel=0.1)
@@ -476,20 +476,20 @@ def test_what_is_refused_or_slow_or_gives_nan_at_every_size_stays_small(poor, st
         return Outcome(arguments=arguments, **(poor if large else {}))
 
     found = {"data": TensorSpec((4, 6), "")}
-    assert (scaled(found, tries, PRESETS["small"]) == found) is stays
+    assert (scale(found, tries, PRESETS["small"]) == found) is stays
 
 
 def test_extents_that_cannot_change_stay_and_so_does_what_is_large_enough():
     found = {"data": TensorSpec((4, 6), ""), "axis": 1}
-    assert scaled(found, framework(lambda a: a == found), PRESETS["default"]) == found
+    assert scale(found, framework(lambda a: a == found), PRESETS["default"]) == found
     large = {"data": TensorSpec((64, 64), "")}
     tries, tried = recorded(framework(lambda a: True))
-    assert scaled(large, tries, PRESETS["small"]) == large
+    assert scale(large, tries, PRESETS["small"]) == large
     assert [one["data"].size for one in tried] == [2 * 4096] * 2
 
 
 def test_small_plain_values_grow_with_what_they_count():
     found = {"weight": TensorSpec((4, 2), ""), "units": 4}
     tries = framework(lambda a: a["weight"].shape[0] == a["units"] and a["weight"].shape[1] == 2)
-    made = scaled(found, tries, PRESETS["small"])
+    made = scale(found, tries, PRESETS["small"])
     assert made == {"weight": TensorSpec((2048, 2), ""), "units": 2048}

@@ -1,5 +1,6 @@
 """The words rules are written in: what fills tensors, and which tensors take a gradient."""
 
+import msgspec
 import pytest
 
 from opperf.model import Fill, TensorSpec
@@ -10,11 +11,18 @@ from opperf.rules.values import (
     fixed,
     literal,
     odds,
-    rounded,
+    rounded_copy,
     same,
     tensor,
     tensors,
 )
+
+
+def test_limits_are_read_back_as_they_were_written():
+    fill = between(0, 63)
+    assert msgspec.json.encode(msgspec.json.decode(msgspec.json.encode(fill), type=Fill)) == (
+        msgspec.json.encode(fill)
+    )
 
 
 def test_normal_numbers_are_of_the_standard_distribution():
@@ -70,7 +78,7 @@ def test_lists_of_tensors_may_be_made_one_by_one():
 
 
 def test_a_copy_in_lower_precision_has_the_distribution_of_what_it_copies():
-    fill = rounded(between(0.0, 2.0), "weights.1")
+    fill = rounded_copy(between(0.0, 2.0), "weights.1")
     assert fill == Fill("uniform", 0.0, 2.0, of="weights.1")
 
 

@@ -28,7 +28,7 @@ def asked(monkeypatch):
 
         library = SimpleNamespace(mallopt=mallopt)
         monkeypatch.setattr(allocator.ctypes, "CDLL", lambda name: library)
-        return allocator.steady.__wrapped__(), calls
+        return allocator.configure_heap.__wrapped__(), calls
 
     return steadied
 
@@ -54,10 +54,10 @@ def test_another_c_library_is_left_as_it_is(monkeypatch, error):
         raise error
 
     monkeypatch.setattr(allocator.ctypes, "CDLL", none)
-    assert allocator.steady.__wrapped__() == "as the system has it"
+    assert allocator.configure_heap.__wrapped__() == "as the system has it"
 
 
 def test_it_is_set_up_once(monkeypatch):
-    said = allocator.steady()
+    said = allocator.configure_heap()
     monkeypatch.setattr(allocator.ctypes, "CDLL", None)
-    assert allocator.steady() == said
+    assert allocator.configure_heap() == said

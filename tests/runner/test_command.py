@@ -60,7 +60,7 @@ def test_a_run_is_announced_measured_shown_and_written(opperf):
     assert (code, measured(opperf)) == (0, ["add", "relu", "relu"])
     first, *rest = out.splitlines()
     assert first == (
-        "3 cases of 2 operators: cpu(0), float32, native profiler, 0 warm-up, 2 timed calls, "
+        "3 cases of 2 operators: cpu(0), float32, native profiler, 0 warmup, 2 timed calls, "
         "to run.jsonl"
     )
     assert rest[-1] == "written to run.jsonl"
@@ -119,17 +119,17 @@ def test_a_dry_run_says_what_it_would_do_and_does_not(opperf):
     assert code == 0 and measured(opperf) == [] and not (opperf.folder / "out.json").exists()
     assert out == (
         "2 cases of 1 operator: cpu(0), float32, native profiler, medians to 2.0%, "
-        "1 s a case at most, to out.json\n"
+        "at most 1 s a case, to out.json\n"
     )
 
 
 @pytest.mark.parametrize(
     "options, words",
     [
-        (("-w", "3", "-r", "1"), "3 warm-up, 1 timed call, to"),
-        (("--precision", "0.005", "--max-time", "0.25"), "medians to 0.5%, 0.25 s a case at most,"),
-        (("-r", "5", "--max-time", "9"), "5 timed calls, 9 s a case at most, to"),
-        (("--quick",), "2 warm-up, 20 timed calls, 0.1 s a case at most, to"),
+        (("-w", "3", "-r", "1"), "3 warmup, 1 timed call, to"),
+        (("--precision", "0.005", "--max-time", "0.25"), "medians to 0.5%, at most 0.25 s a case,"),
+        (("-r", "5", "--max-time", "9"), "5 timed calls, at most 9 s a case, to"),
+        (("--quick",), "2 warmup, 20 timed calls, at most 0.1 s a case, to"),
         (("--rounds", "3"), "2 cases of 1 operator, 3 rounds: cpu(0)"),
         (("--dtype", "FLOAT64", "-p", "Python"), "cpu(0), float64, python profiler, "),
     ],
@@ -142,7 +142,7 @@ def test_what_is_announced_is_what_was_asked_for(opperf, options, words):
 
 def test_another_name_is_told_to_be_one(opperf):
     _, out, _ = opperf("neg", "--dry-run")
-    assert out.startswith("neg is another name of negative, and reported as that\n2 cases")
+    assert out.startswith("neg is an alias of negative; its results are under negative\n2 cases")
 
 
 def test_threads_are_the_workers(opperf):
@@ -155,14 +155,14 @@ def test_threads_are_the_workers(opperf):
 @pytest.mark.parametrize(
     "arguments, words",
     [
-        (("relu", "--category", "binary"), "no operator is left by --category, --namespace"),
+        (("relu", "--category", "binary"), "no operator matches --category, --namespace"),
         (
             ("placeholder",),
-            "nothing to run: none of the 1 operators chosen has a benchmark, e.g. placeholder: "
+            "nothing to run: none of the 1 selected operators has a benchmark, e.g. placeholder: "
             "it does nothing on its own",
         ),
-        (("relu", "--min-elements", "2"), "--min-elements is for random shapes"),
-        (("relu", "--retry", "failed"), "--retry is for a run that is resumed"),
+        (("relu", "--min-elements", "2"), "--min-elements needs --fuzz-shapes"),
+        (("relu", "--retry", "failed"), "--retry needs --resume"),
     ],
 )
 def test_what_is_refused(opperf, arguments, words):
@@ -240,11 +240,11 @@ def test_an_interrupted_run_says_how_to_go_on_and_that_finishes_it(
     with monkeypatch.context() as patched:
         interrupt_at(opperf, patched, 1)
         code, _, err = opperf("relu", "add", *COUNTS, *named, "--quiet")
-    assert code == INTERRUPTED and err.startswith("interrupted; what was measured is in ")
+    assert code == INTERRUPTED and err.startswith("interrupted; the records are in ")
     assert going_on(err) == again and measured(opperf) == ["add"]
     code, out, _ = opperf(*again)
     assert code == 0 and measured(opperf) == ["add", "relu", "relu"]
-    assert out.startswith("3 cases of 2 operators, 1 of them done already: ")
+    assert out.startswith("3 cases of 2 operators, 1 of them already done: ")
     assert out.endswith(f"written to {named[-1]}\n") and run_files(opperf) == []
 
 
@@ -253,7 +253,7 @@ def test_visits_are_counted_in_rounds(opperf, monkeypatch):
         interrupt_at(opperf, patched, 3)
         opperf("relu", *COUNTS, "--rounds", "4", "-f", "jsonl", "-o", "run.jsonl")
     _, out, _ = opperf("--resume", "run.jsonl", "--dry-run")
-    assert out.startswith("2 cases of 1 operator, 4 rounds, 3 of 8 visits done already: ")
+    assert out.startswith("2 cases of 1 operator, 4 rounds, 3 of 8 measurements already done: ")
     opperf("--resume", "run.jsonl")
     assert len(measured(opperf)) == 8
     records = read_run(opperf.folder / "run.jsonl")[0].records
@@ -272,7 +272,9 @@ def cut_short(opperf, monkeypatch):
 
 
 def test_what_was_cut_short_is_not_lost_to_a_new_run(cut_short):
-    with pytest.raises(OutputError, match="a run into out.json was cut short, its records are in"):
+    with pytest.raises(
+        OutputError, match="an earlier run to out.json was interrupted, and its records are in"
+    ):
         cut_short("relu", *COUNTS, "-o", "out.json")
     assert measured(cut_short) == [] and len(run_files(cut_short)) == 1
     assert cut_short("relu", *COUNTS, "-o", "out.json", "--overwrite")[0] == 0
@@ -318,7 +320,7 @@ def test_only_files_need_no_framework(opperf):
 
 
 def test_another_framework_or_setting_is_another_run(cut_short):
-    with pytest.raises(RunFileError, match="framework = 'fake', not 'numpy'"):
+    with pytest.raises(RunFileError, match="framework 'fake', not 'numpy'"):
         cut_short("--resume", "-o", "out.json", framework=("--framework", "numpy"))
     with pytest.raises(RunFileError, match="dtype"):
         cut_short("--resume", "-o", "out.json", "--dtype", "float64")
@@ -347,9 +349,7 @@ def test_a_disk_that_fills_up_costs_nothing_that_was_measured(opperf, monkeypatc
         raise OutputError("no space left")
 
     monkeypatch.setattr(RunWriter, "record", full)
-    with pytest.raises(
-        OutputError, match="no space left; what was measured is in .*run.jsonl"
-    ) as e:
+    with pytest.raises(OutputError, match="no space left; the records are in .*run.jsonl") as e:
         opperf("relu", *COUNTS, "-f", "jsonl", "-o", "run.jsonl")
     assert going_on(str(e.value)) == ["--resume", "run.jsonl"]
 
@@ -360,7 +360,7 @@ def test_an_output_that_cannot_be_written_is_made_from_the_records_later(opperf,
 
     with monkeypatch.context() as patched:
         patched.setattr(output, "write", fails)
-        with pytest.raises(OutputError, match="out.json cannot be written; what was") as caught:
+        with pytest.raises(OutputError, match="out.json cannot be written; the records") as caught:
             opperf("relu", *COUNTS, "-o", "out.json")
     assert len(run_files(opperf)) == 1
     assert opperf(*going_on(str(caught.value)))[0] == 0

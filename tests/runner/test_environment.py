@@ -1,6 +1,5 @@
 """What a record's reader is told of the machine."""
 
-import os
 from pathlib import Path
 
 import psutil
@@ -40,7 +39,7 @@ def test_load_cores_and_threads_are_this_processes(fake, monkeypatch):
     nowhere = Path("/nowhere")
     settings = {"OMP_NUM_THREADS": None, "FAKE_THREADS": "3"}
     machine = Machine(nowhere, nowhere, frozenset({0, 5}), settings)
-    monkeypatch.setattr(os, "getloadavg", lambda: (1.2345, 8.0, 9.0))
+    monkeypatch.setattr(psutil, "getloadavg", lambda: (1.2345, 8.0, 9.0))
     monkeypatch.setattr(module, "this_machine", {("FAKE_THREADS",): machine}.get)
     found = environment(fake)
     assert found.load_1min == 1.23

@@ -1,14 +1,19 @@
 """What `opperf frameworks` lists, and what commands say of a framework nobody named."""
 
 import json
+from contextlib import nullcontext
+from types import SimpleNamespace
 
 import pytest
 
 from opperf.commands.frameworks import frameworks
+from opperf.errors import UsageError
 from opperf.frameworks import BUILT_IN
 from opperf.frameworks.installed import Package
 from opperf.runner import frameworks_command as module
-from opperf.runner.frameworks_command import say_choice
+from opperf.runner import pool
+from opperf.runner.frameworks_command import report_choice
+from opperf.sources.choices import choices
 
 
 @pytest.fixture
@@ -35,7 +40,7 @@ def listed(monkeypatch, capsys):
 
 
 def test_a_table_of_what_is_there_and_what_to_install(listed):
-    head, _, *rows, empty, closing = listed().splitlines()
+    head, _, *rows, empty, closing, hint = listed().splitlines()
     assert head.split("  ")[0] == "Framework"
     assert [row.split() for row in rows] == [
         ["mine", "not", "installed", "forward;", "python", "profiler"]
@@ -43,7 +48,8 @@ def test_a_table_of_what_is_there_and_what_to_install(listed):
         ["old", "2.1", "memory", "needs", "mine", "below", "2"],
         ["silent", "unknown"],
     ]
-    assert (empty, closing) == ("", "Without --framework: old")
+    assert (empty, closing) == ("", "Default framework: old")
+    assert hint.endswith("opperf frameworks NAME")
 
 
 def test_the_same_for_a_machine(listed):
@@ -54,6 +60,7 @@ def test_the_same_for_a_machine(listed):
         "version": "",
         "offers": "forward; python profiler",
         "advice": "pip install 'opperf[mine]'",
+        "choices": {},
     }
     assert (old["installed"], old["version"], old["advice"]) == (True, "2.1", "needs mine below 2")
     assert (silent["name"], silent["installed"], silent["version"]) == ("silent", True, "")
@@ -61,7 +68,7 @@ def test_the_same_for_a_machine(listed):
 
 def test_one_whose_module_cannot_be_imported(monkeypatch):
     monkeypatch.setitem(BUILT_IN, "gone", "not_there_at_all:framework")
-    assert module.row(module.offered("gone")) == (
+    assert module.table_row(module.describe_framework("gone")) == (
         "gone",
         "not installed",
         "",
@@ -69,18 +76,57 @@ def test_one_whose_module_cannot_be_imported(monkeypatch):
     )
 
 
+@pytest.fixture
+def in_process(monkeypatch, fake):
+    """A worker that has the fake framework, in this process."""
+    worker = SimpleNamespace(choices=lambda: choices(fake))
+    monkeypatch.setattr(pool, "Worker", lambda name: nullcontext({"silent": worker}[name]))
+
+
+def test_what_those_that_are_named_have_here(listed, in_process, monkeypatch):
+    monkeypatch.setattr(module, "terminal_width", lambda: 30)
+    fine, lacking, absent = listed("silent", "old", "mine").split("\n\n")
+    assert fine.splitlines() == [
+        "silent unknown",
+        "device     cpu(0)",
+        "dtype      float32, float64,",
+        "           int32",
+        "profiler   native, python",
+        "mode       eager",
+        "namespace  internal, nd, np",
+        "category   binary, copying,",
+        "           moody, odd, unary",
+    ]
+    assert lacking.splitlines() == ["old 2.1", "needs mine below 2"]
+    assert absent.splitlines() == ["mine not installed", "pip install 'opperf[mine]'"]
+
+
+def test_what_they_have_for_a_machine(listed, in_process):
+    (found,) = json.loads(listed("--json", "silent"))
+    assert found["choices"]["dtype"] == ["float32", "float64", "int32"]
+
+
+def test_an_unknown_name_suggests_a_known_one():
+    with pytest.raises(UsageError, match="unknown framework 'nmpy'; did you mean numpy"):
+        frameworks.main(["nmpy"], standalone_mode=False)
+
+
 def test_numpy_is_always_there():
-    found = module.offered("numpy")
+    found = module.describe_framework("numpy")
     assert found.installed and found.version and not found.advice
 
 
 def test_a_choice_is_said_where_it_was_not_the_users():
     said = []
-    say_choice("numpy", {"size": "small"}, said.append)
+    report_choice("numpy", {"size": "small"}, said.append)
     (line,) = said
-    assert line.startswith("framework: numpy ") and line.endswith("; --framework names another")
+    assert line.startswith("framework: numpy ") and line.endswith(
+        "; choose another with --framework"
+    )
     assert "the first installed of mxnet, torch, jax, numpy" in line
-    say_choice("numpy", {"python": "another"}, said.append)
+    report_choice("numpy", {"python": "another"}, said.append)
     assert said.pop().startswith("framework: numpy, the first installed ")
-    say_choice("numpy", {"framework": "numpy"}, said.append)
+    report_choice("numpy", {}, said.append, elsewhere=True)
+    assert said.pop().startswith("framework: numpy, the first installed ")
+    report_choice("numpy", {"framework": "numpy"}, said.append)
     assert said == [line]

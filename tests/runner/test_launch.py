@@ -11,7 +11,7 @@ import opperf
 from opperf.model import Status
 from opperf.runner.pool import Worker
 from opperf.runner.pristine import Pristine
-from opperf.runner.process import child_variables, command
+from opperf.runner.process import child_variables, module_command
 
 PACKAGE = Path(opperf.__file__).parent
 
@@ -85,7 +85,7 @@ def test_a_child_runs_this_very_package(tmp_path, monkeypatch):
     other.mkdir()
     (other / "__init__.py").write_text("raise SystemExit('another opperf')\n")
     done = subprocess.run(
-        command("opperf", "--version"),
+        module_command("opperf", "--version"),
         env=os.environ | {"PYTHONPATH": str(tmp_path)},
         capture_output=True,
         text=True,

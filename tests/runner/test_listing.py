@@ -10,8 +10,8 @@ from opperf import frameworks
 from opperf.frameworks.installed import package_identity
 from opperf.model import Listing
 from opperf.runner import cache
-from opperf.runner.kept_listing import kept_listing
-from opperf.runner.listing import listing_of, script
+from opperf.runner.listing import list_operators, script
+from opperf.runner.listing_cache import load_listing
 
 
 @pytest.fixture
@@ -24,7 +24,7 @@ def asked(fake, tmp_path, monkeypatch):
 
     def ask():
         calls.append(1)
-        return listing_of(fake)
+        return list_operators(fake)
 
     ask.calls, ask.build, ask.folder = calls, build, tmp_path / "cache"
     return ask
@@ -35,7 +35,7 @@ def cached(ask):
 
 
 def test_every_operator_is_listed_with_its_rule_or_the_reason(fake):
-    made = listing_of(fake)
+    made = list_operators(fake)
     assert [one.operator for one in made.operators] == list(fake.operators())
     by_name = {one.operator.name: one for one in made.operators}
     assert by_name["relu"].rule and not by_name["relu"].reason
@@ -44,11 +44,11 @@ def test_every_operator_is_listed_with_its_rule_or_the_reason(fake):
 
 
 def test_it_is_made_once_for_a_build(asked):
-    first, _ = kept_listing("fake", asked)
-    again, warnings = kept_listing("fake", asked)
+    first, _ = load_listing("fake", asked)
+    again, warnings = load_listing("fake", asked)
     assert first == again and warnings == [] and len(asked.calls) == 1
     asked.build["identity"] = "build 2"
-    kept_listing("fake", asked)
+    load_listing("fake", asked)
     assert len(asked.calls) == 2
 
 
@@ -66,31 +66,31 @@ def test_it_is_made_once_for_a_build(asked):
     ],
 )
 def test_a_damaged_one_is_made_again_with_a_warning(asked, damage):
-    first, _ = kept_listing("fake", asked)
+    first, _ = load_listing("fake", asked)
     (path,) = cached(asked)
     path.write_bytes(damage)
-    again, (warning,) = kept_listing("fake", asked)
+    again, (warning,) = load_listing("fake", asked)
     assert again == first and str(path) in warning and "made again" in warning
-    assert kept_listing("fake", asked) == (first, [])
+    assert load_listing("fake", asked) == (first, [])
 
 
 @pytest.mark.parametrize("share", [0.1, 0.5, 0.99])
 def test_a_truncated_one_is_made_again_with_a_warning(asked, share):
-    first, _ = kept_listing("fake", asked)
+    first, _ = load_listing("fake", asked)
     (path,) = cached(asked)
     whole = path.read_bytes()
     path.write_bytes(whole[: int(share * len(whole))])
-    again, (warning,) = kept_listing("fake", asked)
+    again, (warning,) = load_listing("fake", asked)
     assert again == first and "made again" in warning
     assert path.read_bytes() == whole
 
 
 def test_a_folder_in_its_place_costs_warnings(asked):
-    first, _ = kept_listing("fake", asked)
+    first, _ = load_listing("fake", asked)
     (path,) = cached(asked)
     path.unlink()
     path.mkdir()
-    again, warnings = kept_listing("fake", asked)
+    again, warnings = load_listing("fake", asked)
     assert again == first and len(warnings) == 2
     assert "cannot be read and is made again" in warnings[0] and "is not kept" in warnings[1]
     assert all(str(path) in warning for warning in warnings)
@@ -98,7 +98,7 @@ def test_a_folder_in_its_place_costs_warnings(asked):
 
 
 def test_one_that_may_not_be_read_is_made_again_with_a_warning(asked, monkeypatch):
-    first, _ = kept_listing("fake", asked)
+    first, _ = load_listing("fake", asked)
     (path,) = cached(asked)
 
     def denied(self):
@@ -107,20 +107,20 @@ def test_one_that_may_not_be_read_is_made_again_with_a_warning(asked, monkeypatc
     # Root may read everything, so that a mode does not do.
     with monkeypatch.context() as patched:
         patched.setattr(Path, "read_bytes", denied)
-        again, (warning,) = kept_listing("fake", asked)
+        again, (warning,) = load_listing("fake", asked)
     assert again == first and "Permission denied" in warning and str(path) in warning
-    assert kept_listing("fake", asked) == (first, [])
+    assert load_listing("fake", asked) == (first, [])
 
 
 def test_a_cache_that_cannot_be_written_costs_a_warning(asked):
     asked.folder.write_text("in the way")
-    made, warnings = kept_listing("fake", asked)
+    made, warnings = load_listing("fake", asked)
     assert isinstance(made, Listing) and "is not kept" in warnings[-1]
 
 
 def test_without_an_identity_nothing_is_kept(asked):
     asked.build["identity"] = None
-    assert kept_listing("fake", asked)[1] == []
+    assert load_listing("fake", asked)[1] == []
     assert cached(asked) == []
 
 

@@ -7,11 +7,12 @@ import msgspec
 import pytest
 
 from opperf.errors import OpperfError, UnsupportedError, UsageError
-from opperf.frameworks.base import Timed
+from opperf.frameworks.timing import Timed
 from opperf.model import (
     OWN,
     Case,
     Fill,
+    MetricKind,
     Note,
     NoteCode,
     OperatorTarget,
@@ -19,12 +20,15 @@ from opperf.model import (
     Status,
     TensorSpec,
 )
-from opperf.profilers.pace import WORKS, Pace
+from opperf.profilers.reference_work import WORKS, ReferenceWork
+from opperf.runner import fresh
 from opperf.runner import measure as module
+from opperf.runner.fresh import Fresh
 from opperf.runner.guard import estimated_bytes, guard
-from opperf.runner.measure import fresh, measure
+from opperf.runner.measure import measure
 from opperf.runner.memory import Peaks
-from opperf.runner.prepared import NOTHING_BOUND, Bound, Prepared
+from opperf.runner.prepared import Prepared
+from opperf.sources.bound import NOTHING_BOUND, Bound
 
 BOTH = ("forward", "backward")
 FLOATS = TensorSpec((4, 4), gradient=True)
@@ -68,12 +72,12 @@ def test_the_forward_pass_is_timed_without_recording(fake, make_case):
 
 
 def test_fixed_work_is_timed_between_the_calls_and_is_no_part_of_them(fake, make_case, monkeypatch):
-    monkeypatch.setattr(Pace, "__call__", noted(fake.calls, Pace.__call__))
+    monkeypatch.setattr(ReferenceWork, "__call__", noted(fake.calls, ReferenceWork.__call__))
     case = make_case("relu", passes=BOTH, warmup=0, runs=2)
-    paced, plain = measure(case, fake, paced=True), measure(case, fake)
-    assert paced.paces.keys() == set(BOTH) and plain.paces == {}
-    assert all(works.keys() == {OWN, *WORKS} for works in paced.paces.values())
-    assert paced.id == plain.id
+    reference_work, plain = measure(case, fake, reference_work=True), measure(case, fake)
+    assert reference_work.reference.keys() == set(BOTH) and plain.reference == {}
+    assert all(works.keys() == {OWN, *WORKS} for works in reference_work.reference.values())
+    assert reference_work.id == plain.id
     forward, both = traces(fake)[:2]
     assert [call for call in forward if call != "wait"][:4] == ["pace", "call"] * 2
     assert [call for call in both if call != "wait"][:10] == [
@@ -145,15 +149,16 @@ def test_no_gradient_is_a_note_and_no_failure(fake, make_case, name, arguments, 
 
 def test_a_pass_that_runs_no_kernel_is_a_note(fake, make_case, monkeypatch):
     class Silent:
+        kind = MetricKind.KERNEL
         resolution_ns = 1.0
 
         def trace(self, phases, count, loops=1):
             return [Timed([], [], []) for _ in phases]
 
-    monkeypatch.setattr(fake, "tracer", lambda device: Silent())
-    for paced in (False, True):
-        record = measure(make_case("relu", passes=BOTH), fake, paced=paced)
-        assert record.status is Status.OK and record.paces == {}
+    monkeypatch.setattr(fake, "profilers", lambda: {"native": lambda device: Silent()})
+    for reference_work in (False, True):
+        record = measure(make_case("relu", passes=BOTH), fake, reference_work=reference_work)
+        assert record.status is Status.OK and record.reference == {}
         assert set(record.summaries) == {"memory", "memory_forward"}
         assert {(note.metric, note.code) for note in record.notes} == {
             (metric, NoteCode.NO_KERNEL) for metric in ("forward", "backward", "total")
@@ -364,13 +369,33 @@ def with_times(fake, monkeypatch, kernel_ns, wall_ns):
     """A profiler that tells these times of every call."""
 
     class Told:
+        kind = MetricKind.KERNEL
         resolution_ns = 1.0
 
         def trace(self, phases, count, loops=1):
             times = [kernel_ns] * count
             return [Timed(times, [wall_ns] * count, times) for _ in phases]
 
-    monkeypatch.setattr(fake, "tracer", lambda device: Told())
+    monkeypatch.setattr(fake, "profilers", lambda: {"native": lambda device: Told()})
+
+
+@pytest.mark.parametrize(("loops", "noted"), [(1, []), (20, ["20 calls are queued between two"])])
+def test_calls_that_are_timed_together_are_noted(fake, make_case, monkeypatch, loops, noted):
+    class Queueing:
+        kind = MetricKind.WALL
+        resolution_ns = 1.0
+
+        def trace(self, phases, count, loops=1):
+            times = [1000.0] * count
+            return [Timed(times, times, times, batch=loops) for _ in phases]
+
+    monkeypatch.setattr(fake, "profilers", lambda: {"native": lambda device: Queueing()})
+    monkeypatch.setattr(module, "loops_for", lambda *given: loops)
+    record = measure(make_case("relu", runs=None, max_time_s=0.01), fake)
+    assert record.time_kind is MetricKind.WALL and record.summaries["forward"].loops == loops
+    notes = [note for note in record.notes if note.code is NoteCode.BATCHED]
+    assert [note.message[: len("20 calls are queued between two")] for note in notes] == noted
+    assert {note.metric for note in notes} <= {"forward"}
 
 
 @pytest.mark.parametrize(
@@ -397,13 +422,14 @@ def test_scattered_samples_are_noted_for_each_pass_and_not_for_both_together(
     fake, make_case, monkeypatch
 ):
     class Jumping:
+        kind = MetricKind.KERNEL
         resolution_ns = 1.0
 
         def trace(self, phases, count, loops=1):
             times = [1000.0 if i < count // 2 else 2000.0 for i in range(count)]
             return [Timed(times, times, times) for _ in phases]
 
-    monkeypatch.setattr(fake, "tracer", lambda device: Jumping())
+    monkeypatch.setattr(fake, "profilers", lambda: {"native": lambda device: Jumping()})
     notes = measure(make_case("relu", passes=BOTH, runs=60), fake).notes
     assert [(note.metric, note.code) for note in notes] == [(one, NoteCode.NOISY) for one in BOTH]
     assert "levels" in notes[0].message
@@ -424,23 +450,54 @@ def test_nan_in_an_output_is_a_note(fake, make_case, monkeypatch):
     assert (note.metric, note.code) == ("", NoteCode.NAN)
 
 
-def test_memory_is_not_read_where_nobody_asks(fake, make_case):
-    def read(prepared):
-        raise AssertionError("read all the same")
+class Peaked:
+    """Has these peaks for every case, and a log of what it was asked."""
 
-    record = measure(make_case("relu", memory=False), fake, memory=read)
-    assert set(record.summaries) == {"forward", "total"}
+    def __init__(self, found, log=None):
+        self.found, self.log = found, [] if log is None else log
+
+    def begin(self, case, framework):
+        self.log.append("begin")
+
+    def peaks(self, prepared):
+        self.log.append("peaks")
+        return self.found
+
+
+def test_memory_is_not_read_where_nobody_asks(fake, make_case):
+    memory = Peaked(Peaks(1, None))
+    record = measure(make_case("relu", memory=False), fake, memory=memory)
+    assert set(record.summaries) == {"forward", "total"} and memory.log == []
+
+
+def test_memory_is_measured_elsewhere_while_tensors_are_made(fake, make_case, monkeypatch):
+    make = fake.tensor
+    monkeypatch.setattr(fake, "tensor", lambda *spec: fake.calls.append("tensor") or make(*spec))
+    memory = Peaked(Peaks(1, None), fake.calls)
+    measure(make_case("relu", warmup=0, runs=1), fake, memory=memory)
+    order = [call for call in fake.calls if call in ("begin", "tensor", "call", "peaks")]
+    assert order[:4] == ["begin", "tensor", "call", "peaks"]
+
+
+def test_memory_of_a_large_case_is_measured_after_its_first_call(fake, make_case, monkeypatch):
+    memory = Peaked(Peaks(1, None))
+    monkeypatch.setattr(module, "EARLY_BYTES", 4 * 4 * 4 * 3)
+    measure(make_case("relu"), fake, memory=memory)
+    assert memory.log == ["begin", "peaks"], "its input, and twice its output"
+    monkeypatch.setattr(module, "EARLY_BYTES", 4 * 4 * 4 * 3 - 1)
+    measure(make_case("relu"), fake, memory=memory)
+    assert memory.log == ["begin", "peaks", "peaks"]
 
 
 @pytest.mark.parametrize(("both", "highest"), [(None, 100), (300, 300)])
 def test_the_peak_is_that_of_both_passes_where_there_are_two(fake, make_case, both, highest):
     note = Note("memory", NoteCode.NOT_PRISTINE, "of another process")
     found = Peaks(100, both, notes=(note,), busy_s=1000.0)
-    record = measure(make_case("relu", passes=BOTH), fake, memory=lambda prepared: found)
+    record = measure(make_case("relu", passes=BOTH), fake, memory=Peaked(found))
     assert record.summaries["memory"].median == highest
     assert record.summaries["memory_forward"].median == 100
     assert record.notes == (note,)
-    assert 1000 < record.busy_s < 2000
+    assert record.busy_s <= record.wall_s, "the calls of another process ran beside"
 
 
 @pytest.fixture
@@ -456,7 +513,10 @@ class Elsewhere:
     """A process that has run nothing, and gives this answer."""
 
     def __init__(self, answer):
-        self.answer, self.asked = answer, []
+        self.answer, self.asked, self.begun = answer, [], []
+
+    def begin(self, case):
+        self.begun.append(case)
 
     def peaks(self, case):
         self.asked.append(case)
@@ -466,9 +526,12 @@ class Elsewhere:
 def test_memory_is_read_where_nothing_has_run(fake, prepared, monkeypatch):
     elsewhere = Elsewhere(Peaks(7, None))
     monkeypatch.setattr(fake, "supports_fork", lambda device: True)
-    monkeypatch.setattr(module, "pristine", {"fake": elsewhere}.get)
+    monkeypatch.setattr(fresh, "pristine", {"fake": elsewhere}.get)
     one = prepared()
-    assert fresh(NOTHING_BOUND)(one) == Peaks(7, None) and elsewhere.asked == [one.case]
+    memory = Fresh(NOTHING_BOUND)
+    memory.begin(one.case, fake)
+    assert elsewhere.begun == [one.case] and elsewhere.asked == []
+    assert memory.peaks(one) == Peaks(7, None) and elsewhere.asked == [one.case]
 
 
 @pytest.mark.parametrize(
@@ -484,9 +547,13 @@ def test_where_that_cannot_be_it_is_read_here_with_a_note(
     fake, prepared, monkeypatch, forks, answer, bound, given, why
 ):
     monkeypatch.setattr(fake, "supports_fork", lambda device: forks)
-    monkeypatch.setattr(module, "pristine", {"fake": Elsewhere(answer)}.get)
+    elsewhere = Elsewhere(answer)
+    monkeypatch.setattr(fresh, "pristine", {"fake": elsewhere}.get)
     spec = TensorSpec((4, 4), fill=Fill("given", digest="x") if given else Fill())
-    found = fresh(bound)(prepared(data=spec))
+    one = prepared(data=spec)
+    Fresh(bound).begin(one.case, fake)
+    assert elsewhere.begun == [one.case] * (answer is None)
+    found = Fresh(bound).peaks(one)
     assert found.forward == 4 * 4 * 4
     (note,) = found.notes
     assert (note.metric, note.code) == ("memory", NoteCode.NOT_PRISTINE)

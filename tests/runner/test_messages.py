@@ -3,7 +3,7 @@
 import msgspec
 import pytest
 
-from opperf.model import Listed, Listing, Operator, Record, Status, Struct
+from opperf.model import ListedOperator, Listing, Operator, Record, Status, Struct
 from opperf.runner import messages
 from opperf.runner.environment import environment
 from opperf.runner.memory import Peaks
@@ -25,17 +25,19 @@ def said(make_case, fake):
         messages.PlanRequest(SELECTION, {"relu": case.arguments}),
         messages.ResolveRequest({"dtype": ("float32", "int8"), "threads": (None, 2)}),
         messages.ListRequest(),
+        messages.ChoicesRequest(),
         messages.ScriptRequest((case,)),
-        messages.MeasureRequest(case, paced=True),
+        messages.MeasureRequest(case, reference_work=True),
         messages.TryRequest(case),
-        messages.Ready(environment(fake)),
-        messages.Planned(Plan((case,), {"x": "none"}, {"neg": "negative"}, ("x",))),
-        messages.Resolved(Resolution({"device": ("gpu(0)",)}, {"device": ()})),
-        messages.ListedAll(Listing("fake", "1", 1, (Listed(operator, "rule:x"),))),
-        messages.Scripts(("print()",)),
-        messages.Measured(record),
-        messages.Tried(Trial(refusal="no", ended=True)),
-        messages.Refused("UsageError", "no", "trace"),
+        messages.ReadyResponse(environment(fake)),
+        messages.PlanResponse(Plan((case,), {"x": "none"}, {"neg": "negative"}, ("x",))),
+        messages.ResolveResponse(Resolution({"device": ("gpu(0)",)}, {"device": ()})),
+        messages.ListResponse(Listing("fake", "1", 1, (ListedOperator(operator, "rule:x"),))),
+        messages.ChoicesResponse({"dtype": ("float32", "int8")}),
+        messages.ScriptResponse(("print()",)),
+        messages.MeasureResponse(record),
+        messages.TryResponse(Trial(refusal="no", ended=True)),
+        messages.ErrorResponse("UsageError", "no", "trace"),
     ]
 
 

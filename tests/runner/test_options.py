@@ -13,12 +13,12 @@ from opperf.model import Settings, Status
 from opperf.rules.fuzzing import Fuzz
 from opperf.runner import command
 from opperf.runner.options import (
-    axes_from,
-    check_shapes_asked,
-    options_from,
-    selection_from,
-    sources_among,
-    with_counts,
+    apply_quick,
+    build_axes,
+    build_options,
+    build_selection,
+    check_shape_options,
+    split_sources,
 )
 from opperf.sources.selecting import Selection
 
@@ -38,12 +38,12 @@ def given(monkeypatch):
 
 @pytest.fixture
 def options(given):
-    return lambda *arguments: options_from(*given(*arguments))
+    return lambda *arguments: build_options(*given(*arguments))
 
 
 @pytest.fixture
 def selection(given):
-    return lambda *arguments: selection_from(given(*arguments)[0])
+    return lambda *arguments: build_selection(given(*arguments)[0])
 
 
 @pytest.mark.parametrize(
@@ -91,9 +91,9 @@ def test_flags(options, flag):
 @pytest.mark.parametrize(
     "arguments, words",
     [
-        (("--resume", "--overwrite"), "--resume goes on with a run and --overwrite replaces it"),
-        (("--resume", "a.jsonl", "--overwrite"), "--resume goes on with a run and --overwrite"),
-        (("--retry", "failed"), "--retry is for a run that is resumed; give --resume as well"),
+        (("--resume", "--overwrite"), "--resume finishes a run and --overwrite replaces it"),
+        (("--resume", "a.jsonl", "--overwrite"), "--resume finishes a run and --overwrite"),
+        (("--retry", "failed"), "--retry needs --resume"),
     ],
 )
 def test_options_at_odds(options, arguments, words):
@@ -123,27 +123,33 @@ def test_options_at_odds(options, arguments, words):
     ],
 )
 def test_values_that_multiply(given, arguments, axes):
-    assert axes_from(given(*arguments)[0]) == axes
+    assert build_axes(given(*arguments)[0]) == axes
 
 
 @pytest.mark.parametrize(
     "arguments, words",
     [
-        (("--threads", "0"), "'0' is no number of threads; write 1 or more, or all"),
-        (("--threads", "two"), "'two' is no number of threads"),
-        (("--cache", "warm"), "'warm' is none of hot, cold"),
-        (("--phase", "test"), "'test' is none of train, predict"),
-        (("--env", "A"), "'A' sets no variable; write NAME=VALUE or NAME=VALUE|VALUE"),
-        (("--env", "A=1", "--env", "A=2"), "A is set twice; write A=VALUE|VALUE"),
+        (
+            ("--threads", "0"),
+            "'0' is not a number of threads; write an integer of at least 1, or all",
+        ),
+        (("--threads", "two"), "'two' is not a number of threads"),
+        (("--cache", "warm"), "'warm' is not one of hot, cold"),
+        (("--phase", "test"), "'test' is not one of train, predict"),
+        (("--env", "A"), "'A' is not of the form NAME=VALUE or NAME=VALUE|VALUE"),
+        (
+            ("--env", "A=1", "--env", "A=2"),
+            "'A' is set twice; write it once, as NAME=VALUE or NAME=VALUE|VALUE",
+        ),
         (("--python", "/no/such/python"), "'/no/such/python': there is no such program"),
         (
             ("--python", sys.executable, "--python", sys.executable),
-            "two interpreters would be called",
+            "two interpreters have the label",
         ),
-        (("--label", "commit"), "'commit' is no label; write it as KEY=VALUE"),
-        (("--label", "a=1", "--label", "a=2"), "'a' is given twice"),
-        (("--precision", "2"), "'2' is no number greater than 0 and less than 1"),
-        (("--runs", "0"), "'0' is no whole number of 1 or more"),
+        (("--label", "commit"), "'commit' is not of the form KEY=VALUE"),
+        (("--label", "a=1", "--label", "a=2"), "'a' is set twice"),
+        (("--precision", "2"), "'2' is not a number greater than 0 and less than 1"),
+        (("--runs", "0"), "'0' is not an integer of at least 1"),
     ],
 )
 def test_a_value_that_means_nothing(given, arguments, words):
@@ -206,11 +212,11 @@ def test_how_it_is_run(selection, arguments, changed):
 
 
 def test_quick_is_a_few_calls_of_one_configuration(given):
-    made = selection_from(with_counts(*given("--quick")))
+    made = build_selection(apply_quick(*given("--quick")))
     settings = made.settings
     assert (made.configurations, settings.warmup, settings.runs) == (1, 2, 20)
     assert settings.max_time_s == 0.1
-    made = selection_from(with_counts(*given("--quick", "-r", "5", "--max-configs", "3")))
+    made = build_selection(apply_quick(*given("--quick", "-r", "5", "--max-configs", "3")))
     assert (made.configurations, made.settings.warmup, made.settings.runs) == (3, 2, 5)
 
 
@@ -237,22 +243,21 @@ def test_limits_that_nothing_lies_between_are_refused(selection):
 @pytest.mark.parametrize(
     "arguments, words",
     [
-        (("--size", "small"), "--size is about a rule's shapes, --fuzz-shapes draws others"),
-        (("--shape", "lhs=2"), "--shape is about a rule's shapes"),
-        (("--max-configs", "2"), "--max-configs is about a rule's shapes"),
+        (("--size", "small"), "--size has no effect with --fuzz-shapes"),
+        (("--shape", "lhs=2"), "--shape has no effect with --fuzz-shapes"),
     ],
 )
 def test_random_shapes_are_no_rules(given, arguments, words):
-    check_shapes_asked(given(*arguments)[1])
+    check_shape_options(given(*arguments)[1])
     with pytest.raises(UsageError, match=re.escape(words)):
-        check_shapes_asked(given("--fuzz-shapes", "2", *arguments)[1])
+        check_shape_options(given("--fuzz-shapes", "2", *arguments)[1])
 
 
 @pytest.mark.parametrize("option", ["--min-elements", "--max-elements"])
 def test_limits_are_of_random_shapes(given, option):
-    check_shapes_asked(given("--fuzz-shapes", "2", option, "512")[1])
-    with pytest.raises(UsageError, match=f"{option} is for random shapes; give --fuzz-shapes"):
-        check_shapes_asked(given(option, "512")[1])
+    check_shape_options(given("--fuzz-shapes", "2", option, "512")[1])
+    with pytest.raises(UsageError, match=f"{option} needs --fuzz-shapes"):
+        check_shape_options(given(option, "512")[1])
 
 
 def test_existing_files_are_sources_and_other_words_are_names(tmp_path, monkeypatch):
@@ -262,7 +267,7 @@ def test_existing_files_are_sources_and_other_words_are_names(tmp_path, monkeypa
     (tmp_path / "sub").mkdir()
     (tmp_path / "a,b.run").write_text('{"line":"header","schema":2,"started":"","options":{}}\n')
     words = ("relu", "dot", "nd.add", "re:^a", "a,b.run", "kernels.py:f")
-    names, files = sources_among(words)
+    names, files = split_sources(words)
     assert names == ("relu", "dot", "nd.add", "re:^a", "kernels.py:f")
     assert files == (Path("a,b.run"),)
     for word, message in (
@@ -270,4 +275,4 @@ def test_existing_files_are_sources_and_other_words_are_names(tmp_path, monkeypa
         ("./sub", "./sub is a folder; name a file in it"),
     ):
         with pytest.raises(UsageError, match=message):
-            sources_among([word])
+            split_sources([word])

@@ -8,7 +8,7 @@ from opperf.errors import UsageError
 from opperf.model import Settings
 from opperf.rules.fuzzing import Fuzz
 from opperf.runner import cache
-from opperf.runner.planning import LEAST_TIME_S, planned, shared_out
+from opperf.runner.planning import LEAST_TIME_S, limit_case_times, plan_cases
 from opperf.runner.trial import Trial
 from opperf.sources.registry import Plan
 from opperf.sources.selecting import Selection
@@ -26,7 +26,7 @@ def plan_with(tmp_path, monkeypatch):
         def made(*patterns, **options):
             settings = Settings(device="", profiler="", seed=options.pop("seed", 0))
             selection = Selection(patterns=patterns, settings=settings, **options)
-            return planned(worker, "fake", worker.resolved(selection), said.append)
+            return plan_cases(worker, "fake", worker.resolve_selection(selection), said.append)
 
         made.said, made.folder = said, tmp_path
         return made
@@ -42,7 +42,7 @@ def plan(plan_with, in_process):
 def test_where_no_rule_is_inputs_are_found_by_trying(plan):
     (case,) = plan("mystery").cases
     assert case.origin == "search" and case.arguments["charm"] == 1
-    assert plan.said == ["searching for inputs of mystery, which no rule knows"]
+    assert plan.said == ["searching for inputs of mystery, which have no rule"]
     # Scaled to what other operators are measured at.
     assert 2**19 <= case.arguments["data"].size <= 2**20
 
@@ -85,7 +85,7 @@ def test_random_shapes_are_those_of_the_seed(plan):
 
 def test_what_takes_no_other_shape_says_so(plan):
     made = plan("refuses", "relu", fuzz=Fuzz(2))
-    assert "no random shape was taken" in made.excluded["refuses"]
+    assert "no random shape was accepted" in made.excluded["refuses"]
 
 
 @pytest.fixture
@@ -101,7 +101,7 @@ def random_cases(plan_with, in_process, monkeypatch):
             taken = takes(case.arguments["data"])
             return Trial(refusal="" if taken else "no", output_bytes=output_bytes)
 
-        monkeypatch.setattr(in_process, "tried", tried)
+        monkeypatch.setattr(in_process, "try_call", tried)
         return plan_with(in_process)("relu", fuzz=Fuzz(count, **limits)), len(calls)
 
     return planned_for
@@ -119,8 +119,8 @@ def test_what_refuses_twenty_shapes_for_each_one_wanted_is_given_up(random_cases
     # The rule's own shapes at the small size are taken, and twice their extents.
     small = lambda spec: spec.size <= 4 * 8  # noqa: E731
     made, calls = random_cases(small, count=2, least=2**10)
-    assert made.cases == () and "no random shape was taken" in made.excluded["relu"]
-    assert "comes to 1024 to 4194304 elements" in made.excluded["relu"]
+    assert made.cases == () and "no random shape was accepted" in made.excluded["relu"]
+    assert "gives 1024 to 4194304 elements" in made.excluded["relu"]
     # Three extents were doubled, and two times twenty shapes drawn.
     assert calls == 3 + 2 * 20
 
@@ -151,7 +151,7 @@ def test_a_plan_of_an_id_is_of_its_case_only(plan):
     first, second = plan("relu").cases
     assert plan("relu", ids=(first.id, second.id)).cases == (first, second)
     assert plan("relu", ids=(second.id,)).cases == (second,)
-    with pytest.raises(UsageError, match="--id ffff: no case that is planned"):
+    with pytest.raises(UsageError, match="--id ffff: no planned case has this id"):
         plan("relu", ids=(first.id, "ffff"))
 
 
@@ -161,7 +161,7 @@ def unlimited(make_case):
 
 
 def test_the_users_limits_of_time_are_rounded_to_hundredths(make_case):
-    made = shared_out(Plan((unlimited(make_case),) * int(SWEEP_S * 3), {}))
+    made = limit_case_times(Plan((unlimited(make_case),) * int(SWEEP_S * 3), {}))
     assert made.cases[0].settings.max_time_s == 0.33
 
 
@@ -170,7 +170,7 @@ def test_the_users_limits_of_time_are_rounded_to_hundredths(make_case):
     [(1, MAX_TIME_S), (int(SWEEP_S), 1.0), (int(2 * SWEEP_S), 0.5), (10**5, LEAST_TIME_S)],
 )
 def test_many_cases_share_the_time_of_a_run(make_case, count, limit):
-    made = shared_out(Plan((unlimited(make_case),) * count, {}))
+    made = limit_case_times(Plan((unlimited(make_case),) * count, {}))
     assert {case.settings.max_time_s for case in made.cases} == {limit}
     assert made.cases[0].id == unlimited(make_case).id
 
@@ -179,7 +179,7 @@ def test_many_cases_share_the_time_of_a_run(make_case, count, limit):
 def test_a_count_or_a_time_that_is_given_stays(make_case, settings):
     case = msgspec.structs.replace(make_case("relu"), settings=settings)
     given = Plan((case,) * 5000, {})
-    assert shared_out(given) == given
+    assert limit_case_times(given) == given
 
 
 def test_an_id_or_its_beginning_chooses_cases(plan):

@@ -13,8 +13,9 @@ import pytest
 from opperf.errors import DeviceError, FrameworkError, UnknownOperatorError, UsageError, WorkerError
 from opperf.model import Settings, Status
 from opperf.runner import pool
-from opperf.runner.listing import listing_of
-from opperf.runner.pool import Worker, WorkerDied, how_it_ended
+from opperf.runner.listing import list_operators
+from opperf.runner.pool import Worker, WorkerDied, describe_end
+from opperf.sources.choices import choices
 from opperf.sources.selecting import Selection
 
 WAIT_S = 30
@@ -76,7 +77,7 @@ def test_an_operator_that_raises_has_failed(worker, make_case, name, reason):
 @pytest.mark.parametrize(
     "name, words",
     [
-        ("segfaults", ["SIGSEGV", "last words: about to die"]),
+        ("segfaults", ["SIGSEGV", "last output: about to die"]),
         ("is_killed", ["SIGKILL", "out of memory"]),
         ("leaves", ["exit code 8"]),
         ("exits", ["exit code 7"]),
@@ -100,7 +101,7 @@ def test_a_worker_that_dies_costs_one_case(worker, make_case, name, words):
     "code, log, reason",
     [
         (-11, "", "the process was ended by SIGSEGV"),
-        (-9, "", "the process was ended by SIGKILL (out of memory, most likely; choose a"),
+        (-9, "", "the process was ended by SIGKILL (probably out of memory; choose a"),
         (3, "", "the process ended with exit code 3"),
         # A handler of the framework's own, as MXNet 1 has one.
         (255, "\nSegmentation fault: 11\n", "the process was ended by SIGSEGV, with exit code 255"),
@@ -109,15 +110,15 @@ def test_a_worker_that_dies_costs_one_case(worker, make_case, name, words):
     ],
 )
 def test_how_a_worker_ended_is_told_by_its_signal_or_its_exit_code(code, log, reason):
-    assert how_it_ended(WorkerDied(code, log)).startswith(reason)
+    assert describe_end(WorkerDied(code, log)).startswith(reason)
 
 
 def test_last_words_are_one_short_line():
     log = "first\n" + "word " * 100 + "\n\n  \n"
-    told = how_it_ended(WorkerDied(3, log))
-    words = told.partition("; last words: ")[2]
+    told = describe_end(WorkerDied(3, log))
+    words = told.partition("; last output: ")[2]
     assert words.startswith("word word ") and len(words) <= 160
-    assert how_it_ended(WorkerDied(3, " \n")) == "the process ended with exit code 3"
+    assert describe_end(WorkerDied(3, " \n")) == "the process ended with exit code 3"
 
 
 def test_of_what_a_worker_printed_the_end_is_kept():
@@ -207,6 +208,10 @@ def test_a_plan_crosses_the_border_whole(worker, fake):
     assert [case.id for case in crossed.cases] == [c.id for c in plan(fake, selection).cases]
 
 
+def test_what_a_framework_offers_crosses_the_border(worker, fake):
+    assert worker.choices() == choices(fake)
+
+
 def test_ending_ends_the_process(variables, make_case):
     with Worker("fake", environment=variables) as worker:
         worker.measure(make_case("relu"))
@@ -223,8 +228,8 @@ def test_a_worker_that_was_never_asked_starts_no_process(variables):
 @pytest.mark.parametrize(
     "ask, error, words",
     [
-        (lambda w: w.resolved(on("tpu")), UsageError, "unknown device 'tpu'"),
-        (lambda w: w.resolved(on("gpu(0)")), DeviceError, "gpu(0): the fake has no GPU"),
+        (lambda w: w.resolve_selection(on("tpu")), UsageError, "unknown device 'tpu'"),
+        (lambda w: w.resolve_selection(on("gpu(0)")), DeviceError, "gpu(0): the fake has no GPU"),
         (
             lambda w: w.plan(Selection(patterns=("rilu",))),
             UnknownOperatorError,
@@ -245,7 +250,9 @@ def test_errors_cross_the_border_as_what_they_are(worker, ask, error, words):
     if hasattr(caught.value, "__notes__"):
         assert "Traceback" in "".join(caught.value.__notes__)
     # The worker lives on.
-    settings = worker.resolved(Selection(settings=Settings(device="", profiler=""))).settings
+    settings = worker.resolve_selection(
+        Selection(settings=Settings(device="", profiler=""))
+    ).settings
     assert (settings.device, settings.profiler) == ("cpu(0)", "native")
 
 
@@ -256,7 +263,7 @@ def test_errors_cross_the_border_as_what_they_are(worker, ask, error, words):
         ("refusing", DeviceError, "the driver is too old; install a newer one", 1),
         ("fakee", UsageError, "did you mean fake", 1),
         # Bad luck, perhaps, as when the kernel needed memory.
-        ("dying", WorkerError, "SIGABRT; last words: about to die", 3),
+        ("dying", WorkerError, "SIGABRT; last output: about to die", 3),
     ],
 )
 def test_a_framework_that_cannot_be_loaded(variables, framework, error, words, starts):
@@ -272,16 +279,16 @@ def test_a_framework_that_cannot_be_loaded(variables, framework, error, words, s
 @pytest.mark.parametrize(
     "name, timeout_s, refusal",
     [
-        ("segfaults", WAIT_S, "the process was ended by SIGSEGV; last words: about to die"),
-        ("hangs", 0.5, "no end after 0.5 s"),
+        ("segfaults", WAIT_S, "the process was ended by SIGSEGV; last output: about to die"),
+        ("hangs", 0.5, "not finished after 0.5 s"),
     ],
 )
 def test_a_trial_that_ends_the_worker_says_so(worker, make_case, name, timeout_s, refusal):
-    trial = worker.tried(make_case(name), timeout_s)
+    trial = worker.try_call(make_case(name), timeout_s)
     assert (trial.refusal, trial.ended) == (refusal, True)
-    after = worker.tried(make_case("relu"), WAIT_S)
+    after = worker.try_call(make_case("relu"), WAIT_S)
     assert (after.refusal, after.ended) == ("", False)
-    assert worker.tried(make_case("refuses"), WAIT_S).refusal == "shapes do not match"
+    assert worker.try_call(make_case("refuses"), WAIT_S).refusal == "shapes do not match"
 
 
 def test_a_worker_that_does_not_answer_in_time(worker, monkeypatch):
@@ -297,7 +304,7 @@ def test_a_worker_that_does_not_answer_in_time(worker, monkeypatch):
 
 
 def test_what_else_can_be_asked_for(worker, fake, make_case):
-    assert worker.listing() == listing_of(fake)
+    assert worker.listing() == list_operators(fake)
     assert worker.scripts((make_case("relu"), make_case("add"))) == (
         "fake.relu(data)\n",
         "fake.add(data)\n",
@@ -305,8 +312,8 @@ def test_what_else_can_be_asked_for(worker, fake, make_case):
 
 
 def test_fixed_work_is_timed_where_that_is_asked_for(variables, make_case):
-    with Worker("fake", environment=variables, paced=True) as worker:
-        assert set(worker.measure(make_case("relu")).paces) == {"forward"}
+    with Worker("fake", environment=variables, reference_work=True) as worker:
+        assert set(worker.measure(make_case("relu")).reference) == {"forward"}
 
 
 def test_another_interpreter_is_another_installation(variables):
@@ -332,8 +339,8 @@ import sys
 import msgspec
 from opperf.model import Case
 from opperf.runner import pool
-from opperf.runner.listing import listing_of
-from opperf.runner.pool import Worker, WorkerDied, how_it_ended
+from opperf.runner.listing import list_operators
+from opperf.runner.pool import Worker, WorkerDied, describe_end
 
 worker = Worker("fake")
 worker.environment()

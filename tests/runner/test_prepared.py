@@ -5,6 +5,7 @@ import pytest
 
 from opperf.errors import UnsupportedError
 from opperf.frameworks import load
+from opperf.frameworks.fill import seed_at
 from opperf.model import (
     Case,
     DType,
@@ -17,7 +18,7 @@ from opperf.model import (
     Settings,
     TensorSpec,
 )
-from opperf.runner.prepared import Prepared, seed_at
+from opperf.runner.prepared import Prepared
 
 SPEC = TensorSpec((8, 8))
 

@@ -1,16 +1,19 @@
 """Memory measured in a fork of a process that has run nothing."""
 
+import io
 import os
 import signal
 
+import msgspec
 import psutil
 import pytest
 
 from opperf.model import CallableTarget, Case, Fill, OperatorTarget, Settings, TensorSpec
 from opperf.runner import pristine as module
-from opperf.runner.prepared import Bound
+from opperf.runner.memory import Peaks
 from opperf.runner.pristine import Child, Pristine, begin_pristine, is_self_contained
 from opperf.runner.pristine import pristine as pristine_of
+from opperf.sources.bound import Bound
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -79,9 +82,58 @@ def test_a_fork_that_is_not_as_it_was_is_replaced(pristine, target):
     assert second != first
 
 
+def test_nothing_is_forked_while_a_case_is_timed(fake, monkeypatch):
+    log = []
+
+    class Forked:
+        def __init__(self, framework):
+            log.append("fork")
+
+        def ask(self, line):
+            log.append(line)
+            return msgspec.json.encode(Peaks(1, None, clean=line == "clean")) + b"\n"
+
+        def end(self):
+            log.append("end")
+
+    monkeypatch.setattr(module, "Fork", Forked)
+    monkeypatch.setattr(module.gc, "freeze", lambda: None)
+    module.serve(["clean", "keeps", "clean", "keeps"], io.BytesIO(), fake)
+    assert log == ["fork", "clean", "keeps", "end", "fork", "clean", "keeps", "end"]
+
+
 def test_what_keeps_something_has_its_peaks_all_the_same(pristine):
     found = pristine.peaks(relu(target="keeps"))
     assert found.forward == 2 * ARRAY and not found.clean
+
+
+def test_a_case_is_begun_before_its_peaks_are_wanted(pristine, monkeypatch):
+    assert pristine.is_ready()
+    pristine.begin(relu())
+    with monkeypatch.context() as patched:
+        patched.setattr(pristine, "_ask", None)
+        assert pristine.peaks(relu()).forward == ARRAY
+    assert pristine.peaks(relu((2, 2))).forward == 16
+
+
+@pytest.mark.parametrize("target", ["relu", "refuses", "is_killed"])
+def test_what_was_begun_in_vain_is_nobody_elses_answer(pristine, target):
+    assert pristine.is_ready()
+    pristine.begin(relu((128, 128), target=target))
+    assert pristine.peaks(relu((2, 2))).forward == 16
+    pristine.begin(relu((128, 128), target=target))
+    pristine.begin(relu((2, 2)))
+    assert pristine.peaks(relu((2, 2))).forward == 16
+
+
+def test_nothing_is_begun_before_the_framework_is_imported():
+    process = Pristine("fake")
+    try:
+        process.begin(relu())
+        assert process._asked is None
+        assert process.peaks(relu()).forward == ARRAY
+    finally:
+        process.end()
 
 
 def test_it_starts_again_when_it_has_ended():

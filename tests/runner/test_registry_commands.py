@@ -71,7 +71,7 @@ def test_a_quiet_command_does_not_say_its_framework(opperf, monkeypatch):
 
 
 def test_a_cache_that_cannot_be_used_is_a_warning(opperf, monkeypatch):
-    monkeypatch.setattr(module, "kept_listing", lambda name, ask: (ask(), ["it is full"]))
+    monkeypatch.setattr(module, "load_listing", lambda name, ask: (ask(), ["it is full"]))
     _, out, err = opperf(list_operators, "relu")
     assert err == "warning: it is full\n" and "1 operator" in out
 
@@ -117,14 +117,14 @@ def test_what_has_no_rule_is_searched_for(opperf):
 def test_what_has_excluded_says_why(opperf, monkeypatch):
     _, out, _ = opperf(show, "placeholder")
     assert "none: it does nothing on its own" in out
-    refuses = module.planned
+    refuses = module.plan_cases
     reason = "none of 300 proposals was taken"
 
     def nothing_found(*arguments):
         plan = refuses(*arguments)
         return msgspec.structs.replace(plan, cases=(), excluded={"mystery": reason})
 
-    monkeypatch.setattr(module, "planned", nothing_found)
+    monkeypatch.setattr(module, "plan_cases", nothing_found)
     _, out, _ = opperf(show, "mystery")
     assert f"none: {reason}" in out
 
@@ -132,8 +132,8 @@ def test_what_has_excluded_says_why(opperf, monkeypatch):
 @pytest.mark.parametrize(
     "arguments, words",
     [
-        (("*e*",), "show takes one operator, and '*e*' fits several: mystery, negative, "),
-        (("relu", "--max-elements", "5000"), "--max-elements is for random shapes"),
+        (("*e*",), "'*e*' matches several operators, and show takes one: mystery, negative, "),
+        (("relu", "--max-elements", "5000"), "--max-elements needs --fuzz-shapes"),
     ],
 )
 def test_what_is_not_shown(opperf, arguments, words):
@@ -189,7 +189,9 @@ def test_coverage_of_a_run_file_runs_nothing(opperf, run_file):
 
 def test_a_run_file_of_another_version_is_refused(opperf, run_file, monkeypatch):
     monkeypatch.setattr(opperf.worker.fake, "version", lambda: "2.0")
-    with pytest.raises(RunFileError, match=r"is a run of fake 1\.0, and fake 2\.0 is installed"):
+    with pytest.raises(
+        RunFileError, match=r"is a run of fake 1\.0, but the framework here is fake 2\.0"
+    ):
         opperf(coverage, str(run_file))
 
 
@@ -207,4 +209,4 @@ def test_an_interrupt_leaves_the_records(opperf, monkeypatch):
     monkeypatch.setattr(opperf.worker, "measure", interrupted)
     code, out, err = opperf(coverage, "--quiet")
     assert (code, out) == (INTERRUPTED, "")
-    assert err.startswith("interrupted; what was measured is in ") and "fake.jsonl" in err
+    assert err.startswith("interrupted; the records are in ") and "fake.jsonl" in err

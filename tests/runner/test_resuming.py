@@ -9,42 +9,42 @@ import pytest
 from opperf.errors import RunFileError
 from opperf.model import Settings
 from opperf.runner.environment import environment
-from opperf.runner.options import QUICK, with_counts
-from opperf.runner.resuming import Environments, earlier_run, same_axes, same_selection
+from opperf.runner.options import QUICK, apply_quick
+from opperf.runner.resuming import Environments, check_axes, check_selection, read_unfinished
 from opperf.sources.selecting import Selection
 
 EARLIER = Selection(patterns=("relu",), size="small", settings=Settings(dtype="float64", runs=3))
 
 
 def test_what_is_not_said_again_stays_as_it_was():
-    assert same_selection(EARLIER, Selection(), {}) == EARLIER
+    assert check_selection(EARLIER, Selection(), {}) == EARLIER
 
 
 @pytest.mark.parametrize(
-    "changed, asked",
+    "changed, option, asked",
     [
-        ("size", Selection(size="large")),
-        ("names", Selection(patterns=("exp",))),
-        ("shuffle", Selection(shuffle=True)),
-        ("memory", Selection(settings=Settings(memory=False))),
-        ("runs", Selection(settings=Settings(runs=4))),
+        ("size", "--size", Selection(size="large")),
+        ("names", "OPERATOR", Selection(patterns=("exp",))),
+        ("shuffle", "--shuffle", Selection(shuffle=True)),
+        ("memory", "--no-memory", Selection(settings=Settings(memory=False))),
+        ("runs", "--runs", Selection(settings=Settings(runs=4))),
     ],
 )
-def test_another_value_is_refused_with_both(changed, asked):
-    with pytest.raises(RunFileError, match=f"made with (--)?(no-)?{changed} = .*, not "):
-        same_selection(EARLIER, asked, {changed: True})
+def test_another_value_is_refused_with_both(changed, option, asked):
+    with pytest.raises(RunFileError, match=f"made with {option} .*, not "):
+        check_selection(EARLIER, asked, {changed: True})
 
 
 def test_the_same_value_is_not(fake):
-    assert same_selection(EARLIER, EARLIER, dict.fromkeys(("size", "names", "runs"))) == EARLIER
+    assert check_selection(EARLIER, EARLIER, dict.fromkeys(("size", "names", "runs"))) == EARLIER
 
 
 def test_other_values_of_an_axis_are_refused_and_the_same_are_not():
     before = {"dtype": ("float32", "int8"), "device": ("cpu(0)",)}
-    assert same_axes(before, before, {"dtype": True}) == before
-    assert same_axes(before, {"dtype": ("int8",)}, {}) == before
-    with pytest.raises(RunFileError, match="--dtype = 'float32, int8', not 'int8'"):
-        same_axes(before, {"dtype": ("int8",)}, {"dtype": True})
+    assert check_axes(before, before, {"dtype": True}) == before
+    assert check_axes(before, {"dtype": ("int8",)}, {}) == before
+    with pytest.raises(RunFileError, match="--dtype 'float32, int8', not 'int8'"):
+        check_axes(before, {"dtype": ("int8",)}, {"dtype": True})
 
 
 def test_another_environment_is_refused_with_what_differs(fake, make_case):
@@ -52,21 +52,21 @@ def test_another_environment_is_refused_with_what_differs(fake, make_case):
     here = environment(fake)
     there = msgspec.structs.replace(here, cpu="another", versions={"fake": "2.0"})
     environments = Environments()
-    assert environments.known(case, here) == here
-    assert environments.known(case, msgspec.structs.replace(here, load_1min=99.0)) == here
+    assert environments.check(case, here) == here
+    assert environments.check(case, msgspec.structs.replace(here, load_1min=99.0)) == here
     with pytest.raises(
         RunFileError, match=r"versions\.fake was '1\.0' and is '2\.0'; cpu was .* is 'another'"
     ):
-        environments.known(case, there)
+        environments.check(case, there)
 
 
 def test_cases_of_other_process_settings_have_an_environment_of_their_own(fake, make_case):
     here = environment(fake)
     there = msgspec.structs.replace(here, threads={"OMP_NUM_THREADS": "2"})
     environments = Environments()
-    assert environments.known(make_case("relu"), here) == here
-    assert environments.known(make_case("relu", threads=2), there) == there
-    assert environments.known(make_case("add"), here) == here
+    assert environments.check(make_case("relu"), here) == here
+    assert environments.check(make_case("relu", threads=2), there) == there
+    assert environments.check(make_case("add"), here) == here
 
 
 NO_COUNTS = {
@@ -80,8 +80,8 @@ NO_COUNTS = {
 
 def test_quick_counts_give_way_to_those_that_are_given():
     quick = NO_COUNTS | {"quick": True}
-    assert with_counts(quick, {"quick": True}) == quick | QUICK
-    given = with_counts(quick | {"runs": 7}, {"quick": True, "runs": 7})
+    assert apply_quick(quick, {"quick": True}) == quick | QUICK
+    given = apply_quick(quick | {"runs": 7}, {"quick": True, "runs": 7})
     assert given == quick | QUICK | {"runs": 7}
 
 
@@ -91,4 +91,4 @@ def test_quick_counts_give_way_to_those_that_are_given():
 def test_what_is_not_there_is_called_as_the_user_called_it(tmp_path, resume, named):
     given = SimpleNamespace(resume=resume, output=Path("out.json"))
     with pytest.raises(RunFileError, match=f"^{named}: there is no unfinished run to resume"):
-        earlier_run(tmp_path / "out.json-0123.jsonl", given)
+        read_unfinished(tmp_path / "out.json-0123.jsonl", given)

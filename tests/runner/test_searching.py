@@ -5,7 +5,7 @@ import pytest
 from opperf.model import Settings
 from opperf.rules.values import tensor
 from opperf.runner import cache, searching
-from opperf.runner.searching import TRIAL_TIMEOUT_S, found_inputs, trials
+from opperf.runner.searching import TRIAL_TIMEOUT_S, make_trier, search_inputs
 from opperf.sources.selecting import Selection
 
 SMALL = Selection(size="small")
@@ -16,16 +16,16 @@ def asked(in_process, tmp_path, monkeypatch):
     """Search with an empty cache; `tried` are the cases that were called."""
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     monkeypatch.setattr(cache, "identity", lambda name: "build 1")
-    tried, said, called = [], [], in_process.tried
+    tried, said, called = [], [], in_process.try_call
 
     def noted(case, timeout_s):
         tried.append((case, timeout_s))
         return called(case, timeout_s)
 
-    monkeypatch.setattr(in_process, "tried", noted)
+    monkeypatch.setattr(in_process, "try_call", noted)
 
     def made(*names, selection=SMALL):
-        return found_inputs(in_process, "fake", names, selection, said.append)
+        return search_inputs(in_process, "fake", names, selection, said.append)
 
     made.worker, made.tried, made.said, made.folder = in_process, tried, said, tmp_path
     return made
@@ -35,8 +35,8 @@ def test_what_was_found_is_of_the_size_and_what_was_not_has_a_reason(asked):
     found, reasons = asked("mystery", "stubborn")
     assert set(found) == {"mystery"} and found["mystery"]["charm"] == 1
     assert 2**11 <= found["mystery"]["data"].size <= 2**12
-    assert set(reasons) == {"stubborn"} and reasons["stubborn"].endswith("the last one: never")
-    assert asked.said == ["searching for inputs of mystery, stubborn, which no rule knows"]
+    assert set(reasons) == {"stubborn"} and reasons["stubborn"].endswith("last refusal: never")
+    assert asked.said == ["searching for inputs of mystery, stubborn, which have no rule"]
 
 
 def test_calls_are_of_single_precision_whatever_was_asked_for_and_limited_in_time(asked):
@@ -74,7 +74,7 @@ def test_a_failed_search_is_not_made_again_at_another_size(asked):
 def test_large_tensors_have_a_size_of_their_own(asked, monkeypatch):
     sizes = []
     monkeypatch.setattr(
-        searching, "scaled", lambda found, tries, preset: sizes.append(preset.name) or found
+        searching, "scale", lambda found, tries, preset: sizes.append(preset.name) or found
     )
     asked("mystery", selection=Selection(size="small", int64_tensor=True))
     asked("mystery")
@@ -96,9 +96,9 @@ def test_nothing_is_written_where_nothing_is_new(asked, monkeypatch):
 def test_a_cache_that_cannot_be_used_is_a_warning(asked, monkeypatch):
     monkeypatch.setattr(searching, "keep", lambda path, entries, what: [f"{what}: no space"])
     asked("mystery")
-    assert asked.said[-1] == "warning: what the search has found: no space"
+    assert asked.said[-1] == "warning: the result of the search: no space"
 
 
 def test_a_proposal_is_a_case_of_the_operator(in_process):
-    tries = trials(in_process, in_process.fake.resolve("relu"), Settings())
+    tries = make_trier(in_process, in_process.fake.resolve("relu"), Settings())
     assert tries({"data": tensor(4)}).refusal == ""

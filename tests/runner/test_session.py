@@ -12,12 +12,12 @@ from opperf.runner.measure import measure
 from opperf.runner.progress import Quiet
 from opperf.runner.session import (
     execute,
-    header,
+    find_pending,
     make_folder,
-    pending,
+    make_header,
+    read_selection,
     run_cases,
-    run_file_for,
-    selection_of,
+    run_file_path,
 )
 from opperf.sources.registry import plan
 from opperf.sources.selecting import Selection
@@ -84,7 +84,7 @@ def planned(fake):
 
 @pytest.fixture
 def head(planned):
-    return header(planned, SELECTION, {"command": "run relu"}, {"threads": (1, None)})
+    return make_header(planned, SELECTION, {"command": "run relu"}, {"threads": (1, None)})
 
 
 def test_a_record_is_kept_before_the_next_case_begins(make_case):
@@ -127,7 +127,7 @@ def test_the_selection_is_read_back_from_the_file(head, tmp_path):
     with RunWriter.create(path, head):
         pass
     run, _ = read_run(path)
-    assert selection_of(run) == (SELECTION, {"threads": (1, None)})
+    assert read_selection(run) == (SELECTION, {"threads": (1, None)})
 
 
 @pytest.mark.parametrize(
@@ -137,8 +137,8 @@ def test_a_file_without_a_selection_is_refused(head, tmp_path, options):
     path = tmp_path / "run.jsonl"
     with RunWriter.create(path, msgspec.structs.replace(head, options=options)):
         pass
-    with pytest.raises(RunFileError, match="does not say what was selected"):
-        selection_of(read_run(path)[0])
+    with pytest.raises(RunFileError, match="has no valid selection"):
+        read_selection(read_run(path)[0])
 
 
 def test_a_whole_run(fake, planned, head, tmp_path):
@@ -149,7 +149,7 @@ def test_a_whole_run(fake, planned, head, tmp_path):
     assert run.closing.counts == {"ok": len(planned.cases)}
     assert run.closing.elapsed_s == 12.5
     assert read_run(path) == (run, [])
-    assert pending(run) == ()
+    assert find_pending(run) == ()
 
 
 @pytest.mark.parametrize("stop_at", [0, 1, 3])
@@ -163,7 +163,7 @@ def test_an_interrupted_run_goes_on_where_it_stopped(fake, planned, head, tmp_pa
     half, _ = read_run(path)
     assert half.closing is None
     assert [record.id for record in half.records] == ids[:stop_at]
-    left = pending(half)
+    left = find_pending(half)
     assert left == planned.cases[stop_at:]
     worker = InProcess(fake)
     whole = execute(path, None, planned.cases, left, worker, Quiet(), lambda: 2.0)
@@ -179,7 +179,7 @@ def test_the_cases_that_are_left_keep_their_order(planned, head):
         for case in planned.cases[1::2]
     ]
     run = Run(header=head, records=tuple(done), cases=planned.cases)
-    assert pending(run) == planned.cases[::2]
+    assert find_pending(run) == planned.cases[::2]
 
 
 def test_what_is_tried_again_is_what_was_asked_for(planned, head):
@@ -190,9 +190,9 @@ def test_what_is_tried_again_is_what_was_asked_for(planned, head):
     ]
     run = Run(header=head, records=tuple(done), cases=planned.cases)
     rest = planned.cases[len(done) :]
-    assert pending(run, {Status.FAILED}) == (planned.cases[1], *rest)
-    assert pending(run, {Status.TIMEOUT, Status.CRASHED}) == planned.cases[2:]
-    assert planned.cases[0] not in pending(run, set(Status) - {Status.OK})
+    assert find_pending(run, {Status.FAILED}) == (planned.cases[1], *rest)
+    assert find_pending(run, {Status.TIMEOUT, Status.CRASHED}) == planned.cases[2:]
+    assert planned.cases[0] not in find_pending(run, set(Status) - {Status.OK})
 
 
 def test_a_record_names_the_environment_it_was_made_in(fake, planned, head, tmp_path):
@@ -225,25 +225,25 @@ def test_a_run_is_not_gone_on_with_in_another_environment(fake, planned, head, t
         def environment(self, case):
             return msgspec.structs.replace(ENVIRONMENT, cpu="another")
 
-    left = pending(read_run(path)[0])
+    left = find_pending(read_run(path)[0])
     with pytest.raises(RunFileError, match="cpu was 'c' and is 'another'"):
         execute(path, None, planned.cases, left, Elsewhere(fake), Quiet(), float)
     assert len(read_run(path)[0].records) == 1
 
 
 def test_the_records_of_a_run_file_are_kept_in_itself(tmp_path):
-    assert run_file_for(tmp_path / "a.jsonl", "jsonl") == tmp_path / "a.jsonl"
+    assert run_file_path(tmp_path / "a.jsonl", "jsonl") == tmp_path / "a.jsonl"
 
 
 def test_the_records_of_other_formats_are_kept_in_the_cache(tmp_path, monkeypatch):
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     monkeypatch.chdir(tmp_path)
-    path = run_file_for(Path("out.json"), "json")
+    path = run_file_path(Path("out.json"), "json")
     assert path.is_relative_to(tmp_path / "cache" / "opperf")
     assert path.name.startswith("out.json-") and path.suffix == ".jsonl"
-    assert run_file_for(tmp_path / "out.json", "json") == path, "the same file, named in full"
-    assert run_file_for(tmp_path / "other" / "out.json", "json") != path
-    assert run_file_for(Path("out.md"), "md") != path
+    assert run_file_path(tmp_path / "out.json", "json") == path, "the same file, named in full"
+    assert run_file_path(tmp_path / "other" / "out.json", "json") != path
+    assert run_file_path(Path("out.md"), "md") != path
     assert list(tmp_path.iterdir()) == [], "asking for its name makes nothing"
     make_folder(path)
     assert path.parent.is_dir()
@@ -255,7 +255,7 @@ def test_the_cache_is_where_it_is_by_custom(tmp_path, monkeypatch, value):
     monkeypatch.delenv("XDG_CACHE_HOME", raising=False)
     if value is not None:
         monkeypatch.setenv("XDG_CACHE_HOME", value)
-    path = run_file_for(Path("out.json"), "json")
+    path = run_file_path(Path("out.json"), "json")
     assert path.is_relative_to(tmp_path / ".cache" / "opperf")
 
 
@@ -263,5 +263,5 @@ def test_a_cache_that_cannot_be_made_is_an_error_in_words(tmp_path, monkeypatch)
     blocked = tmp_path / "file"
     blocked.write_text("")
     monkeypatch.setenv("XDG_CACHE_HOME", str(blocked))
-    with pytest.raises(OutputError, match="XDG_CACHE_HOME"):
-        make_folder(run_file_for(Path("out.json"), "json"))
+    with pytest.raises(OutputError, match="OPPERF_CACHE"):
+        make_folder(run_file_path(Path("out.json"), "json"))

@@ -4,7 +4,7 @@ import pytest
 
 from opperf.errors import UnsupportedError
 from opperf.model import UNKNOWN, CallableTarget, Case, OperatorTarget, Settings, TensorSpec
-from opperf.runner.trial import tried
+from opperf.runner.trial import try_call
 
 
 def case(name="relu", *, shape=(4, 4), target=None, **arguments):
@@ -13,7 +13,7 @@ def case(name="relu", *, shape=(4, 4), target=None, **arguments):
 
 
 def test_what_was_taken_has_its_outputs_bytes_and_its_time(fake):
-    trial = tried(case(), fake)
+    trial = try_call(case(), fake)
     assert (trial.refusal, trial.has_nan, trial.ended) == ("", False, False)
     assert trial.output_bytes == 4 * 4 * 4 and 0 < trial.seconds < 60
     assert trial.arguments == {"data": TensorSpec((4, 4))}
@@ -27,12 +27,12 @@ def test_the_time_ends_when_the_device_is_done(fake, monkeypatch):
         clock[0] += 2.5
 
     monkeypatch.setattr(fake, "synchronize", waits)
-    assert tried(case(), fake).seconds == 2.5
+    assert try_call(case(), fake).seconds == 2.5
 
 
 def test_nan_is_told(fake, monkeypatch):
     monkeypatch.setattr(fake, "has_nan", lambda outputs: True)
-    assert tried(case(), fake).has_nan
+    assert try_call(case(), fake).has_nan
 
 
 @pytest.mark.parametrize(
@@ -40,7 +40,7 @@ def test_nan_is_told(fake, monkeypatch):
     [("refuses", "shapes do not match"), ("fails", "RuntimeError: bad luck, over two lines")],
 )
 def test_whatever_is_raised_is_a_refusal(fake, name, refusal):
-    trial = tried(case(name), fake)
+    trial = try_call(case(name), fake)
     assert (trial.refusal, trial.ended, trial.arguments) == (refusal, False, {})
     assert (trial.seconds, trial.output_bytes) == (0, 0)
 
@@ -50,16 +50,16 @@ def test_what_opperf_refuses_is_refused_in_its_words(fake, monkeypatch):
         raise UnsupportedError("no such array; use another")
 
     monkeypatch.setattr(fake, "tensor", refuses)
-    assert tried(case(), fake).refusal == "no such array; use another"
+    assert try_call(case(), fake).refusal == "no such array; use another"
 
 
 def test_only_more_than_a_mebibyte_is_asked_whether_it_fits(fake):
     fake.free = 0
     # 512 x 512 of four bytes are a mebibyte.
-    assert tried(case(shape=(512, 512)), fake).refusal == ""
-    assert "needs about" in tried(case(shape=(512, 513)), fake).refusal
+    assert try_call(case(shape=(512, 512)), fake).refusal == ""
+    assert "needs about" in try_call(case(shape=(512, 513)), fake).refusal
     pair = {name: TensorSpec((512, 257)) for name in ("lhs", "rhs")}
-    assert "needs about" in tried(case("add", **pair), fake).refusal
+    assert "needs about" in try_call(case("add", **pair), fake).refusal
 
 
 def test_shapes_that_are_unknown_are_the_frameworks_to_tell(fake, monkeypatch):
@@ -71,11 +71,11 @@ def test_shapes_that_are_unknown_are_the_frameworks_to_tell(fake, monkeypatch):
 
     monkeypatch.setattr(fake, "with_inferred_shapes", told, raising=False)
     unknown = case("add", lhs=TensorSpec((4, 4)), rhs=TensorSpec(UNKNOWN))
-    assert tried(unknown, fake).arguments["rhs"].shape == (4, 4) and asked == [unknown]
-    tried(case(), fake)
+    assert try_call(unknown, fake).arguments["rhs"].shape == (4, 4) and asked == [unknown]
+    try_call(case(), fake)
     assert len(asked) == 1
 
 
 def test_tensors_are_of_the_targets_array_type(fake):
-    trial = tried(case(target=CallableTarget("fake", "fake.relu")), fake)
+    trial = try_call(case(target=CallableTarget("fake", "fake.relu")), fake)
     assert trial.arguments["data"].array_type == "np"

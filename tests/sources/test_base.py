@@ -7,7 +7,7 @@ import pytest
 from opperf.errors import RunFileError, UsageError
 from opperf.model import SCHEMA_VERSION, Case, Header, OperatorTarget, TensorSpec
 from opperf.results.runfile import RunWriter
-from opperf.sources.base import available, is_source, source_in
+from opperf.sources.base import available, is_source, open_source
 
 
 @pytest.fixture
@@ -23,7 +23,7 @@ def run_file(tmp_path):
 def test_a_run_file_is_known_by_its_content_and_yields_what_was_planned(run_file):
     path, cases = run_file
     assert is_source(path)
-    source = source_in(path)
+    source = open_source(path)
     assert tuple(source.cases()) == cases
     assert source.excluded == {"mystery": "no rule"}
 
@@ -34,21 +34,21 @@ def test_another_file_is_refused_with_the_kinds_there_are(tmp_path, content):
     path.write_text(content)
     assert not is_source(path)
     with pytest.raises(
-        UsageError, match=re.escape("holds no cases that opperf knows; it reads: run file")
+        UsageError, match=re.escape("is no file of cases that opperf reads: run file")
     ):
-        source_in(path)
+        open_source(path)
 
 
 def test_a_folder_is_no_source(tmp_path):
     with pytest.raises(UsageError, match="is a folder; name a file in it"):
-        source_in(tmp_path)
+        open_source(tmp_path)
 
 
 def test_a_damaged_run_file_says_where(run_file):
     path, _ = run_file
     path.write_bytes(path.read_bytes().replace(b'"line":"case"', b'"line":"cas"', 1))
     with pytest.raises(RunFileError, match="run:2: "):
-        source_in(path)
+        open_source(path)
 
 
 def test_another_package_may_bring_a_source(tmp_path, monkeypatch):
@@ -62,7 +62,7 @@ def test_another_package_may_bring_a_source(tmp_path, monkeypatch):
     available.cache_clear()
     try:
         (tmp_path / "shapes.toy").write_text("TOY relu 2x3 4x5\n")
-        source = source_in(tmp_path / "shapes.toy")
+        source = open_source(tmp_path / "shapes.toy")
         found = [(case.label, case.arguments["x"].shape) for case in source.cases()]
         assert found == [("relu", (2, 3)), ("relu", (4, 5))]
         assert list(available()) == ["run file", "toy"]

@@ -11,7 +11,7 @@ from fake_framework import UNRULED
 from opperf.errors import DeviceError, UnknownOperatorError, UsageError
 from opperf.model import CallableTarget, OperatorTarget, Settings, TensorSpec
 from opperf.rules.sizes import PRESETS
-from opperf.sources.registry import Plan, plan, resolve, resolved
+from opperf.sources.registry import Plan, plan, resolve, resolve_selection
 from opperf.sources.selecting import Selection
 
 ALL = (
@@ -50,7 +50,7 @@ def test_no_pattern_is_every_operator(fake):
     planned = plan(fake, Selection())
     assert names(planned) == ALL
     assert planned.excluded == {
-        **dict.fromkeys(UNRULED, "no rule gives a value for charm (int)"),
+        **dict.fromkeys(UNRULED, "no rule has a value for charm (int)"),
         "placeholder": "it does nothing on its own",
     }
     assert set(planned.searchable) == set(UNRULED)
@@ -126,7 +126,7 @@ def test_nothing_left_is_an_empty_plan(fake, selection):
 def test_operators_without_a_rule_are_told(fake):
     planned = plan(fake, Selection(patterns=("mystery",)))
     assert planned.cases == ()
-    assert planned.excluded == {"mystery": "no rule gives a value for charm (int)"}
+    assert planned.excluded == {"mystery": "no rule has a value for charm (int)"}
 
 
 @pytest.mark.parametrize(
@@ -149,8 +149,8 @@ def test_unknown_names(fake, pattern, words):
 @pytest.mark.parametrize(
     "selection, words",
     [
-        (Selection(patterns=("re:(",)), "'re:(' is no regular expression"),
-        (Selection(exclude=("re:[",)), "'re:[' is no regular expression"),
+        (Selection(patterns=("re:(",)), "'re:(' is not a regular expression"),
+        (Selection(exclude=("re:[",)), "'re:[' is not a regular expression"),
         (Selection(categories=("unry",)), "unknown category 'unry'; did you mean unary"),
         (Selection(namespaces=("npp",)), "unknown namespace 'npp'; did you mean np?"),
         (Selection(size="smal"), "unknown size 'smal'; did you mean small?"),
@@ -166,11 +166,11 @@ def test_unknown_names(fake, pattern, words):
         ),
         (
             Selection(patterns=("relu",), shapes={"lhs": (2,)}),
-            "--shape lhs=...: no tensor argument",
+            "--shape lhs=...: no selected operator has a tensor argument",
         ),
         (Selection(patterns=("add",), shapes={"lsh": (2,)}), "did you mean lhs?"),
         # A number is no tensor, so it has no shape.
-        (Selection(patterns=("add_n",), shapes={"scale": (2,)}), "--shape scale=...: no tensor"),
+        (Selection(patterns=("add_n",), shapes={"scale": (2,)}), "--shape scale=...: no selected"),
     ],
 )
 def test_what_is_refused(fake, selection, words):
@@ -268,7 +268,7 @@ def test_shuffled_cases_are_the_same_in_an_order_of_the_seed(fake):
 
 def test_what_is_left_to_the_framework_is_filled_in(fake):
     given = Selection(settings=Settings(device="", profiler="", dtype="int32"))
-    settings = resolved(given, partial(resolve, fake)).settings
+    settings = resolve_selection(given, partial(resolve, fake)).settings
     assert (settings.device, settings.profiler, settings.dtype) == ("cpu(0)", "native", "int32")
 
 

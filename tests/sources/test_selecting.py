@@ -4,7 +4,14 @@ import pytest
 
 from opperf.errors import UnknownOperatorError, UsageError
 from opperf.model import Operator
-from opperf.sources.selecting import Selection, check_known, chosen, is_path, matcher, matching
+from opperf.sources.selecting import (
+    Selection,
+    check_known,
+    find_matching,
+    is_path,
+    make_matcher,
+    select,
+)
 
 
 def operator(name, category="unary", namespaces=("nd",), aliases=()):
@@ -19,7 +26,7 @@ OPERATORS = (
 
 
 def names(**selected):
-    return [one.name for one in chosen(OPERATORS, Selection(**selected))]
+    return [one.name for one in select(OPERATORS, Selection(**selected))]
 
 
 @pytest.mark.parametrize(
@@ -36,8 +43,8 @@ def test_a_dotted_name_may_be_a_path(pattern, path):
 
 
 def test_an_expression_that_is_empty_is_refused():
-    with pytest.raises(UsageError, match="'re:' fits every operator; put an expression behind"):
-        matcher("re:")
+    with pytest.raises(UsageError, match="'re:' has no expression; write it behind"):
+        make_matcher("re:")
 
 
 @pytest.mark.parametrize(
@@ -55,7 +62,7 @@ def test_an_expression_that_is_empty_is_refused():
     ],
 )
 def test_patterns_fit_any_of_an_operators_names(pattern, found):
-    assert [one.name for one in matching(pattern, OPERATORS)] == found
+    assert [one.name for one in find_matching(pattern, OPERATORS)] == found
 
 
 def test_no_pattern_is_all_and_every_condition_counts():
@@ -81,11 +88,11 @@ def test_a_pattern_that_fits_nothing(selected, words):
 
 
 def test_a_word_that_is_not_known_is_told_with_those_that_are():
-    check_known("size", ("small",), {"small", "large"})
+    check_known("size", ("small",), ("large", "small"))
     with pytest.raises(
         UsageError, match="unknown size 'smal'; did you mean small.*known: large, s"
     ):
-        check_known("size", ("large", "smal"), {"small", "large"})
+        check_known("size", ("large", "smal"), ("large", "small"))
     with pytest.raises(UsageError, match="unknown category 'x'"):
         names(categories=("unary", "x"))
     with pytest.raises(UsageError, match="unknown namespace 'x'"):

@@ -13,12 +13,12 @@ from opperf.model import (
     TensorSpec,
 )
 from opperf.sources.varying import (
-    distinct,
-    in_dtype,
-    named_apart,
-    process_groups,
-    process_of,
-    varied,
+    deduplicate,
+    disambiguate,
+    group_by_process,
+    process_key,
+    vary,
+    with_dtype,
 )
 
 
@@ -31,7 +31,7 @@ def a_case(name="relu", **settings):
 
 
 def test_axes_multiply_and_cases_of_one_combination_stay_together():
-    made = varied([a_case("relu"), a_case("add")], {"threads": (1, 2), "cache": ("hot", "cold")})
+    made = vary([a_case("relu"), a_case("add")], {"threads": (1, 2), "cache": ("hot", "cold")})
     found = [(c.settings.threads, c.settings.cache, c.label) for c in made]
     assert found == [
         (threads, cache, label)
@@ -43,12 +43,12 @@ def test_axes_multiply_and_cases_of_one_combination_stay_together():
 
 
 def test_no_axis_is_the_cases_as_they_are():
-    assert varied([a_case()], {}) == (a_case(),)
+    assert vary([a_case()], {}) == (a_case(),)
 
 
 def test_a_value_that_changes_nothing_makes_no_second_case():
-    assert len(varied([a_case()], {"threads": (None, None, 2)})) == 2
-    assert distinct([a_case(), a_case(seed=3)]) == (a_case(),)
+    assert len(vary([a_case()], {"threads": (None, None, 2)})) == 2
+    assert deduplicate([a_case(), a_case(seed=3)]) == (a_case(),)
 
 
 def test_what_has_the_dtype_of_the_case_follows_it():
@@ -64,7 +64,7 @@ def test_what_has_the_dtype_of_the_case_follows_it():
             "word": "float32",
         },
     )
-    made = in_dtype(case, "float16")
+    made = with_dtype(case, "float16")
     assert made.arguments == {
         "data": TensorSpec((2,), "float16"),
         "list": (TensorSpec((2,), "float16"), (TensorSpec((2,), "int8"), 1)),
@@ -79,7 +79,7 @@ def test_what_has_the_dtype_of_the_case_follows_it():
 
 def test_cases_that_one_process_measures_come_together():
     cases = [a_case("a", threads=2), a_case("b"), a_case("c", threads=2), a_case("d")]
-    assert [case.label for case in process_groups(cases)] == ["a", "c", "b", "d"]
+    assert [case.label for case in group_by_process(cases)] == ["a", "c", "b", "d"]
 
 
 @pytest.mark.parametrize(
@@ -92,8 +92,8 @@ def test_cases_that_one_process_measures_come_together():
     ],
 )
 def test_a_process_is_known_by_its_settings(changed, same):
-    assert (process_of("fake", Settings(**changed)) == process_of("fake", Settings())) is same
-    assert process_of("fake", Settings()) != process_of("mxnet", Settings())
+    assert (process_key("fake", Settings(**changed)) == process_key("fake", Settings())) is same
+    assert process_key("fake", Settings()) != process_key("mxnet", Settings())
 
 
 def test_targets_of_one_label_have_names_of_their_own_and_the_ids_they_had():
@@ -107,6 +107,6 @@ def test_targets_of_one_label_have_names_of_their_own_and_the_ids_they_had():
         case(OperatorTarget("numpy", "relu")),
         case(OperatorTarget("numpy", "exp")),
     ]
-    named = named_apart(cases)
+    named = disambiguate(cases)
     assert [one.label for one in named] == ["nd.add", "np.add", "mxnet:relu", "numpy:relu", "exp"]
     assert [one.id for one in named] == [one.id for one in cases]

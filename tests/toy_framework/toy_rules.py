@@ -11,5 +11,5 @@ TABLE = {
     (name, Kind.TENSOR): lambda operator, size: [tensor(size.extent(1000))]
     for name in ("data", "lhs", "rhs")
 }
-OPTIONAL_TENSORS = TRAIN_MODE = NEEDS_OUTPUT = frozenset()
+OPTIONAL_TENSORS = TRAIN_PHASE = NEEDS_OUTPUT = frozenset()
 NOT_BENCHMARKED = {}

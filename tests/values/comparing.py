@@ -14,6 +14,7 @@ from opperf.model import Case, Settings
 from opperf.operations import OPERATIONS
 from opperf.operations.references.reference import Property
 from opperf.operations.uses import ANYTHING, Choice, Table, Use, Written
+from opperf.profilers import offered
 from opperf.runner.prepared import Prepared
 from opperf.sources.registry import plan
 from opperf.sources.selecting import Selection
@@ -171,7 +172,7 @@ class Comparison:
 
 def planned(framework: Framework) -> dict[str, list[Case]]:
     """The cases of size small that the rules make for each operator, under all its names."""
-    profiler = framework.profilers[0]
+    profiler = next(iter(offered(framework)))
     settings = Settings(warmup=0, runs=1, profiler=profiler)
     by_label: dict[str, list[Case]] = {}
     for case in plan(framework, Selection(size="small", settings=settings)).cases:

@@ -1,4 +1,4 @@
-"""Two kinds of files in one form: run files, and results by operator, which hold averages only."""
+"""Reads run files, and results by operator, which hold averages only, into one form."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from opperf.compare.files.entries import Entry, Figure
 from opperf.errors import RunFileError, one_line
 from opperf.metrics import FORWARD, KERNEL, MEMORY
 from opperf.model import (
+    DECLARED,
     WITHOUT_FIGURE,
     Case,
     Environment,
@@ -26,9 +27,8 @@ from opperf.model import (
     Settings,
     Status,
     Summary,
-    shown_arguments,
+    display_arguments,
 )
-from opperf.profilers import kind_read
 from opperf.results.output import sidecar
 from opperf.results.runfile import is_run_file, read_run
 from opperf.results.text import counted, inputs_text
@@ -36,22 +36,22 @@ from opperf.runner.session import SELECTION
 
 
 class Measured(NamedTuple):
-    """A file as it is compared."""
+    """The content of a file, in the form in which it is compared."""
 
     side: Side
     environment: Environment | None
     entries: tuple[Entry, ...]
     warnings: tuple[str, ...]
     selection: dict[str, Any]
-    """What the run was asked for, as far as the file tells."""
+    """The run's selection, without defaults; empty where the file has none."""
     labels: dict[str, str] = {}
-    """The user's own words about the run."""
+    """The run's labels."""
 
 
 def read(path: Path) -> Measured:
-    """A run file, or results by operator as JSON.
+    """Reads a run file, or results by operator as JSON.
 
-    Raises `RunFileError` for a file that is neither, or that cannot be trusted.
+    Raises `RunFileError` for a file that is neither, or is damaged.
     """
     try:
         data = path.read_bytes()
@@ -83,13 +83,14 @@ def _from_run(path: Path, run: Run, warnings: Iterable[str]) -> Measured:
 
 
 def entry_of(record: Record) -> Entry:
-    """A record as it is compared."""
+    """A record in the form in which it is compared."""
     case = record.case
     return Entry(
         id=record.id,
         call=call_id(case),
-        shown=shown_key(case.label, shown_arguments(case)),
+        shown=shown_key(case.label, display_arguments(case)),
         operator=case.label,
+        pattern=case.pattern,
         inputs=inputs_text(case),
         category=case.category,
         settings=case.settings.identity(),
@@ -102,8 +103,8 @@ def entry_of(record: Record) -> Entry:
     )
 
 
-EFFORT = ("warmup", "runs", "precision", "max_time_s", "seed")
-"""Settings that say how well and with which numbers a case was measured, and not what it is."""
+EFFORT = tuple(name for name, setting in DECLARED.items() if not setting.identity)
+"""Settings that are not part of the case's id: number of calls, time limits, seed."""
 
 
 def _effort(settings: Settings) -> dict[str, Any]:
@@ -111,12 +112,12 @@ def _effort(settings: Settings) -> dict[str, Any]:
 
 
 def call_id(case: Case) -> str:
-    """The id of a case's target and arguments, however they are run."""
+    """The id of a case's target and arguments, without settings."""
     return msgspec.structs.replace(case, settings=Settings()).id
 
 
 def shown_key(operator: str, inputs: Any) -> str:
-    """What results by operator tell one configuration from others by."""
+    """The join key of results by operator: operator and inputs."""
     return f"{operator} {json.dumps(inputs, sort_keys=True, default=str)}"
 
 
@@ -124,8 +125,7 @@ def _figures(record: Record) -> dict[str, Figure]:
     if record.status is not Status.OK:
         return {}
     found = {metric: _figure(record, metric, s) for metric, s in record.summaries.items()}
-    is_kernel = kind_read(record.case.settings.profiler) is MetricKind.KERNEL
-    if is_kernel and FORWARD.name in found:
+    if record.time_kind is MetricKind.KERNEL and FORWARD.name in found:
         found.setdefault(KERNEL.name, found[FORWARD.name])
     return found
 
@@ -148,7 +148,7 @@ CAVEATS = (NoteCode.NOT_PRISTINE, NoteCode.NOISY)
 
 
 def _absent(record: Record) -> dict[str, str]:
-    """Metrics that were asked for and are not there, each with the reason."""
+    """Requested metrics that are missing, each with the reason."""
     if record.status is not Status.OK:
         return {}
     asked = [*record.case.passes, *([MEMORY.name] if record.case.settings.memory else [])]
@@ -160,7 +160,7 @@ def _absent(record: Record) -> dict[str, str]:
 
 
 def _odd_figures(path: Path, entries: Iterable[Entry]) -> list[str]:
-    """A warning if some figures are no finite numbers."""
+    """A warning if some figures are not finite."""
     odd = [
         f"{entry.operator} {metric}"
         for entry in entries
@@ -170,8 +170,8 @@ def _odd_figures(path: Path, entries: Iterable[Entry]) -> list[str]:
     if not odd:
         return []
     if len(odd) == 1:
-        return [f"{path}: 1 figure is no finite number, {odd[0]}"]
-    return [f"{path}: {len(odd)} figures are no finite numbers, {odd[0]} among them"]
+        return [f"{path}: 1 figure is not finite: {odd[0]}"]
+    return [f"{path}: {len(odd)} figures are not finite, e.g. {odd[0]}"]
 
 
 def _from_results(path: Path, data: bytes) -> Measured:
@@ -180,17 +180,17 @@ def _from_results(path: Path, data: bytes) -> Measured:
     except ValueError as error:
         raise RunFileError(
             f"{path}: neither a run file nor results by operator as JSON: "
-            f"{one_line(str(error))}; was it cut short?"
+            f"{one_line(str(error))}; is it truncated?"
         ) from error
     entries = entries_of_results(path, results, shown_key)
-    environment, started = _beside(path)
+    environment, started = _read_sidecar(path)
     side = Side(str(path), started, len(entries), averages=True)
     return Measured(side, environment, entries, tuple(_odd_figures(path, entries)), {})
 
 
-def _beside(path: Path) -> tuple[Environment | None, str]:
-    """The environment and the start of a run, from the file that lies beside its results; None
-    where there is none that can be read."""
+def _read_sidecar(path: Path) -> tuple[Environment | None, str]:
+    """The environment and the start of a run, from the file beside its results; None and empty if
+    that cannot be read."""
     try:
         content = msgspec.json.decode(sidecar(path).read_bytes())
         return msgspec.convert(content["environment"], Environment), str(content["started"])

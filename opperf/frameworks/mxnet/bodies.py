@@ -1,8 +1,8 @@
-"""What loops, branches and cached graphs run, as a user would write it.
+"""Bodies of loops, branches and cached graphs, as a user would write them.
 
 Each function takes a module of functions on symbols, `mx.sym` or `mx.sym.np`, and symbols. Both
-modules have what it uses, and mean the same by it. A script that reproduces a call has these
-functions as they are here.
+modules have the functions it uses, with the same meaning. A script that reproduces a call contains
+these functions unchanged.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 import mxnet as mx
 
-from opperf.errors import UnsupportedError, suggestion
+from opperf.errors import UnsupportedError, suggest
 from opperf.frameworks.mxnet.calls import source
 
 
@@ -62,13 +62,13 @@ def perceptron(F: Any, x: Any, first: Any, second: Any) -> Any:
 
 
 class Body(NamedTuple):
-    """A function above, and what its first parameters are if a loop runs it."""
+    """A function above, and the meaning of its first parameters in a loop."""
 
     compute: Callable[..., tuple[Any, ...]]
     slices: int = 0
-    """How many take a slice of a sequence at each step."""
+    """Number of parameters that take a slice of a sequence at each step."""
     states: int = 0
-    """How many of the next ones take what the last outputs of the step before were."""
+    """Number of the next ones, which take the last outputs of the step before."""
 
     @property
     def names(self) -> list[str]:
@@ -89,7 +89,7 @@ BODIES = {
         Body(perceptron),
     )
 }
-"""By the name that a rule has for it."""
+"""By the name used in rules."""
 
 
 def legacy_variable(name: str) -> Any:
@@ -103,13 +103,12 @@ def numpy_variable(name: str) -> Any:
 
 
 class Graph:
-    """What a body computes, as a graph. Raises `UnsupportedError` for a body there is none of."""
+    """A body as a graph. Raises `UnsupportedError` for an unknown body."""
 
     def __init__(self, name: str, numpy: bool = False) -> None:
         if name not in BODIES:
             raise UnsupportedError(
-                f"there is no graph {name!r} to run{suggestion(name, BODIES)}; "
-                f"known: {', '.join(BODIES)}"
+                f"unknown graph {name!r}{suggest(name, BODIES)}; known: {', '.join(BODIES)}"
             )
         self.body = BODIES[name]
         functions, variable = (mx.sym.np, numpy_variable) if numpy else (mx.sym, legacy_variable)
@@ -119,11 +118,11 @@ class Graph:
         self._inputs: list[str] = self.symbol.list_inputs()
 
     def positions(self, names: Sequence[str]) -> tuple[int, ...]:
-        """Which of the graph's inputs these are."""
+        """Positions of these names among the graph's inputs."""
         return tuple(map(self._inputs.index, names))
 
     def positions_among(self, names: Sequence[str]) -> tuple[int, ...]:
-        """Which of these each of the graph's inputs is."""
+        """Positions of the graph's inputs among these names."""
         return tuple(map(names.index, self._inputs))
 
     @property
@@ -137,7 +136,7 @@ class Graph:
 def definitions(
     graphs: Iterable[Graph], numpy: bool = False, functions: Iterable[Callable[..., Any]] = ()
 ) -> list[str]:
-    """What a script defines before it makes the graphs, and other functions that it defines."""
+    """A script's lines that define the bodies of graphs, and other functions."""
     symbols = (
         "F, variable = mx.sym.np, lambda name: mx.sym.Variable(name).as_np_ndarray()"
         if numpy

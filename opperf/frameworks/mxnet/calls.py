@@ -1,4 +1,4 @@
-"""Calls that no function of MXNet's makes: a function for them, and what a script has to say."""
+"""Calls of operators without a function in MXNet, and their lines in a script."""
 
 from __future__ import annotations
 
@@ -16,20 +16,20 @@ from opperf.model import Operator
 
 @dataclass(frozen=True)
 class Call:
-    """A call whose plain values are decided: it takes the tensors, and nothing else."""
+    """A call with its plain values bound, which takes only tensors."""
 
     run: Callable[..., Any]
     lines: tuple[str, ...]
-    """What a script does before it makes the tensors."""
+    """Lines of a script before the tensors are made."""
     text: str
-    """The call as a script has it, with `{}` for the tensors."""
+    """The call in a script, with `{}` for the tensors."""
 
     def __call__(self, *tensors: Any) -> Any:
         return self.run(*tensors)
 
 
 Maker = Callable[[Operator, Sequence[str], Mapping[str, Any]], Call]
-"""Makes the call of an operator, from what its tensors are called and from its plain values."""
+"""Makes the call of an operator from the names of its tensors and its plain values."""
 
 
 class Function:
@@ -41,7 +41,7 @@ class Function:
         self.__name__ = self.__qualname__ = operator.name
 
     def bind(self, arguments: Mapping[str, Any]) -> partial[Any]:
-        """A call with these arguments, decided once so that the call itself is bare."""
+        """A call with these arguments, bound in advance so that the call itself has no overhead."""
         tensors, plain = flattened(arguments)
         return partial(self._make(self.operator, list(tensors), plain), *tensors.values())
 
@@ -69,11 +69,11 @@ def words(values: Mapping[str, Any]) -> str:
 
 
 REMARK = re.compile(r"  # type: ignore\S*")
-"""What a type checker is told in a line."""
+"""A type checker's directive at the end of a line."""
 
 
 def source(*defined: Callable[..., Any]) -> list[str]:
-    """Functions or classes as a script has them: as they are, each behind an empty line."""
+    """The source of functions or classes, each after an empty line."""
     lines = ["from typing import Any"]
     for one in defined:
         lines += ["", *REMARK.sub("", inspect.getsource(one)).splitlines()]

@@ -1,12 +1,12 @@
-"""Loops and branches: operators that are given the graphs they run.
+"""Loops and branches: operators whose arguments are graphs.
 
-A rule names functions of `bodies` where the operator takes a graph, and gives the tensors in the
-order in which these functions name them, no name twice. What the operator wants to know beside -
-how many outputs there are, and which inputs of the graphs are which tensors - is found here.
+A rule names functions of `bodies` for the graphs, and has the tensors in the order of these
+functions' parameters, each name once. The operator's other arguments are made here: the number of
+outputs, and the positions of the tensors among the graphs' inputs.
 
-MXNet has no function of arrays for these operators, but for graphs only: the call is that of a
-graph of nothing else. Those on NumPy arrays are called as `mx.npx.foreach` calls them, which makes
-the graphs anew each time, and takes no weights but those of a Gluon block.
+MXNet calls these operators in a graph only, so the call is that of a graph of one operator. Those
+on NumPy arrays are called as by `mx.npx.foreach`, which makes the graphs anew each time, and takes
+no weights but those of a Gluon block.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ from opperf.model import Operator
 NUMPY = "_npx_"
 
 Locations = dict[str, Any]
-"""What an operator is told about the graphs it is given, in the order it declares that."""
+"""An operator's arguments about its graphs, in declared order."""
 
 
 def foreach(names: Sequence[str], fn: Graph) -> Locations:
-    """What a loop over a sequence is told: its tensors are slices, states, and the rest."""
+    """Locations in a loop over a sequence: its tensors are slices, states, and the rest."""
     slices, states = fn.body.slices, fn.body.states
     return {
         "num_outputs": fn.outputs,
@@ -40,7 +40,7 @@ def foreach(names: Sequence[str], fn: Graph) -> Locations:
 
 
 def while_loop(names: Sequence[str], cond: Graph, func: Graph) -> Locations:
-    """What a loop with a condition is told."""
+    """Locations in a loop with a condition."""
     states = func.body.states
     return {
         "cond_input_locs": cond.positions_among(names),
@@ -52,7 +52,7 @@ def while_loop(names: Sequence[str], cond: Graph, func: Graph) -> Locations:
 
 
 def branch(names: Sequence[str], cond: Graph, then_branch: Graph, else_branch: Graph) -> Locations:
-    """What a branch is told."""
+    """Locations in a branch."""
     return {
         "cond_input_locs": cond.positions_among(names),
         "then_input_locs": then_branch.positions_among(names),
@@ -62,7 +62,7 @@ def branch(names: Sequence[str], cond: Graph, then_branch: Graph, else_branch: G
 
 
 class ControlFlow(NamedTuple):
-    """What an operator takes beside tensors."""
+    """An operator's arguments besides tensors."""
 
     graphs: tuple[str, ...]
     """The parameters that take a graph."""
@@ -80,7 +80,7 @@ NAMES = frozenset(f"{prefix}{name}" for prefix in ("_", NUMPY) for name in OPERA
 
 
 def make(operator: Operator, places: Sequence[str], plain: Mapping[str, Any]) -> Call:
-    """The call of a loop or a branch. Raises `UnsupportedError` for a graph there is none of."""
+    """The call of a loop or a branch. Raises `UnsupportedError` for an unknown graph."""
     numpy = operator.name.startswith(NUMPY)
     name = operator.name.removeprefix(NUMPY if numpy else "_")
     taken, locations = OPERATORS[name]
@@ -118,18 +118,18 @@ def _by_graph(
 def _by_handle(
     name: str, graphs: Mapping[str, Graph], names: Sequence[str], values: Mapping[str, Any]
 ) -> Call:
-    """A call by way of what MXNet's functions of NumPy arrays call."""
+    """A call through the internal function behind `mx.npx`'s."""
     function = getattr(mx.nd.numpy_extension._api_internal, name)
     several = values["num_outputs"] > 1
 
     def run(*tensors: Any) -> Any:
         handles = (graph.symbol.handle for graph in graphs.values())
-        given = function(*handles, *tensors, *values.values())
-        return list(given) if several else given
+        outputs = function(*handles, *tensors, *values.values())
+        return list(outputs) if several else outputs
 
     handles = ", ".join(f"{parameter}.handle" for parameter in graphs)
-    told = ", ".join(map(repr, values.values()))
-    text = f"mx.nd.numpy_extension._api_internal.{name}({handles}, {{}}, {told})"
+    locations = ", ".join(map(repr, values.values()))
+    text = f"mx.nd.numpy_extension._api_internal.{name}({handles}, {{}}, {locations})"
     return Call(
         run,
         (

@@ -1,4 +1,4 @@
-"""MXNet's devices: their names, what is there, how much memory is free."""
+"""MXNet's devices: names, availability, free memory."""
 
 from __future__ import annotations
 
@@ -31,8 +31,8 @@ def devices() -> tuple[str, ...]:
 def parse(text: str) -> str:
     """Canonical name of a device.
 
-    Raises `UsageError` for what is no device's name, `DeviceError` for a device that is not
-    there.
+    Raises `UsageError` for text that is no device's name, `DeviceError` for a device that is not
+    available.
     """
     match = DEVICE.match(text.strip().lower())
     if match is None:
@@ -63,7 +63,7 @@ def context(device: str) -> Any:
 
 
 def counter_name(device: str) -> str:
-    """The name MXNet's profiler gives the device's memory counter."""
+    """Name of the device's memory counter in MXNet's profiler."""
     kind, _, rest = device.partition("(")
     return f"Memory: {kind}/{rest.rstrip(')') or 0}"
 

@@ -17,7 +17,7 @@ from opperf.frameworks.mxnet.calls import Call, Function, Maker
 from opperf.model import Operator
 
 NUMPY = "_np"
-"""What the names of operators on NumPy arrays begin with."""
+"""Prefix of operators on NumPy arrays."""
 
 
 def by_handle(operator: Operator, places: Sequence[str], plain: Mapping[str, Any]) -> Call:
@@ -56,17 +56,17 @@ MAKERS: dict[str, Maker] = {
     "_CustomFunction": graphs.python_function,
     **dict.fromkeys(control_flow.NAMES, control_flow.make),
 }
-"""What makes the call of an operator that has a function, and cannot be called by it."""
+"""Makers of the calls of operators that their function in MXNet cannot call."""
 
 
 def takes(operator: Operator) -> bool:
-    """Whether an operator has to be called from here."""
+    """Whether an operator has to be called by this module."""
     return operator.name in MAKERS
 
 
 def has_graphs(operator: Operator) -> bool:
-    """Whether an operator is made with graphs of other operators, without which it is none, and
-    asked for its shapes MXNet may end the process."""
+    """Whether an operator is made of graphs of others: without them, inferring its shapes may end
+    the process."""
     return MAKERS.get(operator.name) in (graphs.fused, graphs.cached, control_flow.make)
 
 

@@ -1,8 +1,7 @@
-"""MXNet as opperf's `Framework`: the pieces of this package put together."""
+"""MXNet as opperf's `Framework`."""
 
 from __future__ import annotations
 
-import importlib
 import importlib.metadata
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager
@@ -11,12 +10,14 @@ from typing import Any
 import mxnet as mx
 import numpy as np
 
+# Registers the custom operator that `Custom` is measured with.
+import opperf.frameworks.mxnet.custom_operator  # noqa: F401
 from opperf.errors import UnknownOperatorError
 from opperf.frameworks import user_code
-from opperf.frameworks.base import Constant, Extent, Gradient, MemoryReading, Tracer
+from opperf.frameworks.base import Constant, Extent, Gradient, MemoryReading
 from opperf.frameworks.defaults import Defaults
-from opperf.frameworks.mxnet import device as devices
 from opperf.frameworks.mxnet import (
+    PACKAGE,
     functions,
     inference,
     messages,
@@ -24,8 +25,11 @@ from opperf.frameworks.mxnet import (
     source,
     tensors,
     trace,
+    wrapped,
 )
+from opperf.frameworks.mxnet import device as devices
 from opperf.frameworks.mxnet.gradient import RecordedGradient, flatten
+from opperf.frameworks.timing import MakeProfiler
 from opperf.model import (
     CallableTarget,
     Case,
@@ -47,7 +51,6 @@ class MXNet(Defaults):
 
     name = registry.FRAMEWORK
     rules = "opperf.rules.mxnet"
-    profilers: tuple[str, ...] = ("native", "python")
     dtypes: tuple[str, ...] = (
         "float16",
         "float32",
@@ -60,18 +63,18 @@ class MXNet(Defaults):
         "bool",
     )
 
-    variables: tuple[str, ...] = ("MXNET_CPU_WORKER_NTHREADS", "MXNET_ENGINE_TYPE")
+    variables: tuple[str, ...] = PACKAGE.variables
     gradients: bool = True
 
     def __init__(self) -> None:
-        # Importing it registers the custom operator that `Custom` is measured with.
-        importlib.import_module("opperf.custom_operations.custom_operations")
+        # Read now, once: each fork of the process that loads this would read it anew.
+        functions.operators_by_function()
 
     def version(self) -> str:
         return str(mx.__version__)
 
     def versions(self) -> dict[str, str]:
-        """Versions of MXNet and of NumPy, which its np interface leans on."""
+        """Versions of MXNet and of NumPy, which its np interface uses."""
         return {
             "mxnet": self.version(),
             "numpy": np.__version__,
@@ -120,6 +123,9 @@ class MXNet(Defaults):
     def signature(self, target: Target, function: Callable[..., Any] | None = None) -> Operator:
         return functions.signature(function or self.function(target))
 
+    def wrapped_operator(self, target: Target, called: Operator) -> Operator | None:
+        return wrapped.wrapped_operator(target, called)
+
     def notes(self, target: Target) -> tuple[Note, ...]:
         # Some functions of NumPy are offered where no path of MXNet leads back to them.
         own = isinstance(target, CallableTarget) and target.path.startswith("numpy.")
@@ -155,16 +161,16 @@ class MXNet(Defaults):
         arguments: Mapping[str, Any],
         function: Callable[..., Any] | None = None,
     ) -> Callable[[], Any]:
-        """The case's call. An operator without inputs is told the device, for MXNet would
-        take the CPU."""
+        """The case's call. An operator without inputs gets the device as an argument; otherwise
+        MXNet would use the CPU."""
         called = function if function is not None else self.function(case.target)
-        given = dict(arguments)
+        bound = dict(arguments)
         operator = functions.operator_behind(called)
         if operator is not None and operator.parameter("ctx") and not operator.tensors:
-            given.setdefault("ctx", case.settings.device)
-        if given.get("dtype") == "bfloat16":
-            given["dtype"] = tensors.BFLOAT16
-        return functions.bind(called, given)
+            bound.setdefault("ctx", case.settings.device)
+        if bound.get("dtype") == "bfloat16":
+            bound["dtype"] = tensors.BFLOAT16
+        return functions.bind(called, bound)
 
     def output_shapes(self, case: Case) -> list[tuple[int, ...]] | None:
         operator = self.operator_of(case.target)
@@ -192,7 +198,7 @@ class MXNet(Defaults):
 
     @contextmanager
     def scope(self, case: Case) -> Iterator[None]:
-        """Device, training mode and array semantics of the case's calls."""
+        """Device, phase and array semantics of the case's calls."""
         with ExitStack() as stack:
             stack.enter_context(devices.context(case.settings.device))
             training = case.settings.phase == "train"
@@ -218,15 +224,20 @@ class MXNet(Defaults):
     def synchronize(self, device: str) -> None:
         mx.nd.waitall()
 
+    def is_asynchronous(self, device: str) -> bool:
+        # The engine queues calls on the CPU as well, but there a wait for it idle takes a third of
+        # a microsecond, and calls that are queued together may run beside each other.
+        return device.startswith("gpu")
+
     def supports_fork(self, device: str) -> bool:
-        # CUDA cannot be used in a fork once its driver was asked anything, and counting GPUs does.
+        # CUDA cannot be used in a fork once its driver was called, and counting GPUs calls it.
         return device.startswith("cpu")
 
     def memory(self, device: str) -> AbstractContextManager[MemoryReading]:
         return trace.MemoryMeter(device).measuring()
 
-    def tracer(self, device: str) -> Tracer:
-        return trace.NativeTracer()
+    def profilers(self) -> Mapping[str, MakeProfiler]:
+        return {"native": lambda device: trace.NativeProfiler()}
 
     def refusal(self, error: Exception) -> str | None:
         return messages.refusal(error)

@@ -12,15 +12,15 @@ from typing import Any
 import mxnet as mx
 import numpy as np
 
-from opperf.errors import UnknownOperatorError, suggestion
+from opperf.errors import UnknownOperatorError, suggest
 from opperf.frameworks import paths, user_code
 from opperf.frameworks.mxnet import direct, registry
 from opperf.frameworks.mxnet.calls import Function
 from opperf.model import CallableTarget, Kind, Operator, OperatorTarget, Parameter, Target
-from opperf.model import positional as by_position
+from opperf.model import split_positional as by_position
 
 ROOTS = {"mx": mx, "mxnet": mx, "nd": mx.nd, "np": mx.np, "npx": mx.npx}
-"""First words of a dotted path a user writes, and what they stand for."""
+"""Modules by the first word of a user's dotted path."""
 
 MODULES: tuple[tuple[str, ModuleType], ...] = (
     ("", mx.nd.op),
@@ -57,14 +57,14 @@ def _generated(module: ModuleType, name: str) -> Callable[..., Any] | None:
 @functools.cache
 def operator_function(name: str) -> Callable[..., Any]:
     """The function of an operator, by any of its names: the one that MXNet generates, or one of
-    `direct` where that does not do or is not there.
+    `direct` where that is missing or cannot call the operator.
 
     Raises `UnknownOperatorError` for a name the registry does not have.
     """
     operator = registry.by_name().get(name)
     if operator is None:
         raise UnknownOperatorError(
-            f"MXNet has no operator {name!r}{suggestion(name, registry.by_name())}"
+            f"MXNet has no operator {name!r}{suggest(name, registry.by_name())}"
         )
     if direct.takes(operator):
         return direct.function(operator)
@@ -78,7 +78,7 @@ def operator_function(name: str) -> Callable[..., Any]:
 
 
 @functools.cache
-def _operators_by_function() -> dict[int, Operator]:
+def operators_by_function() -> dict[int, Operator]:
     """Operator by the identity of each function generated for any of its names."""
     table: dict[int, Operator] = {}
     for name, operator in registry.by_name().items():
@@ -94,7 +94,7 @@ def operator_behind(function: Callable[..., Any]) -> Operator | None:
     """The operator a generated function calls; None for any other callable."""
     if isinstance(function, Function):
         return function.operator
-    return _operators_by_function().get(id(function))
+    return operators_by_function().get(id(function))
 
 
 def find(path: str) -> Callable[..., Any]:
@@ -113,7 +113,7 @@ def path_of(function: Callable[..., Any]) -> str:
     module = getattr(function, "__module__", None) or ""
     name = getattr(function, "__qualname__", None) or type(function).__qualname__
     if module == "ndarray":
-        # What MXNet calls the module of some functions it generates.
+        # MXNet's module name of some generated functions.
         module = "mxnet.ndarray._internal" if name.startswith("_") else "mxnet.ndarray"
     return f"{module}.{name}" if module else name
 
@@ -132,10 +132,10 @@ def function_of(target: Target) -> Callable[..., Any]:
 
 
 NUMPY_TENSORS = frozenset({"x", "x1", "x2", "a", "b", "v", "m", "arr", "ary", "array", "y"})
-"""Names NumPy's functions give their arrays, where MXNet's registry has others."""
+"""NumPy's names of array parameters, where MXNet's registry has others."""
 
 SEQUENCES = frozenset({"arrays", "seq", "tup", "arys"})
-"""Names NumPy's functions give a list of arrays."""
+"""NumPy's names of parameters that are lists of arrays."""
 
 
 NUMPY_VALUES = frozenset(
@@ -157,13 +157,13 @@ NUMPY_VALUES = frozenset(
         "indices_or_sections",
     }
 )
-"""Names under which NumPy's functions take whole numbers that are no shape of an array."""
+"""NumPy's names of parameters that are whole numbers."""
 
 
 @functools.cache
 def _kinds() -> dict[str, Kind]:
-    """Kind of the parameter names that tell one: a tensor if some operator declares it as one,
-    whole numbers if one declares it so; every other name is left open."""
+    """Kinds by parameter name, where the name determines one: a tensor if any operator declares it
+    as one, whole numbers likewise."""
     kinds: dict[str, Kind] = {}
     for operator in registry.operators():
         for parameter in operator.parameters:
@@ -181,16 +181,15 @@ def _kinds() -> dict[str, Kind]:
 
 
 UFUNC_INPUTS = {1: ("x",), 2: ("x1", "x2")}
-"""What NumPy's documentation calls the inputs of its ufuncs, by how many there are: a ufunc does
-not tell them itself."""
+"""Names of ufuncs' inputs in NumPy's documentation, by their number: ufuncs have no signature."""
 
 
 def _declared(function: Callable[..., Any]) -> Mapping[str, inspect.Parameter]:
-    """The parameters of a callable; none for one that does not tell them.
+    """The parameters of a callable; none if it has no signature.
 
-    A function's own code is believed before `__wrapped__` and `__signature__`: `np.matmul` takes
-    `x1` and wraps a function of `a`, and `np.squeeze` takes `x` and is said to take `a`. A
-    wrapper that passes everything on has the parameters of what it wraps.
+    A function's own code is read before `__wrapped__` and `__signature__`: `np.matmul` takes `x1`
+    and wraps a function of `a`, and `np.squeeze` takes `x` and declares `a`. A wrapper that passes
+    everything on has the parameters of the wrapped function.
     """
     if isinstance(function, np.ufunc):
         names = UFUNC_INPUTS.get(function.nin, ())
@@ -250,11 +249,11 @@ def is_numpy(target: Target) -> bool:
         return registry.by_name()[target.name].name.startswith("_np")
     if not isinstance(target, CallableTarget):
         return False
-    by_mode = target.path.startswith(BY_MODE) and mx.util.is_np_array()
-    return is_numpy_path(target.path) or by_mode
+    follows = target.path.startswith(FOLLOWS_ARRAY_MODE) and mx.util.is_np_array()
+    return is_numpy_path(target.path) or follows
 
 
-BY_MODE = "mxnet.image."
+FOLLOWS_ARRAY_MODE = "mxnet.image."
 """Functions that take arrays of either kind, whichever is in use: in MXNet 2 those of `mx.np`."""
 
 
@@ -293,7 +292,7 @@ OUT = "out"
 
 
 def bind(function: Callable[..., Any], arguments: Mapping[str, Any]) -> Callable[[], Any]:
-    """A call of `function` with these arguments, decided once so that the call itself is bare.
+    """A call of `function` with these arguments, bound in advance so that it has no overhead.
 
     Arguments go by keyword; a list for a variadic parameter is spread, and a single array
     for it is passed by position, too: `Custom` ends the process when it gets it by keyword.
@@ -306,7 +305,7 @@ def bind(function: Callable[..., Any], arguments: Mapping[str, Any]) -> Callable
     # MXNet finds the device of a fallback's arrays among the positional arguments only.
     fallback = falls_back_to_numpy(function)
     spread = next((p.name for p in declared.values() if p.kind is p.VAR_POSITIONAL), None)
-    # What stands before a variadic parameter can only be passed by position, if that is to be.
+    # Parameters before a variadic one that is passed go by position too.
     leading: set[str] = set()
     if spread is not None and spread in arguments:
         leading = set(itertools.takewhile(lambda name: name != spread, declared))
@@ -334,8 +333,8 @@ def bind(function: Callable[..., Any], arguments: Mapping[str, Any]) -> Callable
 def _renamed(
     function: Callable[..., Any], declared: Mapping[str, inspect.Parameter]
 ) -> dict[str, str]:
-    """The names that a function of MXNet has for its arguments, by those that its help shows and
-    it does not take: `np.matmul` says `a` and takes `x1`."""
+    """The real parameter names of an MXNet function, by those of its signature that it does not
+    take: `np.matmul` shows `a` and takes `x1`."""
     if not path_of(function).startswith("mxnet."):
         return {}
     try:
@@ -343,9 +342,9 @@ def _renamed(
     except (TypeError, ValueError):
         return {}
     return {
-        told: name
-        for told, name in zip(shown, declared, strict=False)
-        if told not in declared and declared[name].kind is inspect.Parameter.POSITIONAL_OR_KEYWORD
+        known: name
+        for known, name in zip(shown, declared, strict=False)
+        if known not in declared and declared[name].kind is inspect.Parameter.POSITIONAL_OR_KEYWORD
     }
 
 

@@ -14,8 +14,8 @@ from opperf.frameworks.mxnet.tensors import dtype_name, tensor
 from opperf.model import Fill, TensorSpec
 
 HEADS = Fill("uniform", 0.5, 1.5)
-"""Gradients that come in from above: random, so that no gradient cancels by symmetry, and
-away from zero, so that a zero gradient is the operator's own doing."""
+"""Head gradients: random, so that no gradient cancels by symmetry, and away from zero, so that a
+zero gradient is the operator's own."""
 
 
 def flatten(outputs: Any) -> list[Any]:
@@ -65,7 +65,7 @@ class RecordedGradient:
         return tensor(spec, device, seed=0)
 
     def record(self) -> None:
-        """Run the forward call so that it can be differentiated."""
+        """Run and record the forward call."""
         self._outputs = []
         with mx.autograd.record(train_mode=self._train):
             self._outputs = flatten(self._call())

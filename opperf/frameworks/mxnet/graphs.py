@@ -1,4 +1,4 @@
-"""Operators that are called as a graph, or as a part of one that MXNet puts them in."""
+"""Operators that are called as a graph, or that MXNet makes when it fuses a graph."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ FUSED = {
     "selfatt_qk": "contrib.interleaved_matmul_selfatt_qk",
     "selfatt_valatt": "contrib.interleaved_matmul_selfatt_valatt",
 }
-"""What each fused operator is made of, by its name behind that of the library."""
+"""The operator that each fused one replaces, by its name without the library's prefix."""
 
 LIBRARIES = {"_sg_mkldnn_": "MKLDNN", "_sg_onednn_": "ONEDNN"}
-"""Beginning of a fused operator's name, and what MXNet is asked to make such operators for."""
+"""Prefixes of fused operators, and the backend that MXNet optimises for."""
 
 FUSED_NAMES = (
     "_sg_mkldnn_conv",
@@ -39,13 +39,13 @@ FUSED_NAMES = (
     "_sg_mkldnn_selfatt_qk",
     "_sg_mkldnn_selfatt_valatt",
 )
-"""Operators that have to come of a graph in which they are fused."""
+"""Operators that have to be made by fusing a graph."""
 
 ACTIVATION = "act_type"
 """The argument that says which activation is fused with an operator; without it there is none."""
 
 PYTHON: dict[str, Callable[[], Any]] = {"_Native": NumpyAddOne, "_NDArray": NDArrayAddOne}
-"""Operators that call back Python, and what they are measured with."""
+"""Operators that call Python, and the class that each is measured with."""
 
 TWICE_FREED = frozenset({"_NDArray"})
 """Those whose arrays MXNet 2, which alone has loops on NumPy arrays, frees twice: sooner or later
@@ -62,9 +62,9 @@ def single(operator: Operator, places: Sequence[str], plain: Mapping[str, Any]) 
 
 
 def fused(operator: Operator, places: Sequence[str], plain: Mapping[str, Any]) -> Call:
-    """What MXNet makes of the operators that this one is for, asked to fuse them.
+    """A graph of the operators that this one replaces, fused by MXNet.
 
-    Raises `UnsupportedError` if it makes anything else of them.
+    Raises `UnsupportedError` if MXNet does not fuse them to this operator.
     """
     prefix = next(prefix for prefix in LIBRARIES if operator.name.startswith(prefix))
     name, library = FUSED[operator.name.removeprefix(prefix)], LIBRARIES[prefix]
@@ -79,7 +79,7 @@ def fused(operator: Operator, places: Sequence[str], plain: Mapping[str, Any]) -
     found = [node for node in nodes if node != "null"]
     if found != [operator.name]:
         raise UnsupportedError(
-            f"asked to fuse {name} for {library}, this build makes {', '.join(found)} of it"
+            f"fusing {name} for {library}, this build makes {', '.join(found)} instead"
         )
     return Call(
         mx.nd.CachedOp(partitioned),
@@ -114,7 +114,7 @@ class Cached(NamedTuple):
 
     make: Callable[[Any], Any]
     imports: tuple[str, ...] = ()
-    """What a script with the function imports for it."""
+    """Imports of the function in a script."""
 
 
 CACHED = {
@@ -123,7 +123,7 @@ CACHED = {
         thread_safe, ("import ctypes", "from mxnet.base import _LIB, check_call")
     ),
 }
-"""Operators that stand for a graph, and what makes their call."""
+"""Operators that stand for a graph, and the makers of their calls."""
 
 
 def cached(operator: Operator, places: Sequence[str], plain: Mapping[str, Any]) -> Call:

@@ -29,7 +29,7 @@ MODULES = (
 """Prefix of a registered name and the module of `mx.sym` with what is left of it."""
 
 WITHOUT_OUTPUTS = frozenset({"reset_arrays"})
-"""Operators that give nothing back. Asked for the shapes of that, MXNet ends the process."""
+"""Operators without outputs, whose shape inference ends the process."""
 
 REFUSALS = (
     mx.base.MXNetError,
@@ -39,7 +39,7 @@ REFUSALS = (
     NotImplementedError,
     LookupError,
 )
-"""What building or inferring a symbol raises for arguments that do not go together."""
+"""Raised in building or inferring a symbol for incompatible arguments."""
 
 
 def symbol_function(name: str) -> Callable[..., Any] | None:
@@ -62,7 +62,7 @@ def inferred(
     name: str, arguments: Mapping[str, Argument], known: Mapping[str, Shape]
 ) -> tuple[dict[str, Shape], list[Shape]] | None:
     """Shapes of an operator's tensors, by argument, and of its outputs, as far as they follow
-    from the known ones. None if MXNet cannot tell.
+    from the known ones. None if MXNet cannot infer them.
 
     `known` names an element of a list of tensors by its position: `args0`, `args1`.
     """
@@ -108,7 +108,7 @@ def inferred(
 def completed(case: Case) -> Case:
     """The case with the shapes that follow from others in place of `UNKNOWN` ones.
 
-    Raises `UnsupportedError` where MXNet cannot tell one.
+    Raises `UnsupportedError` where MXNet cannot infer one.
     """
     known = {
         name: spec.shape
@@ -132,7 +132,7 @@ def _is_known(shape: Any) -> bool:
 
 
 def output_shapes(name: str, arguments: Mapping[str, Argument]) -> list[Shape] | None:
-    """Shapes of the outputs of a call, as far as MXNet can tell without making it."""
+    """Shapes of a call's outputs, as far as MXNet infers them without the call."""
     known: dict[str, Shape] = {}
     for argument, value in arguments.items():
         if isinstance(value, TensorSpec):

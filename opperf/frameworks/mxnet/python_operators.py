@@ -1,7 +1,7 @@
-"""Operators written in Python, in the ways there are beside `Custom`: each adds one to its input.
+"""Operators written in Python by other interfaces than `Custom`: each adds one to its input.
 
-They copy in place: an array of its own would be freed by another thread, at any time, and the
-operator's peak of memory be a matter of chance.
+They copy in place: a new array would be freed by another thread, at any time, which would make the
+operator's peak memory random.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import mxnet as mx
 
 
 class NumpyAddOne(mx.operator.NumpyOp):  # type: ignore[misc]
-    """Given NumPy arrays."""
+    """On NumPy arrays."""
 
     def forward(self, in_data: list[Any], out_data: list[Any]) -> None:
         out_data[0][:] = in_data[0]
@@ -25,7 +25,7 @@ class NumpyAddOne(mx.operator.NumpyOp):  # type: ignore[misc]
 
 
 class NDArrayAddOne(mx.operator.NDArrayOp):  # type: ignore[misc]
-    """Given MXNet's arrays."""
+    """On MXNet's arrays."""
 
     def forward(self, in_data: list[Any], out_data: list[Any]) -> None:
         in_data[0].copyto(out_data[0])

@@ -58,7 +58,7 @@ def registered() -> tuple[str, ...]:
 
 
 def handle(name: str) -> int:
-    """What MXNet's C API knows an operator by."""
+    """An operator's handle in MXNet's C API."""
     found = ctypes.c_void_p()
     check_call(_LIB.NNGetOpHandle(c_str(name), ctypes.byref(found)))
     return int(found.value or 0)
@@ -106,7 +106,7 @@ def namespace_of(name: str) -> str:
 
 
 def shown_name(canonical: str, names: list[str]) -> str:
-    """The name users know an operator by: the canonical one unless it is a private name
+    """The name shown to users: the canonical one unless it is a private name
     (`_copy`) with a public alias (`identity`)."""
     if not canonical.startswith("_"):
         return canonical

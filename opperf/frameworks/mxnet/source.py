@@ -1,4 +1,4 @@
-"""A case as a script in plain MXNet: what to run to see for oneself what was measured."""
+"""A case as a script in plain MXNet, which reproduces what was measured."""
 
 from __future__ import annotations
 
@@ -10,11 +10,12 @@ from typing import Any
 import mxnet as mx
 import numpy as np
 
-from opperf.frameworks.fill_source import GENERATOR, expression, numbers_of, tensors
-from opperf.frameworks.mxnet import functions
+from opperf.frameworks import scripts
+from opperf.frameworks.fill import literal
+from opperf.frameworks.mxnet import functions, tensors
 from opperf.frameworks.mxnet.calls import Call
-from opperf.frameworks.mxnet.tensors import BFLOAT16, DENSITY
-from opperf.model import Case, TensorSpec
+from opperf.frameworks.scripts import Made, Names, written
+from opperf.model import Case
 from opperf.numpy_aliases import REMOVED
 
 PLACES: tuple[tuple[str, ModuleType], ...] = (
@@ -37,11 +38,8 @@ PLACES: tuple[tuple[str, ModuleType], ...] = (
 )
 """Where a function is looked for, the places meant for users first."""
 
-Names = dict[int, str]
-"""Expression in the script for each tensor, by its identity."""
-
 RESTORED = tuple(name for name in REMOVED if name in vars(np))
-"""Names of NumPy that MXNet is imported with, of those that NumPy has removed."""
+"""Names that NumPy has removed and MXNet needs."""
 
 CUSTOM = "Custom"
 CUSTOM_MODULE = "opperf.custom_operations.custom_operations"
@@ -50,16 +48,17 @@ CUSTOM_MODULE = "opperf.custom_operations.custom_operations"
 
 def script(case: Case, arguments: Mapping[str, Any], call: Callable[[], Any]) -> str:
     """The imports, the tensors and the call, with its backward pass if the case has that."""
-    made = tensors(case, arguments)
+    made = scripts.tensors(case, arguments)
     names: Names = {
-        id(array): f"{name}.name" if spec.layout == "file" else name for name, spec, array in made
+        id(one.tensor): f"{one.name}.name" if one.spec.layout == "file" else one.name
+        for one in made
     }
     called = _called(call, names)
-    wanted = [name for name, spec, _ in made if spec.gradient]
+    wanted = [one.name for one in made if one.spec.gradient]
     backward = "backward" in case.passes and bool(wanted)
-    lines = [*_imports(case), *_defined(call), "", GENERATOR]
-    for name, spec, _ in made:
-        lines += _tensor(name, spec, case.settings.device)
+    lines = [*_imports(case), *_defined(call), ""]
+    for one in made:
+        lines += _tensor(one)
     lines += [""]
     train = case.settings.phase == "train"
     if backward:
@@ -94,47 +93,21 @@ def _is_numpy(case: Case) -> bool:
     return functions.is_numpy(case.target) or any(s.array_type == "np" for _, s in case.tensors())
 
 
-def _tensor(name: str, spec: TensorSpec, device: str) -> list[str]:
+def _tensor(made: Made) -> list[str]:
     """The lines that make a tensor."""
-    if spec.layout == "file":
+    code = tensors.code(made.spec, made.device, made.seed)
+    if made.spec.layout == "file":
         return [
-            f"{name} = tempfile.NamedTemporaryFile()",
-            f"{name}.write({expression(spec)}.astype({spec.dtype!r}).tobytes())",
-            f"{name}.flush()",
+            *code.lines("contents"),
+            f"{made.name} = tempfile.NamedTemporaryFile()",
+            f"{made.name}.write(contents)",
+            f"{made.name}.flush()",
         ]
-    numbers = numbers_of(spec)
-    made = _in_dtype(numbers, spec) if numbers else _array(spec, device)
-    return [f"{name} = {made}"]
-
-
-def _in_dtype(made: str, spec: TensorSpec) -> str:
-    """An array in a spec's dtype."""
-    if spec.dtype == "bfloat16":
-        return f"mx.nd.cast({made}, dtype=np.dtype({BFLOAT16.descr!r}))"
-    return f'{made}.astype("{spec.dtype}")'
-
-
-def _array(spec: TensorSpec, device: str) -> str:
-    """An expression that makes the array of a spec."""
-    module = "mx.np" if spec.array_type == "np" else "mx.nd"
-    contents = expression(spec)
-    if spec.layout != "dense":
-        rows = spec.shape if spec.layout == "csr" else (spec.shape[0], *[1] * (len(spec.shape) - 1))
-        contents = f"np.where(rng.random({rows}) < {DENSITY}, {contents}, 0)"
-    if spec.dtype == "bfloat16":
-        made = _in_dtype(f"{module}.array({contents}, ctx={_context(device)})", spec)
-    else:
-        made = f'{module}.array({contents}, dtype="{spec.dtype}", ctx={_context(device)})'
-    return made if spec.layout == "dense" else f'{made}.tostype("{spec.layout}")'
-
-
-def _context(device: str) -> str:
-    kind, _, index = device.rstrip(")").partition("(")
-    return f"mx.{kind}({index})"
+    return code.lines(made.name)
 
 
 def dotted(function: Callable[..., Any]) -> str:
-    """Where a script finds a function: a place and the function's name there."""
+    """A function's dotted path in a script."""
     name = function.__name__
     for place, module in PLACES:
         if getattr(module, name, None) is function:
@@ -147,22 +120,17 @@ def _called(call: Callable[[], Any], names: Names) -> str:
     assert isinstance(call, partial)
     if isinstance(call.func, Call):
         return call.func.text.format(", ".join(names[id(tensor)] for tensor in call.args))
-    words = [_value(value, names) for value in call.args]
-    words += [f"{name}={_value(value, names)}" for name, value in call.keywords.items()]
+    words = [written(value, names, _plain) for value in call.args]
+    words += [f"{name}={written(value, names, _plain)}" for name, value in call.keywords.items()]
     return f"{dotted(call.func)}({', '.join(words)})"
 
 
 def _defined(call: Callable[[], Any]) -> list[str]:
-    """The lines that define what is called, where no function of MXNet's is."""
+    """The lines that define a callable which MXNet does not have."""
     assert isinstance(call, partial)
     return list(call.func.lines) if isinstance(call.func, Call) else []
 
 
-def _value(value: Any, names: Names) -> str:
-    if id(value) in names:
-        return names[id(value)]
-    if isinstance(value, list):
-        return f"[{', '.join(_value(element, names) for element in value)}]"
-    if isinstance(value, np.dtype):
-        return f"np.{value!r}"
-    return repr(value)
+def _plain(value: Any) -> str:
+    """A plain value as text."""
+    return f"np.{value!r}" if isinstance(value, np.dtype) else literal(value)

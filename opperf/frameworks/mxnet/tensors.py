@@ -16,11 +16,12 @@ from opperf.dtypes import element_bytes, is_floating
 from opperf.errors import UnsupportedError
 from opperf.frameworks import fill
 from opperf.frameworks.base import Extent
+from opperf.frameworks.fill import Code
 from opperf.frameworks.mxnet.device import context
 from opperf.model import Fill, TensorSpec
 
 BFLOAT16 = np.dtype([("bfloat16", np.uint16)])
-"""How MXNet spells bfloat16, a type that NumPy does not have."""
+"""MXNet's dtype of bfloat16, which NumPy does not have."""
 
 DENSITY = 0.1
 """Share of elements (csr) or rows (row_sparse) that are not zero in a sparse tensor: sparse
@@ -38,7 +39,7 @@ def dtype_name(dtype: Any) -> str:
 
 
 def has_nan(array: Any) -> bool:
-    """Whether an array has a NaN. NumPy cannot tell for bfloat16, which counts as none."""
+    """Whether an array has a NaN; False for bfloat16, which NumPy cannot check."""
     if not dtype_name(array.dtype).startswith("float"):
         return False
     return bool(np.isnan(array.asnumpy()).any())
@@ -72,47 +73,59 @@ def _bytes_of(array: Any) -> int:
     return int(array.size) * element_bytes(dtype_name(array.dtype))
 
 
+def code(spec: TensorSpec, device: str, seed: int) -> Code:
+    """The code that makes an array, or the bytes of a file."""
+    contents = fill.code(spec, seed)
+    if spec.layout == "file":
+        return contents.within("{made}.tobytes()")
+    if spec.layout != "dense":
+        kept = spec.shape if spec.layout == "csr" else (spec.shape[0], *[1] * (len(spec.shape) - 1))
+        contents = contents.within(
+            "np.where(keep, {made}, 0)",
+            "keep = np.random.default_rng({seed}).random({kept}) < {density}",
+            "keep.flat[0] = True",
+            seed=seed,
+            kept=kept,
+            density=DENSITY,
+        )
+    ctx = f"ctx={context_expression(device)}"
+    if spec.dtype == "bfloat16":
+        array = f"mx.nd.array({{made}}, {ctx})"
+        made = contents.within(f"mx.nd.amp_cast({array}, dtype=np.dtype({BFLOAT16.descr!r}))")
+        if spec.array_type == "np":
+            made = made.within("{made}.as_np_ndarray()")
+    else:
+        module = "mx.np" if spec.array_type == "np" else "mx.nd"
+        made = contents.within(f"{module}.array({{made}}, dtype={{dtype}}, {ctx})")
+    return made if spec.layout == "dense" else made.within(f'{{made}}.tostype("{spec.layout}")')
+
+
+def context_expression(device: str) -> str:
+    """MXNet's object for a device, as an expression."""
+    kind, _, index = device.rstrip(")").partition("(")
+    return f"mx.{kind}({index})"
+
+
 def tensor(spec: TensorSpec, device: str, seed: int) -> Any:
     """An array as specified, or the path of a file. Raises `UnsupportedError` if MXNet has no
     such array."""
-    array = fill.values(spec, seed)
-    if spec.layout == "file":
-        return file_of(array.tobytes())
-    if spec.layout != "dense":
-        keep = (
-            np.random.default_rng(seed).random(
-                array.shape if spec.layout == "csr" else (len(array),)
-            )
-            < DENSITY
-        )
-        keep.flat[0] = True
-        mask = keep if spec.layout == "csr" else keep.reshape(-1, *[1] * (array.ndim - 1))
-        array = np.where(mask, array, np.zeros((), array.dtype))
-    ctx = context(device)
     try:
-        if spec.dtype == "bfloat16":
-            made = mx.nd.amp_cast(mx.nd.array(array, ctx=ctx), dtype=BFLOAT16)
-        elif spec.array_type == "np":
-            made = mx.np.array(array, dtype=array.dtype, ctx=ctx)
-        else:
-            made = mx.nd.array(array, ctx=ctx, dtype=array.dtype)
+        made = code(spec, device, seed).run(mx=mx)
     except (TypeError, mx.base.MXNetError) as error:
         raise UnsupportedError(f"MXNet makes no {spec.dtype} array: {error}") from error
-    if spec.array_type == "np" and not isinstance(made, mx.np.ndarray):
-        made = made.as_np_ndarray()
-    return made if spec.layout == "dense" else made.tostype(spec.layout)
+    return file_of(made) if spec.layout == "file" else made
 
 
 class Path(str):
-    """The path of a file in memory, which is there as long as this very object."""
+    """The path of a file in memory, which lives as long as this object."""
 
     size: int
     """Bytes of the file."""
 
 
 def file_of(data: bytes) -> Path:
-    """A file of these bytes, of which nothing is left on a disk, however the process ends. Raises
-    `UnsupportedError` where there are no such files."""
+    """A file of these bytes in memory, which is gone with the process. Raises `UnsupportedError`
+    where there are no such files."""
     if not hasattr(os, "memfd_create"):
         raise UnsupportedError("files in memory need Linux")
     handle = os.memfd_create("opperf")

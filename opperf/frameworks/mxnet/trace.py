@@ -1,8 +1,8 @@
 """MXNet's own profiler, read from the Chrome trace it writes.
 
 `mx.profiler.dump` writes every operator call and every change of the memory counter with its
-time in microseconds of the system clock. Calls are told apart by the clock, read just before
-and after each of them, and never by the operator's name: a call may run several operators,
+time in microseconds of the system clock. Calls are separated by the clock, read just before and
+after each of them, never by the operator's name: a call may run several operators,
 and the backward pass of one shows as `ImperativeBulk`.
 """
 
@@ -18,15 +18,16 @@ from contextlib import contextmanager
 import msgspec
 import mxnet as mx
 
-from opperf.frameworks.base import Timed
 from opperf.frameworks.mxnet.device import context, counter_name
+from opperf.frameworks.timing import Timed
+from opperf.model import MetricKind
 
 OPERATOR_CATEGORIES = ("operator", "Custom Operator")
 """Trace categories that hold kernels; a custom operator's parts are in one of their own."""
 
 HOUSEKEEPING = re.compile(r"(^|::)(DeleteVariable|WaitForVar|Resource\w*SetSeed|SetupExec)$")
-"""What MXNet's engine does on its own account, beside the operator: frees a buffer, waits,
-seeds a generator when it is first used."""
+"""Work of MXNet's engine that is not the operator's: freeing a buffer, waiting, seeding a generator
+when it is first used."""
 
 NS_PER_US = 1000
 
@@ -157,16 +158,17 @@ def times_in_windows(events: list[Event], windows: list[Interval]) -> list[float
     return times if seen else []
 
 
-class NativeTracer:
-    """Kernel times from the profiler."""
+class NativeProfiler:
+    """Kernel times from MXNet's profiler."""
 
+    kind = MetricKind.KERNEL
     resolution_ns = float(NS_PER_US)
 
     def trace(
         self, phases: Sequence[Callable[[], object]], count: int, loops: int = 1
     ) -> list[Timed]:
-        """Kernel times of every phase in nanoseconds, each the mean of `loops` calls that are
-        told to a microsecond."""
+        """Kernel times of every phase in nanoseconds, each the mean of `loops` calls timed to a
+        microsecond."""
         windows: list[list[Interval]] = [[] for _ in phases]
         waitall = mx.nd.waitall
         with profiler().recording() as events:

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from opperf.frameworks.numpy.left_out import home
+from opperf.frameworks.numpy.excluded import defining_file
 from opperf.model import Operator
 
 Rule = Callable[[Operator, Callable[..., Any]], bool]
@@ -32,7 +32,7 @@ def parameter(name: str) -> Rule:
 
 def defined_in(file: str) -> Rule:
     """Functions that a file of NumPy defines."""
-    return lambda operator, function: home(function) == file
+    return lambda operator, function: defining_file(function) == file
 
 
 def named(names: str) -> Rule:

@@ -1,4 +1,4 @@
-"""NumPy as opperf's `Framework`: the pieces of this package put together."""
+"""NumPy as opperf's `Framework`."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ import numpy as np
 from opperf.frameworks.base import Constant, Extent, MemoryReading
 from opperf.frameworks.defaults import Defaults
 from opperf.frameworks.numpy import (
+    PACKAGE,
     functions,
     inference,
     memory,
@@ -30,7 +31,7 @@ class NumPy(Defaults):
     name = registry.FRAMEWORK
     rules = "opperf.rules.numpy"
     dtypes: tuple[str, ...] = registry.DTYPES
-    variables: tuple[str, ...] = ("NPY_DISABLE_CPU_FEATURES",)
+    variables: tuple[str, ...] = PACKAGE.variables
 
     def __init__(self) -> None:
         # Read now, once: each fork of the process that loads this would read it anew.
@@ -113,7 +114,7 @@ class NumPy(Defaults):
 
     @contextmanager
     def scope(self, case: Case) -> Iterator[None]:
-        """Without a print of each deprecated function's warning; modes have no effect."""
+        """Suppresses warnings, as of deprecated functions. The phase has no effect."""
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             yield
@@ -135,9 +136,8 @@ class NumPy(Defaults):
 
 
 def _libraries() -> dict[str, str]:
-    """Name and version of the library of linear algebra, if NumPy tells them; that for LAPACK is
-    the same one."""
-    # NumPy's annotations know of the printing form only.
+    """Name and version of the BLAS library, if NumPy reports them; LAPACK's is the same one."""
+    # NumPy's annotations have the printing form only.
     show: Any = np.show_config
     try:
         blas = show(mode="dicts")["Build Dependencies"].get("blas", {})

@@ -1,4 +1,4 @@
-"""NumPy's Python callables: by path, by the operator they are, and how to call them."""
+"""NumPy's callables by path or operator, and their calls."""
 
 from __future__ import annotations
 
@@ -8,21 +8,21 @@ from typing import Any
 
 import numpy as np
 
-from opperf.errors import UnknownOperatorError, suggestion
+from opperf.errors import UnknownOperatorError, suggest
 from opperf.frameworks import paths, user_code
 from opperf.frameworks.numpy import registry, signatures
 from opperf.model import CallableTarget, Operator, OperatorTarget, Target
-from opperf.model import positional as by_position
+from opperf.model import split_positional as by_position
 
 ROOTS = {"np": np, "numpy": np}
-"""First words of a dotted path, and what they stand for."""
+"""Modules by the first word of a dotted path."""
 
 GENERATORS: Mapping[str, Callable[[int], Any]] = {
     "random": np.random.RandomState,
     "random.Generator": np.random.default_rng,
 }
-"""What makes the generator of which a function is a method, by what is before its name. The
-functions of `np.random` are methods of a RandomState that NumPy keeps for itself."""
+"""Constructors of the generators that functions are methods of, by prefix. The functions of
+`np.random` are methods of NumPy's own RandomState."""
 
 
 def find(path: str) -> Callable[..., Any]:
@@ -76,15 +76,15 @@ def function_of(target: Target) -> Callable[..., Any]:
     operator = registry.by_name().get(target.name)
     if operator is None:
         raise UnknownOperatorError(
-            f"NumPy has no function {target.name!r}{suggestion(target.name, registry.by_name())}"
+            f"NumPy has no function {target.name!r}{suggest(target.name, registry.by_name())}"
         )
     return registry.public_functions()[operator.name].function
 
 
 def seeded(target: Target, seed: int) -> Callable[..., Any]:
-    """The callable behind a target; one that draws random numbers is the same method of a
-    generator of its own, so that a case draws the same on every run and the generator that
-    the user's program has is left alone."""
+    """The callable behind a target. One that draws random numbers is the same method of a new
+    generator, so that a case draws the same numbers on every run, and the user's generator is not
+    touched."""
     if isinstance(target, OperatorTarget):
         holder, _, method = target.name.rpartition(".")
         if holder in GENERATORS:
@@ -94,8 +94,8 @@ def seeded(target: Target, seed: int) -> Callable[..., Any]:
 
 
 def signature(target: Target, function: Callable[..., Any]) -> Operator:
-    """What a target takes: the operator's declaration, or else one made up from the callable's
-    own signature, tensors known by their names."""
+    """A target's parameters: the operator's declaration, or one from the callable's signature, with
+    tensors recognised by name."""
     operator = registry.of_function(function)
     if operator is not None:
         return operator
@@ -108,10 +108,10 @@ def signature(target: Target, function: Callable[..., Any]) -> Operator:
 def bind(
     function: Callable[..., Any], declared: signatures.Parameters, arguments: Mapping[str, Any]
 ) -> Callable[[], Any]:
-    """A call of `function` with these arguments, decided once so that the call itself is bare.
+    """A call of `function` with these arguments, bound in advance so that it has no overhead.
 
-    Arguments go by position as far as they are given in the order declared, as programs write
-    them, and by keyword from the first one left out. A list for a variadic parameter is spread.
+    Arguments go by position, as programs write them, up to the first parameter without one, and by
+    keyword from there on. A list for a variadic parameter is spread.
     """
     positional: list[Any] = []
     unnamed, given = by_position(arguments)

@@ -14,8 +14,8 @@ Shape = tuple[int, ...]
 
 
 def output_shapes(case: Case) -> list[Shape] | None:
-    """Shapes of a case's outputs where arithmetic tells them: of ufuncs by broadcasting, of
-    functions that make an array of the shape they are given, of outer products; else None."""
+    """Shapes of a case's outputs where arithmetic is enough: for ufuncs, for functions that make an
+    array of a shape, for outer products; else None."""
     if not isinstance(case.target, OperatorTarget):
         return None
     function = functions.function_of(case.target)
@@ -24,14 +24,14 @@ def output_shapes(case: Case) -> list[Shape] | None:
         try:
             return [np.broadcast_shapes(*inputs)] * function.nout
         except ValueError:
-            # For NumPy to refuse, in its own words.
+            # NumPy's own refusal is the better message.
             return None
     if case.target.name in OF_TWO and len(inputs) == PAIR:
         return [OF_TWO[case.target.name](*inputs)]
-    for name in GIVEN:
-        asked = case.arguments.get(name)
-        if not inputs and isinstance(asked, tuple):
-            extents = [extent for extent in asked if isinstance(extent, int)]
+    for name in SHAPE_ARGUMENTS:
+        shape = case.arguments.get(name)
+        if not inputs and isinstance(shape, tuple):
+            extents = [extent for extent in shape if isinstance(extent, int)]
             return [tuple(extents)]
     return None
 
@@ -51,7 +51,7 @@ OF_TWO: Mapping[str, Callable[[Shape, Shape], Shape]] = {
 either has."""
 
 PAIR = 2
-"""Arrays that these take, an output to write to left aside."""
+"""Number of their arrays, without an output."""
 
-GIVEN = ("shape", "size")
+SHAPE_ARGUMENTS = ("shape", "size")
 """Arguments that are the output's shape, of functions that take no array."""

@@ -1,4 +1,4 @@
-"""The kind of each parameter of NumPy's functions, which tell names and defaults only."""
+"""Kinds of the parameters of NumPy's functions, which have only names and defaults."""
 
 from __future__ import annotations
 
@@ -95,7 +95,7 @@ BY_DEFAULT: tuple[tuple[type, Kind], ...] = (
     (str, Kind.STRING),
     (tuple, Kind.SHAPE),
 )
-"""By the type of a default, where the name does not tell; `bool` first, as it is an `int`."""
+"""By the type of a default, where the name is not enough; `bool` first, as it is an `int`."""
 
 
 def kind_of(name: str, namespace: str, parameter: inspect.Parameter) -> Kind:

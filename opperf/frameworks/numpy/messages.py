@@ -15,12 +15,12 @@ REFUSALS = (
     OverflowError,
     np.linalg.LinAlgError,
 )
-"""What NumPy raises when it does not take a call's arguments. UFuncTypeError is a TypeError,
+"""Raised by NumPy for arguments that it does not accept. UFuncTypeError is a TypeError,
 AxisError a ValueError; LinAlgError is one only from NumPy 1.25 on."""
 
 
 def refusal(error: BaseException) -> str | None:
-    """NumPy's own message, as one line, if the error is NumPy refusing a call; else None."""
+    """NumPy's message, as one line, if the error is a refusal of a call; else None."""
     if isinstance(error, REFUSALS):
         return one_line(f"{type(error).__name__}: {error}")
     return None

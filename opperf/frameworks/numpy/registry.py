@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import msgspec
 import numpy as np
 
-from opperf.frameworks.numpy import categories, kinds, left_out, signatures
+from opperf.frameworks.numpy import categories, excluded, kinds, signatures
 from opperf.model import Kind, Operator, Parameter
 
 FRAMEWORK = "numpy"
@@ -53,15 +53,15 @@ DTYPES = (
 """The dtypes a user may ask for."""
 
 ALIAS = re.compile(r"(?:\balias (?:of|for)|please use)\s+`(?:~numpy\.)?(\w+)`", re.IGNORECASE)
-"""How a docstring says that a function is another one by a name kept for old programs: `amax` of
-`max`, `random.ranf` of `random_sample`, `product` of `prod`."""
+"""A docstring's declaration that a function is an alias: `amax` of `max`, `random.ranf` of
+`random_sample`, `product` of `prod`."""
 
 SECTION = re.compile(r"\n-{3,}")
-"""The line below the title of a docstring's section. Other functions' aliases are told of in the
-sections; what precedes them is about the function itself."""
+"""The line below the title of a docstring's section. Sections mention other functions' aliases; the
+text before them is about the function itself."""
 
 
-UNTOLD = {
+UNDOCUMENTED = {
     "alltrue": "all",
     "around": "round_",
     "cumproduct": "cumprod",
@@ -69,7 +69,7 @@ UNTOLD = {
     "row_stack": "vstack",
     "sometrue": "any",
 }
-"""Names kept for old programs of which docstrings do not say so in every version of NumPy."""
+"""Old names that the docstrings of some versions of NumPy do not declare as aliases."""
 
 
 class Found(NamedTuple):
@@ -89,8 +89,8 @@ def is_function(value: Any) -> bool:
 def public_names(holder: Any) -> list[str]:
     """The names a module or class offers.
 
-    A module lists them in `__all__`; NumPy itself leaves out those that would hide a builtin
-    after `from numpy import *`, such as `np.abs`.
+    A module lists them in `__all__`; NumPy's own list lacks those that would hide a builtin after
+    `from numpy import *`, such as `np.abs`.
     """
     listed = set(getattr(holder, "__all__", None) or dir(holder))
     if holder is np:
@@ -112,16 +112,16 @@ def public_functions() -> dict[str, Found]:
 
 
 def _alias_of(found: Found) -> str:
-    """Name of the function that this one is another name of; its own if it is none.
+    """Name of the function that this one is an alias of; its own if it is none.
 
-    Two names of one object are told by the object; otherwise NumPy's documentation is believed.
+    Two names of one object are aliases; otherwise NumPy's documentation decides.
     """
     known = public_functions()
     own = found.place.prefix + getattr(found.function, "__name__", "")
     if own != found.name and own in known and known[own].function is found.function:
         return own
     said = ALIAS.search(SECTION.split(inspect.getdoc(found.function) or "")[0])
-    named = found.place.prefix + said.group(1) if said else UNTOLD.get(found.name, found.name)
+    named = found.place.prefix + said.group(1) if said else UNDOCUMENTED.get(found.name, found.name)
     return named if named in known else found.name
 
 
@@ -139,7 +139,7 @@ def _folded() -> Mapping[str, tuple[str, ...]]:
     """The aliases of every function that is an operator, by its canonical name."""
     folded: dict[str, list[str]] = {}
     for name, found in public_functions().items():
-        if not left_out.reason(name, found.function):
+        if not excluded.reason(name, found.function):
             folded.setdefault(canonical(name), []).append(name)
     return {name: tuple(sorted({*names} - {name})) for name, names in folded.items()}
 

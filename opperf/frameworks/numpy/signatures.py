@@ -1,4 +1,4 @@
-"""What NumPy's functions take: names and defaults, from where each function tells them."""
+"""Parameters of NumPy's functions: names and defaults, from signatures and docstrings."""
 
 from __future__ import annotations
 
@@ -12,13 +12,12 @@ import numpy as np
 Parameters = Mapping[str, inspect.Parameter]
 
 UFUNC_INPUTS = {1: "x", 2: "x1, x2"}
-"""What NumPy's documentation calls the inputs of its ufuncs, by how many there are: a ufunc tells
-their number only."""
+"""Names of ufuncs' inputs in NumPy's documentation, by their number: ufuncs have no signature."""
 
 UFUNC_OPTIONS = "/, out=None, *, where=True, casting='same_kind', order='K', dtype=None"
-"""What every ufunc takes beside its inputs."""
+"""Parameters of every ufunc after its inputs."""
 
-UNTOLD = {
+UNDOCUMENTED = {
     "arange": "start, stop=None, step=None, /, dtype=None",
     "array": "object, dtype=None, *, copy=True, order='K', subok=False, ndmin=0",
     "concatenate": "arrays, /, axis=0, out=None, dtype=None, casting='same_kind'",
@@ -29,22 +28,22 @@ UNTOLD = {
     "random.rand": "*size",
     "random.randn": "*size",
 }
-"""Parameters of the functions that tell them in no form Python reads: a docstring that writes
-brackets or dots, or a function of `*operands` of which the first is something else."""
+"""Parameters of functions without a signature that Python can parse: docstrings with brackets or
+dots, and functions of `*operands` whose first is something else."""
 
 
 NOTHING = "<no value>"
-"""How a docstring writes the default of a parameter that is best left out."""
+"""A docstring's default of a parameter that has none."""
 
 
 def parameters(name: str, function: Callable[..., Any]) -> Parameters:
-    """The parameters of a function by its full name; none for one that does not tell them.
+    """The parameters of a function by its full name; none if they are unknown.
 
-    Looked for in `UNTOLD`, in the number of a ufunc's inputs, in the function's signature, and in
-    the first lines of its docstring, where C functions have it.
+    Looked for in `UNDOCUMENTED`, in the number of a ufunc's inputs, in the function's signature,
+    and in the first lines of its docstring, where C functions have it.
     """
-    if name in UNTOLD:
-        return parsed(UNTOLD[name])
+    if name in UNDOCUMENTED:
+        return parsed(UNDOCUMENTED[name])
     if isinstance(function, np.ufunc):
         if function.nin not in UFUNC_INPUTS:
             return {}

@@ -1,4 +1,4 @@
-"""A case as a script in plain NumPy: what to run to see for oneself what was measured."""
+"""A case as a script in plain NumPy, which reproduces what was measured."""
 
 from __future__ import annotations
 
@@ -8,28 +8,33 @@ from typing import Any
 
 import numpy as np
 
-from opperf.frameworks import fill_source
+from opperf.frameworks import scripts
 from opperf.frameworks.numpy import functions, tensors
-from opperf.model import Case, OperatorTarget, TensorSpec
-
-Names = dict[int, str]
-"""Expression in the script for each array, by its identity."""
+from opperf.frameworks.scripts import Made, Names, written
+from opperf.model import Case, OperatorTarget
 
 
 def script(case: Case, arguments: Mapping[str, Any], call: Callable[[], Any]) -> str:
     """The import, the arrays and the call."""
     assert isinstance(call, partial)
-    arrays = fill_source.tensors(case, arguments)
-    names: Names = {id(array): name for name, _, array in arrays}
-    made = [f'{name} = ({contents(spec)}).astype("{spec.dtype}")' for name, spec, _ in arrays]
-    words = [_value(value, names) for value in call.args]
-    words += [f"{name}={_value(value, names)}" for name, value in call.keywords.items()]
+    made = scripts.tensors(case, arguments)
+    names: Names = {id(one.tensor): one.name for one in made if one.tensor is not None}
+    lines = [line for one in made for line in _array(one)]
+    words = [written(value, names) for value in call.args]
+    words += [f"{name}={written(value, names)}" for name, value in call.keywords.items()]
     called = f"out = {dotted(case, call.func)}({', '.join(words)})"
-    return "\n".join(["import numpy as np", "", fill_source.GENERATOR, *made, "", called]) + "\n"
+    return "\n".join(["import numpy as np", "", *lines, "", called]) + "\n"
+
+
+def _array(made: Made) -> list[str]:
+    """The lines that make an array."""
+    if made.storage:
+        return [f"{made.name} = {tensors.view_expression(made.storage, made.spec)}"]
+    return tensors.code(made.spec, made.seed).lines(made.name)
 
 
 def dotted(case: Case, function: Callable[..., Any]) -> str:
-    """Where a script finds the function; a method is one of a generator with the case's seed."""
+    """The function's dotted path in a script; a method's begins with a generator of that seed."""
     target, seed = case.target, case.settings.seed
     if not isinstance(target, OperatorTarget):
         return functions.path_of(function).replace("numpy.", "np.", 1)
@@ -40,19 +45,3 @@ def dotted(case: Case, function: Callable[..., Any]) -> str:
     if isinstance(owner, np.random.RandomState):
         return f"np.random.RandomState({seed}).{method}"
     return f"np.{target.name}"
-
-
-def contents(spec: TensorSpec) -> str:
-    """An expression for what an array holds."""
-    if spec.fill.of:
-        return fill_source.numbers_of(spec)
-    real = fill_source.expression(spec)
-    return f"{real} + 1j * {real}" if tensors.has_imaginary_part(spec) else real
-
-
-def _value(value: Any, names: Names) -> str:
-    if id(value) in names:
-        return names[id(value)]
-    if isinstance(value, list):
-        return f"[{', '.join(_value(element, names) for element in value)}]"
-    return repr(value)

@@ -27,20 +27,36 @@ def has_imaginary_part(spec: TensorSpec) -> bool:
     return kind_of(spec.dtype) == "complex" and spec.fill.distribution == TWO_DIMENSIONAL
 
 
-def tensor(spec: TensorSpec, seed: int) -> Any:
-    """An array as specified. Raises `UnsupportedError` if NumPy has no such array."""
+def code(spec: TensorSpec, seed: int) -> fill.Code:
+    """The code that makes an array. Raises `UnsupportedError` if NumPy has no such array."""
     if spec.layout != "dense":
         raise UnsupportedError(f"NumPy has no {spec.layout} arrays")
     try:
-        dtype = np.dtype(spec.dtype)
+        np.dtype(spec.dtype)
     except TypeError as error:
         raise UnsupportedError(f"NumPy has no dtype {spec.dtype}") from error
-    array: Any = fill.values(spec, seed)
-    if has_imaginary_part(spec):
-        imaginary: Any = fill.values(spec, seed + IMAGINARY)
-        array = array + imaginary * dtype.type(1j)
-    # `fill.values` may give a view of what it was made from; a case may write to its arrays.
-    return np.require(array, requirements=["C", "O", "W"])
+    real = fill.code(spec, seed)
+    if not has_imaginary_part(spec):
+        return real
+    imaginary = fill.entropy(spec, seed + IMAGINARY)
+    return real.within(
+        f"real + 1j * {real.expression}",
+        f"real = {real.expression}",
+        "rng = np.random.default_rng({imaginary})",
+        imaginary=imaginary,
+    )
+
+
+def tensor(spec: TensorSpec, seed: int) -> Any:
+    """An array as specified. Raises `UnsupportedError` if NumPy has no such array."""
+    # The code may give a view of what it was made from; a case may write to its arrays.
+    return np.require(code(spec, seed).run(), requirements=["C", "O", "W"])
+
+
+def view_expression(storage: str, spec: TensorSpec) -> str:
+    """What `view` makes, as an expression; `storage` is the variable of the other array."""
+    strides = tuple(step * np.dtype(spec.dtype).itemsize for step in spec.steps)
+    return f"np.lib.stride_tricks.as_strided({storage}[{spec.offset}:], {spec.shape}, {strides})"
 
 
 def view(storage: Any, spec: TensorSpec) -> Any:
@@ -76,8 +92,8 @@ def has_nan(outputs: Any) -> bool:
 
 
 def extent(value: Any) -> Extent:
-    """Where an array is in memory. A number is in none that is another's. Of an array that repeats
-    its elements by a stride of zero only what it stores counts."""
+    """Where an array is in memory; a number has memory of its own. Elements that are repeated by a
+    stride of zero count once."""
     if not isinstance(value, np.ndarray) or not value.size:
         return Extent(int(value.nbytes))
     begin = value.__array_interface__["data"][0]

@@ -1,4 +1,4 @@
-"""What operations compute, by the field's names for their inputs, in NumPy and SciPy.
+"""References of operations, with inputs by role, in NumPy and SciPy.
 
 Nothing here knows a framework, and nothing that plans or lists imports it: `opperf.operations`
 names the module of each operation, which is loaded when its reference is asked for.

@@ -1,4 +1,4 @@
-"""Convolutions, pooling and what is made of them, by loops over the kernel."""
+"""Convolutions, pooling and related operations, by loops over the kernel."""
 
 from __future__ import annotations
 
@@ -116,7 +116,7 @@ def global_pooling(data: Array, kind: str) -> Array:
 
 
 def adaptive(data: Array, output_size: Shape) -> Array:
-    """The means of as many windows as asked for, that overlap where they do not fit."""
+    """The means of `output_size` windows, which overlap where the extent is not divisible."""
 
     def windows(extent: int, count: int) -> list[slice]:
         return [slice(i * extent // count, -(-(i + 1) * extent // count)) for i in range(count)]
@@ -128,7 +128,7 @@ def adaptive(data: Array, output_size: Shape) -> Array:
 
 
 def columns(data: Array, kernel: Shape, stride: Shape, dilation: Shape, padding: Shape) -> Array:
-    """What the kernel meets, a column for each place that it is at."""
+    """The elements under the kernel, a column for each of its positions."""
     around = with_border(data, padding)
     outputs = steps(around.shape[2:], kernel, stride, dilation)
     met = [

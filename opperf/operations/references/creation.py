@@ -56,7 +56,7 @@ def kaiser(length: int, beta: float) -> Array:
 
 
 def difference(x: Array, order: int = 1, axis: int = -1) -> Array:
-    """Differences of neighbours, as often as said."""
+    """Differences of neighbours, `order` times."""
     rows = np.moveaxis(x, axis, 0)
     for _ in range(order):
         rows = rows[1:] - rows[:-1]

@@ -30,7 +30,7 @@ singular_values = batched(linalg.svdvals)
 
 
 def solution(x: Array, right_hand_side: Array) -> Array:
-    """What gives the right-hand side when multiplied by the matrix."""
+    """The solution of a linear system."""
     return inverse(x) @ right_hand_side
 
 

@@ -1,4 +1,4 @@
-"""Products of matrices and tensors, what is made of matrices, and attention."""
+"""Products of matrices and tensors, functions of matrices, and attention."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def matrix_product(
 
 
 def tensordot(x: Array, y: Array, axes: tuple[Shape, Shape] | int) -> Array:
-    """Sums of products along axes of both: the last so many and the first ones, or those named."""
+    """Sums of products along the last axes of `x` and the first of `y`, or along those named."""
     ours, theirs = (
         (range(x.ndim - axes, x.ndim), range(axes)) if isinstance(axes, int) else map(list, axes)
     )
@@ -59,7 +59,7 @@ def triangular_product(x: Array, triangle: Array, right: bool) -> Array:
 
 
 def triangular_solution(x: Array, triangle: Array, right: bool) -> Array:
-    """What gives the right-hand side when multiplied by a lower triangular matrix."""
+    """The solution of a lower triangular system."""
     inverse = np.linalg.inv(np.tril(triangle))
     return x @ inverse if right else inverse @ x
 

@@ -1,4 +1,4 @@
-"""Quantisation: what numbers of 8 bits stand for, and which numbers stand for a value."""
+"""Quantisation to numbers of 8 bits, and back."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What an operation gives: by a reference, or by a property where outputs are not unique."""
+"""References of operations, and properties of outputs that are not unique."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ its inputs, as the update of an optimizer does."""
 
 
 ERRORS = 5.0
-"""Standard errors that what is drawn may be off by: one right draw in a million is."""
+"""Standard errors that a statistic of draws may be off by: one correct draw in a million is."""
 
 
 @dataclass(frozen=True)
 class Reference:
-    """An operation whose inputs say all about its outputs."""
+    """An operation whose outputs follow from its inputs."""
 
     compute: Callable[..., Made]
     """Takes the inputs by role, floating tensors in double precision, and gives the outputs."""

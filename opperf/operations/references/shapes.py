@@ -54,7 +54,7 @@ PLACES: dict[str, Callable[[Array, int], Array]] = {
 
 
 def split(x: Array, axis: int, parts: int = 0, starts: Shape = ()) -> tuple[Array, ...]:
-    """Equal parts, or parts that begin where said after the first one."""
+    """Equal parts, or parts of which all but the first begin at `starts`."""
     extent = x.shape[axis]
     edges = [0, *starts] if not parts else [i * extent // parts for i in range(parts)]
     ends = [*edges[1:], extent]
@@ -98,14 +98,14 @@ def roll(x: Array, shift: Shape, axis: Shape | None = None) -> Array:
 
 
 def repeat(x: Array, times: Any, axis: int | None = None) -> Array:
-    """Each element so many times in a row, all as often or each as said."""
+    """Each element repeated, by one number or by one for each element."""
     rows, along = (x.ravel(), 0) if axis is None else (x, axis)
     counts = np.broadcast_to(times, rows.shape[along])
     return np.take(rows, [i for i, count in enumerate(counts) for _ in range(count)], along)
 
 
 def tile(x: Array, times: Shape) -> Array:
-    """The whole tensor so many times along each axis, or along the last ones."""
+    """Copies of the whole tensor along each axis, or along the last ones."""
     x = x.reshape((1,) * (len(times) - x.ndim) + x.shape)
     for axis, count in enumerate(times, x.ndim - len(times)):
         x = joined([x] * count, axis)
@@ -144,13 +144,13 @@ def diag(x: Array, offset: int = 0) -> Array:
 
 
 def triangle(x: Array, keeps: Callable[[Array, Array], Array]) -> Array:
-    """Zeros but where the row's and the column's index are as said."""
+    """Zeros except where the row's and the column's index satisfy a condition."""
     rows, columns = np.arange(x.shape[-2])[:, None], np.arange(x.shape[-1])
     return np.where(keeps(rows, columns), x, 0)
 
 
 def flip(x: Array, axis: Any = None) -> Array:
-    """Elements from last to first, along every axis unless said."""
+    """Elements from last to first, along every axis by default."""
     for one in range(x.ndim) if axis is None else np.atleast_1d(axis):
         x = np.take(x, range(x.shape[one] - 1, -1, -1), int(one))
     return x

@@ -22,7 +22,7 @@ EXPORTS: dict[str, Callable[[Run], tuple[Any, list[str]]]] = {
     "bencher": bencher,
     "github-action-benchmark": github_action,
 }
-"""By the tool's name: the content of its file, and what was left out of it."""
+"""By the tool's name: the content of its file, and what was excluded from it."""
 
 
 def export_command(options: Mapping[str, Any]) -> int:
@@ -41,10 +41,10 @@ def export_command(options: Mapping[str, Any]) -> int:
     if not run.records:
         raise RunFileError(f"{path}: the run has no record yet; there is nothing to export")
     try:
-        content, left_out = EXPORTS[options["tool"]](run)
+        content, excluded = EXPORTS[options["tool"]](run)
     except RunFileError as error:
         raise RunFileError(f"{path}: {error}") from error
-    for warning in (*warnings, *(f"{path}: {what}" for what in left_out)):
+    for warning in (*warnings, *(f"{path}: {what}" for what in excluded)):
         print(f"warning: {warning}", file=sys.stderr)
     data = msgspec.json.format(msgspec.json.encode(content), indent=2) + b"\n"
     if output is None:

@@ -1,5 +1,5 @@
-"""Inputs for canonical operations, by role: what every framework that has an operation measures it
-with, unless its own rules say otherwise. Each module holds one kind of operations."""
+"""Inputs of canonical operations, by role, shared by all frameworks that have no rule of their own
+for an operator. A module for each kind of operation."""
 
 from __future__ import annotations
 

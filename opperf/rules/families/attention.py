@@ -16,7 +16,7 @@ FAMILIES = Families()
 
 
 def projected(size: Preset, parts: int) -> TensorSpec:
-    """Tokens with so many projections beside each other: queries, keys, values."""
+    """Tokens with `parts` projections side by side: queries, keys, values."""
     batch, length = tokens(size)
     return tensor(length, batch, parts * UNITS)
 

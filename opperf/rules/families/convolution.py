@@ -24,12 +24,12 @@ from opperf.rules.values import tensor
 FAMILIES = Families()
 
 SCALE = 2
-"""By how much signals and maps are enlarged."""
+"""Factor by which signals and maps are enlarged."""
 DILATION = 2
 
 
-def sliding(window: Window) -> Roles:
-    """How a window moves."""
+def sliding_roles(window: Window) -> Roles:
+    """Stride, dilation and padding of a window."""
     return {
         "stride": window.along(window.stride),
         "dilation": window.along(window.dilate),
@@ -37,8 +37,8 @@ def sliding(window: Window) -> Roles:
     }
 
 
-def grouped(window: Window) -> Roles:
-    """Into how many groups channels are split, where it is more than one."""
+def group_roles(window: Window) -> Roles:
+    """Number of groups of channels, where there are several."""
     return {"groups": window.groups} if window.groups > 1 else {}
 
 
@@ -49,14 +49,14 @@ def layer(window: Window) -> Roles:
         "data": tensor(*window.shape),
         "weight": tensor(window.filters, inputs, *window.along(window.kernel)),
         "bias": tensor(window.filters),
-        **sliding(window),
-        **grouped(window),
+        **sliding_roles(window),
+        **group_roles(window),
     }
 
 
 @FAMILIES.operation("convolution")
 def convolution(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
-    """One and two spatial axes, as MXNet's users know them, then the layers of real networks."""
+    """Signals and images, as a first layer takes them, then the layers of real networks."""
     maps = feature_maps(size)
     return map(
         layer,
@@ -101,13 +101,13 @@ def deconvolution(operation: CanonicalOperation, size: Preset) -> Iterable[Roles
                 window.shape[1], window.filters // window.groups, *window.along(window.kernel)
             ),
             "bias": tensor(window.filters),
-            **sliding(window),
-            **grouped(window),
+            **sliding_roles(window),
+            **group_roles(window),
         }
 
 
 POOLS = ("avg", "max", "sum")
-"""What is made of a window."""
+"""Kinds of pooling."""
 
 
 def pools(window: Window) -> Iterable[Roles]:
@@ -124,7 +124,7 @@ def pools(window: Window) -> Iterable[Roles]:
 
 @FAMILIES.operation("pooling")
 def pooling(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
-    """Signals and images, as MXNet's users know them."""
+    """Signals and images, as a first layer takes them."""
     yield from pools(Window(signals(size), pad=1))
     yield from pools(Window(images(size)))
 
@@ -138,18 +138,18 @@ def adaptive_pooling(operation: CanonicalOperation, size: Preset) -> Iterable[Ro
 
 @FAMILIES.operation("im2col")
 def im2col(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
-    """What a convolution of images by matrix product begins with."""
+    """The columns of a convolution of images by matrix product."""
     window = Window(images(size), stride=2, pad=1)
     yield {
         "data": tensor(*window.shape),
         "kernel": window.along(window.kernel),
-        **sliding(window),
+        **sliding_roles(window),
     }
 
 
 @FAMILIES.operation("col2im")
 def col2im(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
-    """The way back from `im2col`."""
+    """The inverse of `im2col`."""
     window = Window(images(size), stride=2, pad=1)
     batch, channels, *extents = window.shape
     kernel = window.along(window.kernel)
@@ -157,5 +157,5 @@ def col2im(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
         "data": tensor(batch, channels * math.prod(kernel), math.prod(window.positions)),
         "output_size": tuple(extents),
         "kernel": kernel,
-        **sliding(window),
+        **sliding_roles(window),
     }

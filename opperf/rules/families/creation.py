@@ -1,4 +1,4 @@
-"""Operations that make tensors from nothing, and points between given ones."""
+"""Operations that create tensors or interpolate."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from opperf.operations import CanonicalOperation
 from opperf.operations.uses import Roles
 from opperf.rules.engine import Families
-from opperf.rules.shapes import line, square, vector
+from opperf.rules.shapes import line, shapes, square, vector
 from opperf.rules.sizes import Preset
 from opperf.rules.values import between, fixed, literal, tensor
 
@@ -25,7 +25,15 @@ def window(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
     yield {"length": vector(size)[0], **shape}
 
 
-@FAMILIES.operation("eye", "tri", "tril_indices")
+@FAMILIES.operation("eye")
+def eye(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
+    """An identity matrix, and a wider one with its diagonal moved."""
+    rows, columns = square(size)
+    yield {"rows": rows}
+    yield {"rows": rows, "columns": 2 * columns, "offset": 1}
+
+
+@FAMILIES.operation("tri", "tril_indices")
 def triangle(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
     """As large as the matrices of other operations."""
     yield {"rows": square(size)[0]}
@@ -44,9 +52,16 @@ def arange(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
 
 
 @FAMILIES.operation("linspace", "logspace")
-def spaced(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
+def space_evenly(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
     """Numbers at equal distances, or ratios."""
     yield {"start": 1, "stop": 4, "num": vector(size)[0]}
+
+
+@FAMILIES.operation("full_like")
+def full_like(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
+    """One number, as often as a tensor has elements."""
+    for shape in shapes(size):
+        yield {"x": fixed(*shape), "value": 2.0}
 
 
 @FAMILIES.operation("vandermonde")
@@ -60,10 +75,10 @@ KNOTS = 64
 
 @FAMILIES.operation("interpolate")
 def interpolate(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
-    """Many points between the points of a line, whose places rise: 0, 1, 2 ..."""
+    """Many points between known ones at 0, 1, 2 ..."""
     places = literal([float(i) for i in range(KNOTS)])
     yield {
         "x": fixed(*vector(size), fill=between(0, KNOTS - 1)),
         "known": fixed(KNOTS, fill=places, dtype="float64"),
-        "values": tensor(KNOTS),
+        "values": fixed(KNOTS),
     }

@@ -38,7 +38,7 @@ WHOLE_ONLY = frozenset(
 
 
 def dtype_for(operation: str) -> str:
-    """The dtype that an operation insists on, else the one requested."""
+    """The only dtype that an operation takes, else the requested one."""
     return WHOLE if operation in WHOLE_ONLY else REQUESTED
 
 
@@ -106,6 +106,7 @@ def polynomial(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
 
 @FAMILIES.operation("clip")
 def clip(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
-    """Bounds that cut off about a third of the elements."""
+    """Bounds that cut off many elements on both sides; whole numbers not below zero, which every
+    dtype has."""
     for shape in shapes(size):
-        yield {"x": tensor(*shape), "low": -1.0, "high": 1.0}
+        yield {"x": tensor(*shape), "low": 0, "high": 1}

@@ -17,7 +17,7 @@ from opperf.rules.values import below, fixed, tensor
 FAMILIES = Families()
 
 HIDDEN = 64
-"""Units of the layer that MXNet's users know."""
+"""Units of the layer behind an image's rows."""
 INDEX = "int32"
 """Dtype of indices: float16 has no whole numbers beyond 2048."""
 
@@ -29,8 +29,8 @@ def layer(shape: Shape, hidden: int) -> Roles:
 
 @FAMILIES.operation("dense")
 def dense(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
-    """Images row by row, as MXNet's users know them, and the layers of BERT-base, token by token:
-    a projection, and the two of a feed-forward block."""
+    """Images row by row, as a linear classifier takes them, and the layers of BERT-base, token by
+    token: a projection, and the two of a feed-forward block."""
     for shape, hidden in (
         (images(size), HIDDEN),
         (sentences(size), UNITS),

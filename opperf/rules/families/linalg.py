@@ -10,20 +10,20 @@ from opperf.operations.uses import Roles
 from opperf.rules.engine import Families
 from opperf.rules.shapes import Shape, cube, line, square, tall, vector
 from opperf.rules.sizes import Preset
-from opperf.rules.values import POSITIVE_DEFINITE, tensor, tensors
+from opperf.rules.values import LOWER_TRIANGULAR, POSITIVE_DEFINITE, tensor, tensors
 
 FAMILIES = Families()
 
 
 def factored(size: Preset) -> Shape:
-    """Shape of a matrix that is decomposed: the time grows as the cube of its side, and with
-    512 is some tens of milliseconds."""
+    """Shape of a matrix to factor: the time grows as the cube of its side, and is some tens of
+    milliseconds at 512."""
     return (size.extent(512, least=8),) * 2
 
 
 def diagonalised(size: Preset) -> Shape:
-    """Shape of a matrix whose eigenvalues or singular values are found: several times dearer
-    than to factor it, so half the side."""
+    """Shape of a matrix to diagonalise, which takes several times as long as to factor it: half the
+    side."""
     return (size.extent(256, least=8),) * 2
 
 
@@ -32,15 +32,20 @@ def stacked(size: Preset) -> Shape:
     return (size.batch, 64, 64)
 
 
+SIDES = 32
+"""Right-hand sides of each of several systems of equations."""
+
+
 def definite(shape: Shape) -> TensorSpec:
     """Symmetric positive definite matrices, with eigenvalues from 1 to 5."""
     return tensor(*shape, fill=POSITIVE_DEFINITE)
 
 
 def folded(size: Preset) -> Shape:
-    """Shape of a matrix of 576 rows with both its axes split into two."""
-    side = size.extent(24, least=4)
-    return (side, side, side, side)
+    """Shape of a matrix of 576 rows with both its axes split in two, of which one grows: the time
+    grows as the sixth power of a side where both do."""
+    side = 24
+    return (size.extent(side, least=4), side) * 2
 
 
 @FAMILIES.operation("cholesky", "inverse", "sign_and_log_determinant")
@@ -52,14 +57,17 @@ def positive_definite(operation: CanonicalOperation, size: Preset) -> Iterable[R
 
 @FAMILIES.operation("determinant")
 def determinant(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
-    """A stack of matrices that are small enough for it."""
+    """A stack of matrices that are small enough for it, and a larger one, triangular with ones and
+    more on its diagonal, as the determinant of a general one overflows float32."""
     yield {"x": definite(stacked(size))}
+    yield {"x": tensor(*diagonalised(size), fill=LOWER_TRIANGULAR)}
 
 
 @FAMILIES.operation("eigenvectors_of_symmetric", "eigenvalues_of_symmetric")
 def symmetric(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
-    """A matrix whose eigenvalues are far from zero."""
+    """A matrix whose eigenvalues are far from zero, and a stack of small ones."""
     yield {"x": definite(diagonalised(size))}
+    yield {"x": definite(stacked(size))}
 
 
 @FAMILIES.operation("eigenvectors", "eigenvalues", "matrix_rank")
@@ -77,10 +85,12 @@ def rectangular(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
 
 @FAMILIES.operation("solve")
 def solve(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
-    """One right-hand side, and as many as there are unknowns."""
+    """One right-hand side, as many as there are unknowns, and some for each of a stack."""
     shape = factored(size)
     for right in (shape[:1], shape):
         yield {"x": definite(shape), "right_hand_side": tensor(*right)}
+    stack = stacked(size)
+    yield {"x": definite(stack), "right_hand_side": tensor(*stack[:-1], SIDES)}
 
 
 @FAMILIES.operation("least_squares")
@@ -107,23 +117,23 @@ def matrix_power(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]
     yield {"x": definite(factored(size)), "exponent": 5}
 
 
-def products(size: Preset) -> Iterable[Roles]:
+@FAMILIES.operation("inner_product", "vector_dot")
+def inner_product(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
     """Two matrices, and two vectors."""
     for shape in (square(size), vector(size)):
         yield {"x": tensor(*shape), "y": tensor(*shape)}
 
 
-@FAMILIES.operation("dot", "inner_product", "vector_dot")
-def product(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
-    """Two matrices, and two vectors."""
-    return products(size)
-
-
-@FAMILIES.operation("matrix_product")
+@FAMILIES.operation("dot", "matrix_product")
 def matrix_product(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
-    """Two matrices, two vectors, and two stacks of matrices."""
-    yield from products(size)
-    yield {"x": tensor(*cube(size)), "y": tensor(*cube(size))}
+    """Two matrices, two vectors, a matrix and a vector, and where stacks are multiplied two
+    stacks."""
+    rows, columns = square(size)
+    yield {"x": tensor(rows, columns), "y": tensor(columns, rows)}
+    yield {"x": tensor(*vector(size)), "y": tensor(*vector(size))}
+    yield {"x": tensor(rows, columns), "y": tensor(columns)}
+    if operation.name == "matrix_product":
+        yield {"x": tensor(*cube(size)), "y": tensor(*cube(size))}
 
 
 @FAMILIES.operation("outer_product")
@@ -149,8 +159,10 @@ def cross_product(operation: CanonicalOperation, size: Preset) -> Iterable[Roles
 
 @FAMILIES.operation("tensordot")
 def tensordot(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
-    """One axis summed, and two."""
-    yield {"x": tensor(*square(size)), "y": tensor(*square(size)), "axes": 1}
+    """The last axes of one with the first of the other, one and two, and the first two of both."""
+    rows, columns = square(size)
+    yield {"x": tensor(rows, columns), "y": tensor(columns, rows), "axes": 1}
+    yield {"x": tensor(rows, 16, 32), "y": tensor(16, 32, 64), "axes": 2}
     yield {"x": tensor(*cube(size)), "y": tensor(*cube(size)), "axes": ((0, 1), (0, 1))}
 
 
@@ -174,12 +186,12 @@ def chain(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
 
 
 KERNEL = 64
-"""Elements of what a signal is convolved with."""
+"""Elements of a signal's kernel."""
 MODES = ("full", "same", "valid")
 
 
 @FAMILIES.operation("convolve", "correlate")
-def filtered(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
+def filter_signal(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
     """A signal and a short kernel."""
     for mode in MODES:
         yield {"x": tensor(*line(size)), "y": tensor(KERNEL), "mode": mode}

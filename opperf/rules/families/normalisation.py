@@ -30,7 +30,7 @@ def scaled(shape: Shape, features: int, dtype: str = REQUESTED) -> Roles:
 
 @FAMILIES.operation("batch_norm", "batch_norm_relu")
 def batch_norm(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
-    """Images, as MXNet's users know them, and a ResNet's feature maps."""
+    """Images, as the first layer of a network takes them, and a ResNet's feature maps."""
     for shape in (images(size), feature_maps(size)):
         yield scaled(shape, shape[1], AT_LEAST_SINGLE)
 

@@ -19,7 +19,7 @@ TIMES = 2
 """How often elements are repeated, and the width of a border."""
 
 PLAIN: dict[str, tuple[Roles, ...]] = {
-    "expand_dims": ({"axis": 0},),
+    "expand_dims": ({"axis": 0}, {"axis": 1}, {"axis": -1}),
     "flip": ({}, {"axis": 0}, {"axis": 1}),
     "repeat": ({"times": TIMES}, {"times": TIMES, "axis": 0}, {"times": TIMES, "axis": 1}),
     "reshape": ({"shape": (-1,)}, {"shape": (PARTS, -1, PARTS)}),
@@ -36,56 +36,69 @@ PLAIN: dict[str, tuple[Roles, ...]] = {
 
 
 @FAMILIES.operation(*PLAIN)
-def rearranged(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
-    """A square matrix, with each of the values that there are."""
+def rearrange(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
+    """A square matrix with each of the values in `PLAIN`."""
     for values in PLAIN[operation.name]:
         yield {"x": tensor(*square(size)), **values}
 
 
-AXES: dict[str, Roles] = {
-    "swapaxes": {"axis1": 0, "axis2": 2},
-    "moveaxis": {"source": (0, 1), "destination": (1, 2)},
-    "rollaxis": {"axis": 2},
+AXES: dict[str, tuple[Roles, ...]] = {
+    "swapaxes": ({"axis1": 0, "axis2": 1}, {"axis1": 0, "axis2": 2}),
+    "moveaxis": (
+        {"source": (0,), "destination": (2,)},
+        {"source": (0, 1), "destination": (1, 2)},
+    ),
+    "rollaxis": ({"axis": 2},),
 }
 """Plain values beside a tensor of three axes."""
 
 
 @FAMILIES.operation(*AXES)
-def axes_moved(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
+def move_axes(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
     """Axes of a stack of matrices in another order."""
-    yield {"x": tensor(*cube(size)), **AXES[operation.name]}
+    for values in AXES[operation.name]:
+        yield {"x": tensor(*cube(size)), **values}
 
 
 @FAMILIES.operation("transpose")
 def transpose(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
-    """The axes of a matrix exchanged, and the last of three brought to the front."""
-    yield {"x": tensor(*square(size))}
-    yield {"x": tensor(*cube(size)), "axes": (2, 0, 1)}
+    """The axes of matrices exchanged, the last two of three, and the last brought to the front."""
+    for shape in (square(size), tall(size)):
+        yield {"x": tensor(*shape)}
+    for axes in ((0, 2, 1), (2, 0, 1)):
+        yield {"x": tensor(*cube(size)), "axes": axes}
 
 
 @FAMILIES.operation("squeeze")
 def squeeze(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
-    """The axis of a column taken out."""
+    """An axis of extent 1 taken out: the only one, the one named, and two of four."""
     yield {"x": tensor(*column(size))}
+    yield {"x": tensor(*column(size)), "axis": (1,)}
+    rows, columns = tall(size)
+    yield {"x": tensor(1, rows, 1, columns), "axis": (0, 2)}
 
 
 @FAMILIES.operation("tile")
 def tile(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
-    """Copies below each other, and beside each other."""
-    yield {"x": tensor(*square(size)), "times": (TIMES, 1)}
+    """Copies below each other, beside each other, and both."""
+    for times in ((TIMES, 1), (TIMES, TIMES)):
+        yield {"x": tensor(*square(size)), "times": times}
     yield {"x": tensor(*column(size)), "times": (1, tall(size)[1])}
 
 
 @FAMILIES.operation("broadcast")
 def broadcast(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
-    """A column repeated."""
+    """A column repeated, and a row."""
     yield {"x": tensor(*column(size)), "shape": tall(size)}
+    rows, columns = square(size)
+    yield {"x": tensor(1, columns), "shape": (rows, columns)}
 
 
 @FAMILIES.operation("diag")
 def diag(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
-    """A matrix's diagonal, and a diagonal matrix."""
+    """A matrix's diagonal, one below it, and a diagonal matrix."""
     yield {"x": tensor(*square(size))}
+    yield {"x": tensor(*tall(size)), "offset": -1}
     yield {"x": tensor(*square(size)[:1])}
 
 
@@ -130,8 +143,8 @@ def stack(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
 
 
 @FAMILIES.operation("column_stack", "dstack", "hstack", "vstack")
-def joined(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
-    """Joined along the axis that the name stands for."""
+def join(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
+    """Along the axis that the name implies."""
     for shape in shapes(size):
         yield alike(shape)
 

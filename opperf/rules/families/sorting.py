@@ -16,9 +16,10 @@ FAMILIES = Families()
 
 @FAMILIES.operation("sort", "argsort")
 def sort(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
-    """Columns, rows and a long vector, in random order."""
+    """Columns, rows and a long vector, in random order. Only values have a gradient."""
+    make = tensor if operation.name == "sort" else fixed
     for shape, axis in ((square(size), 0), (square(size), 1), (vector(size), -1)):
-        yield {"x": tensor(*shape), "axis": axis}
+        yield {"x": make(*shape), "axis": axis}
 
 
 @FAMILIES.operation("searchsorted")

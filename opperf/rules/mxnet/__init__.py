@@ -71,27 +71,29 @@ GRADIENTS = True
 TABLE = names.TABLE
 OPTIONAL_TENSORS = names.OPTIONAL_TENSORS
 
-TRAIN_MODE = frozenset(
+TRAIN_PHASE = frozenset(
     {
         "BatchNorm",
         "BatchNorm_v1",
         "Dropout",
+        "Pooling",
         "RNN",
         "_contrib_BatchNormWithReLU",
         "_contrib_SyncBatchNorm",
     }
 )
-"""Operators that do something else when they train: predicting, Dropout copies its input and
-BatchNorm reads its statistics instead of computing them."""
+"""Operators that run in the training phase, where they compute something else: to predict, Dropout
+copies its input and BatchNorm reads its statistics instead of computing them. Pooling by oneDNN
+keeps the places of the maxima in that phase only: to predict, its gradient reads memory that
+nothing has written."""
 
 NEEDS_OUTPUT = frozenset({"_copyto"})
-"""Operators that copy into an array they are given, and cannot make one."""
+"""Operators that only write to an array of the caller's."""
 
 NOT_BENCHMARKED: dict[str, str] = {
-    "_CrossDeviceCopy": "refuses a call, and in a graph only the executor of one that is split "
-    "over devices carries it out",
-    "_NoGradient": "marks that there is no gradient, and computes nothing",
-    "_imdecode": "takes a picture as text that ends at the first zero byte, and files of every "
-    "kind that MXNet decodes have one; `_cvimdecode` takes bytes",
+    "_CrossDeviceCopy": "cannot be called directly: only graphs split over devices run it",
+    "_NoGradient": "a placeholder for a missing gradient, which computes nothing",
+    "_imdecode": "reads a picture as text up to the first zero byte, which every picture file "
+    "contains; `_cvimdecode` takes bytes",
 }
 """Operators that cannot be called on their own, each with the reason."""

@@ -18,11 +18,11 @@ from opperf.rules.values import PROBABILITY, SIMPLEX, Arguments, below, fixed, t
 FAMILIES = Families()
 
 SINGLE = "float32"
-"""What oneDNN's fused operators take, apart from quantised numbers."""
+"""The dtype of oneDNN's fused operators, apart from quantised ones."""
 
 
 def in_single(spec: TensorSpec) -> TensorSpec:
-    """The tensor in the one type that fused operators take."""
+    """The tensor in the only dtype that fused operators take."""
     return msgspec.structs.replace(spec, dtype=SINGLE)
 
 

@@ -92,7 +92,7 @@ WITHIN, BEYOND = 1e12, 0.0
 
 @FAMILIES.add("_cond", "_npx_cond")
 def cond(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """A step of an optimizer, if the gradient is finite, for each shape; and one left out."""
+    """A step of an optimizer, if the gradient is finite, for each shape; and one step skipped."""
     steps = [(shape, WITHIN) for shape in shapes(size)]
     for shape, limit in (*steps, (square(size), BEYOND)):
         yield {

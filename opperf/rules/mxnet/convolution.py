@@ -1,5 +1,5 @@
-"""What MXNet has beside convolution and pooling: older forms of them, deformable ones, and what
-else samples images and signals."""
+"""MXNet's own convolution and pooling: older forms, deformable ones, and other operators that
+sample images and signals."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from opperf.model import Argument, Operator
 from opperf.operations import OPERATIONS, CanonicalOperation
 from opperf.operations.uses import Roles
-from opperf.rules.engine import Families, by_role
+from opperf.rules.engine import Families, arguments_by_role
 from opperf.rules.families.convolution import SCALE, layer, pooling, pools
 from opperf.rules.mxnet.operations.layers import CONVOLUTIONS
 from opperf.rules.pictures import FILTERS, KERNEL, Window, coarse_maps, feature_maps, images
@@ -32,7 +32,7 @@ def later_stage(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
 def convolution_v1(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """A 3 x 3 and a narrowing layer of a later stage: the older operator has plain loops around
     a matrix product, and takes many times as long as `Convolution`."""
-    return by_role(operator, CONVOLUTIONS, later_stage, size)
+    return arguments_by_role(operator, CONVOLUTIONS, later_stage, size)
 
 
 def offset_window(size: Preset) -> Window:

@@ -8,7 +8,7 @@ from opperf.model import Fill, Operator
 from opperf.operations import CanonicalOperation
 from opperf.operations.uses import Roles
 from opperf.rules.domains import BITS, COUNTING, FEW, SHIFTS, WHOLE
-from opperf.rules.engine import Families, by_role
+from opperf.rules.engine import Families, arguments_by_role
 from opperf.rules.families import elementwise as shared
 from opperf.rules.mxnet.names import FACTOR
 from opperf.rules.mxnet.operations.elementwise import BINARY
@@ -36,15 +36,15 @@ def two_alike(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
 @FAMILIES.add(*ALIKE)
 def elementwise(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """Two tensors of one shape."""
-    return by_role(operator, BINARY, two_alike, size)
+    return arguments_by_role(operator, BINARY, two_alike, size)
 
 
 WHOLE_ONLY = ("bitwise", "gcd", "lcm")
-"""How the names of operators of whole numbers begin."""
+"""Prefixes of operators of whole numbers."""
 
 
 def scalar_name(name: str) -> str:
-    """The name of an operator of a tensor and a number without what is around it."""
+    """The name of an operator of a tensor and a number without prefix and suffix."""
     return name.removeprefix("_npi").removeprefix("_").removesuffix("_scalar")
 
 
@@ -59,8 +59,8 @@ SCALAR_DOMAINS: dict[str, Fill] = {
     **dict.fromkeys(("rbitwise_left_shift", "rbitwise_right_shift", "ldexp", "rldexp"), SHIFTS),
     **dict.fromkeys(("lcm", "gcd"), COUNTING),
 }
-"""What fills the tensor of an operator of a tensor and a number, by name without prefix and
-without `_scalar`. `r` in front: the number is the left operand."""
+"""Fill of the tensor of an operator of a tensor and a number, by name without prefix and suffix.
+A leading `r` means that the number is the left operand."""
 
 AMONG = 0.5
 """A number that many normal ones are above, and many below."""
@@ -71,8 +71,8 @@ SCALARS: dict[str, float] = {
     # Anything or a number that is not zero is true.
     "logical_or": 0.0,
 }
-"""The number, where with `FACTOR` nearly all elements would come out alike; by name without
-prefix and without `_scalar`."""
+"""The number, where `FACTOR` would give nearly the same result for all elements; by name without
+prefix and suffix."""
 
 
 @FAMILIES.category("binary_scalar")

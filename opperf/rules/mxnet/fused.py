@@ -22,7 +22,7 @@ ACTIVATION: Arguments = {"act_type": "relu"}
 
 
 def fused(layer: Arguments, activation: Arguments) -> Arguments:
-    """A layer's arguments, its tensors in the one type that these operators take."""
+    """A layer's arguments, with tensors of the only dtype that these operators take."""
     return {
         **{n: in_single(v) if isinstance(v, TensorSpec) else v for n, v in layer.items()},
         **activation,

@@ -1,4 +1,4 @@
-"""Writing into a tensor that is given: the operator's output is its first input."""
+"""Operators that write to a tensor in place: their output is their first input."""
 
 from __future__ import annotations
 

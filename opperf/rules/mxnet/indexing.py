@@ -99,9 +99,9 @@ def where(operator: Operator, size: Preset) -> Iterable[Arguments]:
     }
 
 
-@FAMILIES.add("_npi_where", "_npi_where_lscalar", "_npi_where_rscalar")
+@FAMILIES.add("_npi_where_lscalar", "_npi_where_rscalar")
 def where_numpy(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """A choice for each element between tensors, or a tensor and a number."""
+    """A choice for each element between a tensor and a number."""
     for shape in shapes(size):
         chosen: Arguments = {
             parameter.name: tensor(*shape)

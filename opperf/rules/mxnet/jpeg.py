@@ -2,7 +2,7 @@
 
 A JPEG made by an encoder would need one here, or be of one size. This one repeats a tile: a
 restart marker after each makes the decoder forget what came before, so that the compressed tile
-may be put in as often as wanted, and the header be told another height and width.
+can be repeated, and the header gets another height and width.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ def _segments(file: bytes) -> tuple[list[bytes], bytes]:
             return segments, file[position : -len(END)]
 
 
-def _sized(frame: bytes, height: int, width: int) -> bytes:
+def _with_size(frame: bytes, height: int, width: int) -> bytes:
     """A frame's segment with another height and width: two bytes each, behind marker, length and
     bits per colour."""
     return frame[:5] + height.to_bytes(2, "big") + width.to_bytes(2, "big") + frame[9:]
@@ -56,7 +56,7 @@ def jpeg(height: int, width: int) -> bytes:
         raise ValueError(f"{height} x {width} is not made of tiles of {TILE_SIDE} x {TILE_SIDE}")
     segments, tile = _segments(TILE)
     *header, scan = (
-        _sized(segment, height, width) if segment.startswith(FRAME) else segment
+        _with_size(segment, height, width) if segment.startswith(FRAME) else segment
         for segment in segments
     )
     after_each_tile = INTERVAL + bytes((0, 4, 0, 1))

@@ -1,4 +1,4 @@
-"""Layers that MXNet has in a form of its own."""
+"""Layers with options that only MXNet has."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterable
 
 from opperf.model import Operator
-from opperf.rules.engine import Families, by_role
+from opperf.rules.engine import Families, arguments_by_role
 from opperf.rules.families.layers import HIDDEN, dense
 from opperf.rules.mxnet.operations.layers import LAYERS
 from opperf.rules.pictures import feature_maps, images
@@ -29,7 +29,7 @@ def fully_connected(operator: Operator, size: Preset) -> Iterable[Arguments]:
         "num_hidden": HIDDEN,
         "flatten": True,
     }
-    yield from by_role(operator, LAYERS, dense, size)
+    yield from arguments_by_role(operator, LAYERS, dense, size)
 
 
 def kinds(operator: Operator) -> tuple[str, ...]:

@@ -43,9 +43,7 @@ def shapes(size: Preset) -> tuple[Shape, Shape]:
 
 
 SQUARE_FILLS: dict[str, Fill] = {
-    **dict.fromkeys(("linalg_potrf", "linalg_sumlogdiag", "_linalg_syevd"), POSITIVE_DEFINITE),
-    **dict.fromkeys(("linalg_inverse", "linalg_slogdet"), POSITIVE_DEFINITE),
-    **dict.fromkeys(("_npi_cholesky", "_npi_eigh", "_npi_eigvalsh"), POSITIVE_DEFINITE),
+    **dict.fromkeys(("linalg_sumlogdiag", "_linalg_syevd"), POSITIVE_DEFINITE),
     **dict.fromkeys(("_npi_eig", "_npi_eigvals"), POSITIVE_DEFINITE),
     **dict.fromkeys(("_npi_svd", "_npi_qr", "_npi_pinv_scalar_rcond"), POSITIVE_DEFINITE),
     "_npi_matrix_rank_none_tol": POSITIVE_DEFINITE,
@@ -66,14 +64,6 @@ def one_matrix(operator: Operator, size: Preset) -> Iterable[Arguments]:
 def registered(operator: Operator) -> str:
     """The one of an operator's names that the table has."""
     return next(name for name in operator.names if name in SQUARE_FILLS)
-
-
-@FAMILIES.add("linalg_det")
-def determinant(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """Triangular with ones and more on the diagonal: the determinant of a large general matrix
-    overflows float32."""
-    yield {"A": tensor(*batched(size), fill=LOWER_TRIANGULAR)}
-    yield {"A": tensor(*single(size), fill=LOWER_TRIANGULAR)}
 
 
 @FAMILIES.add("linalg_gelqf")
@@ -137,20 +127,6 @@ def triangular(operator: Operator, size: Preset) -> Iterable[Arguments]:
         }
 
 
-@FAMILIES.add("_npi_solve")
-def solve(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """Several right-hand sides at once."""
-    for shape in shapes(size):
-        yield {"A": tensor(*shape, fill=POSITIVE_DEFINITE), "B": tensor(*shape[:-1], THIN)}
-
-
-@FAMILIES.add("_npi_lstsq")
-def lstsq(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """More equations than unknowns."""
-    rows, columns = single(size)
-    yield {"A": tensor(2 * rows, columns), "B": tensor(2 * rows, THIN), "rcond": -1.0}
-
-
 @FAMILIES.add("_npi_pinv", "_npi_matrix_rank")
 def with_tolerance(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """A tolerance for each matrix of a batch."""
@@ -167,17 +143,3 @@ def norm(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """Singular values of matrices; the operator wants no more rows than columns."""
     for shape in shapes(size):
         yield {"data": tensor(*shape)}
-
-
-@FAMILIES.add("_npi_tensorinv")
-def tensorinv(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """A square matrix written as a tensor: `ind` axes of rows, the others of columns."""
-    order, _ = single(size)
-    yield {"a": tensor(order, order, fill=POSITIVE_DEFINITE), "ind": 1}
-
-
-@FAMILIES.add("_npi_tensorsolve")
-def tensorsolve(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """A square system written as tensors."""
-    order, _ = single(size)
-    yield {"a": tensor(order, order, fill=POSITIVE_DEFINITE), "b": tensor(order)}

@@ -1,4 +1,4 @@
-"""Output layers that have a loss in their gradient."""
+"""Output layers whose gradient is that of a loss."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ FAMILIES = Families()
 
 @FAMILIES.add("MakeLoss", "make_loss")
 def make_loss(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """A loss that is there already: only its gradient is set."""
+    """A loss that is already computed: only its gradient is set."""
     for shape in shapes(size):
         yield {"data": tensor(*shape, fill=POSITIVE)}
 
@@ -52,7 +52,7 @@ TARGETS: dict[str, Fill] = {
     "MAERegressionOutput": TARGET,
     "LogisticRegressionOutput": BOOLEAN,
 }
-"""What a regression's labels are."""
+"""Fills of a regression's labels."""
 
 
 @FAMILIES.add(*TARGETS)

@@ -63,41 +63,6 @@ def khatri_rao(operator: Operator, size: Preset) -> Iterable[Arguments]:
     yield {"args": tensors([tensor(8, size.extent(100))] * LIST_LENGTH)}
 
 
-@FAMILIES.add("_np_dot", "_npi_dot", "_npi_matmul")
-def matmul(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """Two matrices, and a stack of matrices by one."""
-    rows, columns = square(size)
-    yield {"a": tensor(rows, columns), "b": tensor(columns, rows)}
-    yield {"a": tensor(rows, columns), "b": tensor(columns)}
-    yield {"a": tensor(size.extent(64), 128, 64), "b": tensor(64, 128)}
-
-
-@FAMILIES.add("_npi_tensordot")
-def tensordot(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """One pair of axes summed, and two."""
-    rows, columns = square(size)
-    yield {
-        "a": tensor(rows, columns),
-        "b": tensor(columns, rows),
-        "a_axes_summed": (1,),
-        "b_axes_summed": (0,),
-    }
-    yield {
-        "a": tensor(rows, 16, 32),
-        "b": tensor(16, 32, 64),
-        "a_axes_summed": (1, 2),
-        "b_axes_summed": (0, 1),
-    }
-
-
-@FAMILIES.add("_npi_tensordot_int_axes")
-def tensordot_int_axes(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """The last axes of one tensor with the first of the other."""
-    rows, columns = square(size)
-    yield {"a": tensor(rows, columns), "b": tensor(columns, rows), "axes": 1}
-    yield {"a": tensor(rows, 16, 32), "b": tensor(16, 32, 64), "axes": 2}
-
-
 @FAMILIES.add("_npi_einsum")
 def einsum(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """A transposed copy, a sum of products along an axis, and a product of matrices.
@@ -109,9 +74,3 @@ def einsum(operator: Operator, size: Preset) -> Iterable[Arguments]:
     yield {"data": tensors([tensor(rows, columns)] * 2), "subscripts": "ij,ij->i"}
     extent = size.extent(128)
     yield {"data": tensors([tensor(extent, extent)] * 2), "subscripts": "ij,jk->ik"}
-
-
-@FAMILIES.add("_npi_kron")
-def kron(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """Every element of one matrix times the whole of the other."""
-    yield {"a": tensor(size.extent(32), 32), "b": tensor(32, 32)}

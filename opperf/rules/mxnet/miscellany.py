@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from opperf.model import Argument, Fill, Operator, TensorSpec
 from opperf.rules.engine import Families
 from opperf.rules.mxnet.names import FACTOR, alike
-from opperf.rules.shapes import LIST_LENGTH, column, shapes, square, tall, vector
+from opperf.rules.shapes import LIST_LENGTH, shapes, square, tall
 from opperf.rules.sizes import Preset
 from opperf.rules.values import (
     NORMAL,
@@ -59,8 +59,8 @@ def amp_multicast(operator: Operator, size: Preset) -> Iterable[Arguments]:
 
 @FAMILIES.add("Custom")
 def custom(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """An operator written in Python, which the framework's part of opperf registers: what is
-    measured is how long the way there and back takes."""
+    """An operator written in Python, which opperf registers: its time is that of the call into
+    Python and back."""
     for shape in shapes(size):
         yield {"data": tensors([tensor(*shape)]), "op_type": "CustomAddOne"}
 
@@ -84,13 +84,6 @@ def lists(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """Several tensors at once, as gradients of layers are treated."""
     for shape in shapes(size):
         yield {"data": alike(shape, gradient=False), "num_arrays": LIST_LENGTH}
-
-
-@FAMILIES.add("_contrib_allclose")
-def allclose(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """Equal tensors: the comparison cannot end early."""
-    for shape in shapes(size):
-        yield {"a": fixed(*shape), "b": fixed(*shape)}
 
 
 @FAMILIES.add("_contrib_arange_like")
@@ -198,7 +191,7 @@ FLOAT32 = 0
 
 @FAMILIES.add("_zeros_without_dtype")
 def typed_zeros(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """A new tensor of zeros, told the type that it would otherwise get from a graph."""
+    """A new tensor of zeros, with the dtype that it would otherwise get from a graph."""
     for shape in shapes(size):
         yield {"shape": shape, "dtype": FLOAT32}
 
@@ -211,39 +204,6 @@ def full(operator: Operator, size: Preset) -> Iterable[Arguments]:
     value = typed if operator.parameter("double_value") else {"value": FACTOR}
     for shape in shapes(size):
         yield {"shape": shape, **value}
-
-
-@FAMILIES.add("_arange", "_npi_arange")
-def arange(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """Numbers counted up."""
-    for count in (vector(size)[0], column(size)[0]):
-        yield {"start": 0.0, "stop": float(count), "step": 1.0}
-
-
-@FAMILIES.add("_linspace", "_npi_linspace")
-def linspace(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """Numbers at equal distances. MXNet 2's operator for NumPy takes the ends in each of three
-    types."""
-    ends = {
-        "start_double": 0.0,
-        "stop_double": 1.0,
-        "start_int": 0,
-        "stop_int": 1,
-        "start_uint": 0,
-        "stop_uint": 1,
-    }
-    if not operator.parameter("start_double"):
-        ends = {"start": 0.0, "stop": 1.0}
-    for count in (vector(size)[0], column(size)[0]):
-        yield {**ends, "num": count, "endpoint": True}
-
-
-@FAMILIES.add("_eye")
-def eye(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """An identity matrix, and a wider one with its diagonal moved."""
-    rows, columns = square(size)
-    yield {"N": rows, "M": columns}
-    yield {"N": rows, "M": 2 * columns, "k": 1}
 
 
 SAME: dict[str, Fill] = {"_identity_with_attr_like_rhs": NORMAL, "_npi_share_memory": POSITIVE}

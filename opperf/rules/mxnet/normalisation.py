@@ -1,4 +1,4 @@
-"""Normalisation layers that only MXNet has, or has twice."""
+"""Normalisation layers that only MXNet has."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ def first_batch_norm(operator: Operator, size: Preset) -> Iterable[Arguments]:
 
 @FAMILIES.add("IdentityAttachKLSparseReg")
 def sparse_activations(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """Activations between 0 and 1, and the mean that each had so far; backward adds what makes
-    them sparse."""
+    """Activations between 0 and 1 and their running means; the backward pass adds the gradient of a
+    sparsity penalty."""
     for shape in shapes(size):
         yield {
             "data": tensor(*shape, fill=PROBABILITY),

@@ -21,7 +21,7 @@ from opperf.rules.values import (
     Arguments,
     fixed,
     literal,
-    rounded,
+    rounded_copy,
     same,
     tensor,
     tensors,
@@ -56,7 +56,7 @@ STATES: dict[str, Fill] = {
     "r2": POSITIVE,
     SCALE: ONES,
 }
-"""What fills each tensor of an update."""
+"""Fill of each tensor of an update."""
 
 MOMENTS = dict.fromkeys(("n", "g"), Fill("constant", 0.5))
 """What fills the running means of the gradient and of its square in `rmspropalex_update`. A
@@ -97,7 +97,7 @@ LISTS: dict[str, Argument] = {
 COUNTERS = ("num_weights", "num_tensors")
 
 
-def given(operator: Operator, values: dict[str, Argument]) -> Arguments:
+def accepted(operator: Operator, values: dict[str, Argument]) -> Arguments:
     """The values that the operator has a parameter for, in the order it declares them."""
     return {
         p.name: values[p.name]
@@ -120,7 +120,7 @@ def state(
     fill, dtype = fills[name], MASTER if name == SCALE else REQUESTED
     if is_mixed(operator):
         dtype = HALF if name in HALVES else MASTER
-        fill = rounded(fill, place(COPIES[name])) if name in COPIES else fill
+        fill = rounded_copy(fill, place(COPIES[name])) if name in COPIES else fill
     return fixed(*((1,) if name in NUMBERS else shape), fill=fill, dtype=dtype)
 
 
@@ -128,7 +128,7 @@ def update(operator: Operator, shape: Shape) -> Arguments:
     """An update of one tensor."""
     return {
         **{p.name: state(operator, p.name, shape) for p in operator.tensors},
-        **given(operator, VALUES),
+        **accepted(operator, VALUES),
     }
 
 
@@ -198,7 +198,7 @@ def multi_lars(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """Learning rates for as many layers as a ResNet-50 has tensors of weights."""
     layers = size.extent(161)
     rates = {p.name: fixed(layers, fill=POSITIVE, dtype=MASTER) for p in operator.tensors}
-    yield {**rates, **given(operator, {**VALUES, "eta": 0.001})}
+    yield {**rates, **accepted(operator, {**VALUES, "eta": 0.001})}
 
 
 SGD, MOMENTUM, ADAM = (
@@ -253,7 +253,7 @@ def multi_updates(operator: Operator, size: Preset) -> Iterable[Arguments]:
         }
         yield {
             "data": tensors([*made.values(), *after_all(operator)]),
-            **given(operator, {**VALUES, **lists, **counts}),
+            **accepted(operator, {**VALUES, **lists, **counts}),
             OUTPUT: tensors(
                 same(made[place], place)
                 for place in (place_of(names, "weight", i) for i in range(LIST_LENGTH))

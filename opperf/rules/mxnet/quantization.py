@@ -29,7 +29,7 @@ SUM_LIMIT = LIMIT * 2**31 / SUM
 """End of the range that all of `WIDE` stands for, where sums stand for up to `LIMIT`."""
 
 LOWEST = {SIGNED: -LIMIT, UNSIGNED: 0.0}
-"""What the range of numbers begins with: those without a sign stand for none below zero."""
+"""Lower end of the range, by dtype: unsigned numbers represent none below zero."""
 
 DIGITS: dict[str, Fill] = {
     SIGNED: below(128, start=-127),

@@ -1,4 +1,4 @@
-"""Random numbers: drawn from a distribution, and the densities of given samples."""
+"""Random numbers of a distribution, and the densities of samples."""
 
 from __future__ import annotations
 
@@ -34,11 +34,11 @@ NUMBERS: dict[str, dict[str, Argument]] = {
     # The engine would ask for the requested dtype, and only these make whole numbers.
     "random_randint": {"low": 0, "high": 100, "dtype": "int32"},
 }
-"""Distributions given by numbers, with values that draw from their bulk."""
+"""Distributions with scalar parameters, of ordinary values."""
 
 
 @FAMILIES.add(*NUMBERS)
-def drawn(operator: Operator, size: Preset) -> Iterable[Arguments]:
+def draw(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """Numbers of one distribution."""
     for shape in shapes(size):
         yield {**NUMBERS[operator.name], "shape": shape}
@@ -49,7 +49,7 @@ WITHOUT_LIKE = ("random_binomial", "random_randint")
 
 @FAMILIES.add(*(f"_{name}_like" for name in NUMBERS if name not in WITHOUT_LIKE))
 def like(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """Numbers of one distribution, as many as a given tensor has."""
+    """Numbers of one distribution, in the shape of a tensor."""
     for shape in shapes(size):
         numbers = NUMBERS[operator.name.removeprefix("_").removesuffix("_like")]
         yield {**numbers, "data": fixed(*shape)}
@@ -67,7 +67,7 @@ PARAMETERS: dict[str, Fill] = {
     "k": below(10, start=1),
     "n": below(10, start=1),
 }
-"""What fills the tensors that give a distribution for each row."""
+"""Fills of parameters that are tensors, with a distribution for each row."""
 
 SAMPLED = (
     "sample_uniform",
@@ -82,7 +82,7 @@ SAMPLED = (
 
 
 @FAMILIES.add(*SAMPLED)
-def sampled(operator: Operator, size: Preset) -> Iterable[Arguments]:
+def sample_rows(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """A distribution for each row, and as many numbers of each as there are columns."""
     for rows, columns in shapes(size):
         parameters = {
@@ -178,11 +178,11 @@ NUMPY: dict[str, dict[str, Argument]] = {
     "_npi_powerd": {"a": 2.0},
     "_npi_weibull": {"a": 2.0},
 }
-"""NumPy's distributions given by numbers."""
+"""Distributions of `mx.np`, with scalar parameters."""
 
 
 @FAMILIES.add(*NUMPY)
-def drawn_numpy(operator: Operator, size: Preset) -> Iterable[Arguments]:
+def draw_numpy(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """Numbers of one distribution."""
     for shape in shapes(size):
         yield {**NUMPY[operator.name], "size": shape}

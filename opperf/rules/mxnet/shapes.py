@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from opperf.model import Argument, Operator
 from opperf.rules.engine import Families
-from opperf.rules.shapes import Shape, column, cube, shapes, square, tall, vector
+from opperf.rules.shapes import Shape, column, cube, square, tall, vector
 from opperf.rules.sizes import Preset
 from opperf.rules.values import Arguments, fixed, literal, tensor, tensors
 
@@ -51,19 +51,6 @@ def reshape(operator: Operator, size: Preset) -> Iterable[Arguments]:
     )
 
 
-@FAMILIES.add("_np_reshape", "_npx_reshape")
-def reshape_numpy(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """To a vector, and to a given shape."""
-    rows, columns = square(size)
-    return one_tensor(
-        operator,
-        (
-            (square(size), {"newshape": (-1,)}),
-            (square(size), {"newshape": (rows * PARTS, columns // PARTS)}),
-        ),
-    )
-
-
 @FAMILIES.add("reshape_like")
 def reshape_like(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """To another tensor's shape."""
@@ -86,104 +73,6 @@ def flatten(operator: Operator, size: Preset) -> Iterable[Arguments]:
     return one_tensor(operator, ((cube(size), {}), (pictures(size), {})))
 
 
-@FAMILIES.add("squeeze", "_np_squeeze", "_npi_squeeze")
-def squeeze(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """An axis of extent 1 taken out: the only one, the one named, one of several."""
-    rows, columns = tall(size)
-    return one_tensor(
-        operator,
-        (
-            (column(size), {}),
-            (column(size), {"axis": (1,)}),
-            ((1, rows, 1, columns), {"axis": (0, 2)}),
-        ),
-    )
-
-
-@FAMILIES.add("expand_dims")
-def expand_dims(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """An axis of extent 1 put in front, between and behind."""
-    return one_tensor(
-        operator,
-        tuple(
-            (shape, {"axis": axis}) for shape, axis in zip(shapes(size), (0, 1, -1), strict=True)
-        ),
-    )
-
-
-@FAMILIES.add("transpose", "_np_transpose", "_npi_transpose")
-def transpose(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """All axes reversed, the last two exchanged, the last brought to the front."""
-    return one_tensor(
-        operator,
-        (
-            (square(size), {}),
-            (tall(size), {}),
-            (cube(size), {"axes": (0, 2, 1)}),
-            (cube(size), {"axes": (2, 0, 1)}),
-        ),
-    )
-
-
-@FAMILIES.add("SwapAxis")
-def swap_axis(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """Two axes exchanged."""
-    return one_tensor(
-        operator, ((square(size), {"dim1": 0, "dim2": 1}), (cube(size), {"dim1": 0, "dim2": 2}))
-    )
-
-
-@FAMILIES.add("reverse", "_npi_flip")
-def reverse(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """Rows in reverse order, columns, and both."""
-    return one_tensor(
-        operator,
-        tuple(
-            (shape, {"axis": axis})
-            for shape, axis in zip(shapes(size), ((0,), (0,), (1,)), strict=True)
-        ),
-    )
-
-
-@FAMILIES.add("_np_moveaxis", "_npi_moveaxis")
-def moveaxis(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """The first axis made the last, and two at once."""
-    return one_tensor(
-        operator,
-        (
-            (cube(size), {"source": (0,), "destination": (2,)}),
-            (cube(size), {"source": (0, 1), "destination": (1, 2)}),
-        ),
-    )
-
-
-@FAMILIES.add("_np_roll", "_npi_roll")
-def roll(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """Rows shifted around, and all elements."""
-    rows, _ = square(size)
-    return one_tensor(
-        operator,
-        (
-            (square(size), {"shift": (rows // 2,), "axis": (0,)}),
-            (square(size), {"shift": (rows // 2,)}),
-        ),
-    )
-
-
-@FAMILIES.add("_npi_rot90")
-def rot90(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """A quarter turn, and a half."""
-    return one_tensor(
-        operator, tuple((square(size), {"k": turns, "axes": (0, 1)}) for turns in (1, 2))
-    )
-
-
-@FAMILIES.add("_npi_rollaxis")
-def rollaxis(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """The last axis brought to the front."""
-    return one_tensor(operator, ((cube(size), {"axis": 2, "start": 0}),))
-
-
 @FAMILIES.add("depth_to_space")
 def depth_to_space(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """Channels laid out as blocks of an image."""
@@ -196,47 +85,10 @@ def space_to_depth(operator: Operator, size: Preset) -> Iterable[Arguments]:
     return one_tensor(operator, ((pictures(size), {"block_size": TIMES}),))
 
 
-@FAMILIES.add("diag", "_np_diag", "_npi_diag")
-def diag(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """A matrix's diagonal, one beside it, and a diagonal matrix."""
-    return one_tensor(
-        operator, ((square(size), {}), (tall(size), {"k": -1}), (square(size)[:1], {}))
-    )
-
-
-@FAMILIES.add("_np_diagonal", "_npi_diagonal")
-def diagonal(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """A matrix's diagonal, and those of a stack of matrices."""
-    return one_tensor(operator, ((square(size), {}), (cube(size), {"axis1": 1, "axis2": 2})))
-
-
 @FAMILIES.add("_npi_diag_indices_from")
 def diag_indices(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """Indices of a square matrix's diagonal."""
     yield {"data": fixed(*square(size))}
-
-
-@FAMILIES.add("tile")
-def tile(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """Copies below and beside each other."""
-    every: tuple[Shape, ...] = ((TIMES,), (1, tall(size)[1]), (TIMES, TIMES))
-    return one_tensor(
-        operator,
-        tuple((shape, {"reps": reps}) for shape, reps in zip(shapes(size), every, strict=True)),
-    )
-
-
-@FAMILIES.add("repeat")
-def repeat(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """Elements, rows and columns repeated one by one."""
-    choices: tuple[dict[str, Argument], ...] = ({}, {"axis": 0}, {"axis": 1})
-    return one_tensor(
-        operator,
-        tuple(
-            (shape, {"repeats": TIMES, **axis})
-            for shape, axis in zip(shapes(size), choices, strict=True)
-        ),
-    )
 
 
 @FAMILIES.add("_npi_repeats")
@@ -252,24 +104,6 @@ def pad(operator: Operator, size: Preset) -> Iterable[Arguments]:
     border = (0, 0, 0, 0, TIMES, TIMES, TIMES, TIMES)
     for mode in ("constant", "edge", "reflect"):
         yield {"data": tensor(*pictures(size)), "mode": mode, "pad_width": border}
-
-
-@FAMILIES.add("_npi_pad")
-def pad_numpy(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """A border around a matrix, in each way of filling it."""
-    border = ((TIMES, TIMES), (TIMES, TIMES))
-    for mode in ("constant", "edge", "reflect", "symmetric"):
-        yield {"data": tensor(*square(size)), "pad_width": border, "mode": mode}
-
-
-@FAMILIES.add("broadcast_to", "_npi_broadcast_to")
-def broadcast_to(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """A column repeated, and a row."""
-    rows, columns = square(size)
-    return one_tensor(
-        operator,
-        ((column(size), {"shape": tall(size)}), ((1, columns), {"shape": (rows, columns)})),
-    )
 
 
 @FAMILIES.add("broadcast_axis")
@@ -313,13 +147,6 @@ def split_v2(operator: Operator, size: Preset) -> Iterable[Arguments]:
             (square(size), {"indices": (0, rows // 4, rows // 2), "axis": 0}),
         ),
     )
-
-
-@FAMILIES.add("_npi_hsplit", "_npi_dsplit")
-def split_numpy(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """Equal parts of the axis that the name stands for."""
-    axis = 2 if operator.name == "_npi_dsplit" else 1
-    return one_tensor(operator, ((cube(size), {"indices": (), "axis": axis, "sections": PARTS}),))
 
 
 @FAMILIES.add("Crop")

@@ -1,4 +1,4 @@
-"""Inputs for NumPy's functions. Each module holds one family of rules; here they meet."""
+"""Inputs for NumPy's functions: the rules module of the framework, from a module for each kind."""
 
 from __future__ import annotations
 
@@ -29,13 +29,13 @@ GRADIENTS = False
 TABLE = names.TABLE
 OPTIONAL_TENSORS = names.OPTIONAL_TENSORS
 
-TRAIN_MODE: frozenset[str] = frozenset()
-"""No function of NumPy knows of training."""
+TRAIN_PHASE: frozenset[str] = frozenset()
+"""NumPy has no training phase."""
 
 NEEDS_OUTPUT: frozenset[str] = frozenset()
-"""Every function makes its output, or is given it under a name of its own."""
+"""Every function allocates its output, or takes it under a parameter of its own."""
 
-_CALLS_BACK = "takes a Python function, calls it for each part of an array, and measures that"
+_CALLS_BACK = "calls a Python function for each part of an array, whose time would be measured"
 
 NOT_BENCHMARKED: dict[str, str] = dict.fromkeys(
     ("apply_along_axis", "apply_over_axes", "fromfunction", "mask_indices"), _CALLS_BACK

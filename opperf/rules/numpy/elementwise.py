@@ -1,4 +1,4 @@
-"""Functions that work element by element: ufuncs of one array and of two, and what is like them."""
+"""Elementwise functions: ufuncs of one array and of two, and functions like them."""
 
 from __future__ import annotations
 
@@ -19,7 +19,6 @@ from opperf.rules.values import (
     REQUESTED,
     Arguments,
     below,
-    between,
     fixed,
 )
 
@@ -33,18 +32,17 @@ DAYS = below(20000)
 """Dates from 1970 to 2024."""
 
 ONE: dict[str, tuple[Fill, str]] = {"bitwise_count": (BITS, WHOLE), "isnat": (DAYS, DATE)}
-"""What fills the array of functions that are defined for other dtypes than the one requested, and
-its dtype."""
+"""Fill and dtype of the array of functions that do not take the requested dtype."""
 
 ABOUT_COMPLEX = frozenset(
     {"angle", "conjugate", "imag", "iscomplex", "isreal", "real", "real_if_close"}
 )
-"""Functions that are about complex numbers, and leave real ones nearly alone."""
+"""Functions of complex numbers, which do little with real ones."""
 
 
 @FAMILIES.category("unary")
 def unary(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """One array of real numbers, and one of complex ones for functions about these."""
+    """One array of real numbers, and one of complex ones for functions of these."""
     array = operator.tensors[0].name
     for shape in shapes(size):
         yield {array: fixed(*shape)}
@@ -53,29 +51,26 @@ def unary(operator: Operator, size: Preset) -> Iterable[Arguments]:
 
 
 @FAMILIES.add(*ONE)
-def of_its_own_dtype(operator: Operator, size: Preset) -> Iterable[Arguments]:
+def fixed_dtype(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """One array of dates, or of whole numbers."""
     fill, dtype = ONE[operator.name]
     for shape in shapes(size):
         yield {"x": fixed(*shape, fill=fill, dtype=dtype)}
 
 
-EXPONENTS = between(0.0, 3.0)
-"""Not negative, as whole numbers have no such powers."""
-
 RIGHT: dict[str, tuple[Pair, str]] = {
-    **dict.fromkeys(("float_power", "power"), (Pair(POSITIVE, EXPONENTS), REQUESTED)),
+    "float_power": (PAIRS["power"], REQUESTED),
     "divmod": (RATIO, REQUESTED),
-    # What is shifted by is a whole number, whatever is shifted.
+    # The exponent is a whole number for every dtype of the first array.
     "ldexp": (PAIRS["ldexp"], WHOLE),
 }
-"""What fills the arrays, and the dtype of the second one, where NumPy asks for more than the
+"""Fills of the arrays and dtype of the second one, where NumPy restricts them further than the
 operation does."""
 
 
 @FAMILIES.add(*RIGHT)
 def right_operand(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """Two arrays, the second of its own kind."""
+    """Two arrays, the second of a fill or dtype of its own."""
     fills, dtype = RIGHT[operator.name]
     left, right = (parameter.name for parameter in operator.tensors[:2])
     for left_shape, right_shape in shared.broadcasting(size):
@@ -93,15 +88,8 @@ def binary(operator: Operator, size: Preset) -> Iterable[Arguments]:
         yield {left: fixed(*left_shape), right: fixed(*right_shape)}
 
 
-@FAMILIES.add("clip")
-def clip(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """Bounds that cut off about a third of the elements; for bytes without a sign, too."""
-    for shape in shapes(size):
-        yield {"a": fixed(*shape), "a_min": 0, "a_max": 1}
-
-
 @FAMILIES.add("round")
-def rounded(operator: Operator, size: Preset) -> Iterable[Arguments]:
+def round_to(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """To whole numbers, and to tenths."""
     for decimals in (0, 1):
         for shape in shapes(size):
@@ -116,7 +104,7 @@ BEYOND: dict[str, tuple[Fill, Fill]] = {
 
 
 @FAMILIES.add(*BEYOND)
-def extended(operator: Operator, size: Preset) -> Iterable[Arguments]:
+def beyond_domain(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """Inside the domain of real numbers, and beyond it."""
     for fill in BEYOND[operator.name]:
         yield {"x": fixed(*square(size), fill=fill)}

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from opperf.model import Operator
-from opperf.rules.engine import Families, by_role
+from opperf.rules.engine import Families, arguments_by_role
 from opperf.rules.families import indexing, sorting
 from opperf.rules.families.indexing import indices, mask
 from opperf.rules.numpy.names import Variants, alike, own
 from opperf.rules.numpy.operations.reductions import SEARCHED
 from opperf.rules.numpy.operations.shapes import INDEXING
-from opperf.rules.shapes import line, shapes, square, vector
+from opperf.rules.shapes import line, square, vector
 from opperf.rules.sizes import Preset
 from opperf.rules.values import BOOLEAN, Arguments, below, fixed, tensors
 
@@ -23,19 +23,18 @@ MASK = "bool"
 @FAMILIES.add("where")
 def where(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """From one array or the other, and the indices of where a condition is met."""
-    yield from by_role(operator, INDEXING, indexing.where, size)
+    yield from arguments_by_role(operator, INDEXING, indexing.where, size)
     yield {"condition": mask(square(size))}
 
 
 @FAMILIES.add("sort", "argsort")
-def stable(operator: Operator, size: Preset) -> Iterable[Arguments]:
+def sort(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """In random order, and then with an algorithm that leaves equal elements in theirs."""
-    yield from by_role(operator, SEARCHED, sorting.sort, size)
+    yield from arguments_by_role(operator, SEARCHED, sorting.sort, size)
     yield {"a": fixed(*vector(size)), "axis": -1, "kind": "stable"}
 
 
 PICKED: dict[str, Variants] = {
-    "nonzero": lambda size: [{"a": fixed(*shape, fill=BOOLEAN)} for shape in shapes(size)],
     "compress": lambda size: [
         {"condition": mask(square(size)[:1]), "a": fixed(*square(size)), "axis": axis}
         for axis in (0, 1)
@@ -70,7 +69,7 @@ PICKED: dict[str, Variants] = {
 
 
 @FAMILIES.add(*PICKED)
-def picked(operator: Operator, size: Preset) -> Iterable[Arguments]:
+def pick(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """Indices within the extents, and conditions that half the elements meet."""
     return own(PICKED, operator, size)
 
@@ -90,7 +89,7 @@ SORTED: dict[str, Variants] = {
 
 
 @FAMILIES.add(*SORTED)
-def ordered(operator: Operator, size: Preset) -> Iterable[Arguments]:
+def order(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """Rows, columns and a long vector, in random order."""
     return own(SORTED, operator, size)
 

@@ -49,7 +49,7 @@ def norm(operator: Operator, size: Preset) -> Iterable[Arguments]:
 
 @FAMILIES.add("einsum_path")
 def einsum_path(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """The order of what `einsum` would multiply."""
+    """The order in which `einsum` would multiply."""
     matrices = tensors([fixed(*diagonalised(size))] * 2)
     for subscripts in EINSUMS:
         yield {"subscripts": subscripts, "operands": matrices}
@@ -74,11 +74,11 @@ STACKED: dict[str, Variants] = {
         lambda size: [{"x": fixed(*square(size))}, {"x": fixed(*cube(size))}],
     ),
 }
-"""What NumPy 2 has for matrices and vectors in the last axes."""
+"""NumPy 2's functions of matrices and vectors in the last axes."""
 
 
 @FAMILIES.add(*STACKED)
-def stacked(operator: Operator, size: Preset) -> Iterable[Arguments]:
+def stacks(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """One matrix or vector, and a stack of them."""
     return own(STACKED, operator, size)
 
@@ -111,7 +111,7 @@ def frequencies(operator: Operator, size: Preset) -> Iterable[Arguments]:
 
 
 @FAMILIES.add("fft.fftshift", "fft.ifftshift")
-def centred(operator: Operator, size: Preset) -> Iterable[Arguments]:
+def centre(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """A spectrum with its middle moved to the front, or back."""
     yield {"x": fixed(*square(size))}
     yield {"x": fixed(*square(size)), "axes": (1,)}

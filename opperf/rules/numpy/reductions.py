@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from opperf.model import Argument, Operator
-from opperf.rules.domains import reduced
+from opperf.rules.domains import reduction_fill
 from opperf.rules.engine import Families
 from opperf.rules.families.reductions import along_axis, reduced_shapes
 from opperf.rules.numpy.names import Variants, own
-from opperf.rules.shapes import line, square, vector
+from opperf.rules.shapes import line, square
 from opperf.rules.sizes import Preset
 from opperf.rules.values import Arguments, fixed, literal
 
@@ -26,23 +26,22 @@ QUANTILES: dict[str, dict[str, Argument]] = {
         {"q": fixed(3, fill=literal([100 * q for q in QUARTERS]), dtype="float64")},
     ),
 }
-"""The quartiles, in the unit each function has for them."""
+"""The quartiles, as shares or percentages."""
 
 
 @FAMILIES.category("reduction")
 @FAMILIES.add("nancumprod", "nancumsum", *QUANTILES)
 def reduction(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """As operations that leave no number out are reduced."""
+    """As the shared reductions, for functions that are no canonical operation."""
     also = QUANTILES.get(operator.name, {})
     array = operator.tensors[0].name
     for shape, axis in reduced_shapes(size):
-        fill = reduced(operator.name, shape, () if axis is None else (axis,))
+        fill = reduction_fill(operator.name, shape, () if axis is None else (axis,))
         yield {array: fixed(*shape, fill=fill), **also, **along_axis(axis)}
 
 
 VARIANTS: dict[str, Variants] = {
     **dict.fromkeys(("trapezoid", "trapz"), lambda size: [{"y": fixed(*square(size))}]),
-    "ediff1d": lambda size: [{"ary": fixed(*vector(size))}],
     "gradient": lambda size: [{"f": fixed(*square(size))}, {"f": fixed(*line(size))}],
     "unwrap": lambda size: [{"p": fixed(*square(size))}],
 }

@@ -14,8 +14,8 @@ from opperf.rules.values import POSITIVE, POSITIVE_DEFINITE, SIMPLEX, Arguments,
 FAMILIES = Families()
 
 HOLDERS = ("random.", "random.Generator.")
-"""What a distribution is drawn by: functions of `np.random`, and the methods of the generator
-that has superseded them. Each has its own algorithms."""
+"""Prefixes of functions that draw: those of `np.random`, and the methods of the generator that
+superseded them, with algorithms of their own."""
 
 DISTRIBUTIONS: dict[str, dict[str, Argument]] = {
     "beta": {"a": 2.0, "b": 3.0},
@@ -56,23 +56,21 @@ DISTRIBUTIONS: dict[str, dict[str, Argument]] = {
     "weibull": {"a": 1.5},
     "zipf": {"a": 3.0},
 }
-"""Parameters by distribution: of a shape that all of its algorithm is run for, with moments that
-exist."""
+"""Parameters by distribution: the whole algorithm runs for them, and the moments exist."""
 
 COLOURS = 8
 """Kinds of balls in an urn, and outcomes of a throw."""
 DOUBLE = "float64"
-"""What a distribution's parameters are computed with. Probabilities of less precision add up to
-more than 1."""
+"""Dtype of a distribution's parameters. Probabilities of less precision add up to more than 1."""
 
 
 def own_name(operator: Operator) -> str:
-    """A function's name without what holds it."""
+    """A function's name without its prefix."""
     return operator.name.rpartition(".")[2]
 
 
 @FAMILIES.add(*(holder + name for holder in HOLDERS for name in DISTRIBUTIONS))
-def distribution(operator: Operator, size: Preset) -> Iterable[Arguments]:
+def draw(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """A matrix of numbers drawn from one distribution."""
     yield {**DISTRIBUTIONS[own_name(operator)], "size": square(size)}
 
@@ -112,6 +110,6 @@ SEVERAL: dict[str, Variants] = {
 
 
 @FAMILIES.add(*(holder + name for holder in HOLDERS for name in SEVERAL))
-def several(operator: Operator, size: Preset) -> Iterable[Arguments]:
+def draw_several(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """Vectors of numbers that depend on each other, and arrays in another order."""
     return SEVERAL[own_name(operator)](size)

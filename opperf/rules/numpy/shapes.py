@@ -1,4 +1,4 @@
-"""Functions that lay elements out, join or make them in ways of NumPy's own."""
+"""Functions that rearrange, join, make or convert arrays, and are no canonical operation."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ REARRANGED: dict[str, Variants] = {
 
 
 @FAMILIES.add(*REARRANGED)
-def rearranged(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """In another order or shape, for functions that are no canonical operation."""
+def rearrange(operator: Operator, size: Preset) -> Iterable[Arguments]:
+    """Another order or shape."""
     return own(REARRANGED, operator, size)
 
 
@@ -45,30 +45,27 @@ JOINED: dict[str, Variants] = {
 
 
 @FAMILIES.add(*JOINED)
-def joined(operator: Operator, size: Preset) -> Iterable[Arguments]:
+def join(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """Arrays of one shape, below and beside each other."""
     return own(JOINED, operator, size)
 
 
 @FAMILIES.add("unstack")
-def unstacked(operator: Operator, size: Preset) -> Iterable[Arguments]:
+def unstack(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """Each matrix of a stack, and each column of a matrix."""
     yield {"x": fixed(*cube(size)), "axis": 0}
     yield {"x": fixed(*square(size)), "axis": 1}
 
 
 UNTOUCHED = "int32"
-"""Dtype of arrays that are not filled. What happens to lie in memory may be NaN, and whole
-numbers of as many bytes as the default dtype's take as long."""
+"""Dtype of arrays that are not filled: uninitialised floats may be NaN, and int32 numbers have
+the size of the default dtype."""
 
 MADE: dict[str, Variants] = {
     **dict.fromkeys(("ones", "zeros"), lambda size: [{"shape": shape} for shape in shapes(size)]),
     "empty": lambda size: [{"shape": square(size), "dtype": UNTOUCHED}],
     "full": lambda size: [{"shape": shape, "fill_value": 1} for shape in shapes(size)],
     "geomspace": lambda size: [{"start": 1, "stop": 4, "num": vector(size)[0]}],
-    "ones_like": lambda size: [{"a": fixed(*square(size))}],
-    "zeros_like": lambda size: [{"a": fixed(*square(size))}],
-    "full_like": lambda size: [{"a": fixed(*square(size)), "fill_value": 1}],
     "empty_like": lambda size: [{"prototype": fixed(*square(size)), "dtype": UNTOUCHED}],
     "meshgrid": lambda size: [{"xi": tensors([fixed(square(size)[0]), fixed(square(size)[1])])}],
     "fromiter": lambda size: [{"iter": fixed(*line(size)), "dtype": "float64"}],
@@ -76,8 +73,8 @@ MADE: dict[str, Variants] = {
 
 
 @FAMILIES.add(*MADE)
-def made(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """As large as the arrays that other functions are given."""
+def create(operator: Operator, size: Preset) -> Iterable[Arguments]:
+    """Arrays of the sizes that other functions are measured at."""
     return own(MADE, operator, size)
 
 
@@ -97,6 +94,6 @@ CONVERTED: dict[str, Variants] = {
 
 
 @FAMILIES.add(*CONVERTED)
-def converted(operator: Operator, size: Preset) -> Iterable[Arguments]:
+def convert(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """To another dtype, to bits and from them, from bytes, and to an order in memory."""
     return own(CONVERTED, operator, size)

@@ -44,7 +44,7 @@ COUNTED: dict[str, Variants] = {
 
 
 @FAMILIES.add(*COUNTED)
-def counted(operator: Operator, size: Preset) -> Iterable[Arguments]:
+def count(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """Samples that fall within the bins."""
     return own(COUNTED, operator, size)
 
@@ -75,5 +75,5 @@ POLYNOMIALS: dict[str, Variants] = {
 
 @FAMILIES.add(*POLYNOMIALS)
 def polynomial(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """Coefficients of polynomials, in number as many as the operation bears."""
+    """As many coefficients as each operation computes in reasonable time and precision."""
     return own(POLYNOMIALS, operator, size)

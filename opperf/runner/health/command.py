@@ -9,9 +9,9 @@ from typing import Any
 import msgspec
 
 from opperf.errors import FOUND
-from opperf.frameworks import load
+from opperf.frameworks import variables_of
 from opperf.results.text import duration, terminal_width
-from opperf.runner.frameworks_command import say_choice
+from opperf.runner.frameworks_command import report_choice
 from opperf.runner.health import contention
 from opperf.runner.health.examine import examine
 from opperf.runner.health.finding import Finding
@@ -40,8 +40,8 @@ class Report(msgspec.Struct, frozen=True):
 def doctor_command(options: Mapping[str, Any], changed: Mapping[str, Any]) -> int:
     """Print what makes this machine noisy; 1 if anything does and `strict` is asked for. `changed`
     are the options the user gave."""
-    say_choice(options["framework"], changed, _say)
-    machine = this_machine(load(options["framework"]).variables)
+    report_choice(options["framework"], changed, _say)
+    machine = this_machine(variables_of(options["framework"]))
     found = report(machine, options["seconds"])
     if options["json"]:
         print(msgspec.json.format(msgspec.json.encode(found), indent=2).decode())
@@ -58,7 +58,7 @@ def report(machine: Machine, seconds: float) -> Report:
     jitter = None
     if seconds > 0:
         _say(f"keeping a core busy for {duration(seconds)} to see how evenly it works")
-        begun = _cpu_times(machine)
+        begun = _cpu_times()
         jitter = jitter_of(repeated(seconds, quantum()))
         # Only a busy CPU can be stolen from.
         (findings["steal"],) = examine(machine._replace(since=begun), [contention.STEAL])
@@ -71,9 +71,9 @@ def _say(text: str) -> None:
     print(text, file=sys.stderr, flush=True)
 
 
-def _cpu_times(machine: Machine) -> CpuTimes | None:
+def _cpu_times() -> CpuTimes | None:
     """The CPU times up to now; None where the finding on steal will say that they are not told."""
     try:
-        return contention.cpu_times(machine)
-    except (Unreadable, ValueError):
+        return contention.cpu_times()
+    except (Unreadable, OSError, ValueError):
         return None

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import warnings
+
+import psutil
+
 from opperf.runner.health.cgroup import cpu_quota
 from opperf.runner.health.finding import BUSIEST, NEGLIGIBLE, Probe, Reading
 from opperf.runner.health.machine import CpuTimes, Machine, Unreadable, text
 
 GIB = 2**30
-KIB = 2**10
 PERCENT = 100
 
 RESTING_LOAD = 0.5
@@ -20,7 +23,7 @@ there feels a single thread less."""
 
 def load(machine: Machine) -> Reading:
     """Threads that ran or wanted to in the last minute, against the usable cores."""
-    last_minute = float(text(machine.proc / "loadavg").split()[0])
+    last_minute = psutil.getloadavg()[0]
     usable = len(machine.cpus)
     state = f"{last_minute:.2f} in the last minute, {usable} usable cores"
     if last_minute <= max(RESTING_LOAD, RESTING_SHARE * usable):
@@ -71,10 +74,11 @@ SWAPPED_BYTES = 256 * 2**20
 
 def memory(machine: Machine) -> Reading:
     """How much memory is left, and how much had to be moved to disk."""
-    lines = text(machine.proc / "meminfo").splitlines()
-    sizes = {line.partition(":")[0]: int(line.split()[1]) * KIB for line in lines}
-    total, available = sizes["MemTotal"], sizes["MemAvailable"]
-    swapped = sizes["SwapTotal"] - sizes["SwapFree"]
+    with warnings.catch_warnings():
+        # Containers may hide figures that are not used here, which psutil warns of.
+        warnings.simplefilter("ignore", RuntimeWarning)
+        present, swapped = psutil.virtual_memory(), psutil.swap_memory().used
+    total, available = present.total, present.available
     state = f"{available / GIB:.1f} of {total / GIB:.1f} GiB available"
     if swapped:
         state += f", {swapped / GIB:.1f} GiB swapped out"
@@ -85,21 +89,21 @@ def memory(machine: Machine) -> Reading:
     return Reading(state)
 
 
-def cpu_times(machine: Machine) -> CpuTimes:
+def cpu_times() -> CpuTimes:
     """What the CPUs have done so far. Raises `Unreadable`."""
-    path = machine.proc / "stat"
-    name, *ticks = text(path).partition("\n")[0].split()
-    if name != "cpu":
-        raise Unreadable(f"{path} does not begin with the time of all CPUs")
-    user, nice, system, _idle, _waiting, interrupt, soft_interrupt, stolen = map(int, ticks[:8])
-    return CpuTimes(user + nice + system + interrupt + soft_interrupt + stolen, stolen)
+    times = psutil.cpu_times()
+    if not hasattr(times, "steal"):
+        raise Unreadable("the system does not count what a hypervisor takes")
+    # The time of guests is in that of users already.
+    ran = times.user + times.nice + times.system + times.irq + times.softirq
+    return CpuTimes(ran + times.steal, times.steal)
 
 
 def steal(machine: Machine) -> Reading:
     """How much of the time in which CPUs had something to run the hypervisor gave to others, since
     boot or since a measurement began."""
     begun = machine.since or CpuTimes(0, 0)
-    now = cpu_times(machine)
+    now = cpu_times()
     busy, stolen = now.busy - begun.busy, now.stolen - begun.stolen
     share = stolen / busy if busy else 0.0
     when = "since boot" if machine.since is None else "during the jitter test"

@@ -22,6 +22,8 @@ def reading(probe: Probe, machine: Machine) -> Reading:
         return probe.read(machine)
     except Unreadable as error:
         return Reading(str(error), "unknown")
+    except (FileNotFoundError, PermissionError) as error:
+        return Reading(f"{error.filename}: {error.strerror}", "unknown")
     except (OSError, ValueError, LookupError) as error:
         # A kernel that writes a file in another form must not keep a run from starting.
         return Reading(f"in no known form: {one_line(str(error))}", "unknown")

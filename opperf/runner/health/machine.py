@@ -9,6 +9,8 @@ from itertools import count, groupby
 from pathlib import Path
 from typing import NamedTuple
 
+import psutil
+
 THREAD_VARIABLES = (
     "OMP_NUM_THREADS",
     "MKL_NUM_THREADS",
@@ -29,11 +31,11 @@ class Unreadable(Exception):
 
 
 class CpuTimes(NamedTuple):
-    """What all CPUs together have done since they were started, in the kernel's ticks."""
+    """Seconds that all CPUs together have spent since they were started."""
 
-    busy: int
+    busy: float
     """Time in which something ran, or would have run had it not been stolen."""
-    stolen: int
+    stolen: float
 
 
 class Machine(NamedTuple):
@@ -65,9 +67,11 @@ class Machine(NamedTuple):
 
 def usable_cpus() -> frozenset[int]:
     """CPUs this process may run on, which a container may limit."""
-    if hasattr(os, "sched_getaffinity"):
-        return frozenset(os.sched_getaffinity(0))
-    return frozenset(range(os.cpu_count() or 1))
+    process = psutil.Process()
+    # On macOS a process has no affinity.
+    if hasattr(process, "cpu_affinity"):
+        return frozenset(process.cpu_affinity())
+    return frozenset(range(psutil.cpu_count() or 1))
 
 
 def this_machine(variables: Sequence[str]) -> Machine:

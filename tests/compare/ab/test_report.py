@@ -45,7 +45,7 @@ def report():
         rows=rows,
         differences=(),
         alone={"relu (data: (2, 2)) in A": LONG},
-        left_out={},
+        excluded={},
         lost={},
     )
 

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 
+from opperf import frameworks
 from opperf.commands.compare import compare
 from opperf.compare.files import judging
 from opperf.compare.files.comparison import Side
@@ -20,6 +21,7 @@ from opperf.model import (
     Closing,
     Environment,
     Header,
+    MetricKind,
     Note,
     OperatorTarget,
     Record,
@@ -47,6 +49,10 @@ ENVIRONMENT = {
     "governor": "performance",
     "devices": ("cpu(0)",),
 }
+
+
+KINDS = {"native": MetricKind.KERNEL, "python": MetricKind.WALL}
+"""Of the times of the profilers in these tests."""
 
 
 def _record(
@@ -89,6 +95,7 @@ def _record(
         summaries=summaries,
         samples=times,
         notes=tuple(Note(*one) for one in notes),
+        time_kind=KINDS[case.settings.profiler],
     )
 
 
@@ -152,6 +159,7 @@ def _entry(operator="relu", **changed):
     usual = {
         "inputs": "data: (4, 4)",
         "shown": operator,
+        "pattern": operator,
         "id": f"id of {operator}",
         "call": f"call of {operator}",
         "category": "unary",
@@ -169,6 +177,12 @@ def _measured(*entries, path="some.jsonl", averages=False, selection=None, **env
         (),
         selection or {},
     )
+
+
+@pytest.fixture(autouse=True)
+def mxnet_is_preferred(monkeypatch):
+    """A command without `--framework` takes MXNet, whatever is installed here."""
+    monkeypatch.setattr(frameworks, "preferred", lambda: "mxnet")
 
 
 @pytest.fixture

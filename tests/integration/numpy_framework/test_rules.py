@@ -15,6 +15,7 @@ from opperf.runner.guard import GIB, estimated_bytes
 from opperf.runner.measure import measure
 from opperf.runner.prepared import Prepared
 from opperf.sources.registry import Selection, plan
+from tests.script_tensors import assert_script_makes
 
 FRAMEWORK = load("numpy")
 
@@ -116,6 +117,7 @@ def test_every_script_runs():
         for case in CASES:
             prepared = Prepared(case, FRAMEWORK)
             text = FRAMEWORK.source(case, prepared.arguments, prepared.call)
+            assert_script_makes(text, case, prepared.arguments)
             namespace = {}
             exec(compile(text, case.label, "exec"), namespace)
             assert "out" in namespace

@@ -36,7 +36,7 @@ def test_no_mxnet_rule_makes_a_case_twice(mxnet):
         if isinstance(made, NoInputs):
             continue
         target = OperatorTarget("mxnet", operator.name)
-        ids = {Case(target, i.arguments, Settings(phase=i.mode)).id for i in made}
+        ids = {Case(target, i.arguments, Settings(phase=i.phase)).id for i in made}
         if len(ids) < len(made):
             twice.append(operator.name)
     assert twice == []

@@ -43,7 +43,7 @@ CHECK = (
             "Operator _zeros inferring shapes failed.\ninput shapes:\noutput shapes:\n[-1]\n",
             "Operator _zeros inferring shapes failed. input shapes: output shapes: [-1]",
         ),
-        ("", "MXNet gives no message"),
+        ("", "MXNet gave no message"),
     ],
 )
 def test_a_reason_is_what_was_said(text, reason):

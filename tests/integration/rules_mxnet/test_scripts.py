@@ -4,7 +4,11 @@ import mxnet as mx
 import numpy as np
 import pytest
 
+from opperf.model import Case, Fill, OperatorTarget, Settings, TensorSpec
 from opperf.runner.listing import script
+from opperf.runner.prepared import Prepared
+from tests.integration.mxnet_contents import contents
+from tests.script_tensors import assert_script_makes
 
 MIXED = {
     "mp_sgd_update": [("weight", "weight32")],
@@ -22,6 +26,33 @@ def test_weights_of_half_precision_are_those_of_full_rounded(cases, framework, n
         for half, full in MIXED[name]:
             rounded = made[full].asnumpy().astype(np.float16)
             np.testing.assert_array_equal(made[half].asnumpy(), rounded)
+
+
+DTYPES = ("float16", "float32", "float64", "bfloat16", "int8", "uint8", "int32", "int64", "bool")
+SHAPE = (6, 8)
+SPECS = {
+    "nd": [TensorSpec(SHAPE, dtype) for dtype in DTYPES],
+    "np": [TensorSpec(SHAPE, dtype, array_type="np") for dtype in DTYPES],
+    "csr": [TensorSpec(SHAPE, dtype, layout="csr") for dtype in ("float32", "float64")],
+    "row_sparse": [
+        TensorSpec((*SHAPE, 2), "float32", layout="row_sparse"),
+        TensorSpec((6,), "float32", Fill("uniform", 1.0, 2.0), "row_sparse"),
+    ],
+    "file": [TensorSpec(SHAPE, dtype, layout="file") for dtype in ("float32", "uint8")],
+    "long": [
+        TensorSpec((2, 3, 100_000), "bfloat16"),
+        TensorSpec((300, 1000), "float32", Fill("odds", 3, 1), "csr"),
+    ],
+}
+
+
+@pytest.mark.parametrize("kind", SPECS)
+def test_a_script_makes_the_tensors_that_are_measured(kind, framework):
+    case = Case(OperatorTarget("mxnet", "add_n"), {"args": tuple(SPECS[kind])}, Settings(seed=2))
+    with framework.scope(case):
+        prepared = Prepared(case, framework)
+        text = framework.source(case, prepared.arguments, prepared.call)
+        assert_script_makes(text, case, prepared.arguments, contents)
 
 
 LOOPS = {"_foreach": "mx.sym._internal._foreach(", "_cond": "mx.sym._internal._cond("}

@@ -10,9 +10,9 @@ import pytest
 
 from opperf.frameworks import Framework
 from opperf.model import Case, OperatorTarget, Settings
+from opperf.mxnet_api.namespaces import inputs_of_size
 from opperf.rules.mxnet.operations import indexing
-from opperf.utils.inputs import CaseBuilder
-from opperf.utils.namespaces import inputs_of_size
+from opperf.sources.call import UserCall
 from tests.values.comparing import Comparison, expected
 from tests.values.mxnet.arrays import array
 
@@ -27,7 +27,8 @@ def of_size(framework: Framework, name: str, size: tuple[int, ...]) -> Case:
     target = OperatorTarget(framework.name, name)
     function = framework.function(target)
     inputs = inputs_of_size(framework, function, size, {}, "float32")
-    return CaseBuilder(framework, function, target, Settings(), False).case(inputs)
+    (case,) = UserCall(framework, function, [inputs], Settings(), False, target).cases()
+    return case
 
 
 @pytest.mark.parametrize("size", [(16, 16), (5, 7), (7, 5), (2, 3, 4, 5), (40,)], ids=str)

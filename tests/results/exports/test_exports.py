@@ -291,7 +291,7 @@ def test_pytest_benchmark_itself_compares_two_exports(
     assert len((tmp_path / "table.csv").read_text().splitlines()) == 9
 
 
-def test_what_is_left_out_is_told(
+def test_excluded_figures_are_warned_of(
     tmp_path: Path, run: Run, make_record: MakeRecord, exported: Callable[..., Any]
 ) -> None:
     nan = math.nan
@@ -303,9 +303,9 @@ def test_what_is_left_out_is_told(
     write(msgspec.structs.replace(run, records=records), path, "jsonl")
     done = CliRunner().invoke(export, [str(path), "--to", "pytest-benchmark"])
     assert done.stderr.splitlines() == [
-        f"warning: {path}: left out: 2 cases not measured",
-        f"warning: {path}: left out: 1 figure not finite",
-        f"warning: {path}: left out: 2 times without samples",
+        f"warning: {path}: excluded: 2 cases not measured",
+        f"warning: {path}: excluded: 1 figure not finite",
+        f"warning: {path}: excluded: 2 times without samples",
     ]
     assert len(json.loads(done.stdout)["benchmarks"]) == 2
 

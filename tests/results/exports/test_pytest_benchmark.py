@@ -134,7 +134,7 @@ def test_passes_without_samples_are_counted(run: Run, make_record: MakeRecord) -
     sampled = msgspec.structs.replace(record, samples=samples)
     content, warnings = pytest_benchmark(msgspec.structs.replace(run, records=(sampled,)))
     assert [benchmark["group"] for benchmark in content["benchmarks"]] == ["relu.forward"]
-    assert warnings == ["left out: 1 time without samples"]
+    assert warnings == ["excluded: 1 time without samples"]
     sampled = msgspec.structs.replace(record, samples={**samples, "backward": [1.0]})
     content, warnings = pytest_benchmark(msgspec.structs.replace(run, records=(sampled,)))
     assert len(content["benchmarks"]) == 2 and warnings == []

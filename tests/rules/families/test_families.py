@@ -37,7 +37,7 @@ TAKES = {
     "shape": are_whole,
     "axis": is_whole,
     "axes": lambda value: is_whole(value) or are_whole(value),
-    "mode": lambda value: isinstance(value, str),
+    "enum": lambda value: isinstance(value, str),
     "dtype": lambda value: isinstance(value, (str, tuple)),
 }
 """What an input of each kind may be."""

@@ -1,5 +1,8 @@
 """Machines made of files, so that every probe can be tried in every state."""
 
+from pathlib import Path
+
+import psutil
 import pytest
 
 from opperf.runner.health.machine import Machine
@@ -17,7 +20,8 @@ QUIET = {
     "proc/self/cgroup": "0::/a/b",
     "proc/cpuinfo": "flags: fpu",
     "proc/loadavg": "0.10 0 0 1/2 3",
-    "proc/meminfo": "MemTotal: 9 kB\nMemAvailable: 8 kB\nSwapTotal: 0 kB\nSwapFree: 0 kB",
+    "proc/meminfo": "MemTotal: 9 kB\nMemFree: 8 kB\nMemAvailable: 8 kB\n"
+    "SwapTotal: 0 kB\nSwapFree: 0 kB",
     "proc/pressure/cpu": "some avg10=0.00 avg60=0.00 avg300=0.00 total=1",
     "proc/pressure/memory": "some avg10=0.00 avg60=0.00 avg300=0.00 total=1",
     "proc/stat": "cpu 60 20 10 900 5 5 5 0 0 0",
@@ -26,19 +30,26 @@ QUIET = {
 
 
 @pytest.fixture
-def faked(tmp_path):
-    """A machine that has these files, and no others."""
+def faked(tmp_path, monkeypatch):
+    """A machine that has these files, and no others, to psutil too."""
+    proc = tmp_path / "proc"
+    monkeypatch.setattr(psutil, "PROCFS_PATH", str(proc))
+    # The C library's, which reads the machine's own file.
+    monkeypatch.setattr(psutil, "getloadavg", lambda: load_in(proc / "loadavg"))
 
     def made(files=(), cpus=range(4), settings=None, since=None):
         for name, content in dict(files).items():
             path = tmp_path / name
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(f"{content}\n")
-        return Machine(
-            tmp_path / "sys", tmp_path / "proc", frozenset(cpus), dict(settings or {}), since
-        )
+        return Machine(tmp_path / "sys", proc, frozenset(cpus), dict(settings or {}), since)
 
     return made
+
+
+def load_in(path: Path) -> tuple[float, ...]:
+    """The three means of a file like `/proc/loadavg`."""
+    return tuple(map(float, path.read_text().split()[:3]))
 
 
 @pytest.fixture

@@ -101,9 +101,8 @@ def test_what_is_stolen_is_told_of_the_test_alone(quiet, steady, monkeypatch):
     assert list(states()) == [*(probe.name for probe in PROBES), "timer", "jitter"]
 
 
-@pytest.mark.parametrize("stat", ["intr 1 2", "cpu many"])
-def test_what_is_stolen_may_not_be_told(quiet, steady, stat):
-    found = command.report(quiet(**{"proc/stat": stat}), 5.0)
+def test_what_is_stolen_may_not_be_told(quiet, steady):
+    found = command.report(quiet(**{"proc/stat": "cpu many"}), 5.0)
     (one,) = (finding for finding in found.findings if finding.name == "steal")
     assert one.level == "unknown" and found.jitter is not None
 

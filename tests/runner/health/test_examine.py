@@ -23,6 +23,7 @@ def raises(error):
     "error, state",
     [
         (Unreadable("no sensor"), "no sensor"),
+        (PermissionError(13, "Permission denied", "/proc/stat"), "/proc/stat: Permission denied"),
         (OSError("a pipe,\nbroken"), "in no known form: a pipe, broken"),
         (ValueError("no number"), "in no known form: no number"),
         (KeyError("MemTotal"), "in no known form: 'MemTotal'"),

@@ -1,6 +1,6 @@
 """Reading the kernel's files, and CPUs as it lists them."""
 
-import os
+from types import SimpleNamespace
 
 import psutil
 import pytest
@@ -46,14 +46,14 @@ def test_cpus_are_asked_in_their_order_and_some_do_not_answer(faked):
     assert list(machine.of_each_cpu("name")) == ["of 0", "of 2", "of 10"]
 
 
-def test_usable_cpus_where_none_can_be_left_out(monkeypatch):
-    monkeypatch.setattr(os, "sched_getaffinity", lambda pid: {1, 3}, raising=False)
+def test_usable_cpus_are_those_of_the_process_if_it_says_so(monkeypatch):
+    bound, free = SimpleNamespace(cpu_affinity=lambda: [1, 3]), SimpleNamespace()
+    monkeypatch.setattr(psutil, "Process", lambda: bound)
     assert usable_cpus() == {1, 3}
-    monkeypatch.delattr(os, "sched_getaffinity")
-    monkeypatch.setattr(os, "cpu_count", lambda: 3)
-    assert usable_cpus() == {0, 1, 2}
-    monkeypatch.setattr(os, "cpu_count", lambda: None)
-    assert usable_cpus() == {0}
+    monkeypatch.setattr(psutil, "Process", lambda: free)
+    for count, usable in ((3, {0, 1, 2}), (None, {0})):
+        monkeypatch.setattr(psutil, "cpu_count", lambda count=count: count)
+        assert usable_cpus() == usable
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ from opperf.results.environment import differences
 from opperf.results.markdown import environment_facts
 from opperf.runner.environment import environment
 from opperf.runner.health.examine import PASSING, PROBES, short_form
-from opperf.runner.resuming import lasting_differences
+from opperf.runner.resuming import find_lasting_differences
 
 
 def test_the_short_form_has_what_lasts_as_it_is_and_the_moment_only_if_it_is_bad(quiet):
@@ -62,9 +62,9 @@ def test_environments_differ_in_what_both_were_asked_for(here):
 def test_a_run_goes_on_at_another_moment_and_not_on_another_setting(here):
     here = msgspec.structs.replace(here, health=here.health | dict.fromkeys(PASSING, "ok"))
     worse = here.health | dict.fromkeys(PASSING, "much")
-    assert lasting_differences(here, msgspec.structs.replace(here, health=worse)) == []
+    assert find_lasting_differences(here, msgspec.structs.replace(here, health=worse)) == []
     other = msgspec.structs.replace(here, health=here.health | {"turbo": "off for once"})
-    ((name, _, after),) = lasting_differences(here, other)
+    ((name, _, after),) = find_lasting_differences(here, other)
     assert (name, after) == ("health.turbo", "off for once")
 
 

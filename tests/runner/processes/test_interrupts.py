@@ -100,7 +100,7 @@ def test_while_a_case_takes_long(start, folder):
         # In the middle of the call that never returns, or about to begin it.
         code, err = end(process)
     assert code == INTERRUPTED
-    assert "interrupted; what was measured is in run.jsonl. " in err
+    assert "interrupted; the records are in run.jsonl. " in err
     assert going_on(err) == ["run", "--resume", "run.jsonl"]
     run, warnings = read_run(path)
     assert [record.case.label for record in run.records] == ["add"] and not warnings
@@ -124,7 +124,7 @@ def test_while_coverage_runs_everything(start, tmp_path):
         wait_for_records(path, 1, process)
         code, err = end(process)
     assert code == INTERRUPTED
-    assert err == f"interrupted; what was measured is in {path}\n"
+    assert err == f"interrupted; the records are in {path}\n"
     assert read_run(path)[0].closing is None
 
 

@@ -126,7 +126,7 @@ UNCOMPARED = {
             *("_multi_lans_update", "_multi_mp_adabelief_update", "_multi_mp_lamb_update"),
             *("_multi_mp_lans_update", "_contrib_fft", "_contrib_ifft"),
             *("_contrib_sldwin_atten_context", "_contrib_sldwin_atten_mask_like"),
-            *("_contrib_sldwin_atten_score", "_np_reshape", "_npi_norm"),
+            *("_contrib_sldwin_atten_score", "_npi_norm"),
             *("_zeros_without_dtype", "amp_multicast", "sample_multinomial"),
         }
     ),

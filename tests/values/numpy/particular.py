@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
-CONSTANT = frozenset({"isclose", "isfinite", "isinf", "isnan", "isneginf", "isposinf"})
-"""Functions that are to give one number everywhere: no array of a benchmark holds what they look
-for, and no two are alike."""
+CONSTANT = frozenset(
+    {
+        *("isclose", "isfinite", "isinf", "isnan", "isneginf", "isposinf"),
+        *("full_like", "ones_like", "zeros_like"),
+    }
+)
+"""Functions that are to give one number everywhere, some because no array of a benchmark holds
+the numbers they look for."""
 
 VERSIONED = frozenset(
     {

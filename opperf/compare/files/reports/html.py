@@ -1,4 +1,4 @@
-"""A comparison as a fragment of HTML, to be put into a page: no script, nothing from elsewhere."""
+"""A comparison as a fragment of HTML for a page, without scripts and external resources."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ SHADES: dict[Verdict, tuple[str, str]] = {
     Verdict.AMBIGUOUS: ("open", "open"),
     Verdict.INVALID: ("open", "open"),
 }
-"""Class of a verdict's cell where the new figure is not the worse one, and where it is."""
+"""Class of a verdict's cell: where the new figure is not worse, and where it is."""
 
 
 def html_report(comparison: Comparison) -> str:

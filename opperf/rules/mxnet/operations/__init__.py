@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from opperf.operations.uses import Table, merged
+from opperf.operations.uses import Table, merge
 from opperf.rules.mxnet.operations import (
     elementwise,
     indexing,
@@ -34,4 +34,4 @@ GROUPS: dict[str, Table] = {
 }
 """Tables of uses, each of which has a test."""
 
-TABLE: Table = merged(*GROUPS.values())
+TABLE: Table = merge(*GROUPS.values())

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from opperf.operations.uses import Table, family, merged, use
+from opperf.operations.uses import Table, family, merge, use
 
 X = "x=data|x|a"
 """The one tensor, as `mx.nd` and `mx.np` call it."""
@@ -33,7 +33,7 @@ OTHER_UNARY = {
 }
 """What MXNet calls otherwise, and the operation that it is."""
 
-UNARY = merged(
+UNARY = merge(
     family(OF_ND, X, other=OTHER_UNARY),
     family(OF_NUMPY, X, "_npi_{}", OTHER_UNARY),
     family(("copy",), X, "_np_{}", OTHER_UNARY),
@@ -112,7 +112,7 @@ def whole_number_left(data: Any, scalar: float) -> dict[str, Any]:
     return {"x": int(scalar), "y": data}
 
 
-BINARY = merged(
+BINARY = merge(
     family((*CALCULATED, *COMPARED, *LOGICAL, *SHARED), TWO, "broadcast_{}", OTHER_BINARY),
     family(CALCULATED, TWO, "elemwise_{}", OTHER_BINARY),
     family((*COMPARED, *LOGICAL, *SHARED), TWO, "_{}", OTHER_BINARY),
@@ -140,4 +140,4 @@ BINARY = merged(
     },
 )
 
-TABLE: Table = merged(UNARY, BINARY)
+TABLE: Table = merge(UNARY, BINARY)

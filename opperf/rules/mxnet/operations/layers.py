@@ -50,7 +50,7 @@ def deconvolved(operator: Operator, roles: dict[str, Any]) -> dict[str, Any]:
 SPATIAL = "stride dilation=dilate padding=pad"
 CONVOLVED = f"data weight bias {SPATIAL} groups=num_group"
 
-# What the weights' shape says already is given once more.
+# MXNet wants the extents of the weights once more.
 CONVOLUTION = use("convolution", f"{CONVOLVED} -kernel -num_filter -layout", spell=convolved)
 DECONVOLUTION = use(
     "deconvolution", f"{CONVOLVED} -kernel -num_filter -layout -no_bias", spell=deconvolved
@@ -203,7 +203,7 @@ BATCH_NORM = use("batch_norm", batch_normalised, spell=along_channels)
 LAYERS: Table = {
     "Activation": Choice("act_type", ACTIVATIONS),
     "BatchNorm": BATCH_NORM,
-    # Cases are run as in training, whatever the mode is called.
+    # Cases run in the training phase, whatever the operator's own `mode` is.
     "Dropout": use("dropout", "data rate=p axes -mode", also={"mode": "training"}),
     "FullyConnected": use("dense", rows, spell=dense),
     "GroupNorm": use("group_norm", grouped, spell=in_groups),

@@ -46,7 +46,7 @@ def unpacked(
 
 
 def packed(operator: Operator, roles: dict[str, Any]) -> dict[str, Any]:
-    """The other way, and the sizes that go with it."""
+    """The arguments for these roles, and the sizes that go with it."""
     tensors = (*roles["weights"], *roles["biases"])
     state = roles["state"]
     directions = 2 if roles["bidirectional"] else 1

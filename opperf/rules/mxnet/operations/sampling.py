@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from opperf.operations.uses import Table, merged, use
+from opperf.operations.uses import Table, merge, use
 
 DRAWN = "-shape -dtype -data -size"
 """How many are drawn, which the draws themselves show."""
@@ -62,7 +62,7 @@ def unweighted(a: int, size: Any, replace: bool, weighted: bool) -> dict[str, An
     return {"population": a, "size": size, "replace": replace}
 
 
-DRAWS = merged(
+DRAWS = merge(
     {f"random_{name}": one for name, one in OF_ND.items()},
     # There is none of binomial numbers.
     {f"_random_{name}_like": one for name, one in OF_ND.items() if name != "binomial"},
@@ -97,4 +97,4 @@ DENSITIES: Table = {
     }.items()
 }
 
-TABLE: Table = merged(DRAWS, DENSITIES)
+TABLE: Table = merge(DRAWS, DENSITIES)

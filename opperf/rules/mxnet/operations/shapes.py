@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from opperf.model import Argument, Operator
-from opperf.operations.uses import Roles, Table, merged, use
+from opperf.operations.uses import Roles, Table, Use, as_list, merge, use
 from opperf.rules.shapes import LIST_LENGTH
 
 
@@ -16,9 +16,8 @@ def reshaped(data: Any, shape: tuple[int, ...]) -> dict[str, Any]:
 
 
 def bordered(data: Any, mode: str, pad_width: Any) -> dict[str, Any]:
-    """Widths before and after each axis, in one row or a pair for each."""
-    flat = [width for pair in pad_width for width in (pair if isinstance(pair, tuple) else (pair,))]
-    pairs = list(zip(flat[::2], flat[1::2], strict=True))
+    """Widths before and after each axis, in one row."""
+    pairs = list(zip(pad_width[::2], pad_width[1::2], strict=True))
     return {"x": data, "mode": mode, "widths": pairs}
 
 
@@ -56,12 +55,29 @@ def joined(operator: Operator, roles: Roles) -> dict[str, Argument]:
     return {"data": roles["tensors"], name: roles["axis"]}
 
 
+def flipped(operator: Operator, roles: Roles) -> dict[str, Argument] | None:
+    """A list of axes, without which these operators cannot be called."""
+    return {"data": roles["x"], "axis": as_list(roles["axis"])} if "axis" in roles else None
+
+
+def parts_along(axis: int) -> Use:
+    """As `parts`, along the axis that an operator's name stands for."""
+
+    def spelled(operator: Operator, roles: Roles) -> dict[str, Argument]:
+        starts = roles.get("starts")
+        cuts: Roles = {"indices": (0, *starts)} if isinstance(starts, tuple) else {"indices": ()}
+        equal: Roles = {"sections": roles["parts"]} if "parts" in roles else {}
+        return {"data": roles["x"], **cuts, "axis": axis, **equal}
+
+    return use("split", parts, spell=spelled)
+
+
 SPLIT = use("split", parts)
-PAD = use("pad", bordered)
+RESHAPE = use("reshape", "x=a shape=newshape")
 REPEAT = use("repeat", "x=data times=repeats axis")
 BROADCAST = use("broadcast", "x=data|array shape")
 CONCATENATE = use("concatenate", "tensors=data axis=axis|dim", spell=joined)
-FLIP = use("flip", "x=data axis")
+FLIP = use("flip", "x=data axis", spell=flipped)
 
 RENAMED = {
     "atleast_1d": use("atleast_1d", "tensors=arys"),
@@ -69,7 +85,7 @@ RENAMED = {
     "atleast_3d": use("atleast_3d", "tensors=arys"),
     "diag": use("diag", "x=data offset=k"),
     "diagflat": use("diagflat", "x=data"),
-    "diagonal": use("diagonal", "x=data axis1 axis2"),
+    "diagonal": use("diagonal", "x=data offset axis1 axis2"),
     "moveaxis": use("moveaxis", "x=a source destination"),
     "roll": use("roll", "x=data shift axis"),
     "squeeze": use("squeeze", "x=data|a axis"),
@@ -77,7 +93,7 @@ RENAMED = {
 }
 """Operators that MXNet 1 has as `_np_` and MXNet 2 as `_npi_`."""
 
-TABLE: Table = merged(
+TABLE: Table = merge(
     {f"_np_{name}": one for name, one in RENAMED.items()},
     {f"_npi_{name}": one for name, one in RENAMED.items()},
     {
@@ -85,7 +101,7 @@ TABLE: Table = merged(
         "Concat": CONCATENATE,
         "Crop": use("crop", cropped),
         "Flatten": use("flatten", "x=data"),
-        "Pad": PAD,
+        "Pad": use("pad", bordered),
         "Reshape": use("reshape", reshaped),
         "SliceChannel": SPLIT,
         "SwapAxis": use("swapaxes", "x=data axis1=dim1 axis2=dim2"),
@@ -96,20 +112,21 @@ TABLE: Table = merged(
         "_npi_column_stack": use("column_stack", "tensors=data"),
         "_npi_concatenate": CONCATENATE,
         "_npi_diag_indices_from": use("diag_indices_from", "x=data"),
-        "_npi_dsplit": SPLIT,
+        "_npi_dsplit": parts_along(2),
         "_npi_dstack": use("dstack", "tensors=data"),
         "_npi_flip": FLIP,
-        "_npi_hsplit": SPLIT,
+        "_npi_hsplit": parts_along(1),
         "_npi_hstack": use("hstack", "tensors=data"),
-        "_npi_pad": PAD,
+        "_npi_pad": use("pad", "x=data widths=pad_width mode"),
         "_npi_repeats": REPEAT,
         "_npi_rollaxis": use("rollaxis", "x=data axis start"),
-        "_npi_rot90": use("rot90", "x=data times=k axes"),
+        "_npi_rot90": use("rot90", "x=data times=k axes", also={"axes": (0, 1)}),
         "_npi_stack": use("stack", "tensors=data axis"),
-        "_npi_tril": use("tril", "x=data"),
-        "_npi_triu": use("triu", "x=data"),
+        "_npi_tril": use("tril", "x=data offset=k"),
+        "_npi_triu": use("triu", "x=data offset=k"),
         "_npi_vstack": use("vstack", "tensors=data"),
-        "_npx_reshape": use("reshape", "x=a shape=newshape"),
+        "_np_reshape": RESHAPE,
+        "_npx_reshape": RESHAPE,
         "_rnn_param_concat": use(
             "concatenate", "tensors=data -num_args", also={"num_args": LIST_LENGTH}, axis=1
         ),

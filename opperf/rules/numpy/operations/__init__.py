@@ -6,7 +6,7 @@ definition, or through SciPy.
 
 from __future__ import annotations
 
-from opperf.operations.uses import Table, merged
+from opperf.operations.uses import Table, merge
 from opperf.rules.numpy.operations import elementwise, matrices, reductions, sampling, shapes
 
 GROUPS: dict[str, Table] = {
@@ -24,4 +24,4 @@ GROUPS: dict[str, Table] = {
 }
 """Tables of uses, each of which has a test."""
 
-TABLE: Table = merged(*GROUPS.values())
+TABLE: Table = merge(*GROUPS.values())

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from opperf.operations.uses import Table, family, merged, use
+from opperf.operations.uses import Table, family, merge, use
 
 NAMED_ALIKE = (
     *("absolute", "arccos", "arccosh", "arcsin", "arcsinh", "arctan", "arctanh", "cbrt", "ceil"),
@@ -23,10 +23,12 @@ OTHERWISE = {
 }
 """What NumPy calls otherwise, and the operation that it is."""
 
-UNARY: Table = merged(
+UNARY: Table = merge(
     family((*NAMED_ALIKE, *OTHERWISE), "x", other=OTHERWISE),
     {
         "clip": use("clip", "x=a low=a_min high=a_max"),
+        "ones_like": use("ones_like", "x=a"),
+        "zeros_like": use("zeros_like", "x=a"),
         "polyval": use("polynomial", "coefficients=p x"),
     },
 )
@@ -42,7 +44,7 @@ OF_TWO = (
 CLOSE: dict[str, Any] = {"relative": 1e-5, "absolute": 1e-8}
 """The defaults."""
 
-BINARY: Table = merged(
+BINARY: Table = merge(
     family(OF_TWO, "x=x1 y=x2"),
     {
         "allclose": use("allclose", "x=a y=b", **CLOSE),

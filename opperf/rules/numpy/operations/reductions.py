@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from opperf.model import Operator
-from opperf.operations.uses import Array, Choice, Table, family, merged, use
+from opperf.operations.uses import Array, Choice, Table, family, merge, use
 
 
 def percentile(a: Array, q: Array, axis: int | None = None) -> dict[str, Any]:
@@ -14,13 +14,13 @@ def percentile(a: Array, q: Array, axis: int | None = None) -> dict[str, Any]:
 
 
 def one_axis(operator: Operator, roles: dict[str, Any]) -> dict[str, Any] | None:
-    """The other way, where an axis is named: these functions flatten nothing."""
+    """The arguments for these roles, where an axis is named: these functions flatten nothing."""
     return roles if "axis" in roles else None
 
 
 NORM = use("norm", "x order=ord axis")
 
-REDUCED: Table = merged(
+REDUCED: Table = merge(
     family(
         (
             *("all", "any", "argmax", "argmin", "average", "count_nonzero", "cumprod", "cumsum"),
@@ -72,8 +72,9 @@ CREATED: Table = {
     "bartlett": use("bartlett_window", "length=M"),
     "blackman": use("blackman_window", "length=M"),
     "diff": use("difference", "x=a order=n axis"),
-    "ediff1d": use("difference", lambda ary: {"x": ary.ravel()}),
-    "eye": use("eye", "rows=N -dtype"),
+    "ediff1d": use("difference", "x=ary"),
+    "eye": use("eye", "rows=N columns=M offset=k -dtype"),
+    "full_like": use("full_like", "x=a value=fill_value"),
     "hamming": use("hamming_window", "length=M"),
     "hanning": use("hann_window", "length=M"),
     "identity": use("eye", "rows=n -dtype"),

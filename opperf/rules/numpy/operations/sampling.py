@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from opperf.operations.uses import Table, Use, merged, use
+from opperf.operations.uses import Table, Use, merge, use
 
 
 def drawn(operation: str, roles: str = "", **constants: Any) -> Use:
@@ -47,7 +47,7 @@ DISTRIBUTIONS = {
 
 UNIT = drawn("uniform", low=0.0, high=1.0)
 
-TABLE: Table = merged(
+TABLE: Table = merge(
     {f"random.{name}": one for name, one in DISTRIBUTIONS.items()},
     {f"random.Generator.{name}": one for name, one in DISTRIBUTIONS.items()},
     {

@@ -29,7 +29,7 @@ def rolled(a: Array, shift: int, axis: int | None = None) -> dict[str, Any]:
 
 
 def one_distance(operator: Operator, roles: dict[str, Any]) -> dict[str, Any]:
-    """The other way."""
+    """The arguments for these roles."""
     (shift,), axes = roles["shift"], roles.get("axis", ())
     return {"a": roles["x"], "shift": shift, **({"axis": axes[0]} if axes else {})}
 
@@ -47,7 +47,7 @@ def along_last(arr: Array, indices: Array, axis: int, **values: Array) -> dict[s
 
 
 def last_axis(operator: Operator, roles: dict[str, Any]) -> dict[str, Any]:
-    """The other way, of matrices."""
+    """The arguments for these roles, of matrices."""
     made = {"arr": roles["data"], "indices": roles["indices"]}
     if "values" in roles:
         made["values"] = roles["values"]
@@ -75,7 +75,7 @@ SHAPES: Table = {
     "broadcast_to": use("broadcast", "x=array shape"),
     "column_stack": use("column_stack", JOINED),
     "concatenate": use("concatenate", JOINED),
-    "diag": use("diag", "x=v"),
+    "diag": use("diag", "x=v offset=k"),
     "diagflat": use("diagflat", "x=v"),
     "diagonal": use("diagonal", "x=a offset axis1 axis2"),
     "dsplit": parts(2),
@@ -116,6 +116,7 @@ INDEXING: Table = {
     "extract": use("boolean_mask", "mask=condition data=arr"),
     "fill_diagonal": use("fill_diagonal", "data=a value=val", only_written_to("a")),
     "flatnonzero": use("flat_nonzero", "x=a"),
+    "nonzero": use("nonzero", "x=a", lambda made, arguments: tuple(made.T)),
     "put": use("put", "data=a indices=ind values=v", only_written_to("a")),
     "put_along_axis": use("put_along_last", along_last, only_written_to("arr"), spell=last_axis),
     "ravel_multi_index": use("ravel_multi_index", "indices=multi_index shape=dims"),

@@ -1,7 +1,7 @@
-"""What of NumPy's public functions is no operator, each with the reason: they compute on no array.
+"""NumPy's public functions that are excluded, as they compute on no array, each with the reason.
 
-First the modules whose subject is something else, then the file of NumPy that defines a function,
-which says what it is about, then names, for functions written in C, which are in no such file.
+By module, by the file of NumPy that defines a function, and by name, as functions written in C have
+no file.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping
 from pathlib import PurePath
 from typing import Any
 
-_ABOUT_PYTHON = "for those who build or test packages"
+_ABOUT_PYTHON = "for building and testing packages"
 _TYPES = "types, not functions"
 
 MODULES: Mapping[str, str] = {
@@ -42,18 +42,18 @@ MODULES: Mapping[str, str] = {
     "typing": _TYPES,
     "version": "the version",
 }
-"""Modules beside those in `registry.PLACES`, of which no function is measured. Nothing reads them;
-a test fails when NumPy has one that is in neither."""
+"""Modules outside `registry.PLACES`. Only a test reads them: it fails when NumPy has a module that
+is in neither table."""
 
-_DTYPES = "about dtypes, not about what an array holds"
+_DTYPES = "computes on dtypes, not on arrays"
 _FILES = "reads or writes files"
 _TEXT = "makes or reads text"
-_STATE = "gets or sets how NumPy behaves"
-_HELP = "for people who read or document code"
-_SHAPE_ONLY = "looks at an array's shape, type or address, not at what it holds"
+_STATE = "gets or sets NumPy's configuration"
+_HELP = "documentation and introspection"
+_SHAPE_ONLY = "reads an array's shape, type or address, not its elements"
 
 PRIVATE = re.compile(r"^_(\w+)_impl(?=\.py$)")
-"""What NumPy 2 made of the names of its files: `_npyio_impl.py` of `npyio.py`."""
+"""NumPy 2's names of its files: `_npyio_impl.py` for `npyio.py`."""
 
 FILES: Mapping[str, str] = {
     "__config__.py": _HELP,
@@ -63,7 +63,7 @@ FILES: Mapping[str, str] = {
     "numerictypes.py": _DTYPES,
     "utils.py": _HELP,
 }
-"""Files of NumPy all of whose functions are no operators."""
+"""Files of NumPy without operators."""
 
 NAMES: Mapping[str, str] = {
     **dict.fromkeys(
@@ -132,12 +132,12 @@ NAMES: Mapping[str, str] = {
 """Functions by full name."""
 
 
-def home(function: Callable[..., Any]) -> str:
+def defining_file(function: Callable[..., Any]) -> str:
     """Name of the file that defines a function, as NumPy 1 has it; empty for one written in C."""
     code = getattr(inspect.unwrap(function), "__code__", None)
     return PRIVATE.sub(r"\1", PurePath(code.co_filename).name) if code is not None else ""
 
 
 def reason(name: str, function: Callable[..., Any]) -> str:
-    """Why a public function is no operator; empty if it is one."""
-    return NAMES.get(name) or FILES.get(home(function), "")
+    """Why a public function is excluded; empty if it is an operator."""
+    return NAMES.get(name) or FILES.get(defining_file(function), "")

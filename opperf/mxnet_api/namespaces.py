@@ -4,75 +4,28 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from opperf.errors import UnknownOperatorError, suggestion
+from opperf.errors import UnknownOperatorError, suggest
 from opperf.frameworks import Framework
-from opperf.model import Argument, CallableTarget, Kind, Operator, Target, TensorSpec
-from opperf.rules.engine import NoInputs, holds_tensors, inputs_for, rules_module, under_own_names
+from opperf.model import Argument, Kind, Operator, TensorSpec
+from opperf.mxnet_api.arguments import ARGUMENTS, ARRAYS, MADE_SHAPES, REQUIRED, matrix
+from opperf.mxnet_api.inference import INFERENCE
+from opperf.rules.engine import NoInputs, holds_tensors, inputs_for, rename_arguments, rules_module
+from opperf.rules.fitting import fit
 from opperf.rules.ranges import Shape
 from opperf.rules.sizes import PRESETS, Preset
-from opperf.utils.arguments import ARGUMENTS, ARRAYS, MADE_SHAPES, REQUIRED, matrix
-from opperf.utils.fitting import fitted
 
 NAMESPACES = {
-    "mxnet.ndarray": ("ndarray", ""),
-    "mxnet.numpy": ("numpy", "_npi_ _np_"),
-    "mxnet.numpy_extension": ("numpy_extension", "_npx_"),
+    "mxnet.ndarray": "ndarray",
+    "mxnet.numpy": "numpy",
+    "mxnet.numpy_extension": "numpy_extension",
 }
-"""Namespace as it is printed, the attribute of `mxnet`, and its prefixes in the registry."""
-
-PREFIXES = {
-    "mxnet.numpy": ("_npi_", "_np_", "_npx_", ""),
-    "mxnet.numpy_extension": ("_npx_", "_npi_", "_np_", ""),
-    "mxnet.ndarray": ("", "_", "_contrib_", "_npi_", "_np_"),
-}
-"""Prefixes of the registered names that a namespace's functions may wrap, the likeliest first."""
-
-WRAPPED = {
-    "ndarray.random.multinomial": "_sample_multinomial",
-    "numpy.bitwise_invert": "_npi_bitwise_not",
-    "numpy.invert": "_npi_bitwise_not",
-    "numpy_extension.random.categorical": "_sample_categorical",
-    "numpy_extension.random.multinomial": "_sample_multinomial",
-}
-"""Operators behind functions of another name, by the function's place in MXNet."""
+"""Namespace as it is printed, and the attribute of `mxnet`."""
 
 
-def snake_case(name: str) -> str:
-    """`BatchNorm` as `batch_norm`, `LeakyReLU` as `leaky_relu`."""
-    return re.sub(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])", "_", name).lower()
-
-
-def spellings(framework: Framework, name: str) -> list[str]:
-    """The names an operator may have in one namespace or another, the one asked for first:
-    the registry's aliases without their prefixes, and names alike but for case."""
-    found, folded_name = [name], snake_case(name)
-    for bare, folded in _words(framework.operators()):
-        if name in bare or folded_name in folded:
-            found.extend(sorted(bare) + sorted(folded))
-    return list(dict.fromkeys(found))
-
-
-@functools.cache
-def _words(operators: tuple[Operator, ...]) -> list[tuple[set[str], set[str]]]:
-    """Of every operator the names that namespaces may have for it, and these in snake case."""
-    prefixes = [p for _, listed in NAMESPACES.values() for p in listed.split()]
-    words = []
-    for operator in operators:
-        bare = {
-            alias[len(prefix) :]
-            for alias in operator.names
-            for prefix in prefixes
-            if alias.startswith(prefix)
-        } | {alias for alias in operator.names if not alias.startswith("_")}
-        words.append((bare, {snake_case(word) for word in bare}))
-    return words
-
-
-def functions_called(framework: Framework, name: str) -> dict[str, Callable[..., Any]]:
+def functions_called(name: str) -> dict[str, Callable[..., Any]]:
     """The function of that operator in each namespace that has one; `linalg.svd` looks in a
     submodule of each.
 
@@ -80,10 +33,12 @@ def functions_called(framework: Framework, name: str) -> dict[str, Callable[...,
     """
     import mxnet as mx
 
+    from opperf.frameworks.mxnet.wrapped import spellings
+
     *path, last = name.split(".")
-    candidates = spellings(framework, last)
+    candidates = spellings(last)
     found: dict[str, Callable[..., Any]] = {}
-    for namespace, (attribute, _) in NAMESPACES.items():
+    for namespace, attribute in NAMESPACES.items():
         module = functools.reduce(
             lambda place, word: getattr(place, word, None), path, getattr(mx, attribute)
         )
@@ -91,40 +46,11 @@ def functions_called(framework: Framework, name: str) -> dict[str, Callable[...,
         if spelled is not None:
             found[namespace] = getattr(module, spelled)
     if not found:
-        known = [n for attribute, _ in NAMESPACES.values() for n in dir(getattr(mx, attribute))]
+        known = [n for attribute in NAMESPACES.values() for n in dir(getattr(mx, attribute))]
         raise UnknownOperatorError(
-            f"none of {', '.join(NAMESPACES)} has {name!r}{suggestion(name, known)}"
+            f"none of {', '.join(NAMESPACES)} has {name!r}{suggest(name, known)}"
         )
     return found
-
-
-def place_of(target: Target) -> str:
-    """Where in MXNet a callable is: `numpy.linalg.svd`; empty for a registered operator. What
-    `mx.np` calls is in a namespace below `mx.nd`, and takes the same arguments."""
-    place = target.path.partition(".")[2] if isinstance(target, CallableTarget) else ""
-    return place.removeprefix("ndarray.") if place.startswith("ndarray.numpy") else place
-
-
-def registered(framework: Framework, target: Target, called: Operator) -> Operator | None:
-    """The registered operator that a function of MXNet calls or wraps: itself, or the one of
-    its name in its namespace, or of a name alike. None for a function that is not MXNet's."""
-    if called.namespace or not isinstance(target, CallableTarget):
-        return called if called.namespace else None
-    if place_of(target) in WRAPPED:
-        return framework.resolve(WRAPPED[place_of(target)])
-    words = [target.path.partition(".")[0], *place_of(target).split(".")]
-    prefixes = PREFIXES.get(".".join(words[:2]), ())
-    submodule = "".join(f"{word}_" for word in words[2:-1])
-    needed = len([p for p in called.tensors if p.required])
-    for word in spellings(framework, called.name) if prefixes else ():
-        for prefix in prefixes:
-            own = framework.resolve(prefix + submodule + word) if submodule else None
-            if own is not None:
-                return own
-            operator = framework.resolve(prefix + word)
-            if operator is not None and len(operator.tensors) >= needed:
-                return operator
-    return None
 
 
 def inputs_of_size(
@@ -141,12 +67,14 @@ def inputs_of_size(
     A function without tensors makes one of this size. Where an operator cannot take the size,
     because it wants other axes, its rule's own shapes stand.
     """
+    from opperf.frameworks.mxnet.wrapped import place_of
+
     target = framework.target_of(function)
     called = framework.signature(target, function)
     accepted = {parameter.name for parameter in called.parameters}
     given = {name: value for name, value in additional.items() if name in accepted}
     place = place_of(target)
-    operator = registered(framework, target, called)
+    operator = framework.wrapped_operator(target, called)
     inputs: dict[str, Any] = {}
     if place in ARGUMENTS:
         inputs = {name: _made(value, size) for name, value in ARGUMENTS[place].items()}
@@ -189,14 +117,15 @@ def _from_rule(
     assert not isinstance(sized, NoInputs)
     configurations = [inputs.arguments for inputs in made]
     tensors = {n: v for n, v in configurations[0].items() if holds_tensors(v)}
-    names = dict(zip(under_own_names(called, tensors), tensors, strict=True))
+    names = dict(zip(rename_arguments(called, tensors), tensors, strict=True))
     theirs = {
         registered_name: _as_argument(parameter.kind, value)
         for registered_name, value in ((names.get(n, n), value) for n, value in given.items())
         if (parameter := operator.parameter(registered_name)) is not None
     }
-    fitting = fitted(operator, configurations, [inputs.arguments for inputs in sized], size, theirs)
-    return under_own_names(called, fitting)
+    made_for_size = [inputs.arguments for inputs in sized]
+    fitting = fit(operator, configurations, made_for_size, size, theirs, INFERENCE)
+    return rename_arguments(called, fitting)
 
 
 def _preset(size: Shape) -> Preset:

@@ -1,4 +1,4 @@
-"""The registry as a list, kept where the framework is not loaded."""
+"""Caches the listing of a framework's registry, so that `list` need not load the framework."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from opperf.model import Listing
 from opperf.runner.cache import cache_file, keep, kept
 
 
-def kept_listing(name: str, ask: Callable[[], Listing]) -> tuple[Listing, list[str]]:
-    """The listing of a framework from the user's cache, or else as `ask` gives it, which is then
-    kept; and warnings about a cache that could not be used."""
+def load_listing(name: str, ask: Callable[[], Listing]) -> tuple[Listing, list[str]]:
+    """Returns the listing of a framework from the user's cache, or else from `ask`, and caches it;
+    and warnings about a cache that could not be used."""
     path = cache_file("registry", name)
     listing, warnings = kept(path, Listing)
     if listing is None:

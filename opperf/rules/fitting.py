@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Mapping
+from typing import NamedTuple
 
 import msgspec
 
@@ -15,32 +16,30 @@ LENGTHS = ("begin", "end")
 """Plain arguments of a rule that count elements along the first tensor's axes: they shrink and
 grow with it."""
 
-FIXED_RANK = frozenset(
-    {
-        "InstanceNorm",
-        "_contrib_calibrate_entropy",
-        "_contrib_quantize_asym",
-        "_contrib_sldwin_atten_mask_like",
-        "_npi_tensordot",
-        "_npi_tensordot_int_axes",
-        "_npx_index_add",
-        "_npx_index_update",
-    }
-)
-"""Operators whose first tensor keeps its rule's number of axes: MXNet infers the shapes of others
-and then refuses the call, or ends the process, as in `_contrib_quantize_asym`."""
 
-FIXED_SHAPE = frozenset({"_contrib_PSROIPooling", "_contrib_DeformablePSROIPooling"})
-"""Operators whose first tensor keeps its rule's shape: its channels are as many as plain arguments
-ask for, which MXNet does not check before it reads beyond them."""
+class Inference(NamedTuple):
+    """What a framework says of an operator's shapes without a call, and where it says too much."""
+
+    shapes: Callable[[str, Arguments, Mapping[str, Shape]], Mapping[str, Shape]]
+    """The shapes of an operator's tensors, by name, that follow from the known ones; an element of
+    a list goes by its position, `args0`."""
+    output_shapes: Callable[[str, Arguments], list[Shape] | None]
+    """The shapes of its outputs, as far as they can be inferred; None where the arguments are
+    refused."""
+    fixed_rank: frozenset[str] = frozenset()
+    """Operators whose first tensor keeps its rule's number of axes: the framework infers the shapes
+    of others and then refuses the call."""
+    fixed_shape: frozenset[str] = frozenset()
+    """Operators whose first tensor keeps its rule's shape."""
 
 
-def fitted(
+def fit(
     operator: Operator,
     configurations: list[Arguments],
     sized: list[Arguments],
     size: Shape,
     given: Arguments,
+    inference: Inference,
 ) -> Arguments:
     """The first configuration that takes its first tensor in this size, its other tensors as
     they follow from that one; the first configuration as it is if none does.
@@ -61,15 +60,14 @@ def fitted(
     plain = sorted(zip(configurations, configurations, strict=True), key=distance)
     for theirs in (given, {}) if given else (given,):
         for arguments, valid in (*scaled, *plain):
-            for candidate in _candidates(operator, arguments, size, theirs):
-                if _accepted(operator, valid, candidate):
+            for candidate in _candidates(operator, arguments, size, theirs, inference):
+                if _accepted(operator, valid, candidate, inference):
                     return candidate
     return plain[0][0]
 
 
 def _tensors(arguments: Arguments) -> dict[str, TensorSpec]:
-    """The tensors under the names that MXNet's symbols have for them: an element of a list goes
-    by its position, `args0`."""
+    """The tensors by name, an element of a list by its position, `args0`."""
     found: dict[str, TensorSpec] = {}
     for name, value in arguments.items():
         if isinstance(value, TensorSpec):
@@ -94,18 +92,21 @@ def _rank(arguments: Arguments) -> int:
 
 
 def _candidates(
-    operator: Operator, arguments: Arguments, size: Shape, given: Arguments
+    operator: Operator, arguments: Arguments, size: Shape, given: Arguments, inference: Inference
 ) -> Iterator[Arguments]:
     """A rule's arguments at a size, the likeliest first."""
     first, spec = _first(arguments)
     own = spec.shape
     written_down = any(map(_is_written_down, _tensors(arguments).values()))
-    for shape in _shapes_for(operator, size, spec) if first else ():
+    for shape in _shapes_for(operator, size, spec, inference) if first else ():
         if written_down and shape[0] < own[0]:
             # They may name the last of the rule's samples, as regions of interest do.
             continue
         for values in (arguments, _lengthened(arguments, own, shape)):
-            yield _with_first(operator, {**values, **given}, first, own, shape, _tensors(given))
+            asked = {**values, **given}
+            known = {first: shape} | {name: spec.shape for name, spec in _tensors(given).items()}
+            inferred = {**inference.shapes(operator.name, asked, known), **known}
+            yield _with_shapes(asked, own, shape, inferred)
 
 
 def _is_written_down(spec: TensorSpec) -> bool:
@@ -117,14 +118,16 @@ SQUARE = ("positive_definite", "lower_triangular")
 """Distributions of square matrices."""
 
 
-def _shapes_for(operator: Operator, size: Shape, spec: TensorSpec) -> list[Shape]:
+def _shapes_for(
+    operator: Operator, size: Shape, spec: TensorSpec, inference: Inference
+) -> list[Shape]:
     """The shapes to try for a rule's first tensor: matrices that have to be square are as large
     as fits into the size, or as the rule makes them for its rows."""
-    if operator.name in FIXED_SHAPE:
+    if operator.name in inference.fixed_shape:
         return []
     if len(size) > 1 and spec.shape[-2:] == (math.prod(size[:-1]),) * 2 != size[-2:]:
         return [spec.shape]
-    shapes = _shapes_of_rank(operator, size, len(spec.shape))
+    shapes = _shapes_of_rank(size, len(spec.shape), operator.name in inference.fixed_rank)
     if spec.layout == "csr":
         # Compressed rows are those of one matrix.
         return shapes[-1:]
@@ -133,16 +136,16 @@ def _shapes_for(operator: Operator, size: Shape, spec: TensorSpec) -> list[Shape
     return shapes
 
 
-def _shapes_of_rank(operator: Operator, size: Shape, rank: int) -> list[Shape]:
+def _shapes_of_rank(size: Shape, rank: int, is_fixed: bool) -> list[Shape]:
     """The shapes to try for a first tensor to which the rule gives `rank` axes.
 
     Most operators take any number of axes, so the size is tried as it is, and one of too many
-    axes with its leading ones in one. A vector stays a vector: 1.9.1 gives `unravel_index` a
-    matrix and then ends the process.
+    axes with its leading ones in one. A vector stays a vector: a framework may infer shapes from a
+    matrix in its place and then end the process, as MXNet 1.9.1 does in `unravel_index`.
     """
     if rank == len(size):
         return [size]
-    if operator.name in FIXED_RANK:
+    if is_fixed:
         return []
     if rank == 1:
         return [(math.prod(size),)]
@@ -163,21 +166,11 @@ def _lengthened(arguments: Arguments, own: Shape, shape: Shape) -> Arguments:
     return changed
 
 
-def _with_first(
-    operator: Operator,
-    arguments: Arguments,
-    first: str,
-    own: Shape,
-    shape: Shape,
-    given: Mapping[str, TensorSpec],
+def _with_shapes(
+    arguments: Arguments, own: Shape, shape: Shape, shapes: Mapping[str, Shape]
 ) -> Arguments:
-    """The arguments with the first tensor of this shape in place of the rule's `own`, and the
-    others as MXNet infers them or, where it does not, with extents in common changed alike."""
-    from opperf.frameworks.mxnet.inference import inferred
-
-    known = {first: shape} | {name: spec.shape for name, spec in given.items()}
-    found = inferred(operator.name, arguments, known)
-    shapes = (found[0] if found else {}) | known
+    """The arguments with these shapes; tensors that have none there change as the first does, from
+    the rule's `own` shape to another, in the extents that they have in common."""
 
     def each(change: Callable[[str, TensorSpec], TensorSpec], made: Arguments) -> Arguments:
         return {
@@ -232,13 +225,13 @@ def _alike(other: Shape, own: Shape, shape: Shape) -> Shape:
     return tuple(extent_at(i, extent) for i, extent in enumerate(other))
 
 
-def _accepted(operator: Operator, own: Arguments, candidate: Arguments) -> bool:
-    """Whether MXNet infers as much about the outputs of a candidate as about those of the rule's
-    own arguments. Where it infers nothing, whether the axes are as many."""
-    from opperf.frameworks.mxnet.inference import output_shapes
-
-    expected = output_shapes(operator.name, own)
+def _accepted(
+    operator: Operator, own: Arguments, candidate: Arguments, inference: Inference
+) -> bool:
+    """Whether the framework infers as much about the outputs of a candidate as about those of the
+    rule's own arguments. Where it infers nothing, whether the axes are as many."""
+    expected = inference.output_shapes(operator.name, own)
     if not expected:
         return _rank(candidate) == _rank(own)
-    found = output_shapes(operator.name, candidate)
+    found = inference.output_shapes(operator.name, candidate)
     return found is not None and len(found) >= len(expected)

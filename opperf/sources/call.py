@@ -1,11 +1,12 @@
-"""From the inputs a user writes to a case: shapes, lists of shapes, numbers, arrays."""
+"""A user's call as a source: a callable, and the inputs written for it: shapes, lists of shapes,
+numbers, arrays."""
 
 from __future__ import annotations
 
+import inspect
 import math
 import re
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 import msgspec
@@ -19,15 +20,14 @@ from opperf.rules.engine import (
     NoInputs,
     holds_tensors,
     inputs_for,
+    rename_arguments,
     rules_module,
-    under_own_names,
     with_output,
 )
 from opperf.rules.ranges import Shape, in_range, is_shape, limit_at, shapes_by_place
 from opperf.rules.sizes import PRESETS
-from opperf.runner.prepared import Bound
-from opperf.sources.registry import in_array_type
-from opperf.utils.namespaces import registered
+from opperf.sources.bound import Bound
+from opperf.sources.registry import with_array_type
 
 ORIGIN = "call:run_performance_test"
 
@@ -35,17 +35,22 @@ TENSOR_KINDS = (Kind.TENSOR, Kind.TENSORS, Kind.OTHER)
 """Kinds of parameter for which a tuple of whole numbers is a shape."""
 
 LISTED = ("arg", "args")
-"""What MXNet's documentation and its symbols call the tensors of an operator of any number of
-them, each with its position behind: `args0`, `args1`."""
+"""Names, beside the parameter's own, under which the tensors of an operator of any number of them
+may be written, each with its position behind: `args0`, `args1`."""
 
 
 def is_array(value: Any) -> bool:
-    """Whether a value is an array of NumPy or of a framework, and not a number."""
-    return hasattr(value, "shape") and hasattr(value, "dtype") and not isinstance(value, np.generic)
+    """Whether a value is an array of NumPy or of a framework, and neither a number nor the type of
+    one."""
+    described = hasattr(value, "shape") and hasattr(value, "dtype")
+    return described and not isinstance(value, (np.generic, type))
 
 
 def plain(value: Any) -> Any:
-    """A value as a case holds it: numbers, strings, tuples of them."""
+    """A value as a case holds it: numbers, strings, tuples of them.
+
+    Raises `UsageError` for a function, which no file can hold.
+    """
     if isinstance(value, np.generic):
         return value.item()
     if isinstance(value, (list, tuple)):
@@ -56,62 +61,81 @@ def plain(value: Any) -> Any:
         return value
     if isinstance(value, (type, np.dtype)):
         return np.dtype(value).name
+    if inspect.isroutine(value):
+        raise UsageError(
+            f"a case cannot hold the function {value.__name__!r}; measure a function of your own "
+            "that passes it on"
+        )
     # A device, an enum: their text is what the framework reads back.
     return str(value)
 
 
-@dataclass
-class CaseBuilder:
-    """Builds cases of one callable, and keeps the arrays that they stand for."""
+class UserCall:
+    """The cases of one callable, one for each of a user's inputs, in their order.
 
-    framework: Framework
-    function: Callable[..., Any]
-    target: Target
-    settings: Settings
-    run_backward: bool
-    arrays: dict[str, Any] = field(default_factory=dict)
+    `target` is what the callable is, where the caller knows better than the framework.
+    """
 
-    def __post_init__(self) -> None:
-        self._rules = rules_module(self.framework.rules)
-        self.operator = self.framework.signature(self.target, self.function)
-        self.array_type = self.framework.array_type(self.target)
-        self._reachable = leads_to(self.framework, self.target, self.function)
-        behind = registered(self.framework, self.target, self.operator)
-        self._names = {*self.operator.names, *(behind.names if behind else ())}
-        self._known = known_specs(self.framework, self.operator, behind, self.settings.dtype)
+    def __init__(
+        self,
+        framework: Framework,
+        function: Callable[..., Any],
+        inputs: Iterable[Mapping[str, Any]],
+        settings: Settings,
+        backward: bool = True,
+        target: Target | None = None,
+    ) -> None:
+        self.excluded: dict[str, str] = {}
+        """Inputs that make no case, as `relu, inputs 0`, each with the reason."""
+        self.target = target or framework.target_of(function)
+        self._framework, self._function, self._inputs = framework, function, inputs
+        self._settings, self._backward = settings, backward and framework.gradients
+        self._arrays: dict[str, Any] = {}
+        self._rules = rules_module(framework.rules)
+        self._operator = framework.signature(self.target, function)
+        self._array_type = framework.array_type(self.target)
+        self._leads_back = leads_to(framework, self.target, function)
+        wrapped = framework.wrapped_operator(self.target, self._operator)
+        self._names = {*self._operator.names, *(wrapped.names if wrapped else ())}
+        self._known = known_specs(framework, self._operator, wrapped, settings.dtype)
 
     @property
     def bound(self) -> Bound:
-        """The objects the cases refer to."""
-        return Bound(arrays=self.arrays, function=None if self._reachable else self.function)
+        """The objects that the cases yielded so far refer to."""
+        return Bound(arrays=self._arrays, function=None if self._leads_back else self._function)
 
-    def case(self, inputs: Mapping[str, Any]) -> Case:
-        """The case of one set of inputs. Raises `UsageError` for what is no input."""
+    def cases(self) -> Iterator[Case]:
+        """The cases of the inputs that make one."""
+        for position, inputs in enumerate(self._inputs):
+            try:
+                yield self._case(inputs)
+            except UsageError as error:
+                self.excluded[f"{self.target.label}, inputs {position}"] = str(error)
+
+    def _case(self, inputs: Mapping[str, Any]) -> Case:
+        """The case of one set of inputs. Raises `UsageError`."""
         if not isinstance(inputs, Mapping):
-            raise UsageError(
-                f"inputs of {self.target.label} are a dict of arguments, "
-                f"not {type(inputs).__name__}"
-            )
-        inputs = with_lists(inputs, self.operator)
+            raise UsageError(f"inputs are a dict of arguments, not {type(inputs).__name__}")
+        inputs = with_lists(inputs, self._operator)
         shapes = shapes_by_place(inputs)
         arguments = {
-            name: in_array_type(self._argument(name, value, shapes), self.array_type)
+            name: with_array_type(self._argument(name, value, shapes), self._array_type)
             for name, value in inputs.items()
         }
         return Case(
             target=self.target,
-            arguments=with_output(self.operator, arguments, self._rules),
-            settings=msgspec.structs.replace(self.settings, phase=self._phase()),
-            passes=("forward", "backward") if self.run_backward else ("forward",),
+            arguments=with_output(self._operator, arguments, self._rules),
+            settings=msgspec.structs.replace(self._settings, phase=self._phase()),
+            passes=("forward", "backward") if self._backward else ("forward",),
             origin=ORIGIN,
-            category=self.operator.category,
+            category=self._operator.category,
         )
 
     def _phase(self) -> Any:
-        return "train" if self._names & self._rules.TRAIN_MODE else "predict"
+        return "train" if self._names & self._rules.TRAIN_PHASE else "predict"
 
     def _argument(self, name: str, value: Any, shapes: Mapping[str, Shape]) -> Argument:
-        parameter = self.operator.parameter(name)
+        parameter = self._operator.parameter(name)
         kind = parameter.kind if parameter is not None else Kind.OTHER
         if holds_tensors(value):
             return value  # type: ignore[no-any-return]
@@ -139,9 +163,9 @@ class CaseBuilder:
             data = np.asarray(value)
             return TensorSpec(
                 tuple(data.shape),
-                self.settings.dtype,
+                self._settings.dtype,
                 Fill("literal", data=data.tolist()),
-                gradient=self._floating(),
+                gradient=self._takes_gradient(),
             )
         return plain(value)  # type: ignore[no-any-return]
 
@@ -152,26 +176,33 @@ class CaseBuilder:
         own = places[-1] in self._known and f"{name}.{count}" not in self._known
         return places if own else [name] * count
 
-    def _floating(self) -> bool:
-        return is_floating(self.settings.dtype)
+    def _takes_gradient(self) -> bool:
+        """Whether a tensor of the call's dtype may have a gradient."""
+        return self._framework.gradients and is_floating(self._settings.dtype)
 
     def _given(self, value: Any) -> TensorSpec:
-        if isinstance(value, np.ndarray) and value.dtype.kind == "f" and self._floating():
+        if (
+            isinstance(value, np.ndarray)
+            and value.dtype.kind == "f"
+            and is_floating(self._settings.dtype)
+        ):
             # NumPy makes float64 unasked; the dtype asked for is the other tensors' too.
             value = value.astype(
-                "float32" if self.settings.dtype == "bfloat16" else self.settings.dtype
+                "float32" if self._settings.dtype == "bfloat16" else self._settings.dtype
             )
-        spec = self.framework.describe(value)
+        spec = self._framework.describe(value)
         if spec is None:
-            raise UsageError(f"{type(value).__name__} is no array that {self.framework.name} takes")
-        self.arrays[spec.fill.digest] = value
+            raise UsageError(
+                f"{type(value).__name__} is no array that {self._framework.name} takes"
+            )
+        self._arrays[spec.fill.digest] = value
         return spec
 
     def _spec(self, name: str, shape: Shape, limit: int | None) -> TensorSpec:
         """A tensor of this shape, filled as the operator's own rule fills that argument."""
         known = self._known.get(name)
         if known is None:
-            return TensorSpec(shape, self.settings.dtype, gradient=self._floating())
+            return TensorSpec(shape, self._settings.dtype, gradient=self._takes_gradient())
         return in_range(known, shape, limit)
 
 
@@ -202,19 +233,19 @@ def with_lists(inputs: Mapping[str, Any], operator: Operator) -> Mapping[str, An
 
 
 def known_specs(
-    framework: Framework, operator: Operator, behind: Operator | None, dtype: str
+    framework: Framework, operator: Operator, wrapped: Operator | None, dtype: str
 ) -> dict[str, TensorSpec]:
-    """The tensors of the rule for the operator `behind` a callable, by the callable's own
+    """The tensors of the rule for the operator that a callable wraps, by the callable's own
     arguments: of a list the first, and each as `data.0` where they are of several kinds. A
-    callable that is no operator's goes by the names of its arguments alone: a function of a
-    user's called `sum` need not be one."""
-    known = behind or msgspec.structs.replace(operator, name="", category="")
+    callable that wraps none goes by the names of its arguments alone: a function of a user's
+    called `sum` need not be one."""
+    known = wrapped or msgspec.structs.replace(operator, name="", category="")
     made = inputs_for(known, rules_module(framework.rules), PRESETS["small"], dtype)
     if isinstance(made, NoInputs):
         return {}
     specs: dict[str, TensorSpec] = {}
     for inputs in reversed(made):
-        for name, value in under_own_names(operator, inputs.arguments).items():
+        for name, value in rename_arguments(operator, inputs.arguments).items():
             if isinstance(value, TensorSpec):
                 specs[name] = value
             elif isinstance(value, tuple) and value and isinstance(value[0], TensorSpec):

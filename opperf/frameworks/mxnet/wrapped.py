@@ -1,0 +1,88 @@
+"""The registered operators behind the functions of MXNet's namespaces, by place and name."""
+
+from __future__ import annotations
+
+import functools
+import re
+
+from opperf.frameworks.mxnet import registry
+from opperf.model import CallableTarget, Operator, Target
+
+PREFIXES = {
+    "mxnet.numpy": ("_npi_", "_np_", "_npx_", ""),
+    "mxnet.numpy_extension": ("_npx_", "_npi_", "_np_", ""),
+    "mxnet.ndarray": ("", "_", "_contrib_", "_npi_", "_np_"),
+}
+"""Prefixes of the registered names that a namespace's functions may wrap, the likeliest first."""
+
+NUMPY_PREFIXES = ("_npi_", "_np_", "_npx_")
+"""Prefixes of registered names that the functions of `mx.np` and `mx.npx` do not have."""
+
+WRAPPED = {
+    "ndarray.random.multinomial": "_sample_multinomial",
+    "numpy.bitwise_invert": "_npi_bitwise_not",
+    "numpy.invert": "_npi_bitwise_not",
+    "numpy_extension.random.categorical": "_sample_categorical",
+    "numpy_extension.random.multinomial": "_sample_multinomial",
+}
+"""Operators behind functions of another name, by the function's place in MXNet."""
+
+
+def snake_case(name: str) -> str:
+    """`BatchNorm` as `batch_norm`, `LeakyReLU` as `leaky_relu`."""
+    return re.sub(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])", "_", name).lower()
+
+
+def spellings(name: str) -> list[str]:
+    """The names an operator may have in one namespace or another, the one asked for first:
+    the registry's aliases without their prefixes, and names alike but for case."""
+    found, folded_name = [name], snake_case(name)
+    for bare, folded in _words():
+        if name in bare or folded_name in folded:
+            found.extend(sorted(bare) + sorted(folded))
+    return list(dict.fromkeys(found))
+
+
+@functools.cache
+def _words() -> list[tuple[set[str], set[str]]]:
+    """Of every operator the names that namespaces may have for it, and these in snake case."""
+    words = []
+    for operator in registry.operators():
+        bare = {
+            alias[len(prefix) :]
+            for alias in operator.names
+            for prefix in NUMPY_PREFIXES
+            if alias.startswith(prefix)
+        } | {alias for alias in operator.names if not alias.startswith("_")}
+        words.append((bare, {snake_case(word) for word in bare}))
+    return words
+
+
+def place_of(target: Target) -> str:
+    """Where in MXNet a callable is: `numpy.linalg.svd`; empty for a registered operator. What
+    `mx.np` calls is in a namespace below `mx.nd`, and takes the same arguments."""
+    place = target.path.partition(".")[2] if isinstance(target, CallableTarget) else ""
+    return place.removeprefix("ndarray.") if place.startswith("ndarray.numpy") else place
+
+
+def wrapped_operator(target: Target, called: Operator) -> Operator | None:
+    """The registered operator that a function of MXNet calls or wraps: itself, or the one of
+    its name in its namespace, or of a name alike. None for a function that is not MXNet's."""
+    if called.namespace or not isinstance(target, CallableTarget):
+        return called if called.namespace else None
+    known = registry.by_name()
+    if place_of(target) in WRAPPED:
+        return known.get(WRAPPED[place_of(target)])
+    words = [target.path.partition(".")[0], *place_of(target).split(".")]
+    prefixes = PREFIXES.get(".".join(words[:2]), ())
+    submodule = "".join(f"{word}_" for word in words[2:-1])
+    needed = len([p for p in called.tensors if p.required])
+    for word in spellings(called.name) if prefixes else ():
+        for prefix in prefixes:
+            own = known.get(prefix + submodule + word) if submodule else None
+            if own is not None:
+                return own
+            operator = known.get(prefix + word)
+            if operator is not None and len(operator.tensors) >= needed:
+                return operator
+    return None

@@ -1,0 +1,238 @@
+"""Benchmark single operators from Python: the functions MXNet's users know."""
+
+from __future__ import annotations
+
+import functools
+import logging
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, Literal
+
+import msgspec
+
+from opperf.defaults import RUNS, WARMUP
+from opperf.errors import UsageError
+from opperf.frameworks import Framework, load
+from opperf.model import Case, OperatorTarget, Record, Status
+from opperf.mxnet_api import FRAMEWORK
+from opperf.mxnet_api.namespaces import functions_called, inputs_of_size, written
+from opperf.results.opperf_json import results_by_operator
+from opperf.runner.allocator import configure_heap
+from opperf.runner.calls import Results, call_settings, measure_calls, measure_here, shown_result
+from opperf.runner.pool import Worker
+from opperf.runner.pristine import is_self_contained
+from opperf.sources.bound import Bound
+from opperf.sources.call import UserCall
+from opperf.sources.registry import Plan, plan
+from opperf.sources.selecting import Selection
+
+LOG = logging.getLogger("opperf")
+
+
+def load_for_measuring(framework: str = FRAMEWORK) -> Framework:
+    """A framework, with this process's heap set up for measuring."""
+    configure_heap()
+    return load(framework)
+
+
+def run_performance_test(
+    ops: Callable[..., Any] | Sequence[Callable[..., Any]],
+    inputs: Sequence[Mapping[str, Any]] | Mapping[str, Any],
+    run_backward: bool = True,
+    dtype: Any = "float32",
+    ctx: Any = None,
+    profiler: Literal["native", "python"] | None = None,
+    warmup: int = WARMUP,
+    runs: int = RUNS,
+    framework: str = FRAMEWORK,
+) -> list[Results]:
+    """Measure one callable, or several, on each of the inputs.
+
+    Parameters
+    ----------
+    ops : callable or list of callables
+        Any function of the framework, as those of `mx.nd`, `mx.np`, `mx.npx` and their
+        submodules, or a Python function of its arrays.
+    inputs : list of dict
+        Arguments by name. A tuple of whole numbers is a shape, filled with random numbers; a
+        list of shapes is a list of tensors; arrays of NumPy and of the framework are used as
+        they are; anything else is passed on.
+    run_backward : bool
+        Measure the backward pass too, where there is a gradient.
+    dtype : str
+        Data type of the tensors made from shapes.
+    ctx : mx.Context or str
+        Device; by default a GPU if there is one.
+    profiler : {'native', 'python'}
+        The framework's own profiler (kernel time) or the wall clock; by default `native` where the
+        framework has it.
+    warmup, runs : int
+        Calls before timing, and calls timed.
+    framework : str
+        The framework whose functions they are, as `opperf frameworks` lists them.
+
+    Returns
+    -------
+    list of dict
+        For each callable `{name: [result, ...]}`, a result for each of the inputs: `inputs`,
+        `max_storage_mem_alloc_<device>` in kB (1000 bytes), `avg_time_forward_<name>` and
+        `avg_time_backward_<name>` in ms. The Python timer adds `avg_time_<name>`,
+        `p50_time_<name>`, `p90_time_<name>` and `p99_time_<name>` for both passes together.
+        A call that did not work has `status` and `reason` in place of numbers.
+
+    Raises
+    ------
+    UsageError
+        For a dtype, profiler, device or count that cannot be used, what is not callable, and
+        inputs that are no dict or hold what no call can be described by.
+    """
+    loaded = load_for_measuring(framework)
+    settings = call_settings(loaded, ctx, dtype, profiler, warmup, runs)
+    return measure_calls(loaded, ops, inputs, settings, run_backward)
+
+
+def make_plan(
+    ctx: Any,
+    dtype: Any,
+    profiler: str,
+    int64_tensor: str,
+    warmup: int,
+    runs: int,
+    **selected: Any,
+) -> tuple[Framework, Plan]:
+    """The framework and the plan of a selection, from arguments as MXNet's users give them."""
+    framework = load_for_measuring()
+    settings = call_settings(framework, ctx, dtype, profiler, warmup, runs)
+    selection = Selection(settings=settings, int64_tensor=int64_tensor.lower() == "on", **selected)
+    return framework, plan(framework, selection)
+
+
+@functools.cache
+def worker() -> Worker:
+    """The worker process that plans are measured in, one for this process. It ends with it."""
+    return Worker(FRAMEWORK)
+
+
+def measure_plan(made: Plan) -> Results:
+    """Every case of a plan, measured in a worker process: one that crashes costs itself.
+
+    What could not be measured is logged as a warning, with the reason.
+    """
+    records = []
+    for case in made.cases:
+        record = measure_in_worker(case)
+        if record.status is not Status.OK:
+            LOG.warning("%s: %s: %s", case.label, record.status.value, record.reason)
+        records.append(record)
+    return results_by_operator(records)
+
+
+def measure_in_worker(case: Case) -> Record:
+    """Measure a case in the worker process, which a crash ends in place of this one."""
+    try:
+        return worker().measure(case)
+    except BaseException:
+        # Its next answer would be to a question that nobody waits for any more.
+        worker().end()
+        raise
+
+
+def measure_safely(case: Case, framework: Framework, bound: Bound) -> Record:
+    """Measure a case in the worker process, unless it needs objects that only this one has."""
+    if is_self_contained(case, bound):
+        return measure_in_worker(case)
+    return measure_here(case, framework, bound)
+
+
+def run_op_benchmarks(
+    ops: Iterable[str],
+    dtype: Any = "float32",
+    ctx: Any = None,
+    profiler: Literal["native", "python"] = "native",
+    int64_tensor: str = "off",
+    warmup: int = WARMUP,
+    runs: int = RUNS,
+) -> Results:
+    """Measure operators by name, on the inputs that opperf's rules make for them.
+
+    Returns `{operator: [result, ...]}`, results as `run_performance_test` gives them.
+    """
+    names = tuple(ops)
+    if not names:
+        return {}
+    _, made = make_plan(ctx, dtype, profiler, int64_tensor, warmup, runs, patterns=names)
+    return measure_plan(made)
+
+
+def run_category_benchmarks(
+    category: str, ctx: Any, dtype: Any, profiler: str, int64_tensor: str, warmup: int, runs: int
+) -> Results:
+    """Measure the operators of one category that `mx.nd` offers to its users."""
+    framework, made = make_plan(
+        ctx, dtype, profiler, int64_tensor, warmup, runs, categories=(category,)
+    )
+    public = {operator.name for operator in framework.operators() if operator.public}
+    cases = tuple(case for case in made.cases if case.label in public)
+    return measure_plan(msgspec.structs.replace(made, cases=cases))
+
+
+def run_benchmark_operator(
+    name: str,
+    size: tuple[int, ...] = (128, 128),
+    additional_inputs: Mapping[str, Any] | None = None,
+    dtype: Any = "float32",
+    run_backward: bool = False,
+    ctx: Any = None,
+    profiler: Literal["native", "python"] = "native",
+    warmup: int = WARMUP,
+    runs: int = RUNS,
+) -> dict[str, list[Results]]:
+    """Measure an operator in every namespace that has it: `mx.nd`, `mx.np` and `mx.npx`.
+
+    Parameters
+    ----------
+    name : str
+        The operator, by its name in any of the namespaces; `batch_norm` finds `nd.BatchNorm`,
+        and `linalg.svd` what is in a submodule.
+    size : tuple of int
+        Shape of the first tensor; other tensors follow from it. An operator that takes no tensor
+        makes one of this shape; one that wants other axes gets a shape that it takes: as many
+        elements in a vector, or the shapes that opperf's rules have for it.
+    additional_inputs : dict
+        Arguments that replace what would be made, by name; those a namespace's function does
+        not have are left out there.
+    dtype, run_backward, ctx, profiler, warmup, runs
+        As for `run_performance_test`.
+
+    Returns
+    -------
+    dict
+        By namespace (`mxnet.ndarray`, `mxnet.numpy`, `mxnet.numpy_extension`), what
+        `run_performance_test` gives; the same is printed. Functions that fall back to the
+        host's NumPy are marked `fallback`. It is measured in a process of its own, so that one
+        that MXNet ends costs its own result (status `crashed`), unless the additional inputs
+        hold arrays.
+
+    Raises
+    ------
+    UnknownOperatorError
+        When no namespace has the operator.
+    """
+    framework = load_for_measuring()
+    settings = call_settings(framework, ctx, dtype, profiler, warmup, runs)
+    found: dict[str, list[Results]] = {}
+    for namespace, function in functions_called(name).items():
+        inputs = inputs_of_size(framework, function, size, additional_inputs or {}, settings.dtype)
+        target = framework.target_of(function)
+        if isinstance(target, OperatorTarget):
+            # The namespace's own function may not take all of the operator's tensors.
+            function = framework.function(target)
+        call = UserCall(framework, function, [inputs], settings, run_backward, target)
+        cases = list(call.cases())
+        for reason in call.excluded.values():
+            raise UsageError(f"{target.label}: {reason}")
+        record = measure_safely(cases[0], framework, call.bound)
+        shown = shown_result(record, {name: written(value) for name, value in inputs.items()})
+        marks = {note.code: note.message for note in framework.notes(target)}
+        found[namespace] = [{target.label: [shown | marks]}]
+        print(f"{namespace}: {found[namespace]}")
+    return found

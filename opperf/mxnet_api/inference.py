@@ -1,0 +1,44 @@
+"""MXNet's shape inference, as inputs of a size are fitted by it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from opperf.rules.fitting import Inference
+from opperf.rules.ranges import Shape
+from opperf.rules.values import Arguments
+
+FIXED_RANK = frozenset(
+    {
+        "InstanceNorm",
+        "_contrib_calibrate_entropy",
+        "_contrib_quantize_asym",
+        "_contrib_sldwin_atten_mask_like",
+        "_npi_tensordot",
+        "_npi_tensordot_int_axes",
+        "_npx_index_add",
+        "_npx_index_update",
+    }
+)
+"""Operators whose first tensor keeps its rule's number of axes: MXNet infers the shapes of others
+and then refuses the call, or ends the process, as in `_contrib_quantize_asym`."""
+
+FIXED_SHAPE = frozenset({"_contrib_PSROIPooling", "_contrib_DeformablePSROIPooling"})
+"""Operators whose first tensor keeps its rule's shape: its channels are as many as plain arguments
+ask for, which MXNet does not check before it reads beyond them."""
+
+
+def _shapes(name: str, arguments: Arguments, known: Mapping[str, Shape]) -> dict[str, Shape]:
+    from opperf.frameworks.mxnet.inference import inferred
+
+    found = inferred(name, arguments, known)
+    return found[0] if found else {}
+
+
+def _output_shapes(name: str, arguments: Arguments) -> list[Shape] | None:
+    from opperf.frameworks.mxnet.inference import output_shapes
+
+    return output_shapes(name, arguments)
+
+
+INFERENCE = Inference(_shapes, _output_shapes, FIXED_RANK, FIXED_SHAPE)

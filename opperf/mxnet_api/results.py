@@ -1,0 +1,87 @@
+"""Putting results together and writing them to files."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+from opperf.errors import OutputError, UsageError
+from opperf.model import MetricKind
+from opperf.results.results_markdown import results_text
+
+KINDS = {"native": MetricKind.KERNEL, "python": MetricKind.WALL}
+"""Kind of the times of the two profilers that MXNet's utility has."""
+
+
+def merge_map_list(maps: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
+    """One dict from several, sorted by key. Lists under the same key are joined, so that no
+    configuration is lost; of other values the last counts."""
+    merged: dict[str, Any] = {}
+    for one in maps:
+        for key, value in one.items():
+            if isinstance(value, list) and isinstance(merged.get(key), list):
+                merged[key] = [*merged[key], *value]
+            else:
+                merged[key] = value
+    return dict(sorted(merged.items()))
+
+
+def get_json(results: Mapping[str, Any]) -> str:
+    """Results as JSON text, sorted by operator; what JSON has no type for is written as text."""
+    return json.dumps(results, indent=4, sort_keys=True, default=str)
+
+
+def save_to_file(
+    results: Mapping[str, Any],
+    out_filepath: str | Path,
+    out_format: str = "json",
+    runtime_features: Any = None,
+    profiler: str = "native",
+) -> None:
+    """Write `{operator: [result, ...]}` to a file.
+
+    Parameters
+    ----------
+    results : dict
+        As the category runners return it.
+    out_filepath : path
+        The file; an existing one is replaced.
+    out_format : {'json', 'md'}
+        JSON, or Markdown with a list of runtime features and a table.
+    runtime_features : dict or iterable of mx.runtime.Feature, optional
+        Build features for the head of the Markdown.
+    profiler : {'native', 'python'}
+        Which profiler the results are from: decides the table's columns.
+
+    Raises
+    ------
+    UsageError
+        For another format or profiler.
+    OutputError
+        When the file cannot be written.
+    """
+    if out_format == "json":
+        text = get_json(results)
+    elif out_format == "md":
+        if profiler not in KINDS:
+            raise UsageError(f"unknown profiler {profiler!r}; known: {', '.join(KINDS)}")
+        text = results_text(results, _features(runtime_features), KINDS[profiler])
+    else:
+        raise UsageError(f"unknown format {out_format!r}; known: json, md")
+    try:
+        Path(out_filepath).write_text(text + "\n")
+    except OSError as error:
+        raise OutputError(f"{out_filepath}: cannot be written: {error.strerror}") from error
+
+
+def _features(given: Any) -> dict[str, bool]:
+    """Features by name, from a dict of any such, or from MXNet's own list."""
+    if given is None:
+        return {}
+    if isinstance(given, Mapping):
+        given = given.get("runtime_features", given)
+    if isinstance(given, Mapping):
+        return {str(name): bool(getattr(value, "enabled", value)) for name, value in given.items()}
+    return {feature.name: bool(feature.enabled) for feature in given}

@@ -1,0 +1,117 @@
+"""The category runners, a function for each category of `mx.nd`'s operators, and all at once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Literal
+
+from opperf.defaults import RUNS, WARMUP
+from opperf.mxnet_api.benchmarks import run_category_benchmarks
+from opperf.mxnet_api.results import merge_map_list
+from opperf.runner.calls import Results
+
+Runner = Callable[..., Results]
+
+CATEGORIES = {
+    "rearrange": ("run_rearrange_operators_benchmarks", "operators that rearrange elements"),
+    "shape": ("run_shape_operators_benchmarks", "operators that change or read a shape"),
+    "expanding": ("run_expanding_operators_benchmarks", "operators that expand or repeat an array"),
+    "rounding": ("run_rounding_operators_benchmarks", "rounding"),
+    "join_split": ("run_join_split_operators_benchmarks", "operators that join or split arrays"),
+    "binary_broadcast": (
+        "run_mx_binary_broadcast_operators_benchmarks",
+        "operators of two tensors that broadcast",
+    ),
+    "binary_elementwise": (
+        "run_mx_binary_element_wise_operators_benchmarks",
+        "operators of two tensors of one shape",
+    ),
+    "binary_misc": (
+        "run_mx_binary_misc_operators_benchmarks",
+        "the other operators of two tensors",
+    ),
+    "gemm": ("run_gemm_operators_benchmarks", "matrix products: dot, batch_dot, khatri_rao"),
+    "graph": ("run_graph_operators_benchmarks", "operators on graphs stored as sparse matrices"),
+    "indexing": ("run_indexing_routines_benchmarks", "indexing, slicing, gathering and scattering"),
+    "linalg": ("run_linalg_operators_benchmarks", "linear algebra"),
+    "misc": (
+        "run_mx_misc_operators_benchmarks",
+        "what is in no other category, with the custom operator `CustomAddOne`",
+    ),
+    "activation": ("run_activation_operators_benchmarks", "activations, each kind on each shape"),
+    "nn_basic": ("run_nn_basic_operators_benchmarks", "layers of neural networks"),
+    "attention": ("run_attention_operators_benchmarks", "the matrix products of attention layers"),
+    "pooling": ("run_pooling_operators_benchmarks", "pooling: 1D and 2D, each type, global or not"),
+    "convolution": ("run_convolution_operators_benchmarks", "convolution"),
+    "transpose_convolution": (
+        "run_transpose_convolution_operators_benchmarks",
+        "transposed convolution",
+    ),
+    "loss": ("run_loss_operators_benchmarks", "losses"),
+    "optimizer": ("run_optimizer_operators_benchmarks", "optimizers' updates"),
+    "quantization": (
+        "run_quantization_operators_benchmarks",
+        "quantised operators and their conversions",
+    ),
+    "random_sampling": (
+        "run_mx_random_sampling_operators_benchmarks",
+        "random sampling and the densities of distributions",
+    ),
+    "reduction": (
+        "run_mx_reduction_operators_benchmarks",
+        "reductions over axis 0, axis 1 and all axes",
+    ),
+    "sorting_searching": ("run_sorting_searching_operators_benchmarks", "sorting and searching"),
+    "unary": ("run_mx_unary_operators_benchmarks", "operators of one tensor and nothing else"),
+    "image": ("run_image_operators_benchmarks", "operators on images"),
+    "detection": (
+        "run_detection_operators_benchmarks",
+        "object detection: boxes, anchors, regions",
+    ),
+}
+"""The name of each category's runner, and what it measures."""
+
+
+def category_runner(category: str, name: str, what: str) -> Runner:
+    """The function `name` that measures one category of `mx.nd`'s operators."""
+
+    def runner(
+        ctx: Any = None,
+        dtype: Any = "float32",
+        profiler: Literal["native", "python"] = "native",
+        int64_tensor: str = "off",
+        warmup: int = WARMUP,
+        runs: int = RUNS,
+    ) -> Results:
+        return run_category_benchmarks(category, ctx, dtype, profiler, int64_tensor, warmup, runs)
+
+    runner.__name__ = runner.__qualname__ = name
+    runner.__doc__ = f"""Measure {what}.
+
+    Returns `{{operator: [result, ...]}}`, a result for each configuration, with times in ms and
+    memory in kB of 1000 bytes as `run_performance_test` gives them.
+    """
+    return runner
+
+
+RUNNERS: dict[str, Runner] = {
+    category: category_runner(category, name, what) for category, (name, what) in CATEGORIES.items()
+}
+"""The runner of every category."""
+
+
+def run_all_mxnet_operator_benchmarks(
+    ctx: Any = None,
+    dtype: Any = "float32",
+    profiler: Literal["native", "python"] = "native",
+    int64_tensor: str = "off",
+    warmup: int = WARMUP,
+    runs: int = RUNS,
+) -> Results:
+    """Measure every category of `mx.nd`'s operators, in a worker process.
+
+    Returns `{operator: [result, ...]}`, sorted by operator, as each runner gives it.
+    """
+    return merge_map_list(
+        [runner(ctx, dtype, profiler, int64_tensor, warmup, runs) for runner in RUNNERS.values()]
+    )

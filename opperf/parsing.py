@@ -1,0 +1,141 @@
+"""Parsers of option values, as click callbacks. Each raises `click.BadParameter`."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+import click
+
+from opperf.model import Interpreter
+from opperf.runner.process import find_program
+
+Words = tuple[str, ...]
+
+RETRYABLE = ("failed", "crashed", "timeout", "skipped")
+"""Statuses whose cases can be measured again."""
+
+INTERPRETER = re.compile(r"(?:(?P<label>[\w.+-]+):)?(?:(?P<framework>\w+)=)?(?P<path>.+)")
+"""`[LABEL:][FRAMEWORK=]PATH`."""
+
+
+def split_commas(ctx: click.Context, param: click.Parameter, values: Words) -> Words:
+    """Splits `--ops a,b --ops c` into a, b, c. A regular expression and a file keep their
+    commas."""
+    words: list[str] = []
+    for value in values:
+        whole = value.startswith("re:") or Path(value).is_file()
+        parts = [value] if whole else value.split(",")
+        named = [part.strip() for part in parts if part.strip()]
+        if not named:
+            # An empty variable of a script must not mean everything.
+            raise click.BadParameter(f"{value!r} is empty", ctx, param)
+        words += named
+    return tuple(words)
+
+
+def words_among(
+    known: Callable[[], Words],
+) -> Callable[[click.Context, click.Parameter, Words], Words]:
+    """Returns a parser of `a,b` into distinct words in lower case, all of them known."""
+
+    def parse(ctx: click.Context, param: click.Parameter, values: Words) -> Words:
+        words = tuple(dict.fromkeys(word.lower() for word in split_commas(ctx, param, values)))
+        for word in words:
+            if word not in known():
+                raise click.BadParameter(f"{word!r} is not one of {', '.join(known())}", ctx, param)
+        return words
+
+    return parse
+
+
+def _split_pairs(
+    values: Words, form: str, ctx: click.Context, param: click.Parameter
+) -> dict[str, str]:
+    """Splits `NAME=TEXT` values into distinct names and their texts. `form` is what to write."""
+    pairs: dict[str, str] = {}
+    for value in values:
+        name, equals, text = value.partition("=")
+        if not name or not equals:
+            raise click.BadParameter(f"{value!r} is not of the form {form}", ctx, param)
+        if name in pairs:
+            raise click.BadParameter(f"{name!r} is set twice; write it once, as {form}", ctx, param)
+        pairs[name] = text
+    return pairs
+
+
+def parse_shapes(
+    ctx: click.Context, param: click.Parameter, values: Words
+) -> Mapping[str, tuple[int, ...]]:
+    """Parses `lhs=1024x1024` into a name and a shape."""
+    shapes = {}
+    for name, text in _split_pairs(values, "lhs=1024x1024", ctx, param).items():
+        # Python writes a shape of one extent with a comma behind it.
+        inside = text.replace("(", "").replace(")", "").removesuffix(",")
+        extents = inside.replace(",", "x").split("x")
+        try:
+            shape = tuple(int(extent) for extent in extents)
+        except ValueError:
+            shape = ()
+        if not shape or any(extent < 1 for extent in shape):
+            raise click.BadParameter(
+                f"{text!r} is not a shape; write {name}=1024x1024, every extent at least 1",
+                ctx,
+                param,
+            )
+        shapes[name] = shape
+    return shapes
+
+
+def parse_variables(
+    ctx: click.Context, param: click.Parameter, values: Words
+) -> Mapping[str, tuple[str, ...]]:
+    """Parses `OMP_PROC_BIND=true|false` into a name and its values."""
+    pairs = _split_pairs(values, "NAME=VALUE or NAME=VALUE|VALUE", ctx, param)
+    return {name: tuple(dict.fromkeys(text.split("|"))) for name, text in pairs.items()}
+
+
+def parse_labels(ctx: click.Context, param: click.Parameter, values: Words) -> Mapping[str, str]:
+    """Parses `commit=1a2b3c` into a key and its value."""
+    return _split_pairs(values, "KEY=VALUE", ctx, param)
+
+
+def parse_interpreters(
+    ctx: click.Context, param: click.Parameter, values: Words
+) -> tuple[Interpreter, ...]:
+    """Parses interpreters. If one framework has several, each has a distinct label: the one before
+    its path, or the name of its environment's folder."""
+    parsed = []
+    for value in values:
+        match = INTERPRETER.fullmatch(value)
+        path = find_program(match["path"]) if match else None
+        if match is None or path is None:
+            raise click.BadParameter(f"{value!r}: there is no such program", ctx, param)
+        label = match["label"] or Path(path).parent.parent.name
+        parsed.append(Interpreter(path, label, match["framework"] or ""))
+    labelled = []
+    for one in parsed:
+        rivals = [other for other in parsed if other.framework == one.framework]
+        if any(other is not one and other.label == one.label for other in rivals):
+            raise click.BadParameter(
+                f"two interpreters have the label {one.label!r}; write LABEL:PATH", ctx, param
+            )
+        label = one.label if len(rivals) > 1 else ""
+        labelled.append(Interpreter(one.path, label, one.framework))
+    return tuple(labelled)
+
+
+def parse_share(ctx: click.Context, param: click.Parameter, value: str) -> float:
+    """Parses `5%` or `0.05` into a share."""
+    number, percent, rest = value.partition("%")
+    try:
+        share = float(number) / (100 if percent else 1)
+    except ValueError:
+        share = math.nan
+    if rest.strip() or not 0 < share < 1:
+        raise click.BadParameter(
+            f"{value!r} is not a share between 0 and 1; write 5% or 0.05", ctx, param
+        )
+    return share

@@ -1,0 +1,78 @@
+"""What `run` prints before it measures: the table of cases, and the announcement of the run."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from tabulate import tabulate
+
+from opperf.model import DECLARED, DEFAULTS, Case, Settings
+from opperf.results.text import counted, inputs_text, truncate
+from opperf.sources.registry import Plan
+
+
+def cases_table(plan: Plan, width: int | None = None) -> str:
+    """Returns a table of the cases, their rules and inputs, cut to the width of a
+    terminal. The inputs come last, as they may be long."""
+    rows = [
+        (case.label, case.category, case.origin, case.id, inputs_text(case)) for case in plan.cases
+    ]
+    headers = ("Operator", "Category", "Rule", "Id", "Inputs")
+    # An id may look like a number, and has to stay as it is.
+    table = tabulate(rows, headers=headers, disable_numparse=True)
+    text = "\n".join(truncate(line.rstrip(), width) for line in table.splitlines())
+    operators = len({case.label for case in plan.cases})
+    cases = counted(len(plan.cases), "case")
+    lines = [text, "", f"{cases} of {counted(operators, 'operator')}"]
+    if plan.excluded:
+        lines.append(
+            f"No benchmark for {counted(len(plan.excluded), 'operator')}: "
+            + ", ".join(sorted(plan.excluded))
+        )
+    return "\n".join(lines)
+
+
+def announcement(plan: Plan, remaining: Sequence[Case], rounds: int, output: Path) -> str:
+    """Returns the announcement of a run: number of cases, settings, and output file."""
+    operators = len({case.target.key for case in plan.cases})
+    total = rounds * len(plan.cases)
+    done = total - len(remaining)
+    unit = "them" if rounds == 1 else f"{total} measurements"
+    already = f", {done} of {unit} already done" if done else ""
+    in_rounds = f", {rounds} rounds" if rounds > 1 else ""
+    return (
+        f"{counted(len(plan.cases), 'case')} of {counted(operators, 'operator')}{in_rounds}"
+        f"{already}: {', '.join(_settings_in_use(plan.cases))}, {_effort(plan.cases[0].settings)}, "
+        f"to {output}"
+    )
+
+
+ALWAYS = ("device", "dtype", "profiler")
+"""Settings that are always announced; others only if they differ from their defaults."""
+
+
+def _settings_in_use(cases: Sequence[Case]) -> list[str]:
+    """Returns the settings that are part of ids, each with all values in use."""
+    found = []
+    for name in (name for name, setting in DECLARED.items() if setting.identity):
+        values = {DECLARED[name].text(getattr(case.settings, name)): None for case in cases}
+        if name in ALWAYS:
+            found.append(f"{' and '.join(values)}{' profiler' if name == 'profiler' else ''}")
+        elif len(values) > 1:
+            found.append(f"{name} {' and '.join(values)}")
+        elif next(iter(values)) != DECLARED[name].text(DEFAULTS[name]):
+            found.append(f"{name} {next(iter(values))}")
+    return found
+
+
+def _effort(settings: Settings) -> str:
+    """Returns how much each case is measured, in words."""
+    parts = [
+        "" if settings.warmup is None else f"{settings.warmup} warmup",
+        f"medians to {settings.precision:.1%}"
+        if settings.runs is None
+        else counted(settings.runs, "timed call"),
+        "" if settings.max_time_s is None else f"at most {settings.max_time_s:g} s a case",
+    ]
+    return ", ".join(part for part in parts if part)

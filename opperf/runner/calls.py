@@ -1,0 +1,104 @@
+"""Measures a user's calls in the user's own process, which holds the callables and arrays."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
+
+from opperf.dtypes import canonical
+from opperf.errors import UsageError
+from opperf.frameworks import Framework
+from opperf.model import Case, Record, Settings, Status
+from opperf.profilers import offered
+from opperf.results.opperf_json import result_of
+from opperf.runner.fresh import Fresh
+from opperf.runner.measure import measure
+from opperf.sources.bound import NOTHING_BOUND, Bound
+from opperf.sources.call import UserCall
+from opperf.sources.choices import parse_device
+from opperf.sources.registry import check_settings
+from opperf.sources.selecting import Selection
+
+Results = dict[str, list[dict[str, Any]]]
+
+Function = Callable[..., Any]
+Inputs = Mapping[str, Any]
+
+
+def device_name(device: Any, framework: Framework) -> str:
+    """The canonical device of a framework's own object or of a name; None is the default one."""
+    return framework.devices()[0] if device is None else parse_device(framework, str(device))
+
+
+def call_settings(
+    framework: Framework, device: Any, dtype: Any, profiler: str | None, warmup: int, runs: int
+) -> Settings:
+    """The settings of a call; without a profiler, the framework's preferred one.
+
+    Raises `UsageError` for what cannot be used.
+    """
+    if warmup < 0 or runs < 1:
+        raise UsageError(f"warmup is at least 0 and runs at least 1, not {warmup} and {runs}")
+    settings = Settings(
+        device=device_name(device, framework),
+        dtype=canonical(getattr(dtype, "__name__", str(dtype))),
+        profiler=next(iter(offered(framework))) if profiler is None else profiler.lower(),
+        warmup=warmup,
+        runs=runs,
+    )
+    check_settings(framework, Selection(settings=settings))
+    return settings
+
+
+def measure_here(case: Case, framework: Framework, bound: Bound = NOTHING_BOUND) -> Record:
+    """Measure a case in this process, its memory in a fresh one where that can be."""
+    return measure(case, framework, bound, memory=Fresh(bound))
+
+
+def measure_calls(
+    framework: Framework,
+    functions: Function | Sequence[Function],
+    inputs: Inputs | Iterable[Inputs],
+    settings: Settings,
+    backward: bool,
+) -> list[Results]:
+    """Measure one callable, or several, on each of the inputs: for each callable
+    `{name: [result, ...]}`, a result for each of the inputs.
+
+    Raises `UsageError` before anything is measured: for what is not callable, and for inputs that
+    make no case.
+    """
+    listed = [inputs] if isinstance(inputs, Mapping) else list(inputs)
+    calls = [
+        _call(framework, function, listed, settings, backward)
+        for function in (functions if isinstance(functions, (list, tuple)) else [functions])
+    ]
+    planned = [(call, list(call.cases())) for call in calls]
+    for call in calls:
+        for inputs_meant, reason in call.excluded.items():
+            raise UsageError(f"{inputs_meant}: {reason}")
+    return [
+        {
+            call.target.label: [
+                shown_result(measure_here(case, framework, call.bound), one)
+                for case, one in zip(cases, listed, strict=True)
+            ]
+        }
+        for call, cases in planned
+    ]
+
+
+def _call(
+    framework: Framework, function: Any, inputs: list[Inputs], settings: Settings, backward: bool
+) -> UserCall:
+    if not callable(function):
+        raise UsageError(f"{function!r} is not callable; pass the function itself")
+    return UserCall(framework, function, inputs, settings, backward)
+
+
+def shown_result(record: Record, inputs: Inputs | None = None) -> dict[str, Any]:
+    """A record as users read it; one without numbers says why."""
+    if record.status is Status.OK:
+        return result_of(record, inputs)
+    shown = {"inputs": inputs} if inputs is not None else {}
+    return {**shown, "status": record.status.value, "reason": record.reason}

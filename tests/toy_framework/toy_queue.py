@@ -1,0 +1,125 @@
+"""A framework whose calls run later, on a simulated device with events, a pool of threads and a
+cache of its own.
+
+The device does the work of its queue when it is waited for, by a clock of its own: 100 ns for each
+call, and 50 ns more where the call's data were flushed from the cache before.
+"""
+
+from toy_framework import Toy
+
+from opperf.errors import UnsupportedError
+from opperf.frameworks.timing import Timed
+from opperf.model import MetricKind
+
+CALL_NS, MISS_NS = 100.0, 50.0
+
+CHIP = "gpu(0)"
+
+
+class Queue:
+    """The device: work that is put off, and the time at which the latest of it was done."""
+
+    def __init__(self):
+        self.ns = 0.0
+        self.is_cold = False
+        self.work = []
+
+    def call(self):
+        self.ns += CALL_NS + (MISS_NS if self.is_cold else 0.0)
+        self.is_cold = False
+
+    def flush(self):
+        self.is_cold = True
+
+    def run(self):
+        for one in self.work:
+            one()
+        self.work.clear()
+
+
+class Event:
+    resolution_ns = 1.0
+
+    def __init__(self, queue):
+        self._queue, self._ns = queue, 0.0
+
+    def record(self):
+        self._queue.work.append(self._come)
+
+    def _come(self):
+        self._ns = self._queue.ns
+
+    def elapsed_ns(self, earlier):
+        return self._ns - earlier._ns
+
+
+class QueueProfiler:
+    """Times by the device's own clock."""
+
+    kind = MetricKind.KERNEL
+    resolution_ns = 1.0
+
+    def __init__(self, queue):
+        self._queue = queue
+
+    def trace(self, phases, count, loops=1):
+        calls = [[] for _ in phases]
+        for _ in range(count * loops):
+            for phase, times in zip(phases, calls, strict=True):
+                begin = self._queue.ns
+                phase()
+                self._queue.run()
+                times.append(self._queue.ns - begin)
+        return [Timed.of(times, times, loops) for times in calls]
+
+
+class ToyQueue(Toy):
+    name = "toyqueue"
+
+    def __init__(self):
+        self._queue, self._threads = Queue(), 4
+
+    def devices(self):
+        return (CHIP, "cpu(0)")
+
+    def parse_device(self, text):
+        return CHIP if text.startswith("gpu") else super().parse_device(text)
+
+    def is_asynchronous(self, device):
+        return device == CHIP
+
+    def bind(self, case, arguments, function=None):
+        called = super().bind(case, arguments, function)
+
+        def work():
+            called()
+            self._queue.call()
+
+        return lambda: self._queue.work.append(work)
+
+    def synchronize(self, device):
+        self._queue.run()
+
+    def profilers(self):
+        return {"toy": lambda device: QueueProfiler(self._queue)}
+
+    def has_events(self, device):
+        return device == CHIP
+
+    def event(self, device):
+        if not self.has_events(device):
+            raise UnsupportedError(f"{device} has no events; use --ctx gpu")
+        return Event(self._queue)
+
+    def cache_flush(self, device):
+        return lambda: self._queue.work.append(self._queue.flush)
+
+    def set_threads(self, count):
+        self._threads = count
+
+    def threads(self):
+        return self._threads
+
+
+def framework():
+    return ToyQueue()
