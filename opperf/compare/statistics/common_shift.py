@@ -35,17 +35,17 @@ def median_effects(effects: Effects) -> Effects:
     return Effects(np.median(complete, axis=0)[None, :], np.zeros(1))
 
 
-def common_shift(screen: Effects, thresholds: Thresholds) -> Shift:
-    """The shift of the screen's cases and its verdict, by the tests of a single case but against
+def common_shift(comparison: Effects, thresholds: Thresholds) -> Shift:
+    """The shift of the cases and its verdict, by the tests of a single case but against
     the threshold itself: a median over cases does not have the noise of a single one."""
-    found = estimate(median_effects(screen))
+    found = estimate(median_effects(comparison))
     (n,) = found.n
     if n < 2:
-        return Shift(Verdict.AMBIGUOUS, note="fewer than two complete blocks in the screen")
+        return Shift(Verdict.AMBIGUOUS, note="fewer than two complete blocks ")
     figures = found.mean, *bounds(found, SHIFT_LEVEL / 2), p_beyond(found, 0.0)
     effect, low, high, p = (float(figure) for (figure,) in figures)
-    (beyond,), (within,) = p_beyond(found, thresholds.margin), p_within(found, thresholds.margin)
-    if beyond <= thresholds.confirm_q:
+    (beyond,), (within,) = p_beyond(found, thresholds.margin), p_within(found, thresholds.same_margin)
+    if beyond <= thresholds.changed_q:
         verdict = Verdict.REGRESSED if effect > 0 else Verdict.IMPROVED
     elif within <= thresholds.same_level:
         verdict = Verdict.SAME

@@ -37,7 +37,7 @@ from opperf.compare.statistics.data import Phase, Replicate
 from opperf.compare.statistics.paired_t import estimate, p_beyond
 from opperf.model import OWN
 
-PHASES: tuple[Phase, ...] = ("control", "screen", "confirm")
+PHASES: tuple[Phase, ...] = ("control", "comparison")
 
 LEAST_FREEDOM = 8
 """Fewest residual degrees of freedom of a figure: with fewer, a slope fit to chance alone may
@@ -95,7 +95,7 @@ def _has_arm_effect(replicates: Iterable[Replicate], work: str, level: float) ->
         )
         for one in replicates
     ]
-    (p,) = p_beyond(estimate(median_effects(effects(of_work, "screen", cases_of(of_work)))), 0.0)
+    (p,) = p_beyond(estimate(median_effects(effects(of_work, "comparison", cases_of(of_work)))), 0.0)
     return bool(p <= level)
 
 

@@ -13,9 +13,8 @@ from typing import Literal
 
 from opperf.model import Struct
 
-Phase = Literal["control", "screen", "confirm"]
-"""`control`: both arms are A. `screen`: every case, few blocks. `confirm`: the candidates, fresh
-blocks."""
+Phase = Literal["control", "comparison"]
+"""`control`: both arms are A. `comparison`: A and B."""
 
 Arm = Literal["A", "B"]
 """Which build a process loads. In the control's blocks B is A once more."""
@@ -28,7 +27,7 @@ class Verdict(str, enum.Enum):
     IMPROVED = "improved"
     SAME = "same"
     AMBIGUOUS = "ambiguous"
-    """Neither a change beyond delta nor equivalence within it could be shown."""
+    """Neither a change beyond the threshold nor equivalence within `same_within` could be shown."""
     INVALID = "invalid"
     """A differed from itself, or was not compared with itself, so that no verdict is possible."""
     SUSPECT = "suspect"
@@ -54,37 +53,30 @@ class Replicate(Struct, frozen=True):
     reference work that was timed between them; empty where none was."""
 
 
+FIRST_LOOK = 4
+"""Blocks before the first look."""
+
+
 class Thresholds(Struct, frozen=True):
-    """The thresholds, error rates and numbers of blocks of a session."""
+    """The smallest change of interest, error rates and numbers of blocks of a session."""
 
     threshold: float = 0.02
     """Smallest change of interest, as a share: 0.02 is 2 %."""
+    same_within: float = 0.04
+    """A case is the same if its change is shown to be smaller than this share. Twice the threshold:
+    within the threshold itself, unchanged cases that scatter by 4 % would take a hundred blocks."""
     control_q: float = 0.01
     """Highest chance that a session in which A does not differ from itself is declared invalid: a
     session is hours of measuring."""
-    screen_q: float = 0.30
-    """False discovery rate among the candidates. High, as a false candidate costs only time, and a
-    change that is no candidate is missed."""
-    screen_p: float = 0.05
-    """Level at which a case whose ratio is beyond delta is a candidate by itself."""
-    confirm_q: float = 0.05
+    changed_q: float = 0.05
     """False discovery rate among the cases that are reported as regressed or improved."""
     same_level: float = 0.05
-    """Chance that a case whose change is as large as delta is reported as the same, in each phase.
-    The field's convention."""
-    control_blocks: int = 4
-    """Where processes scatter by 1 %, the 99th percentile of the means of four blocks is 1.4 %,
-    well below the threshold; that of two is 2 %."""
-    screen_blocks: int = 6
-    """Of a thousand cases whose processes scatter by 1 %, four blocks leave 280 ambiguous, five
-    130, and six 50. A slowdown of 3 % becomes a candidate with any of them, 19 times of 20."""
-    confirm_blocks: int = 12
-    """Of slowdowns of 3 %, eight find less than half and twelve almost four fifths. As only
-    candidates are measured, they cost a sixth of the screen where one case in twenty has
-    changed."""
+    """Chance that a case whose change is as large as `same_within` is reported as the same. The
+    field's convention."""
+    control_blocks: int = 2
+    """Enough for a test of the whole measurement, as all cases count together."""
     block_cap: int = 12
-    """Most confirm blocks of a case. Where that is more than `confirm_blocks`, ambiguous cases get
-    more blocks, and their p-values are corrected for the number of looks at the data."""
+    """Most blocks of A and B."""
 
     @property
     def margin(self) -> float:
@@ -92,10 +84,20 @@ class Thresholds(Struct, frozen=True):
         return math.log1p(self.threshold)
 
     @property
-    def looks(self) -> int:
-        """Most looks at a case's confirm blocks: their number doubles from one look to the next
-        until it is the cap."""
-        return 1 + math.ceil(math.log2(max(self.block_cap / self.confirm_blocks, 1.0)))
+    def same_margin(self) -> float:
+        """`same_within` as a logarithm of a ratio."""
+        return math.log1p(self.same_within)
+
+    @property
+    def looks(self) -> tuple[int, ...]:
+        """Numbers of blocks after which the verdicts are made: 4, 6, 8, 10, 12, then each a quarter
+        more than the one before, even as blocks are balanced in pairs, and last the cap. A first
+        look after two blocks would break the error rate: with one or two degrees of freedom a
+        scatter may be far too small by chance."""
+        found = [FIRST_LOOK]
+        while found[-1] < self.block_cap:
+            found.append(found[-1] + max(2, found[-1] // 8 * 2))
+        return (*(n for n in found if n < self.block_cap), self.block_cap)
 
 
 class CaseVerdict(Struct, frozen=True):
@@ -112,14 +114,10 @@ class CaseVerdict(Struct, frozen=True):
     p: float | None = None
     """p-value of the hypothesis that the effect is within delta, not corrected for the number of
     cases."""
-    phase: Phase | None = None
-    """Phase whose blocks were analysed; None where there are none, as in a comparison of two
-    files."""
+    detectable: float | None = None
+    """Log ratio of the smallest change that these blocks find four times out of five."""
     n_blocks: int = 0
-    """Complete blocks of that phase."""
-    more_blocks: int | None = None
-    """Further confirm blocks that are expected to decide an ambiguous case; None where no
-    reasonable number would, or where none is needed."""
+    """Blocks that the verdict rests on."""
     note: str = ""
     """Why the verdict is ambiguous or weaker, as one line."""
 
@@ -150,14 +148,11 @@ class Analysis(Struct, frozen=True):
 
     valid: bool
     thresholds: Thresholds
-    delta: float
-    """Largest effect, in either direction, that counts as no change."""
-    floor: float | None
-    """Noise floor, the effect of A against itself that 99 of 100 cases do not exceed; None without
-    a control."""
     shift: Shift
     verdicts: tuple[CaseVerdict, ...]
     """One for every case that any replicate measured, sorted by case."""
+    looks: int = 0
+    """Looks that they rest on."""
     reason: str = ""
     """Why the session is invalid, and what to do."""
     explained: float | None = None
@@ -165,11 +160,3 @@ class Analysis(Struct, frozen=True):
     subtracted; None where nothing is."""
     note: str = ""
     """Why nothing is subtracted although reference work was timed."""
-
-
-class Round(Struct, frozen=True):
-    """The confirm blocks to measure next."""
-
-    cases: tuple[str, ...]
-    first_block: int
-    n_blocks: int

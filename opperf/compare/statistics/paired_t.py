@@ -41,6 +41,15 @@ class Estimate:
     """Standard error of the mean; NaN with fewer than two blocks."""
     n: Floats
     """Blocks in which the case is complete."""
+    freedom: Floats
+    """Degrees of freedom of the error."""
+
+    @classmethod
+    def of(cls, mean: Floats, variance: Floats, n: Floats, freedom: Floats) -> Estimate:
+        """From the variance of a single block's effect."""
+        with np.errstate(invalid="ignore", divide="ignore"):
+            error = np.sqrt(variance / n)
+        return cls(mean, np.where((n >= 1) & (freedom > 0), error, np.nan), n, freedom)
 
     @property
     def deviation(self) -> Floats:
@@ -48,34 +57,44 @@ class Estimate:
         return np.asarray(self.error * np.sqrt(self.n))
 
 
-def estimate(effects: Effects) -> Estimate:
-    """Estimates mean and standard error of each row, over the blocks that are not NaN."""
-    values = effects.values
+def estimate(effects: Effects, control: Effects | None = None) -> Estimate:
+    """Estimates mean and standard error of each row, over the blocks that are not NaN. The scatter
+    of the control's blocks around their own mean counts with that of the others."""
+    mean, n, squares, freedom = _moments(effects.values)
+    if control is not None:
+        _, _, of_control, more = _moments(control.values)
+        squares, freedom = squares + of_control, freedom + more
+    with np.errstate(invalid="ignore", divide="ignore"):
+        variance = squares / freedom
+    # The standard deviation of rounding to a step is the step over the root of 12; an effect of two
+    # values less two, each halved, has that of a single value.
+    least = np.maximum(effects.resolution**2 / 12, SMALLEST_ERROR**2 * n)
+    return Estimate.of(mean, np.maximum(variance, least), n, freedom)
+
+
+def _moments(values: Floats) -> tuple[Floats, Floats, Floats, Floats]:
+    """Of each row the mean, the number of values, the squares around the mean and their degrees of
+    freedom."""
     known = ~np.isnan(values)
     n = known.sum(axis=1).astype(np.float64)
     with np.errstate(invalid="ignore", divide="ignore"):
         mean = np.where(known, values, 0.0).sum(axis=1) / n
         squares = np.where(known, (values - mean[:, None]) ** 2, 0.0).sum(axis=1)
-        error = np.sqrt(squares / (n - 1) / n)
-        # The standard deviation of rounding to a step is the step over the root of 12; an effect
-        # of two values less two, each halved, has that of a single value.
-        rounding = effects.resolution / np.sqrt(12 * n)
-    error = np.maximum(error, np.maximum(rounding, SMALLEST_ERROR))
-    return Estimate(mean, np.where(n >= 2, error, np.nan), n)
+    return mean, n, squares, np.maximum(n - 1, 0.0)
 
 
 def p_above(of: Estimate, margin: float) -> Floats:
     """One-sided p-values of the null hypothesis that the effect is at most `margin`."""
     from scipy.stats import t
 
-    return np.asarray(t.sf((of.mean - margin) / of.error, of.n - 1))
+    return np.asarray(t.sf((of.mean - margin) / of.error, of.freedom))
 
 
 def p_below(of: Estimate, margin: float) -> Floats:
     """One-sided p-values of the null hypothesis that the effect is at least `margin`."""
     from scipy.stats import t
 
-    return np.asarray(t.cdf((of.mean - margin) / of.error, of.n - 1))
+    return np.asarray(t.cdf((of.mean - margin) / of.error, of.freedom))
 
 
 def p_beyond(of: Estimate, margin: float) -> Floats:
@@ -85,7 +104,7 @@ def p_beyond(of: Estimate, margin: float) -> Floats:
     is largest: both tails count. For a margin of 0 it is the two-sided test, for one that is
     large against the standard error the one-sided test.
     """
-    size = Estimate(np.abs(of.mean), of.error, of.n)
+    size = Estimate(np.abs(of.mean), of.error, of.n, of.freedom)
     return p_above(size, margin) + p_above(size, -margin)
 
 
@@ -94,5 +113,5 @@ def bounds(of: Estimate, level: float | Floats) -> tuple[Floats, Floats]:
     or by case: together the confidence interval of 1 - 2 level."""
     from scipy.stats import t
 
-    reach = t.isf(level, of.n - 1) * of.error
+    reach = t.isf(level, of.freedom) * of.error
     return np.asarray(of.mean - reach), np.asarray(of.mean + reach)

@@ -98,3 +98,9 @@ def sequential_p(p: Floats, look: int, looks: Sequence[int]) -> Floats:
     found = np.where(p > levels[-1], 1.0, found)
     # Below the table: levels are all but proportional to alpha there.
     return np.where(p < levels[0], p * (ALPHAS[0] / levels[0]), found)
+
+
+def nominal_level(alpha: float, look: int, looks: Sequence[int]) -> float:
+    """The one-sided nominal level of a look at which a level `alpha` over all looks is spent."""
+    levels = nominal_levels(tuple(looks))[:, look]
+    return float(np.exp(np.interp(np.log(alpha), np.log(ALPHAS), np.log(levels))))

@@ -1,69 +1,43 @@
 """The verdicts of a session, from its replicates.
 
-The tests of each phase, and their error rates:
+The tests of a session, and their error rates:
 
-- Control: every case of A against A. The chance that a sound session is declared invalid is at
-  most `control_q` (`noise_floor`).
-- Screen: one-sided tests in both directions that there is no change at all. Candidates are
-  those that Benjamini and Hochberg's correction at `screen_q` picks in either direction, and those
-  with p below `screen_p` and a ratio beyond delta. Nothing is claimed of them yet, so the rates
-  set the costs and not the errors.
-- Confirm: the candidates, and ambiguous cases that get more blocks, in blocks that had no part in
-  their selection. `regressed` and `improved` are the cases of which the correction at `confirm_q`
-  rejects the hypothesis that the ratio is within delta: on average over sessions, a share of at
-  most `confirm_q` of them has not changed.
-- `same` is tested case by case, at `same_level` in each phase (`equivalence`), from the confirm
-  blocks of a case that has them and from its screen blocks if it was no candidate. Selection by
-  the same blocks does no harm there: being no candidate and passing is rarer than passing.
-- Where there may be several looks at the confirm blocks, each p-value of that phase is multiplied
-  by the number of looks (Bonferroni), whichever look it ends at.
+- Control (`control`): A against A. The chance that a sound session is declared invalid is at most
+  `control_q`.
+- Verdicts (`decisions`): at each look, of all blocks of A and B so far. `regressed` and `improved`
+  are the cases of which the correction at `changed_q` rejects the hypothesis that the ratio is
+  within the threshold: on average over sessions, a share of at most `changed_q` of them has not
+  changed. `same` is tested case by case, at `same_level` each.
+
+Verdicts are made of whole looks: blocks after the latest look have no part in them yet.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from itertools import compress
+from dataclasses import replace
 
-import msgspec
 import numpy as np
-from numpy.typing import NDArray
 
-from opperf.compare.statistics.blocks import Effects, Floats, cases_of, effects
+from opperf.compare.statistics.blocks import BLOCK, Effects, by_block, cases_of, effects
 from opperf.compare.statistics.common_shift import common_shift
+from opperf.compare.statistics.control import fault
 from opperf.compare.statistics.covariates import Adjustment, adjust
 from opperf.compare.statistics.data import (
     Analysis,
     CaseVerdict,
     Phase,
     Replicate,
-    Round,
     Thresholds,
     Verdict,
 )
-from opperf.compare.statistics.equivalence import p_within
-from opperf.compare.statistics.false_discovery import level_of_next, reject
-from opperf.compare.statistics.noise_floor import find_differing, is_shifted, noise_floor
-from opperf.compare.statistics.paired_t import (
-    Estimate,
-    bounds,
-    estimate,
-    p_above,
-    p_below,
-    p_beyond,
-)
-from opperf.compare.statistics.settling import MOST_BLOCKS, blocks_needed
+from opperf.compare.statistics.decisions import Decisions
+from opperf.compare.statistics.detectable import smallest_detectable
+from opperf.compare.statistics.false_discovery import level_of_next
+from opperf.compare.statistics.paired_t import estimate
+from opperf.compare.statistics.spending import nominal_level
 
-Mask = NDArray[np.bool_]
-
-
-def candidates(replicates: Sequence[Replicate], thresholds: Thresholds) -> tuple[str, ...]:
-    """The cases that the screen selects for the confirm phase, sorted.
-
-    Raises what `blocks.effects` raises.
-    """
-    session = _estimate_session(replicates, thresholds)
-    return tuple(compress(session.cases, session.chosen.tolist()))
+REMEDY = "quieten the machine, look for differences between the arms, and measure again"
 
 
 def analyse(replicates: Sequence[Replicate], thresholds: Thresholds) -> Analysis:
@@ -71,185 +45,106 @@ def analyse(replicates: Sequence[Replicate], thresholds: Thresholds) -> Analysis
 
     Raises what `blocks.effects` raises.
     """
-    session = _estimate_session(replicates, thresholds)
-    reason = _why_invalid(session)
-    verdicts = _verdicts(session)
-    if reason:
-        verdicts = [
-            msgspec.structs.replace(one, verdict=Verdict.INVALID, more_blocks=None, note="")
-            for one in verdicts
-        ]
+    cases = cases_of(replicates)
+    decisions = Decisions.none(len(cases))
+    adjustment = Adjustment(tuple(replicates), None)
+    reason, shift = "", None
+    for n_blocks in thresholds.looks[: looks_taken(replicates, thresholds)]:
+        seen = [one for one in replicates if one.phase == "control" or one.block < n_blocks]
+        adjustment = adjust(seen)
+        control, others = (_effects(adjustment, seen, phase, cases) for phase in PHASES)
+        if shift is None:
+            # At the first look all cases are in all blocks.
+            shift = common_shift(others, thresholds)
+            reason = _why_invalid(control, others, thresholds)
+        if reason:
+            break
+        decisions.look(estimate(others, control), thresholds)
     return Analysis(
         valid=not reason,
         thresholds=thresholds,
-        delta=session.delta,
-        floor=session.floor,
-        shift=common_shift(session.screened, thresholds),
-        explained=session.adjustment.explained,
-        verdicts=tuple(verdicts),
+        shift=shift or common_shift(_no_effects(len(cases)), thresholds),
+        explained=adjustment.explained,
+        verdicts=_verdicts(cases, decisions, thresholds, bool(reason)),
+        looks=decisions.looks,
         reason=reason,
-        note=session.adjustment.note,
+        note=adjustment.note,
     )
 
 
-def next_round(analysis: Analysis, measured: int) -> Round | None:
-    """The confirm blocks that `--until-settled` measures next: as many as there are, up to the cap,
-    of the cases that are ambiguous; None where there are no such cases, or no blocks left.
-    `measured` is the number of confirm blocks so far.
-
-    A case's forecast is not used: after few blocks it is as uncertain as the case.
-    """
-    thresholds = analysis.thresholds
-    left = thresholds.block_cap - measured
-    cases = tuple(
-        one.case
-        for one in analysis.verdicts
-        if one.verdict == Verdict.AMBIGUOUS and one.p is not None
-    )
-    if left <= 0 or not cases:
-        return None
-    return Round(cases, measured, min(measured or thresholds.confirm_blocks, left))
+PHASES: tuple[Phase, Phase] = ("control", "comparison")
 
 
-@dataclass(frozen=True)
-class _Session:
-    """The estimates of a session, from which its verdicts are made; arrays have a row for each
-    case."""
-
-    thresholds: Thresholds
-    adjustment: Adjustment
-    cases: tuple[str, ...]
-    controlled: Effects
-    screened: Effects
-    control: Estimate
-    screen: Estimate
-    confirm: Estimate
-    floor: float | None
-    delta: float
-    chosen: Mask
-    """Which cases are candidates."""
+def looks_taken(replicates: Sequence[Replicate], thresholds: Thresholds) -> int:
+    """The number of looks whose blocks are complete."""
+    blocks = by_block(replicates, "comparison")
+    complete = 0
+    while len(blocks.get(complete, ())) == BLOCK:
+        complete += 1
+    return sum(n_blocks <= complete for n_blocks in thresholds.looks)
 
 
-def _estimate_session(replicates: Sequence[Replicate], thresholds: Thresholds) -> _Session:
-    cases = cases_of(replicates)
-    adjustment = adjust(replicates)
-    # The confirm blocks have no part in the selection of candidates, nor has their adjustment.
-    before = adjust([one for one in replicates if one.phase != "confirm"])
-
-    def of_phase(phase: Phase) -> Effects:
-        used = adjustment if phase == "confirm" else before
-        found = effects(used.replicates, phase, cases)
-        # The clock's resolution is that of the values as measured, not as adjusted.
-        return replace(found, resolution=effects(replicates, phase, cases).resolution)
-
-    controlled, screened = of_phase("control"), of_phase("screen")
-    control, screen = estimate(controlled), estimate(screened)
-    floor = noise_floor(control)
-    delta = max(thresholds.margin, floor or 0.0)
-    return _Session(
-        thresholds=thresholds,
-        adjustment=adjustment,
-        cases=cases,
-        controlled=controlled,
-        screened=screened,
-        control=control,
-        screen=screen,
-        confirm=estimate(of_phase("confirm")),
-        floor=floor,
-        delta=delta,
-        chosen=_select_candidates(screen, delta, thresholds),
-    )
+def undecided(analysis: Analysis) -> tuple[str, ...]:
+    """The cases without a verdict, sorted."""
+    return tuple(one.case for one in analysis.verdicts if one.verdict is Verdict.AMBIGUOUS)
 
 
-def _select_candidates(screen: Estimate, delta: float, thresholds: Thresholds) -> Mask:
-    """Selects the candidates by the screen, in either direction: true for those."""
-    large = np.abs(screen.mean) > delta
-    slower, faster = (
-        reject(p, thresholds.screen_q) | ((p < thresholds.screen_p) & large)
-        for p in (p_above(screen, 0.0), p_below(screen, 0.0))
-    )
-    return np.asarray(slower | faster)
+def _effects(
+    adjustment: Adjustment, measured: Sequence[Replicate], phase: Phase, cases: Sequence[str]
+) -> Effects:
+    found = effects(adjustment.replicates, phase, cases)
+    # The clock's resolution is that of the values as measured, not as adjusted.
+    return replace(found, resolution=effects(measured, phase, cases).resolution)
 
 
-def _why_invalid(session: _Session) -> str:
+def _no_effects(cases: int) -> Effects:
+    return Effects(np.empty((cases, 0)), np.zeros(cases))
+
+
+def _why_invalid(control: Effects, others: Effects, thresholds: Thresholds) -> str:
     """Why the session is invalid, and what to do; empty where it is not."""
-    if session.floor is None:
-        return "A was not compared with itself: measure at least two control blocks"
-    remedy = "quieten the machine, look for differences between the arms, and measure again"
-    differs = find_differing(session.control, session.thresholds)
-    if differs.any():
-        mean = session.control.mean
-        worst = int(np.argmax(np.where(differs, np.abs(mean), 0.0)))
-        return (
-            f"A differs from itself in {np.count_nonzero(differs)} of {len(session.cases)} cases, "
-            f"most in {session.cases[worst]}, by {np.expm1(mean[worst]):+.1%}: {remedy}"
-        )
-    if is_shifted(session.controlled, session.thresholds):
-        return f"A differs from itself in all cases together: {remedy}"
-    return ""
+    if control.values.shape[1] < thresholds.control_blocks or thresholds.control_blocks < 1:
+        return "A was not compared with itself: measure the control blocks"
+    found = fault(control, others, thresholds)
+    return f"{found}: {REMEDY}" if found else ""
 
 
-def _verdicts(session: _Session) -> list[CaseVerdict]:
-    """The verdicts of all cases of a valid session."""
-    thresholds, delta = session.thresholds, session.delta
-    confirmed = session.confirm.n >= 2
-    judged = _where(confirmed, session.confirm, session.screen)
-    looks = np.where(confirmed, thresholds.looks, 1)
-
-    p = p_beyond(judged, delta)
-    tested = np.where(confirmed, np.minimum(p * looks, 1.0), np.nan)
-    changed = reject(tested, thresholds.confirm_q)
-    alike = p_within(judged, delta) * looks <= thresholds.same_level
-    same = alike & (confirmed | ~session.chosen)
-    low, high = bounds(judged, thresholds.same_level / looks)
-
-    next_level = level_of_next(tested, thresholds.confirm_q)
-    levels = next_level / thresholds.looks, thresholds.same_level / thresholds.looks
-    needed = blocks_needed(judged, delta, *levels)
-    # The forecast counts one tail and the test both, so it may be no more than there are already.
-    more = np.maximum(needed - np.where(confirmed, judged.n, 0), 1)
-    more[changed | same] = np.nan
-
-    return [
+def _verdicts(
+    cases: Sequence[str], found: Decisions, thresholds: Thresholds, invalid: bool
+) -> tuple[CaseVerdict, ...]:
+    detectable = np.full(len(cases), np.nan)
+    if found.looks:
+        level = level_of_next(found.p_changed, thresholds.changed_q)
+        at = nominal_level(level, found.looks - 1, thresholds.looks)
+        detectable = smallest_detectable(found.error, found.freedom, thresholds.margin, at)
+    return tuple(
         CaseVerdict(
             case=case,
-            verdict=_verdict(bool(changed[row]), bool(same[row]), judged.mean[row]),
-            effect=_none_if_nan(judged.mean[row]),
-            low=_none_if_nan(low[row]),
-            high=_none_if_nan(high[row]),
-            p=_none_if_nan(p[row]),
-            phase="confirm" if confirmed[row] else "screen",
-            n_blocks=int(judged.n[row]),
-            more_blocks=None if np.isnan(more[row]) else int(more[row]),
-            note="" if changed[row] or same[row] else _why_ambiguous(session, row, judged, more),
+            verdict=Verdict.INVALID if invalid else _verdict(found, row),
+            effect=_none_if_nan(found.mean[row]),
+            low=_none_if_nan(found.low[row]),
+            high=_none_if_nan(found.high[row]),
+            p=_none_if_nan(found.p_changed[row]),
+            detectable=_none_if_nan(detectable[row]),
+            n_blocks=int(found.n[row]),
+            note="" if invalid or found.decided[row] else _why_undecided(found, row, thresholds),
         )
-        for row, case in enumerate(session.cases)
-    ]
-
-
-def _where(mask: Mask, yes: Estimate, no: Estimate) -> Estimate:
-    """One estimate in the rows of the mask, the other elsewhere."""
-    return Estimate(
-        np.where(mask, yes.mean, no.mean),
-        np.where(mask, yes.error, no.error),
-        np.where(mask, yes.n, no.n),
+        for row, case in enumerate(cases)
     )
 
 
-def _verdict(changed: bool, same: bool, effect: float) -> Verdict:
-    if changed:
-        return Verdict.REGRESSED if effect > 0 else Verdict.IMPROVED
-    return Verdict.SAME if same else Verdict.AMBIGUOUS
+def _verdict(found: Decisions, row: int) -> Verdict:
+    if found.changed[row]:
+        return Verdict.REGRESSED if found.mean[row] > 0 else Verdict.IMPROVED
+    return Verdict.SAME if found.same[row] else Verdict.AMBIGUOUS
 
 
-def _why_ambiguous(session: _Session, row: int, judged: Estimate, more: Floats) -> str:
-    """Why a case is ambiguous, unless it only needs more blocks."""
-    if judged.n[row] < 2:
-        return f"complete blocks: {int(judged.n[row])}; at least 2 are needed"
-    if session.chosen[row] and session.confirm.n[row] < 2:
-        return "a candidate without confirm blocks"
-    if np.isnan(more[row]):
-        return f"too close to delta to decide with {MOST_BLOCKS} blocks"
+def _why_undecided(found: Decisions, row: int, thresholds: Thresholds) -> str:
+    """Why a case has no estimate; empty if it has one."""
+    if not found.looks:
+        return f"fewer than {thresholds.looks[0]} complete blocks"
+    if np.isnan(found.error[row]):
+        return f"complete blocks: {int(found.n[row])}; at least 2 are needed"
     return ""
 
 

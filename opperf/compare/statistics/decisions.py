@@ -1,0 +1,88 @@
+"""Decisions of cases, look by look: changed, same, or not yet decided.
+
+Looks are taken after fixed numbers of blocks (`Thresholds.looks`). At each, every undecided case has
+two hypotheses tested with moderated variances: that its ratio is within the threshold
+(`paired_t.p_beyond`) and that it is beyond `same_within` (`equivalence.p_within`). Their sequential
+p-values (`spending`) only fall. A case has changed if Benjamini and Hochberg's correction over all
+cases rejects the first, at `changed_q`; it is the same if the second is rejected at `same_level` and
+it has not changed. A decided case keeps its estimate and its p-values, and is measured no more.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from opperf.compare.statistics.blocks import Floats
+from opperf.compare.statistics.data import Thresholds
+from opperf.compare.statistics.equivalence import p_within
+from opperf.compare.statistics.false_discovery import reject
+from opperf.compare.statistics.moderation import moderate
+from opperf.compare.statistics.paired_t import Estimate, bounds, p_beyond
+from opperf.compare.statistics.spending import nominal_level, sequential_p
+
+Mask = NDArray[np.bool_]
+
+
+@dataclass
+class Decisions:
+    """The state of all cases after some looks; arrays have a row for each."""
+
+    p_changed: Floats
+    """Sequential p-value of no change beyond the threshold; NaN before the first look."""
+    p_same: Floats
+    """Sequential p-value of a change of `same_within` or more."""
+    changed: Mask
+    same: Mask
+    mean: Floats
+    low: Floats
+    high: Floats
+    """Estimate, and bounds each wrong with a probability of `same_level` over all looks, at the
+    look that decided the case or at the latest."""
+    error: Floats
+    freedom: Floats
+    n: Floats
+    looks: int = 0
+
+    @classmethod
+    def none(cls, cases: int) -> Decisions:
+        """Before the first look."""
+        unknown = np.full(cases, np.nan)
+        no = np.zeros(cases, dtype=np.bool_)
+        return cls(
+            *(unknown.copy(), unknown.copy(), no.copy(), no.copy()),
+            *(unknown.copy() for _ in range(5)),
+            np.zeros(cases),
+        )
+
+    @property
+    def decided(self) -> Mask:
+        return self.changed | self.same
+
+    def look(self, found: Estimate, thresholds: Thresholds) -> None:
+        """Takes the next look at estimates of all cases; those of decided cases only count for the
+        variances that cases have in common."""
+        open_ = ~self.decided
+        schedule, place = thresholds.looks, self.looks
+        moderated = moderate(found.deviation**2, found.freedom)
+        judged = Estimate.of(found.mean, moderated.variance, found.n, moderated.freedom)
+        low, high = bounds(judged, nominal_level(thresholds.same_level, place, schedule))
+        p_changed = sequential_p(p_beyond(judged, thresholds.margin), place, schedule)
+        p_same = sequential_p(p_within(judged, thresholds.same_margin), place, schedule)
+        new = {
+            "p_changed": np.fmin(self.p_changed, p_changed),
+            "p_same": np.fmin(self.p_same, p_same),
+            "mean": judged.mean,
+            "low": low,
+            "high": high,
+            "error": judged.error,
+            "freedom": judged.freedom,
+            "n": judged.n,
+        }
+        for name, values in new.items():
+            setattr(self, name, np.where(open_, values, getattr(self, name)))
+        self.changed = self.changed | reject(self.p_changed, thresholds.changed_q)
+        self.same = (self.p_same <= thresholds.same_level) & ~self.changed
+        self.looks += 1
