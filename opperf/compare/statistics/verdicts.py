@@ -85,8 +85,12 @@ def looks_taken(replicates: Sequence[Replicate], thresholds: Thresholds) -> int:
 
 
 def undecided(analysis: Analysis) -> tuple[str, ...]:
-    """The cases without a verdict, sorted."""
-    return tuple(one.case for one in analysis.verdicts if one.verdict is Verdict.AMBIGUOUS)
+    """The cases that further blocks may decide, sorted."""
+    return tuple(
+        one.case
+        for one in analysis.verdicts
+        if one.verdict is Verdict.AMBIGUOUS and one.p is not None
+    )
 
 
 def _effects(
