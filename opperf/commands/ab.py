@@ -62,28 +62,28 @@ ASSIGNED = ", ".join(
     help="Smallest change of interest.",
 )
 @click.option(
+    "--same-within",
+    default="4%",
+    show_default=True,
+    metavar="SHARE",
+    callback=parse_share,
+    help="Report as the same what has changed by less than this.",
+)
+@click.option(
     "--control-blocks",
-    default=4,
+    default=2,
     show_default=True,
     type=BLOCKS,
     metavar="N",
     help="Blocks that measure A against itself, each of four workers.",
 )
 @click.option(
-    "--screen-blocks",
-    default=6,
-    show_default=True,
-    type=BLOCKS,
-    metavar="N",
-    help="Blocks that measure all cases with A and B.",
-)
-@click.option(
-    "--confirm-blocks",
+    "--blocks",
     default=12,
     show_default=True,
     type=BLOCKS,
     metavar="N",
-    help="Fresh blocks of the cases that differ in the screen.",
+    help="Most blocks that measure A and B. A case is measured until it is decided.",
 )
 @click.option(
     "--until-settled",
@@ -91,9 +91,8 @@ ASSIGNED = ", ".join(
     flag_value=0,
     default=None,
     type=click.IntRange(min=0),
-    metavar="[CAP]",
-    help="Go on measuring ambiguous cases until none is left, or a case has had CAP confirm "
-    "blocks.  [default: 4 times --confirm-blocks]",
+    metavar="[N]",
+    help="Measure undecided cases for up to N blocks instead.  [default: 4 times --blocks]",
 )
 @click.option(
     "--case-time",

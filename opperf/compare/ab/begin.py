@@ -181,7 +181,7 @@ SETTINGS = {name: setting.option for name, setting in DECLARED.items()} | {
 }
 """Settings that both arms have in common, each with its option of `ab`."""
 
-THRESHOLDS = ("threshold", "control_blocks", "screen_blocks", "confirm_blocks")
+THRESHOLDS = ("threshold", "same_within", "control_blocks")
 """Options that are fields of `Thresholds`."""
 
 
@@ -230,8 +230,8 @@ def _check_same(
             check_same(shown, getattr(header.thresholds, option), given[option])
     if "no_pace" in changed:
         check_same("--no-pace", not header.reference_work, given["no_pace"])
-    if "until_settled" in changed:
-        check_same("--until-settled", header.thresholds.block_cap, thresholds_from(given).block_cap)
+    if {"blocks", "until_settled"} & set(changed):
+        check_same("--blocks", header.thresholds.block_cap, thresholds_from(given).block_cap)
 
 
 def _check_environment(name: Arm, before: Environment, after: Environment) -> None:

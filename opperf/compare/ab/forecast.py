@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from opperf.compare.ab.measure import WARMUP_FACTOR
-from opperf.compare.ab.procedure import CANDIDATES, Stage, fixed_stages
+from opperf.compare.ab.procedure import UNDECIDED, Stage, fixed_stages
 from opperf.compare.ab.session import ReplicateLine, SessionHeader, pair_of
 from opperf.compare.statistics.blocks import BLOCK
 from opperf.compare.statistics.data import Thresholds
@@ -30,14 +30,16 @@ class Forecast(Struct, frozen=True):
         visits = sum(self.visit_s[name] for name in named)
         return self.factor * BLOCK * stage.n_blocks * (self.start_s + visits)
 
-    def fixed_s(self, thresholds: Thresholds) -> float:
-        """Seconds of the control and the screen, which every session has."""
+    def first_look_s(self, thresholds: Thresholds) -> float:
+        """Seconds of the stages that every session has: the control, and the blocks up to the
+        first look."""
         return sum(map(self.stage_s, fixed_stages(thresholds)))
 
-    def confirm_s(self, thresholds: Thresholds) -> float:
-        """Seconds of the confirm blocks, if there are as many candidates as forecast."""
-        visits = CANDIDATES * sum(self.visit_s.values())
-        return self.factor * BLOCK * thresholds.confirm_blocks * (self.start_s + visits)
+    def rest_s(self, thresholds: Thresholds) -> float:
+        """Seconds of the blocks after the first look, up to the cap."""
+        visits = UNDECIDED * sum(self.visit_s.values())
+        blocks = thresholds.block_cap - thresholds.looks[0]
+        return self.factor * BLOCK * blocks * (self.start_s + visits)
 
 
 def forecast_of(header: SessionHeader, lines: Iterable[ReplicateLine] = ()) -> Forecast:
@@ -52,17 +54,17 @@ def forecast_of(header: SessionHeader, lines: Iterable[ReplicateLine] = ()) -> F
 
 def forecast_text(forecast: Forecast, thresholds: Thresholds) -> str:
     """The duration of the whole session, as a sentence."""
-    fixed_blocks = thresholds.control_blocks + thresholds.screen_blocks
-    more = (
-        f", and then ambiguous cases get up to {thresholds.block_cap} blocks"
-        if thresholds.block_cap > thresholds.confirm_blocks
-        else ""
+    first = BLOCK * (thresholds.control_blocks + thresholds.looks[0])
+    rest = BLOCK * (thresholds.block_cap - thresholds.looks[0])
+    text = (
+        f"{processes(first)} up to the first look take about "
+        f"{duration(forecast.first_look_s(thresholds))}"
     )
-    fixed, confirm = forecast.fixed_s(thresholds), forecast.confirm_s(thresholds)
+    if not rest:
+        return text
     return (
-        f"control and screen, {processes(BLOCK * fixed_blocks)}, take about {duration(fixed)}; "
-        f"confirming takes about {duration(confirm)} more if one figure in "
-        f"{round(1 / CANDIDATES)} is a candidate{more}"
+        f"{text}; what is undecided then takes up to {processes(rest)} more, about "
+        f"{duration(forecast.rest_s(thresholds))}"
     )
 
 
@@ -76,12 +78,13 @@ def check_budget(
 ) -> None:
     """Raises `UsageError` for a session that is expected to take longer than the budget, with a
     number of cases and a time for each that would fit."""
-    needed = forecast.fixed_s(thresholds) + forecast.confirm_s(thresholds)
+    needed = forecast.first_look_s(thresholds) + forecast.rest_s(thresholds)
     if budget_s is None or needed <= budget_s:
         return
-    fixed = BLOCK * (thresholds.control_blocks + thresholds.screen_blocks)
-    sweeps = fixed + CANDIDATES * BLOCK * thresholds.confirm_blocks
-    starting = forecast.start_s * (fixed + BLOCK * thresholds.confirm_blocks)
+    first = BLOCK * (thresholds.control_blocks + thresholds.looks[0])
+    rest = BLOCK * (thresholds.block_cap - thresholds.looks[0])
+    sweeps = first + UNDECIDED * rest
+    starting = forecast.start_s * (first + rest)
     visits = sum(forecast.visit_s.values())
     # The seconds that a sweep of all cases may take, and those of it that --case-time changes.
     sweep_s = (budget_s - starting) / sweeps
@@ -100,5 +103,5 @@ def check_budget(
         f"the session would take about {duration(needed)} and --budget allows "
         f"{duration(budget_s)}: "
         + (f"{what} would fit" if what else "starting its processes alone takes longer; ")
-        + ("" if what else "choose fewer --control-blocks, --screen-blocks and --confirm-blocks")
+        + ("" if what else "choose fewer --blocks")
     )

@@ -24,8 +24,8 @@ PRECISION = 0.005
 iterations is small compared with the noise between processes, which is about one percent."""
 
 CAP_FACTOR = 4
-"""Default cap of `--until-settled`, as a multiple of the confirm blocks: two doublings, each of
-which halves the number of ambiguous cases."""
+"""Default cap of `--until-settled`, as a multiple of the usual one: half the smallest change that
+can be found."""
 
 
 @dataclass(frozen=True)
@@ -71,20 +71,23 @@ def arms_from(given: Mapping[str, Any]) -> tuple[ArmSpec, ArmSpec]:
 
 
 def thresholds_from(given: Mapping[str, Any]) -> Thresholds:
-    """The thresholds. Raises `UsageError` for a cap below the number of confirm blocks."""
-    confirm = given["confirm_blocks"]
-    settled = given["until_settled"]
-    cap = CAP_FACTOR * confirm if settled == 0 else settled or confirm
-    if cap < confirm:
+    """The thresholds. Raises `UsageError` for those that contradict each other."""
+    usual, settled = given["blocks"], given["until_settled"]
+    cap = CAP_FACTOR * usual if settled == 0 else settled or usual
+    if cap < usual:
         raise UsageError(
-            f"--until-settled {cap} is below --confirm-blocks {confirm}; raise the one or lower "
-            "the other"
+            f"--until-settled {cap} is below --blocks {usual}; raise the one or lower the other"
+        )
+    if given["same_within"] < given["threshold"]:
+        raise UsageError(
+            f"--same-within {given['same_within']:.3g} is below --threshold "
+            f"{given['threshold']:.3g}, so that a change could be both; raise the one or lower the "
+            "other"
         )
     return Thresholds(
         threshold=given["threshold"],
+        same_within=given["same_within"],
         control_blocks=given["control_blocks"],
-        screen_blocks=given["screen_blocks"],
-        confirm_blocks=confirm,
         block_cap=cap,
     )
 

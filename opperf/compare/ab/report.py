@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import statistics
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
@@ -12,7 +13,7 @@ from tabulate import tabulate
 
 from opperf.compare.ab.forecast import processes
 from opperf.compare.ab.session import Session, metric_of, pair_of
-from opperf.compare.statistics.data import Analysis, CaseVerdict, Phase, Shift, Verdict
+from opperf.compare.statistics.data import Analysis, CaseVerdict, Shift, Verdict
 from opperf.errors import one_line
 from opperf.model import Struct
 from opperf.results.terminal import Column, table_text
@@ -40,9 +41,9 @@ class Row(Struct, frozen=True, omit_defaults=False):
     high: float | None = None
     """Bounds of the ratio, each wrong with the probability `Thresholds.same_level`."""
     p: float | None = None
-    phase: Phase | None = None
+    detectable: float | None = None
+    """Smallest change that its blocks find four times out of five, as a share."""
     blocks: int = 0
-    more_blocks: int | None = None
     note: str = ""
 
 
@@ -69,10 +70,10 @@ class Report(Struct, frozen=True, omit_defaults=False):
     cases: int
     processes: int
     threshold: float
-    delta: float
-    """Largest change that counts as none, as a share: the larger of threshold and noise floor."""
-    floor: float | None
-    """Change of A against itself that 99 of 100 figures do not exceed, as a share."""
+    same_within: float
+    """Share below which a change counts as none, where that could be shown."""
+    detectable: float | None
+    """Median of the figures' own, as a share; None without one."""
     explained: float | None
     """Share of the median figure's variance that the core's speed explains and that is subtracted;
     None where nothing is."""
@@ -106,9 +107,8 @@ def report_of(session: Session, analysis: Analysis) -> Report:
             low=_exp(one.low),
             high=_exp(one.high),
             p=one.p,
-            phase=one.phase,
+            detectable=_change(one.detectable),
             blocks=one.n_blocks,
-            more_blocks=one.more_blocks,
             note=one.note,
         )
 
@@ -125,8 +125,8 @@ def report_of(session: Session, analysis: Analysis) -> Report:
         cases=len(pairs),
         processes=len(session.lines),
         threshold=header.thresholds.threshold,
-        delta=math.expm1(analysis.delta),
-        floor=None if analysis.floor is None else math.expm1(analysis.floor),
+        same_within=header.thresholds.same_within,
+        detectable=_median(row.detectable for row in rows),
         explained=analysis.explained,
         note=analysis.note,
         counts=dict(Counter(one.verdict.value for one in rows)),
@@ -152,6 +152,16 @@ def _versions(session: Session) -> list[str]:
     header = session.header
     found = {one.versions.get(header.framework, "") for one in header.environments.values()}
     return [version for version in found if version] if len(found) == 1 else []
+
+
+def _change(value: float | None) -> float | None:
+    """A log ratio as a share."""
+    return None if value is None else math.expm1(value)
+
+
+def _median(values: Iterable[float | None]) -> float | None:
+    known = [value for value in values if value is not None]
+    return statistics.median(known) if known else None
 
 
 def _exp(value: float | None) -> float | None:
@@ -184,8 +194,8 @@ def _interval(row: Row) -> str:
     return "" if row.low is None or row.high is None else f"{row.low:.3f} to {row.high:.3f}"
 
 
-def _needs(row: Row) -> str:
-    return row.note or (counted(row.more_blocks, "more block") if row.more_blocks else "")
+def _found(row: Row) -> str:
+    return row.note or ("" if row.detectable is None else f"{row.detectable:.1%}")
 
 
 COLUMNS: dict[str, Callable[[Row], str]] = {
@@ -194,6 +204,7 @@ COLUMNS: dict[str, Callable[[Row], str]] = {
     "Metric": lambda row: row.metric,
     "B/A": _ratio,
     "Interval": _interval,
+    "Found from": _found,
     "Blocks": lambda row: str(row.blocks),
 }
 """Columns of a figure's row."""
@@ -201,7 +212,7 @@ COLUMNS: dict[str, Callable[[Row], str]] = {
 VERDICT_COLUMNS: dict[Verdict, dict[str, Callable[[Row], str]]] = {
     Verdict.REGRESSED: COLUMNS,
     Verdict.IMPROVED: COLUMNS,
-    Verdict.AMBIGUOUS: {**COLUMNS, "To decide": _needs},
+    Verdict.AMBIGUOUS: COLUMNS,
 }
 """Columns of the table of each verdict that has one."""
 
@@ -237,16 +248,24 @@ def _summary(report: Report) -> list[str]:
         if verdict.value in report.counts
     )
     figures = counted(sum(report.counts.values()), "figure")
-    floor = "unknown" if report.floor is None else f"{report.floor:.1%}"
     return [
         *([f"Invalid: {report.reason}."] if not report.valid else []),
         *(["Unfinished: --resume continues it."] if not report.complete else []),
         f"{figures} of {counted(report.cases, 'case')}: {counts or 'nothing measured'}.",
-        f"Changes up to {report.delta:.1%} count as none: the threshold is {report.threshold:.1%}, "
-        f"the noise floor (A against A) {floor}. Measured by {processes(report.processes)}.",
+        f"A change is more than {report.threshold:.1%}, the same less than "
+        f"{report.same_within:.1%}. Measured by {processes(report.processes)}.",
+        *([_power(report.detectable)] if report.detectable is not None else []),
         *([_adjustment(report)] if report.explained is not None or report.note else []),
         *([_shift(report.shift)] if report.valid else []),
     ]
+
+
+def _power(detectable: float) -> str:
+    """The sentence on the smallest change that could have been found."""
+    return (
+        f"A change of {detectable:.1%} would have been found in half of the figures; half as much "
+        "takes four times the blocks."
+    )
 
 
 def _adjustment(report: Report) -> str:
@@ -271,10 +290,10 @@ def _shift(shift: Shift) -> str:
     )
 
 
-NUMBERS = frozenset({"B/A", "Interval", "Blocks"})
+NUMBERS = frozenset({"B/A", "Interval", "Found from", "Blocks"})
 """Headers of columns that hold numbers."""
 
-REASONS = frozenset({"To decide", "Reason"})
+REASONS = frozenset({"Reason"})
 """Headers of columns whose texts wrap and are never cut."""
 
 

@@ -44,7 +44,10 @@ def common_shift(comparison: Effects, thresholds: Thresholds) -> Shift:
         return Shift(Verdict.AMBIGUOUS, note="fewer than two complete blocks ")
     figures = found.mean, *bounds(found, SHIFT_LEVEL / 2), p_beyond(found, 0.0)
     effect, low, high, p = (float(figure) for (figure,) in figures)
-    (beyond,), (within,) = p_beyond(found, thresholds.margin), p_within(found, thresholds.same_margin)
+    (beyond,), (within,) = (
+        p_beyond(found, thresholds.margin),
+        p_within(found, thresholds.same_margin),
+    )
     if beyond <= thresholds.changed_q:
         verdict = Verdict.REGRESSED if effect > 0 else Verdict.IMPROVED
     elif within <= thresholds.same_level:

@@ -95,7 +95,9 @@ def _has_arm_effect(replicates: Iterable[Replicate], work: str, level: float) ->
         )
         for one in replicates
     ]
-    (p,) = p_beyond(estimate(median_effects(effects(of_work, "comparison", cases_of(of_work)))), 0.0)
+    (p,) = p_beyond(
+        estimate(median_effects(effects(of_work, "comparison", cases_of(of_work)))), 0.0
+    )
     return bool(p <= level)
 
 
