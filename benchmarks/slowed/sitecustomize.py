@@ -1,4 +1,4 @@
-"""Makes some of MXNet's operators compute more rows than they are given.
+"""Makes some of MXNet's operators compute more rows than their inputs have.
 
 Python imports this at its start where this folder is on PYTHONPATH. SLOWED names the operators, as
 the registry does, with commas between them, and SLOWED_SHARE says how many more rows each of their

@@ -29,9 +29,9 @@ ask for, which MXNet does not check before it reads beyond them."""
 
 
 def _shapes(name: str, arguments: Arguments, known: Mapping[str, Shape]) -> dict[str, Shape]:
-    from opperf.frameworks.mxnet.inference import inferred
+    from opperf.frameworks.mxnet.inference import infer_shapes
 
-    found = inferred(name, arguments, known)
+    found = infer_shapes(name, arguments, known)
     return found[0] if found else {}
 
 

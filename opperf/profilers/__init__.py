@@ -1,4 +1,4 @@
-"""Profilers by name: a framework's own, the wall clock, and those that other packages add."""
+"""Profilers by name: a framework's own, the wall clock, and those of other packages."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from importlib.metadata import EntryPoint, entry_points
 
 from opperf.errors import UsageError, unknown
 from opperf.frameworks import Framework
-from opperf.frameworks.timing import MakeProfiler, Profiler
+from opperf.frameworks.timing import Profiler, ProfilerFactory
 from opperf.profilers.events import EventProfiler
 from opperf.profilers.python import PythonTimer, QueueTimer, idle_wait
 
 GROUP = "opperf.profilers"
-"""Entry points of other packages: each a callable that returns a `Profiler` for a framework and a
-device, and raises `UnsupportedError` where it has none."""
+"""Entry points of other packages, each a callable that returns a `Profiler` for a framework and a
+device, and raises `UnsupportedError` if it has none."""
 
 
 @functools.cache
@@ -23,7 +23,7 @@ def _installed() -> tuple[EntryPoint, ...]:
 
 
 def _load(entry: EntryPoint, framework: Framework, device: str) -> Profiler:
-    """The profiler of another package. Raises `UsageError` where the package is broken."""
+    """Returns the profiler of another package. Raises `UsageError` if the package is broken."""
     try:
         make = entry.load()
     except (ImportError, AttributeError) as error:
@@ -36,18 +36,19 @@ def _load(entry: EntryPoint, framework: Framework, device: str) -> Profiler:
 
 
 def _wall_clock(framework: Framework, device: str) -> Profiler:
-    """The wall clock; on a device with a queue, without the cost of the wait itself."""
+    """Returns the timer of wall-clock time, which on an asynchronous device subtracts the cost of
+    synchronising."""
     synchronize = partial(framework.synchronize, device)
     if framework.is_asynchronous(device):
         return QueueTimer(synchronize, idle_wait(framework, device))
     return PythonTimer(synchronize)
 
 
-def offered(framework: Framework) -> dict[str, MakeProfiler]:
-    """What makes each profiler that a framework can be measured with, by name, the preferred one
-    first."""
+def find_profilers(framework: Framework) -> dict[str, ProfilerFactory]:
+    """Returns the factory of every profiler that a framework can be measured with, by name, the
+    preferred one first."""
     python = partial(_wall_clock, framework)
-    common: dict[str, MakeProfiler] = {**framework.profilers(), "python": python}
+    common: dict[str, ProfilerFactory] = {**framework.profilers(), "python": python}
     # Not the preferred one, as the CPU of a framework whose GPU has events may have none.
     if any(framework.has_events(device) for device in framework.devices()):
         common.setdefault("events", partial(EventProfiler, framework))
@@ -56,12 +57,12 @@ def offered(framework: Framework) -> dict[str, MakeProfiler]:
 
 
 def profiler(name: str, framework: Framework, device: str) -> Profiler:
-    """The profiler of that name, for a device.
+    """Makes the profiler of that name for a device.
 
-    Raises `UsageError` for a name that the framework does not offer, and `UnsupportedError` where
-    the device has no such profiler.
+    Raises `UsageError` for an unknown name, and `UnsupportedError` if the device has no such
+    profiler.
     """
-    known = offered(framework)
+    known = find_profilers(framework)
     if name not in known:
         raise unknown("profiler", name, known, framework.name)
     return known[name](device)

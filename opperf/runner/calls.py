@@ -9,7 +9,7 @@ from opperf.dtypes import canonical
 from opperf.errors import UsageError
 from opperf.frameworks import Framework
 from opperf.model import Case, Record, Settings, Status
-from opperf.profilers import offered
+from opperf.profilers import find_profilers
 from opperf.results.opperf_json import result_of
 from opperf.runner.fresh import Fresh
 from opperf.runner.measure import measure
@@ -42,7 +42,7 @@ def call_settings(
     settings = Settings(
         device=device_name(device, framework),
         dtype=canonical(getattr(dtype, "__name__", str(dtype))),
-        profiler=next(iter(offered(framework))) if profiler is None else profiler.lower(),
+        profiler=next(iter(find_profilers(framework))) if profiler is None else profiler.lower(),
         warmup=warmup,
         runs=runs,
     )

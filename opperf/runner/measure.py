@@ -13,7 +13,7 @@ import msgspec
 from opperf.errors import NoGradientError, OpperfError, UnsupportedError, one_line
 from opperf.frameworks import Framework
 from opperf.frameworks.base import Gradient
-from opperf.frameworks.timing import Profiler, Timed
+from opperf.frameworks.timing import PhaseTimes, Profiler
 from opperf.metrics import BACKWARD, FORWARD, MEMORY, MEMORY_FORWARD, PASSES, TOTAL
 from opperf.model import (
     OWN,
@@ -327,7 +327,7 @@ class _Measurement:
         if odd and name in PASSES:
             self._note(name, NoteCode.NOISY, odd)
 
-    def _note_dispatch(self, metric: Metric, timed: Timed) -> None:
+    def _note_dispatch(self, metric: Metric, timed: PhaseTimes) -> None:
         """Note a pass that takes mostly dispatch: kernels are too short at this size."""
         if not timed.times:
             return

@@ -15,7 +15,7 @@ COUNT_ONLY = 0
 
 
 def variables_for(path):
-    """Environment variables of a process that is watched, as the file at `path` asks."""
+    """Environment variables of a process that is watched, as the file at `path` requests."""
     places = [str(FAKE / "watched"), str(FAKE), str(FAKE.parents[1])]
     return {"OPPERF_MOMENT": str(path), "PYTHONPATH": os.pathsep.join(places)}
 
@@ -28,7 +28,7 @@ def stop_at_record(path, number):
 
 
 class Moments:
-    """Moments of a run, told by the calls of Python functions that one of its processes makes.
+    """Moments of a run, counted by the calls of Python functions that one of its processes makes.
 
     `start` begins the run in an environment of these variables; see `watched`.
     """

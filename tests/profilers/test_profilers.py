@@ -8,7 +8,7 @@ from opperf import profilers
 from opperf.errors import UsageError
 from opperf.frameworks.defaults import Defaults
 from opperf.model import MetricKind
-from opperf.profilers import offered, profiler
+from opperf.profilers import find_profilers, profiler
 from opperf.profilers.python import PythonTimer
 
 
@@ -46,7 +46,7 @@ def make_added(framework, device):
 
 
 def test_a_frameworks_own_come_before_the_wall_clock():
-    assert list(offered(Some("native", "perf"))) == ["native", "perf", "python"]
+    assert list(find_profilers(Some("native", "perf"))) == ["native", "perf", "python"]
     assert profiler("perf", Some("native", "perf"), "gpu(1)") == "perf of gpu(1)"
 
 
@@ -66,14 +66,14 @@ def test_what_a_framework_does_not_offer_is_refused(name):
 
 def test_another_package_adds_a_profiler_for_every_framework(installed):
     installed("added", f"{__name__}:make_added")
-    assert list(offered(Some("native"))) == ["native", "python", "added"]
+    assert list(find_profilers(Some("native"))) == ["native", "python", "added"]
     assert profiler("added", Some(), "cpu(0)") == "added for some on cpu(0)"
 
 
 def test_a_name_that_is_taken_stays_the_frameworks(installed):
     installed("native", f"{__name__}:make_added")
     installed("python", f"{__name__}:make_added")
-    assert list(offered(Some("native"))) == ["native", "python"]
+    assert list(find_profilers(Some("native"))) == ["native", "python"]
     assert profiler("native", Some("native"), "cpu(0)") == "native of cpu(0)"
 
 

@@ -8,7 +8,7 @@ call, and 50 ns more where the call's data were flushed from the cache before.
 from toy_framework import Toy
 
 from opperf.errors import UnsupportedError
-from opperf.frameworks.timing import Timed
+from opperf.frameworks.timing import PhaseTimes
 from opperf.model import MetricKind
 
 CALL_NS, MISS_NS = 100.0, 50.0
@@ -70,7 +70,7 @@ class QueueProfiler:
                 phase()
                 self._queue.run()
                 times.append(self._queue.ns - begin)
-        return [Timed.of(times, times, loops) for times in calls]
+        return [PhaseTimes.of(times, times, loops) for times in calls]
 
 
 class ToyQueue(Toy):

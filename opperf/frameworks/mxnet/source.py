@@ -14,7 +14,7 @@ from opperf.frameworks import scripts
 from opperf.frameworks.fill import literal
 from opperf.frameworks.mxnet import functions, tensors
 from opperf.frameworks.mxnet.calls import Call
-from opperf.frameworks.scripts import Made, Names, written
+from opperf.frameworks.scripts import Names, ScriptTensor, render
 from opperf.model import Case
 from opperf.numpy_aliases import REMOVED
 
@@ -36,7 +36,7 @@ PLACES: tuple[tuple[str, ModuleType], ...] = (
     ("mx.nd.numpy_extension.image", mx.nd.numpy_extension.image),
     ("mx.npx.image", mx.npx.image),
 )
-"""Where a function is looked for, the places meant for users first."""
+"""Modules in which a function is looked up, the public ones first."""
 
 RESTORED = tuple(name for name in REMOVED if name in vars(np))
 """Names that NumPy has removed and MXNet needs."""
@@ -93,7 +93,7 @@ def _is_numpy(case: Case) -> bool:
     return functions.is_numpy(case.target) or any(s.array_type == "np" for _, s in case.tensors())
 
 
-def _tensor(made: Made) -> list[str]:
+def _tensor(made: ScriptTensor) -> list[str]:
     """The lines that make a tensor."""
     code = tensors.code(made.spec, made.device, made.seed)
     if made.spec.layout == "file":
@@ -106,7 +106,7 @@ def _tensor(made: Made) -> list[str]:
     return code.lines(made.name)
 
 
-def dotted(function: Callable[..., Any]) -> str:
+def dotted_path(function: Callable[..., Any]) -> str:
     """A function's dotted path in a script."""
     name = function.__name__
     for place, module in PLACES:
@@ -120,9 +120,9 @@ def _called(call: Callable[[], Any], names: Names) -> str:
     assert isinstance(call, partial)
     if isinstance(call.func, Call):
         return call.func.text.format(", ".join(names[id(tensor)] for tensor in call.args))
-    words = [written(value, names, _plain) for value in call.args]
-    words += [f"{name}={written(value, names, _plain)}" for name, value in call.keywords.items()]
-    return f"{dotted(call.func)}({', '.join(words)})"
+    words = [render(value, names, _plain) for value in call.args]
+    words += [f"{name}={render(value, names, _plain)}" for name, value in call.keywords.items()]
+    return f"{dotted_path(call.func)}({', '.join(words)})"
 
 
 def _defined(call: Callable[[], Any]) -> list[str]:

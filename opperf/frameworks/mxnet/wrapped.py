@@ -34,7 +34,7 @@ def snake_case(name: str) -> str:
 
 
 def spellings(name: str) -> list[str]:
-    """The names an operator may have in one namespace or another, the one asked for first:
+    """The names an operator may have in any namespace, the requested one first:
     the registry's aliases without their prefixes, and names alike but for case."""
     found, folded_name = [name], snake_case(name)
     for bare, folded in _words():
@@ -67,7 +67,7 @@ def place_of(target: Target) -> str:
 
 def wrapped_operator(target: Target, called: Operator) -> Operator | None:
     """The registered operator that a function of MXNet calls or wraps: itself, or the one of
-    its name in its namespace, or of a name alike. None for a function that is not MXNet's."""
+    its name in its namespace, or of a name alike. None for a function outside MXNet."""
     if called.namespace or not isinstance(target, CallableTarget):
         return called if called.namespace else None
     known = registry.by_name()

@@ -49,7 +49,7 @@ def code(spec: TensorSpec, seed: int) -> fill.Code:
 
 def tensor(spec: TensorSpec, seed: int) -> Any:
     """An array as specified. Raises `UnsupportedError` if NumPy has no such array."""
-    # The code may give a view of what it was made from; a case may write to its arrays.
+    # The code may return a view of a shared array, and a case may write to its arrays.
     return np.require(code(spec, seed).run(), requirements=["C", "O", "W"])
 
 
@@ -67,7 +67,7 @@ def view(storage: Any, spec: TensorSpec) -> Any:
 
 
 def describe(value: Any) -> TensorSpec | None:
-    """The spec of an array a caller holds; None for anything that is not an array."""
+    """The spec of an array that a user passed; None for any other value."""
     if not isinstance(value, np.ndarray):
         return None
     data = np.ascontiguousarray(value)

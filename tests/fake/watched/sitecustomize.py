@@ -18,7 +18,7 @@ import sys
 
 
 def role():
-    """Which of opperf's processes this is."""
+    """Returns the kind of opperf's process that this is."""
     words = " ".join(sys.orig_argv)
     if "opperf.runner.worker" in words:
         return "worker"
@@ -58,14 +58,14 @@ def watch(path, number, unit, moment):
 
 
 def write(path, text):
-    """Write the file anew, whole."""
+    """Replaces the file as a whole."""
     with open(f"{path}.new", "w") as file:
         file.write(text)
     os.rename(f"{path}.new", path)
 
 
 def begin(path):
-    """Watch this process, if the file is there and asks for it."""
+    """Watch this process, if the file exists and requests it."""
     try:
         with open(path) as file:
             wanted, number, unit, moment = file.read().split()
