@@ -17,7 +17,14 @@ from opperf.mxnet_api import FRAMEWORK
 from opperf.mxnet_api.namespaces import functions_called, inputs_of_size, written
 from opperf.results.opperf_json import results_by_operator
 from opperf.runner.allocator import configure_heap
-from opperf.runner.calls import Results, call_settings, measure_calls, measure_here, shown_result
+from opperf.runner.calls import (
+    Results,
+    call_settings,
+    check_type,
+    measure_calls,
+    measure_here,
+    shown_result,
+)
 from opperf.runner.pool import Worker
 from opperf.runner.pristine import is_self_contained
 from opperf.sources.bound import Bound
@@ -55,9 +62,9 @@ def run_performance_test(
     inputs : list of dict
         Arguments by name. A tuple of whole numbers is a shape, filled with random numbers; a
         list of shapes is a list of tensors; arrays of NumPy and of the framework are used as
-        they are; anything else is passed on.
+        they are; other values are passed to the call.
     run_backward : bool
-        Measure the backward pass too, where there is a gradient.
+        Measure the backward pass too, if there is a gradient.
     dtype : str
         Data type of the tensors made from shapes.
     ctx : mx.Context or str
@@ -68,7 +75,7 @@ def run_performance_test(
     warmup, runs : int
         Calls before timing, and calls timed.
     framework : str
-        The framework whose functions they are, as `opperf frameworks` lists them.
+        The framework of the functions, one of those that `opperf frameworks` lists.
 
     Returns
     -------
@@ -77,14 +84,15 @@ def run_performance_test(
         `max_storage_mem_alloc_<device>` in kB (1000 bytes), `avg_time_forward_<name>` and
         `avg_time_backward_<name>` in ms. The Python timer adds `avg_time_<name>`,
         `p50_time_<name>`, `p90_time_<name>` and `p99_time_<name>` for both passes together.
-        A call that did not work has `status` and `reason` in place of numbers.
+        A call that failed has `status` and `reason` in place of numbers.
 
     Raises
     ------
     UsageError
-        For a dtype, profiler, device or count that cannot be used, what is not callable, and
-        inputs that are no dict or hold what no call can be described by.
+        For a framework, dtype, profiler, device or count that cannot be used, an operator that is
+        not callable, and inputs that are no dict or contain values that no case can have.
     """
+    check_type("framework", framework, str, "a name")
     loaded = load_for_measuring(framework)
     settings = call_settings(loaded, ctx, dtype, profiler, warmup, runs)
     return measure_calls(loaded, ops, inputs, settings, run_backward)

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import functools
+from collections.abc import Callable
+from dataclasses import dataclass
 from functools import partial
 from importlib.metadata import EntryPoint, entry_points
 
-from opperf.errors import UsageError, unknown
+from opperf.errors import UsageError, one_line, unknown
 from opperf.frameworks import Framework
 from opperf.frameworks.timing import Profiler, ProfilerFactory
 from opperf.profilers.events import EventProfiler
@@ -22,17 +24,34 @@ def _installed() -> tuple[EntryPoint, ...]:
     return tuple(sorted(entry_points(group=GROUP)))
 
 
-def _load(entry: EntryPoint, framework: Framework, device: str) -> Profiler:
-    """Returns the profiler of another package. Raises `UsageError` if the package is broken."""
-    try:
-        make = entry.load()
-    except (ImportError, AttributeError) as error:
-        raise UsageError(
-            f"the profiler {entry.value}, an entry point of the group {GROUP}, cannot be loaded "
-            f"({error}); reinstall its package, or remove it"
-        ) from error
-    profiler: Profiler = make(framework, device)
-    return profiler
+@dataclass(frozen=True)
+class AddedProfiler:
+    """Makes the profiler of another package for a device."""
+
+    entry: EntryPoint
+    framework: Framework
+
+    def load(self) -> Callable[[Framework, str], Profiler]:
+        """Returns the callable of the entry point. Raises `UsageError` if its package is broken."""
+        try:
+            make: Callable[[Framework, str], Profiler] = self.entry.load()
+        except Exception as error:
+            # Not `ImportError` alone: a module may raise anything when it is imported.
+            reason = one_line(f"{type(error).__name__}: {error}")
+            raise self._refusal(f"cannot be loaded ({reason}); reinstall its package") from error
+        if not callable(make):
+            raise self._refusal("is not callable; fix its package")
+        return make
+
+    def __call__(self, device: str) -> Profiler:
+        made = self.load()(self.framework, device)
+        if not callable(getattr(made, "trace", None)):
+            raise self._refusal(f"returned {type(made).__name__}, not a Profiler; fix its package")
+        return made
+
+    def _refusal(self, fault: str) -> UsageError:
+        place = f"the profiler {self.entry.value}, an entry point of the group {GROUP},"
+        return UsageError(f"{place} {fault}, or remove it")
 
 
 def _wall_clock(framework: Framework, device: str) -> Profiler:
@@ -52,8 +71,20 @@ def find_profilers(framework: Framework) -> dict[str, ProfilerFactory]:
     # Not the preferred one, as the CPU of a framework whose GPU has events may have none.
     if any(framework.has_events(device) for device in framework.devices()):
         common.setdefault("events", partial(EventProfiler, framework))
-    added = {entry.name: partial(_load, entry, framework) for entry in _installed()}
+    added = {entry.name: AddedProfiler(entry, framework) for entry in _installed()}
     return {**common, **{name: make for name, make in added.items() if name not in common}}
+
+
+def find_profiler(name: str, framework: Framework) -> ProfilerFactory:
+    """Returns the factory of the profiler of that name. Raises `UsageError` for an unknown name,
+    and for a profiler whose package is broken."""
+    known = find_profilers(framework)
+    if name not in known:
+        raise unknown("profiler", name, known, framework.name)
+    factory = known[name]
+    if isinstance(factory, AddedProfiler):
+        factory.load()
+    return factory
 
 
 def profiler(name: str, framework: Framework, device: str) -> Profiler:
@@ -62,7 +93,4 @@ def profiler(name: str, framework: Framework, device: str) -> Profiler:
     Raises `UsageError` for an unknown name, and `UnsupportedError` if the device has no such
     profiler.
     """
-    known = find_profilers(framework)
-    if name not in known:
-        raise unknown("profiler", name, known, framework.name)
-    return known[name](device)
+    return find_profiler(name, framework)(device)

@@ -27,7 +27,8 @@ def cache_folder() -> Path:
     system keeps caches (`XDG_CACHE_HOME` or `~/.cache` on Linux)."""
     named = os.environ.get(FOLDER)
     if named:
-        return Path(named)
+        # Not `Path.expanduser`, which raises for an unknown user.
+        return Path(os.path.expanduser(named))  # noqa: PTH111
     # Takes some 10 ms to import, and not every command keeps anything.
     from platformdirs import user_cache_path
 
@@ -48,8 +49,8 @@ def kept(path: Path | None, kind: type[Kept]) -> tuple[Kept | None, list[str]]:
         return None, []
     try:
         return msgspec.json.decode(path.read_bytes(), type=kind), []
-    except FileNotFoundError:
-        # Asked for the first time, as is every build once.
+    except (FileNotFoundError, NotADirectoryError):
+        # The first time for this build, or a folder that `keep` warns about.
         return None, []
     except (OSError, msgspec.DecodeError, UnicodeDecodeError) as error:
         return None, [f"{path} cannot be read and is made again: {one_line(str(error))}"]

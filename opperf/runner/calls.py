@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from numbers import Integral
 from typing import Any
 
 from opperf.dtypes import canonical
@@ -37,6 +38,10 @@ def call_settings(
 
     Raises `UsageError` for what cannot be used.
     """
+    check_type("warmup", warmup, Integral, "a number of calls")
+    check_type("runs", runs, Integral, "a number of calls")
+    if profiler is not None:
+        check_type("profiler", profiler, str, "a name")
     if warmup < 0 or runs < 1:
         raise UsageError(f"warmup is at least 0 and runs at least 1, not {warmup} and {runs}")
     settings = Settings(
@@ -48,6 +53,12 @@ def call_settings(
     )
     check_settings(framework, Selection(settings=settings))
     return settings
+
+
+def check_type(name: str, value: object, kind: type, description: str) -> None:
+    """Raises `UsageError` for an argument of another type."""
+    if not isinstance(value, kind):
+        raise UsageError(f"{name} is {description}, not {value!r}")
 
 
 def measure_here(case: Case, framework: Framework, bound: Bound = NOTHING_BOUND) -> Record:
@@ -68,6 +79,7 @@ def measure_calls(
     Raises `UsageError` before anything is measured: for what is not callable, and for inputs that
     make no case.
     """
+    check_type("inputs", inputs, Iterable, "a list of dicts")
     listed = [inputs] if isinstance(inputs, Mapping) else list(inputs)
     calls = [
         _call(framework, function, listed, settings, backward)

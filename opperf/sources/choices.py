@@ -66,6 +66,12 @@ def refusal(framework: Framework, name: str, value: Any) -> OpperfError | None:
         except DeviceError as error:
             return error
         return None
+    if name == "profiler":
+        try:
+            profilers.find_profiler(value, framework)
+        except UsageError as error:
+            return error
+        return None
     if name not in LISTED:
         return None
     known = tuple(CHOICES[name](framework))
