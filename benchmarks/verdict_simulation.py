@@ -56,7 +56,7 @@ CRUDE = 0.10
 SOUND_SESSIONS = 300
 """Sound sessions, of which the share declared invalid is counted."""
 NOISY = 4.0
-"""How many times as noisy the processes of the noisier of those sessions are."""
+"""Factor of the noise between processes in the noisier of those sessions."""
 
 PACE_SD = 0.12
 """Standard deviation of a shared core's speed between visits, as observed with visits of 0.03 s on

@@ -59,7 +59,7 @@ TURNS = 9
 SETTINGS = Settings(profiler="python", warmup=0, runs=1, timeout_s=60.0)
 
 IMPORT = "from opperf.numpy_aliases import restore; restore(); import mxnet"
-"""What MXNet needs of NumPy comes first, as `import mxnet` alone fails with a newer NumPy."""
+"""Restores NumPy's removed names first, as `import mxnet` alone fails with a newer NumPy."""
 
 
 def crashing_cases() -> list[Case]:

@@ -135,8 +135,8 @@ def operators_of(tree: ast.AST) -> Iterator[ast.expr | ast.stmt]:
 
 
 def spans(path: Path) -> list[tuple[tuple[int, int], tuple[int, int]]]:
-    """Where in a module its binary operators are: from the end of the left operand to the start
-    of the right one."""
+    """Returns the places of a module's binary operators: from the end of the left operand to the
+    start of the right one."""
     made = []
     for node in operators_of(ast.parse(path.read_text())):
         left, right = (

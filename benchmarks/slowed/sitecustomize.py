@@ -14,7 +14,7 @@ import os
 import sys
 
 MODULE = "mxnet.ndarray.register"
-"""Where the functions that MXNet generates find what they call an operator with."""
+"""The module in which MXNet's generated functions look up the function that calls operators."""
 
 
 class Watch(importlib.abc.MetaPathFinder):

@@ -56,7 +56,7 @@ class MemoryReading(Protocol):
 
 
 class Extent(NamedTuple):
-    """Where a tensor is in memory."""
+    """The addresses of a tensor's data."""
 
     bytes: int
     """Size of the stored data: of a sparse tensor, its values and their indices."""

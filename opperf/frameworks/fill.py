@@ -140,7 +140,7 @@ def whole_range(fill: Fill, dtype: str) -> tuple[int, int]:
 
 
 class Drawing(NamedTuple):
-    """How numbers are drawn or computed: an expression, and the statements before it."""
+    """Code that draws or computes numbers: an expression, and the statements before it."""
 
     expression: str
     values: Callable[[TensorSpec], dict[str, Any]]

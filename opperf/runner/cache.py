@@ -64,7 +64,7 @@ def keep(path: Path | None, value: object, what: str) -> list[str]:
         path.parent.mkdir(parents=True, exist_ok=True)
         replace(path, msgspec.json.encode(value))
     except (OSError, OutputError) as error:
-        return [f"{what} is not kept: {one_line(str(error))}"]
+        return [f"{what} is not cached: {one_line(str(error))}; name another folder in {FOLDER}"]
     return []
 
 

@@ -124,7 +124,7 @@ def needs_vector(array):
 
 
 def flaky(array):
-    """Ends the process if the file that FAKE_FLAKY names is there, and the file with it."""
+    """Removes the file that FAKE_FLAKY names and ends the process, if there is one."""
     file = Path(os.environ.get("FAKE_FLAKY", "/nowhere"))
     if file.exists():
         file.unlink()
@@ -133,7 +133,7 @@ def flaky(array):
 
 
 MOODY = {"flaky": flaky}
-"""Operators that do not always do the same."""
+"""Operators whose result differs between calls."""
 
 UNRULED = {
     "mystery": like,
@@ -147,7 +147,7 @@ KEPT = []
 
 
 def keeps(array):
-    """As an operator with workspace that is kept for later calls."""
+    """An operator with workspace that is kept for later calls."""
     KEPT.append(like(array))
     return like(array)
 
@@ -363,7 +363,7 @@ class FakeGradient:
 
 
 class FakeProfiler:
-    """The fake framework's own profiler: runs the phases, and makes the times up."""
+    """The fake framework's own profiler: runs the phases and returns made-up times."""
 
     def __init__(self, framework):
         self._framework, self._calls = framework, framework.calls

@@ -8,7 +8,7 @@ from pathlib import Path
 FAKE = Path(__file__).parent
 
 WAIT_S = 300
-"""How long a run may take, whose calls are counted, on a busy machine."""
+"""Time limit of a run whose calls are counted, on a busy machine."""
 
 COUNT_ONLY = 0
 """Instead of a signal: the calls are counted."""
@@ -21,8 +21,8 @@ def variables_for(path):
 
 
 def stop_at_record(path, number):
-    """Have the next manager stop, as Ctrl-Z would have it, as it is about to keep its record of
-    this number; environment variables for it."""
+    """Stops the next manager, as Ctrl-Z does, before it writes its record of this number; returns
+    environment variables for it."""
     path.write_text(f"manager {int(signal.SIGSTOP)} records {number}")
     return variables_for(path)
 
@@ -43,7 +43,7 @@ class Moments:
         assert 0 < self.first < self.latest <= self.last
 
     def ask(self, number, moment):
-        """Have the next process of the kind that starts get a signal at a call."""
+        """Sends a signal to the next process of the kind at a call."""
         self._path.write_text(f"{self._role} {int(number)} calls {moment}")
 
     @property

@@ -79,7 +79,7 @@ def test_what_cannot_be_kept_is_called_by_its_name(tmp_path):
     path = tmp_path / "file" / "below.json"
     assert kept(path, int) == (None, [])
     (warning,) = keep(path, 1, "the list of operators")
-    assert warning.startswith("the list of operators is not kept: ") and "\n" not in warning
+    assert warning.startswith("the list of operators is not cached: ") and "\n" not in warning
 
 
 def test_the_folder_is_the_users(monkeypatch, tmp_path):

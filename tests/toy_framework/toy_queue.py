@@ -17,7 +17,7 @@ CHIP = "gpu(0)"
 
 
 class Queue:
-    """The device: work that is put off, and the time at which the latest of it was done."""
+    """The device: queued work, and the time at which the latest was done."""
 
     def __init__(self):
         self.ns = 0.0

@@ -41,8 +41,8 @@ matrix (up to 5) and fast exponentials and roots make a thousand times as large 
 precision has 5e-4. Outputs in double precision are often calculated in single."""
 
 STRICT = Tolerance({"float16": 1e-3, "float32": 5e-7}, of_largest=0.4, least=2e-7)
-"""For weights of up to four: their decay changes them by a millionth in one step, which has to be
-seen."""
+"""For weights of up to four: their decay changes them by a millionth in one step, which must be
+detected."""
 
 BY_OPERATION: dict[str, Tolerance] = dict.fromkeys(optimizers.REFERENCES, STRICT)
 """By operation, stricter than `USUAL`."""

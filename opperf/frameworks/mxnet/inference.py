@@ -106,7 +106,7 @@ def infer_shapes(
 
 
 def complete_shapes(case: Case) -> Case:
-    """The case with the shapes that follow from others in place of `UNKNOWN` ones.
+    """Returns the case with `UNKNOWN` shapes inferred from the others.
 
     Raises `UnsupportedError` where MXNet cannot infer one.
     """
@@ -127,7 +127,7 @@ def complete_shapes(case: Case) -> Case:
 
 
 def _is_known(shape: Any) -> bool:
-    """Whether every extent has been inferred: 0 and -1 stand for one that has not."""
+    """Whether every extent has been inferred: 0 and -1 mean that one has not."""
     return bool(shape) and all(extent > 0 for extent in shape)
 
 

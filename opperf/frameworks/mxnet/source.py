@@ -53,10 +53,10 @@ def script(case: Case, arguments: Mapping[str, Any], call: Callable[[], Any]) ->
         id(one.tensor): f"{one.name}.name" if one.spec.layout == "file" else one.name
         for one in made
     }
-    called = _called(call, names)
+    called = _render_call(call, names)
     wanted = [one.name for one in made if one.spec.gradient]
     backward = "backward" in case.passes and bool(wanted)
-    lines = [*_imports(case), *_defined(call), ""]
+    lines = [*_imports(case), *_define(call), ""]
     for one in made:
         lines += _tensor(one)
     lines += [""]
@@ -115,22 +115,24 @@ def dotted_path(function: Callable[..., Any]) -> str:
     return functions.path_of(function).replace("mxnet.", "mx.", 1)
 
 
-def _called(call: Callable[[], Any], names: Names) -> str:
+def _render_call(call: Callable[[], Any], names: Names) -> str:
     """The call as text, its arguments as they were bound."""
     assert isinstance(call, partial)
     if isinstance(call.func, Call):
         return call.func.text.format(", ".join(names[id(tensor)] for tensor in call.args))
-    words = [render(value, names, _plain) for value in call.args]
-    words += [f"{name}={render(value, names, _plain)}" for name, value in call.keywords.items()]
+    words = [render(value, names, _render_plain) for value in call.args]
+    words += [
+        f"{name}={render(value, names, _render_plain)}" for name, value in call.keywords.items()
+    ]
     return f"{dotted_path(call.func)}({', '.join(words)})"
 
 
-def _defined(call: Callable[[], Any]) -> list[str]:
+def _define(call: Callable[[], Any]) -> list[str]:
     """The lines that define a callable which MXNet does not have."""
     assert isinstance(call, partial)
     return list(call.func.lines) if isinstance(call.func, Call) else []
 
 
-def _plain(value: Any) -> str:
+def _render_plain(value: Any) -> str:
     """A plain value as text."""
     return f"np.{value!r}" if isinstance(value, np.dtype) else literal(value)

@@ -46,7 +46,7 @@ def has_nan(array: Any) -> bool:
 
 
 def extents(values: Any) -> list[Extent]:
-    """Where arrays and files are in memory, lists of them opened."""
+    """The extents of arrays and files in memory, nested lists included."""
     if isinstance(values, (list, tuple)):
         return [extent for value in values for extent in extents(value)]
     if isinstance(values, Path):
@@ -55,7 +55,7 @@ def extents(values: Any) -> list[Extent]:
 
 
 def _extent(array: Any) -> Extent:
-    """Where an array is in memory."""
+    """The extent of an array in memory."""
     if array.stype != "default":
         parts = (array.data, array.indices, *([array.indptr] if array.stype == "csr" else []))
         # MXNet returns copies of the parts only, so the array's handle represents them all.

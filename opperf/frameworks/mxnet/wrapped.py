@@ -35,7 +35,7 @@ def snake_case(name: str) -> str:
 
 def spellings(name: str) -> list[str]:
     """The names an operator may have in any namespace, the requested one first:
-    the registry's aliases without their prefixes, and names alike but for case."""
+    the registry's aliases without their prefixes, and names that differ in case only."""
     found, folded_name = [name], snake_case(name)
     for bare, folded in _words():
         if name in bare or folded_name in folded:
@@ -45,7 +45,7 @@ def spellings(name: str) -> list[str]:
 
 @functools.cache
 def _words() -> list[tuple[set[str], set[str]]]:
-    """Of every operator the names that namespaces may have for it, and these in snake case."""
+    """The names that namespaces may have for each operator, also in snake case."""
     words = []
     for operator in registry.operators():
         bare = {
@@ -59,8 +59,8 @@ def _words() -> list[tuple[set[str], set[str]]]:
 
 
 def place_of(target: Target) -> str:
-    """Where in MXNet a callable is: `numpy.linalg.svd`; empty for a registered operator. What
-    `mx.np` calls is in a namespace below `mx.nd`, and takes the same arguments."""
+    """The place of a callable in MXNet: `numpy.linalg.svd`; empty for a registered operator. The
+    functions that `mx.np` calls are in a namespace below `mx.nd`, with the same arguments."""
     place = target.path.partition(".")[2] if isinstance(target, CallableTarget) else ""
     return place.removeprefix("ndarray.") if place.startswith("ndarray.numpy") else place
 

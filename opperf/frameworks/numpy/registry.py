@@ -20,7 +20,7 @@ FRAMEWORK = "numpy"
 
 
 class Place(NamedTuple):
-    """Where functions are found."""
+    """A module or class with public functions."""
 
     namespace: str
     prefix: str

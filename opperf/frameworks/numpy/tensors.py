@@ -54,7 +54,7 @@ def tensor(spec: TensorSpec, seed: int) -> Any:
 
 
 def view_expression(storage: str, spec: TensorSpec) -> str:
-    """What `view` makes, as an expression; `storage` is the variable of the other array."""
+    """Returns `view` as an expression; `storage` is the variable of the other array."""
     strides = tuple(step * np.dtype(spec.dtype).itemsize for step in spec.steps)
     return f"np.lib.stride_tricks.as_strided({storage}[{spec.offset}:], {spec.shape}, {strides})"
 
@@ -92,8 +92,8 @@ def has_nan(outputs: Any) -> bool:
 
 
 def extent(value: Any) -> Extent:
-    """Where an array is in memory; a number has memory of its own. Elements that are repeated by a
-    stride of zero count once."""
+    """The extent of an array in memory; a number has its own memory. Elements that are repeated by
+    a stride of zero count once."""
     if not isinstance(value, np.ndarray) or not value.size:
         return Extent(int(value.nbytes))
     begin = value.__array_interface__["data"][0]

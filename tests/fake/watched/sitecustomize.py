@@ -9,7 +9,7 @@ at its end: the numbers of the calls that began its first record and its latest 
 latest call of all.
 """
 
-# A process is not to import more than it would.
+# The process should import no more than without this module.
 # ruff: noqa: PTH104, PTH108, PTH123
 
 import atexit
@@ -26,11 +26,11 @@ def role():
 
 
 RECORDS = ("session.py", "keep"), ("measure.py", "measure")
-"""Where a manager and a worker begin a record: the file's name and the function's."""
+"""File and function in which a manager and a worker begin a record."""
 
 
 def watch(path, number, unit, moment):
-    """Count the calls and the records of this process's main thread."""
+    """Counts the calls and the records of this process's main thread."""
     counts = {"calls": 0, "records": 0}
     first = latest = 0
     mine = os.getpid()
@@ -65,7 +65,7 @@ def write(path, text):
 
 
 def begin(path):
-    """Watch this process, if the file exists and requests it."""
+    """Watches this process, if the file exists and requests it."""
     try:
         with open(path) as file:
             wanted, number, unit, moment = file.read().split()
