@@ -210,7 +210,7 @@ def _resume_advice(run_file: Path, options: Options) -> str:
         words += ["-f", options.output_format]
     if options.output != run_file:
         words += ["-o", str(options.output)]
-    return f"the records are in {run_file}. Go on with: {shlex.join(words)}"
+    return f"the records are in {run_file}. Resume with: {shlex.join(words)}"
 
 
 def _finish(result: Run, run_file: Path, options: Options, elapsed_s: float) -> int:

@@ -59,9 +59,9 @@ def interrupt(process):
 def going_on(err):
     """The command that opperf says goes on with the run."""
     (words,) = [
-        line.partition("Go on with: opperf ")[2]
+        line.partition("Resume with: opperf ")[2]
         for line in err.splitlines()
-        if "Go on with: " in line
+        if "Resume with: " in line
     ]
     return shlex.split(words)
 

@@ -222,7 +222,7 @@ def test_what_a_run_is_gone_on_with_is_not_written_over_another_file(cut_short):
 
 
 def going_on(err):
-    return shlex.split(err.partition("Go on with: opperf run ")[2].splitlines()[0])
+    return shlex.split(err.partition("Resume with: opperf run ")[2].splitlines()[0])
 
 
 @pytest.mark.parametrize(
