@@ -82,7 +82,7 @@ def axis_text(values: tuple[Any, ...]) -> str:
     return ", ".join(str(value) for value in values)
 
 
-TRANSIENT = frozenset({"load_1min", "devices", *(f"health.{name}" for name in health.PASSING)})
+TRANSIENT = frozenset({"load_1min", "devices", *(f"health.{name}" for name in health.TRANSIENT)})
 """Fields of an environment, and keys of fields, that change from moment to moment, or list what is
 available and not what is used."""
 
