@@ -17,7 +17,7 @@ from opperf.mxnet_api import FRAMEWORK
 from opperf.mxnet_api.namespaces import functions_called, inputs_of_size, written
 from opperf.results.opperf_json import results_by_operator
 from opperf.runner.allocator import configure_heap
-from opperf.runner.calls import Results, call_settings, measure_calls, measure_here, shown_result
+from opperf.runner.calls import Results, call_settings, display_result, measure_calls, measure_here
 from opperf.runner.pool import Worker
 from opperf.runner.pristine import is_self_contained
 from opperf.sources.bound import Bound
@@ -231,7 +231,7 @@ def run_benchmark_operator(
         for reason in call.excluded.values():
             raise UsageError(f"{target.label}: {reason}")
         record = measure_safely(cases[0], framework, call.bound)
-        shown = shown_result(record, {name: written(value) for name, value in inputs.items()})
+        shown = display_result(record, {name: written(value) for name, value in inputs.items()})
         marks = {note.code: note.message for note in framework.notes(target)}
         found[namespace] = [{target.label: [shown | marks]}]
         print(f"{namespace}: {found[namespace]}")

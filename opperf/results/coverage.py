@@ -79,7 +79,7 @@ def coverage(listing: Listing, records: Iterable[Record]) -> Coverage:
     backward = {record.case.label for record in measured if BACKWARD.name in record.summaries}
     operators = [listed.operator for listed in listing.operators]
 
-    def counted(group: Group) -> dict[str, Count]:
+    def pluralize(group: Group) -> dict[str, Count]:
         members: dict[str, list[str]] = {}
         for operator in operators:
             for key in group(operator):
@@ -92,8 +92,8 @@ def coverage(listing: Listing, records: Iterable[Record]) -> Coverage:
         registered=listing.registered,
         names=sum(len(operator.names) for operator in operators),
         total=_count([operator.name for operator in operators], forward, backward),
-        namespaces=counted(lambda operator: [operator.namespace]),
-        categories=counted(lambda operator: [operator.category]),
+        namespaces=pluralize(lambda operator: [operator.namespace]),
+        categories=pluralize(lambda operator: [operator.category]),
         not_measured={
             listed.operator.name: _reason(listed, by_label.get(listed.operator.name, []))
             for listed in listing.operators

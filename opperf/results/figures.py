@@ -37,7 +37,7 @@ NOT_APPLICABLE = "---"
 """A cell that has no value, as users of operator benchmarks know it."""
 
 
-def shown(record: Record, metric: str, statistic: str) -> float | None:
+def statistic_value(record: Record, metric: str, statistic: str) -> float | None:
     """One statistic of a metric, in ms or kB, or None where the record has no such metric."""
     summary = record.summaries.get(metric)
     if summary is None:
@@ -47,16 +47,16 @@ def shown(record: Record, metric: str, statistic: str) -> float | None:
     return value if unit.decimals is None else round(value, unit.decimals)
 
 
-def shown_ms(record: Record, metric: str, statistic: str) -> str:
+def time_cell(record: Record, metric: str, statistic: str) -> str:
     """A time as a cell of a table, to the nanosecond in every row: a column whose points are
     below each other can be compared at a glance."""
-    value = shown(record, metric, statistic)
+    value = statistic_value(record, metric, statistic)
     return NOT_APPLICABLE if value is None else f"{value:.6f}"
 
 
-def shown_kb(record: Record) -> str:
+def memory_cell(record: Record) -> str:
     """The peak of memory as a cell of a table, to the byte."""
-    value = shown(record, MEMORY.name, "median")
+    value = statistic_value(record, MEMORY.name, "median")
     return NOT_APPLICABLE if value is None else f"{value:.3f}"
 
 
@@ -66,6 +66,6 @@ def device_label(device: str) -> str:
     return f"{match[1]}/{match[2]}" if match else device
 
 
-def by_operator(records: Iterable[Record]) -> list[Record]:
+def sort_by_operator(records: Iterable[Record]) -> list[Record]:
     """The records sorted by operator, those of one operator in their own order."""
     return sorted(records, key=lambda record: record.case.label)

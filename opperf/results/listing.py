@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from tabulate import tabulate
 
 from opperf.model import Case, ListedOperator, Parameter
-from opperf.results.text import counted, inputs_text, truncate
+from opperf.results.text import inputs_text, pluralize, truncate
 
 HEADERS = ("Operator", "Namespace", "Category", "Rule", "Parameters", "Aliases")
 
@@ -35,7 +35,7 @@ def list_text(operators: Sequence[ListedOperator], width: int | None = None) -> 
     table = tabulate(rows, HEADERS, tablefmt="plain", disable_numparse=True)
     lines = [truncate(line.rstrip(), width) for line in table.splitlines()]
     without = sum(not listed.rule for listed in operators)
-    closing = counted(len(operators), "operator") + (
+    closing = pluralize(len(operators), "operator") + (
         f", {without} without a rule" if without else ""
     )
     return "\n".join([*lines, "", closing])

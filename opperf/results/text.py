@@ -26,7 +26,7 @@ def inputs_text(case: Case) -> str:
     )
 
 
-def counted(number: int, noun: str) -> str:
+def pluralize(number: int, noun: str) -> str:
     """`1 record`, `2 records`."""
     return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 

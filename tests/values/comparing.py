@@ -15,7 +15,7 @@ from opperf.operations import OPERATIONS
 from opperf.operations.references.reference import Property
 from opperf.operations.uses import ANYTHING, Choice, Table, Use, Written
 from opperf.profilers import offered
-from opperf.runner.prepared import Prepared
+from opperf.runner.prepared import PreparedCase
 from opperf.sources.registry import plan
 from opperf.sources.selecting import Selection
 from tests.values.tolerances import Tolerance, tolerance_of
@@ -156,7 +156,7 @@ class Comparison:
         """A case's arguments before one call and its outputs as NumPy arrays, whose conversion
         waits for the call's end; and the framework's own arguments, some of them written to."""
         with self.framework.scope(case):
-            prepared = Prepared(case, self.framework)
+            prepared = PreparedCase(case, self.framework)
             before = each(self.convert, prepared.arguments)
             given = prepared.call()
             outputs = [each(self.convert, one) for one in listed(given) if one is not None]

@@ -24,7 +24,7 @@ from opperf.compare.statistics.data import Arm
 from opperf.errors import OpperfError, RunFileError, UsageError
 from opperf.model import DECLARED, Environment
 from opperf.results import output
-from opperf.results.text import counted, inputs_text, terminal_width, truncate
+from opperf.results.text import inputs_text, pluralize, terminal_width, truncate
 from opperf.runner.progress import Progress
 from opperf.runner.resuming import check_same, check_selection, find_lasting_differences
 from opperf.runner.session import utc_now
@@ -82,8 +82,8 @@ def begin(
     show = print if options.dry_run else say
     for name, arm in arms.items():
         show(f"{name}: {arm}")
-    alone = f", {counted(len(pairing.alone), 'case')} without a partner" if pairing.alone else ""
-    show(f"{counted(len(pairing.pairs), 'case')}{alone}: {forecast_text(forecast, thresholds)}")
+    alone = f", {pluralize(len(pairing.alone), 'case')} without a partner" if pairing.alone else ""
+    show(f"{pluralize(len(pairing.pairs), 'case')}{alone}: {forecast_text(forecast, thresholds)}")
     check_budget(forecast, thresholds, case_time_s, options.budget_s)
     if options.dry_run:
         print(_case_table(pairing))

@@ -10,7 +10,7 @@ from typing import NamedTuple
 from opperf.errors import RunFileError
 from opperf.metrics import metrics_in
 from opperf.model import Metric, Record, Run, Settings, Status
-from opperf.results.text import counted, inputs_text
+from opperf.results.text import inputs_text, pluralize
 
 LONGEST = 896
 """Characters of a name: of the 1024 that Bencher takes, the fewest of all tools, an eighth is left
@@ -45,10 +45,10 @@ def select_figures(run: Run) -> tuple[list[Exported], list[str]]:
         for (record, metrics), name in zip(kept, names, strict=True)
     ]
     left = len(found) - len(kept)
-    warnings = [f"excluded: {counted(left, 'case')} not measured"] if left else []
+    warnings = [f"excluded: {pluralize(left, 'case')} not measured"] if left else []
     odd = sum(len(_usual(record)) - len(metrics) for record, metrics in found)
     if odd:
-        warnings.append(f"excluded: {counted(odd, 'figure')} not finite")
+        warnings.append(f"excluded: {pluralize(odd, 'figure')} not finite")
     return told, warnings
 
 

@@ -8,7 +8,7 @@ from typing import Any
 from opperf.model import Metric, Run
 from opperf.results.exports.exported import Exported, select_figures
 from opperf.results.figures import unit_of
-from opperf.results.text import counted
+from opperf.results.text import pluralize
 
 
 def github_action(run: Run) -> tuple[list[dict[str, Any]], list[str]]:
@@ -18,7 +18,7 @@ def github_action(run: Run) -> tuple[list[dict[str, Any]], list[str]]:
     figures = [(one, metric) for one in found for metric in one.metrics]
     larger = sum(not metric.lower_is_better for _, metric in figures)
     if larger:
-        warnings.append(f"not exported: {counted(larger, 'figure')} where more is better")
+        warnings.append(f"not exported: {pluralize(larger, 'figure')} where more is better")
     return [_entry(one, metric) for one, metric in figures if metric.lower_is_better], warnings
 
 
@@ -29,7 +29,7 @@ def _entry(one: Exported, metric: Metric) -> dict[str, Any]:
         "name": f"{one.name} {metric.name} {one.place}",
         "unit": unit.name,
         "value": summary.median / unit.size,
-        "extra": f"median of {counted(summary.n, 'sample')}\ncase {one.record.id}",
+        "extra": f"median of {pluralize(summary.n, 'sample')}\ncase {one.record.id}",
     }
     reach = summary.half_width
     if reach is not None:

@@ -15,7 +15,7 @@ from typing import Any
 from opperf.metrics import default_metrics
 from opperf.model import Environment, Run, Settings, display_arguments
 from opperf.results.exports.exported import Exported, are_finite, select_figures
-from opperf.results.text import counted, inputs_text
+from opperf.results.text import inputs_text, pluralize
 
 VERSION = "5.3.1"
 """The version of pytest-benchmark whose layout this is."""
@@ -41,7 +41,7 @@ def pytest_benchmark(run: Run) -> tuple[dict[str, Any], list[str]]:
             else:
                 without += 1
     if without:
-        warnings.append(f"excluded: {counted(without, 'time')} without samples")
+        warnings.append(f"excluded: {pluralize(without, 'time')} without samples")
     return {
         "machine_info": _machine(run.environment),
         "commit_info": _commit(run.header.labels),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from opperf.results.text import counted
+from opperf.results.text import pluralize
 from opperf.runner.health.cgroup import whole_cpus
 from opperf.runner.health.finding import Probe, Reading
 from opperf.runner.health.machine import Machine, Unreadable, format_cpus, parse_cpus, read_text
@@ -18,7 +18,7 @@ def affinity(machine: Machine) -> Reading:
     spanned = [cpus for _, cpus in sorted(nodes.items()) if cpus]
     count = len(machine.cpus)
     if machine.cpus == online:
-        state = f"all of {counted(count, 'CPU')}"
+        state = f"all of {pluralize(count, 'CPU')}"
     else:
         state = f"{count} of {len(online)} CPUs, {format_cpus(machine.cpus)}"
     if len(spanned) < 2:

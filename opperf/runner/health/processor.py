@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from pathlib import Path
 
-from opperf.results.text import counted
+from opperf.results.text import pluralize
 from opperf.runner.health.finding import Probe, Reading
 from opperf.runner.health.machine import Machine, Unreadable, parse_cpus, read_number, read_text
 
@@ -21,7 +21,7 @@ def governor(machine: Machine) -> Reading:
         (state,) = found
     else:
         shares = sorted(found.items())
-        state = ", ".join(f"{name} on {counted(cpus, 'CPU')}" for name, cpus in shares)
+        state = ", ".join(f"{name} on {pluralize(cpus, 'CPU')}" for name, cpus in shares)
     if set(found) == {"performance"}:
         return Reading(state)
     return Reading(

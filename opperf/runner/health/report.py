@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Sequence
 
 from opperf.results.terminal import GAP, Column, table_text
-from opperf.results.text import counted
+from opperf.results.text import pluralize
 from opperf.runner.health.finding import Finding
 
 LEAST_STATE = 20
@@ -51,7 +51,7 @@ def _warning(found: Finding, width: int | None) -> str:
 
 def _closing(findings: Sequence[Finding]) -> str:
     levels = Counter(found.level for found in findings)
-    warnings = counted(levels["warn"], "warning")
+    warnings = pluralize(levels["warn"], "warning")
     return f"{warnings}, {levels['unknown']} unknown, {levels['ok']} ok"
 
 
