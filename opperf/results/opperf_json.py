@@ -1,4 +1,4 @@
-"""Results as users of operator benchmarks know them: `{operator: [result, ...]}`."""
+"""Results in the format of MXNet's utility: `{operator: [result, ...]}`."""
 
 from __future__ import annotations
 
@@ -16,9 +16,10 @@ PERCENTILES = ("p50", "p90", "p99")
 
 
 def result_of(record: Record, inputs: Mapping[str, Any] | None = None) -> dict[str, Any]:
-    """One configuration's result: memory in kB, times in ms, a key for each that there is.
+    """Returns the result of a record: inputs, memory in kB, times in ms; metrics that it lacks have
+    no key.
 
-    `inputs` is statistic_value in place of the record's own, for a caller who wrote them otherwise.
+    `inputs` replace the record's own, for a caller who wrote them in another form.
     """
     case = record.case
     name = case.label
@@ -42,7 +43,7 @@ def result_of(record: Record, inputs: Mapping[str, Any] | None = None) -> dict[s
 
 
 def results_by_operator(records: Iterable[Record]) -> dict[str, list[dict[str, Any]]]:
-    """Every configuration that was measured, by operator, sorted by its name; with the settings in
+    """Returns the results of all measured records by operator, sorted by name, with the settings in
     which some differ."""
     listed = sort_by_operator(records)
     names = differing_settings(listed)
@@ -58,7 +59,7 @@ def results_by_operator(records: Iterable[Record]) -> dict[str, list[dict[str, A
 
 
 def json_text(run: Run) -> str:
-    """The results as a JSON file with a line per result, for a reader and for a diff."""
+    """Returns the results as JSON with a line for each result, for readers and diffs."""
     operators = [
         f"    {_encode(name)}: [\n"
         + ",\n".join(f"        {_encode(result)}" for result in results)

@@ -1,9 +1,8 @@
 """The run file: a header, a line of JSON per environment, planned case and record, and a closing
 line if it was finished. A record names its case and its environment by id.
 
-How its lines are written, locked and repaired is in `lines`. JSON has no word for NaN and the
-infinities. They are written as null, and the null of a number is read as NaN: that it was not a
-finite number survives, which one does not.
+`lines` writes, locks and repairs its lines. JSON has neither NaN nor infinities: both are written
+as null, and the null of a number is read as NaN.
 """
 
 from __future__ import annotations
@@ -47,7 +46,7 @@ _LINE: msgspec.json.Decoder[Line] = msgspec.json.Decoder(Line)
 
 @dataclass(frozen=True)
 class _Content:
-    """A run file as read, and how much of it a writer that goes on may keep."""
+    """The content of a run file, and how much of it stays when it is resumed."""
 
     run: Run
     kept_bytes: int
@@ -66,7 +65,7 @@ class RunWriter(AbstractContextManager["RunWriter"]):
     ) -> None:
         self.path = file.path
         self.warnings = warnings
-        """Repairs that were needed before the file could be continued."""
+        """Repairs that were made before the file could be resumed."""
         self._file = file
         self._environments = set(environments)
 
@@ -74,7 +73,7 @@ class RunWriter(AbstractContextManager["RunWriter"]):
     def create(
         cls, path: Path, header: Header, cases: Iterable[Case] = (), overwrite: bool = False
     ) -> RunWriter:
-        """A new run file with this header and these planned cases.
+        """Creates a run file with this header and these planned cases.
 
         Raises `OutputError` if it exists and may not be replaced, or cannot be written, and
         `RunFileError` if another process is writing to it.
@@ -84,10 +83,9 @@ class RunWriter(AbstractContextManager["RunWriter"]):
 
     @classmethod
     def resume(cls, path: Path) -> RunWriter:
-        """Go on with a run file: a torn last line and a closing line are cut off.
+        """Reopens a run file; a torn last line and a closing line are cut off.
 
-        What was repaired is in `warnings`. Raises `RunFileError` if the file cannot be read
-        or is in use.
+        Repairs are in `warnings`. Raises `RunFileError` if the file cannot be read or is in use.
         """
         file, content = reopen(path, _parse)
         return cls(file, content.warnings, content.run.environments)
@@ -96,7 +94,7 @@ class RunWriter(AbstractContextManager["RunWriter"]):
         self._file.close()
 
     def environment(self, environment: Environment) -> str:
-        """The id of an environment, which is appended unless it is in the file. Raises
+        """Returns the id of an environment, which is appended unless it is in the file. Raises
         `OutputError`."""
         if environment.id not in self._environments:
             self._file.append(EnvironmentLine(id=environment.id, environment=environment))
@@ -104,27 +102,27 @@ class RunWriter(AbstractContextManager["RunWriter"]):
         return environment.id
 
     def record(self, record: Record) -> None:
-        """Append a record. Raises `OutputError` if it cannot be written."""
+        """Appends a record. Raises `OutputError` if it cannot be written."""
         self._file.append(RecordLine.of(record))
 
     def close_run(self, closing: Closing) -> None:
-        """Append the closing line: the run is finished."""
+        """Appends the closing line: the run is finished."""
         self._file.append(closing)
 
 
 def read_run(path: Path) -> tuple[Run, list[str]]:
-    """A run file's content, and warnings about what was cut short.
+    """Returns a run file's content, and a warning if its last line was cut short.
 
     Of two records with one id the later counts, in the earlier's place: it is a retry.
-    Raises `RunFileError` for a file that cannot be trusted, with the line at fault.
+    Raises `RunFileError` for a damaged file, with the line at fault.
     """
     content = _parse(path)
     return content.run, content.warnings
 
 
 def is_run_file(path: Path) -> bool:
-    """Whether a file's first line is one of a run file, of whatever version. Raises `RunFileError`
-    if it cannot be read."""
+    """Returns whether a file's first line is one of a run file of any version. Raises
+    `RunFileError` if it cannot be read."""
     try:
         with path.open("rb") as file:
             first = file.readline()
@@ -133,7 +131,7 @@ def is_run_file(path: Path) -> bool:
     try:
         line = msgspec.json.decode(first)
     except (msgspec.DecodeError, UnicodeDecodeError):
-        # A header that was cut short is one all the same.
+        # A header may be cut short.
         return first.startswith(b'{"line":"header"')
     return isinstance(line, dict) and isinstance(line.get("line"), str)
 
@@ -172,7 +170,7 @@ def _parse(path: Path) -> _Content:
 
 
 def lines_of(run: Run) -> Iterator[Struct]:
-    """The lines of a run file with this content."""
+    """Returns the lines of a run file with this content."""
     yield run.header
     measured = {record.id: record.case for record in run.records}
     for id, case in {**{case.id: case for case in run.cases}, **measured}.items():
@@ -189,7 +187,7 @@ def _decode(text: bytes) -> Line:
     try:
         return _LINE.decode(text)
     except msgspec.ValidationError:
-        # Rare, and slower: the numbers that are not finite are null.
+        # Rare, and slower: numbers that are not finite are null.
         raw = msgspec.json.decode(text)
         _restore_numbers(raw)
         line: Line = msgspec.convert(raw, Line)
@@ -197,7 +195,7 @@ def _decode(text: bytes) -> Line:
 
 
 def _restore_numbers(value: Any) -> None:
-    """Put NaN where a line has null for a number, in place."""
+    """Replaces the null of numbers with NaN, in place."""
     line = _dict(value)
     for summary in _dict(line.get("summaries")).values():
         _null_to_nan(_dict(summary), NUMBERS)

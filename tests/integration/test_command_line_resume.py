@@ -90,7 +90,7 @@ def test_a_run_file(command, stopped):
         assert err.startswith("opperf: the run to resume was made with ") and words in err
         assert err.count("\n") == 1
     _, err = command("relu", "-f", "jsonl", "-o", "run.jsonl", code=2)
-    assert "--overwrite to replace it, or --resume to go on with it" in err
+    assert "--overwrite to replace it, or --resume to finish it" in err
     assert read_run(path) == (half, [])
 
     out, err = command(*arguments)

@@ -1,4 +1,4 @@
-"""Figures as readers are statistic_value them."""
+"""Figures in the units of results."""
 
 from __future__ import annotations
 

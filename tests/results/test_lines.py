@@ -88,7 +88,7 @@ def test_what_follows_the_last_newline_is_left_out(path: Path, tail: bytes) -> N
     path.write_bytes(HEADER + line(1) + tail)
     content = read(path)
     assert len(content.lines) == 1
-    assert content.warnings == [f"{path}: the last line was cut short and is left out"]
+    assert content.warnings == [f"{path}: the last line was cut short and is ignored"]
 
 
 def test_one_line_may_be_cut_short_and_no_more(path: Path) -> None:
@@ -144,7 +144,7 @@ def test_a_file_that_is_replaced_holds_nothing_of_the_old_one(path: Path) -> Non
     path.write_bytes(b"old " * 100)
     with LineFile.create(path, START, overwrite=True):
         assert path.read_bytes() == HEADER
-    with pytest.raises(OutputError, match="exists; give --overwrite to replace it, or --resume"):
+    with pytest.raises(OutputError, match="exists; add --overwrite to replace it, or --resume"):
         LineFile.create(path, START)
     assert path.read_bytes() == HEADER
 

@@ -1,4 +1,4 @@
-"""What the command `export` does, from options to the exit code."""
+"""The command `export`, from its options to the exit code."""
 
 from __future__ import annotations
 
@@ -22,11 +22,12 @@ EXPORTS: dict[str, Callable[[Run], tuple[Any, list[str]]]] = {
     "bencher": bencher,
     "github-action-benchmark": github_action,
 }
-"""By the tool's name: the content of its file, and what was excluded from it."""
+"""By the tool's name: functions that return the content of its file, and warnings about excluded
+figures."""
 
 
 def export_command(options: Mapping[str, Any]) -> int:
-    """Write a run file in another tool's format; the exit code.
+    """Writes a run file in another tool's format, and returns the exit code.
 
     Raises `OpperfError` for a file that cannot be exported, and for an output that cannot be
     written.

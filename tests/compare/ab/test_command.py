@@ -255,7 +255,7 @@ def test_a_file_that_exists_is_not_replaced(session, command):
     folder, _ = session
     before = (folder / "opperf_ab.jsonl").read_bytes()
     _, err = command(folder, "ab", "add", *QUICK, "--b", "env:X=1", code=2)
-    assert "opperf_ab.jsonl exists; give --overwrite to replace it, or --resume" in err
+    assert "opperf_ab.jsonl exists; add --overwrite to replace it, or --resume" in err
     assert err.count("\n") == 1
     assert (folder / "opperf_ab.jsonl").read_bytes() == before
 

@@ -184,7 +184,7 @@ def test_nothing_is_overwritten(files, outcome, tmp_path):
     output = tmp_path / "report.md"
     output.write_text("mine")
     code, _, told = outcome(*files, "-o", output, "-f", "md")
-    assert code == 2 and "exists; give --overwrite" in told and output.read_text() == "mine"
+    assert code == 2 and "exists; add --overwrite" in told and output.read_text() == "mine"
     assert outcome(*files, "-o", output, "-f", "md", "--overwrite")[0] == 0
     assert output.read_text().startswith("## Operators")
     before = files[1].read_bytes()
