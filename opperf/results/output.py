@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 import tempfile
 from collections.abc import Callable, Mapping
 from contextlib import ExitStack
@@ -19,6 +20,14 @@ from opperf.results.markdown import markdown_text
 from opperf.results.opperf_json import json_text
 from opperf.results.runfile import encode_line, lines_of
 from opperf.results.unwritable import reason, unwritable
+
+STDOUT = Path("-")
+"""Name of standard output among the paths of outputs."""
+
+
+def display_path(path: Path) -> str:
+    """Returns the name of an output in messages."""
+    return "standard output" if path == STDOUT else str(path)
 
 
 @dataclass(frozen=True)
@@ -81,6 +90,8 @@ def sidecar(path: Path) -> Path:
 
 def check_output(path: Path, overwrite: bool) -> None:
     """Raises `OutputError` if the file could not be written after the run."""
+    if path == STDOUT:
+        return
     if path.is_dir():
         raise OutputError(f"{path} is a folder; name a file in it with --output-file")
     if os.path.lexists(path):
@@ -116,6 +127,7 @@ def _target(path: Path) -> Path:
 
 def write(run: Run, path: Path, format: str) -> None:
     """Writes the run, and a sidecar if the format has one: both or, with an `OutputError`, neither.
+    Standard output has no sidecar.
 
     Raises `UsageError` for an unknown format.
     """
@@ -125,11 +137,24 @@ def write(run: Run, path: Path, format: str) -> None:
             f"known: {', '.join(FORMATS)}"
         )
     chosen = FORMATS[format]
+    if path == STDOUT:
+        print(chosen.text(run), end="")
+        return
     files = {}
     if chosen.environment is not None:
         beside = msgspec.json.encode(chosen.environment(run, path))
         files[sidecar(path)] = msgspec.json.format(beside, indent=4) + b"\n"
     replace_all({**files, path: chosen.text(run).encode()})
+
+
+def write_report(path: Path, text: str) -> None:
+    """Writes a report to a file and names it on standard error, or prints the report to standard
+    output. Raises `OutputError`."""
+    if path == STDOUT:
+        print(text, end="")
+    else:
+        replace(path, text.encode())
+        print(f"written to {path}", file=sys.stderr)
 
 
 def replace(path: Path, data: bytes) -> None:

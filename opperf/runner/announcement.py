@@ -8,6 +8,7 @@ from pathlib import Path
 from tabulate import tabulate
 
 from opperf.model import DECLARED, DEFAULTS, Case, Settings
+from opperf.results.output import display_path
 from opperf.results.text import inputs_text, pluralize, truncate
 from opperf.sources.registry import Plan
 
@@ -44,7 +45,7 @@ def announcement(plan: Plan, remaining: Sequence[Case], rounds: int, output: Pat
     return (
         f"{pluralize(len(plan.cases), 'case')} of {pluralize(operators, 'operator')}{in_rounds}"
         f"{already}: {', '.join(_settings_in_use(plan.cases))}, {_effort(plan.cases[0].settings)}, "
-        f"to {output}"
+        f"to {display_path(output)}"
     )
 
 

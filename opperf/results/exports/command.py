@@ -14,7 +14,7 @@ from opperf.model import Run
 from opperf.results.exports.bencher import bencher
 from opperf.results.exports.github_action import github_action
 from opperf.results.exports.pytest_benchmark import pytest_benchmark
-from opperf.results.output import check_output, replace
+from opperf.results.output import check_output, write_report
 from opperf.results.runfile import read_run
 
 EXPORTS: dict[str, Callable[[Run], tuple[Any, list[str]]]] = {
@@ -33,11 +33,10 @@ def export_command(options: Mapping[str, Any]) -> int:
     written.
     """
     path: Path = options["run_file"]
-    output: Path | None = options["output_file"]
-    if output is not None:
-        if path.exists() and output.exists() and path.samefile(output):
-            raise OutputError(f"{output} is the run file itself; choose another output")
-        check_output(output, options["overwrite"])
+    output: Path = options["output_file"]
+    if path.exists() and output.exists() and path.samefile(output):
+        raise OutputError(f"{output} is the run file itself; choose another output")
+    check_output(output, options["overwrite"])
     run, warnings = read_run(path)
     if not run.records:
         raise RunFileError(f"{path}: the run has no record yet; there is nothing to export")
@@ -47,10 +46,6 @@ def export_command(options: Mapping[str, Any]) -> int:
         raise RunFileError(f"{path}: {error}") from error
     for warning in (*warnings, *(f"{path}: {what}" for what in excluded)):
         print(f"warning: {warning}", file=sys.stderr)
-    data = msgspec.json.format(msgspec.json.encode(content), indent=2) + b"\n"
-    if output is None:
-        print(data.decode(), end="")
-    else:
-        replace(output, data)
-        print(f"written to {output}", file=sys.stderr)
+    text = msgspec.json.format(msgspec.json.encode(content), indent=2).decode()
+    write_report(output, text + "\n")
     return 0

@@ -251,6 +251,11 @@ def test_going_on_in_another_environment_is_refused(session, command):
     assert (folder / "opperf_ab.jsonl").read_bytes() == before
 
 
+def test_a_report_needs_a_file(session, command):
+    _, err = command(session[0], "ab", "add", *QUICK, "--b", "env:X=1", "--report", "-", code=2)
+    assert err == "opperf: --report is a file that every process is appended to; name a file\n"
+
+
 def test_a_file_that_exists_is_not_replaced(session, command):
     folder, _ = session
     before = (folder / "opperf_ab.jsonl").read_bytes()

@@ -193,6 +193,12 @@ def test_nothing_is_overwritten(files, outcome, tmp_path):
     assert files[1].read_bytes() == before
 
 
+def test_a_dash_is_standard_output(files, outcome, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert outcome(*files, "-f", "md", "-o", "-") == outcome(*files, "-f", "md")
+    assert not (tmp_path / "-").exists()
+
+
 @pytest.mark.parametrize("name", FORMATS)
 def test_a_report_in_a_file_is_the_one_that_is_printed(files, outcome, tmp_path, name):
     output = tmp_path / "report"
