@@ -15,7 +15,7 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Generic, Protocol, TypeVar
+from typing import Any, Generic, TypeVar
 
 import msgspec
 
@@ -40,6 +40,10 @@ class FileKind:
     """Version of the lines that this opperf reads and writes."""
     type: Any
     """Type of the first line."""
+    closing: Any
+    """Type of the last line of a finished file."""
+    content: str
+    """Name in messages of what one file holds: a run, a session."""
 
 
 class LineFile(AbstractContextManager["LineFile"]):
@@ -130,19 +134,17 @@ class LineFile(AbstractContextManager["LineFile"]):
         self._size = size
 
 
-class Resumable(Protocol):
-    """The content of a file to resume."""
+@dataclass(frozen=True)
+class Parsed(Generic[T]):
+    """The value of a file, and how much of the file stays when it is resumed."""
 
-    @property
-    def kept_bytes(self) -> int:
-        """Bytes before the lines that resuming cuts off."""
-        ...
-
-
-K = TypeVar("K", bound=Resumable)
+    value: T
+    kept_bytes: int
+    """Bytes before a closing line or a torn last line, which resuming cuts off."""
+    warnings: list[str]
 
 
-def reopen(path: Path, parse: Callable[[Path], K]) -> tuple[LineFile, K]:
+def reopen(path: Path, parse: Callable[[Path], Parsed[T]]) -> tuple[LineFile, Parsed[T]]:
     """Opens a file to resume, and returns it and its content; bytes after `kept_bytes` are cut off.
 
     Raises `RunFileError` if it cannot be read or is in use.
@@ -171,8 +173,13 @@ class NumberedLine(Generic[T]):
 class Content(Generic[T]):
     """A file's lines."""
 
-    header: NumberedLine[Any]
+    header: Any
     lines: list[NumberedLine[T]]
+    """The lines between the header and the closing line."""
+    closing: Any
+    """None for an unfinished file."""
+    kept_bytes: int
+    """Bytes of the header and the lines."""
     warnings: list[str]
 
 
@@ -205,7 +212,28 @@ def read_lines(path: Path, kind: FileKind, decode: Callable[[bytes], T]) -> Cont
                 f"{path}:{number}: not a {kind.name}'s line: {one_line(str(error))}"
             ) from error
     warnings = [f"{path}: the last line was cut short and is ignored"] if torn else []
-    return Content(header, lines, warnings)
+    closing = _take_closing(path, kind, lines)
+    kept = header.size + sum(line.size for line in lines)
+    return Content(header.value, lines, closing, kept, warnings)
+
+
+def _take_closing(path: Path, kind: FileKind, lines: list[NumberedLine[Any]]) -> Any:
+    """Removes the closing line from the lines and returns it, or None.
+
+    Raises `RunFileError` for a second header, or a line after the closing line.
+    """
+    closing = None
+    for line in lines:
+        if closing is not None or isinstance(line.value, kind.type):
+            what = "a second header" if closing is None else "after the closing line"
+            raise RunFileError(
+                f"{path}:{line.number}: {what}; two {kind.content}s seem to be in one file"
+            )
+        if isinstance(line.value, kind.closing):
+            closing = line.value
+    if closing is not None:
+        lines.pop()
+    return closing
 
 
 def encode_line(line: Struct) -> bytes:

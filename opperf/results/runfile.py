@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -29,29 +28,27 @@ from opperf.model import (
     Run,
     Struct,
 )
-from opperf.results.lines import FileKind, LineFile, encode_line, read_lines, reopen
+from opperf.results.lines import FileKind, LineFile, Parsed, encode_line, read_lines, reopen
 
 __all__ = ["RunWriter", "encode_line", "is_run_file", "lines_of", "read_run"]
 
 Line = Header | EnvironmentLine | CaseLine | RecordLine | Closing
 
-RUN_FILE = FileKind("run file", "opperf run -f jsonl", "header", SCHEMA_VERSION, Header)
+RUN_FILE = FileKind(
+    name="run file",
+    writer="opperf run -f jsonl",
+    header="header",
+    schema=SCHEMA_VERSION,
+    type=Header,
+    closing=Closing,
+    content="run",
+)
 
 NUMBERS = ("mean", "median", "min", "max", "p50", "p90", "p99", "mad", "ci_low", "ci_high")
 """Fields of a summary that are floats."""
 
 
 _LINE: msgspec.json.Decoder[Line] = msgspec.json.Decoder(Line)
-
-
-@dataclass(frozen=True)
-class _Content:
-    """The content of a run file, and how much of it stays when it is resumed."""
-
-    run: Run
-    kept_bytes: int
-    """Up to the end of the last record, without a closing line or a torn tail."""
-    warnings: list[str]
 
 
 class RunWriter(AbstractContextManager["RunWriter"]):
@@ -87,8 +84,8 @@ class RunWriter(AbstractContextManager["RunWriter"]):
 
         Repairs are in `warnings`. Raises `RunFileError` if the file cannot be read or is in use.
         """
-        file, content = reopen(path, _parse)
-        return cls(file, content.warnings, content.run.environments)
+        file, parsed = reopen(path, _parse)
+        return cls(file, parsed.warnings, parsed.value.environments)
 
     def __exit__(self, *error: object) -> None:
         self._file.close()
@@ -116,8 +113,8 @@ def read_run(path: Path) -> tuple[Run, list[str]]:
     Of two records with one id the later counts, in the earlier's place: it is a retry.
     Raises `RunFileError` for a damaged file, with the line at fault.
     """
-    content = _parse(path)
-    return content.run, content.warnings
+    parsed = _parse(path)
+    return parsed.value, parsed.warnings
 
 
 def is_run_file(path: Path) -> bool:
@@ -136,37 +133,32 @@ def is_run_file(path: Path) -> bool:
     return isinstance(line, dict) and isinstance(line.get("line"), str)
 
 
-def _parse(path: Path) -> _Content:
+def _parse(path: Path) -> Parsed[Run]:
     content = read_lines(path, RUN_FILE, _decode)
-    kept = content.header.size
     environments: dict[str, Environment] = {}
     cases: dict[str, Case] = {}
     records: dict[str, Record] = {}
-    closing: Closing | None = None
     for read in content.lines:
         line = read.value
-        if closing is not None or isinstance(line, Header):
-            kind = "after the closing line" if closing is not None else "a second header"
-            raise RunFileError(f"{path}:{read.number}: {kind}; two runs seem to be in one file")
-        if isinstance(line, Closing):
-            closing = line
-            continue
         if isinstance(line, EnvironmentLine):
             environments[line.id] = line.environment
         elif isinstance(line, CaseLine):
             cases[line.id] = line.case
-        else:
+        elif isinstance(line, RecordLine):
             where = f"{path}:{read.number}: the record of {line.id}"
             if line.id not in cases:
                 raise RunFileError(f"{where} comes before its case; the file is damaged")
             if line.environment and line.environment not in environments:
                 raise RunFileError(f"{where} comes before its environment; the file is damaged")
             records[line.id] = line.record(cases[line.id])
-        kept += read.size
     run = Run(
-        content.header.value, tuple(records.values()), closing, environments, tuple(cases.values())
+        content.header,
+        tuple(records.values()),
+        content.closing,
+        environments,
+        tuple(cases.values()),
     )
-    return _Content(run, kept, content.warnings)
+    return Parsed(run, content.kept_bytes, content.warnings)
 
 
 def lines_of(run: Run) -> Iterator[Struct]:

@@ -26,7 +26,7 @@ from opperf.model import DECLARED, Environment
 from opperf.results import output
 from opperf.results.text import inputs_text, pluralize, terminal_width, truncate
 from opperf.runner.progress import Progress
-from opperf.runner.resuming import check_same, check_selection, find_lasting_differences
+from opperf.runner.resuming import check_environment, check_same, check_selection
 from opperf.runner.session import utc_now
 from opperf.sources.registry import Plan
 from opperf.sources.selecting import Selection
@@ -204,7 +204,7 @@ def resume(
         worker = worker_of(arm, header.framework, options.environment)
         with _name_arm_in_errors(name, arm), worker:
             now_there = worker.environment()
-        _check_environment(name, header.environments[name], now_there)
+        check_environment(f"arm {name} of the session", header.environments[name], now_there)
     forecast = forecast_of(header, session.lines)
     say(
         f"{processes(len(session.lines))} measured already; in all, "
@@ -232,16 +232,3 @@ def _check_same(
         check_same("--no-pace", not header.reference_work, given["no_pace"])
     if "until_settled" in changed:
         check_same("--until-settled", header.thresholds.block_cap, thresholds_from(given).block_cap)
-
-
-def _check_environment(name: Arm, before: Environment, after: Environment) -> None:
-    """Raises `RunFileError` if an arm's environment is not that of the session."""
-    changed = [
-        f"{field} was {old!r} and is {new!r}"
-        for field, old, new in find_lasting_differences(before, after)
-    ]
-    if changed:
-        raise RunFileError(
-            f"arm {name} of the session to resume was measured in another environment: "
-            f"{'; '.join(changed)}; resume it there, or start anew with --overwrite"
-        )

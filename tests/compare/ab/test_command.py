@@ -246,7 +246,7 @@ def test_going_on_in_another_environment_is_refused(session, command):
     folder, _ = session
     before = (folder / "opperf_ab.jsonl").read_bytes()
     _, err = command(folder, "ab", "--resume", code=2, FAKE_THREADS="7")
-    assert "arm A of the session to resume was measured in another environment: " in err
+    assert "arm A of the session was measured in another environment: " in err
     assert "threads.FAKE_THREADS was 'absent' and is '7'" in err
     assert (folder / "opperf_ab.jsonl").read_bytes() == before
 
