@@ -99,7 +99,7 @@ def zeros(dtype: str) -> Callable[[Shape], Any]:
     return lambda size: np.zeros(size, dtype)
 
 
-def couple(size: Shape) -> list[Shape]:
+def two_tensors(size: Shape) -> list[Shape]:
     """Two tensors of the size."""
     return [size, size]
 
@@ -119,7 +119,7 @@ def half_height(size: Shape) -> int:
     return max(1, size[0] // 2)
 
 
-def halved(size: Shape) -> tuple[int, int]:
+def half_size(size: Shape) -> tuple[int, int]:
     """Half a picture's width and half its height, as its helpers want them."""
     return (half_width(size), half_height(size))
 
@@ -130,12 +130,12 @@ def one_picture(size: Shape) -> Shape:
 
 
 LAYERS: dict[str, Any] = {
-    **dict.fromkeys(("weights", "grads", "mean", "var", "out"), couple),
+    **dict.fromkeys(("weights", "grads", "mean", "var", "out"), two_tensors),
     "lrs": (0.1, 0.1),
     "wds": (0.0, 0.0),
 }
 """Two layers' weights, updated at once; what they come to is written behind them."""
-MASTERS = {"weights32": couple}
+MASTERS = {"weights32": two_tensors}
 COUNTS = {"step_count": (1, 1)}
 RATES = {"rescale_grad": 1.0, "etas": (1.0, 1.0)}
 
@@ -172,14 +172,14 @@ ARGUMENTS: dict[str, dict[str, Any]] = {
         "num_sampled": elements,
         "range_max": 10_000,
     },
-    "image.image.center_crop": {"src": picture, "size": halved},
+    "image.image.center_crop": {"src": picture, "size": half_size},
     "image.image.fixed_crop": {"src": picture, "x0": 0, "y0": 0, **HALF},
     "image.image.imdecode": {"buf": np.frombuffer(jpeg(TILE_SIDE, TILE_SIDE), np.uint8)},
     "image.image.imresize": {"src": picture, **HALF},
     "image.image.imrotate": {"src": one_picture, "rotation_degrees": 30.0},
-    "image.image.random_crop": {"src": picture, "size": halved},
+    "image.image.random_crop": {"src": picture, "size": half_size},
     "image.image.random_rotate": {"src": one_picture, "angle_limits": (-30.0, 30.0)},
-    "image.image.random_size_crop": {"src": picture, "size": halved, **INCEPTION},
+    "image.image.random_size_crop": {"src": picture, "size": half_size, **INCEPTION},
     "image.image.resize_short": {"src": picture, "size": half_height},
     "numpy.alltrue": {"a": whole},
     "numpy.asarray": {"obj": whole},
@@ -223,6 +223,6 @@ ARGUMENTS: dict[str, dict[str, Any]] = {
 place in MXNet: functions that want one axis, numbers that stand for a size, parameters of
 distributions."""
 
-MADE_SHAPES = ("size", "dimensions", "shape")
+SHAPE_ARGUMENTS = ("size", "dimensions", "shape")
 """Arguments that say how large an array a function makes from nothing; the first that it has is
 meant. `np.random.gamma` has two, and its `shape` is no array's."""

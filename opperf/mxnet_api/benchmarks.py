@@ -14,7 +14,7 @@ from opperf.errors import UsageError
 from opperf.frameworks import Framework, load
 from opperf.model import Case, OperatorTarget, Record, Status
 from opperf.mxnet_api import FRAMEWORK
-from opperf.mxnet_api.namespaces import functions_called, inputs_of_size, written
+from opperf.mxnet_api.namespaces import find_functions, inputs_of_size, with_shapes
 from opperf.results.opperf_json import results_by_operator
 from opperf.runner.allocator import configure_heap
 from opperf.runner.calls import Results, call_settings, measure_calls, measure_here, shown_result
@@ -220,7 +220,7 @@ def run_benchmark_operator(
     framework = load_for_measuring()
     settings = call_settings(framework, ctx, dtype, profiler, warmup, runs)
     found: dict[str, list[Results]] = {}
-    for namespace, function in functions_called(name).items():
+    for namespace, function in find_functions(name).items():
         inputs = inputs_of_size(framework, function, size, additional_inputs or {}, settings.dtype)
         target = framework.target_of(function)
         if isinstance(target, OperatorTarget):
@@ -231,7 +231,7 @@ def run_benchmark_operator(
         for reason in call.excluded.values():
             raise UsageError(f"{target.label}: {reason}")
         record = measure_safely(cases[0], framework, call.bound)
-        shown = shown_result(record, {name: written(value) for name, value in inputs.items()})
+        shown = shown_result(record, {name: with_shapes(value) for name, value in inputs.items()})
         marks = {note.code: note.message for note in framework.notes(target)}
         found[namespace] = [{target.label: [shown | marks]}]
         print(f"{namespace}: {found[namespace]}")

@@ -10,7 +10,7 @@ from typing import Any
 from opperf.errors import UnknownOperatorError, suggest
 from opperf.frameworks import Framework
 from opperf.model import Argument, Kind, Operator, TensorSpec
-from opperf.mxnet_api.arguments import ARGUMENTS, ARRAYS, MADE_SHAPES, REQUIRED, matrix
+from opperf.mxnet_api.arguments import ARGUMENTS, ARRAYS, REQUIRED, SHAPE_ARGUMENTS, matrix
 from opperf.mxnet_api.inference import INFERENCE
 from opperf.rules.engine import NoInputs, holds_tensors, inputs_for, rename_arguments, rules_module
 from opperf.rules.fitting import fit
@@ -25,7 +25,7 @@ NAMESPACES = {
 """Namespace as it is printed, and the attribute of `mxnet`."""
 
 
-def functions_called(name: str) -> dict[str, Callable[..., Any]]:
+def find_functions(name: str) -> dict[str, Callable[..., Any]]:
     """The function of that operator in each namespace that has one; `linalg.svd` looks in a
     submodule of each.
 
@@ -77,7 +77,7 @@ def inputs_of_size(
     operator = framework.wrapped_operator(target, called)
     inputs: dict[str, Any] = {}
     if place in ARGUMENTS:
-        inputs = {name: _made(value, size) for name, value in ARGUMENTS[place].items()}
+        inputs = {name: _evaluate(value, size) for name, value in ARGUMENTS[place].items()}
     elif operator is not None:
         inputs = _from_rule(framework, operator, called, size, given, dtype)
     has_rule = bool(inputs)
@@ -85,17 +85,19 @@ def inputs_of_size(
         if not parameter.required or parameter.name in inputs:
             continue
         if parameter.name in REQUIRED:
-            inputs[parameter.name] = _made(REQUIRED[parameter.name], size)
+            inputs[parameter.name] = _evaluate(REQUIRED[parameter.name], size)
         elif not has_rule and parameter.kind in (Kind.TENSOR, Kind.TENSORS):
             inputs[parameter.name] = size if parameter.kind is Kind.TENSOR else [size, size]
     arrays = ARRAYS | {parameter.name for parameter in called.tensors}
     if not any(isinstance(inputs.get(name), (tuple, list, TensorSpec)) for name in arrays):
         open_to_size = accepted - set(ARGUMENTS.get(place, ()))
-        inputs.update((name, size) for name in [n for n in MADE_SHAPES if n in open_to_size][:1])
+        inputs.update(
+            (name, size) for name in [n for n in SHAPE_ARGUMENTS if n in open_to_size][:1]
+        )
     return inputs | given
 
 
-def _made(value: Any, size: Shape) -> Any:
+def _evaluate(value: Any, size: Shape) -> Any:
     return value(size) if callable(value) else value
 
 
@@ -148,7 +150,7 @@ def _as_argument(kind: Kind, value: Any) -> Argument:
     return value  # type: ignore[no-any-return]
 
 
-def written(argument: Any) -> Any:
+def with_shapes(argument: Any) -> Any:
     """The argument as users write it: tensors as shapes."""
     if isinstance(argument, TensorSpec):
         return argument.shape

@@ -25,7 +25,7 @@ def cpp_profile(function: Callable[..., Result]) -> Callable[..., Profiled[Resul
     The decorated function returns its result and `{'avg_time_<name>': ms of kernels}`; no time
     if it runs no kernel.
     """
-    return _profiled(function, "native")
+    return _profile(function, "native")
 
 
 def python_profile(function: Callable[..., Result]) -> Callable[..., Profiled[Result]]:
@@ -34,10 +34,10 @@ def python_profile(function: Callable[..., Result]) -> Callable[..., Profiled[Re
     The decorated function returns its result and `{'avg_time_<name>': ms, 'p50_time_<name>':
     ms, 'p90_time_<name>': ms, 'p99_time_<name>': ms}`.
     """
-    return _profiled(function, "python")
+    return _profile(function, "python")
 
 
-def _profiled(function: Callable[..., Result], back_end: str) -> Callable[..., Profiled[Result]]:
+def _profile(function: Callable[..., Result], back_end: str) -> Callable[..., Profiled[Result]]:
     @functools.wraps(function)
     def measured(*positional: Any, **keywords: Any) -> Profiled[Result]:
         framework = load(FRAMEWORK)

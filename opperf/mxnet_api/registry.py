@@ -32,13 +32,13 @@ def describe(operator: Operator) -> dict[str, Any]:
     }
 
 
-def _selected(wanted: Callable[[Operator], bool]) -> Described:
+def _select(wanted: Callable[[Operator], bool]) -> Described:
     return {o.name: describe(o) for o in load(FRAMEWORK).operators() if wanted(o)}
 
 
 def _of_category(name: str, what: str) -> Callable[[], Described]:
     def get() -> Described:
-        return _selected(lambda operator: operator.public and operator.category == name)
+        return _select(lambda operator: operator.public and operator.category == name)
 
     get.__doc__ = f"Every public operator of the category {what}, by name."
     return get

@@ -111,7 +111,7 @@ def with_extents(arguments: Arguments, extents: Mapping[Place, int]) -> Argument
             made[name] = tuple(elements)  # type: ignore[arg-type]
         else:
             made[name] = put(name, None, value)
-    return {name: _shared(value, made) for name, value in made.items()}
+    return {name: _match_owner(value, made) for name, value in made.items()}
 
 
 def _bounds(arguments: Arguments, extents: Mapping[Place, int]) -> dict[float, int]:
@@ -125,10 +125,10 @@ def _bounds(arguments: Arguments, extents: Mapping[Place, int]) -> dict[float, i
     return bounds
 
 
-def _shared(value: Argument, made: Arguments) -> Argument:
+def _match_owner(value: Argument, made: Arguments) -> Argument:
     """The value with the shape of the argument that it is, if it is another one."""
     if isinstance(value, tuple):
-        return tuple(_shared(element, made) for element in value)  # type: ignore[misc]
+        return tuple(_match_owner(element, made) for element in value)  # type: ignore[misc]
     if not isinstance(value, TensorSpec) or value.fill.distribution != SHARED:
         return value
     name, _, index = str(value.fill.data).partition(".")

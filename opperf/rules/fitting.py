@@ -61,7 +61,7 @@ def fit(
     for theirs in (given, {}) if given else (given,):
         for arguments, valid in (*scaled, *plain):
             for candidate in _candidates(operator, arguments, size, theirs, inference):
-                if _accepted(operator, valid, candidate, inference):
+                if _is_accepted(operator, valid, candidate, inference):
                     return candidate
     return plain[0][0]
 
@@ -97,19 +97,19 @@ def _candidates(
     """A rule's arguments at a size, the likeliest first."""
     first, spec = _first(arguments)
     own = spec.shape
-    written_down = any(map(_is_written_down, _tensors(arguments).values()))
+    written_down = any(map(_is_literal, _tensors(arguments).values()))
     for shape in _shapes_for(operator, size, spec, inference) if first else ():
         if written_down and shape[0] < own[0]:
             # They may name the last of the rule's samples, as regions of interest do.
             continue
-        for values in (arguments, _lengthened(arguments, own, shape)):
+        for values in (arguments, _scale_lengths(arguments, own, shape)):
             asked = {**values, **given}
             known = {first: shape} | {name: spec.shape for name, spec in _tensors(given).items()}
             inferred = {**inference.shapes(operator.name, asked, known), **known}
             yield _with_shapes(asked, own, shape, inferred)
 
 
-def _is_written_down(spec: TensorSpec) -> bool:
+def _is_literal(spec: TensorSpec) -> bool:
     """Whether a tensor's data are a rule's own, which have a shape of their own."""
     return spec.fill.distribution == "literal"
 
@@ -153,7 +153,7 @@ def _shapes_of_rank(size: Shape, rank: int, is_fixed: bool) -> list[Shape]:
     return [size] if leading < 1 else [size, (math.prod(size[:leading]), *size[leading:])]
 
 
-def _lengthened(arguments: Arguments, own: Shape, shape: Shape) -> Arguments:
+def _scale_lengths(arguments: Arguments, own: Shape, shape: Shape) -> Arguments:
     """The arguments with `LENGTHS` in the proportion of a new shape to the rule's own."""
     changed = dict(arguments)
     axis = arguments.get("axis")
@@ -188,7 +188,7 @@ def _with_shapes(
     def placed(name: str, spec: TensorSpec) -> TensorSpec:
         made = shapes.get(name)
         if not made:
-            made = spec.shape if _is_written_down(spec) else _alike(spec.shape, own, shape)
+            made = spec.shape if _is_literal(spec) else _scale_shape(spec.shape, own, shape)
         return msgspec.structs.replace(spec, shape=made)
 
     made = each(placed, arguments)
@@ -202,7 +202,7 @@ def _with_shapes(
     )
 
 
-def _alike(other: Shape, own: Shape, shape: Shape) -> Shape:
+def _scale_shape(other: Shape, own: Shape, shape: Shape) -> Shape:
     """The shape of another tensor when the first, in the rule of shape `own`, has `shape`: extents
     that are the first's stay so, and those of as many axes keep their proportion to it."""
     if other == own:
@@ -225,7 +225,7 @@ def _alike(other: Shape, own: Shape, shape: Shape) -> Shape:
     return tuple(extent_at(i, extent) for i, extent in enumerate(other))
 
 
-def _accepted(
+def _is_accepted(
     operator: Operator, own: Arguments, candidate: Arguments, inference: Inference
 ) -> bool:
     """Whether the framework infers as much about the outputs of a candidate as about those of the

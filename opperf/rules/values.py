@@ -50,11 +50,11 @@ def odds(zeros: int, ones: int) -> Fill:
 
 def literal(data: object) -> Fill:
     """Literal data, a number or nested sequences of numbers; stored as lists, as in JSON."""
-    return Fill("literal", data=_listed(data))
+    return Fill("literal", data=_as_lists(data))
 
 
-def _listed(data: object) -> object:
-    return [_listed(element) for element in data] if isinstance(data, (list, tuple)) else data
+def _as_lists(data: object) -> object:
+    return [_as_lists(element) for element in data] if isinstance(data, (list, tuple)) else data
 
 
 def tensor(

@@ -10,11 +10,11 @@ from opperf.model import Kind, Operator, Parameter
 from opperf.operations.uses import (
     Choice,
     Written,
-    family,
     merge,
     names_of,
     only_written_to,
     use,
+    uses,
     written_to,
 )
 
@@ -47,39 +47,43 @@ def test_roles_of_arguments_by_a_function() -> None:
 
 
 def test_arguments_of_roles_in_the_roles_order() -> None:
-    made = use("layer_norm", "data scale=gamma").spell(operator("data"), {"scale": 1, "data": 2})
+    made = use("layer_norm", "data scale=gamma").to_arguments(
+        operator("data"), {"scale": 1, "data": 2}
+    )
     assert list((made or {}).items()) == [("gamma", 1), ("data", 2)]
 
 
 @pytest.mark.parametrize(("own", "named"), [("data", "data"), ("x", "x"), ("other", "lhs")])
 def test_of_several_names_the_operators_own(own: str, named: str) -> None:
-    assert use("abs", "x=lhs|data|x").spell(operator(own), {"x": 1}) == {named: 1}
+    assert use("abs", "x=lhs|data|x").to_arguments(operator(own), {"x": 1}) == {named: 1}
 
 
 def test_what_the_operator_does_anyway_is_left_out() -> None:
     entry = use("flip", "x=m", axis=1)
-    assert entry.spell(operator("m"), {"x": 5, "axis": 1}) == {"m": 5}
-    assert entry.spell(operator("m"), {"x": 5, "axis": 0}) is None
+    assert entry.to_arguments(operator("m"), {"x": 5, "axis": 1}) == {"m": 5}
+    assert entry.to_arguments(operator("m"), {"x": 5, "axis": 0}) is None
 
 
 def test_what_the_operator_has_no_argument_for() -> None:
-    assert use("flip", "x=m").spell(operator("m"), {"x": 5, "axis": 0}) is None
+    assert use("flip", "x=m").to_arguments(operator("m"), {"x": 5, "axis": 0}) is None
 
 
 @pytest.mark.parametrize(("word", "made"), [("edge", {"mode": "edge"}), ("wrap", None)])
 def test_a_word_that_the_operator_does_not_know(word: str, made: object) -> None:
     entry = use("pad", "mode")
-    assert entry.spell(operator(mode=("constant", "edge")), {"mode": word}) == made
+    assert entry.to_arguments(operator(mode=("constant", "edge")), {"mode": word}) == made
 
 
 def test_arguments_of_one_framework() -> None:
     entry = use("deconvolution", "data -no_bias", also={"no_bias": False})
-    assert entry.spell(operator("data"), {"data": 1}) == {"data": 1, "no_bias": False}
+    assert entry.to_arguments(operator("data"), {"data": 1}) == {"data": 1, "no_bias": False}
 
 
 def test_arguments_by_a_function() -> None:
-    entry = use("dense", "data", spell=lambda operator, roles: {operator.name: roles["data"]})
-    assert entry.spell(operator("data"), {"data": 1}) == {"op": 1}
+    entry = use(
+        "dense", "data", to_arguments=lambda operator, roles: {operator.name: roles["data"]}
+    )
+    assert entry.to_arguments(operator("data"), {"data": 1}) == {"op": 1}
 
 
 def test_a_choice_is_by_the_value_of_an_argument() -> None:
@@ -115,7 +119,7 @@ def test_what_a_call_gives_is_made_of_what_the_operation_gives() -> None:
 
 
 def test_a_family_of_names() -> None:
-    table = family(("sub", "add"), "x y", "_{}", {"sub": "subtract"})
+    table = uses(("sub", "add"), "x y", "_{}", {"sub": "subtract"})
     assert names_of(table) == {"subtract": ("_sub",), "add": ("_add",)}
 
 

@@ -19,7 +19,7 @@ GROUPS = 32
 """Groups of channels, as many as group normalisation was proposed with."""
 
 
-def scaled(shape: Shape, features: int, dtype: str = REQUESTED) -> Roles:
+def data_scale_and_shift(shape: Shape, features: int, dtype: str = REQUESTED) -> Roles:
     """Data with the scale and shift that are learned for each feature."""
     return {
         "data": tensor(*shape),
@@ -32,27 +32,27 @@ def scaled(shape: Shape, features: int, dtype: str = REQUESTED) -> Roles:
 def batch_norm(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
     """Images, as the first layer of a network takes them, and a ResNet's feature maps."""
     for shape in (images(size), feature_maps(size)):
-        yield scaled(shape, shape[1], AT_LEAST_SINGLE)
+        yield data_scale_and_shift(shape, shape[1], AT_LEAST_SINGLE)
 
 
 @FAMILIES.operation("layer_norm")
 def layer_norm(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
     """BERT-base's sentences, token by token."""
-    yield {**scaled(sentences(size), UNITS), "axis": -1}
+    yield {**data_scale_and_shift(sentences(size), UNITS), "axis": -1}
 
 
 @FAMILIES.operation("instance_norm")
 def instance_norm(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
     """Each channel of each image, as style transfer does, and feature maps."""
     for shape in (images(size), feature_maps(size)):
-        yield scaled(shape, shape[1])
+        yield data_scale_and_shift(shape, shape[1])
 
 
 @FAMILIES.operation("group_norm")
 def group_norm(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
     """A ResNet's feature maps, channels in groups."""
     shape = feature_maps(size)
-    yield {**scaled(shape, shape[1]), "groups": GROUPS}
+    yield {**data_scale_and_shift(shape, shape[1]), "groups": GROUPS}
 
 
 @FAMILIES.operation("unit_length")

@@ -9,7 +9,7 @@ import msgspec
 from opperf.model import Operator, TensorSpec
 from opperf.rules.bert import HEADS, UNITS, WIDTH, scores, tokens
 from opperf.rules.engine import Families
-from opperf.rules.families.attention import projected, weights
+from opperf.rules.families.attention import projections, weights
 from opperf.rules.families.layers import INDEX
 from opperf.rules.shapes import Shape
 from opperf.rules.sizes import Preset
@@ -47,14 +47,14 @@ def fused_context(operator: Operator, size: Preset) -> Iterable[Arguments]:
 @FAMILIES.add("_sg_mkldnn_selfatt_qk")
 def fused_scores_in_mxnet_1(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """As `self_scores`, fused: MXNet 1 has the tokens as that has them."""
-    yield {"queries_keys_values": in_single(projected(size, 3)), "heads": HEADS}
+    yield {"queries_keys_values": in_single(projections(size, 3)), "heads": HEADS}
 
 
 @FAMILIES.add("_sg_mkldnn_selfatt_valatt")
 def fused_context_in_mxnet_1(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """As `self_context`, fused: MXNet 1 has the tokens as that has them."""
     yield {
-        "queries_keys_values": in_single(projected(size, 3)),
+        "queries_keys_values": in_single(projections(size, 3)),
         "attention": in_single(weights(size)),
         "heads": HEADS,
     }

@@ -11,7 +11,7 @@ from opperf.rules.engine import Families
 from opperf.rules.families import convolution as convolutions
 from opperf.rules.families import layers
 from opperf.rules.mxnet.attention import in_single
-from opperf.rules.mxnet.operations.layers import convolved, dense
+from opperf.rules.mxnet.operations.layers import convolution_arguments, dense_arguments
 from opperf.rules.pictures import FILTERS, Window, feature_maps, photographs
 from opperf.rules.sizes import Preset
 from opperf.rules.values import Arguments
@@ -21,7 +21,7 @@ FAMILIES = Families()
 ACTIVATION: Arguments = {"act_type": "relu"}
 
 
-def fused(layer: Arguments, activation: Arguments) -> Arguments:
+def fuse(layer: Arguments, activation: Arguments) -> Arguments:
     """A layer's arguments, with tensors of the only dtype that these operators take."""
     return {
         **{n: in_single(v) if isinstance(v, TensorSpec) else v for n, v in layer.items()},
@@ -39,7 +39,7 @@ def convolution(operator: Operator, size: Preset) -> Iterable[Arguments]:
         (Window(maps, pad=1), ACTIVATION),
         (Window(maps, filters=4 * FILTERS, kernel=1), {}),
     ):
-        yield fused(convolved(operator, convolutions.layer(window)), activation)
+        yield fuse(convolution_arguments(operator, convolutions.layer(window)), activation)
 
 
 @FAMILIES.add("_sg_mkldnn_fully_connected", "_sg_onednn_fully_connected")
@@ -47,4 +47,4 @@ def fully_connected(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """Layers of BERT-base, token by token: the first of a feed-forward block, with its
     activation, and a projection, which has none."""
     for hidden, activation in ((FEED_FORWARD, ACTIVATION), (UNITS, {})):
-        yield fused(dense(operator, layers.layer(sentences(size), hidden)), activation)
+        yield fuse(dense_arguments(operator, layers.layer(sentences(size), hidden)), activation)

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from opperf.model import Operator
 from opperf.rules.engine import OUTPUT, Families
-from opperf.rules.mxnet.indexing import scattered
+from opperf.rules.mxnet.indexing import scatter_targets
 from opperf.rules.shapes import shapes, square
 from opperf.rules.sizes import Preset
 from opperf.rules.values import BOOLEAN, Arguments, fixed, same
@@ -19,7 +19,7 @@ def scatter_set_nd(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """A single element of each row and of each column, and whole rows."""
     shape = square(size)
     written = fixed(*shape)
-    for values, places in scattered(shape):
+    for values, places in scatter_targets(shape):
         yield {
             "lhs": written,
             "rhs": fixed(*values),

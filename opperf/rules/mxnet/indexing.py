@@ -62,7 +62,7 @@ def gather_nd(operator: Operator, size: Preset) -> Iterable[Arguments]:
     yield {"data": tensor(rows, columns), "indices": indices(1, rows, limit=rows)}
 
 
-def scattered(shape: Shape) -> Iterable[tuple[Shape, TensorSpec]]:
+def scatter_targets(shape: Shape) -> Iterable[tuple[Shape, TensorSpec]]:
     """Shape of the values, and the indices, of a single element of each row and of each column
     of a matrix, as far as it has both, and of its rows."""
     rows, columns = shape
@@ -75,7 +75,7 @@ def scattered(shape: Shape) -> Iterable[tuple[Shape, TensorSpec]]:
 def scatter_nd(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """A single element of each row and of each column, and whole rows."""
     shape = square(size)
-    for values, places in scattered(shape):
+    for values, places in scatter_targets(shape):
         yield {"data": tensor(*values), "indices": places, "shape": shape}
 
 

@@ -27,19 +27,19 @@ THIN = 32
 """Columns of right-hand sides, and rows of matrices that are wider than high."""
 
 
-def batched(size: Preset) -> Shape:
+def batch_of_matrices(size: Preset) -> Shape:
     """Shape of a batch of small square matrices; the batch grows with the size."""
     return (size.extent(64), ORDER, ORDER)
 
 
-def single(size: Preset) -> Shape:
+def single_matrix(size: Preset) -> Shape:
     """Shape of one larger square matrix, of an order at which cubic algorithms stay quick."""
     return (size.extent(256), size.extent(256))
 
 
 def shapes(size: Preset) -> tuple[Shape, Shape]:
     """A batch and a single matrix."""
-    return (batched(size), single(size))
+    return (batch_of_matrices(size), single_matrix(size))
 
 
 SQUARE_FILLS: dict[str, Fill] = {
@@ -58,10 +58,10 @@ SQUARE_FILLS: dict[str, Fill] = {
 def one_matrix(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """One square matrix, well conditioned where that matters."""
     for shape in shapes(size):
-        yield {operator.tensors[0].name: tensor(*shape, fill=SQUARE_FILLS[registered(operator)])}
+        yield {operator.tensors[0].name: tensor(*shape, fill=SQUARE_FILLS[fill_of(operator)])}
 
 
-def registered(operator: Operator) -> str:
+def fill_of(operator: Operator) -> str:
     """The one of an operator's names that the table has."""
     return next(name for name in operator.names if name in SQUARE_FILLS)
 
@@ -69,7 +69,7 @@ def registered(operator: Operator) -> str:
 @FAMILIES.add("linalg_gelqf")
 def lq(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """Matrices with more columns than rows."""
-    rows, columns = single(size)
+    rows, columns = single_matrix(size)
     yield {"A": tensor(size.extent(64), THIN, ORDER)}
     yield {"A": tensor(rows, 2 * columns)}
 
@@ -77,7 +77,7 @@ def lq(operator: Operator, size: Preset) -> Iterable[Arguments]:
 @FAMILIES.add("linalg_makediag")
 def makediag(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """Diagonal matrices from vectors."""
-    batch, order, _ = batched(size)
+    batch, order, _ = batch_of_matrices(size)
     yield {"A": tensor(batch, order)}
     yield {"A": tensor(square(size)[0])}
 
@@ -85,21 +85,21 @@ def makediag(operator: Operator, size: Preset) -> Iterable[Arguments]:
 @FAMILIES.add("linalg_maketrian")
 def maketrian(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """Triangular matrices from vectors of their elements."""
-    batch, order, _ = batched(size)
+    batch, order, _ = batch_of_matrices(size)
     yield {"A": tensor(batch, order * (order + 1) // 2)}
     rows, _ = square(size)
     yield {"A": tensor(rows * (rows + 1) // 2)}
 
 
-def transposed(size: Preset) -> tuple[tuple[Shape, bool], ...]:
+def gemm_variants(size: Preset) -> tuple[tuple[Shape, bool], ...]:
     """Shapes of factors, and whether the second is transposed."""
-    return ((square(size), False), (square(size), True), (batched(size), False))
+    return ((square(size), False), (square(size), True), (batch_of_matrices(size), False))
 
 
 @FAMILIES.add("linalg_gemm")
 def gemm(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """A product added to a matrix, plain and with one transposed."""
-    for shape, transpose in transposed(size):
+    for shape, transpose in gemm_variants(size):
         yield {
             "A": tensor(*shape),
             "B": tensor(*shape),
@@ -111,7 +111,7 @@ def gemm(operator: Operator, size: Preset) -> Iterable[Arguments]:
 @FAMILIES.add("linalg_gemm2")
 def gemm2(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """A product, plain and with one transposed."""
-    for shape, transpose in transposed(size):
+    for shape, transpose in gemm_variants(size):
         yield {"A": tensor(*shape), "B": tensor(*shape), "transpose_b": transpose}
 
 
@@ -131,7 +131,7 @@ def triangular(operator: Operator, size: Preset) -> Iterable[Arguments]:
 def with_tolerance(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """A tolerance for each matrix of a batch."""
     matrix, tolerance = (parameter.name for parameter in operator.tensors)
-    for shape in (batched(size), (1, *single(size))):
+    for shape in (batch_of_matrices(size), (1, *single_matrix(size))):
         yield {
             matrix: tensor(*shape, fill=POSITIVE_DEFINITE),
             tolerance: fixed(*shape[:-2], fill=SMALL),

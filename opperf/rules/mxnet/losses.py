@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from opperf.model import Fill, Operator
 from opperf.rules.engine import Families
-from opperf.rules.families.layers import classified, scores
+from opperf.rules.families.layers import scores, scores_and_labels
 from opperf.rules.pictures import feature_maps
 from opperf.rules.shapes import shapes
 from opperf.rules.sizes import Preset
@@ -33,7 +33,7 @@ def make_loss(operator: Operator, size: Preset) -> Iterable[Arguments]:
 @FAMILIES.add("SoftmaxOutput")
 def softmax_output(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """Whole samples, and each pixel of a segmentation."""
-    yield from map(classified, scores(size))
+    yield from map(scores_and_labels, scores(size))
     maps = feature_maps(size)
     batch, classes, *extents = maps
     yield {
@@ -67,4 +67,4 @@ def svm_output(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """With the squared hinge and with the plain one."""
     for linear in (False, True):
         for shape in scores(size):
-            yield {**classified(shape), "use_linear": linear}
+            yield {**scores_and_labels(shape), "use_linear": linear}

@@ -97,7 +97,7 @@ LISTS: dict[str, Argument] = {
 COUNTERS = ("num_weights", "num_tensors")
 
 
-def accepted(operator: Operator, values: dict[str, Argument]) -> Arguments:
+def select_values(operator: Operator, values: dict[str, Argument]) -> Arguments:
     """The values that the operator has a parameter for, in the order it declares them."""
     return {
         p.name: values[p.name]
@@ -111,7 +111,7 @@ def is_mixed(operator: Operator) -> bool:
     return "mp_" in operator.name
 
 
-def state(
+def state_tensor(
     operator: Operator, name: str, shape: Shape, place: Callable[[str], str] = str
 ) -> TensorSpec:
     """One tensor of an update. None takes a gradient. `place` is where a tensor of a name is
@@ -127,8 +127,8 @@ def state(
 def update(operator: Operator, shape: Shape) -> Arguments:
     """An update of one tensor."""
     return {
-        **{p.name: state(operator, p.name, shape) for p in operator.tensors},
-        **accepted(operator, VALUES),
+        **{p.name: state_tensor(operator, p.name, shape) for p in operator.tensors},
+        **select_values(operator, VALUES),
     }
 
 
@@ -189,7 +189,7 @@ def adagrad(operator: Operator, size: Preset) -> Iterable[Arguments]:
 def group_adagrad(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """Gradients of few rows, with one rate for each row."""
     rows, columns = square(size)
-    history = {"history": state(operator, "history", (rows, 1))}
+    history = {"history": state_tensor(operator, "history", (rows, 1))}
     yield {**with_sparse_gradient(update(operator, (rows, columns))), **history}
 
 
@@ -198,7 +198,7 @@ def multi_lars(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """Learning rates for as many layers as a ResNet-50 has tensors of weights."""
     layers = size.extent(161)
     rates = {p.name: fixed(layers, fill=POSITIVE, dtype=MASTER) for p in operator.tensors}
-    yield {**rates, **accepted(operator, {**VALUES, "eta": 0.001})}
+    yield {**rates, **select_values(operator, {**VALUES, "eta": 0.001})}
 
 
 SGD, MOMENTUM, ADAM = (
@@ -225,7 +225,7 @@ INTERLEAVED: dict[str, tuple[str, ...]] = {
 """Updates of many tensors, and which tensors they take for each of them, in this order."""
 
 
-def after_all(operator: Operator) -> list[TensorSpec]:
+def trailing_tensors(operator: Operator) -> list[TensorSpec]:
     """Tensors that come once, after those of all weights."""
     if operator.name.startswith("preloaded_"):
         return [
@@ -247,20 +247,22 @@ def multi_updates(operator: Operator, size: Preset) -> Iterable[Arguments]:
     lists: dict[str, Argument] = {name: (value,) * LIST_LENGTH for name, value in LISTS.items()}  # type: ignore[misc]
     for shape in shapes(size):
         made = {
-            place_of(names, name, i): state(operator, name, shape, partial(place_of, names, i=i))
+            position_of(names, name, i): state_tensor(
+                operator, name, shape, partial(position_of, names, i=i)
+            )
             for i in range(LIST_LENGTH)
             for name in names
         }
         yield {
-            "data": tensors([*made.values(), *after_all(operator)]),
-            **accepted(operator, {**VALUES, **lists, **counts}),
+            "data": tensors([*made.values(), *trailing_tensors(operator)]),
+            **select_values(operator, {**VALUES, **lists, **counts}),
             OUTPUT: tensors(
                 same(made[place], place)
-                for place in (place_of(names, "weight", i) for i in range(LIST_LENGTH))
+                for place in (position_of(names, "weight", i) for i in range(LIST_LENGTH))
             ),
         }
 
 
-def place_of(names: tuple[str, ...], name: str, i: int) -> str:
+def position_of(names: tuple[str, ...], name: str, i: int) -> str:
     """Where a tensor of the i-th weights is in the list of all."""
     return f"data.{i * len(names) + names.index(name)}"

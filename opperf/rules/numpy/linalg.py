@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from opperf.model import Operator
 from opperf.rules.engine import Families
-from opperf.rules.families.linalg import EINSUMS, definite, diagonalised
+from opperf.rules.families.linalg import EINSUMS, definite, matrix_to_diagonalise
 from opperf.rules.numpy.names import Variants, own
 from opperf.rules.shapes import Shape, cube, square, tall, vector
 from opperf.rules.sizes import Preset
@@ -19,24 +19,24 @@ COMPLEX = "complex64"
 
 NORMS: dict[str, Variants] = {
     "linalg.cond": lambda size: [
-        {"x": definite(diagonalised(size)), "p": norm} for norm in (None, "fro")
+        {"x": definite(matrix_to_diagonalise(size)), "p": norm} for norm in (None, "fro")
     ],
     "linalg.norm": lambda size: [
         {"x": fixed(*square(size))},
         {"x": fixed(*square(size)), "ord": 1, "axis": 0},
         {"x": fixed(*tall(size)), "ord": 2, "axis": 1},
-        {"x": fixed(*diagonalised(size)), "ord": "nuc"},
+        {"x": fixed(*matrix_to_diagonalise(size)), "ord": "nuc"},
     ],
     "linalg.matrix_norm": lambda size: [
         {"x": fixed(*square(size)), "ord": "fro"},
-        {"x": fixed(*diagonalised(size)), "ord": "nuc"},
+        {"x": fixed(*matrix_to_diagonalise(size)), "ord": "nuc"},
     ],
     "linalg.vector_norm": lambda size: [
         {"x": fixed(*square(size))},
         {"x": fixed(*tall(size)), "axis": 1, "ord": 1},
     ],
     "linalg.svdvals": lambda size: [
-        {"x": fixed(*shape)} for shape in (diagonalised(size), tall(size))
+        {"x": fixed(*shape)} for shape in (matrix_to_diagonalise(size), tall(size))
     ],
 }
 
@@ -50,7 +50,7 @@ def norm(operator: Operator, size: Preset) -> Iterable[Arguments]:
 @FAMILIES.add("einsum_path")
 def einsum_path(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """The order in which `einsum` would multiply."""
-    matrices = tensors([fixed(*diagonalised(size))] * 2)
+    matrices = tensors([fixed(*matrix_to_diagonalise(size))] * 2)
     for subscripts in EINSUMS:
         yield {"subscripts": subscripts, "operands": matrices}
 
