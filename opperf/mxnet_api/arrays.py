@@ -27,8 +27,8 @@ def get_mx_ndarray(
     ctx : mx.Context or str
         Device of the array.
     in_tensor : tuple, list, number, numpy.ndarray or NDArray
-        A tuple is a shape, filled by `initializer` or from a normal distribution. A list of
-        tuples is a list of shapes and gives a list of arrays; any other list is data. A number
+        A tuple is a shape, filled by `initializer` or from a normal distribution. For a list of
+        tuples, which are shapes, a list of arrays is returned; any other list is data. A number
         is returned as it is.
     dtype : str
         Data type.
@@ -97,7 +97,7 @@ def _array(
 
 
 def nd_forward_and_profile(op: Callable[..., Any], runs: int, **arguments: Any) -> Any:
-    """Call an operator `runs` times and wait after each; the last output."""
+    """Call an operator `runs` times, waiting after each call, and return the last output."""
     import mxnet as mx
 
     output = None
@@ -108,8 +108,8 @@ def nd_forward_and_profile(op: Callable[..., Any], runs: int, **arguments: Any) 
 
 
 def nd_forward_backward_and_profile(op: Callable[..., Any], runs: int, **arguments: Any) -> Any:
-    """Call an operator and its backward pass `runs` times, waiting after each; the last
-    output. The arguments that want a gradient have one attached."""
+    """Call an operator and its backward pass `runs` times, waiting after each, and return the last
+    output. Arguments that are to take a gradient have one attached."""
     import mxnet as mx
 
     from opperf.frameworks.mxnet.gradient import flatten

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from opperf.operations import OPERATIONS, CanonicalOperation
 from opperf.operations.uses import Roles
-from opperf.rules.domains import DOMAINS, PAIRS, WHOLE, Pair
+from opperf.rules.domains import DOMAINS, PAIRS, WHOLE_DTYPE, Pair
 from opperf.rules.engine import Families
 from opperf.rules.shapes import LIST_LENGTH, Shape, column, shapes, slim, square, tall
 from opperf.rules.sizes import Preset
@@ -39,7 +39,7 @@ WHOLE_ONLY = frozenset(
 
 def dtype_for(operation: str) -> str:
     """The only dtype that an operation takes, else the requested one."""
-    return WHOLE if operation in WHOLE_ONLY else REQUESTED
+    return WHOLE_DTYPE if operation in WHOLE_ONLY else REQUESTED
 
 
 @FAMILIES.operation(*OF_ONE)

@@ -1,5 +1,5 @@
-"""Layers with their activation, as oneDNN computes them in one go where MXNet finds both in a
-graph."""
+"""Layers fused with their activation, which MXNet has oneDNN compute together where a graph has
+both."""
 
 from __future__ import annotations
 
@@ -22,7 +22,8 @@ ACTIVATION: Arguments = {"act_type": "relu"}
 
 
 def fuse(layer: Arguments, activation: Arguments) -> Arguments:
-    """A layer's arguments, with tensors of the only dtype that these operators take."""
+    """The arguments of a layer and its activation, with tensors of the only dtype that these
+    operators take."""
     return {
         **{n: in_single(v) if isinstance(v, TensorSpec) else v for n, v in layer.items()},
         **activation,
@@ -31,8 +32,8 @@ def fuse(layer: Arguments, activation: Arguments) -> Arguments:
 
 @FAMILIES.add("_sg_mkldnn_conv", "_sg_onednn_conv")
 def convolution(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """Layers of ResNet-50: its first, its bottlenecks' 3 x 3 and their widening one, which has
-    no activation."""
+    """Layers of ResNet-50: the first, a bottleneck's 3 x 3, and its widening one, which has no
+    activation."""
     maps = feature_maps(size)
     for window, activation in (
         (Window(photographs(size), kernel=7, stride=2, pad=3), ACTIVATION),

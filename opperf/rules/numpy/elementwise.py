@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from opperf.model import Fill, Operator, TensorSpec
-from opperf.rules.domains import BITS, PAIRS, RATIO, SHIFTS, WHOLE, Pair
+from opperf.rules.domains import BITS, PAIRS, RATIO_PAIR, SHIFTS, WHOLE_DTYPE, Pair
 from opperf.rules.engine import Families
 from opperf.rules.families import elementwise as shared
 from opperf.rules.numpy.names import Variants, own
@@ -31,7 +31,7 @@ DATE = "datetime64[D]"
 DAYS = below(20000)
 """Dates from 1970 to 2024."""
 
-ONE: dict[str, tuple[Fill, str]] = {"bitwise_count": (BITS, WHOLE), "isnat": (DAYS, DATE)}
+ONE: dict[str, tuple[Fill, str]] = {"bitwise_count": (BITS, WHOLE_DTYPE), "isnat": (DAYS, DATE)}
 """Fill and dtype of the array of functions that do not take the requested dtype."""
 
 ABOUT_COMPLEX = frozenset(
@@ -60,9 +60,9 @@ def fixed_dtype(operator: Operator, size: Preset) -> Iterable[Arguments]:
 
 RIGHT: dict[str, tuple[Pair, str]] = {
     "float_power": (PAIRS["power"], REQUESTED),
-    "divmod": (RATIO, REQUESTED),
+    "divmod": (RATIO_PAIR, REQUESTED),
     # The exponent is a whole number for every dtype of the first array.
-    "ldexp": (PAIRS["ldexp"], WHOLE),
+    "ldexp": (PAIRS["ldexp"], WHOLE_DTYPE),
 }
 """Fills of the arrays and dtype of the second one, where NumPy restricts them further than the
 operation does."""
