@@ -8,7 +8,7 @@ Two sessions of `opperf ab`, as a user runs them, over several hundred operators
   and nothing else.
 
 Both arms compute on one thread and on one core: where cores are shared with others, threads that
-wait for each other measure the others, and a core's pace is told by what runs on that core. Prints
+wait for each other measure the others, and a core's speed is told by what runs on that core. Prints
 a line for each session; the exit code is 1 if one falls short. Where A differs from itself by more
 than is added, nothing that small can be found, and the script says so.
 
@@ -149,7 +149,7 @@ def line(name: str, report: dict[str, Any], elapsed_s: float) -> str:
     counts = ", ".join(f"{number} {verdict}" for verdict, number in report["counts"].items())
     return (
         f"{name}: {report['cases']} cases, {counts}; delta {report['delta']:.1%}, noise floor "
-        f"{report['floor']:.1%}, core's pace {report['explained'] or 0.0:.0%} of the scatter; "
+        f"{report['floor']:.1%}, core's speed {report['explained'] or 0.0:.0%} of the scatter; "
         f"{report['processes']} processes, {elapsed_s / 60:.1f} min"
     )
 

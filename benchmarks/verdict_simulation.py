@@ -3,8 +3,8 @@
 A thousand operators, of which none or fifty are slower in B. Every process has its own luck with
 every operator, iterations have a floor, a tail and spikes, the machine drifts from process to
 process of an interleaved session, and two runs that are taken apart are a fixed offset apart, and
-spared the drift. Another machine is shared: its core changes its pace from one visit of an operator
-to the next, and opperf's procedure is told of it, or is not.
+spared the drift. Another machine is shared: its core changes its speed from one visit of an
+operator to the next, and opperf's procedure measures that, or does not.
 
 Prints, for each rule, the flags on identical builds, the false flags beside fifty true ones, the
 power, and the costs, each the mean of twenty seeded repetitions; then how often a sound session is
@@ -24,9 +24,9 @@ from numpy.typing import NDArray
 from scipy import stats
 from tabulate import tabulate
 
-from opperf.compare.statistics.data import Analysis, Phase, Replicate, Rules, Verdict
+from opperf.compare.statistics.data import Analysis, Phase, Replicate, Thresholds, Verdict
 from opperf.compare.statistics.design import block_order
-from opperf.compare.statistics.false_discovery import rejected
+from opperf.compare.statistics.false_discovery import reject
 from opperf.compare.statistics.order_statistics import compare_samples
 from opperf.compare.statistics.verdicts import analyse, candidates
 from opperf.model import OWN
@@ -59,7 +59,7 @@ NOISY = 4.0
 """How many times as noisy the processes of the noisier of those sessions are."""
 
 PACE_SD = 0.12
-"""What a shared core's pace changes by between visits: seen with 0.03 s a visit on a virtual
+"""What a shared core's speed changes by between visits: seen with 0.03 s a visit on a virtual
 machine with neighbours."""
 PACE_ERROR = 0.005
 """How well fixed work tells it."""
@@ -148,21 +148,21 @@ class Flags:
 
 def interleaved(machine: Machine) -> Flags:
     """opperf's procedure."""
-    rules = Rules()
-    measured = machine.replicates("control", rules.control_blocks)
-    measured += machine.replicates("screen", rules.screen_blocks)
-    chosen = candidates(measured, rules)
-    measured += machine.replicates("confirm", rules.confirm_blocks, chosen)
-    return flags_of(analyse(measured, rules), rules, len(chosen))
+    thresholds = Thresholds()
+    measured = machine.replicates("control", thresholds.control_blocks)
+    measured += machine.replicates("screen", thresholds.screen_blocks)
+    chosen = candidates(measured, thresholds)
+    measured += machine.replicates("confirm", thresholds.confirm_blocks, chosen)
+    return flags_of(analyse(measured, thresholds), thresholds, len(chosen))
 
 
-def flags_of(analysis: Analysis, rules: Rules, chosen: int) -> Flags:
+def flags_of(analysis: Analysis, thresholds: Thresholds, chosen: int) -> Flags:
     said = np.array([one.verdict for one in analysis.verdicts])
     return Flags(
         said == Verdict.REGRESSED,
         said == Verdict.IMPROVED,
-        4 * (rules.control_blocks + rules.screen_blocks)
-        + 4 * rules.confirm_blocks * chosen / OPERATORS,
+        4 * (thresholds.control_blocks + thresholds.screen_blocks)
+        + 4 * thresholds.confirm_blocks * chosen / OPERATORS,
         int(np.count_nonzero(said == Verdict.AMBIGUOUS)),
     )
 
@@ -182,7 +182,7 @@ def t_of_pooled_iterations(machine: Machine) -> Flags:
 def t_of_medians(machine: Machine) -> Flags:
     a, b = (np.median(run, axis=2) for run in machine.runs_apart(PROCESSES))
     p = stats.ttest_ind(a, b, axis=0, equal_var=False).pvalue
-    found = rejected(p, LEVEL)
+    found = reject(p, LEVEL)
     return directed(found, b.mean(axis=0) - a.mean(axis=0), 2 * PROCESSES)
 
 
@@ -195,7 +195,8 @@ def crude_threshold(machine: Machine) -> Flags:
 def suspects(machine: Machine) -> Flags:
     """opperf's hint from two files."""
     (a,), (b,) = (np.exp(run) for run in machine.runs_apart(1))
-    said = [compare_samples(name, a[row], b[row], Rules().margin) for row, name in enumerate(NAMES)]
+    margin = Thresholds().margin
+    said = [compare_samples(name, a[row], b[row], margin) for row, name in enumerate(NAMES)]
     found = np.array([one.verdict == Verdict.SUSPECT for one in said])
     return directed(found, np.array([one.effect for one in said]), 2)
 
@@ -207,10 +208,10 @@ def directed(found: Mask, difference: Floats, sweeps: float) -> Flags:
 OPPERF = "opperf: interleaved, screened, confirmed"
 
 SHARED = {
-    f"core's pace changes by {PACE_SD:.0%}": True,
-    f"core's pace changes by {PACE_SD:.0%}, --no-pace": False,
+    f"core's speed changes by {PACE_SD:.0%}": True,
+    f"core's speed changes by {PACE_SD:.0%}, --no-pace": False,
 }
-"""What opperf is told of the pace of a shared machine's core."""
+"""What opperf is told of the speed of a shared machine's core."""
 
 RULES: dict[str, Callable[[Machine], Flags]] = {
     OPPERF: interleaved,
@@ -254,11 +255,12 @@ def score(rule: Callable[[Machine], Flags], **machine: Any) -> Score:
 
 def share_invalid(process_sd: float) -> float:
     """Share of sound sessions that are declared invalid by their control."""
-    rules = Rules()
+    thresholds = Thresholds()
     invalid = 0
     for seed in range(SOUND_SESSIONS):
         machine = Machine(seed, np.zeros(OPERATORS), process_sd)
-        invalid += not analyse(machine.replicates("control", rules.control_blocks), rules).valid
+        control = machine.replicates("control", thresholds.control_blocks)
+        invalid += not analyse(control, thresholds).valid
     return invalid / SOUND_SESSIONS
 
 
@@ -271,7 +273,7 @@ def missed(ours: Score, shared: Iterable[Score], invalid: dict[str, float]) -> l
             f"power at {slowdown:.0%} at least {least}": ours.power[slowdown] >= least
             for slowdown, least in LEAST_POWER.items()
         },
-        f"false flags at most {MOST_FALSE_FLAGS:g} where the core's pace changes": max(
+        f"false flags at most {MOST_FALSE_FLAGS:g} where the core's speed changes": max(
             max(one.identical, one.false) for one in shared
         )
         <= MOST_FALSE_FLAGS,

@@ -1,8 +1,7 @@
 """The registry of metrics: every quantity that a record can have, declared once.
 
-Another package adds one through the entry-point group `opperf.metrics`: an object of type
-`Metric`. It then has its column in tables, CSV and exports, and its verdicts in comparisons,
-wherever a record has a figure of it.
+Another package adds a `Metric` through the entry-point group `opperf.metrics`. It then has a column
+in tables, CSV and exports, and verdicts in comparisons.
 """
 
 from __future__ import annotations
@@ -18,7 +17,7 @@ from opperf.model import Metric, MetricKind, Pass, Record
 GROUP = "opperf.metrics"
 
 PASSES: tuple[Pass, ...] = get_args(Pass)
-"""Every pass, which is the name of the metric of its time."""
+"""Every pass; the metric of its time has the same name."""
 
 FORWARD = Metric(
     "forward",
@@ -54,8 +53,8 @@ MEMORY = Metric(
     relative_tolerance=0.01,
     absolute_tolerance=4096.0,
 )
-"""The page is what allocators round to, and a hundredth is less than any tensor that is made or
-saved weighs."""
+"""Allocators round to a page, and a hundredth is less than any tensor that is allocated or
+saved."""
 
 MEMORY_FORWARD = Metric(
     "memory_forward",
@@ -87,15 +86,15 @@ INSTRUCTIONS = Metric(
     relative_tolerance=0.005,
     absolute_tolerance=1000.0,
 )
-"""A hash seed or an address decides over a few more turns of a loop; half a percent is more than
-that and less than a changed kernel."""
+"""A hash seed or an address may change the turns of a loop; half a percent is more than that and
+less than a changed kernel."""
 
 BUILT_IN = (FORWARD, BACKWARD, TOTAL, MEMORY, MEMORY_FORWARD, KERNEL, INSTRUCTIONS)
-"""In the order in which they are shown."""
+"""In the order of tables."""
 
 
 @functools.cache
-def registered() -> dict[str, Metric]:
+def metrics_by_name() -> dict[str, Metric]:
     """Every metric by its name: the built-in ones, then those of other packages by name.
 
     Raises `UsageError` for a metric of another package that cannot be loaded, or whose name is
@@ -111,7 +110,7 @@ def registered() -> dict[str, Metric]:
                 f"{place} cannot be loaded ({error}); reinstall its package, or remove it"
             ) from error
         if not isinstance(metric, Metric):
-            raise UsageError(f"{place} is no Metric; mend its package, or remove it")
+            raise UsageError(f"{place} is not a Metric; fix its package, or remove it")
         if metric.name in found:
             raise UsageError(
                 f"{place} has the name {metric.name!r}, which another metric has; rename one"
@@ -121,25 +120,24 @@ def registered() -> dict[str, Metric]:
 
 
 def metric_named(name: str, unit: str) -> Metric:
-    """The metric of a figure that was read. One that no installed package declares is shown under
-    its own name, in its own unit."""
-    return registered().get(name) or Metric(name, unit, MetricKind.DERIVED, title=name)
+    """The metric of that name; if no installed package declares it, one with that name and unit."""
+    return metrics_by_name().get(name) or Metric(name, unit, MetricKind.DERIVED, title=name)
 
 
-def present(records: Iterable[Record]) -> tuple[Metric, ...]:
-    """Every metric that some record has, those that are registered first and in their order."""
+def metrics_in(records: Iterable[Record]) -> tuple[Metric, ...]:
+    """Every metric that some record has, sorted."""
     units = {name: one.unit for record in records for name, one in record.summaries.items()}
-    return in_order(metric_named(name, unit) for name, unit in units.items())
+    return sort_metrics(metric_named(name, unit) for name, unit in units.items())
 
 
-def in_order(metrics: Iterable[Metric]) -> tuple[Metric, ...]:
-    """Metrics in the order in which they are shown: as registered, then by name."""
-    places = {name: place for place, name in enumerate(registered())}
+def sort_metrics(metrics: Iterable[Metric]) -> tuple[Metric, ...]:
+    """Sorts metrics: the registered ones in their order, then the others by name."""
+    places = {name: place for place, name in enumerate(metrics_by_name())}
     return tuple(
         sorted(metrics, key=lambda metric: (places.get(metric.name, len(places)), metric.name))
     )
 
 
-def usual() -> tuple[Metric, ...]:
-    """The registered metrics that count where none is named."""
-    return tuple(metric for metric in registered().values() if metric.usual)
+def default_metrics() -> tuple[Metric, ...]:
+    """The registered metrics that are compared and exported by default."""
+    return tuple(metric for metric in metrics_by_name().values() if metric.usual)

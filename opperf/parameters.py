@@ -156,6 +156,12 @@ def _declarations(setting: Setting) -> tuple[str, ...]:
     return (*((setting.short,) if setting.short else ()), setting.option, setting.name)
 
 
+common_settings = combine(
+    *(setting_option(name) for name, setting in DECLARED.items() if setting.common)
+)
+"""The settings of a command in which all cases share one value of each."""
+
+
 random_shape_options = combine(
     click.option(
         "--fuzz-shapes",

@@ -16,7 +16,15 @@ from opperf.compare.files.judging import Question, compare
 from opperf.compare.files.reading import read
 from opperf.compare.files.reports import FORMATS
 from opperf.errors import UsageError
-from opperf.metrics import BUILT_IN, PASSES, in_order, metric_named, present, registered, usual
+from opperf.metrics import (
+    BUILT_IN,
+    PASSES,
+    default_metrics,
+    metric_named,
+    metrics_by_name,
+    metrics_in,
+    sort_metrics,
+)
 from opperf.model import (
     SCHEMA_VERSION,
     Case,
@@ -43,9 +51,9 @@ TOY = Path(__file__).parent / "toy_metric"
 @pytest.fixture(autouse=True)
 def fresh_registry():
     """Looks for metrics anew, and lets later tests do so."""
-    registered.cache_clear()
+    metrics_by_name.cache_clear()
     yield
-    registered.cache_clear()
+    metrics_by_name.cache_clear()
 
 
 @pytest.fixture
@@ -91,19 +99,19 @@ def run(*records):
 
 def test_every_metric_is_declared_once_and_described():
     names = [metric.name for metric in BUILT_IN]
-    assert list(registered()) == names and len(set(names)) == len(names)
+    assert list(metrics_by_name()) == names and len(set(names)) == len(names)
     assert all(metric.title and metric.description for metric in BUILT_IN)
     # Words that options and columns can have.
     assert all(name.isidentifier() and name == name.lower() for name in names)
 
 
 def test_a_pass_is_the_name_of_its_time():
-    assert all(registered()[name].is_time for name in PASSES)
+    assert all(metrics_by_name()[name].is_time for name in PASSES)
     assert Case(OperatorTarget("mxnet", "relu"), {}).passes == PASSES
 
 
 def test_what_counts_where_nothing_is_named():
-    assert [metric.name for metric in usual()] == ["forward", "backward", "memory"]
+    assert [metric.name for metric in default_metrics()] == ["forward", "backward", "memory"]
 
 
 @pytest.mark.parametrize("kind", MetricKind)
@@ -122,10 +130,10 @@ def test_the_metrics_of_records_are_in_the_order_of_the_registry():
     forward, odd = summarise([1.0], "ns"), summarise([2.0], "widgets")
     one = msgspec.structs.replace(record(), summaries={"zeta": odd, "memory": odd, "alpha": odd})
     other = msgspec.structs.replace(record(), summaries={"forward": forward})
-    assert [metric.name for metric in present([one, other])] == [
+    assert [metric.name for metric in metrics_in([one, other])] == [
         *("forward", "memory", "alpha", "zeta")
     ]
-    assert in_order(reversed(BUILT_IN)) == BUILT_IN
+    assert sort_metrics(reversed(BUILT_IN)) == BUILT_IN
 
 
 def test_a_metric_that_nobody_declares_is_shown_under_its_own_name():
@@ -136,8 +144,13 @@ def test_a_metric_that_nobody_declares_is_shown_under_its_own_name():
 
 
 def test_a_metric_of_another_package_is_found(toy):
-    assert list(registered()) == [*(metric.name for metric in BUILT_IN), "bandwidth"]
-    assert [metric.name for metric in usual()] == ["forward", "backward", "memory", "bandwidth"]
+    assert list(metrics_by_name()) == [*(metric.name for metric in BUILT_IN), "bandwidth"]
+    assert [metric.name for metric in default_metrics()] == [
+        "forward",
+        "backward",
+        "memory",
+        "bandwidth",
+    ]
 
 
 def test_it_has_a_column_in_the_table(toy):
@@ -197,7 +210,7 @@ def test_it_can_be_named(toy, compared, tmp_path):
     done = CliRunner().invoke(command, [*files, "--metric", "bandwidth", "-f", "csv"])
     assert done.exit_code == 0 and "forward" not in done.stdout
     refused = CliRunner().invoke(command, [*files, "--metric", "bandwith"])
-    assert "none of forward" in refused.output and "instructions, bandwidth" in refused.output
+    assert "not one of forward" in refused.output and "instructions, bandwidth" in refused.output
     printed = CliRunner().invoke(command, ["--help"]).output
     assert "instructions, bandwidth;" in " ".join(printed.split())
 
@@ -207,7 +220,7 @@ def test_it_can_be_named(toy, compared, tmp_path):
     [
         ("toy_metric:NOT_THERE", "cannot be loaded .*; reinstall its package"),
         ("not_installed:METRIC", "cannot be loaded .*; reinstall its package"),
-        ("toy_metric:NO_METRIC", "is no Metric; mend its package"),
+        ("toy_metric:NO_METRIC", "is not a Metric; fix its package"),
         ("toy_metric:TAKEN", "has the name 'forward', which another metric has"),
     ],
 )
@@ -215,4 +228,4 @@ def test_a_metric_that_cannot_be_used_is_refused_with_what_to_do(toy, monkeypatc
     entry = EntryPoint("bandwidth", value, metrics.GROUP)
     monkeypatch.setattr(metrics, "entry_points", lambda group: [entry])
     with pytest.raises(UsageError, match=f"the metric {value}, .* {why}"):
-        registered()
+        metrics_by_name()

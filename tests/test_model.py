@@ -159,8 +159,38 @@ def test_every_setting_is_declared_once():
     assert tuple(DECLARED) == Settings.__struct_fields__
     assert len({one.option for one in DECLARED.values()}) == len(DECLARED)
     assert Settings().process() == {}
+    assert all(one.title for one in DECLARED.values())
     process = Settings(threads=2, env={"A": "1"}, python="new", dtype="int8").process()
     assert process == {"threads": 2, "env": {"A": "1"}, "python": "new"}
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "text", "arguments", "assignments"),
+    [
+        ("dtype", "int8", "int8", ("--dtype", "int8"), ("dtype:int8",)),
+        ("threads", 4, "4", ("--threads", "4"), ("threads:4",)),
+        ("threads", None, "all", ("--threads", "all"), ("threads:all",)),
+        ("env", {}, "unset", (), ()),
+        (
+            *("env", {"A": "1", "B": ""}, "A=1 B="),
+            *(("--env", "A=1", "--env", "B="), ("env:A=1", "env:B=")),
+        ),
+        ("python", "", "own", (), ()),
+        ("warmup", None, "", (), ()),
+        ("warmup", 0, "0", ("--warmup", "0"), ("warmup:0",)),
+    ],
+)
+def test_a_setting_is_written_as_it_is_read(name, value, text, arguments, assignments):
+    setting = DECLARED[name]
+    assert setting.text(value) == text
+    assert setting.arguments(value) == arguments
+    assert setting.assignments(value) == assignments
+
+
+def test_a_setting_without_a_value_is_an_option_alone():
+    memory = DECLARED["memory"]
+    assert [memory.text(value) for value in (True, False)] == ["yes", "no"]
+    assert [memory.arguments(value) for value in (True, False)] == [(), ("--no-memory",)]
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,9 @@ from pathlib import Path
 
 import click
 
+from opperf.model import DECLARED
 from opperf.parameters import (
+    common_settings,
     debug,
     explicit_options,
     framework,
@@ -14,7 +16,6 @@ from opperf.parameters import (
     no_backward,
     operator_options,
     report_format,
-    setting_option,
     size,
 )
 from opperf.parsing import parse_share, words_among
@@ -25,6 +26,11 @@ FINDINGS = ("regressed", "improved", "ambiguous")
 BLOCKS = click.IntRange(min=2)
 """One block has no variance, and so no confidence interval."""
 
+ASSIGNED = ", ".join(
+    f"{name}:" for name, one in DECLARED.items() if one.axis and name not in ("env", "python")
+)
+"""Settings that an arm can assign like the options of `run`."""
+
 
 @click.command()
 @operator_options
@@ -34,7 +40,8 @@ BLOCKS = click.IntRange(min=2)
     metavar="KIND:VALUE",
     help="A setting of A, beside the options; repeat it for several. env:NAME=VALUE, "
     "python:INTERPRETER (of an environment with the framework), ops:NAME (compared with the other "
-    "arm's ops:NAME), dtype:, profiler:, threads:N, cache:hot|cold, device:.  [default: none]",
+    f"arm's ops:NAME), and {ASSIGNED} with the values of the options of `opperf run`.  "
+    "[default: none]",
 )
 @click.option(
     "--b",
@@ -43,9 +50,7 @@ BLOCKS = click.IntRange(min=2)
     help="A setting of B, likewise.",
 )
 @size
-@setting_option("dtype", default="float32", show_default=False)
-@setting_option("device")
-@setting_option("profiler")
+@common_settings
 @no_backward
 @max_configs
 @click.option(
@@ -110,14 +115,6 @@ BLOCKS = click.IntRange(min=2)
     type=click.FloatRange(min=0, min_open=True),
     metavar="SECONDS",
     help="Refuse a session that would take longer, and print the options of one that fits.",
-)
-@click.option(
-    "--seed",
-    default=0,
-    show_default=True,
-    type=click.IntRange(min=0),
-    metavar="NUMBER",
-    help="Seed of the inputs' contents and of random orders.",
 )
 @click.option(
     "--report",

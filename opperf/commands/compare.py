@@ -15,19 +15,19 @@ FINDINGS = ("regressed", "suspect", "missing")
 
 def metric_names() -> Words:
     """Returns the names of all metrics that can be compared."""
-    from opperf.metrics import registered
+    from opperf.metrics import metrics_by_name
 
-    return tuple(registered())
+    return tuple(metrics_by_name())
 
 
 class MetricOption(click.Option):
     """An option whose help lists the metrics, which are looked up when the help is printed."""
 
     def get_help_record(self, ctx: click.Context) -> tuple[str, str] | None:
-        from opperf.metrics import registered
+        from opperf.metrics import metrics_by_name
 
-        metrics = ", ".join(registered())
-        usual = ", ".join(metric.name for metric in registered().values() if metric.usual)
+        metrics = ", ".join(metrics_by_name())
+        usual = ", ".join(metric.name for metric in metrics_by_name().values() if metric.usual)
         self.help = (
             f"{metrics}; commas separate several. kernel is the forward time by the framework's "
             f"own profiler.  [default: those of {usual} that the files have]"

@@ -10,12 +10,13 @@ from opperf.parameters import (
     as_json,
     axis_option,
     case_ids,
+    common_settings,
     debug,
     explicit_options,
     filter_options,
     framework,
+    max_configs,
     random_shape_options,
-    setting_option,
     size,
 )
 from opperf.parsing import split_commas
@@ -39,10 +40,10 @@ def list_operators(ctx: click.Context, /, **options: object) -> None:
 @click.command()
 @click.argument("name", metavar="OPERATOR")
 @size
-@setting_option("dtype", default="float32", show_default=False)
+@common_settings
+@max_configs
 @random_shape_options
 @case_ids
-@setting_option("seed")
 @axis_option("python")
 @as_json
 @debug

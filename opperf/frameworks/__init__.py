@@ -30,6 +30,7 @@ __all__ = [
     "load",
     "package_of",
     "preferred",
+    "variables_of",
 ]
 
 GROUP = "opperf.frameworks"
@@ -143,6 +144,19 @@ def load(name: str) -> Framework:
         shown = name if package is None else f"{name} {package_version(package.name)}"
         raise FrameworkError(f"{shown} cannot be imported: {_cause(error)}") from error
     return framework
+
+
+def variables_of(name: str) -> tuple[str, ...]:
+    """Environment variables of a framework's own that decide how it computes. It is imported only
+    where its module says nothing of its package.
+
+    Raises `UsageError` for an unknown name and `FrameworkError` when it is not installed.
+    """
+    package = package_of(name)
+    if package is None:
+        return load(name).variables
+    _check_installed(name, package)
+    return package.variables
 
 
 def _cause(error: Exception) -> str:

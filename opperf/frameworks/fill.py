@@ -15,14 +15,9 @@ from dataclasses import dataclass, replace
 from types import CodeType
 from typing import Any, NamedTuple
 
-import numpy as np
-import numpy.typing as npt
-
 from opperf.dtypes import DTYPES, is_whole
 from opperf.errors import UnsupportedError
 from opperf.model import Case, Fill, TensorSpec
-
-Array = npt.NDArray[np.generic]
 
 INTEGER_SPAN = 10
 """Width of the range integers are drawn from when a fill's domain holds no whole number, e.g.
@@ -63,6 +58,9 @@ class Code:
 
     def run(self, **modules: Any) -> Any:
         """The value, from the modules that the code names beside NumPy."""
+        # What plans and starts workers reads this module, and does without NumPy.
+        import numpy as np
+
         scope = {"np": np, **modules, **self.values}
         exec(_compiled((*self.before, f"{RESULT} = {self.expression}")), scope)
         return scope[RESULT]
@@ -292,9 +290,3 @@ def _repeated(made: Code, spec: TensorSpec) -> Code:
         return made
     drawn = replace(made, values={**made.values, "shape": CHUNK})
     return drawn.within("np.resize({made}, {whole})", whole=spec.shape)
-
-
-def values(spec: TensorSpec, seed: int) -> Array:
-    """The spec's contents, as `code` has them."""
-    made: Array = code(spec, seed).run()
-    return made

@@ -31,6 +31,8 @@ class Package(NamedTuple):
     """Glob patterns, in its folder, of the files that another build has others of."""
     below_python: tuple[int, int] | None = None
     """The first version of Python that it cannot be installed for."""
+    variables: tuple[str, ...] = ()
+    """Environment variables of its own that decide how it computes."""
     obstacle: Callable[[], str] = no_obstacle
     """Says, where it is installed, what keeps it from being imported, and what to do about it."""
 

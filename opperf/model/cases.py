@@ -8,7 +8,13 @@ from typing import Any, Literal
 from opperf.model.base import Struct
 from opperf.model.canonical import ID_LENGTH, ID_VERSION, digest
 from opperf.model.settings import Settings, without_defaults
-from opperf.model.targets import Target, canonical_target
+from opperf.model.targets import (
+    CallableTarget,
+    FileTarget,
+    OperatorTarget,
+    Target,
+    canonical_target,
+)
 from opperf.model.values import Argument, TensorSpec, display_argument, iter_tensors
 
 Pass = Literal["forward", "backward"]
@@ -49,6 +55,16 @@ class Case(Struct, frozen=True):
     def label(self) -> str:
         """Name in results."""
         return self.name or self.target.label
+
+    @property
+    def pattern(self) -> str:
+        """The target as a command takes it: an operator's name, or the path of a function; empty
+        for any other."""
+        if isinstance(self.target, OperatorTarget):
+            return self.label
+        if isinstance(self.target, FileTarget):
+            return f"{self.target.file}:{self.target.function}"
+        return self.target.path if isinstance(self.target, CallableTarget) else ""
 
     def tensors(self) -> Iterator[tuple[str, TensorSpec]]:
         """Yields every tensor of the arguments with its argument's name, lists flattened."""

@@ -55,7 +55,7 @@ class Status(str, enum.Enum):
 
 
 OWN = "operator"
-"""Key of the operator's own calls in `Outcome.paces`, beside the pieces of reference work."""
+"""Key of the operator's own calls in `Outcome.reference`, beside the pieces of reference work."""
 
 
 class Outcome(Struct, frozen=True, kw_only=True):
@@ -69,7 +69,7 @@ class Outcome(Struct, frozen=True, kw_only=True):
     reason: str = ""
     """Why the status is not ok, in one line that a user can act on."""
     notes: tuple[Note, ...] = ()
-    paces: dict[str, dict[str, float]] = {}
+    reference: dict[str, dict[str, float]] = {}
     """By pass, the trimmed mean in nanoseconds of the operator's own calls, under `OWN`, and of
     each piece of reference work timed between them; empty without reference work."""
     wall_s: float = 0.0

@@ -63,6 +63,12 @@ class Interpreter(Struct, frozen=True):
     framework: str = ""
     """The one framework it is for; empty for all."""
 
+    def __str__(self) -> str:
+        """As `--python` takes it."""
+        label = f"{self.label}:" if self.label else ""
+        framework = f"{self.framework}=" if self.framework else ""
+        return f"{label}{framework}{self.path}"
+
 
 class Header(Struct, frozen=True, tag="header", tag_field="line"):
     """First line of a run file."""

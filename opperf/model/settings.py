@@ -1,7 +1,7 @@
 """Settings: how a case is run. Each is declared once, with its option and the parser of its text.
 
-The command line, the arms of `ab`, `--resume` and reports read the declarations, so that a new
-setting is one field here and the code that applies it.
+The command line, the arms of `ab`, `--resume`, reports and the commands that they print read the
+declarations, so that a new setting is one field here and the code that applies it.
 """
 
 from __future__ import annotations
@@ -34,10 +34,40 @@ class Setting:
     """Whether its scope is the worker process; otherwise it is the call."""
     axis: bool = False
     """Whether the option takes several values, each of which makes a case of its own."""
+    common: bool = False
+    """Whether commands in which all cases share one value (`ab`, `show`) have the option."""
+    title: str = ""
+    """Its name in reports."""
+    empty: str = ""
+    """A word for None and for an empty value."""
     flag: Any = None
     """The value set by an option that takes none."""
     name: str = ""
     """Field of `Settings`."""
+
+    def text(self, value: Any) -> str:
+        """The value as a user writes it; `empty` for None and for an empty value."""
+        if isinstance(value, bool):
+            return "yes" if value else "no"
+        return " ".join(self._texts(value)) or self.empty
+
+    def arguments(self, value: Any) -> tuple[str, ...]:
+        """The words of a command line that set the value."""
+        if self.flag is not None:
+            return (self.option,) if value == self.flag else ()
+        return tuple(word for text in self._texts(value) for word in (self.option, text))
+
+    def assignments(self, value: Any) -> tuple[str, ...]:
+        """The value as the arms of `ab` take it: `dtype:float16`, `env:NAME=VALUE`."""
+        return tuple(f"{self.name}:{text}" for text in self._texts(value))
+
+    def _texts(self, value: Any) -> tuple[str, ...]:
+        """The texts from which the value is read: several for a mapping, none for nothing."""
+        if isinstance(value, dict):
+            return tuple(f"{name}={text}" for name, text in value.items())
+        if value is None:
+            return (self.empty,) if self.empty else ()
+        return (str(value),) if value != "" else ()
 
 
 def one_of(*words: str) -> Read:
@@ -108,6 +138,8 @@ class Settings(Struct, frozen=True):
             "of them]",
             metavar="DEVICE",
             axis=True,
+            common=True,
+            title="ctx",
         ),
     ] = "cpu(0)"
     dtype: Annotated[
@@ -119,6 +151,8 @@ class Settings(Struct, frozen=True):
             canonical,
             metavar="DTYPE",
             axis=True,
+            common=True,
+            title="dtype",
         ),
     ] = "float32"
     profiler: Annotated[
@@ -132,6 +166,8 @@ class Settings(Struct, frozen=True):
             short="-p",
             metavar="PROFILER",
             axis=True,
+            common=True,
+            title="Profiler",
         ),
     ] = "native"
     warmup: Annotated[
@@ -143,6 +179,7 @@ class Settings(Struct, frozen=True):
             short="-w",
             metavar="CALLS",
             identity=False,
+            title="Warm-up",
         ),
     ] = None
     """Warmup calls; None to warm up until calls get no faster."""
@@ -155,6 +192,7 @@ class Settings(Struct, frozen=True):
             short="-r",
             metavar="CALLS",
             identity=False,
+            title="Runs",
         ),
     ] = None
     """Samples of each pass; None for as many as the precision needs."""
@@ -167,6 +205,7 @@ class Settings(Struct, frozen=True):
             number_between(0, 1),
             metavar="SHARE",
             identity=False,
+            title="Precision of medians",
         ),
     ] = defaults.PRECISION
     """Target half-width of the median's 95 % confidence interval, as a share of the median."""
@@ -179,6 +218,8 @@ class Settings(Struct, frozen=True):
             metavar="COUNT",
             process=True,
             axis=True,
+            title="Threads",
+            empty=ALL,
         ),
     ] = None
     """Compute threads of the framework; None for its own choice."""
@@ -190,6 +231,8 @@ class Settings(Struct, frozen=True):
             metavar="NAME=VALUE",
             process=True,
             axis=True,
+            title="Environment variables",
+            empty="unset",
         ),
     ] = {}
     """Environment variables of the worker, beside those it inherits."""
@@ -202,6 +245,8 @@ class Settings(Struct, frozen=True):
             metavar="[LABEL:][FRAMEWORK=]PATH",
             process=True,
             axis=True,
+            title="Interpreter",
+            empty="own",
         ),
     ] = ""
     """Label of the worker's interpreter, if a run has several; its path is in the run's header."""
@@ -209,10 +254,12 @@ class Settings(Struct, frozen=True):
         int,
         Setting(
             "--seed",
-            "Seed of the inputs' contents, of random shapes, and of the order with --shuffle.",
+            "Seed of the inputs' contents, of random shapes, and of random orders.",
             integer_from(0),
             metavar="NUMBER",
             identity=False,
+            common=True,
+            title="Seed",
         ),
     ] = 0
     max_time_s: Annotated[
@@ -225,6 +272,8 @@ class Settings(Struct, frozen=True):
             number_between(0),
             metavar="SECONDS",
             identity=False,
+            title="Time limit of a case (s)",
+            empty="none",
         ),
     ] = None
     """Limit on the seconds a case is timed for, shared among its passes; None for no limit if
@@ -237,6 +286,7 @@ class Settings(Struct, frozen=True):
             number_between(0),
             metavar="SECONDS",
             identity=False,
+            title="Timeout (s)",
         ),
     ] = defaults.TIMEOUT_S
     mode: Annotated[
@@ -247,6 +297,7 @@ class Settings(Struct, frozen=True):
             str.lower,
             metavar="MODE",
             axis=True,
+            title="Mode",
         ),
     ] = "eager"
     phase: Annotated[
@@ -258,6 +309,7 @@ class Settings(Struct, frozen=True):
             one_of("train", "predict"),
             metavar="train|predict",
             axis=True,
+            title="Phase",
         ),
     ] = "predict"
     cache: Annotated[
@@ -269,11 +321,18 @@ class Settings(Struct, frozen=True):
             one_of("hot", "cold"),
             metavar="hot|cold",
             axis=True,
+            title="Cache",
         ),
     ] = "hot"
     memory: Annotated[
         bool,
-        Setting("--no-memory", "Do not measure memory.", identity=False, flag=False),
+        Setting(
+            "--no-memory",
+            "Do not measure memory.",
+            identity=False,
+            title="Peak memory measured",
+            flag=False,
+        ),
     ] = True
     """Whether memory is measured beside the times."""
 

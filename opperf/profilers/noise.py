@@ -1,7 +1,4 @@
-"""What makes samples less than the numbers that summarise them: drift, two levels, too few.
-
-Nothing is ever taken out of a sample; what is odd about it is put in words.
-"""
+"""Describes noise in samples: drift, two levels, too few. No sample is ever removed."""
 
 from __future__ import annotations
 
@@ -13,27 +10,26 @@ import numpy as np
 
 from opperf.profilers.summary import half_width
 
-LEAST = 20
-"""Samples that a drift or two levels can be told from, at least."""
+MIN_SAMPLES = 20
+"""Fewest samples for the detection of a drift or of two levels."""
 
 DRIFT_P = 1e-3
-"""Chance of calling a steady sequence a drift. Of a thousand operators, one."""
+"""Level of the test for a drift: one false report in a thousand operators."""
 
 PARTS = 4
-"""Parts of a sequence; the first and the last are compared to say how far it drifted."""
+"""Parts of a sequence; the drift is from the median of the first to that of the last."""
 
 SEPARATION = 5.0
-"""Ashman's D from which two levels are told apart (Ashman, Bird and Zepf, 1994: two normal
-distributions are separate from 2 on; cutting one in the middle gives 2.7, cutting a uniform one
-3.5)."""
+"""Smallest Ashman's D of two levels (Ashman, Bird and Zepf, 1994: two normal distributions are
+separate from 2 on; splitting one in the middle gives 2.7, splitting a uniform one 3.5)."""
 
 LEAST_SHARE = 0.1
-"""Share of the samples that a level has at least: fewer are outliers."""
+"""Smallest share of the samples in a level: fewer are outliers."""
 
 
-def noise(samples: Sequence[float], precision: float) -> str:
-    """What is wrong with the samples, in the order they were taken, as one line; empty if their
-    median can be relied on to `precision`, a share of it."""
+def noise_text(samples: Sequence[float], precision: float) -> str:
+    """A description of the noise in samples, which are in the order of the calls, as one line;
+    empty if their median is reliable to `precision`, a share of it."""
     if not len(samples):
         return ""
     found = [text for text in (_drift(samples, precision), _levels(samples, precision)) if text]
@@ -47,9 +43,9 @@ def noise(samples: Sequence[float], precision: float) -> str:
 
 
 def _drift(samples: Sequence[float], precision: float) -> str:
-    """A trend over the time of the samples: Mann and Kendall's test, which asks only whether later
-    ones tend to be larger."""
-    if len(samples) < LEAST:
+    """A description of a trend over time, by Mann and Kendall's test of whether later samples tend
+    to be larger; empty without one."""
+    if len(samples) < MIN_SAMPLES:
         return ""
     array = np.asarray(samples, dtype=float)
     part = len(array) // PARTS
@@ -66,12 +62,12 @@ def _drift(samples: Sequence[float], precision: float) -> str:
 
 
 def _levels(samples: Sequence[float], precision: float) -> str:
-    """Two levels: the cut of the sorted samples that leaves the least variance within its two
-    parts (Otsu, 1979), if the parts are far apart for their own widths."""
-    if len(samples) < LEAST:
+    """A description of two levels: the split of the sorted samples with the least variance within
+    the parts (Otsu, 1979). Empty if the parts are close compared with their widths."""
+    if len(samples) < MIN_SAMPLES:
         return ""
     ordered = np.sort(np.asarray(samples, dtype=float))
-    low, high = _cut(ordered, int(LEAST_SHARE * len(ordered)))
+    low, high = _split(ordered, int(LEAST_SHARE * len(ordered)))
     spread = math.sqrt((low.var() + high.var()) / 2)
     gap = float(high.mean() - low.mean())
     apart = gap > SEPARATION * spread and gap > precision * float(np.median(ordered))
@@ -86,15 +82,15 @@ def _levels(samples: Sequence[float], precision: float) -> str:
 NS_PER_US = 1000
 
 
-def _cut(ordered: Any, least: int) -> tuple[Any, Any]:
-    """The two parts of a sorted array, each of `least` samples or more, with the least variance
-    within them."""
+def _split(ordered: Any, least: int) -> tuple[Any, Any]:
+    """Splits a sorted array into two parts of at least `least` samples each, with the least
+    variance within them."""
     count = len(ordered)
     sums = np.cumsum(ordered)
     sizes = np.arange(least, count - least + 1)
     low_means = sums[sizes - 1] / sizes
     high_means = (sums[-1] - sums[sizes - 1]) / (count - sizes)
-    # Least variance within the parts is most between them.
+    # The least variance within the parts is the largest between them.
     between = sizes * (count - sizes) * (high_means - low_means) ** 2
     at = int(sizes[int(np.argmax(between))])
     return ordered[:at], ordered[at:]

@@ -1,4 +1,5 @@
-"""Samples of phases, from the first warm call to the one that is enough."""
+"""Samples phases of a call: warm-up, calibration of loops, and sampling until a criterion is
+met."""
 
 from __future__ import annotations
 
@@ -8,44 +9,45 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from opperf.frameworks.timing import MOST_CALLS, Profiler, Timed
-from opperf.profilers.stopping import Criterion, Taken
+from opperf.profilers.stopping import Criterion, SamplesSoFar
 
 Phases = Sequence[Callable[[], object]]
 
 RESOLUTIONS = 1000
-"""Steps of the clock that a sample is long at least, so that rounding is a thousandth of it."""
+"""Shortest sample in steps of the clock, so that rounding is at most a thousandth of it."""
 
 LONGEST_SAMPLE_S = 0.02
-"""Wall time of a sample at most: where kernels are a small part of what a call takes, rounding
-averages out over the samples instead."""
+"""Longest wall time of a sample: where kernels are a small part of a call, rounding averages out
+over the samples instead."""
 
 CALIBRATING = 5
-"""Calls whose median tells how many make a sample."""
+"""Calls whose median determines the loops of a sample."""
 
 WARM_CALLS = 5
-"""Calls of a stretch. Its quickest stands for its level: interruptions only ever add time."""
+"""Calls of a stretch of the warm-up, which are compared by the fastest: interruptions only add
+time."""
 
 WARM_GAIN = 0.02
-"""By how much less a stretch takes than the one before while it is still getting warm; less is
-within the noise of a quiet machine."""
+"""Smallest gain of a stretch over the one before for the warm-up to go on, as a share; a smaller
+one is within the noise of a quiet machine."""
 
 
-class Sampled(NamedTuple):
-    """What was sampled."""
+class Samples(NamedTuple):
+    """The result of sampling."""
 
     phases: list[Timed]
     """The samples of each phase."""
     loops: int
-    """Calls that each sample is the mean of."""
+    """Calls of each sample, which is their mean."""
 
 
 def warm_up(
     phases: Phases, wait: Callable[[], object], first_s: float, most_s: float, calls: int | None
 ) -> float:
-    """Run the phases until they take no less time, or so many times if that is told, but for
-    `most_s` at most; the seconds they take once, which was `first_s` the first time."""
+    """Runs the phases until they get no faster, or `calls` times, for `most_s` seconds at most; the
+    seconds of the fastest call. `first_s` are the seconds of the very first one."""
     begun, done, level, stretch = time.perf_counter(), 0, math.inf, [first_s]
-    # What took its share the first time is warm by that.
+    # A first call that took `most_s` is warm-up enough.
     while (calls is None or done < calls) and max(first_s, time.perf_counter() - begun) < most_s:
         if calls is None and len(stretch) == WARM_CALLS:
             quickest = min(stretch)
@@ -62,53 +64,53 @@ def warm_up(
 
 
 def loops_for(profiler: Profiler, phases: Phases, asked: int, call_s: float) -> int:
-    """How many calls make a sample of the asked phase that is long against the clock's steps; one
-    time through the phases takes some `call_s` seconds."""
+    """Number of calls in a sample, so that the time of the asked phase is long compared with the
+    clock's steps. One call of all phases takes about `call_s` seconds."""
     if 2 * call_s > LONGEST_SAMPLE_S:
         return 1
     timed = profiler.trace(phases, CALIBRATING)
     if not timed[asked].times:
         return 1
-    # What takes no longer than the timing itself is found to take no time.
+    # A phase as short as the overhead of timing is measured as zero.
     step_ns = profiler.resolution_ns
-    call_ns = max(step_ns, _middle(timed[asked].times))
-    wall_ns = max(step_ns, sum(_middle(phase.walls) for phase in timed))
+    call_ns = max(step_ns, _median(timed[asked].times))
+    wall_ns = max(step_ns, sum(_median(phase.walls) for phase in timed))
     wanted = math.ceil(RESOLUTIONS * step_ns / call_ns)
     return max(1, min(wanted, int(LONGEST_SAMPLE_S * 1e9 / wall_ns)))
 
 
-def _middle(times: Sequence[float]) -> float:
+def _median(times: Sequence[float]) -> float:
     return sorted(times)[len(times) // 2]
 
 
-def _joined(before: Timed, more: Timed) -> Timed:
-    """The samples of a phase so far, extended by more of them."""
+def _extend(before: Timed, more: Timed) -> Timed:
+    """Extends the samples of a phase."""
     before.times.extend(more.times)
     before.walls.extend(more.walls)
     before.calls.extend(more.calls[: MOST_CALLS - len(before.calls)])
     return before._replace(batch=more.batch)
 
 
-def sampled(
+def sample(
     profiler: Profiler,
     phases: Phases,
     asked: int,
     criteria: Sequence[Criterion],
     call_s: float,
     loops: int,
-) -> Sampled:
-    """Sample until one of the criteria says that the phase asked about has enough; one time
-    through the phases takes some `call_s` seconds."""
+) -> Samples:
+    """Samples the phases until one of the criteria is met by the asked phase. One call of all
+    phases takes about `call_s` seconds."""
     found = [Timed([], [], []) for _ in phases]
     begun, count = time.perf_counter(), 0
     sample_s = loops * call_s
     while True:
         spent = time.perf_counter() - begun
-        taken = Taken(found[asked].times, count, spent)
+        taken = SamplesSoFar(found[asked].times, count, spent)
         if any(criterion.met(taken) for criterion in criteria):
-            return Sampled(found, loops)
+            return Samples(found, loops)
         sample_s = spent / count if count else sample_s
         batch = max(1, min(criterion.room(taken, sample_s) for criterion in criteria))
         more = profiler.trace(phases, batch, loops)
-        found = [_joined(one, other) for one, other in zip(found, more, strict=True)]
+        found = [_extend(one, other) for one, other in zip(found, more, strict=True)]
         count += batch

@@ -1,7 +1,7 @@
-"""When enough has been sampled: criteria by name.
+"""Stopping criteria of sampling, by name.
 
-A criterion looks at what was taken so far and says whether it is enough; sampling stops as soon as
-one of those in force does. Another one is a class with a method and a line in `CRITERIA`.
+Sampling stops as soon as one of a case's criteria is met. A new criterion is a class and a line in
+`CRITERIA`.
 """
 
 from __future__ import annotations
@@ -14,80 +14,80 @@ from opperf.model import Settings
 from opperf.profilers.summary import half_width
 
 
-class Taken(NamedTuple):
-    """What was sampled so far."""
+class SamplesSoFar(NamedTuple):
+    """The samples so far of the measured phase, and their cost."""
 
     samples: Sequence[float]
-    """Of the phase that is asked about, in nanoseconds; empty for a phase without kernels."""
+    """In nanoseconds; empty for a phase without kernels."""
     n: int
-    """How many times the phases were sampled, whether or not a kernel ran."""
+    """Number of times the phases were sampled, with or without kernels."""
     spent_s: float
 
 
 class Criterion(Protocol):
-    """Whether enough was sampled."""
+    """A condition on which sampling stops."""
 
-    def met(self, taken: Taken) -> bool: ...
+    def met(self, taken: SamplesSoFar) -> bool: ...
 
-    def room(self, taken: Taken, sample_s: float) -> int:
-        """Samples to take before it is asked again, if each takes so many seconds; it was not met
-        with those that are taken."""
+    def room(self, taken: SamplesSoFar, sample_s: float) -> int:
+        """Number of samples before the next check, if each takes `sample_s` seconds. Called only if
+        it is not met."""
         ...
 
 
 LEAST_SAMPLES = 10
-"""Samples before an interval is looked at. From nine on it leaves out the extremes; of fewer, a
-lucky few that happen to agree would end it."""
+"""Fewest samples for the precision to count. From nine on the interval excludes the extremes; with
+fewer, a few that agree by chance would stop it."""
 
 LEAST_RUNS = 3
-"""Samples that are taken whatever the time: fewer have no median worth the name."""
+"""Fewest samples in any time: fewer have no useful median."""
 
 
 class Precision(NamedTuple):
-    """Enough when the median is known well: its 95 % interval reaches no further from it than this
-    share of it. To stop as soon as an interval is narrow makes it cover a little less often than
-    it says (Chow and Robbins, 1965, on intervals of fixed width, show that the loss vanishes as
-    the width does); `LEAST_SAMPLES` keeps it small."""
+    """Met when the half-width of the median's 95 % interval is at most this share of the median. An
+    interval that stops its own sampling covers the median a little less often (Chow and Robbins,
+    1965, on intervals of fixed width, show that the loss vanishes with the width);
+    `LEAST_SAMPLES` keeps the loss small."""
 
     share: float
 
-    def met(self, taken: Taken) -> bool:
+    def met(self, taken: SamplesSoFar) -> bool:
         enough = taken.n >= LEAST_SAMPLES
-        # A phase without kernels has no interval, and will not have one.
+        # A phase without kernels never has an interval.
         return enough and (not taken.samples or half_width(taken.samples) <= self.share)
 
-    def room(self, taken: Taken, sample_s: float) -> int:
-        # Half as many again: the interval narrows with the root of their number.
+    def room(self, taken: SamplesSoFar, sample_s: float) -> int:
+        # Half as many again: the half-width falls with the root of their number.
         return max(LEAST_SAMPLES - taken.n, LEAST_SAMPLES // 2, taken.n // 2)
 
 
 class Time(NamedTuple):
-    """Enough when the time is spent."""
+    """Met when the time is spent."""
 
     seconds: float
 
-    def met(self, taken: Taken) -> bool:
+    def met(self, taken: SamplesSoFar) -> bool:
         return taken.n >= LEAST_RUNS and taken.spent_s >= self.seconds
 
-    def room(self, taken: Taken, sample_s: float) -> int:
+    def room(self, taken: SamplesSoFar, sample_s: float) -> int:
         left = int((self.seconds - taken.spent_s) / sample_s)
         return max(LEAST_RUNS - taken.n, left)
 
 
 class Count(NamedTuple):
-    """Enough after so many samples."""
+    """Met after a number of samples."""
 
     samples: int
 
-    def met(self, taken: Taken) -> bool:
+    def met(self, taken: SamplesSoFar) -> bool:
         return taken.n >= self.samples
 
-    def room(self, taken: Taken, sample_s: float) -> int:
+    def room(self, taken: SamplesSoFar, sample_s: float) -> int:
         return self.samples - taken.n
 
 
 def limit_s(settings: Settings) -> float | None:
-    """Seconds a case is timed for at most; None where its calls are counted and nothing else."""
+    """Time limit of a case in seconds; None if it has a number of calls and no limit."""
     if settings.max_time_s is None and settings.runs is None:
         return MAX_TIME_S
     return settings.max_time_s
@@ -105,11 +105,11 @@ CRITERIA: dict[str, Callable[[Settings, float], Criterion | None]] = {
     "time": _time,
     "count": lambda settings, share: None if settings.runs is None else Count(settings.runs),
 }
-"""Criteria by name, each from the settings of a case and the share of its time that a pass has;
-None where the settings ask for no such end."""
+"""Criteria by name, each made from the settings of a case and a pass's share of its time; None
+where the settings do not have it."""
 
 
 def criteria(settings: Settings, share: float) -> tuple[Criterion, ...]:
-    """The criteria that the settings put in force for a pass with this share of the time."""
+    """The criteria of a pass with this share of the case's time."""
     made = (make(settings, share) for make in CRITERIA.values())
     return tuple(criterion for criterion in made if criterion is not None)

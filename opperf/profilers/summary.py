@@ -1,4 +1,4 @@
-"""From raw samples to a `Summary`."""
+"""Statistics of raw samples."""
 
 from __future__ import annotations
 
@@ -17,52 +17,51 @@ CONFIDENCE = 0.95
 
 
 FENCE = 1.5
-"""Interquartile ranges beyond the quartiles where an outlier begins (Tukey, Exploratory Data
+"""Distance of Tukey's fences from the quartiles, in interquartile ranges (Exploratory Data
 Analysis, 1977)."""
 
 
 def median_interval(ordered: Sequence[float]) -> tuple[float, float]:
-    """Confidence interval of the median of sorted samples, free of any distribution.
+    """Distribution-free confidence interval of the median of sorted samples.
 
     The number of samples below the median is binomial with p = 1/2, so order statistics
     placed symmetrically around it bound it (Conover, Practical Nonparametric Statistics,
     section 3.2). Fewer than six samples cannot reach 95 %: their extremes are returned.
     """
     n = len(ordered)
-    below = max(1, _left_out(n))
-    return ordered[below - 1], ordered[n - below]
+    rank = max(1, _lower_rank(n))
+    return ordered[rank - 1], ordered[n - rank]
 
 
 @functools.cache
-def _left_out(n: int) -> int:
-    """The rank, from one, of the sample that is the interval's lower end: the least whose binomial
-    probability of not being exceeded reaches half of what the interval may miss."""
-    # What `scipy.stats.binom` is made of; that takes a second to import, in every worker.
+def _lower_rank(n: int) -> int:
+    """The 1-based rank of the lower bound; 0 if `n` samples are too few."""
+    # Not `scipy.stats.binom`, which uses it and takes a second to import, in every worker.
     from scipy.special import bdtr
 
-    reached = bdtr(np.arange(n + 1), n, 0.5)
-    return int(np.searchsorted(reached, (1 - CONFIDENCE) / 2))
+    cumulative = bdtr(np.arange(n + 1), n, 0.5)
+    return int(np.searchsorted(cumulative, (1 - CONFIDENCE) / 2))
 
 
 def half_width(samples: Sequence[float]) -> float:
-    """How far the median's interval reaches from it, at most, as a share of it; infinite where
-    the median is zero and the interval is not."""
+    """Half-width of the median's confidence interval as a share of the median: its larger distance
+    to a bound. Infinite where the median is zero and the interval is not."""
     ordered = sorted(samples)
     low, high = median_interval(ordered)
     middle = median(ordered)
-    reach = max(high - middle, middle - low)
-    return reach / middle if middle else (math.inf if reach else 0.0)
+    distance = max(high - middle, middle - low)
+    return distance / middle if middle else (math.inf if distance else 0.0)
 
 
 class Outliers(NamedTuple):
-    """Samples beyond Tukey's fences, counted."""
+    """Numbers of samples beyond Tukey's fences."""
 
     low: int
     high: int
 
 
 def outliers(samples: Sequence[float] | Any) -> Outliers:
-    """How many samples are far below, and far above, the others."""
+    """The numbers of samples below the lower and above the upper of Tukey's fences."""
     array = np.asarray(samples, dtype=float)
     lower, upper = np.percentile(array, [25, 75])
     reach = FENCE * (upper - lower)
@@ -70,8 +69,7 @@ def outliers(samples: Sequence[float] | Any) -> Outliers:
 
 
 def summarise(samples: Sequence[float], unit: str, loops: int = 1) -> Summary:
-    """Statistics of at least one sample, each the mean of `loops` calls. Raises `ValueError` for
-    none."""
+    """Statistics of samples, each the mean of `loops` calls. Raises `ValueError` for no sample."""
     if not samples:
         raise ValueError("no samples to summarise")
     array = np.sort(np.asarray(samples, dtype=np.float64))

@@ -9,7 +9,7 @@ from tabulate import tabulate
 from opperf.errors import one_line
 from opperf.metrics import BACKWARD
 from opperf.model import ListedOperator, Listing, Operator, Record, Status, Struct
-from opperf.results.text import cut
+from opperf.results.text import truncate
 
 NOT_RUN = "not among the records"
 """The reason of an operator that has a rule and was not run."""
@@ -135,7 +135,7 @@ def coverage_text(found: Coverage, width: int | None = None) -> str:
     ]
     if found.not_measured:
         rows = tabulate(sorted(found.not_measured.items()), ("Not measured", "Reason"))
-        sections.append("\n".join(cut(line, width) for line in rows.splitlines()))
+        sections.append("\n".join(truncate(line, width) for line in rows.splitlines()))
     return "\n\n".join(sections)
 
 

@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 
 import msgspec
 
-from opperf.metrics import in_order, present, usual
+from opperf.metrics import default_metrics, metrics_in, sort_metrics
 from opperf.model import DECLARED, Metric, Record, Run, display_arguments
 from opperf.results.figures import unit_of
 
@@ -64,7 +64,7 @@ END: tuple[Column, ...] = (
 def columns(records: Sequence[Record]) -> tuple[Column, ...]:
     """Every column: of a metric that is the same on every run its figure, of another one a column
     for each statistic. A figure that a record does not have is an empty cell."""
-    metrics = in_order(dict.fromkeys((*usual(), *present(records))))
+    metrics = sort_metrics(dict.fromkeys((*default_metrics(), *metrics_in(records))))
     return (*CASE, *(column for metric in metrics for column in _columns_of(metric)), *END)
 
 

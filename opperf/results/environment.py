@@ -10,7 +10,7 @@ from opperf.model import Environment
 
 ABSENT = "absent"
 
-LOOKED_AT = frozenset({"health"})
+CHECKED = frozenset({"health"})
 """Mappings that have a key for all that was looked at. One that is missing was not looked at, by
 another version of opperf, and tells nothing of the machine."""
 
@@ -24,7 +24,7 @@ def differences(one: Environment, other: Environment) -> list[tuple[str, Any, An
         after = right[name]
         if isinstance(before, dict):
             both = [key for key in before if key in after]
-            keys = both if name in LOOKED_AT else dict.fromkeys([*before, *after])
+            keys = both if name in CHECKED else dict.fromkeys([*before, *after])
             pairs = [(f"{name}.{k}", before.get(k, ABSENT), after.get(k, ABSENT)) for k in keys]
         else:
             pairs = [(name, before, after)]

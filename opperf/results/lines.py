@@ -130,17 +130,17 @@ class LineFile(AbstractContextManager["LineFile"]):
         self._size = size
 
 
-class Kept(Protocol):
+class Resumable(Protocol):
     """What was read from a file that a writer goes on with."""
 
     @property
     def kept_bytes(self) -> int: ...
 
 
-K = TypeVar("K", bound=Kept)
+K = TypeVar("K", bound=Resumable)
 
 
-def going_on(path: Path, parse: Callable[[Path], K]) -> tuple[LineFile, K]:
+def reopen(path: Path, parse: Callable[[Path], K]) -> tuple[LineFile, K]:
     """A file to go on with, and what is in it; what is not kept is cut off.
 
     Raises `RunFileError` if it cannot be read or is in use.
@@ -156,7 +156,7 @@ def going_on(path: Path, parse: Callable[[Path], K]) -> tuple[LineFile, K]:
 
 
 @dataclass(frozen=True)
-class Numbered(Generic[T]):
+class NumberedLine(Generic[T]):
     """A line that was read: its place, what it says, and the bytes that it takes."""
 
     number: int
@@ -168,8 +168,8 @@ class Numbered(Generic[T]):
 class Content(Generic[T]):
     """A file's lines."""
 
-    header: Numbered[Any]
-    lines: list[Numbered[T]]
+    header: NumberedLine[Any]
+    lines: list[NumberedLine[T]]
     warnings: list[str]
 
 
@@ -189,12 +189,12 @@ def read_lines(path: Path, kind: FileKind, decode: Callable[[bytes], T]) -> Cont
     if not texts:
         what = "the header is cut short" if data else "the file is empty"
         raise RunFileError(f"{path}:1: not a {kind.name}: {what}")
-    header = Numbered(1, _header(path, texts[0], kind), len(texts[0]))
+    header = NumberedLine(1, _header(path, texts[0], kind), len(texts[0]))
     torn = whole < len(data)
-    lines: list[Numbered[T]] = []
+    lines: list[NumberedLine[T]] = []
     for number, text in enumerate(texts[1:], 2):
         try:
-            lines.append(Numbered(number, decode(text), len(text)))
+            lines.append(NumberedLine(number, decode(text), len(text)))
         except (msgspec.DecodeError, UnicodeDecodeError) as error:
             if number == len(texts) and not torn and not _is_json(text):
                 torn = True

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from tabulate import tabulate
 
 from opperf.model import Case, ListedOperator, Parameter
-from opperf.results.text import counted, cut, inputs_text
+from opperf.results.text import counted, inputs_text, truncate
 
 HEADERS = ("Operator", "Namespace", "Category", "Rule", "Parameters", "Aliases")
 
@@ -33,7 +33,7 @@ def list_text(operators: Sequence[ListedOperator], width: int | None = None) -> 
         for listed in operators
     ]
     table = tabulate(rows, HEADERS, tablefmt="plain", disable_numparse=True)
-    lines = [cut(line.rstrip(), width) for line in table.splitlines()]
+    lines = [truncate(line.rstrip(), width) for line in table.splitlines()]
     without = sum(not listed.rule for listed in operators)
     closing = counted(len(operators), "operator") + (
         f", {without} without a rule" if without else ""

@@ -1,4 +1,4 @@
-"""A run as a Markdown page: what it ran on, runtime features, and the table."""
+"""A run as a Markdown page: environment, runtime features, and tables of results."""
 
 from __future__ import annotations
 
@@ -8,18 +8,18 @@ from typing import Any
 from tabulate import tabulate
 
 from opperf.metrics import BACKWARD, FORWARD, TOTAL
-from opperf.model import MetricKind, Record, Run, Settings, Status
+from opperf.model import DECLARED, MetricKind, Record, Run, Status
 from opperf.results.figures import by_operator, shown_kb, shown_ms
 from opperf.results.outliers import (
     COLUMNS,
-    EXPLAINED,
-    TEXTS,
-    WORST,
-    again,
+    EXPLANATION,
+    SHOWN_OUTLIERS,
+    TEXT_COLUMNS,
+    commands_for,
     is_fuzzed,
     outliers,
 )
-from opperf.results.settings import settings_text, varying
+from opperf.results.settings import differing_settings, settings_text
 from opperf.results.text import duration, inputs_text
 
 GIB = 2**30
@@ -42,21 +42,7 @@ PERCENTILES: tuple[Column, ...] = (
     ("P90 Time (ms)", lambda record: shown_ms(record, TOTAL.name, "p90")),
     ("P99 Time (ms)", lambda record: shown_ms(record, TOTAL.name, "p99")),
 )
-"""Of forward and backward together; what the python profiler gives beside the means."""
-
-SETTINGS: tuple[tuple[str, Callable[[Settings], object]], ...] = (
-    ("ctx", lambda settings: settings.device),
-    ("dtype", lambda settings: settings.dtype),
-    ("Profiler", lambda settings: settings.profiler),
-    ("Warm-up", lambda settings: settings.warmup),
-    ("Runs", lambda settings: settings.runs),
-    ("Cache", lambda settings: settings.cache),
-    ("Threads", lambda settings: settings.threads),
-    ("Seed", lambda settings: settings.seed),
-    ("Precision of medians", lambda settings: settings.precision),
-    ("Time limit of a case (s)", lambda settings: settings.max_time_s or "none"),
-    ("Timeout (s)", lambda settings: settings.timeout_s),
-)
+"""Percentiles of forward and backward together, which the python profiler adds."""
 
 UNMEASURED: tuple[Column, ...] = (
     ("Status", lambda record: record.status.value),
@@ -78,7 +64,7 @@ def markdown_text(run: Run) -> str:
         ("## Results", _table(measured, columns, len(operator))),
     ]
     if is_fuzzed(run):
-        sections.append(("## Out of line", _out_of_line(run)))
+        sections.append(("## Outliers", _outlier_section(run)))
     unmeasured = operator + UNMEASURED
     if others:
         sections.append(("## Not measured", _table(others, unmeasured, len(unmeasured))))
@@ -90,23 +76,23 @@ def markdown_text(run: Run) -> str:
 
 def _settings_columns(records: Sequence[Record]) -> tuple[Column, ...]:
     """The settings in which the records differ, if they do."""
-    names = varying(records)
+    names = differing_settings(records)
     return (("Settings", lambda record: settings_text(record.case, names)),) if names else ()
 
 
-def _out_of_line(run: Run) -> str:
-    """The shapes furthest above the line of their operator."""
-    found = outliers(run.records)[:WORST]
+def _outlier_section(run: Run) -> str:
+    """A table of the outliers, and the commands for the first."""
+    found = outliers(run.records)[:SHOWN_OUTLIERS]
     if not found:
-        return "Too few shapes of any operator for a line."
+        return "Too few shapes of every operator to fit a line."
     rows = [[cell(outlier) for _, cell in COLUMNS] for outlier in found]
-    table = grid([title for title, _ in COLUMNS], rows, TEXTS)
-    commands = [f"    {again(command, run, found[0].record)}" for command in ("run", "show")]
-    return "\n".join((EXPLAINED, "", table, "", "The first one again:", "", *commands))
+    table = grid([title for title, _ in COLUMNS], rows, TEXT_COLUMNS)
+    commands = [f"    {command}" for command in commands_for(run, found[0].record).values()]
+    return "\n".join((EXPLANATION, "", table, "", "The first one again:", "", *commands))
 
 
 def environment_facts(run: Run) -> list[tuple[str, str]]:
-    """What a reader needs in order to trust or distrust the numbers, as label and text."""
+    """The run's environment, settings and options, as label and text."""
     header, environment = run.header, run.environment
     versions = [f"{name} {version}" for name, version in environment.versions.items()]
     facts = [
@@ -127,7 +113,7 @@ def environment_facts(run: Run) -> list[tuple[str, str]]:
         ("Allocator", environment.allocator),
         ("Devices", ", ".join(environment.devices)),
         *_settings_facts(run.records),
-        *((name.capitalize().replace("_", " "), value) for name, value in flat(header.options)),
+        *((name.capitalize().replace("_", " "), value) for name, value in flatten(header.options)),
         *((f"Label {key}", text) for key, text in header.labels.items()),
         ("Date", header.started),
     ]
@@ -137,24 +123,28 @@ def environment_facts(run: Run) -> list[tuple[str, str]]:
 
 
 def _settings_facts(records: Sequence[Record]) -> list[tuple[str, str]]:
-    """How the cases were run, every value in use where they differ."""
+    """The settings of the cases, with every value in use."""
     facts = []
-    for label, value in SETTINGS:
-        used = dict.fromkeys(value(record.case.settings) for record in records)
-        facts.append((label, ", ".join(str(one) for one in used if one is not None)))
+    for name, setting in DECLARED.items():
+        values = [getattr(record.case.settings, name) for record in records]
+        # A setting of which no case has a value is not shown.
+        texts = dict.fromkeys(map(setting.text, values)) if any(map(_has_value, values)) else {}
+        facts.append((setting.title, ", ".join(filter(None, texts))))
     return facts
 
 
-def flat(options: dict[str, Any]) -> list[tuple[str, str]]:
-    """Options that have a value, those of a nested group beside the others.
+def _has_value(value: object) -> bool:
+    return value not in (None, "", {})
 
-    A group of settings is left out: the settings in use are told from the records.
-    """
+
+def flatten(options: dict[str, Any]) -> list[tuple[str, str]]:
+    """Flattens options, without empty ones and without the group of settings, which the records
+    have."""
     found: list[tuple[str, str]] = []
     for name, value in options.items():
         if isinstance(value, dict):
             if name != "settings":
-                found += flat(value)
+                found += flatten(value)
         elif value not in (None, "", [], ()):
             text = ", ".join(map(str, value)) if isinstance(value, list | tuple) else str(value)
             found.append((name, text))
@@ -162,14 +152,14 @@ def flat(options: dict[str, Any]) -> list[tuple[str, str]]:
 
 
 def features_text(features: dict[str, bool]) -> str:
-    """Build features as a list."""
+    """The build features as a list."""
     if not features:
-        return "The framework does not tell."
+        return "The framework does not report any."
     return _bullets([(name, "on" if on else "off") for name, on in sorted(features.items())])
 
 
 def _bullets(facts: Iterable[tuple[str, str]]) -> str:
-    return "\n".join(f"- {_escaped(label)}: {_escaped(text)}" for label, text in facts)
+    return "\n".join(f"- {_escape(label)}: {_escape(text)}" for label, text in facts)
 
 
 def _table(records: Sequence[Record], columns: Sequence[Column], text_columns: int) -> str:
@@ -180,9 +170,10 @@ def _table(records: Sequence[Record], columns: Sequence[Column], text_columns: i
 
 
 def grid(titles: Sequence[str], rows: Iterable[Sequence[str]], text_columns: int = 4) -> str:
-    """A table whose columns after the first few hold numbers, aligned to the right."""
+    """A Markdown table; columns after the first `text_columns` hold numbers, aligned to the
+    right."""
     table: str = tabulate(
-        [[_escaped(cell) for cell in row] for row in rows],
+        [[_escape(cell) for cell in row] for row in rows],
         headers=titles,
         tablefmt="pipe",
         disable_numparse=True,
@@ -191,6 +182,6 @@ def grid(titles: Sequence[str], rows: Iterable[Sequence[str]], text_columns: int
     return table
 
 
-def _escaped(text: str) -> str:
-    """Text that stays in its cell: no newline, no bar, no backslash that eats the escape."""
+def _escape(text: str) -> str:
+    """Escapes text for a cell: newlines, bars and backslashes."""
     return " ".join(text.replace("\\", "\\\\").replace("|", "\\|").split())

@@ -10,7 +10,7 @@ import msgspec
 from opperf.metrics import MEMORY, PASSES, TOTAL
 from opperf.model import MetricKind, Record, Run, Status, display_arguments
 from opperf.results.figures import by_operator, device_label, shown
-from opperf.results.settings import varying
+from opperf.results.settings import differing_settings
 
 PERCENTILES = ("p50", "p90", "p99")
 
@@ -45,7 +45,7 @@ def results_by_operator(records: Iterable[Record]) -> dict[str, list[dict[str, A
     """Every configuration that was measured, by operator, sorted by its name; with the settings in
     which some differ."""
     listed = by_operator(records)
-    names = varying(listed)
+    names = differing_settings(listed)
     results: dict[str, list[dict[str, Any]]] = {}
     for record in listed:
         if record.status is Status.OK:
@@ -60,13 +60,13 @@ def results_by_operator(records: Iterable[Record]) -> dict[str, list[dict[str, A
 def json_text(run: Run) -> str:
     """The results as a JSON file with a line per result, for a reader and for a diff."""
     operators = [
-        f"    {_encoded(name)}: [\n"
-        + ",\n".join(f"        {_encoded(result)}" for result in results)
+        f"    {_encode(name)}: [\n"
+        + ",\n".join(f"        {_encode(result)}" for result in results)
         + "\n    ]"
         for name, results in results_by_operator(run.records).items()
     ]
     return "{\n" + ",\n".join(operators) + "\n}\n" if operators else "{}\n"
 
 
-def _encoded(value: Any) -> str:
+def _encode(value: Any) -> str:
     return msgspec.json.format(msgspec.json.encode(value), indent=0).decode()

@@ -1,27 +1,27 @@
-"""Shapes that take longer than their size explains.
+"""Outliers among random shapes: shapes that take longer than their size explains.
 
-Cases of one operator's configuration that differ in their shapes are compared with a line: a time
-that every call takes, and a time for each byte of the inputs and outputs. The line is fitted to
-ratios, as a microsecond matters where a call takes five and not where it takes a thousand, and by a
-loss that a few outliers do not draw to themselves.
+The times of an operator's configuration at several shapes are fit by a line: a time for each call,
+and a time for each byte of inputs and outputs. The fit is of ratios, as a microsecond matters where
+a call takes five and not where it takes a thousand, and with a robust loss.
 """
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 from opperf.metrics import PASSES
-from opperf.model import Metric, MetricKind, Pass, Record, Run
+from opperf.model import DECLARED, Metric, MetricKind, Pass, Record, Run
+from opperf.results.settings import needed_settings, option_words
 from opperf.results.text import inputs_text
 
-LEAST_POINTS = 5
-"""Shapes that a line is fitted to, at least: with two unknowns and fewer points, one outlier makes
-the line."""
+MIN_POINTS = 5
+"""Fewest shapes for a line: with two unknowns and fewer points, one outlier determines the line."""
 
 LOSS_SCALE = 0.2
-"""Logarithm of the ratio beyond which a point counts less and less: some 20 %, as much as two
-shapes of one size differ by when nothing is wrong."""
+"""Residual beyond which the weight of a point falls, as the logarithm of a ratio: about 20 %, by
+which two shapes of one size may differ without a fault."""
 
 MOVED = Metric(
     "moved_bytes",
@@ -30,26 +30,26 @@ MOVED = Metric(
     title="Moved",
     description="bytes of the inputs and of the outputs",
 )
-"""How the bytes that a case moves are shown; they are its own and none of its figures."""
+"""Column of the bytes that a case moves, which no record has among its metrics."""
 
-WORST = 10
-"""Outliers that are told of."""
+SHOWN_OUTLIERS = 10
+"""Most outliers in a report."""
 
 
 class Line(NamedTuple):
     """A time as a function of bytes."""
 
     call_ns: float
-    """What a call takes, however little it moves."""
+    """Time of a call that moves nothing."""
     byte_ns: float
 
     def at(self, moved: float) -> float:
-        """Nanoseconds for so many bytes."""
+        """The time for this number of bytes, in nanoseconds."""
         return self.call_ns + self.byte_ns * moved
 
 
 class Outlier(NamedTuple):
-    """A shape beside the line of its operator."""
+    """A shape, and the line of its operator."""
 
     record: Record
     metric: str
@@ -62,13 +62,13 @@ class Outlier(NamedTuple):
 
     @property
     def ratio(self) -> float:
-        """Time measured to the one that the line has for as many bytes."""
+        """The measured time over the expected one."""
         return self.measured_ns / self.expected_ns
 
 
-def fitted(moved: Sequence[float], times: Sequence[float]) -> Line:
-    """The line through points of bytes and nanoseconds, all positive, by robust least squares on
-    the logarithm of the time (a soft L1 loss, Huber's with a smooth bend)."""
+def fit_line(moved: Sequence[float], times: Sequence[float]) -> Line:
+    """Fits a line to bytes and nanoseconds, all positive, by robust least squares on the logarithm
+    of the time (a soft L1 loss, which is a smooth form of Huber's)."""
     import numpy as np
     from scipy.optimize import least_squares
 
@@ -78,7 +78,7 @@ def fitted(moved: Sequence[float], times: Sequence[float]) -> Line:
         call, byte = np.exp(logs)
         return np.log(call + byte * x) - np.log(y)
 
-    # From below: what the quickest call took, and what the quickest byte did.
+    # A start below the points: the shortest time of a call, and of a byte.
     start = np.log([y.min(), (y / x).min()])
     found = least_squares(residuals, start, loss="soft_l1", f_scale=LOSS_SCALE)
     call, byte = np.exp(found.x)
@@ -86,7 +86,7 @@ def fitted(moved: Sequence[float], times: Sequence[float]) -> Line:
 
 
 def outliers(records: Iterable[Record]) -> list[Outlier]:
-    """Every shape that a line could be fitted for, the one that is furthest above it first."""
+    """Every shape that has a line, the one furthest above it first."""
     found = [
         Outlier(record, metric, line, record.summaries[metric].median)
         for metric, group, line in _lines(records)
@@ -96,8 +96,8 @@ def outliers(records: Iterable[Record]) -> list[Outlier]:
 
 
 def _lines(records: Iterable[Record]) -> Iterator[tuple[str, list[Record], Line]]:
-    """A metric, the records of one operator's configuration, and their line; configurations of too
-    few records each have one together."""
+    """A metric, the records of one operator's configuration, and their line, for each
+    configuration; those with too few records share one."""
     groups: dict[tuple[str, Pass, tuple[str, ...]], list[Record]] = {}
     for record in records:
         for metric in PASSES:
@@ -106,22 +106,22 @@ def _lines(records: Iterable[Record]) -> Iterator[tuple[str, list[Record], Line]
                 groups.setdefault(key, []).append(record)
     pooled: dict[tuple[str, Pass, tuple[str, ...]], list[Record]] = {}
     for (label, metric, tags), group in groups.items():
-        pooled.setdefault((label, metric, tags if len(group) >= LEAST_POINTS else ()), []).extend(
+        pooled.setdefault((label, metric, tags if len(group) >= MIN_POINTS else ()), []).extend(
             group
         )
     for (_, metric, _), group in pooled.items():
-        # A clock that is too coarse gives zeros, which have no logarithm.
+        # A coarse clock gives zeros, which have no logarithm.
         points = [record for record in group if record.summaries[metric].median > 0]
-        if len(points) >= LEAST_POINTS:
+        if len(points) >= MIN_POINTS:
             moved = [record.moved_bytes for record in points]
             times = [record.summaries[metric].median for record in points]
-            yield metric, points, fitted(moved, times)
+            yield metric, points, fit_line(moved, times)
 
 
 Column = tuple[str, Callable[[Outlier], str]]
 
 COLUMNS: tuple[Column, ...] = (
-    ("Out of line", lambda outlier: outlier.record.case.label),
+    ("Outlier", lambda outlier: outlier.record.case.label),
     ("Pass", lambda outlier: outlier.metric),
     ("Inputs", lambda outlier: inputs_text(outlier.record.case)),
     ("Id", lambda outlier: outlier.record.id),
@@ -130,30 +130,42 @@ COLUMNS: tuple[Column, ...] = (
     ("Line ms", lambda outlier: f"{outlier.expected_ns / 1e6:.6f}"),
     ("Ratio", lambda outlier: f"{outlier.ratio:.2f}"),
 )
-"""What is told of an outlier: the texts, then the numbers."""
+"""Columns of an outlier: texts, then numbers."""
 
-TEXTS = 4
-"""How many of the columns are texts."""
+TEXT_COLUMNS = 4
+"""Number of columns that are texts."""
 
-EXPLAINED = (
-    "The line is fitted to time against bytes moved, for each operator's configuration and pass."
+EXPLANATION = (
+    "The line is fit to time against bytes moved, for each operator's configuration and pass."
 )
 
 
-def again(command: str, run: Run, record: Record) -> str:
-    """The command, `run` or `show`, for the very case of a record of a run of random shapes."""
-    fuzz = run.header.options["selection"]["fuzz"]
-    settings = record.case.settings
-    options = (
-        ("--fuzz-shapes", fuzz["count"], None),
-        ("--seed", settings.seed, None),
-        ("--min-elements", fuzz.get("least"), None),
-        ("--max-elements", fuzz.get("most"), None),
-        ("--dtype", settings.dtype, "float32"),
-        ("--id", record.id, None),
-    )
-    given = (f"{name} {value}" for name, value, usual in options if value != usual)
-    return " ".join((f"opperf {command} {record.case.label}", *given))
+def commands_for(run: Run, record: Record) -> dict[str, str]:
+    """The commands for one case of a run of random shapes: `run` measures it again, and `show`,
+    which has no options for some settings and is then missing, prints its script."""
+    case = record.case
+    environment = run.environments.get(record.environment)
+    settings = {**case.settings.identity(), "seed": case.settings.seed}
+    # The interpreters are in the header, with the paths that the labels stand for.
+    del settings["python"]
+    settings = needed_settings(settings, environment.devices if environment else ())
+    selection = run.header.options["selection"]
+    fuzz = selection["fuzz"]
+    shapes = {
+        "--max-configs": selection.get("configurations"),
+        "--fuzz-shapes": fuzz["count"],
+        "--min-elements": fuzz.get("least"),
+        "--max-elements": fuzz.get("most"),
+    }
+    options = [
+        *("--framework", case.target.framework),
+        *(word for one in run.header.interpreters for word in ("--python", str(one))),
+        *(str(word) for pair in shapes.items() if pair[1] is not None for word in pair),
+        *option_words(settings),
+        *("--id", record.id),
+    ]
+    names = ("run", "show") if all(DECLARED[name].common for name in settings) else ("run",)
+    return {name: shlex.join(("opperf", name, case.pattern, *options)) for name in names}
 
 
 def is_fuzzed(run: Run) -> bool:

@@ -30,7 +30,7 @@ from opperf.model import (
     Run,
     Struct,
 )
-from opperf.results.lines import FileKind, LineFile, encode_line, going_on, read_lines
+from opperf.results.lines import FileKind, LineFile, encode_line, read_lines, reopen
 
 __all__ = ["RunWriter", "encode_line", "is_run_file", "lines_of", "read_run"]
 
@@ -89,7 +89,7 @@ class RunWriter(AbstractContextManager["RunWriter"]):
         What was repaired is in `warnings`. Raises `RunFileError` if the file cannot be read
         or is in use.
         """
-        file, content = going_on(path, _parse)
+        file, content = reopen(path, _parse)
         return cls(file, content.warnings, content.run.environments)
 
     def __exit__(self, *error: object) -> None:

@@ -1,4 +1,4 @@
-"""The text after a run: how much was measured, what was not and why, and what was slow."""
+"""The summary that is printed after a run: counts, reasons of failures, outliers, slowest cases."""
 
 from __future__ import annotations
 
@@ -9,7 +9,14 @@ from collections.abc import Iterable, Sequence
 from opperf.errors import one_line
 from opperf.metrics import FORWARD
 from opperf.model import Record, Run, Status
-from opperf.results.outliers import EXPLAINED, MOVED, WORST, again, is_fuzzed, outliers
+from opperf.results.outliers import (
+    EXPLANATION,
+    MOVED,
+    SHOWN_OUTLIERS,
+    commands_for,
+    is_fuzzed,
+    outliers,
+)
 from opperf.results.table import inputs_column, metric_column, settings_columns
 from opperf.results.terminal import Column, figure_column, table_text
 from opperf.results.text import counted, duration
@@ -18,21 +25,21 @@ from opperf.results.units import Figure, figure_of
 SLOWEST = 10
 
 REASONS = 10
-"""Groups of reasons that are told; the most frequent come first, the rest are in the file."""
+"""Most reasons in a list, the most frequent ones; the output file has all."""
 
 EXAMPLES = 3
-"""Operators named beside a reason."""
+"""Most operators that are named with a reason."""
 
 WIDTH = 100
-"""Characters of a line, as wide as most terminals are made."""
+"""Width of wrapped lines: that of most terminals."""
 
 
 def summarise(run: Run, elapsed_s: float, width: int | None = None) -> str:
-    """The summary of a run, as plain text; its tables no wider than `width`."""
+    """The summary of a run as plain text; tables are no wider than `width`."""
     sections = (
         _counts(run.records, elapsed_s),
         _not_measured(run.records),
-        _out_of_line(run, width),
+        _outlier_table(run, width),
         _slowest(run.records, width),
         _excluded(run.header.excluded),
     )
@@ -42,12 +49,12 @@ def summarise(run: Run, elapsed_s: float, width: int | None = None) -> str:
 def _counts(records: Sequence[Record], elapsed_s: float) -> str:
     operators = len({record.case.label for record in records})
     by_status = Counter(record.status for record in records)
-    told = ", ".join(
+    statuses = ", ".join(
         f"{by_status[status]} {status.value}" for status in Status if by_status[status]
     )
     return (
         f"{counted(operators, 'operator')}, {counted(len(records), 'record')}"
-        f"{f' ({told})' if told else ''}, in {duration(elapsed_s)}"
+        f"{f' ({statuses})' if statuses else ''}, in {duration(elapsed_s)}"
     )
 
 
@@ -62,7 +69,7 @@ def _not_measured(records: Iterable[Record]) -> str:
     ordered = sorted(groups.items(), key=lambda group: (-len(group[1]), group[0]))
     lines = ["Not measured:"]
     for (status, reason), labels in ordered[:REASONS]:
-        lines.append(_wrapped(f"{len(labels)} {status}: {reason} ({_examples(labels)})"))
+        lines.append(_wrap(f"{len(labels)} {status}: {reason} ({_examples(labels)})"))
     rest = ordered[REASONS:]
     if rest:
         count = sum(len(labels) for _, labels in rest)
@@ -91,14 +98,14 @@ def _slowest(records: Iterable[Record], width: int | None) -> str:
     return table_text(columns, width)
 
 
-def _out_of_line(run: Run, width: int | None) -> str:
-    """The shapes furthest above the line of their operator, in a run of random shapes."""
-    found = outliers(run.records)[:WORST] if is_fuzzed(run) else []
+def _outlier_table(run: Run, width: int | None) -> str:
+    """A table of the outliers in a run of random shapes, and the commands for the first."""
+    found = outliers(run.records)[:SHOWN_OUTLIERS] if is_fuzzed(run) else []
     if not found:
         return ""
     records = [outlier.record for outlier in found]
     columns = (
-        Column("Out of line", [record.case.label for record in records]),
+        Column("Outlier", [record.case.label for record in records]),
         Column("Pass", [outlier.metric for outlier in found]),
         inputs_column(records, width),
         Column("Id", [record.id for record in records]),
@@ -109,12 +116,14 @@ def _out_of_line(run: Run, width: int | None) -> str:
         figure_column(FORWARD, [Figure(one.expected_ns) for one in found], "Line"),
         Column("Ratio", [f"{one.ratio:.2f}" for one in found], is_text=False),
     )
-    worst = found[0].record
-    return (
-        f"{table_text(columns, width)}\n\n{EXPLAINED}\n"
-        f"Measure the first again: {again('run', run, worst)}\n"
-        f"Its script:              {again('show', run, worst)}"
-    )
+    lines = [table_text(columns, width), "", EXPLANATION]
+    commands = commands_for(run, found[0].record)
+    lines += [f"{AGAIN[name]:<24} {command}" for name, command in commands.items()]
+    return "\n".join(lines)
+
+
+AGAIN = {"run": "Measure the first again:", "show": "Its script:"}
+"""Labels of the commands for the first outlier."""
 
 
 def _excluded(reasons: dict[str, str]) -> str:
@@ -126,16 +135,15 @@ def _excluded(reasons: dict[str, str]) -> str:
     ordered = sorted(groups.items(), key=lambda group: (-len(group[1]), group[0]))
     lines = [f"No benchmark for {counted(len(reasons), 'operator')}:"]
     lines += [
-        _wrapped(f"{len(names)}: {reason}: {', '.join(names)}")
-        for reason, names in ordered[:REASONS]
+        _wrap(f"{len(names)}: {reason}: {', '.join(names)}") for reason, names in ordered[:REASONS]
     ]
     rest = [name for _, names in ordered[REASONS:] for name in names]
     if rest:
-        lines.append(_wrapped(f"{len(rest)}: for other reasons: {', '.join(sorted(rest))}"))
+        lines.append(_wrap(f"{len(rest)}: for other reasons: {', '.join(sorted(rest))}"))
     return "\n".join(lines)
 
 
-def _wrapped(text: str) -> str:
+def _wrap(text: str) -> str:
     return textwrap.fill(
         text,
         WIDTH,

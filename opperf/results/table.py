@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from opperf.errors import one_line
-from opperf.metrics import present
+from opperf.metrics import metrics_in
 from opperf.model import Metric, Record, Status
-from opperf.results.settings import settings_text, varying
+from opperf.results.settings import differing_settings, settings_text
 from opperf.results.terminal import Column, figure_column, table_text
 from opperf.results.text import inputs_text
 from opperf.results.units import figure_of
@@ -29,7 +29,7 @@ def render_table(records: Sequence[Record], width: int | None = None) -> str:
         Column("Operator", [record.case.label for record in records]),
         inputs_column(records, width),
         *settings_columns(records),
-        *(metric_column(metric, records) for metric in present(records) if metric.usual),
+        *(metric_column(metric, records) for metric in metrics_in(records) if metric.usual),
     ]
     statuses = [_status(record) for record in records]
     if any(statuses):
@@ -39,7 +39,7 @@ def render_table(records: Sequence[Record], width: int | None = None) -> str:
 
 def settings_columns(records: Sequence[Record]) -> list[Column]:
     """The settings in which the records differ, if they do."""
-    names = varying(records)
+    names = differing_settings(records)
     cells = [settings_text(record.case, names) for record in records]
     return [Column("Settings", cells)] if names else []
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import io
 from collections.abc import Iterable, Sequence
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
 from opperf.model import Metric
-from opperf.results.units import Figure, aligned, fitting, shown
+from opperf.results.units import Figure, align, choose_unit, format_figure
 
 BLANK = "    \n"
 """A line of a box that has nothing in it: a table has no lines but the one below its titles."""
@@ -46,8 +46,8 @@ def figure_column(
     metric: Metric, figures: Sequence[Figure | None], title: str = "", is_extra: bool = False
 ) -> Column:
     """A metric's column, in the unit that fits it."""
-    unit = fitting(metric.unit, figures)
-    cells = aligned([shown(one, unit) for one in figures])
+    unit = choose_unit(metric.unit, figures)
+    cells = align([format_figure(one, unit) for one in figures])
     return Column(f"{title or metric.title} {unit.name}", cells, is_text=False, is_extra=is_extra)
 
 
@@ -101,8 +101,3 @@ def _least_width(columns: Sequence[Column]) -> int:
     """Characters of a table whose texts are cut as far as they may be."""
     cells = (min(one.width, LEAST_TEXT) if one.is_text else one.width for one in columns)
     return sum(cells) + GAP * (len(columns) - 1)
-
-
-def _overflow(column: Column) -> Literal["fold", "ellipsis"]:
-    """How rich treats a word that is wider than the column."""
-    return "fold" if column.wraps else "ellipsis"

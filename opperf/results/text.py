@@ -36,12 +36,12 @@ def terminal_width() -> int | None:
     return shutil.get_terminal_size().columns if sys.stdout.isatty() else None
 
 
-def cut(line: str, width: int | None) -> str:
+def truncate(line: str, width: int | None) -> str:
     """A line that is no wider than this, with an ellipsis where something was cut off."""
     return line if width is None or len(line) <= width else line[: width - 1] + "…"
 
 
-def wrapped(text: str, width: int) -> str:
+def wrap(text: str, width: int) -> str:
     """A paragraph whose lines are no wider than this, the further ones indented."""
     return textwrap.fill(
         text, width, subsequent_indent="  ", break_long_words=False, break_on_hyphens=False

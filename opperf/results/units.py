@@ -48,7 +48,7 @@ class Figure(NamedTuple):
         return share if math.isfinite(share) else None
 
 
-class Shown(NamedTuple):
+class FigureText(NamedTuple):
     """A figure as it is printed."""
 
     value: str
@@ -64,7 +64,7 @@ def figure_of(summary: Summary | None) -> Figure | None:
     return None if summary is None else Figure(summary.median, summary.half_width)
 
 
-def fitting(measured: str, figures: Iterable[Figure | None]) -> Unit:
+def choose_unit(measured: str, figures: Iterable[Figure | None]) -> Unit:
     """The unit that the middle one of a column's figures has one to three digits before the point
     in; the measured unit itself where it has no others."""
     units = SCALES.get(measured, (Unit(measured, 1.0),))
@@ -73,17 +73,17 @@ def fitting(measured: str, figures: Iterable[Figure | None]) -> Unit:
     return next((unit for unit in reversed(units) if middle >= unit.size), units[0])
 
 
-def shown(figure: Figure | None, unit: Unit) -> Shown:
+def format_figure(figure: Figure | None, unit: Unit) -> FigureText:
     """A figure in a unit; `---` where there is none, and for one that is not finite."""
     if figure is None or not math.isfinite(figure.value):
-        return Shown(NOT_APPLICABLE)
+        return FigureText(NOT_APPLICABLE)
     value = figure.value / unit.size
     share = figure.share
     if share is not None:
-        return Shown(_digits(value, share), f"±{_percent(share)} %")
+        return FigureText(_digits(value, share), f"±{_percent(share)} %")
     # Bytes and events are whole, and so are nanoseconds of a clock.
     is_whole = unit.size == 1 and value == int(value)
-    return Shown(f"{value:.0f}" if is_whole else _digits(value, None))
+    return FigureText(f"{value:.0f}" if is_whole else _digits(value, None))
 
 
 def _digits(value: float, share: float | None) -> str:
@@ -109,7 +109,7 @@ def _percent(share: float) -> str:
     return f"{100 * share:.0f}" if share >= WHOLE_PERCENT else f"{100 * share:.1f}"
 
 
-def aligned(column: Sequence[Shown]) -> list[str]:
+def align(column: Sequence[FigureText]) -> list[str]:
     """The cells of a column in a font of one width: points and percent signs below each other."""
     parts = [one.value.partition(".") for one in column]
     before = max((len(whole) for whole, _, _ in parts), default=0)

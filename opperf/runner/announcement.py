@@ -8,8 +8,7 @@ from pathlib import Path
 from tabulate import tabulate
 
 from opperf.model import DECLARED, DEFAULTS, Case, Settings
-from opperf.results.settings import value_text
-from opperf.results.text import counted, cut, inputs_text
+from opperf.results.text import counted, inputs_text, truncate
 from opperf.sources.registry import Plan
 
 
@@ -22,7 +21,7 @@ def cases_table(plan: Plan, width: int | None = None) -> str:
     headers = ("Operator", "Category", "Rule", "Id", "Inputs")
     # An id may look like a number, and has to stay as it is.
     table = tabulate(rows, headers=headers, disable_numparse=True)
-    text = "\n".join(cut(line.rstrip(), width) for line in table.splitlines())
+    text = "\n".join(truncate(line.rstrip(), width) for line in table.splitlines())
     operators = len({case.label for case in plan.cases})
     cases = counted(len(plan.cases), "case")
     lines = [text, "", f"{cases} of {counted(operators, 'operator')}"]
@@ -57,12 +56,12 @@ def _settings_in_use(cases: Sequence[Case]) -> list[str]:
     """Returns the settings that are part of ids, each with all values in use."""
     found = []
     for name in (name for name, setting in DECLARED.items() if setting.identity):
-        values = {value_text(getattr(case.settings, name)): None for case in cases}
+        values = {DECLARED[name].text(getattr(case.settings, name)): None for case in cases}
         if name in ALWAYS:
             found.append(f"{' and '.join(values)}{' profiler' if name == 'profiler' else ''}")
         elif len(values) > 1:
             found.append(f"{name} {' and '.join(values)}")
-        elif next(iter(values)) != value_text(DEFAULTS[name]):
+        elif next(iter(values)) != DECLARED[name].text(DEFAULTS[name]):
             found.append(f"{name} {next(iter(values))}")
     return found
 

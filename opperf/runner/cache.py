@@ -18,10 +18,20 @@ from opperf.results.output import replace
 Kept = TypeVar("Kept")
 
 
+FOLDER = "OPPERF_CACHE"
+"""Variable that names the folder, on every system."""
+
+
 def cache_folder() -> Path:
-    """Folder for what may be lost, but would be missed."""
-    base = os.environ.get("XDG_CACHE_HOME") or str(Path.home() / ".cache")
-    return Path(base) / "opperf"
+    """Folder for what may be lost, but would be missed: the one in `OPPERF_CACHE`, else where the
+    system keeps caches (`XDG_CACHE_HOME` or `~/.cache` on Linux)."""
+    named = os.environ.get(FOLDER)
+    if named:
+        return Path(named)
+    # Takes some 10 ms to import, and not every command keeps anything.
+    from platformdirs import user_cache_path
+
+    return user_cache_path("opperf", appauthor=False)
 
 
 def cache_file(kind: str, framework: str) -> Path | None:

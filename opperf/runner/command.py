@@ -11,13 +11,13 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from opperf.errors import FOUND, INTERRUPTED, OutputError, UsageError
-from opperf.metrics import registered
+from opperf.metrics import metrics_by_name
 from opperf.model import Case, Header, Run, Status
 from opperf.results import output
 from opperf.results.lines import check_free
 from opperf.results.summary import summarise
 from opperf.results.table import LEGEND, render_table
-from opperf.results.text import terminal_width, wrapped
+from opperf.results.text import terminal_width, wrap
 from opperf.runner.announcement import announcement, cases_table
 from opperf.runner.assembling import assemble
 from opperf.runner.frameworks_command import report_choice
@@ -73,7 +73,7 @@ def run_command(raw: Mapping[str, Any], changed: Mapping[str, Any]) -> int:
     raw = {**apply_quick(raw, changed), "names": names}
     options = build_options(raw, changed)
     # A package's broken metric has to fail before hours are spent, not after.
-    registered()
+    metrics_by_name()
     selection = build_selection(raw)
     run_file = options.resume or run_file_path(options.output, options.output_format)
     if not options.list_only and run_file.is_file():
@@ -95,7 +95,7 @@ def run_command(raw: Mapping[str, Any], changed: Mapping[str, Any]) -> int:
             return 0
         line = announcement(work.plan, work.remaining, work.rounds, options.output)
         width = terminal_width()
-        _print(options, line if width is None else wrapped(line, width))
+        _print(options, line if width is None else wrap(line, width))
         if options.dry_run:
             return 0
         try:

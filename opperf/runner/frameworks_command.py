@@ -104,14 +104,17 @@ def details(one: FrameworkRow, width: int | None) -> str:
     return "\n".join([f"{one.name} {version}", *filter(None, [advice]), *paragraphs])
 
 
-def report_choice(name: str, changed: Mapping[str, Any], say: Callable[[str], None]) -> None:
-    """Prints which framework is used, unless the user named it."""
+def report_choice(
+    name: str, changed: Mapping[str, Any], say: Callable[[str], None], elsewhere: bool = False
+) -> None:
+    """Prints which framework is used, unless the user named it, and its version, unless another
+    interpreter measures it (`elsewhere`)."""
     if "framework" in changed:
         return
     package = package_of(name)
     shown = name
     # The version of another interpreter's framework is not known here.
-    if package is not None and "python" not in changed:
+    if package is not None and not (elsewhere or "python" in changed):
         shown = f"{name} {package_version(package.name)}"
     say(
         f"framework: {shown}, the first installed of {', '.join(PREFERENCE)}; "

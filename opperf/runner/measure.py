@@ -27,9 +27,9 @@ from opperf.model import (
     Summary,
 )
 from opperf.profilers import profiler
-from opperf.profilers.noise import noise
-from opperf.profilers.pace import Pace, middle_mean
-from opperf.profilers.sampling import Sampled, loops_for, sampled, warm_up
+from opperf.profilers.noise import noise_text
+from opperf.profilers.reference_work import ReferenceWork, middle_mean
+from opperf.profilers.sampling import Samples, loops_for, sample, warm_up
 from opperf.profilers.stopping import criteria, limit_s
 from opperf.profilers.summary import summarise
 from opperf.runner.cold import Flush, Ring, copies
@@ -56,13 +56,13 @@ def measure(
     framework: Framework,
     bound: Bound = NOTHING_BOUND,
     memory: Memory = HERE,
-    paced: bool = False,
+    reference_work: bool = False,
 ) -> Record:
     """Measure one case. Whatever the operator does wrong ends up in the record.
 
     `bound` holds what the case's `given` tensors and target stand for, if a caller has the
     objects themselves. `memory` measures the peaks: in this process, or in another as `Fresh`
-    does. `paced` has fixed work timed between the calls.
+    does. With `reference_work`, that is timed between the calls.
     """
     begun = time.perf_counter()
     try:
@@ -71,7 +71,7 @@ def measure(
         if case.settings.memory and needed <= EARLY_BYTES:
             memory.begin(case, framework)
         with framework.scope(case):
-            record = _Measurement(Prepared(case, framework, bound), memory, paced).record()
+            record = _Measurement(Prepared(case, framework, bound), memory, reference_work).record()
     except UnsupportedError as error:
         record = _without_numbers(case, Status.SKIPPED, str(error))
     except OpperfError as error:
@@ -143,15 +143,15 @@ MIB = 2**20
 class _Measurement:
     """The phases one prepared case is measured in, and what they gave."""
 
-    def __init__(self, prepared: Prepared, memory: Memory, paced: bool) -> None:
-        self._prepared, self._memory, self._paced = prepared, memory, paced
+    def __init__(self, prepared: Prepared, memory: Memory, reference_work: bool) -> None:
+        self._prepared, self._memory, self._reference_work = prepared, memory, reference_work
         self._case, self._framework = prepared.case, prepared.framework
         self._flush: Callable[[], object] | None = None
         self._ring: Ring | None = None
         self._summaries: dict[str, Summary] = {}
         self._samples: dict[str, list[float]] = {}
         self._notes: list[Note] = []
-        self._paces: dict[str, dict[str, float]] = {}
+        self._reference: dict[str, dict[str, float]] = {}
         self._busy_s = 0.0
         self._latest_s = 0.0
         """Seconds that the latest of these calls took."""
@@ -199,7 +199,7 @@ class _Measurement:
             summaries=self._summaries,
             samples=self._samples,
             notes=tuple(self._notes),
-            paces=self._paces,
+            reference=self._reference,
             busy_s=self._busy_s,
             moved_bytes=moved,
             time_kind=timer.kind,
@@ -281,12 +281,12 @@ class _Measurement:
 
     def _time(
         self, metric: Pass, timer: Profiler, phases: list[Callable[[], object]], first_s: float
-    ) -> Sampled:
+    ) -> Samples:
         """Samples of the phases, the first time through which took `first_s` seconds. The last
         phase is the one whose median has to be known, as the metric."""
         settings = self._case.settings
-        pace = Pace() if self._paced else None
-        before = [one for one in (pace, self._flush) if one is not None]
+        work = ReferenceWork() if self._reference_work else None
+        before = [one for one in (work, self._flush) if one is not None]
         phases = [one for phase in phases for one in (*before, phase)]
         share = 1 / len(self._case.passes)
         limit = limit_s(settings)
@@ -302,15 +302,15 @@ class _Measurement:
             asked = len(phases) - 1
             # Counts that are given are of calls, each of which is a sample.
             loops = loops_for(timer, phases, asked, call_s) if settings.runs is None else 1
-            if pace is not None:
-                pace.forget()
-            done = sampled(timer, phases, asked, criteria(settings, share), call_s, loops)
+            if work is not None:
+                work.forget()
+            done = sample(timer, phases, asked, criteria(settings, share), call_s, loops)
         done = done._replace(phases=done.phases[len(before) :: len(before) + 1])
         calls = done.phases[-1].calls
-        own = middle_mean(calls) if pace is not None and calls else 0.0
+        own = middle_mean(calls) if work is not None and calls else 0.0
         # A call may be shorter than what is taken off it, and then has no logarithm.
-        if pace is not None and own > 0:
-            self._paces[metric] = {OWN: own, **pace.means()}
+        if work is not None and own > 0:
+            self._reference[metric] = {OWN: own, **work.means()}
         return done
 
     def _note(self, metric: str, code: NoteCode, message: str) -> None:
@@ -323,7 +323,7 @@ class _Measurement:
             return
         self._samples[name] = samples
         self._summaries[name] = summarise(samples, metric.unit, loops)
-        odd = noise(samples, self._case.settings.precision)
+        odd = noise_text(samples, self._case.settings.precision)
         if odd and name in PASSES:
             self._note(name, NoteCode.NOISY, odd)
 

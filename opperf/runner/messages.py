@@ -43,7 +43,7 @@ class MeasureRequest(Struct, frozen=True, tag="measure"):
     """Asks for the record of a case."""
 
     case: Case
-    paced: bool = False
+    reference_work: bool = False
     """Whether reference work is timed between its calls."""
 
 

@@ -88,6 +88,14 @@ def split_sources(words: Iterable[str]) -> tuple[tuple[str, ...], tuple[Path, ..
     return tuple(names), tuple(files)
 
 
+def build_common_settings(options: Mapping[str, Any]) -> Settings:
+    """Returns the settings of a command in which all cases share one value of each; a device or
+    profiler that the user did not choose is empty, and chosen by the framework."""
+    values = {name: options[name] for name, setting in DECLARED.items() if setting.common}
+    chosen = {name: value for name, value in values.items() if value is not None}
+    return Settings(**{"device": "", "profiler": "", **chosen})
+
+
 def build_selection(options: Mapping[str, Any]) -> Selection:
     """Returns the selection, with the settings that are not axes."""
     plain = {name: options[name] for name, setting in DECLARED.items() if not setting.axis}
@@ -132,7 +140,7 @@ def build_fuzz(options: Mapping[str, Any]) -> Fuzz | None:
     return Fuzz(count=options["fuzz_shapes"], least=least, most=most)
 
 
-FUZZED = {"size": "--size", "shapes": "--shape", "configurations": "--max-configs"}
+FUZZED = {"size": "--size", "shapes": "--shape"}
 """Options for a rule's shapes, which random ones replace."""
 
 LIMITS = {"least_elements": "--min-elements", "most_elements": "--max-elements"}

@@ -101,7 +101,7 @@ class Worker(AbstractContextManager["Worker"]):
 
     `python` is the interpreter that runs it, by default this process's. Its environment needs the
     framework only: opperf is imported from here, and so are its dependencies (numpy, scipy, psutil,
-    msgspec) that are missing there, if both have the same version of Python. `paced` times
+    msgspec) that are missing there, if both have the same version of Python. `reference_work` times
     reference work between the calls. Every request raises `WorkerError` if the process cannot be
     started, and the `OpperfError` that the worker raised.
     """
@@ -112,9 +112,9 @@ class Worker(AbstractContextManager["Worker"]):
         settings: Settings | None = None,
         environment: Mapping[str, str] | None = None,
         python: str = "",
-        paced: bool = False,
+        reference_work: bool = False,
     ) -> None:
-        self._paced = paced
+        self._reference_work = reference_work
         self._framework, self._python = framework, python or sys.executable
         self._variables = child_variables(os.environ if environment is None else environment)
         own = {FALLBACK_PACKAGES: fallback_packages()} if self.is_foreign else OWN_DISTUTILS
@@ -187,7 +187,7 @@ class Worker(AbstractContextManager["Worker"]):
         started = time.monotonic()
         try:
             self._start()
-            request = MeasureRequest(case=case, paced=self._paced)
+            request = MeasureRequest(case=case, reference_work=self._reference_work)
             return self._ask(request, MeasureResponse, case.settings.timeout_s).record
         except WorkerDied as died:
             status, reason = Status.CRASHED, describe_end(died)

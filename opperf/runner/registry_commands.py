@@ -19,7 +19,7 @@ from opperf.results.text import terminal_width
 from opperf.runner.cache import cache_folder
 from opperf.runner.frameworks_command import report_choice
 from opperf.runner.listing_cache import load_listing
-from opperf.runner.options import build_fuzz, check_shape_options
+from opperf.runner.options import build_common_settings, build_fuzz, check_shape_options
 from opperf.runner.planning import plan_cases
 from opperf.runner.pool import Worker
 from opperf.runner.progress import make_progress
@@ -118,10 +118,11 @@ def show_command(options: Mapping[str, Any], changed: Mapping[str, Any]) -> int:
         )
     (operator,) = found
     listed = next(one for one in listing.operators if one.operator == operator)
-    settings = Settings(device="", profiler="", dtype=options["dtype"], seed=options["seed"])
+    settings = build_common_settings(options)
     selection = Selection(
         patterns=(operator.name,),
         size=options["size"],
+        configurations=options["configurations"],
         fuzz=build_fuzz(options),
         ids=options["ids"],
         settings=settings,

@@ -62,7 +62,7 @@ def merge(earlier: Record | None, later: Record) -> Record:
     if earlier is None or earlier.status is not Status.OK:
         return later
     # These import NumPy, which the manager of a single round does not need.
-    from opperf.profilers.noise import noise
+    from opperf.profilers.noise import noise_text
     from opperf.profilers.summary import summarise
 
     rounds = earlier.rounds + 1
@@ -82,7 +82,7 @@ def merge(earlier: Record | None, later: Record) -> Record:
     for metric, every in samples.items():
         parts = [r.summaries[metric].loops for r in (earlier, later) if metric in r.summaries]
         summaries[metric] = summarise(every, later.summaries[metric].unit, round(fmean(parts)))
-        noisy = noise(every, earlier.case.settings.precision)
+        noisy = noise_text(every, earlier.case.settings.precision)
         if noisy and metric in PASSES:
             notes.append(Note(metric, NoteCode.NOISY, noisy))
     return msgspec.structs.replace(

@@ -26,7 +26,7 @@ from opperf.model import (
 )
 from opperf.results.runfile import RunWriter, read_run
 from opperf.results.unwritable import reason
-from opperf.runner.cache import cache_folder
+from opperf.runner.cache import FOLDER, cache_folder
 from opperf.runner.progress import Progress
 from opperf.runner.resuming import Environments
 from opperf.runner.rounds import merge, plan_visits
@@ -126,7 +126,7 @@ def make_folder(run_file: Path) -> None:
     except OSError as error:
         raise OutputError(
             f"{run_file.parent}, the folder of unfinished runs, cannot be created: "
-            f"{reason(error)}; set XDG_CACHE_HOME to another cache folder, or use -f jsonl"
+            f"{reason(error)}; set {FOLDER} to another cache folder, or use -f jsonl"
         ) from error
 
 
@@ -145,7 +145,7 @@ def _create(path: Path, head: Header, cases: Iterable[Case]) -> RunWriter:
     except OutputError as error:
         if not path.is_relative_to(cache_folder()):
             raise
-        raise OutputError(f"{error}; or set XDG_CACHE_HOME to another cache folder") from error
+        raise OutputError(f"{error}; or set {FOLDER} to another cache folder") from error
 
 
 @contextmanager

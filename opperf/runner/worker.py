@@ -65,7 +65,9 @@ def measured(framework: Framework, request: MeasureRequest) -> MeasureResponse:
             f"started with {PROCESS_SETTINGS}"
         )
     try:
-        record = measure(case, framework, memory=Fresh(NOTHING_BOUND), paced=request.paced)
+        record = measure(
+            case, framework, memory=Fresh(NOTHING_BOUND), reference_work=request.reference_work
+        )
         return MeasureResponse(record=record)
     except Exception as error:
         # An error of opperf's own in one case must not cost the cases after it.

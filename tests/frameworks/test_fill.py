@@ -8,7 +8,7 @@ from opperf.model import Fill, TensorSpec
 
 
 def made(shape, dtype="float32", *, seed=0, **keywords):
-    return fill.values(TensorSpec(shape, dtype, Fill(**keywords)), seed)
+    return fill.code(TensorSpec(shape, dtype, Fill(**keywords)), seed).run()
 
 
 def test_the_same_spec_and_seed_give_the_same_data():
@@ -116,7 +116,7 @@ DTYPES = ("float16", "float32", "float64", "bfloat16", "int8", "uint8", "int64",
 def test_a_script_has_the_numbers_of_the_tensor(distribution, dtype):
     data = np.arange(16.0).reshape(4, 4).tolist() if distribution == "literal" else None
     spec = TensorSpec((4, 4), dtype, Fill(distribution, **DOMAIN, data=data))
-    filled, shown = fill.values(spec, 3), run(spec, 3)
+    filled, shown = fill.code(spec, 3).run(), run(spec, 3)
     assert filled.dtype == shown.dtype and filled.tobytes() == shown.tobytes()
     assert filled.dtype.name == ("float32" if dtype == "bfloat16" else dtype)
     assert filled.shape == shown.shape == (4, 4)
@@ -125,7 +125,7 @@ def test_a_script_has_the_numbers_of_the_tensor(distribution, dtype):
 @pytest.mark.parametrize("distribution", fill.DRAWINGS)
 def test_a_script_repeats_the_numbers_of_a_long_tensor(distribution):
     spec = TensorSpec((2, fill.CHUNK), "float16", Fill(distribution, **DOMAIN))
-    assert fill.values(spec, 0).tobytes() == run(spec, 0).tobytes()
+    assert fill.code(spec, 0).run().tobytes() == run(spec, 0).tobytes()
 
 
 def run(spec, seed):

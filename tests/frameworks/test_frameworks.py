@@ -2,7 +2,7 @@
 
 import sys
 from pathlib import Path
-from types import ModuleType
+from types import ModuleType, SimpleNamespace
 
 import pytest
 
@@ -118,3 +118,21 @@ def test_a_framework_of_another_package(monkeypatch):
     assert not frameworks.is_there("absent") and not frameworks.is_there("unheard of")
     with pytest.raises(FrameworkError, match="absent cannot be imported: No module named"):
         frameworks.load("absent")
+
+
+def test_variables_are_read_without_an_import(there, known):
+    def factory():
+        raise AssertionError("imported")
+
+    package = Package("jax", "forward", "opperf[jax]", variables=("JAX_THREADS",))
+    known("jax", PACKAGE=package, framework=factory)
+    there("jax")
+    assert frameworks.variables_of("jax") == ("JAX_THREADS",)
+    there()
+    with pytest.raises(FrameworkError, match="jax is not installed"):
+        frameworks.variables_of("jax")
+
+
+def test_variables_of_a_framework_that_says_nothing_of_its_package(known):
+    known("undescribed", framework=lambda: SimpleNamespace(variables=("ITS_THREADS",)))
+    assert frameworks.variables_of("undescribed") == ("ITS_THREADS",)

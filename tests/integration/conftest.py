@@ -118,6 +118,9 @@ ROOT = Path(__file__).resolve().parents[2]
 MODULE = (sys.executable, "-m", "opperf")
 
 
+CACHES = ("OPPERF_CACHE", "XDG_CACHE_HOME")
+"""Variables that name the folder of the cache."""
+
 CHOICE = re.compile(r"\Aframework: mxnet \S+, the first installed of .*\n")
 """What a command says first, on standard error, where no framework is named."""
 
@@ -130,7 +133,8 @@ class CommandLine:
         self.folder.mkdir()
         self.home.mkdir()
         self.variables = os.environ | {"HOME": str(self.home), "PYTHONPATH": str(ROOT)}
-        self.variables.pop("XDG_CACHE_HOME", None)
+        for name in CACHES:
+            self.variables.pop(name, None)
 
     def start(self, *arguments: str, program: tuple[str, ...] = MODULE) -> subprocess.Popen[str]:
         return subprocess.Popen(
@@ -207,7 +211,7 @@ class CommandHere(CommandLine):
 
     def __call__(self, *arguments: str, code: int = 0, **_: Any) -> tuple[str, str]:
         self._monkeypatch.chdir(self.folder)
-        for name in ("HOME", "XDG_CACHE_HOME"):
+        for name in ("HOME", *CACHES):
             if name in self.variables:
                 self._monkeypatch.setenv(name, self.variables[name])
             else:

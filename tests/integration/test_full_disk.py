@@ -192,7 +192,7 @@ def test_a_run_that_cannot_be_begun_leaves_nothing_in_the_way_of_the_next(shell,
         shell.cache, output = disk.folder, ("-o", "out.json")
     err = shell("run", *CASES, *output, code=2)
     assert f".jsonl cannot be written: {disk.error}" in err and "Go on with" not in err
-    assert ("XDG_CACHE_HOME" in err) is (where == "cache")
+    assert ("OPPERF_CACHE" in err) is (where == "cache")
     assert list(disk.folder.rglob("*.jsonl")) == [] and shell.files() == []
     disk.grow()
     shell("run", *CASES, *output)
@@ -260,7 +260,7 @@ def test_coverage_has_nowhere_to_keep_its_records(shell, disk):
     shell.cache = disk.folder
     disk.fill()
     err = shell("coverage", "--framework", "numpy", "--quiet", code=2)
-    assert f"numpy.jsonl cannot be written: {disk.error}; or set XDG_CACHE_HOME" in err
+    assert f"numpy.jsonl cannot be written: {disk.error}; or set OPPERF_CACHE" in err
     assert list(disk.folder.rglob("*.jsonl")) == []
 
 

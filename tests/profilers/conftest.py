@@ -2,7 +2,7 @@
 
 import pytest
 
-from opperf.profilers import pace, python, sampling
+from opperf.profilers import python, reference_work, sampling
 
 
 class Clock:
@@ -35,7 +35,7 @@ class Clock:
 @pytest.fixture
 def clock(monkeypatch):
     clock = Clock()
-    for module in (pace, python):
+    for module in (reference_work, python):
         monkeypatch.setattr(module, "perf_counter_ns", clock.perf_counter_ns)
     monkeypatch.setattr(sampling, "time", clock)
     return clock

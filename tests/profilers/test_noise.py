@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from opperf.profilers.noise import noise
+from opperf.profilers.noise import noise_text
 
 
 def steady(n=200, spread=0.01, seed=0):
@@ -12,19 +12,19 @@ def steady(n=200, spread=0.01, seed=0):
 
 def said(samples, about, precision=0.02):
     """What is said about one thing; empty if nothing is."""
-    parts = noise(list(samples), precision).split("; ")
+    parts = noise_text(list(samples), precision).split("; ")
     return next((part for part in parts if part.startswith(about)), "")
 
 
 def test_nothing_is_said_of_steady_samples():
-    said = [noise(steady(seed=seed).tolist(), 0.02) for seed in range(300)]
+    said = [noise_text(steady(seed=seed).tolist(), 0.02) for seed in range(300)]
     # Mann and Kendall's test is wrong once in a thousand.
     assert sum(map(bool, said)) <= 2, [text for text in said if text]
 
 
 @pytest.mark.parametrize("n", [0, 1])
 def test_nothing_is_said_of_too_few(n):
-    assert noise([1000.0] * n, 0.02) == ""
+    assert noise_text([1000.0] * n, 0.02) == ""
 
 
 @pytest.mark.parametrize(
@@ -112,7 +112,7 @@ def test_one_level_is_not_two(draw):
         "uniform": lambda: rng.uniform(500, 1500, 300),
         "exponential": lambda: 1000 + rng.exponential(300, 300),
     }[draw]
-    texts = [noise(drawn().tolist(), 0.02) for _ in range(50)]
+    texts = [noise_text(drawn().tolist(), 0.02) for _ in range(50)]
     assert not any("two levels" in text for text in texts)
 
 
@@ -135,22 +135,22 @@ def test_the_cut_leaves_the_least_variance_within_its_parts():
 
 
 def test_an_interval_that_is_too_wide_is_told():
-    text = noise(steady(20, 0.3).tolist(), 0.02)
+    text = noise_text(steady(20, 0.3).tolist(), 0.02)
     assert "and not to 2.0% after 20 samples" in text
 
 
 def test_an_interval_is_told_from_two_samples_on():
-    assert noise([1000.0, 2000.0], 0.02) == (
+    assert noise_text([1000.0, 2000.0], 0.02) == (
         "the median is known to 33.3% and not to 2.0% after 2 samples"
     )
-    assert noise([1000.0, 2000.0, 3000.0], 0.5) == ""
-    assert noise([1000.0, 2000.0, 3000.0], 0.49) == (
+    assert noise_text([1000.0, 2000.0, 3000.0], 0.5) == ""
+    assert noise_text([1000.0, 2000.0, 3000.0], 0.49) == (
         "the median is known to 50.0% and not to 49.0% after 3 samples"
     )
 
 
 def test_all_that_is_odd_is_told():
-    told = noise([100e3] * 20 + [200e3] * 20, 0.02).split("; ")
+    told = noise_text([100e3] * 20 + [200e3] * 20, 0.02).split("; ")
     assert [part.split(":")[0].split(" is ")[0] for part in told] == [
         "drift",
         "two levels",

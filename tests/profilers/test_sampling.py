@@ -5,7 +5,7 @@ import pytest
 
 from opperf.frameworks.timing import Timed
 from opperf.profilers import sampling
-from opperf.profilers.sampling import loops_for, sampled, warm_up
+from opperf.profilers.sampling import loops_for, warm_up
 from opperf.profilers.stopping import LEAST_RUNS, LEAST_SAMPLES, Count, Precision, Time
 from opperf.profilers.summary import half_width
 
@@ -56,7 +56,7 @@ class Recorded(Trace):
 
 
 def sample(traces, *wanted, phases=1, call_s=1e-6, loops=1):
-    return sampled(traces, [lambda: None] * phases, phases - 1, wanted, call_s, loops)
+    return sampling.sample(traces, [lambda: None] * phases, phases - 1, wanted, call_s, loops)
 
 
 @pytest.mark.parametrize("spread", [0.001, 0.05, 0.3])

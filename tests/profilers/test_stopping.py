@@ -4,11 +4,11 @@ import pytest
 
 from opperf.defaults import MAX_TIME_S
 from opperf.model import Settings
-from opperf.profilers.stopping import Count, Precision, Taken, Time, criteria, limit_s
+from opperf.profilers.stopping import Count, Precision, SamplesSoFar, Time, criteria, limit_s
 
 
 def taken(n=0, spent_s=0.0, samples=()):
-    return Taken(samples, n, spent_s)
+    return SamplesSoFar(samples, n, spent_s)
 
 
 TEN = [950.0, 950.0, 1000.0, 1000.0, 1000.0, 1000.0, 1000.0, 1000.0, 1050.0, 1050.0]

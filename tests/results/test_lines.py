@@ -17,10 +17,10 @@ from opperf.results.lines import (
     Content,
     FileKind,
     LineFile,
-    Numbered,
+    NumberedLine,
     check_free,
-    going_on,
     read_lines,
+    reopen,
 )
 
 
@@ -60,8 +60,8 @@ def open_files() -> list[str]:
 def test_lines_are_numbered_from_the_header_on(path: Path) -> None:
     path.write_bytes(HEADER + line(7) + line(123))
     assert read(path) == Content(
-        Numbered(1, START, len(HEADER)),
-        [Numbered(2, Entry(7), len(line(7))), Numbered(3, Entry(123), len(line(123)))],
+        NumberedLine(1, START, len(HEADER)),
+        [NumberedLine(2, Entry(7), len(line(7))), NumberedLine(3, Entry(123), len(line(123)))],
         [],
     )
 
@@ -133,7 +133,7 @@ def test_going_on_after_what_is_kept(path: Path) -> None:
     class First:
         kept_bytes = len(HEADER + line(1))
 
-    file, content = going_on(path, lambda path: First())
+    file, content = reopen(path, lambda path: First())
     with file:
         file.append(Entry(3))
     assert isinstance(content, First)
@@ -197,7 +197,7 @@ def test_a_file_is_let_go_of_when_it_cannot_be_gone_on_with(path: Path) -> None:
     path.write_bytes(b"damaged\n")
     before = open_files()
     with pytest.raises(RunFileError):
-        going_on(path, read)
+        reopen(path, read)
     assert open_files() == before
     check_free(path)
 

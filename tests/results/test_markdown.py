@@ -10,7 +10,7 @@ import msgspec
 
 from opperf.model import Record, Run, Status
 from opperf.results import output
-from opperf.results.markdown import flat, grid, markdown_text
+from opperf.results.markdown import flatten, grid, markdown_text
 
 MakeRecord = Callable[..., Record]
 
@@ -40,7 +40,9 @@ def test_markdown(tmp_path: Path, run: Run) -> None:
         "- Thread settings: OMP_NUM_THREADS=2",
         "- Load at the start: 0.50",
         "- Devices: cpu(0)",
-        "- Time limit of a case (s): none",
+        "- Mode: eager",
+        "- Phase: predict",
+        "- Peak memory measured: yes",
         "- Timeout (s): 300.0",
     ):
         assert fact in text.splitlines()
@@ -111,7 +113,7 @@ def test_what_is_not_known_is_not_told(run: Run) -> None:
     labels = ("Governor", "Thread settings", "Devices", "Time taken")
     assert [fact(run, label) is None for label in labels] == [False] * 4
     assert [fact(bare, label) is None for label in labels] == [True] * 4
-    assert "The framework does not tell." in markdown_text(changed(run, features={}))
+    assert "The framework does not report any." in markdown_text(changed(run, features={}))
 
 
 def test_health_is_told_in_words(run: Run) -> None:
@@ -128,6 +130,8 @@ def test_all_settings_in_use_are_told(run: Run, make_record: MakeRecord) -> None
     mixed = msgspec.structs.replace(run, records=tuple(records))
     assert fact(mixed, "Runs") == "5, 7" and fact(mixed, "Time limit of a case (s)") == "none, 2.5"
     assert fact(mixed, "Warm-up") is None and fact(mixed, "Seed") == "0"
+    assert fact(run, "Time limit of a case (s)") is None and fact(run, "Threads") is None
+    assert fact(run, "Environment variables") is None and fact(run, "Interpreter") is None
 
 
 def test_options_are_told_by_their_names() -> None:
@@ -140,7 +144,7 @@ def test_options_are_told_by_their_names() -> None:
         "text": "",
         "ids": (),
     }
-    assert flat(options) == [
+    assert flatten(options) == [
         ("size", "small"),
         ("names", "a, b"),
         ("shuffle", "False"),
@@ -198,4 +202,4 @@ def test_a_text_stays_in_its_cell() -> None:
 def test_a_run_of_random_shapes_may_have_too_few(run: Run) -> None:
     header = msgspec.structs.replace(run.header, options={"selection": {"fuzz": {"count": 1}}})
     text = markdown_text(msgspec.structs.replace(run, header=header))
-    assert "## Out of line\n\nToo few shapes of any operator for a line.\n" in text
+    assert "## Outliers\n\nToo few shapes of every operator to fit a line.\n" in text

@@ -1,19 +1,33 @@
 """The line through times and bytes, and what is above it."""
 
+import shlex
+import sys
+
 import msgspec
 import numpy as np
 import pytest
 
-from opperf.model import Case, OperatorTarget, Record, Status, TensorSpec
+from opperf.commands.registry import show
+from opperf.commands.run import run as run_options
+from opperf.model import (
+    DECLARED,
+    Case,
+    Interpreter,
+    OperatorTarget,
+    Record,
+    Settings,
+    Status,
+    TensorSpec,
+)
 from opperf.profilers.summary import summarise as summarise_samples
 from opperf.results.markdown import markdown_text
 from opperf.results.outliers import (
     COLUMNS,
-    LEAST_POINTS,
+    MIN_POINTS,
     Line,
     Outlier,
-    again,
-    fitted,
+    commands_for,
+    fit_line,
     is_fuzzed,
     outliers,
 )
@@ -41,7 +55,7 @@ def on_a_line(call_ns, byte_ns, count=12, **how):
 def test_the_line_is_found_from_a_microsecond_to_a_second(call_ns, byte_ns):
     sizes = np.geomspace(2**10, 2**26, 30)
     noise = np.exp(np.random.default_rng(0).normal(0, 0.03, 30))
-    line = fitted(sizes, (call_ns + byte_ns * sizes) * noise)
+    line = fit_line(sizes, (call_ns + byte_ns * sizes) * noise)
     assert line.at(sizes[0]) == pytest.approx(call_ns + byte_ns * sizes[0], rel=0.06)
     assert line.at(sizes[-1]) == pytest.approx(call_ns + byte_ns * sizes[-1], rel=0.06)
 
@@ -50,7 +64,7 @@ def test_outliers_do_not_draw_the_line_to_themselves():
     sizes = np.geomspace(2**10, 2**24, 20)
     times = 3000 + 0.2 * sizes
     times[[4, 15]] *= 8
-    assert fitted(sizes, times).at(2**20) == pytest.approx(3000 + 0.2 * 2**20, rel=0.05)
+    assert fit_line(sizes, times).at(2**20) == pytest.approx(3000 + 0.2 * 2**20, rel=0.05)
 
 
 def test_the_worst_comes_first_with_its_ratio():
@@ -72,7 +86,7 @@ def test_each_pass_and_each_configuration_has_a_line_of_its_own():
 def test_configurations_of_few_shapes_have_a_line_together():
     few = [shaped(2**i, 1000 + 2**i, tags=(f"configuration {i % 4}",)) for i in range(10, 18)]
     assert len(outliers(few)) == len(few)
-    assert outliers(few[: LEAST_POINTS - 1]) == []
+    assert outliers(few[: MIN_POINTS - 1]) == []
 
 
 def test_five_shapes_make_a_line():
@@ -109,7 +123,7 @@ def test_a_point_is_told_by_the_line_at_its_bytes():
     assert (outlier.expected_ns, outlier.ratio) == (4500.0, 2.0)
     told = {title: cell(outlier) for title, cell in COLUMNS}
     assert told == {
-        "Out of line": "relu",
+        "Outlier": "relu",
         "Pass": "forward",
         "Inputs": "data: (125,)",
         "Id": record.id,
@@ -137,22 +151,78 @@ def fuzzed(run, records, **fuzz):
     return msgspec.structs.replace(run, header=header, records=tuple(records))
 
 
-def test_the_command_has_what_is_not_usual(run):
+def with_settings(record, **settings):
+    case = msgspec.structs.replace(record.case, settings=Settings(**settings))
+    return msgspec.structs.replace(record, case=case, id=case.id)
+
+
+def test_the_commands_have_what_is_not_usual(run):
     record = shaped(4096, 1.0, name="sum")
     some = fuzzed(run, [record], least=7, most=99)
-    assert again("show", some, record) == (
-        "opperf show sum --fuzz-shapes 20 --seed 0 --min-elements 7 --max-elements 99"
-        f" --id {record.id}"
-    )
+    words = f"--fuzz-shapes 20 --min-elements 7 --max-elements 99 --id {record.id}"
+    assert commands_for(some, record) == {
+        "run": f"opperf run sum --framework mxnet {words}",
+        "show": f"opperf show sum --framework mxnet {words}",
+    }
     # As it comes out of a run file.
     read = msgspec.json.decode(msgspec.json.encode(record), type=Record)
-    assert again("show", some, read) == again("show", some, record)
-    settings = msgspec.structs.replace(record.case.settings, seed=5, dtype="float64")
-    case = msgspec.structs.replace(record.case, settings=settings)
-    other = msgspec.structs.replace(record, case=case)
-    assert again("run", fuzzed(run, [other]), other) == (
-        f"opperf run sum --fuzz-shapes 20 --seed 5 --dtype float64 --id {record.id}"
+    assert commands_for(some, read) == commands_for(some, record)
+
+
+def test_the_commands_have_as_many_configurations(run):
+    record = shaped(4096, 1.0, name="sum")
+    some = fuzzed(run, [record])
+    some.header.options["selection"]["configurations"] = 1
+    words = f"sum --framework mxnet --max-configs 1 --fuzz-shapes 20 --id {record.id}"
+    assert commands_for(some, record)["show"] == f"opperf show {words}"
+
+
+def test_the_script_is_shown_where_show_has_an_option_for_every_setting(run):
+    record = shaped(4096, 1.0, name="sum")
+    other = with_settings(record, seed=5, dtype="float64", profiler="python")
+    words = "sum --framework mxnet --fuzz-shapes 20 --dtype float64 --profiler python --seed 5"
+    assert commands_for(fuzzed(run, [other]), other) == {
+        name: f"opperf {name} {words} --id {other.id}" for name in ("run", "show")
+    }
+    cold = with_settings(record, cache="cold")
+    assert list(commands_for(fuzzed(run, [cold]), cold)) == ["run"]
+
+
+def test_the_command_line_reads_the_commands(run, tmp_path):
+    python = tmp_path / "python"
+    python.symlink_to(sys.executable)
+    interpreters = (
+        Interpreter(str(python), "new", "mxnet"),
+        Interpreter(sys.executable, "old", "mxnet"),
     )
+    settings = {
+        "device": "gpu(1)",
+        "dtype": "float16",
+        "profiler": "python",
+        "threads": 4,
+        "env": {"A": "1 2", "B": ""},
+        "python": "new",
+        "mode": "compiled",
+        "phase": "train",
+        "cache": "cold",
+    }
+    assert set(settings) == {name for name, one in DECLARED.items() if one.identity}
+    record = with_settings(shaped(4096, 1.0), seed=5, **settings)
+    header = msgspec.structs.replace(run.header, interpreters=interpreters)
+    some = fuzzed(msgspec.structs.replace(run, header=header), [record], least=7, most=99)
+    words = shlex.split(commands_for(some, record)["run"])
+    given = run_options.make_context("run", words[2:]).params
+    for name in ("device", "dtype", "profiler", "threads", "mode", "phase", "cache"):
+        assert given[name] == (settings[name],)
+    assert given["env"] == {name: (value,) for name, value in settings["env"].items()}
+    assert [str(one) for one in given["python"]] == list(map(str, interpreters))
+    assert (given["framework"], given["names"], given["seed"]) == ("mxnet", ("relu",), 5)
+    assert (given["fuzz_shapes"], given["least_elements"], given["most_elements"]) == (20, 7, 99)
+    assert given["ids"] == (record.id,)
+    plain = with_settings(record, seed=5, device="gpu(1)", dtype="float16", profiler="python")
+    shown = show.make_context("show", shlex.split(commands_for(some, plain)["show"])[2:]).params
+    assert (shown["name"], shown["ids"], shown["seed"]) == ("relu", (plain.id,), 5)
+    assert (shown["device"], shown["dtype"], shown["profiler"]) == ("gpu(1)", "float16", "python")
 
 
 def test_which_runs_are_of_random_shapes(run):
@@ -165,7 +235,7 @@ def test_which_runs_are_of_random_shapes(run):
 def test_ten_shapes_are_told_of_in_columns(run):
     records = [*on_a_line(4000, 0.1, name="sum"), shaped(2**20 + 8, 10**7, name="sum")]
     text = summarise(fuzzed(run, records), 1.0).split("\n\n")
-    (table,) = [section for section in text if section.startswith("Out of line")]
+    (table,) = [section for section in text if section.startswith("Outlier")]
     titles, _, *rows = table.splitlines()
     assert len(rows) == 10 and rows[0].split()[0] == "sum"
     # Texts begin where their titles begin, numbers end where theirs end.
@@ -173,7 +243,7 @@ def test_ten_shapes_are_told_of_in_columns(run):
         assert rows[0].index(begins) == titles.index(title)
     place = titles.index("Moved kB") + len("Moved kB")
     assert rows[0][:place].endswith(f" {(2**20 + 8) / 1000:.0f}")
-    section = markdown_text(fuzzed(run, records)).split("## Out of line")[1].split("## ")[0]
+    section = markdown_text(fuzzed(run, records)).split("## Outliers")[1].split("## ")[0]
     page = [line for line in section.splitlines() if line.startswith("|")]
     ends = [cell.endswith(":") for cell in page[1].strip("|").split("|")]
     assert len(page) == 12 and ends == [False] * 4 + [True] * 4
@@ -183,7 +253,10 @@ def test_a_run_of_random_shapes_tells_of_them(run):
     slow = shaped(2**20 + 8, 10**7, name="sum")
     some = fuzzed(run, (*on_a_line(4000, 0.1, name="sum"), slow), most=99)
     for text in (summarise(some, 1.0), markdown_text(some)):
-        assert "Out of line" in text
-        assert f"opperf run sum --fuzz-shapes 20 --seed 0 --max-elements 99 --id {slow.id}" in text
-        assert f"opperf show sum --fuzz-shapes 20 --seed 0 --max-elements 99 --id {slow.id}" in text
-    assert "Out of line" not in summarise(run, 1.0)
+        assert "Outlier" in text
+        for name in ("run", "show"):
+            assert (
+                f"opperf {name} sum --framework mxnet --fuzz-shapes 20 --max-elements 99 "
+                f"--id {slow.id}"
+            ) in text
+    assert "Outlier" not in summarise(run, 1.0)

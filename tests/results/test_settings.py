@@ -6,7 +6,7 @@ from opperf.model import Settings
 from opperf.results.csv_file import csv_text
 from opperf.results.markdown import markdown_text
 from opperf.results.opperf_json import results_by_operator
-from opperf.results.settings import settings_text, value_text, varying
+from opperf.results.settings import differing_settings, needed_settings, option_words, settings_text
 from opperf.results.table import render_table
 
 
@@ -18,14 +18,24 @@ def with_settings(record, **settings):
 def test_what_varies_is_shown_and_what_does_not_is_not(make_record):
     one = with_settings(make_record(), dtype="float16", threads=2, runs=3)
     other = with_settings(make_record(), threads=2, env={"A": "1"}, runs=4)
-    assert varying([one, one]) == ()
-    assert varying([one, other]) == ("dtype", "env")
+    assert differing_settings([one, one]) == ()
+    assert differing_settings([one, other]) == ("dtype", "env")
     elsewhere = with_settings(make_record("exp"), phase="train", runs=4)
-    assert varying([one, elsewhere]) == (), "they do not look alike"
+    assert differing_settings([one, elsewhere]) == (), "they do not look alike"
     names = ("dtype", "threads", "env", "python")
     assert settings_text(one.case, names) == "float16, threads 2, env unset, python own"
     assert settings_text(other.case, names) == "float32, threads 2, env A=1, python own"
-    assert value_text(None) == "all"
+
+
+def test_a_command_names_the_settings_that_it_would_not_have_anyway():
+    settings = {"device": "cpu(0)", "dtype": "float32", "threads": None, "env": {}, "seed": 3}
+    assert needed_settings(settings, ()) == needed_settings(settings, ("cpu(0)",)) == {"seed": 3}
+    assert needed_settings(settings, ("gpu(0)", "cpu(0)")) == {"device": "cpu(0)", "seed": 3}
+    gpu = {"device": "gpu(0)", "env": {"A": "1", "B": "2"}, "memory": False}
+    assert needed_settings(gpu, ("gpu(0)", "cpu(0)")) == {"env": gpu["env"], "memory": False}
+    assert option_words(gpu) == [
+        *("--ctx", "gpu(0)", "--env", "A=1", "--env", "B=2", "--no-memory"),
+    ]
 
 
 def test_rows_that_would_look_alike_have_them_in_every_output(run, make_record):

@@ -11,7 +11,7 @@ from types import SimpleNamespace
 import pytest
 
 from opperf.model import Record, TensorSpec
-from opperf.results.text import counted, cut, duration, inputs_text, terminal_width
+from opperf.results.text import counted, duration, inputs_text, terminal_width, truncate
 
 MakeRecord = Callable[..., Record]
 
@@ -61,7 +61,7 @@ def test_one_is_not_many() -> None:
     ("width", "text"), [(None, "abcdef"), (7, "abcdef"), (6, "abcdef"), (5, "abcd…"), (1, "…")]
 )
 def test_what_is_too_wide_is_cut(width: int | None, text: str) -> None:
-    assert cut("abcdef", width) == text
+    assert truncate("abcdef", width) == text
 
 
 @pytest.mark.parametrize(("terminal", "width"), [(True, 77), (False, None)])

@@ -9,7 +9,7 @@ import pytest
 from opperf.model import Summary
 from opperf.profilers.summary import summarise
 from opperf.results.figures import Unit
-from opperf.results.units import Figure, Shown, aligned, figure_of, fitting, shown
+from opperf.results.units import Figure, FigureText, align, choose_unit, figure_of, format_figure
 
 US = Unit("us", 1e3)
 
@@ -38,7 +38,7 @@ US = Unit("us", 1e3)
     ],
 )
 def test_the_unit_fits_the_middle_figure(measured: str, values: list[float], unit: str) -> None:
-    assert fitting(measured, [None, *map(Figure, values)]).name == unit
+    assert choose_unit(measured, [None, *map(Figure, values)]).name == unit
 
 
 @pytest.mark.parametrize(
@@ -70,11 +70,11 @@ def test_the_unit_fits_the_middle_figure(measured: str, values: list[float], uni
 def test_a_figure_has_the_digits_that_are_known(
     value: float, half_width: float | None, text: str
 ) -> None:
-    assert str(shown(Figure(value, half_width), US)) == text
+    assert str(format_figure(Figure(value, half_width), US)) == text
 
 
 def test_what_is_not_there_is_told_as_that() -> None:
-    assert str(shown(None, US)) == "---"
+    assert str(format_figure(None, US)) == "---"
 
 
 @pytest.mark.parametrize(
@@ -89,19 +89,24 @@ def test_what_is_not_there_is_told_as_that() -> None:
 def test_whole_figures_have_no_decimals_and_all_their_digits(
     value: float, unit: Unit, text: str
 ) -> None:
-    assert str(shown(Figure(value), unit)) == text
+    assert str(format_figure(Figure(value), unit)) == text
 
 
 def test_points_and_percent_signs_are_below_each_other() -> None:
-    column = [Shown("32.7", "±1.2 %"), Shown("116400", "±12 %"), Shown("---"), Shown("0.05")]
-    assert aligned(column) == [
+    column = [
+        FigureText("32.7", "±1.2 %"),
+        FigureText("116400", "±12 %"),
+        FigureText("---"),
+        FigureText("0.05"),
+    ]
+    assert align(column) == [
         "    32.7  ±1.2 %",
         "116400     ±12 %",
         "   ---          ",
         "     0.05       ",
     ]
-    assert aligned([Shown("1.5"), Shown("22")]) == [" 1.5", "22  "]
-    assert aligned([]) == []
+    assert align([FigureText("1.5"), FigureText("22")]) == [" 1.5", "22  "]
+    assert align([]) == []
 
 
 def test_the_figure_of_a_summary_is_its_median_and_how_well_it_is_known() -> None:

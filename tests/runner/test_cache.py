@@ -81,6 +81,9 @@ def test_what_cannot_be_kept_is_called_by_its_name(tmp_path):
 
 
 def test_the_folder_is_the_users(monkeypatch, tmp_path):
+    monkeypatch.setenv("OPPERF_CACHE", "/some/folder")
+    assert cache_folder() == Path("/some/folder")
+    monkeypatch.setenv("OPPERF_CACHE", "")
     monkeypatch.setenv("XDG_CACHE_HOME", "/some/cache")
     assert cache_folder() == Path("/some/cache/opperf")
     monkeypatch.delenv("XDG_CACHE_HOME")

@@ -126,5 +126,7 @@ def test_a_choice_is_said_where_it_was_not_the_users():
     assert "the first installed of mxnet, torch, jax, numpy" in line
     report_choice("numpy", {"python": "another"}, said.append)
     assert said.pop().startswith("framework: numpy, the first installed ")
+    report_choice("numpy", {}, said.append, elsewhere=True)
+    assert said.pop().startswith("framework: numpy, the first installed ")
     report_choice("numpy", {"framework": "numpy"}, said.append)
     assert said == [line]

@@ -20,7 +20,7 @@ from opperf.model import (
     Status,
     TensorSpec,
 )
-from opperf.profilers.pace import WORKS, Pace
+from opperf.profilers.reference_work import WORKS, ReferenceWork
 from opperf.runner import fresh
 from opperf.runner import measure as module
 from opperf.runner.fresh import Fresh
@@ -72,12 +72,12 @@ def test_the_forward_pass_is_timed_without_recording(fake, make_case):
 
 
 def test_fixed_work_is_timed_between_the_calls_and_is_no_part_of_them(fake, make_case, monkeypatch):
-    monkeypatch.setattr(Pace, "__call__", noted(fake.calls, Pace.__call__))
+    monkeypatch.setattr(ReferenceWork, "__call__", noted(fake.calls, ReferenceWork.__call__))
     case = make_case("relu", passes=BOTH, warmup=0, runs=2)
-    paced, plain = measure(case, fake, paced=True), measure(case, fake)
-    assert paced.paces.keys() == set(BOTH) and plain.paces == {}
-    assert all(works.keys() == {OWN, *WORKS} for works in paced.paces.values())
-    assert paced.id == plain.id
+    reference_work, plain = measure(case, fake, reference_work=True), measure(case, fake)
+    assert reference_work.reference.keys() == set(BOTH) and plain.reference == {}
+    assert all(works.keys() == {OWN, *WORKS} for works in reference_work.reference.values())
+    assert reference_work.id == plain.id
     forward, both = traces(fake)[:2]
     assert [call for call in forward if call != "wait"][:4] == ["pace", "call"] * 2
     assert [call for call in both if call != "wait"][:10] == [
@@ -156,9 +156,9 @@ def test_a_pass_that_runs_no_kernel_is_a_note(fake, make_case, monkeypatch):
             return [Timed([], [], []) for _ in phases]
 
     monkeypatch.setattr(fake, "profilers", lambda: {"native": lambda device: Silent()})
-    for paced in (False, True):
-        record = measure(make_case("relu", passes=BOTH), fake, paced=paced)
-        assert record.status is Status.OK and record.paces == {}
+    for reference_work in (False, True):
+        record = measure(make_case("relu", passes=BOTH), fake, reference_work=reference_work)
+        assert record.status is Status.OK and record.reference == {}
         assert set(record.summaries) == {"memory", "memory_forward"}
         assert {(note.metric, note.code) for note in record.notes} == {
             (metric, NoteCode.NO_KERNEL) for metric in ("forward", "backward", "total")

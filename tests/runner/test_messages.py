@@ -27,7 +27,7 @@ def said(make_case, fake):
         messages.ListRequest(),
         messages.ChoicesRequest(),
         messages.ScriptRequest((case,)),
-        messages.MeasureRequest(case, paced=True),
+        messages.MeasureRequest(case, reference_work=True),
         messages.TryRequest(case),
         messages.ReadyResponse(environment(fake)),
         messages.PlanResponse(Plan((case,), {"x": "none"}, {"neg": "negative"}, ("x",))),

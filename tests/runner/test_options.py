@@ -245,7 +245,6 @@ def test_limits_that_nothing_lies_between_are_refused(selection):
     [
         (("--size", "small"), "--size has no effect with --fuzz-shapes"),
         (("--shape", "lhs=2"), "--shape has no effect with --fuzz-shapes"),
-        (("--max-configs", "2"), "--max-configs has no effect with"),
     ],
 )
 def test_random_shapes_are_no_rules(given, arguments, words):

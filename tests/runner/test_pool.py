@@ -312,8 +312,8 @@ def test_what_else_can_be_asked_for(worker, fake, make_case):
 
 
 def test_fixed_work_is_timed_where_that_is_asked_for(variables, make_case):
-    with Worker("fake", environment=variables, paced=True) as worker:
-        assert set(worker.measure(make_case("relu")).paces) == {"forward"}
+    with Worker("fake", environment=variables, reference_work=True) as worker:
+        assert set(worker.measure(make_case("relu")).reference) == {"forward"}
 
 
 def test_another_interpreter_is_another_installation(variables):

@@ -263,5 +263,5 @@ def test_a_cache_that_cannot_be_made_is_an_error_in_words(tmp_path, monkeypatch)
     blocked = tmp_path / "file"
     blocked.write_text("")
     monkeypatch.setenv("XDG_CACHE_HOME", str(blocked))
-    with pytest.raises(OutputError, match="XDG_CACHE_HOME"):
+    with pytest.raises(OutputError, match="OPPERF_CACHE"):
         make_folder(run_file_path(Path("out.json"), "json"))

@@ -1,8 +1,7 @@
-"""The two arms of a comparison: what is set in each, and the cases that stand opposite each other.
+"""The two arms of a comparison, A and B, and how they are written on the command line.
 
-An arm is any number of settings `kind:value`, over what both have in common. Anything that a fresh
-process can be given can be set: its interpreter, its environment variables, the settings of its
-cases, and the operator that is measured.
+An arm is any number of assignments `kind:value`, in addition to the options that both arms have in
+common: its interpreter, environment variables, settings of its cases, and operators.
 """
 
 from __future__ import annotations
@@ -20,22 +19,21 @@ from opperf.sources.selecting import REGEX, Selection
 
 
 class ArmSpec(Struct, frozen=True):
-    """What is set in an arm; what is empty is as it is without arms."""
+    """The assignments of an arm; empty fields are as in both arms."""
 
     variables: dict[str, str] = {}
-    """Environment variables of the processes, beside those there are."""
+    """Environment variables of its processes, in addition to the inherited ones."""
     python: str = ""
-    """Absolute path of the interpreter that runs them."""
+    """Absolute path of its interpreter."""
     operators: tuple[str, ...] = ()
-    """Operators or callables that are measured, each opposite the other arm's in the same place."""
+    """Operators or callables, each compared with the one in the same place of the other arm."""
     settings: dict[str, Any] = {}
     """Fields of `Settings`."""
 
     def __str__(self) -> str:
-        shown = [f"env:{name}={value}" for name, value in self.variables.items()]
-        shown += [f"python:{self.python}"] if self.python else []
+        values = {"env": self.variables, "python": self.python, **self.settings}
+        shown = [text for name, one in values.items() for text in DECLARED[name].assignments(one)]
         shown += [f"ops:{','.join(self.operators)}"] if self.operators else []
-        shown += [f"{name}:{value}" for name, value in self.settings.items()]
         return " ".join(shown) or "nothing set"
 
 
@@ -57,7 +55,9 @@ def _operators(value: str) -> dict[str, Any]:
     names = tuple(name.strip() for name in value.split(","))
     for name in names:
         if not name or name.startswith(REGEX) or set(name) & set("*?["):
-            raise ValueError("name operators one by one: each stands opposite one of the other arm")
+            raise ValueError(
+                "name operators one by one: each is compared with one of the other arm"
+            )
     return {"operators": names}
 
 
@@ -71,15 +71,15 @@ KINDS: dict[str, Callable[[str], dict[str, Any]]] = {
     "python": _python,
     "ops": _operators,
 }
-"""What can be set, and how its value is read: the fields of an `ArmSpec` that it is kept in. A
-reader raises `ValueError`, in words for the user, for what is none. What a framework has to know
-(its dtypes, profilers, devices) is for the framework to check."""
+"""Kinds of assignments, each with a function from its value to fields of an `ArmSpec`, which raises
+`ValueError`, with a message for the user, for a wrong value. Frameworks check their own values
+(dtypes, profilers, devices)."""
 
 
 def arm_spec(settings: Iterable[str], option: str) -> ArmSpec:
-    """The arm that settings like `env:OMP_NUM_THREADS=1` make. `option` is where they were given.
+    """Reads an arm from assignments such as `env:OMP_NUM_THREADS=1`, the values of `option`.
 
-    Raises `UsageError` for what is no setting, and for two that are at odds.
+    Raises `UsageError` for one that is wrong, and for two that contradict each other.
     """
     fields: dict[str, Any] = {}
     for setting in settings:
@@ -90,17 +90,17 @@ def arm_spec(settings: Iterable[str], option: str) -> ArmSpec:
                 f"{suggest(kind, KINDS)}; kinds: {', '.join(KINDS)}"
             )
         if not value:
-            raise UsageError(f"{option} {setting!r}: there is nothing behind the colon")
+            raise UsageError(f"{option} {setting!r}: there is no value after the colon")
         try:
             for name, more in KINDS[kind](value).items():
-                fields[name] = _with(fields.get(name), more)
+                fields[name] = _merge(fields.get(name), more)
         except ValueError as error:
             raise UsageError(f"{option} {setting!r}: {error}") from error
     return ArmSpec(**fields)
 
 
-def _with(before: Any, more: Any) -> Any:
-    """A field with a further setting in it."""
+def _merge(before: Any, more: Any) -> Any:
+    """Adds a further value to a field. Raises `ValueError` for a second value of one kind."""
     if before is None:
         return more
     if isinstance(more, tuple):
@@ -111,30 +111,30 @@ def _with(before: Any, more: Any) -> Any:
 
 
 def two_arms(a: Iterable[str], b: Iterable[str], named: bool) -> tuple[ArmSpec, ArmSpec]:
-    """Both arms, from the options `--a` and `--b`; `named` tells whether operators are named
-    beside them.
+    """Both arms, from the options `--a` and `--b`; `named` if there are operators outside them,
+    too.
 
-    Raises `UsageError` for arms that are no comparison.
+    Raises `UsageError` for arms that cannot be compared.
     """
     arms = arm_spec(a, "--a"), arm_spec(b, "--b")
     if arms[0] == arms[1]:
         raise UsageError(
-            f"A and B are the same ({arms[0]}); set what differs with --a and --b. A is measured "
-            "against itself in every session, so that this needs no session of its own"
+            f"A and B are the same ({arms[0]}); set the difference with --a and --b. Every session "
+            "measures A against itself, so that this needs no session of its own"
         )
     counts = [len(arm.operators) for arm in arms]
     if counts[0] != counts[1]:
         raise UsageError(
-            f"--a names {counts[0]} and --b {counts[1]} operators with ops:...; each needs one "
-            "that it stands opposite to"
+            f"--a names {counts[0]} and --b {counts[1]} operators with ops:...; name as many in "
+            "both"
         )
     if counts[0] and named:
-        raise UsageError("the arms name their operators with ops:...; name no others beside them")
+        raise UsageError("the arms name their operators with ops:...; name no other operators")
     return arms
 
 
 def selection_of(arm: ArmSpec, common: Selection) -> Selection:
-    """What is selected in an arm, its operators apart, from what both have in common."""
+    """The selection of an arm, without its own operators, from the one that both have in common."""
     return msgspec.structs.replace(
         common, phase=arm.settings.get("phase"), settings=settings_of(arm, common.settings)
     )
@@ -146,8 +146,8 @@ def settings_of(arm: ArmSpec, common: Settings) -> Settings:
 
 
 def worker_of(
-    arm: ArmSpec, framework: str, environment: Mapping[str, str], paced: bool = False
+    arm: ArmSpec, framework: str, environment: Mapping[str, str], reference_work: bool = False
 ) -> Worker:
-    """A fresh worker process of an arm; `environment` are the variables there are without it, and
-    `paced` has fixed work timed between calls."""
-    return Worker(framework, settings_of(arm, Settings()), environment, arm.python, paced)
+    """A fresh worker of an arm; `environment` are the inherited variables. With `reference_work`,
+    that is timed between calls."""
+    return Worker(framework, settings_of(arm, Settings()), environment, arm.python, reference_work)

@@ -1,4 +1,4 @@
-"""The beginning of a session, new or gone on with: both arms start, and have the same cases."""
+"""Starts a session, or resumes one: both arms start, and have the same cases."""
 
 from __future__ import annotations
 
@@ -11,20 +11,20 @@ from tabulate import tabulate
 
 from opperf.compare.ab.arms import ArmSpec, selection_of, worker_of
 from opperf.compare.ab.forecast import Forecast, check_budget, forecast_of, forecast_text, processes
-from opperf.compare.ab.measure import WARMING, Start, rehearse
+from opperf.compare.ab.measure import WARMUP_FACTOR, Start, rehearse
 from opperf.compare.ab.options import (
     Options,
     arms_from,
-    rules_from,
     selection_from,
+    thresholds_from,
 )
-from opperf.compare.ab.pairs import Pairing, paired, plans_of
+from opperf.compare.ab.pairs import Pairing, pair_cases, plans_of
 from opperf.compare.ab.session import SCHEMA, SessionHeader, SessionWriter, read_session
 from opperf.compare.statistics.data import Arm
 from opperf.errors import OpperfError, RunFileError, UsageError
 from opperf.model import DECLARED, Environment
 from opperf.results import output
-from opperf.results.text import counted, cut, inputs_text, terminal_width
+from opperf.results.text import counted, inputs_text, terminal_width, truncate
 from opperf.runner.progress import Progress
 from opperf.runner.resuming import check_same, check_selection, find_lasting_differences
 from opperf.runner.session import utc_now
@@ -34,66 +34,66 @@ from opperf.sources.selecting import Selection
 Say = Callable[[str], None]
 
 MakeProgress = Callable[[int], Progress]
-"""Makes the progress of so many visits."""
+"""Makes the progress of a number of visits."""
 
 ARMS: tuple[Arm, Arm] = ("A", "B")
 
 
 def starter(
-    arms: Mapping[Arm, ArmSpec], framework: str, options: Options, paced: bool = False
+    arms: Mapping[Arm, ArmSpec], framework: str, options: Options, reference_work: bool = False
 ) -> Start:
-    """What makes fresh processes of the arms; `paced` has fixed work timed between calls."""
-    return lambda arm: worker_of(arms[arm], framework, options.environment, paced)
+    """Returns a function that makes fresh workers of the arms; with `reference_work`, workers time
+    it between calls."""
+    return lambda arm: worker_of(arms[arm], framework, options.environment, reference_work)
 
 
 @contextmanager
-def _blamed_on(name: Arm, arm: ArmSpec) -> Iterator[None]:
-    """Say of an error which arm has it: that arm is wrong input."""
+def _name_arm_in_errors(name: Arm, arm: ArmSpec) -> Iterator[None]:
+    """Raises any `OpperfError` as a `UsageError` that names the arm."""
     try:
         yield
     except OpperfError as error:
         raise UsageError(f"arm {name} ({arm}): {error}") from error
 
 
-def begun(
+def begin(
     given: Mapping[str, Any], options: Options, say: Say, make_progress: MakeProgress
 ) -> SessionWriter | None:
-    """The file of a new session, with nothing measured; None for a dry run.
+    """Starts a session; its file, without replicates, or None for a dry run.
 
-    Raises `OpperfError` for everything that keeps the session from starting; what is at the
-    file's place is then as it was.
+    Raises `OpperfError` if it cannot start; an existing file is then unchanged.
     """
     arms = dict(zip(ARMS, arms_from(given), strict=True))
-    rules, common = rules_from(given), selection_from(given)
+    thresholds, common = thresholds_from(given), selection_from(given)
     if not options.dry_run:
         output.check_output(options.report, options.overwrite)
     start = starter(arms, options.framework, options)
     planned = {
-        name: _planned(start, name, arm, common, options.framework, say)
-        for name, arm in arms.items()
+        name: _plan(start, name, arm, common, options.framework, say) for name, arm in arms.items()
     }
     a, b = planned["A"].plans, planned["B"].plans
-    pairing = paired(a, b, positional=bool(arms["A"].operators))
+    pairing = pair_cases(a, b, positional=bool(arms["A"].operators))
     if not pairing.pairs:
         raise UsageError(_why_nothing(pairing, a))
     case_time_s = given["max_time_s"]
-    visit_s = dict.fromkeys((pair.id for pair in pairing.pairs), WARMING * case_time_s)
+    visit_s = dict.fromkeys((pair.id for pair in pairing.pairs), WARMUP_FACTOR * case_time_s)
     start_s = max(one.start_s for one in planned.values())
     forecast = Forecast(visit_s, start_s)
-    tell = print if options.dry_run else say
+    show = print if options.dry_run else say
     for name, arm in arms.items():
-        tell(f"{name}: {arm}")
+        show(f"{name}: {arm}")
     alone = f", {counted(len(pairing.alone), 'case')} without a partner" if pairing.alone else ""
-    tell(f"{counted(len(pairing.pairs), 'case')}{alone}: {forecast_text(forecast, rules)}")
-    check_budget(forecast, rules, case_time_s, options.budget_s)
+    show(f"{counted(len(pairing.pairs), 'case')}{alone}: {forecast_text(forecast, thresholds)}")
+    check_budget(forecast, thresholds, case_time_s, options.budget_s)
     if options.dry_run:
-        print(_list_of(pairing))
+        print(_case_table(pairing))
         return None
     say("calling each case once in both arms")
-    paced = not given["no_pace"] and _alike(*(one.environment for one in planned.values()))
+    environments = [one.environment for one in planned.values()]
+    reference_work = not given["no_pace"] and _has_same_interpreter(*environments)
     rehearsal = rehearse(
         pairing.pairs,
-        starter(arms, options.framework, options, paced),
+        starter(arms, options.framework, options, reference_work),
         case_time_s,
         make_progress(len(arms) * len(pairing.pairs)),
     )
@@ -108,9 +108,9 @@ def begun(
         a=arms["A"],
         b=arms["B"],
         environments={name: one.environment for name, one in planned.items()},
-        rules=rules,
+        thresholds=thresholds,
         seed=given["seed"],
-        paced=paced,
+        reference_work=reference_work,
         selection=common,
         pairs=rehearsal.pairs,
         alone=pairing.alone,
@@ -119,18 +119,18 @@ def begun(
         start_s=start_s + rehearsal.first_s,
     )
     forecast = forecast_of(header)
-    say(f"{len(header.pairs)} of them run in both: {forecast_text(forecast, rules)}")
-    check_budget(forecast, rules, case_time_s, options.budget_s)
+    say(f"{len(header.pairs)} of them run in both: {forecast_text(forecast, thresholds)}")
+    check_budget(forecast, thresholds, case_time_s, options.budget_s)
     return SessionWriter.create(options.report, header, options.overwrite)
 
 
-def _alike(one: Environment, other: Environment) -> bool:
-    """Whether fixed work is the same in both: by another interpreter it would not be."""
+def _has_same_interpreter(one: Environment, other: Environment) -> bool:
+    """Whether reference work is the same in both, as it is not by different interpreters."""
     return one.python == other.python
 
 
-class _Planned(NamedTuple):
-    """What the first process of an arm tells."""
+class _ArmPlan(NamedTuple):
+    """The cases and the environment of an arm, from its first process."""
 
     plans: list[Plan]
     environment: Environment
@@ -138,25 +138,25 @@ class _Planned(NamedTuple):
     """Seconds that it took to start."""
 
 
-def _planned(
+def _plan(
     start: Start, name: Arm, arm: ArmSpec, common: Selection, framework: str, say: Say
-) -> _Planned:
-    """Start an arm, and plan its cases."""
+) -> _ArmPlan:
+    """Starts a worker of an arm, and plans its cases."""
     with start(name) as worker:
         before = time.monotonic()
-        with _blamed_on(name, arm):
+        with _name_arm_in_errors(name, arm):
             environment = worker.environment()
         start_s = time.monotonic() - before
-        # What is not set in an arm is at fault in both.
+        # An arm without assignments is not at fault: both arms have the same error.
         own = arm.settings or arm.operators or arm.python
-        with _blamed_on(name, arm) if own else nullcontext():
+        with _name_arm_in_errors(name, arm) if own else nullcontext():
             selection = worker.resolve_selection(selection_of(arm, common))
             plans = plans_of(worker, framework, selection, arm.operators, say)
-    return _Planned(plans, environment, start_s)
+    return _ArmPlan(plans, environment, start_s)
 
 
 def _why_nothing(pairing: Pairing, plans: list[Plan]) -> str:
-    """Why there is nothing to compare."""
+    """The reason that there is nothing to compare."""
     if pairing.alone:
         name, reason = next(iter(pairing.alone.items()))
         return f"no case is in both arms, e.g. {name}: {reason}"
@@ -166,12 +166,12 @@ def _why_nothing(pairing: Pairing, plans: list[Plan]) -> str:
     return "nothing to compare: no operator is left by --category, --namespace and --exclude"
 
 
-def _list_of(pairing: Pairing) -> str:
-    """The cases as a table, and those without a partner."""
+def _case_table(pairing: Pairing) -> str:
+    """A table of the pairs, and a line for each case without a partner."""
     width = terminal_width()
     rows = [(pair.label, pair.id, inputs_text(pair.a)) for pair in pairing.pairs]
     text = tabulate(rows, headers=("Operator", "Id", "Inputs"), disable_numparse=True)
-    lines = [cut(line.rstrip(), width) for line in text.splitlines()]
+    lines = [truncate(line.rstrip(), width) for line in text.splitlines()]
     lines += [f"excluded: {name}: {reason}" for name, reason in pairing.alone.items()]
     return "\n".join(lines)
 
@@ -179,22 +179,21 @@ def _list_of(pairing: Pairing) -> str:
 SETTINGS = {name: setting.option for name, setting in DECLARED.items()} | {
     "max_time_s": "--case-time"
 }
-"""Settings that both arms have in common, each with the option that gives it here."""
+"""Settings that both arms have in common, each with its option of `ab`."""
 
-RULES = ("threshold", "control_blocks", "screen_blocks", "confirm_blocks")
-"""Options that are fields of the rules."""
+THRESHOLDS = ("threshold", "control_blocks", "screen_blocks", "confirm_blocks")
+"""Options that are fields of `Thresholds`."""
 
 
-def resumed(
+def resume(
     given: Mapping[str, Any], changed: Mapping[str, Any], options: Options, say: Say
 ) -> SessionWriter | None:
-    """The file of a session that was cut short, to be gone on with; None for a dry run.
+    """Resumes a session; its file, or None for a dry run.
 
-    Raises `RunFileError` where it would not be the same session: other arms, rules, cases or
-    environments.
+    Raises `RunFileError` for other arms, thresholds, cases or environments.
     """
     if not options.report.exists():
-        raise RunFileError(f"{options.report}: there is no session to resume; leave out --resume")
+        raise RunFileError(f"{options.report}: there is no session to resume; run without --resume")
     session, warnings = read_session(options.report)
     for warning in warnings:
         say(f"warning: {warning}")
@@ -203,13 +202,13 @@ def resumed(
     arms: dict[Arm, ArmSpec] = {"A": header.a, "B": header.b}
     for name, arm in arms.items():
         worker = worker_of(arm, header.framework, options.environment)
-        with _blamed_on(name, arm), worker:
+        with _name_arm_in_errors(name, arm), worker:
             now_there = worker.environment()
         _check_environment(name, header.environments[name], now_there)
     forecast = forecast_of(header, session.lines)
     say(
         f"{processes(len(session.lines))} measured already; in all, "
-        f"{forecast_text(forecast, header.rules)}"
+        f"{forecast_text(forecast, header.thresholds)}"
     )
     return None if options.dry_run else SessionWriter.resume(options.report)
 
@@ -217,7 +216,7 @@ def resumed(
 def _check_same(
     header: SessionHeader, given: Mapping[str, Any], changed: Mapping[str, Any]
 ) -> None:
-    """Refuse options that contradict the session. Raises `RunFileError`."""
+    """Raises `RunFileError` for an option that contradicts the session."""
     if {"a", "b"} & set(changed):
         a, b = arms_from(given)
         check_same("--a", str(header.a), str(a))
@@ -225,18 +224,18 @@ def _check_same(
     if "framework" in changed:
         check_same("--framework", header.framework, given["framework"])
     check_selection(header.selection, selection_from(given), changed, SETTINGS)
-    for option in RULES:
+    for option in THRESHOLDS:
         if option in changed:
             shown = f"--{option.replace('_', '-')}"
-            check_same(shown, getattr(header.rules, option), given[option])
+            check_same(shown, getattr(header.thresholds, option), given[option])
     if "no_pace" in changed:
-        check_same("--no-pace", not header.paced, given["no_pace"])
+        check_same("--no-pace", not header.reference_work, given["no_pace"])
     if "until_settled" in changed:
-        check_same("--until-settled", header.rules.block_cap, rules_from(given).block_cap)
+        check_same("--until-settled", header.thresholds.block_cap, thresholds_from(given).block_cap)
 
 
 def _check_environment(name: Arm, before: Environment, after: Environment) -> None:
-    """Refuse to go on where numbers would not be those of one session. Raises `RunFileError`."""
+    """Raises `RunFileError` if an arm's environment is not that of the session."""
     changed = [
         f"{field} was {old!r} and is {new!r}"
         for field, old, new in find_lasting_differences(before, after)
@@ -244,5 +243,5 @@ def _check_environment(name: Arm, before: Environment, after: Environment) -> No
     if changed:
         raise RunFileError(
             f"arm {name} of the session to resume was measured in another environment: "
-            f"{'; '.join(changed)}; go on with it there, or start anew with --overwrite"
+            f"{'; '.join(changed)}; resume it there, or start anew with --overwrite"
         )

@@ -1,4 +1,4 @@
-"""What the command `ab` does, from the options a user gave to the exit code."""
+"""The command `ab`, from its options to the exit code."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from pathlib import Path
 from typing import Any
 
 from opperf.compare.ab.arms import ArmSpec
-from opperf.compare.ab.begin import ARMS, begun, resumed, starter
+from opperf.compare.ab.begin import ARMS, begin, resume, starter
 from opperf.compare.ab.forecast import forecast_of, processes
-from opperf.compare.ab.measure import chosen_cases, measure
-from opperf.compare.ab.options import Options, options_from
+from opperf.compare.ab.measure import measure, select_cases
+from opperf.compare.ab.options import Options, arms_from, options_from
 from opperf.compare.ab.procedure import Stage, next_stage
 from opperf.compare.ab.report import FORMATS, TEXT, report_of, text_of
 from opperf.compare.ab.session import Session, SessionClosing, SessionWriter, read_session
@@ -29,19 +29,20 @@ from opperf.runner.session import utc_now
 
 
 def ab_command(given: Mapping[str, Any], changed: Mapping[str, Any]) -> int:
-    """Compare two arms; the exit code.
+    """Compares two arms; the exit code.
 
-    `changed` are the options the user gave, by name. Raises `OpperfError` for everything that
-    keeps the session from starting or from going on.
+    `changed` are the options without those at their defaults. Raises `OpperfError` if the session
+    cannot start or go on.
     """
     options = options_from(given)
     say = partial(_say, options)
     if not options.resume:
-        report_choice(options.framework, changed, say)
+        elsewhere = any(arm.python for arm in arms_from(given))
+        report_choice(options.framework, changed, say, elsewhere)
     writer = (
-        resumed(given, changed, options, say)
+        resume(given, changed, options, say)
         if options.resume
-        else begun(
+        else begin(
             given, options, say, lambda total: make_progress(sys.stderr, total, options.quiet)
         )
     )
@@ -52,27 +53,28 @@ def ab_command(given: Mapping[str, Any], changed: Mapping[str, Any]) -> int:
             _measure(writer, options)
         except KeyboardInterrupt:
             done = processes(len(writer.session.lines))
-            print(f"interrupted; {done} measured, in {_going_on(options.report)}", file=sys.stderr)
+            hint = _resume_hint(options.report)
+            print(f"interrupted; {done} measured, in {hint}", file=sys.stderr)
             return INTERRUPTED
         except OpperfError as error:
             raise type(error)(
-                f"{error}; what was measured is in {_going_on(options.report)}"
+                f"{error}; the measurements are in {_resume_hint(options.report)}"
             ) from error
         session = writer.session
-        analysis = analyse(session.replicates, session.header.rules)
+        analysis = analyse(session.replicates, session.header.thresholds)
         counts = Counter(one.verdict.value for one in analysis.verdicts)
         writer.close_session(SessionClosing(finished=utc_now(), counts=dict(counts)))
         session = writer.session
-    say(f"everything that was measured is in {options.report}")
+    say(f"all measurements are in {options.report}")
     _show(session, analysis, options.output_format)
     return exit_code(analysis, options.fail_on)
 
 
 def from_ab(path: Path, options: Mapping[str, Any]) -> int:
-    """Make the verdicts of a session again from its file, without measuring; the exit code.
+    """Makes the verdicts of a session again from its file, without measuring; the exit code.
 
-    `options` may have `output_format` and `fail_on`. Raises `RunFileError` for what is no such
-    file, and `UsageError` for a format or a verdict that a session does not have.
+    `options` may have `output_format` and `fail_on`. Raises `RunFileError` for any other file, and
+    `UsageError` for a format or a verdict that a session does not have.
     """
     shown = str(options.get("output_format") or "text").lower()
     if shown not in FORMATS:
@@ -83,13 +85,11 @@ def from_ab(path: Path, options: Mapping[str, Any]) -> int:
     fail_on = tuple(options.get("fail_on") or ()) or (Verdict.REGRESSED.value,)
     for word in fail_on:
         if word not in EXIT_CODES:
-            raise UsageError(
-                f"--fail-on {word}: of a session, {', '.join(EXIT_CODES)} can be looked for"
-            )
+            raise UsageError(f"--fail-on {word}: a session can fail on {', '.join(EXIT_CODES)}")
     session, warnings = read_session(path)
     for warning in warnings:
         print(f"warning: {warning}", file=sys.stderr)
-    analysis = analyse(session.replicates, session.header.rules)
+    analysis = analyse(session.replicates, session.header.thresholds)
     _show(session, analysis, shown)
     return exit_code(analysis, tuple(map(Verdict, fail_on)))
 
@@ -99,12 +99,12 @@ EXIT_CODES = {
     Verdict.IMPROVED.value: FOUND,
     Verdict.AMBIGUOUS.value: UNDECIDED,
 }
-"""What can be looked for, and the exit code where it is found."""
+"""Verdicts that a session can fail on, each with its exit code."""
 
 
 def exit_code(analysis: Analysis, fail_on: tuple[Verdict, ...]) -> int:
-    """0, or what was looked for: found before undecided. All operators together count as one.
-    Where there is no verdict on any case, nothing was decided, whatever was looked for."""
+    """The exit code for the verdicts among `fail_on`, the shift of all operators together included:
+    found before undecided, else 0. Undecided where no case has a verdict."""
     decided = {one.verdict for one in analysis.verdicts} - {Verdict.AMBIGUOUS}
     if not analysis.valid or not decided:
         return UNDECIDED
@@ -122,29 +122,29 @@ def _show(session: Session, analysis: Analysis, output_format: str) -> None:
 
 
 def _measure(writer: SessionWriter, options: Options) -> None:
-    """Measure what the session still lacks, each process on file before the next begins."""
+    """Measures the rest of the session; each replicate is in the file before the next begins."""
     header = writer.session.header
     arms: dict[Arm, ArmSpec] = {"A": header.a, "B": header.b}
-    start = starter(arms, header.framework, options, header.paced)
+    start = starter(arms, header.framework, options, header.reference_work)
     while True:
-        stage = next_stage(writer.session.replicates, header.rules)
+        stage = next_stage(writer.session.replicates, header.thresholds)
         if stage is None:
             return
         places = list(stage.places(header.seed, writer.session.replicates))
         visits = {
-            arm: len(chosen_cases(header.pairs, stage.figures, writer.session.lost, arm))
+            arm: len(select_cases(header.pairs, stage.figures, writer.session.lost, arm))
             for arm in ARMS
         }
         _say(options, _stage_text(stage, len(places), visits["A"], writer.session))
         total = sum(visits[place.arm] for place in places)
         with make_progress(sys.stderr, total, options.quiet) as shown:
             for place in places:
-                cases = chosen_cases(header.pairs, stage.figures, writer.session.lost, place.arm)
+                cases = select_cases(header.pairs, stage.figures, writer.session.lost, place.arm)
                 writer.add(measure(place, cases, header.seed, start, shown))
 
 
 def _stage_text(stage: Stage, count: int, cases: int, session: Session) -> str:
-    """What is measured next, and how long it takes."""
+    """A line on the next stage, and how long it takes."""
     share = count / (BLOCK * stage.n_blocks)
     left = share * forecast_of(session.header, session.lines).stage_s(stage)
     return (
@@ -152,12 +152,12 @@ def _stage_text(stage: Stage, count: int, cases: int, session: Session) -> str:
     )
 
 
-def _going_on(report: Path) -> str:
+def _resume_hint(report: Path) -> str:
     command = shlex.join(["opperf", "ab", "--resume", "--report", str(report)])
-    return f"{report}. Go on with: {command}"
+    return f"{report}. Resume with: {command}"
 
 
 def _say(options: Options, text: str) -> None:
-    """Say what is being done, beside the verdicts."""
+    """Prints a message to standard error."""
     if not options.quiet:
         print(text, file=sys.stderr, flush=True)

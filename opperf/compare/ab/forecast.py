@@ -4,25 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from opperf.compare.ab.measure import WARMING
+from opperf.compare.ab.measure import WARMUP_FACTOR
 from opperf.compare.ab.procedure import CANDIDATES, Stage, fixed_stages
 from opperf.compare.ab.session import ReplicateLine, SessionHeader, pair_of
 from opperf.compare.statistics.blocks import BLOCK
-from opperf.compare.statistics.data import Rules
+from opperf.compare.statistics.data import Thresholds
 from opperf.errors import UsageError
 from opperf.model import Struct
 from opperf.results.text import counted, duration
 
 
 class Forecast(Struct, frozen=True):
-    """What processes of a session take."""
+    """How long the processes of a session take."""
 
     visit_s: dict[str, float]
-    """By pair, the seconds of a visit."""
+    """Seconds that a process takes for a pair, by pair."""
     start_s: float
     """Seconds until a process has started."""
     factor: float = 1.0
-    """What processes took, as a multiple of what was expected of them."""
+    """Measured time of processes so far, as a multiple of the expected."""
 
     def stage_s(self, stage: Stage) -> float:
         """Seconds that all of a stage takes."""
@@ -30,18 +30,18 @@ class Forecast(Struct, frozen=True):
         visits = sum(self.visit_s[name] for name in named)
         return self.factor * BLOCK * stage.n_blocks * (self.start_s + visits)
 
-    def fixed_s(self, rules: Rules) -> float:
-        """Seconds of what is measured in any case: control and screen."""
-        return sum(map(self.stage_s, fixed_stages(rules)))
+    def fixed_s(self, thresholds: Thresholds) -> float:
+        """Seconds of the control and the screen, which every session has."""
+        return sum(map(self.stage_s, fixed_stages(thresholds)))
 
-    def confirm_s(self, rules: Rules) -> float:
+    def confirm_s(self, thresholds: Thresholds) -> float:
         """Seconds of the confirm blocks, if there are as many candidates as forecast."""
         visits = CANDIDATES * sum(self.visit_s.values())
-        return self.factor * BLOCK * rules.confirm_blocks * (self.start_s + visits)
+        return self.factor * BLOCK * thresholds.confirm_blocks * (self.start_s + visits)
 
 
 def forecast_of(header: SessionHeader, lines: Iterable[ReplicateLine] = ()) -> Forecast:
-    """The forecast of a session, corrected by what its processes have taken so far."""
+    """The forecast of a session, scaled to the time that its processes have taken so far."""
     expected = taken = 0.0
     for line in lines:
         visited = {pair_of(name) for name in line.replicate.values}
@@ -50,19 +50,19 @@ def forecast_of(header: SessionHeader, lines: Iterable[ReplicateLine] = ()) -> F
     return Forecast(header.visit_s, header.start_s, taken / expected if expected else 1.0)
 
 
-def forecast_text(forecast: Forecast, rules: Rules) -> str:
-    """How long the whole session takes, in words."""
-    fixed_blocks = rules.control_blocks + rules.screen_blocks
+def forecast_text(forecast: Forecast, thresholds: Thresholds) -> str:
+    """The duration of the whole session, as a sentence."""
+    fixed_blocks = thresholds.control_blocks + thresholds.screen_blocks
     more = (
-        f", and then what is ambiguous, up to {rules.block_cap} blocks"
-        if rules.block_cap > rules.confirm_blocks
+        f", and then ambiguous cases get up to {thresholds.block_cap} blocks"
+        if thresholds.block_cap > thresholds.confirm_blocks
         else ""
     )
+    fixed, confirm = forecast.fixed_s(thresholds), forecast.confirm_s(thresholds)
     return (
-        f"control and screen, {processes(BLOCK * fixed_blocks)}, "
-        f"take about {duration(forecast.fixed_s(rules))}; confirming takes about "
-        f"{duration(forecast.confirm_s(rules))} more if one figure in {round(1 / CANDIDATES)} is "
-        f"a candidate{more}"
+        f"control and screen, {processes(BLOCK * fixed_blocks)}, take about {duration(fixed)}; "
+        f"confirming takes about {duration(confirm)} more if one figure in "
+        f"{round(1 / CANDIDATES)} is a candidate{more}"
     )
 
 
@@ -72,22 +72,20 @@ def processes(number: int) -> str:
 
 
 def check_budget(
-    forecast: Forecast, rules: Rules, case_time_s: float, budget_s: float | None
+    forecast: Forecast, thresholds: Thresholds, case_time_s: float, budget_s: float | None
 ) -> None:
-    """Refuse a session that is expected to take longer than the budget, with what would fit.
-
-    Raises `UsageError`.
-    """
-    needed = forecast.fixed_s(rules) + forecast.confirm_s(rules)
+    """Raises `UsageError` for a session that is expected to take longer than the budget, with a
+    number of cases and a time for each that would fit."""
+    needed = forecast.fixed_s(thresholds) + forecast.confirm_s(thresholds)
     if budget_s is None or needed <= budget_s:
         return
-    fixed = BLOCK * (rules.control_blocks + rules.screen_blocks)
-    sweeps = fixed + CANDIDATES * BLOCK * rules.confirm_blocks
-    starting = forecast.start_s * (fixed + BLOCK * rules.confirm_blocks)
+    fixed = BLOCK * (thresholds.control_blocks + thresholds.screen_blocks)
+    sweeps = fixed + CANDIDATES * BLOCK * thresholds.confirm_blocks
+    starting = forecast.start_s * (fixed + BLOCK * thresholds.confirm_blocks)
     visits = sum(forecast.visit_s.values())
-    # What a sweep of all cases may take, and what of it cannot be made shorter.
+    # The seconds that a sweep of all cases may take, and those of it that --case-time changes.
     sweep_s = (budget_s - starting) / sweeps
-    timed_s = WARMING * case_time_s * len(forecast.visit_s)
+    timed_s = WARMUP_FACTOR * case_time_s * len(forecast.visit_s)
     fits = [
         counted(int(len(forecast.visit_s) * sweep_s / visits), "case")
         + f" of {len(forecast.visit_s)}"

@@ -1,9 +1,8 @@
-"""Processes of a session: one of each arm to rehearse in, and one for each replicate.
+"""Measures a session: one process of each arm for a rehearsal, and one for each replicate.
 
-A replicate is one process: what a case takes depends on the memory layout and the luck of its
-process, and two processes would be two draws of it. So where a case ends its process, the replicate
-is begun anew without that case, which is excluded from the rest of the session, and where a process
-ends by itself, the replicate is begun anew as it was.
+A replicate is one process, because a case's time depends on the memory layout and other accidents
+of its process. So where a case ends its process, the replicate starts again without that case,
+which is then excluded from the session; where a process ends by itself, it starts again as it was.
 """
 
 from __future__ import annotations
@@ -28,43 +27,43 @@ from opperf.runner.progress import Progress
 from opperf.runner.session import utc_now
 
 ATTEMPTS = 5
-"""Processes that are begun for one replicate. A case that ends its process is left out from then
-on, so that more than a few mean a machine or a build on which nothing can be measured."""
+"""Most processes for one replicate. Each case that ends its process is excluded from then on, so
+that more than a few mean a machine or a build that cannot be measured."""
 
-ENDED = (Status.CRASHED, Status.TIMEOUT)
-"""Ends of a case that are its process's as well."""
+FATAL = (Status.CRASHED, Status.TIMEOUT)
+"""Statuses of a case that has ended its process."""
 
-WARMING = 1.2
-"""What a case takes of its time limit: warm-up has a fifth of it beside it."""
+WARMUP_FACTOR = 1.2
+"""Time of a case as a multiple of its time limit: warm-up adds a fifth."""
 
 Start = Callable[[Arm], Worker]
-"""Makes a fresh process of an arm."""
+"""Makes a fresh worker of an arm."""
 
 
 @dataclass(frozen=True)
 class Rehearsal:
-    """What came of calling each pair once in both arms."""
+    """The result of calling each pair once in both arms."""
 
     pairs: tuple[Pair, ...]
-    """Those that run in both, with the passes that both have."""
+    """Those that run in both arms, with the passes that both have."""
     excluded: dict[str, str]
     visit_s: dict[str, float]
-    """By pair, the seconds that a process will take for it, the slower arm's."""
+    """Seconds that a process of the slower arm takes for a pair, by pair."""
     first_s: float
-    """Seconds that the first case of a process takes beside its own time."""
+    """Seconds that a process's first case takes in addition."""
 
 
 def rehearse(
     pairs: Sequence[Pair], start: Start, case_time_s: float, progress: Progress
 ) -> Rehearsal:
-    """Call every pair once in each arm, to see whether it runs, with which passes, and how long
-    the rest of a visit takes beside the time that is measured."""
+    """Calls every pair once in each arm, to find whether it runs, its passes, and how long it takes
+    in addition to the measured time."""
     records: dict[Arm, dict[str, Record]] = {"A": {}, "B": {}}
     first_s = 0.0
     with progress:
         for arm, found in records.items():
             with start(arm) as worker:
-                # What is imported for it is none of its own.
+                # Called twice: imports are not part of the first case's own time.
                 first = worker.measure(_once(pairs[0].of(arm)))
                 for pair in pairs:
                     case = _once(pair.of(arm))
@@ -92,7 +91,7 @@ def rehearse(
         excluded,
         {
             pair.id: max(found[pair.id].wall_s for found in records.values())
-            + WARMING * case_time_s
+            + WARMUP_FACTOR * case_time_s
             for pair in kept
         },
         first_s,
@@ -100,9 +99,9 @@ def rehearse(
 
 
 def _why_excluded(reasons: Mapping[Arm, str]) -> str:
-    """Why a pair does not run, from the reasons of the arms it does not run in."""
+    """Why a pair does not run, from the reasons in either arm."""
     if not reasons:
-        return "it runs no kernel of its own in both"
+        return "no pass runs a kernel in both arms"
     if len(set(reasons.values())) < len(reasons):
         return f"both: {reasons['A']}"
     return "; ".join(f"{arm}: {reason}" for arm, reason in reasons.items())
@@ -113,11 +112,11 @@ def _once(case: Case) -> Case:
     return msgspec.structs.replace(case, settings=settings)
 
 
-def chosen_cases(
+def select_cases(
     pairs: Iterable[Pair], figures: Iterable[str], lost: Mapping[str, Lost], arm: Arm
 ) -> dict[str, Case]:
-    """The cases that a process of an arm visits, by pair, each with the passes that are wanted:
-    all figures, if none is named, of the pairs that have ended no process."""
+    """The cases that a process of an arm measures, by pair, each with the passes among `figures`,
+    or all if there are none; without the pairs that have ended a process."""
     wanted = frozenset(figures)
     cases: dict[str, Case] = {}
     for pair in pairs:
@@ -130,8 +129,8 @@ def chosen_cases(
     return cases
 
 
-class _Broken(Exception):
-    """Not one process has visited all cases. `pair` is the one that ended it, if one did."""
+class _IncompleteReplicate(Exception):
+    """A worker did not complete the replicate. `pair` is the one that ended it, if one did."""
 
     def __init__(self, pair: str = "", reason: str = "") -> None:
         super().__init__(pair, reason)
@@ -141,58 +140,58 @@ class _Broken(Exception):
 def measure(
     place: Place, cases: Mapping[str, Case], seed: int, start: Start, progress: Progress
 ) -> ReplicateLine:
-    """Visit the cases once, in this place's order, in one process.
+    """Measures the cases once, in the order of a place, in one process.
 
-    Raises `WorkerError` if no process lives to the end.
+    Raises `WorkerError` if no worker completes the replicate.
     """
     started, begun = utc_now(), time.monotonic()
     order = visiting_order(cases, seed, place.phase, place.block, place.position)
-    told: set[str] = set()
+    counted: set[str] = set()
     lost: dict[str, Lost] = {}
     records: dict[str, Record] = {}
     for attempts_left in reversed(range(ATTEMPTS)):
         todo = [name for name in order if name not in lost]
         try:
-            records = _visited(todo, cases, place.arm, start, progress, told) if todo else {}
+            records = _visit(todo, cases, place.arm, start, progress, counted) if todo else {}
             break
-        except _Broken as broken:
+        except _IncompleteReplicate as broken:
             if broken.pair:
                 lost[broken.pair] = Lost(f"{place.arm}: {broken.reason}", ended=True)
             if not attempts_left:
                 why = "".join(f"; {cases[name].label}: {one.reason}" for name, one in lost.items())
                 raise WorkerError(
-                    f"{ATTEMPTS} processes of arm {place.arm} ended before they had visited all "
-                    f"cases{why}"
+                    f"no worker completed the replicate: {ATTEMPTS} processes of arm {place.arm} "
+                    f"ended early{why}"
                 ) from broken
     values: dict[str, float] = {}
-    paces: dict[str, dict[str, float]] = {}
+    reference: dict[str, dict[str, float]] = {}
     for name, record in records.items():
         found, reason = _values(name, record)
         values |= found
         for metric in record.case.passes:
-            if key(name, metric) in found and metric in record.paces:
-                works = record.paces[metric].items()
-                paces[key(name, metric)] = {work: math.log(ns) for work, ns in works}
+            if key(name, metric) in found and metric in record.reference:
+                works = record.reference[metric].items()
+                reference[key(name, metric)] = {work: math.log(ns) for work, ns in works}
         if reason:
             lost[name] = Lost(f"{place.arm}: {reason}")
     return ReplicateLine(
-        Replicate(place.phase, place.block, place.position, place.label, values, paces),
+        Replicate(place.phase, place.block, place.position, place.label, values, reference),
         started,
         time.monotonic() - begun,
         lost,
     )
 
 
-def _visited(
+def _visit(
     order: Iterable[str],
     cases: Mapping[str, Case],
     arm: Arm,
     start: Start,
     progress: Progress,
-    told: set[str],
+    counted: set[str],
 ) -> dict[str, Record]:
-    """Records of the cases, by pair, all from one process. `told` are those that the progress
-    knows of from an earlier attempt.
+    """Measures the cases in one process; their records, by pair. `counted` are those that an
+    earlier attempt has added to the progress.
 
     Raises `_Broken` if the process ended.
     """
@@ -201,21 +200,21 @@ def _visited(
         worker.environment()
         process = worker.launches
         for name in order:
-            if name not in told:
+            if name not in counted:
                 progress.begin(cases[name])
             record = records[name] = worker.measure(cases[name])
-            if name not in told:
+            if name not in counted:
                 progress.end(record)
-                told.add(name)
-            if record.status in ENDED:
-                raise _Broken(name, f"{record.status.value}: {record.reason}")
+                counted.add(name)
+            if record.status in FATAL:
+                raise _IncompleteReplicate(name, f"{record.status.value}: {record.reason}")
             if worker.launches != process:
-                raise _Broken
+                raise _IncompleteReplicate
     return records
 
 
 def _values(name: str, record: Record) -> tuple[dict[str, float], str]:
-    """Logs of the medians of a record, by figure, and what is wrong with those that are missing."""
+    """Logarithms of the medians of a record, by figure, and why the others are missing."""
     if record.status is not Status.OK:
         return {}, f"{record.status.value}: {record.reason}"
     values: dict[str, float] = {}

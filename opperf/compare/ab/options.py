@@ -1,4 +1,4 @@
-"""The options of `ab`, as the user gave them, turned into what is compared and how."""
+"""The arms, thresholds and selection of a session, from the options of `ab`."""
 
 from __future__ import annotations
 
@@ -14,24 +14,23 @@ import msgspec
 
 from opperf import defaults
 from opperf.compare.ab.arms import ArmSpec, two_arms
-from opperf.compare.statistics.data import Rules, Verdict
+from opperf.compare.statistics.data import Thresholds, Verdict
 from opperf.errors import UsageError
-from opperf.model import Settings
-from opperf.runner.options import build_choice
+from opperf.runner.options import build_choice, build_common_settings
 from opperf.sources.selecting import Selection
 
 PRECISION = 0.005
-"""How well a process knows its median: a quarter of the usual threshold, so that what is left of
-the noise of iterations is small beside that between processes, which is about one percent."""
+"""Precision of a process's median: a quarter of the default threshold, so that the noise of
+iterations is small compared with the noise between processes, which is about one percent."""
 
-SETTLING = 4
-"""How many times as many confirm blocks as usual `--until-settled` gives a case at most, if it is
-not told: two doublings, each of which halves the number of those that are ambiguous."""
+CAP_FACTOR = 4
+"""Default cap of `--until-settled`, as a multiple of the confirm blocks: two doublings, each of
+which halves the number of ambiguous cases."""
 
 
 @dataclass(frozen=True)
 class Options:
-    """The options of a session that are not part of what is compared."""
+    """The options of a session other than its arms, thresholds and selection."""
 
     framework: str
     report: Path
@@ -44,13 +43,13 @@ class Options:
     budget_s: float | None
     command: str
     environment: Mapping[str, str]
-    """Variables that the arms' are added to."""
+    """The inherited environment variables of the arms."""
 
 
 def options_from(given: Mapping[str, Any]) -> Options:
-    """The options. Raises `UsageError` for those that are at odds."""
+    """The options. Raises `UsageError` for those that contradict each other."""
     if given["resume"] and given["overwrite"]:
-        raise UsageError("--resume goes on with a session and --overwrite replaces it; give one")
+        raise UsageError("--resume continues a session and --overwrite replaces it; give only one")
     return Options(
         framework=given["framework"],
         report=given["report"],
@@ -67,21 +66,21 @@ def options_from(given: Mapping[str, Any]) -> Options:
 
 
 def arms_from(given: Mapping[str, Any]) -> tuple[ArmSpec, ArmSpec]:
-    """The two arms. Raises `UsageError` for what is no comparison."""
+    """The two arms. Raises `UsageError` for arms that cannot be compared."""
     return two_arms(given["a"], given["b"], bool(given["names"] or given["ops"]))
 
 
-def rules_from(given: Mapping[str, Any]) -> Rules:
-    """What the verdicts go by. Raises `UsageError` for a cap below what is measured anyway."""
+def thresholds_from(given: Mapping[str, Any]) -> Thresholds:
+    """The thresholds. Raises `UsageError` for a cap below the number of confirm blocks."""
     confirm = given["confirm_blocks"]
     settled = given["until_settled"]
-    cap = SETTLING * confirm if settled == 0 else settled or confirm
+    cap = CAP_FACTOR * confirm if settled == 0 else settled or confirm
     if cap < confirm:
         raise UsageError(
-            f"--until-settled {cap} is a cap on the confirm blocks of a case, which are {confirm} "
-            "anyway; allow more, or lower --confirm-blocks"
+            f"--until-settled {cap} is below --confirm-blocks {confirm}; raise the one or lower "
+            "the other"
         )
-    return Rules(
+    return Thresholds(
         threshold=given["threshold"],
         control_blocks=given["control_blocks"],
         screen_blocks=given["screen_blocks"],
@@ -91,15 +90,12 @@ def rules_from(given: Mapping[str, Any]) -> Rules:
 
 
 def selection_from(given: Mapping[str, Any]) -> Selection:
-    """What the arms have in common; a device or profiler that is not given is empty."""
+    """The selection that the arms have in common."""
     return msgspec.structs.replace(
         build_choice(given),
-        settings=Settings(
-            device=given["device"] or "",
-            dtype=given["dtype"],
-            profiler=given["profiler"] or "",
+        settings=msgspec.structs.replace(
+            build_common_settings(given),
             precision=PRECISION,
-            seed=given["seed"],
             max_time_s=given["max_time_s"],
             timeout_s=defaults.TIMEOUT_S,
             memory=False,

@@ -1,8 +1,7 @@
-"""Which case of A stands opposite which of B.
+"""Pairs of cases, one of A and one of B, that are compared.
 
 Two cases are a pair when they have the same inputs: of the same operator by name, or, where each
-arm names its own operators, by position. What the arms set themselves does not count: settings, and
-the dtype that was asked for.
+arm names its own operators, by position. Settings, and tensors of the arm's own dtype, may differ.
 """
 
 from __future__ import annotations
@@ -21,28 +20,28 @@ from opperf.sources.registry import Plan
 from opperf.sources.selecting import Selection
 
 OWN = "own"
-"""Stands for the dtype that a case was asked for in."""
+"""Stands for the dtype of a case's settings."""
 
 
 def name_of(case: Case) -> str:
-    """What is measured: an operator's name, or a callable's whole path."""
+    """The name of a case's operator, or the whole path of a callable."""
     return case.target.path if isinstance(case.target, CallableTarget) else case.label
 
 
 class Pair(Struct, frozen=True):
-    """A case of A, and the one of B that is compared with it."""
+    """A case of A and the case of B that it is compared with."""
 
     a: Case
     b: Case
 
     @property
     def id(self) -> str:
-        """What the pair is called in a session: A's case."""
+        """The id of A's case."""
         return self.a.id
 
     @property
     def label(self) -> str:
-        """What the pair is called in results: both names where they differ."""
+        """The pair's name in results: both operators where they differ."""
         if self.a.target == self.b.target:
             return self.a.label
         return f"{name_of(self.a)} | {name_of(self.b)}"
@@ -60,11 +59,11 @@ class Pair(Struct, frozen=True):
 
 
 class Pairing(Struct, frozen=True):
-    """What came of putting two plans side by side."""
+    """The pairs of two plans."""
 
     pairs: tuple[Pair, ...]
     alone: dict[str, str]
-    """The cases that have no partner, each with the reason."""
+    """Cases without a partner, each with the reason."""
 
 
 def plans_of(
@@ -74,9 +73,9 @@ def plans_of(
     operators: Sequence[str],
     say: Callable[[str], None],
 ) -> list[Plan]:
-    """The plans of an arm: one of all that is selected, or one for each of its own operators.
+    """The plans of an arm: one for the selection, or one for each of the arm's own operators.
 
-    Raises what `plan_cases` does, and `UsageError` for an operator of the arm's own without a case.
+    Raises what `plan_cases` raises, and `UsageError` for an operator of its own without a case.
     """
     if not operators:
         return [plan_cases(worker, framework, selection, say)]
@@ -85,14 +84,14 @@ def plans_of(
         one = msgspec.structs.replace(selection, patterns=(name,))
         plan = plan_cases(worker, framework, one, say)
         if not plan.cases:
-            reasons = "; ".join(plan.excluded.values()) or "it is not in what is selected"
+            reasons = "; ".join(plan.excluded.values()) or "it is not in the selection"
             raise UsageError(f"ops:{name} has no case to measure: {reasons}")
         plans.append(plan)
     return plans
 
 
-def paired(a: Sequence[Plan], b: Sequence[Plan], positional: bool) -> Pairing:
-    """The plans of A and B, side by side. `positional` where each arm has its own operators."""
+def pair_cases(a: Sequence[Plan], b: Sequence[Plan], positional: bool) -> Pairing:
+    """Pairs the cases of two plans; `positional` where each arm has its own operators."""
     key = _by_position if positional else _by_name
     pairs: list[Pair] = []
     alone: dict[str, str] = {}
@@ -136,8 +135,8 @@ def _by_position(case: Case) -> Hashable:
 
 
 def _key(argument: Argument, dtype: str) -> str:
-    """What of an argument tells two cases apart: a tensor's shape, layout, and dtype if it is not
-    the one asked for; a value as it is."""
+    """The part of an argument that partners have in common: a tensor's shape, layout, and dtype if
+    it is not that of the settings; a value as it is."""
     if isinstance(argument, TensorSpec):
         own = OWN if argument.dtype == dtype else argument.dtype
         return f"{argument.shape} {argument.layout} {own}"

@@ -1,4 +1,4 @@
-"""What a session says, for a reader and for a machine."""
+"""The report of a session, as text, Markdown and JSON."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from opperf.compare.statistics.data import Analysis, CaseVerdict, Phase, Shift, 
 from opperf.errors import one_line
 from opperf.model import Struct
 from opperf.results.terminal import Column, table_text
-from opperf.results.text import counted, inputs_text, wrapped
+from opperf.results.text import counted, inputs_text, wrap
 from opperf.runner.resuming import find_lasting_differences
 
 INPUTS_WIDTH = 44
-"""Characters of the inputs that a text shows: the figures then fit beside them."""
+"""Most characters of the inputs in a table: the figures then fit beside them."""
 
-LISTED = 100
-"""Rows that a table has at most: more are for a machine."""
+MAX_ROWS = 100
+"""Most rows of a table; JSON has all."""
 
 
 class Row(Struct, frozen=True, omit_defaults=False):
@@ -38,7 +38,7 @@ class Row(Struct, frozen=True, omit_defaults=False):
     """B over A."""
     low: float | None = None
     high: float | None = None
-    """Bounds of the ratio, each wrong with the probability `Rules.same_level`."""
+    """Bounds of the ratio, each wrong with the probability `Thresholds.same_level`."""
     p: float | None = None
     phase: Phase | None = None
     blocks: int = 0
@@ -55,14 +55,14 @@ class Difference(Struct, frozen=True):
 
 
 class Report(Struct, frozen=True, omit_defaults=False):
-    """All that a session says. Figures are cases by metric."""
+    """The results of a session. A figure is a metric of a case."""
 
     framework: str
     a: str
     b: str
     started: str
     complete: bool
-    """Whether there is nothing more to measure."""
+    """Whether nothing is left to measure."""
     valid: bool
     reason: str
     """Why the session is invalid, and what to do."""
@@ -70,27 +70,27 @@ class Report(Struct, frozen=True, omit_defaults=False):
     processes: int
     threshold: float
     delta: float
-    """Changes up to here are none, as a share; the larger of threshold and noise floor."""
+    """Largest change that counts as none, as a share: the larger of threshold and noise floor."""
     floor: float | None
-    """What A differs from itself by in 99 of 100 figures at most, as a share."""
+    """Change of A against itself that 99 of 100 figures do not exceed, as a share."""
     explained: float | None
-    """Share of the variance that was the core's pace, of the median figure, and is taken off; None
-    where nothing was."""
+    """Share of the median figure's variance that the core's speed explains and that is subtracted;
+    None where nothing is."""
     note: str
-    """Why nothing was taken off, where it might have been."""
+    """Why nothing is subtracted although reference work was timed."""
     counts: dict[str, int]
     shift: Shift
     rows: tuple[Row, ...]
-    """Of every figure, the largest ratio first."""
+    """One for every figure, the largest ratio first."""
     differences: tuple[Difference, ...]
     alone: dict[str, str]
     excluded: dict[str, str]
     lost: dict[str, str]
-    """Cases that gave no figure in some process, each with the last reason."""
+    """Cases without a figure in some process, each with the last reason."""
 
 
 def report_of(session: Session, analysis: Analysis) -> Report:
-    """The report of a session, whose analysis this is."""
+    """The report of a session and its analysis."""
     header = session.header
     pairs = {pair.id: pair for pair in header.pairs}
 
@@ -124,7 +124,7 @@ def report_of(session: Session, analysis: Analysis) -> Report:
         reason=analysis.reason,
         cases=len(pairs),
         processes=len(session.lines),
-        threshold=header.rules.threshold,
+        threshold=header.thresholds.threshold,
         delta=math.expm1(analysis.delta),
         floor=None if analysis.floor is None else math.expm1(analysis.floor),
         explained=analysis.explained,
@@ -148,7 +148,7 @@ def report_of(session: Session, analysis: Analysis) -> Report:
 
 
 def _versions(session: Session) -> list[str]:
-    """The framework's version, where it is one in both arms."""
+    """The framework's version, if it is the same in both arms."""
     header = session.header
     found = {one.versions.get(header.framework, "") for one in header.environments.values()}
     return [version for version in found if version] if len(found) == 1 else []
@@ -159,20 +159,20 @@ def _exp(value: float | None) -> float | None:
 
 
 class Table(NamedTuple):
-    """A part of the report that is a table, or nothing if it has no rows."""
+    """A table of the report."""
 
     title: str
     headers: Sequence[str]
     rows: Sequence[Sequence[str]]
     more: int = 0
-    """Rows that are left out."""
+    """Rows that are not in it."""
 
 
 def _verdict_tables(report: Report) -> Iterable[Table]:
-    for verdict, columns in SPOKEN.items():
+    for verdict, columns in VERDICT_COLUMNS.items():
         found = [row for row in report.rows if row.verdict is verdict]
         found.sort(key=lambda row: -abs(math.log(row.ratio or 1.0)))
-        rows = [[read(row) for read in columns.values()] for row in found[:LISTED]]
+        rows = [[read(row) for read in columns.values()] for row in found[:MAX_ROWS]]
         yield Table(verdict.value.capitalize(), list(columns), rows, len(found) - len(rows))
 
 
@@ -196,41 +196,41 @@ COLUMNS: dict[str, Callable[[Row], str]] = {
     "Interval": _interval,
     "Blocks": lambda row: str(row.blocks),
 }
-"""What a figure's row shows."""
+"""Columns of a figure's row."""
 
-SPOKEN: dict[Verdict, dict[str, Callable[[Row], str]]] = {
+VERDICT_COLUMNS: dict[Verdict, dict[str, Callable[[Row], str]]] = {
     Verdict.REGRESSED: COLUMNS,
     Verdict.IMPROVED: COLUMNS,
-    Verdict.AMBIGUOUS: {**COLUMNS, "To settle it": _needs},
+    Verdict.AMBIGUOUS: {**COLUMNS, "To decide": _needs},
 }
-"""Verdicts whose figures are shown, the largest change first, and the columns of their tables."""
+"""Columns of the table of each verdict that has one."""
 
 LISTS: tuple[tuple[str, str, str, Callable[[Report], dict[str, str]]], ...] = (
-    ("Without a partner", "Case", "Why", lambda report: report.alone),
-    ("Excluded: these do not run in both arms", "Case", "Why", lambda report: report.excluded),
-    ("Lost in some process", "Case", "Why", lambda report: report.lost),
+    ("Without a partner", "Case", "Reason", lambda report: report.alone),
+    ("Excluded: do not run in both arms", "Case", "Reason", lambda report: report.excluded),
+    ("Missing in some process", "Case", "Reason", lambda report: report.lost),
 )
-"""Tables of what was not compared: title, headers, and what is in it."""
+"""Tables of cases without a comparison: title, headers, and content."""
 
 
 def _tables(report: Report) -> list[Table]:
-    """Every table of the report that has rows."""
+    """The tables of the report that have rows."""
     tables = [*_verdict_tables(report)] if report.valid else []
     tables.append(
         Table(
             "The arms' environments differ",
-            ("What", "A", "B"),
+            ("Field", "A", "B"),
             [(one.field, one.a, one.b) for one in report.differences],
         )
     )
     for title, name, why, read in LISTS:
         found = list(read(report).items())
-        tables.append(Table(title, (name, why), found[:LISTED], max(0, len(found) - LISTED)))
+        tables.append(Table(title, (name, why), found[:MAX_ROWS], max(0, len(found) - MAX_ROWS)))
     return [table for table in tables if table.rows]
 
 
 def _summary(report: Report) -> list[str]:
-    """What the session says in sentences."""
+    """The summary of the session, a sentence each."""
     counts = ", ".join(
         f"{report.counts[verdict.value]} {verdict.value}"
         for verdict in Verdict
@@ -240,28 +240,27 @@ def _summary(report: Report) -> list[str]:
     floor = "unknown" if report.floor is None else f"{report.floor:.1%}"
     return [
         *([f"Invalid: {report.reason}."] if not report.valid else []),
-        *(["Unfinished: --resume goes on with it."] if not report.complete else []),
+        *(["Unfinished: --resume continues it."] if not report.complete else []),
         f"{figures} of {counted(report.cases, 'case')}: {counts or 'nothing measured'}.",
-        f"Changes up to {report.delta:.1%} are none: the threshold is {report.threshold:.1%}, the "
-        f"noise floor (A against A) {floor}. Measured by "
-        f"{processes(report.processes)}.",
-        *([_pace(report)] if report.explained is not None or report.note else []),
+        f"Changes up to {report.delta:.1%} count as none: the threshold is {report.threshold:.1%}, "
+        f"the noise floor (A against A) {floor}. Measured by {processes(report.processes)}.",
+        *([_adjustment(report)] if report.explained is not None or report.note else []),
         *([_shift(report.shift)] if report.valid else []),
     ]
 
 
-def _pace(report: Report) -> str:
-    """What was made of how fast the core was."""
+def _adjustment(report: Report) -> str:
+    """The sentence on the adjustment for the core's speed."""
     if report.explained is None:
         return f"{report.note[:1].upper()}{report.note[1:]}."
     return (
-        f"Adjusted for the core's pace, which made {report.explained:.0%} of the scatter of the "
-        "median figure."
+        f"Adjusted for the core's speed, which explains {report.explained:.0%} of the median "
+        "figure's variance."
     )
 
 
 def _shift(shift: Shift) -> str:
-    """How far all operators moved together."""
+    """The sentence on the shift of all operators together."""
     if shift.effect is None or shift.low is None or shift.high is None or shift.p is None:
         return f"All operators together: {shift.note}."
     ratio, low, high = (math.exp(value) for value in (shift.effect, shift.low, shift.high))
@@ -275,13 +274,13 @@ def _shift(shift: Shift) -> str:
 NUMBERS = frozenset({"B/A", "Interval", "Blocks"})
 """Headers of columns that hold numbers."""
 
-REASONS = frozenset({"To settle it", "Why"})
-"""Headers of columns whose texts are to be read to the end."""
+REASONS = frozenset({"To decide", "Reason"})
+"""Headers of columns whose texts wrap and are never cut."""
 
 
 def text_of(report: Report, width: int | None = None) -> str:
-    """The report for a terminal of that width, or for a reader whose width is not known."""
-    sentences = [wrapped(line, width) if width else line for line in _summary(report)]
+    """The report as text, no wider than `width`."""
+    sentences = [wrap(line, width) if width else line for line in _summary(report)]
     blocks = [f"{report.framework}\nA: {report.a}\nB: {report.b}", "\n".join(sentences)]
     for table in _tables(report):
         columns = [
@@ -299,7 +298,7 @@ def text_of(report: Report, width: int | None = None) -> str:
 
 
 def markdown_of(report: Report) -> str:
-    """The report as a page."""
+    """The report as Markdown."""
     blocks = [
         f"# {report.framework}: A against B",
         f"- A: `{report.a}`\n- B: `{report.b}`",
@@ -313,20 +312,20 @@ def markdown_of(report: Report) -> str:
 
 
 def _more(table: Table) -> str:
-    return f"\n\nand {table.more} more, which --format json has" if table.more else ""
+    return f"\n\nand {table.more} more; --format json has all" if table.more else ""
 
 
 def json_of(report: Report) -> str:
-    """The report for a machine, with every figure."""
+    """The report as JSON, with every figure."""
     return msgspec.json.format(msgspec.json.encode(report)).decode()
 
 
 TEXT = "text"
-"""The format that a terminal is shown."""
+"""The format for a terminal."""
 
 FORMATS: dict[str, Callable[[Report], str]] = {
     TEXT: text_of,
     "md": markdown_of,
     "json": json_of,
 }
-"""How a report is written, by the name of the format."""
+"""Functions that write a report, by the name of the format."""

@@ -1,8 +1,7 @@
 """The file of a session: a header, a line of JSON per process, and a closing line.
 
-It has everything that the analysis needs, so that it can be gone on with, and its verdicts can be
-made again without measuring. How its lines are written, locked and repaired is in
-`results.lines`.
+It holds everything that the analysis needs, so that a session can be resumed, and its verdicts made
+again without measuring. `results.lines` writes, locks and repairs its lines.
 """
 
 from __future__ import annotations
@@ -16,19 +15,19 @@ import msgspec
 
 from opperf.compare.ab.arms import ArmSpec
 from opperf.compare.ab.pairs import Pair
-from opperf.compare.statistics.data import Arm, Replicate, Rules
+from opperf.compare.statistics.data import Arm, Replicate, Thresholds
 from opperf.errors import RunFileError
 from opperf.model import Environment, Pass, Struct
-from opperf.results.lines import FileKind, LineFile, going_on, read_lines
+from opperf.results.lines import FileKind, LineFile, read_lines, reopen
 from opperf.sources.selecting import Selection
 
 SCHEMA = 1
-"""Version of the file's lines. Raised when a reader of the old lines would misread the new ones;
-adding a field with a default is no such change."""
+"""Version of the file's lines, raised when a reader of the old lines would misread the new ones; a
+new field with a default is no such change."""
 
 
 class SessionHeader(Struct, frozen=True, tag="ab", tag_field="line"):
-    """First line: what is compared, and how."""
+    """First line: the arms, their cases, and how they are compared."""
 
     schema: int
     started: str
@@ -38,38 +37,38 @@ class SessionHeader(Struct, frozen=True, tag="ab", tag_field="line"):
     a: ArmSpec
     b: ArmSpec
     environments: dict[Arm, Environment]
-    rules: Rules
+    thresholds: Thresholds
     seed: int
-    """Of the orders of processes and of cases; that of the inputs' contents is the selection's."""
+    """Seed of the orders of processes and of cases; the selection has that of the inputs."""
     selection: Selection
-    """What the arms have in common, as it was asked for."""
+    """The operators, inputs and settings that the arms have in common."""
     pairs: tuple[Pair, ...]
     alone: dict[str, str]
     """Cases without a partner in the other arm, each with the reason."""
     excluded: dict[str, str]
     """Pairs that do not run in both arms, by their name and inputs, each with the reason."""
     visit_s: dict[str, float]
-    """By pair, the seconds that a process is expected to take for it."""
+    """Expected seconds of a process for a pair, by pair."""
     start_s: float
-    """Seconds a process is expected to take to start."""
-    paced: bool = False
-    """Whether fixed work was timed between the calls, to tell how fast the core was."""
+    """Expected seconds until a process has started."""
+    reference_work: bool = False
+    """Whether reference work was timed between the calls, to gauge the core's speed."""
 
     def arm(self, name: Arm) -> ArmSpec:
-        """What is set in an arm."""
+        """The arm of that name."""
         return self.a if name == "A" else self.b
 
 
 class Lost(Struct, frozen=True):
-    """A figure that a process did not give."""
+    """Why a process has no figure of a pair."""
 
     reason: str
     ended: bool = False
-    """Whether the process ended with it, so that it is not tried again in this session."""
+    """Whether it ended the process, and so is not tried again in this session."""
 
 
 class ReplicateLine(Struct, frozen=True, tag="replicate", tag_field="line"):
-    """A line for each process that has visited all it was given."""
+    """A line for each process that has completed its replicate."""
 
     replicate: Replicate
     started: str
@@ -79,7 +78,7 @@ class ReplicateLine(Struct, frozen=True, tag="replicate", tag_field="line"):
 
 
 class SessionClosing(Struct, frozen=True, tag="closing", tag_field="line"):
-    """Last line: there is nothing more to measure."""
+    """Last line: the session is complete."""
 
     finished: str
     counts: dict[str, int]
@@ -87,7 +86,7 @@ class SessionClosing(Struct, frozen=True, tag="closing", tag_field="line"):
 
 
 class Session(Struct, frozen=True):
-    """What is in the file of a session."""
+    """The content of a session's file."""
 
     header: SessionHeader
     lines: tuple[ReplicateLine, ...] = ()
@@ -95,12 +94,12 @@ class Session(Struct, frozen=True):
 
     @property
     def replicates(self) -> tuple[Replicate, ...]:
-        """What the processes found."""
+        """The replicates of all processes."""
         return tuple(line.replicate for line in self.lines)
 
     @property
     def lost(self) -> dict[str, Lost]:
-        """By pair, the last figure that was lost, those that ended a process first."""
+        """By pair, the last lost figure, or the first one that ended its process."""
         found: dict[str, Lost] = {}
         for line in self.lines:
             for name, lost in line.lost.items():
@@ -118,11 +117,11 @@ _LINE: msgspec.json.Decoder[Line] = msgspec.json.Decoder(Line)
 
 @dataclass(frozen=True)
 class _Content:
-    """The file as read, and how much of it a writer that goes on may keep."""
+    """The file as read, and how much of it a writer that resumes may keep."""
 
     session: Session
     kept_bytes: int
-    """Up to the end of the last process's line, without a closing line or a torn tail."""
+    """Up to the end of the last replicate's line, without a closing line or a torn tail."""
     warnings: list[str]
 
 
@@ -144,32 +143,32 @@ class SessionWriter(AbstractContextManager["SessionWriter"]):
 
     @classmethod
     def resume(cls, path: Path) -> SessionWriter:
-        """Go on with a file: a torn last line and a closing line are cut off.
+        """Reopens a file; a torn last line and a closing line are cut off.
 
         Raises `RunFileError` if it cannot be read or is in use.
         """
-        file, content = going_on(path, _parse)
+        file, content = reopen(path, _parse)
         return cls(file, msgspec.structs.replace(content.session, closing=None))
 
     def __exit__(self, *error: object) -> None:
         self._file.close()
 
     def add(self, line: ReplicateLine) -> None:
-        """Append a process. Raises `OutputError` if it cannot be written."""
+        """Appends a replicate. Raises `OutputError` if it cannot be written."""
         self._file.append(line)
         lines = (*self.session.lines, line)
         self.session = msgspec.structs.replace(self.session, lines=lines)
 
     def close_session(self, closing: SessionClosing) -> None:
-        """Append the closing line: there is nothing more to measure."""
+        """Appends the closing line: the session is complete."""
         self._file.append(closing)
         self.session = msgspec.structs.replace(self.session, closing=closing)
 
 
 def read_session(path: Path) -> tuple[Session, list[str]]:
-    """What is in the file of a session, and warnings about what was cut short.
+    """The content of a session's file, and warnings about a torn last line.
 
-    Raises `RunFileError` for a file that cannot be trusted, with the line at fault.
+    Raises `RunFileError` for a damaged file, with the line at fault.
     """
     content = _parse(path)
     return content.session, content.warnings
@@ -195,15 +194,15 @@ def _parse(path: Path) -> _Content:
 
 
 def key(pair: str, metric: Pass) -> str:
-    """What a figure is called among a process's values."""
+    """The name of a figure among a replicate's values."""
     return f"{pair} {metric}"
 
 
 def pair_of(name: str) -> str:
-    """The pair that a figure is of."""
+    """The pair of a figure."""
     return name.partition(" ")[0]
 
 
 def metric_of(name: str) -> str:
-    """The metric that a figure is of."""
+    """The metric of a figure."""
     return name.partition(" ")[2]

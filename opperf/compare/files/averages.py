@@ -1,6 +1,6 @@
-"""Results as users of operator benchmarks know them, `{operator: [result, ...]}`, read back.
+"""Reads results by operator, `{operator: [result, ...]}`: the JSON of MXNet's operator benchmarks.
 
-They hold an average and a peak for each configuration and nothing of how these scatter.
+They hold averages and a peak for each configuration, and no spread.
 """
 
 from __future__ import annotations
@@ -21,14 +21,13 @@ KEYS = (
     ("avg_time_", TOTAL),
     ("max_storage_mem_alloc_", MEMORY),
 )
-"""What a key begins with, and the metric it holds; the first match counts."""
+"""Prefixes of keys, and the metric of each; the first match counts."""
 
 
 def entries_of_results(
     path: Path, results: Any, key: Callable[[str, Any], str]
 ) -> tuple[Entry, ...]:
-    """Every configuration of the results. `key` makes what an entry is joined by from the
-    operator and the inputs.
+    """An entry for every configuration; `key` makes its join key from operator and inputs.
 
     Raises `RunFileError` for anything but results by operator.
     """
@@ -56,6 +55,7 @@ def _entry(operator: str, result: dict[str, Any], key: Callable[[str, Any], str]
     shown = inputs if isinstance(inputs, dict) else {"inputs": inputs}
     return Entry(
         operator=operator,
+        pattern=operator,
         inputs=", ".join(f"{name}: {value_text(value)}" for name, value in shown.items()),
         shown=key(operator, inputs),
         figures=_figures(result),
@@ -63,7 +63,7 @@ def _entry(operator: str, result: dict[str, Any], key: Callable[[str, Any], str]
 
 
 def _figures(result: dict[str, Any]) -> dict[str, Figure]:
-    """The figures by metric; of memory that of the device with the largest peak."""
+    """The figures by metric; for memory, that of the device with the largest peak."""
     found: dict[str, Figure] = {}
     for name, value in result.items():
         metric = next((metric for begin, metric in KEYS if name.startswith(begin)), None)

@@ -1,4 +1,4 @@
-"""What the command `compare` does, from options to the exit code."""
+"""The command `compare`, from its options to the exit code."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from opperf.compare.files.outcome import outcome
 from opperf.compare.files.reading import Measured, read
 from opperf.compare.files.reports import FORMATS
 from opperf.compare.files.reports.text import text_report
-from opperf.compare.statistics.data import Rules
+from opperf.compare.statistics.data import Thresholds
 from opperf.errors import OutputError
 from opperf.results.output import check_output, replace
 from opperf.results.text import terminal_width
 
 
 def compare_command(options: Mapping[str, Any]) -> int:
-    """Compare two files and tell what came out; the exit code.
+    """Compares two files and reports the comparison; the exit code.
 
     Raises `OpperfError` for files that cannot be compared, and for an output that cannot be
     written.
@@ -34,22 +34,22 @@ def compare_command(options: Mapping[str, Any]) -> int:
     base, new = (read(path) for path in paths)
     _warn(base, new)
     comparison = compare(base, new, question_from(options))
-    return told(comparison, options["output_format"], output)
+    return report(comparison, options["output_format"], output)
 
 
 def question_from(options: Mapping[str, Any]) -> Question:
-    """What the options ask."""
+    """The options of the comparison itself."""
     return Question(
         metrics=options["metrics"],
         patterns=options["patterns"],
         fail_on=options["fail_on"],
         ignore_settings=options["ignore_settings"],
-        rules=Rules(threshold=options["threshold"]),
+        thresholds=Thresholds(threshold=options["threshold"]),
     )
 
 
-def told(comparison: Comparison, output_format: str, output: Path | None) -> int:
-    """Print the comparison, or write it; the exit code for what was found."""
+def report(comparison: Comparison, output_format: str, output: Path | None) -> int:
+    """Prints the comparison, or writes it; the exit code."""
     if output is not None:
         replace(output, FORMATS[output_format](comparison).encode())
         print(f"written to {output}", file=sys.stderr)
@@ -65,7 +65,8 @@ def told(comparison: Comparison, output_format: str, output: Path | None) -> int
 
 
 def _check_output(output: Path, inputs: list[Path], overwrite: bool) -> None:
-    """Refuse an output that cannot be written, or that is one of the files compared."""
+    """Raises `OutputError` for an output that cannot be written, or is one of the compared
+    files."""
     if any(path.exists() and output.exists() and path.samefile(output) for path in inputs):
         raise OutputError(f"{output} is one of the files that are compared; choose another output")
     check_output(output, overwrite)

@@ -1,4 +1,4 @@
-"""What a comparison of two files says: one structure, whatever it is written as."""
+"""The comparison of two files: one structure, from which all reports are written."""
 
 from __future__ import annotations
 
@@ -18,19 +18,18 @@ class Side(Struct, frozen=True):
 
     path: str
     started: str = ""
-    """ISO 8601, UTC; empty where the file does not tell."""
+    """ISO 8601, UTC; empty where the file does not have it."""
     cases: int = 0
-    """Cases that were chosen, whatever came of them."""
+    """Selected cases, measured or not."""
     averages: bool = False
     """Whether the file holds averages only."""
 
 
 class Difference(Struct, frozen=True):
-    """Something beside the operators that differs between the two runs."""
+    """A field of the environments, labels or settings in which the two runs differ."""
 
     field: str
-    """Name of the environment's field, with a dot and a key where it is a mapping; a setting's
-    is `settings.<name>`."""
+    """Name of the field, `field.key` in a mapping: `versions.numpy`, `settings.threads`."""
     base: Any
     new: Any
 
@@ -39,7 +38,7 @@ class Row(Struct, frozen=True):
     """One metric of one case that both files have."""
 
     id: str
-    """Of the case in the base; empty where the base tells none."""
+    """Id of the case in the base; empty where the base has none."""
     operator: str
     inputs: str
     category: str
@@ -56,12 +55,14 @@ class Row(Struct, frozen=True):
     high: float | None = None
     """Interval of the ratio; None where there is none."""
     note: str = ""
-    """Why the verdict is what it is, as one line."""
+    """The reason for the verdict, as one line."""
     caveat: str = ""
-    """What is odd about the figures, as one line."""
+    """A qualification of the figures, as one line."""
     base_half_width: float | None = None
     new_half_width: float | None = None
-    """Of the intervals of the medians; None where there is none."""
+    """Half-widths of the medians' intervals; None where there is none."""
+    settings: str = ""
+    """Those that distinguish it from rows with the same operator and inputs, as text."""
 
     @property
     def described(self) -> Metric:
@@ -70,25 +71,25 @@ class Row(Struct, frozen=True):
 
     @property
     def is_worse(self) -> bool:
-        """Whether the new figure is on the wrong side of the base's: of a time, larger."""
+        """Whether the new figure is worse than the base's: of a time, larger."""
         return self.new > self.base if self.described.lower_is_better else self.new < self.base
 
 
 class ChangeKind(str, enum.Enum):
-    """What became of a case that the two files do not both have figures of."""
+    """The kind of change of a case that only one of the files has figures of."""
 
     BROKEN = "broken"
     """Measured in the base, and in the new run tried and not measured."""
     DISAPPEARED = "disappeared"
     """Measured in the base, and not in the new file at all."""
-    MENDED = "mended"
+    FIXED = "fixed"
     """Tried and not measured in the base, and measured in the new run."""
     APPEARED = "appeared"
     """Not in the base at all."""
 
 
 MISSING = frozenset({ChangeKind.BROKEN, ChangeKind.DISAPPEARED})
-"""What had figures and has none now."""
+"""Changes of cases that had figures and have none now."""
 
 
 class Change(Struct, frozen=True):
@@ -99,9 +100,11 @@ class Change(Struct, frozen=True):
     operator: str
     inputs: str
     metric: str = ""
-    """The metric that has come or gone; empty for the whole case."""
+    """The metric that appeared or disappeared; empty for the whole case."""
     reason: str = ""
-    """How the case ended in the run that has no figures, as one line."""
+    """Why the other run has no figures, as one line."""
+    settings: str = ""
+    """As a row's."""
 
 
 class Mean(Struct, frozen=True):
@@ -112,11 +115,11 @@ class Mean(Struct, frozen=True):
     metric: str
     ratio: float
     cases: int
-    """Ratios that it is the mean of."""
+    """Number of ratios."""
 
 
 ALL = "all"
-"""The mean over every category, told last."""
+"""The name of the mean over every category, which is last."""
 
 
 class Comparison(Struct, frozen=True):
@@ -127,20 +130,20 @@ class Comparison(Struct, frozen=True):
     threshold: float
     """Smallest change of a time that is of interest, as a share."""
     metrics: tuple[str, ...]
-    """Those compared, in the order they are told in."""
+    """Compared metrics, in the order of the reports."""
     differences: tuple[Difference, ...] = ()
     rows: tuple[Row, ...] = ()
-    """By metric; within it the largest ratio first, rows without one last."""
+    """Grouped by metric; the largest ratio first, rows without one last."""
     means: tuple[Mean, ...] = ()
     changes: tuple[Change, ...] = ()
     unmeasured: int = 0
     """Cases of the base that neither run measured."""
     fail_on: tuple[str, ...] = ()
-    """What the comparison is asked to look for."""
+    """Findings to fail on."""
     notes: tuple[str, ...] = ()
-    """What a reader has to know of all verdicts, a sentence each."""
+    """Remarks on all verdicts, a sentence each."""
     confirm: str = ""
-    """The command that settles what is suspect; empty where nothing is."""
+    """The command that measures suspect cases again; empty where there are none."""
 
     def rows_of(self, metric: str) -> tuple[Row, ...]:
         """The rows of one metric, in their order."""
@@ -151,14 +154,14 @@ class Comparison(Struct, frozen=True):
         return tuple(change for change in self.changes if change.kind is kind)
 
 
-def counted_verdicts(rows: Iterable[Row]) -> dict[Verdict, int]:
-    """How many rows have each verdict, in the order in which `Verdict` lists them."""
+def count_verdicts(rows: Iterable[Row]) -> dict[Verdict, int]:
+    """The number of rows with each verdict, in the order of `Verdict`."""
     found = Counter(row.verdict for row in rows)
     return {verdict: found[verdict] for verdict in Verdict if found[verdict]}
 
 
-def sorted_rows(rows: Iterable[Row]) -> tuple[Row, ...]:
-    """The rows with the largest ratio first; those without one last, and rows alike by name."""
+def sort_rows(rows: Iterable[Row]) -> tuple[Row, ...]:
+    """Sorts rows by ratio, the largest first and those without one last, then by name."""
     return tuple(
         sorted(
             rows,
@@ -168,8 +171,8 @@ def sorted_rows(rows: Iterable[Row]) -> tuple[Row, ...]:
 
 
 def geometric_means(rows: Iterable[Row]) -> tuple[Mean, ...]:
-    """The mean ratio of each category and metric, and of all categories together. Rows without a
-    ratio do not count; neither does a category without a name, but in the mean of all."""
+    """The geometric mean ratio of each category and metric, and of all categories together. Rows
+    without a ratio do not count; rows without a category count only in the mean of all."""
     logs: dict[tuple[str, str], list[float]] = {}
     for row in rows:
         if row.ratio is not None:

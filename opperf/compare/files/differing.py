@@ -1,4 +1,4 @@
-"""What differs between two runs beside the operators, the weightiest first."""
+"""Differences between two runs in environment, labels and settings, the most important first."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from opperf.results import environment
 from opperf.results.environment import ABSENT
 from opperf.runner.health.examine import PASSING
 
-WEIGHT = (
+ORDER = (
     "label",
     "framework",
     "versions",
@@ -37,31 +37,30 @@ WEIGHT = (
     "platform",
     "opperf",
 )
-"""Fields in the order in which they are told: what changes the operators, what changes the
-machine, what changes how well it is measured. Others come after them."""
+"""Fields in the order of the reports: those of the build, of the machine, of the quality of the
+measurement. Others come after them."""
 
-LOAD_NOTED = 0.5
-"""Difference of the load, in cores that are busy, below which it is no news: no two moments have
-the same."""
+LOAD_TOLERANCE = 0.5
+"""Smallest difference of the load that is reported, in busy cores: it is never the same twice."""
 
 LOAD = "load_1min"
 
 QUIET = "ok"
-"""What a machine's health tells of the moment where nothing disturbed it."""
+"""Value of a passing check of the machine's health where nothing disturbed the run."""
 
 
 def differences(base: Measured, new: Measured, pairs: Iterable[Pair]) -> tuple[Difference, ...]:
-    """What differs between the environments, as far as the files tell them, and between the
-    settings of the cases in common."""
+    """The differences between labels, between environments where both files have one, and between
+    the settings of the common cases."""
     common = [(pair.base, pair.new) for pair in pairs if pair.base and pair.new]
     found = [*_of_labels(base.labels, new.labels), *_of_settings(common)]
     if base.environment and new.environment:
         found += _of_environments(base.environment, new.environment)
-    return tuple(sorted(found, key=lambda difference: _weight(difference.field)))
+    return tuple(sorted(found, key=lambda difference: _place(difference.field)))
 
 
 def _of_labels(base: dict[str, str], new: dict[str, str]) -> list[Difference]:
-    """The user's own words about the runs: commit, branch, build."""
+    """Differences between the labels of the runs: commit, branch, build."""
     return [
         Difference(f"label.{key}", base.get(key, ABSENT), new.get(key, ABSENT))
         for key in dict.fromkeys([*base, *new])
@@ -70,22 +69,22 @@ def _of_labels(base: dict[str, str], new: dict[str, str]) -> list[Difference]:
 
 
 def _of_environments(base: Environment, new: Environment) -> list[Difference]:
-    found = (Difference(*told) for told in environment.differences(base, new))
-    return [one for one in found if _is_news(one)]
+    found = (Difference(*one) for one in environment.differences(base, new))
+    return [one for one in found if _is_relevant(one)]
 
 
-def _is_news(difference: Difference) -> bool:
-    """Whether a difference is more than that of two moments."""
+def _is_relevant(difference: Difference) -> bool:
+    """Whether a difference is more than a fluctuation."""
     group, _, name = difference.field.partition(".")
     if group == LOAD:
-        return bool(abs(difference.base - difference.new) >= LOAD_NOTED)
+        return bool(abs(difference.base - difference.new) >= LOAD_TOLERANCE)
     if group == "health" and name in PASSING:
         return QUIET in (difference.base, difference.new)
     return True
 
 
 def _of_settings(common: Sequence[tuple[Entry, Entry]]) -> list[Difference]:
-    """The settings in which cases that were joined differ, with every value in use."""
+    """The settings in which joined cases differ, with every value in use."""
     found = []
     settings = [({**a.settings, **a.effort}, {**b.settings, **b.effort}) for a, b in common]
     for name in dict.fromkeys(name for one, other in settings for name in one if name in other):
@@ -100,11 +99,15 @@ def _of_settings(common: Sequence[tuple[Entry, Entry]]) -> list[Difference]:
 
 
 def _values(values: Iterable[Any]) -> Any:
-    """The value that all have, or a list of all of them as text."""
-    distinct = list(dict.fromkeys(values))
-    return distinct[0] if len(distinct) == 1 else ", ".join(map(str, distinct))
+    """The value that all have, or a tuple of every value in use."""
+    distinct: list[Any] = []
+    for value in values:
+        # A mapping has no hash.
+        if value not in distinct:
+            distinct.append(value)
+    return distinct[0] if len(distinct) == 1 else tuple(distinct)
 
 
-def _weight(field: str) -> int:
+def _place(field: str) -> int:
     name = field.partition(".")[0]
-    return WEIGHT.index(name) if name in WEIGHT else len(WEIGHT)
+    return ORDER.index(name) if name in ORDER else len(ORDER)

@@ -1,4 +1,4 @@
-"""A case of one file, in the form in which it is joined with one of another file."""
+"""A case of one file, in the form in which it is joined with a case of another file."""
 
 from __future__ import annotations
 
@@ -8,19 +8,19 @@ from opperf.model import Struct
 
 
 class Figure(Struct, frozen=True):
-    """What a file tells of one metric of a case."""
+    """One metric of a case in a file."""
 
     unit: str
     median: float
     mean: float
     half_width: float | None = None
-    """Of the median's interval; None where the file has none."""
+    """Half-width of the median's interval; None where the file has none."""
     samples: list[float] = []
     """Empty where the file has none."""
     unsound: bool = False
-    """Whether a figure that should be the same on every run may not be."""
+    """Whether a figure that should be the same on every run may vary."""
     caveat: str = ""
-    """What is odd about it, as one line."""
+    """A qualification, as one line."""
 
 
 class Entry(Struct, frozen=True):
@@ -29,19 +29,23 @@ class Entry(Struct, frozen=True):
     operator: str
     inputs: str
     shown: str
-    """Operator and inputs as results by operator show them: all that those can be joined by."""
+    """Operator and inputs in the form of results by operator, which have no other key."""
+    pattern: str = ""
+    """The operator as a command takes it; empty where none can name it."""
     id: str = ""
-    """Of the case; empty where the file does not tell."""
+    """Id of the case; empty where the file has none."""
     call: str = ""
-    """Of target and arguments alone; empty where the file does not tell."""
+    """Id of target and arguments alone; empty where the file has none."""
     category: str = ""
     settings: dict[str, Any] = {}
-    """Those that are part of the id."""
+    """Settings that are part of the id."""
+    differing: str = ""
+    """Those in which cases of the file differ that have the same operator and inputs, as text."""
     effort: dict[str, Any] = {}
-    """Those that are not."""
+    """Settings that are not part of the id."""
     reason: str = ""
     """How the case ended, where it was not measured."""
     figures: dict[str, Figure] = {}
     """By metric; empty where the case was not measured."""
     absent: dict[str, str] = {}
-    """Metrics that were asked for and not measured, each with the reason."""
+    """Requested metrics that were not measured, each with the reason."""

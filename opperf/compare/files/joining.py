@@ -1,4 +1,4 @@
-"""Which case of one file is which of the other."""
+"""Joins the cases of two files."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from opperf.sources.selecting import make_matcher
 
 
 class By(enum.Enum):
-    """What two cases have to share to be one."""
+    """The key that cases are joined by."""
 
     ID = "id"
     """Target, arguments and settings."""
     CALL = "call"
-    """Target and arguments, however they are run."""
+    """Target and arguments, with any settings."""
     SHOWN = "shown"
-    """The operator's name and the inputs as results by operator show them."""
+    """The operator's name and the inputs in the form of results by operator."""
 
 
 KEYS: dict[By, Callable[[Entry], str]] = {
@@ -40,14 +40,14 @@ class Pair(NamedTuple):
     new: Entry | None
 
 
-def joined(base: Sequence[Entry], new: Sequence[Entry], by: By) -> list[Pair]:
-    """Every case of either file, in the base's order and then in the new file's. Several that
-    have one key are paired in the order in which they come."""
-    left, right = _keyed(base, KEYS[by]), _keyed(new, KEYS[by])
+def join(base: Sequence[Entry], new: Sequence[Entry], by: By) -> list[Pair]:
+    """Joins the cases of both files, in the base's order and then in the new file's. Cases with the
+    same key are paired in their order."""
+    left, right = _by_key(base, KEYS[by]), _by_key(new, KEYS[by])
     return [Pair(left.get(key), right.get(key)) for key in dict.fromkeys([*left, *right])]
 
 
-def _keyed(entries: Iterable[Entry], key: Callable[[Entry], str]) -> dict[tuple[str, int], Entry]:
+def _by_key(entries: Iterable[Entry], key: Callable[[Entry], str]) -> dict[tuple[str, int], Entry]:
     found: dict[tuple[str, int], Entry] = {}
     seen: Counter[str] = Counter()
     for entry in entries:
@@ -57,15 +57,17 @@ def _keyed(entries: Iterable[Entry], key: Callable[[Entry], str]) -> dict[tuple[
     return found
 
 
-def filtered(base: Measured, new: Measured, patterns: Sequence[str]) -> tuple[Measured, Measured]:
-    """Both files with the cases only whose operator a pattern fits; all if there is none.
+def filter_operators(
+    base: Measured, new: Measured, patterns: Sequence[str]
+) -> tuple[Measured, Measured]:
+    """Both files with only the cases of operators that match a pattern, or all without patterns.
 
-    Raises `UsageError` for a pattern that fits nothing in either file, or is malformed.
+    Raises `UsageError` for a pattern that matches nothing in either file, or is malformed.
     """
     if not patterns:
         return base, new
     names = dict.fromkeys(entry.operator for entry in (*base.entries, *new.entries))
-    # The patterns are those of operators, of which a file has the names only.
+    # Patterns match operators, of which a file has only the names.
     operators = [Operator(framework="", namespace="", name=name) for name in names]
     chosen: set[str] = set()
     for pattern in patterns:
@@ -73,8 +75,7 @@ def filtered(base: Measured, new: Measured, patterns: Sequence[str]) -> tuple[Me
         fitting = {operator.name for operator in operators if matches(operator)}
         if not fitting:
             raise UsageError(
-                f"--filter: neither file has an operator that is called {pattern!r}"
-                f"{suggest(pattern, names)}"
+                f"--filter: no operator in either file matches {pattern!r}{suggest(pattern, names)}"
             )
         chosen |= fitting
     return _only(base, chosen), _only(new, chosen)
@@ -86,26 +87,27 @@ def _only(measured: Measured, operators: set[str]) -> Measured:
 
 
 def check_common(base: Measured, new: Measured, pairs: Iterable[Pair]) -> None:
-    """Raise `RunFileError`, with what the two files differ in, if they have no case in common."""
+    """Raises `RunFileError`, with the differences between the files, if they have no common
+    case."""
     if any(pair.base and pair.new for pair in pairs):
         return
     one, other = base.side.path, new.side.path
-    raise RunFileError(f"{one} and {other} have no case in common: {_why_apart(base, new)}")
+    raise RunFileError(f"{one} and {other} have no case in common: {_why_disjoint(base, new)}")
 
 
-def _why_apart(base: Measured, new: Measured) -> str:
+def _why_disjoint(base: Measured, new: Measured) -> str:
     if not base.entries or not new.entries:
         empty = base if not base.entries else new
-        return f"{empty.side.path} has none that --filter fits"
+        return f"{empty.side.path} has none that --filter matches"
     differing = [
-        f"{name} {_listed(before)} against {_listed(after)}"
-        for name, before, after in _apart(base, new)
+        f"{name} {_list_text(before)} against {_list_text(after)}"
+        for name, before, after in _disjoint_values(base, new)
     ]
     if differing:
         hint = (
-            "; --ignore-settings joins them all the same"
+            "; --ignore-settings joins them anyway"
             if _calls(base) & _calls(new) - {""}
-            else "; measure both alike"
+            else "; measure both with the same"
         )
         return ", ".join(differing) + hint
     shared = _operators(base) & _operators(new)
@@ -114,8 +116,9 @@ def _why_apart(base: Measured, new: Measured) -> str:
     return f"{counted(len(shared), 'operator')} in both, with other inputs in each"
 
 
-def _apart(base: Measured, new: Measured) -> list[tuple[str, set[str], set[str]]]:
-    """What the files say of their cases and never say alike, with the values of each."""
+def _disjoint_values(base: Measured, new: Measured) -> list[tuple[str, set[str], set[str]]]:
+    """The settings, framework and size of which the files have no common value, with the values of
+    each."""
     settings = dict.fromkeys(
         name for entry in (*base.entries, *new.entries) for name in entry.settings
     )
@@ -132,7 +135,7 @@ def _values(entries: Iterable[Entry], name: str) -> set[str]:
 
 
 def _size(measured: Measured) -> set[str]:
-    # A selection that is written down leaves out what is as usual.
+    # A selection in a file does not contain defaults.
     return {str(measured.selection.get("size", "default"))} if measured.selection else set()
 
 
@@ -144,5 +147,5 @@ def _operators(measured: Measured) -> set[str]:
     return {entry.operator for entry in measured.entries}
 
 
-def _listed(values: Iterable[str]) -> str:
+def _list_text(values: Iterable[str]) -> str:
     return ", ".join(sorted(values))

@@ -1,4 +1,4 @@
-"""Two files as a comparison: each pair of figures judged by what kind of file it is from."""
+"""Compares two files: a verdict on each pair of figures, by the kind of metric and file."""
 
 from __future__ import annotations
 
@@ -13,66 +13,62 @@ from opperf.compare.files.comparison import (
     Comparison,
     Row,
     geometric_means,
-    sorted_rows,
+    sort_rows,
 )
 from opperf.compare.files.confirming import confirming_command
 from opperf.compare.files.differing import differences
 from opperf.compare.files.entries import Entry, Figure
-from opperf.compare.files.joining import By, Pair, check_common, filtered, joined
+from opperf.compare.files.joining import By, Pair, check_common, filter_operators, join
 from opperf.compare.files.reading import Measured
-from opperf.compare.statistics.data import CaseVerdict, Rules, Verdict
+from opperf.compare.statistics.data import CaseVerdict, Thresholds, Verdict
 from opperf.compare.statistics.order_statistics import compare_samples
 from opperf.compare.statistics.tolerance import compare_figures
 from opperf.errors import RunFileError
-from opperf.metrics import in_order, metric_named, usual
+from opperf.metrics import default_metrics, metric_named, sort_metrics
 from opperf.model import Struct
 
-APART = (
-    "The two runs were taken apart, not interleaved: of a time no more can be said than that it is "
-    "suspect."
-)
+SEPARATE_RUNS = "The two runs are separate, not interleaved: a time can be suspect at most."
 
 AVERAGES = (
-    "Averages have no spread: whether a ratio is chance cannot be told from them. Run files "
-    "(-f jsonl) have every sample."
+    "Averages have no spread, so a ratio may be chance. Run files (-f jsonl) have every sample."
 )
 
 NO_SPREAD = "averages have no spread"
 
 
 class Question(Struct, frozen=True):
-    """What is asked of two files."""
+    """The options of a comparison."""
 
     metrics: tuple[str, ...] = ()
-    """Names; none means the usual ones, as far as they are there."""
+    """Names; if empty, the default metrics that both files have."""
     patterns: tuple[str, ...] = ()
-    """Which operators; none means all."""
+    """Patterns of operators; if empty, all."""
     fail_on: tuple[str, ...] = ()
     ignore_settings: bool = False
-    rules: Rules = Rules()
+    thresholds: Thresholds = Thresholds()
 
 
 def compare(base: Measured, new: Measured, question: Question) -> Comparison:
-    """Compare two files.
+    """Compares two files.
 
-    Raises `RunFileError` if they have no case, or no metric, in common, and `UsageError` for a
-    pattern that fits nothing.
+    Raises `RunFileError` if they have no case or no metric in common, and `UsageError` for a
+    pattern that matches nothing.
     """
-    base, new = filtered(base, new, question.patterns)
+    base, new = filter_operators(base, new, question.patterns)
     averages = base.side.averages or new.side.averages
     by = By.SHOWN if averages else By.CALL if question.ignore_settings else By.ID
-    pairs = joined(base.entries, new.entries, by)
+    pairs = join(base.entries, new.entries, by)
     check_common(base, new, pairs)
     metrics = _metrics(pairs, question.metrics)
     rows = tuple(
         row
         for metric in metrics
-        for row in sorted_rows(_rows(pairs, metric, question.rules, averages))
+        for row in sort_rows(_rows(pairs, metric, question.thresholds, averages))
     )
     found = Comparison(
         base=msgspec.structs.replace(base.side, cases=len(base.entries)),
         new=msgspec.structs.replace(new.side, cases=len(new.entries)),
-        threshold=question.rules.threshold,
+        threshold=question.thresholds.threshold,
         metrics=metrics,
         differences=differences(base, new, pairs),
         rows=rows,
@@ -94,11 +90,10 @@ def _has_figures(entry: Entry | None) -> bool:
 
 
 def _metrics(pairs: Sequence[Pair], asked: Sequence[str]) -> tuple[str, ...]:
-    """Names of the metrics asked for that both files have of some case, in the order in which they
-    are shown.
+    """The requested metrics that both files have for some common case, in the order of the reports.
 
-    Raises `RunFileError` if there is none, and for one that was named and is not there, unless a
-    case that only one of the runs could measure explains it.
+    Raises `RunFileError` if there is none, and for one that was named and is missing, unless only
+    one of the runs could measure it.
     """
     units = {
         name: base.figures[name].unit
@@ -106,29 +101,29 @@ def _metrics(pairs: Sequence[Pair], asked: Sequence[str]) -> tuple[str, ...]:
         if base and new
         for name in base.figures.keys() & new.figures.keys()
     }
-    common = in_order(metric_named(name, unit) for name, unit in units.items())
+    common = sort_metrics(metric_named(name, unit) for name, unit in units.items())
     chosen = tuple(
         metric.name for metric in common if (metric.name in asked if asked else metric.usual)
     )
-    # Only a metric that was asked for by name is missed.
+    # Without names, one of the default metrics is enough.
     missed = (
         [name for name in asked or _usual() if name not in units] if asked or not chosen else []
     )
-    explained = any(_came_or_went(pair, metric) for metric in missed for pair in pairs)
+    explained = any(_is_in_one_only(pair, metric) for metric in missed for pair in pairs)
     if missed and not explained:
         there = [metric.name for metric in common]
         raise RunFileError(
-            f"no case that both files measured has the metric {' or '.join(missed)}; "
-            f"there is: {', '.join(there) or 'none'}"
+            f"no common case has the metric {' or '.join(missed)}; "
+            f"available: {', '.join(there) or 'none'}"
         )
     return chosen
 
 
 def _usual() -> tuple[str, ...]:
-    return tuple(metric.name for metric in usual())
+    return tuple(metric.name for metric in default_metrics())
 
 
-def _came_or_went(pair: Pair, metric: str) -> bool:
+def _is_in_one_only(pair: Pair, metric: str) -> bool:
     """Whether both runs tried to measure a metric of the case, and only one of them could."""
     if not (pair.base and pair.new):
         return False
@@ -138,17 +133,19 @@ def _came_or_went(pair: Pair, metric: str) -> bool:
     )
 
 
-def _rows(pairs: Iterable[Pair], metric: str, rules: Rules, averages: bool) -> Iterable[Row]:
+def _rows(
+    pairs: Iterable[Pair], metric: str, thresholds: Thresholds, averages: bool
+) -> Iterable[Row]:
     for base, new in pairs:
         if base and new and metric in base.figures and metric in new.figures:
-            yield _row(base, new, metric, rules, averages)
+            yield _row(base, new, metric, thresholds, averages)
 
 
-def _row(base: Entry, new: Entry, metric: str, rules: Rules, averages: bool) -> Row:
+def _row(base: Entry, new: Entry, metric: str, thresholds: Thresholds, averages: bool) -> Row:
     a, b = base.figures[metric], new.figures[metric]
-    found = _judged(metric, a, b, rules, averages)
+    found = _judge(metric, a, b, thresholds, averages)
     left, right = _values(a, b, averages)
-    # Of a figure that does not scatter, the interval is the figure.
+    # A figure that does not scatter has no interval.
     scattered = not metric_named(metric, a.unit).is_steady
     effect = found.effect
     if effect is None and _is_positive(left) and _is_positive(right):
@@ -170,6 +167,7 @@ def _row(base: Entry, new: Entry, metric: str, rules: Rules, averages: bool) -> 
         high=_ratio(found.high) if scattered else None,
         note=found.note,
         caveat=_caveat(a, b),
+        settings=base.differing or new.differing,
     )
 
 
@@ -186,29 +184,29 @@ def _ratio(effect: float | None) -> float | None:
 
 
 def _caveat(a: Figure, b: Figure) -> str:
-    """What is odd about either figure."""
+    """The qualifications of both figures."""
     if a.caveat == b.caveat:
         return a.caveat and f"both: {a.caveat}"
     named = (("base", a.caveat), ("new", b.caveat))
     return "; ".join(f"{side}: {caveat}" for side, caveat in named if caveat)
 
 
-def _judged(name: str, a: Figure, b: Figure, rules: Rules, averages: bool) -> CaseVerdict:
-    """The verdict that figures of this kind can have."""
+def _judge(name: str, a: Figure, b: Figure, thresholds: Thresholds, averages: bool) -> CaseVerdict:
+    """The verdict on two figures, by the kind of metric and file."""
     values = _values(a, b, averages)
     if a.unit != b.unit:
         return CaseVerdict(name, Verdict.AMBIGUOUS, note=f"{a.unit} against {b.unit}")
     if not all(math.isfinite(value) for value in (*values, *a.samples, *b.samples)):
-        return CaseVerdict(name, Verdict.AMBIGUOUS, note="a figure is no finite number")
+        return CaseVerdict(name, Verdict.AMBIGUOUS, note="a figure is not finite")
     if min(values) < 0:
-        return CaseVerdict(name, Verdict.AMBIGUOUS, note="a figure is below zero")
+        return CaseVerdict(name, Verdict.AMBIGUOUS, note="a figure is negative")
     metric = metric_named(name, a.unit)
     if metric.is_steady:
         found = compare_figures(name, *values, metric)
-        return _weakened(found, NO_SPREAD if averages else _why_unsound(a, b))
+        return _weaken(found, NO_SPREAD if averages else _why_unsound(a, b))
     if averages:
-        return _of_averages(name, *values, rules.margin)
-    return compare_samples(name, a.samples, b.samples, rules.margin)
+        return _judge_averages(name, *values, thresholds.margin)
+    return compare_samples(name, a.samples, b.samples, thresholds.margin)
 
 
 def _why_unsound(a: Figure, b: Figure) -> str:
@@ -220,18 +218,18 @@ WEAKER = {
     Verdict.IMPROVED: Verdict.SUSPECT,
     Verdict.SAME: Verdict.UNSUSPICIOUS,
 }
-"""What a verdict becomes where the figures do not bear it."""
+"""The weaker verdict that replaces one where the figures are unsound."""
 
 
-def _weakened(found: CaseVerdict, why: str) -> CaseVerdict:
-    """The verdict as it is, or the weaker one if there is a reason why."""
+def _weaken(found: CaseVerdict, why: str) -> CaseVerdict:
+    """Replaces a verdict by a weaker one if there is a reason to."""
     if not why:
         return found
     return msgspec.structs.replace(found, verdict=WEAKER[found.verdict], note=why)
 
 
-def _of_averages(case: str, a: float, b: float, margin: float) -> CaseVerdict:
-    """Suspect if the averages differ by more than the margin, which proves nothing."""
+def _judge_averages(case: str, a: float, b: float, margin: float) -> CaseVerdict:
+    """The verdict on averages: suspect if they differ by more than the margin."""
     if min(a, b) == 0:
         return CaseVerdict(case, Verdict.AMBIGUOUS, note="an average is zero")
     effect = math.log(b / a)
@@ -240,7 +238,7 @@ def _of_averages(case: str, a: float, b: float, margin: float) -> CaseVerdict:
 
 
 def _changes(pair: Pair, metrics: Sequence[str]) -> Iterable[Change]:
-    """What only one of the files has figures of, of one case."""
+    """The metrics of a case, or the whole case, that only one of the files has figures of."""
     base, new = pair
     had, has = _has_figures(base), _has_figures(new)
     if base and new and had and has:
@@ -248,22 +246,22 @@ def _changes(pair: Pair, metrics: Sequence[str]) -> Iterable[Change]:
             if metric in base.figures and metric in new.absent:
                 yield _change(ChangeKind.BROKEN, base, metric, new.absent[metric])
             elif metric in new.figures and metric in base.absent:
-                yield _change(ChangeKind.MENDED, new, metric, base.absent[metric])
+                yield _change(ChangeKind.FIXED, new, metric, base.absent[metric])
     elif base and had:
         kind = ChangeKind.BROKEN if new else ChangeKind.DISAPPEARED
         yield _change(kind, base, "", new.reason if new else "")
     elif new and not base:
         yield _change(ChangeKind.APPEARED, new, "", new.reason)
     elif new and base and has:
-        yield _change(ChangeKind.MENDED, new, "", base.reason)
+        yield _change(ChangeKind.FIXED, new, "", base.reason)
 
 
 def _change(kind: ChangeKind, entry: Entry, metric: str, reason: str) -> Change:
-    return Change(kind, entry.id, entry.operator, entry.inputs, metric, reason)
+    return Change(kind, entry.id, entry.operator, entry.inputs, metric, reason, entry.differing)
 
 
 def _notes(rows: Iterable[Row], averages: bool) -> tuple[str, ...]:
-    """What is true of all verdicts of a kind, where there are some."""
+    """Remarks on all verdicts."""
     if averages:
         return (AVERAGES,)
-    return (APART,) if any(not row.described.is_steady for row in rows) else ()
+    return (SEPARATE_RUNS,) if any(not row.described.is_steady for row in rows) else ()

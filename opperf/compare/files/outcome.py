@@ -1,4 +1,4 @@
-"""What a comparison was asked to look for: whether it is there, and whether that can be told."""
+"""The exit code of a comparison, by the findings of `--fail-on`."""
 
 from __future__ import annotations
 
@@ -15,37 +15,37 @@ HINTS = frozenset({Verdict.SUSPECT, Verdict.UNSUSPICIOUS})
 """Verdicts of figures that scatter."""
 
 ANSWERS: dict[str, frozenset[Verdict]] = {"regressed": SOUND, "suspect": SOUND | HINTS}
-"""Verdicts from which it can be told whether there is what is looked for. Whether something is
-missing can always be told."""
+"""Verdicts that decide whether there is a finding. Whether something is missing is always
+decided."""
 
 SUGGESTED = {
     "regressed": "times from two files are suspect at most; --fail-on suspect, or interleaved runs",
     "suspect": "every common case is ambiguous; measure more samples of each",
 }
-"""What to do where it cannot."""
+"""Advice where it is not decided."""
 
 FAILING: dict[str, Callable[[Row], bool]] = {
     "regressed": lambda row: row.verdict is Verdict.REGRESSED,
     "suspect": lambda row: row.verdict is Verdict.SUSPECT and row.is_worse,
 }
-"""The rows that are what is looked for: a case that may have become faster is no fault."""
+"""Predicates of the rows that are a finding: a case that may have become faster is none."""
 
 LOOKED_FOR = (*FAILING, "missing")
-"""Everything that can be looked for."""
+"""Findings that `--fail-on` takes."""
 
 
 def fails(comparison: Comparison, row: Row) -> bool:
-    """Whether a row is what the comparison was asked to look for."""
+    """Whether a row is a finding to fail on."""
     return any(FAILING[word](row) for word in comparison.fail_on if word in FAILING)
 
 
 def is_missing(comparison: Comparison, change: Change) -> bool:
-    """Whether a change is what the comparison was asked to look for."""
+    """Whether a change is a finding to fail on."""
     return "missing" in comparison.fail_on and change.kind in MISSING
 
 
 def outcome(comparison: Comparison) -> tuple[int, str]:
-    """The exit code, and why it is not 0 as one line."""
+    """The exit code, and the reason if it is not 0, as one line."""
     found = {
         word: sum(FAILING[word](row) for row in comparison.rows)
         if word in FAILING
@@ -57,7 +57,7 @@ def outcome(comparison: Comparison) -> tuple[int, str]:
     open_words = [word for word in comparison.fail_on if not _is_decidable(comparison, word)]
     if open_words and len(open_words) == len(comparison.fail_on):
         return UNDECIDED, "; ".join(
-            f"whether anything is {word} cannot be told: {SUGGESTED[word]}" for word in open_words
+            f"cannot decide whether anything is {word}: {SUGGESTED[word]}" for word in open_words
         )
     return 0, ""
 

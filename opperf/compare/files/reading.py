@@ -1,4 +1,4 @@
-"""Two kinds of files in one form: run files, and results by operator, which hold averages only."""
+"""Reads run files, and results by operator, which hold averages only, into one form."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from opperf.compare.files.entries import Entry, Figure
 from opperf.errors import RunFileError, one_line
 from opperf.metrics import FORWARD, KERNEL, MEMORY
 from opperf.model import (
+    DECLARED,
     WITHOUT_FIGURE,
     Case,
     Environment,
@@ -30,27 +31,28 @@ from opperf.model import (
 )
 from opperf.results.output import sidecar
 from opperf.results.runfile import is_run_file, read_run
+from opperf.results.settings import differing_settings, settings_text
 from opperf.results.text import counted, inputs_text
 from opperf.runner.session import SELECTION
 
 
 class Measured(NamedTuple):
-    """A file as it is compared."""
+    """The content of a file, in the form in which it is compared."""
 
     side: Side
     environment: Environment | None
     entries: tuple[Entry, ...]
     warnings: tuple[str, ...]
     selection: dict[str, Any]
-    """What the run was asked for, as far as the file tells."""
+    """The run's selection, without defaults; empty where the file has none."""
     labels: dict[str, str] = {}
-    """The user's own words about the run."""
+    """The run's labels."""
 
 
 def read(path: Path) -> Measured:
-    """A run file, or results by operator as JSON.
+    """Reads a run file, or results by operator as JSON.
 
-    Raises `RunFileError` for a file that is neither, or that cannot be trusted.
+    Raises `RunFileError` for a file that is neither, or is damaged.
     """
     try:
         data = path.read_bytes()
@@ -69,7 +71,8 @@ def _from_run(path: Path, run: Run, warnings: Iterable[str]) -> Measured:
         left = len(set(run.planned) - {record.id for record in run.records})
         verb = "has" if left == 1 else "have"
         found.append(f"{path}: the run was not finished; {counted(left, 'case')} {verb} no record")
-    entries = tuple(entry_of(record) for record in run.records)
+    names = differing_settings(run.records)
+    entries = tuple(entry_of(record, names) for record in run.records)
     found += _odd_figures(path, entries)
     return Measured(
         Side(str(path), run.header.started, len(entries)),
@@ -81,17 +84,20 @@ def _from_run(path: Path, run: Run, warnings: Iterable[str]) -> Measured:
     )
 
 
-def entry_of(record: Record) -> Entry:
-    """A record as it is compared."""
+def entry_of(record: Record, differing: Iterable[str] = ()) -> Entry:
+    """A record in the form in which it is compared. `differing` are the settings in which records
+    of its file differ that have the same operator and inputs."""
     case = record.case
     return Entry(
         id=record.id,
         call=call_id(case),
         shown=shown_key(case.label, display_arguments(case)),
         operator=case.label,
+        pattern=case.pattern,
         inputs=inputs_text(case),
         category=case.category,
         settings=case.settings.identity(),
+        differing=settings_text(case, differing),
         effort=_effort(case.settings),
         reason=""
         if record.status is Status.OK
@@ -101,8 +107,8 @@ def entry_of(record: Record) -> Entry:
     )
 
 
-EFFORT = ("warmup", "runs", "precision", "max_time_s", "seed")
-"""Settings that say how well and with which numbers a case was measured, and not what it is."""
+EFFORT = tuple(name for name, setting in DECLARED.items() if not setting.identity)
+"""Settings that are not part of the case's id: number of calls, time limits, seed."""
 
 
 def _effort(settings: Settings) -> dict[str, Any]:
@@ -110,12 +116,12 @@ def _effort(settings: Settings) -> dict[str, Any]:
 
 
 def call_id(case: Case) -> str:
-    """The id of a case's target and arguments, however they are run."""
+    """The id of a case's target and arguments, without settings."""
     return msgspec.structs.replace(case, settings=Settings()).id
 
 
 def shown_key(operator: str, inputs: Any) -> str:
-    """What results by operator tell one configuration from others by."""
+    """The join key of results by operator: operator and inputs."""
     return f"{operator} {json.dumps(inputs, sort_keys=True, default=str)}"
 
 
@@ -146,7 +152,7 @@ CAVEATS = (NoteCode.NOT_PRISTINE, NoteCode.NOISY)
 
 
 def _absent(record: Record) -> dict[str, str]:
-    """Metrics that were asked for and are not there, each with the reason."""
+    """Requested metrics that are missing, each with the reason."""
     if record.status is not Status.OK:
         return {}
     asked = [*record.case.passes, *([MEMORY.name] if record.case.settings.memory else [])]
@@ -158,7 +164,7 @@ def _absent(record: Record) -> dict[str, str]:
 
 
 def _odd_figures(path: Path, entries: Iterable[Entry]) -> list[str]:
-    """A warning if some figures are no finite numbers."""
+    """A warning if some figures are not finite."""
     odd = [
         f"{entry.operator} {metric}"
         for entry in entries
@@ -168,8 +174,8 @@ def _odd_figures(path: Path, entries: Iterable[Entry]) -> list[str]:
     if not odd:
         return []
     if len(odd) == 1:
-        return [f"{path}: 1 figure is no finite number, {odd[0]}"]
-    return [f"{path}: {len(odd)} figures are no finite numbers, {odd[0]} among them"]
+        return [f"{path}: 1 figure is not finite: {odd[0]}"]
+    return [f"{path}: {len(odd)} figures are not finite, e.g. {odd[0]}"]
 
 
 def _from_results(path: Path, data: bytes) -> Measured:
@@ -178,17 +184,17 @@ def _from_results(path: Path, data: bytes) -> Measured:
     except ValueError as error:
         raise RunFileError(
             f"{path}: neither a run file nor results by operator as JSON: "
-            f"{one_line(str(error))}; was it cut short?"
+            f"{one_line(str(error))}; is it truncated?"
         ) from error
     entries = entries_of_results(path, results, shown_key)
-    environment, started = _beside(path)
+    environment, started = _read_sidecar(path)
     side = Side(str(path), started, len(entries), averages=True)
     return Measured(side, environment, entries, tuple(_odd_figures(path, entries)), {})
 
 
-def _beside(path: Path) -> tuple[Environment | None, str]:
-    """The environment and the start of a run, from the file that lies beside its results; None
-    where there is none that can be read."""
+def _read_sidecar(path: Path) -> tuple[Environment | None, str]:
+    """The environment and the start of a run, from the file beside its results; None and empty if
+    that cannot be read."""
     try:
         content = msgspec.json.decode(sidecar(path).read_bytes())
         return msgspec.convert(content["environment"], Environment), str(content["started"])

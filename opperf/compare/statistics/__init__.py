@@ -1,1 +1,1 @@
-"""From measurements to verdicts: a module for each statistical assumption, and what they share."""
+"""Verdicts from measurements: a module for each statistical assumption, and what they share."""

@@ -1,14 +1,14 @@
-"""From replicates to one effect a case and block: mean log B minus mean log A.
+"""Effects of cases in blocks of processes: mean log B minus mean log A.
 
 Assumption: the processes of a block differ in their arm, in what is common to the block, which
 the difference cancels, and in noise that is drawn anew for every process. Iterations within a
-process share its memory layout and its luck; they are one observation of it, their median, and
+process share its memory layout and other accidents; they are one observation, their median, and
 are never pooled across processes.
 Source: T. Kalibera and R. Jones, Rigorous Benchmarking in Reasonable Time, ISMM 2013, on the
 level of repetition that varies; G. E. P. Box, J. S. Hunter and W. G. Hunter, Statistics for
 Experimenters (2nd ed., 2005), chapter 4, on blocking.
-Breaks when processes are not fresh (a server kept between them, a cache on disk that the first
-one fills), as their noise is then shared.
+Breaks when processes are not fresh (a server that outlives them, a cache on disk that the first one
+fills), as their noise is then shared.
 """
 
 from __future__ import annotations
@@ -28,28 +28,28 @@ BLOCK = 4
 """Processes of a block."""
 
 SIGNS: dict[Arm, float] = {"A": -1.0, "B": 1.0}
-"""What a process of either arm counts as in an effect, which is B less A."""
+"""Sign of an arm's processes in an effect, which is B minus A."""
 
 
 @dataclass(frozen=True)
 class Effects:
-    """Effects of the cases, a row each, in the complete blocks of a phase, a column each."""
+    """Effects of the cases (rows) in the complete blocks of a phase (columns)."""
 
     values: Floats
     """Log ratios; NaN where one of the block's four processes has no value of the case."""
     resolution: Floats
-    """By case, the smallest difference between two different values of the phase, in log units:
-    no less than the step of the clock, where that is coarse; 0 where all values are equal."""
+    """Smallest difference between two distinct values of each case in the phase, in log units: at
+    least the step of a coarse clock; 0 where all values are equal."""
 
 
 def cases_of(replicates: Iterable[Replicate]) -> tuple[str, ...]:
-    """Every case that any replicate has a value of, sorted."""
+    """Every case of which some replicate has a value, sorted."""
     return tuple(sorted({case for replicate in replicates for case in replicate.values}))
 
 
 def effects(replicates: Iterable[Replicate], phase: Phase, cases: Sequence[str]) -> Effects:
-    """Effects of those cases in that phase. A block with fewer than four replicates, as the last
-    one of an interrupted session, is left out.
+    """Effects of the cases in a phase, from its complete blocks: the last block of an interrupted
+    session may have fewer than four replicates.
 
     Raises `ValueError` for two replicates in one place, and for a block that is neither ABBA
     nor BAAB.
@@ -74,7 +74,7 @@ def effects(replicates: Iterable[Replicate], phase: Phase, cases: Sequence[str])
 
 
 def by_block(replicates: Iterable[Replicate], phase: Phase) -> dict[int, dict[int, Replicate]]:
-    """The replicates of a phase by block and position, of blocks that are not complete as well.
+    """The replicates of a phase by block and position, incomplete blocks included.
 
     Raises `ValueError` for two replicates in one place.
     """
@@ -91,7 +91,7 @@ def by_block(replicates: Iterable[Replicate], phase: Phase) -> dict[int, dict[in
 
 
 def _resolution(values: Floats) -> Floats:
-    """Smallest step between different values of each row; NaN is no value."""
+    """Smallest step between distinct values of each row; NaN is ignored."""
     steps = np.diff(np.sort(values, axis=1), axis=1)
     smallest = np.min(np.where(steps > 0, steps, np.inf), axis=1)
     return np.where(np.isfinite(smallest), smallest, 0.0)

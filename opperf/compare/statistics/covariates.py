@@ -1,27 +1,26 @@
-"""Figures held against how fast the core was while they were measured.
+"""Adjustment of figures for the speed of the core while they were measured.
 
-Assumption: within a block, the logarithm of a figure follows the logarithms of fixed work that was
-timed between its calls, along a line whose slopes are the figure's own, and which arm it is makes
-no difference to that work. What the line explains is the core's doing and is taken off; what is
-left is the operator's.
+Assumption: within a block, the logarithm of a figure is linear in the logarithms of the reference
+work that was timed between its calls, with slopes of its own, and the arm makes no difference to
+that work. What the line explains comes from the core and is subtracted; the rest is the operator's.
 Source: the analysis of covariance of R. A. Fisher, Statistical Methods for Research Workers (4th
 ed., 1932), section 49.1; in controlled experiments A. Deng, Y. Xu, R. Kohavi and T. Walker,
 Improving the Sensitivity of Online Controlled Experiments by Utilizing Pre-Experiment Data, WSDM
 2013.
-Breaks when the arms differ in the fixed work itself, as under another interpreter or beside
-threads that go on spinning: what is the work's would be taken off the operators. The screen is
-tested for that over all its figures, and where they show it nothing is adjusted. A difference that
-is smaller than the screen can show, times the slope, stays in the effects.
+Breaks when the arms differ in the reference work itself, as under another interpreter or beside
+threads that go on spinning: the difference would be subtracted from the operators. The screen is
+tested for that over all its figures, and nothing is adjusted where the test finds it. A difference
+too small for the test, times the slope, stays in the effects.
 
-What is held against the work is the middle mean of the figure's calls and not their median. Where
-the core changes its pace while they are taken, a mean of the work and one of the calls have the
-same share of it in them; a median jumps from the one pace to the other. A figure of which the work
-explains nothing keeps its median.
+The adjusted value is the trimmed mean of the figure's calls and not their median. Where the core
+changes its speed between calls, the means of the work and of the calls contain the same share of
+each speed; a median jumps from one to the other. A figure of which the work explains nothing keeps
+its median.
 
-The slopes come from all processes of a session, with the arms' effects taken out first, and are
-then taken for known. The standard error that leaves out their uncertainty is too small by a factor
-of about the root of 1 + slopes / freedom: 4 % for a screen of the default length, 10 % in the
-shortest session there is, less where blocks were added to confirm.
+The slopes are fit to all processes of a session, with the arms' effects removed first, and are then
+treated as known. Without their uncertainty the standard error is too small by a factor of about the
+root of 1 + slopes / freedom: 4 % for a screen of the default length, 10 % in the shortest session,
+less with the confirm blocks.
 """
 
 from __future__ import annotations
@@ -33,7 +32,7 @@ import msgspec
 import numpy as np
 
 from opperf.compare.statistics.blocks import BLOCK, SIGNS, Floats, by_block, cases_of, effects
-from opperf.compare.statistics.common_shift import middle
+from opperf.compare.statistics.common_shift import median_effects
 from opperf.compare.statistics.data import Phase, Replicate
 from opperf.compare.statistics.paired_t import estimate, p_beyond
 from opperf.model import OWN
@@ -41,118 +40,121 @@ from opperf.model import OWN
 PHASES: tuple[Phase, ...] = ("control", "screen", "confirm")
 
 LEAST_FREEDOM = 8
-"""Degrees of freedom that are left of a figure's scatter at least: with fewer, a slope may well
-take away half of a scatter it has nothing to do with. The shortest session has nine."""
+"""Fewest residual degrees of freedom of a figure: with fewer, a slope fit to chance alone may
+remove half of the scatter. The shortest session has nine."""
 
-UNALIKE = 0.01
-"""Chance that nothing is adjusted though the work is the same in both arms."""
+ARM_EFFECT_LEVEL = 0.01
+"""Level of the test for a difference of the work between the arms: the chance that nothing is
+adjusted although there is none."""
 
 
 class Adjustment(NamedTuple):
-    """What came of holding figures against fixed work."""
+    """The result of adjusting figures for reference work."""
 
     replicates: tuple[Replicate, ...]
     """Adjusted, as far as they can be."""
     explained: float | None
-    """Share of the variance within blocks that the work explains, of the median figure; None where
+    """Share of the median figure's variance within blocks that the work explains; None where
     nothing was adjusted."""
     note: str = ""
-    """Why nothing was adjusted, where it might have been."""
+    """Why nothing was adjusted although work was timed."""
 
 
-def adjusted(replicates: Sequence[Replicate]) -> Adjustment:
-    """The replicates with what fixed work explains taken off. As they are where none was timed, or
-    where it differs between the arms."""
-    named = {name for one in replicates for paces in one.paces.values() for name in paces}
-    works = sorted(named - {OWN})
+def adjust(replicates: Sequence[Replicate]) -> Adjustment:
+    """Subtracts what reference work explains from the replicates; returns them unchanged where none
+    was timed, or where it differs between the arms."""
+    names = {name for one in replicates for times in one.reference.values() for name in times}
+    works = sorted(names - {OWN})
     if not works:
         return Adjustment(tuple(replicates), None)
-    unalike = [name for name in works if _differs(replicates, name, UNALIKE / len(works))]
-    if unalike:
-        note = f"not adjusted for the core's pace: the arms differ in the {unalike[0]} work itself"
+    level = ARM_EFFECT_LEVEL / len(works)
+    differing = [name for name in works if _has_arm_effect(replicates, name, level)]
+    if differing:
+        note = (
+            f"not adjusted for the core's speed: the {differing[0]} work differs between the arms"
+        )
         return Adjustment(tuple(replicates), None, note)
     cases = cases_of(replicates)
-    phases = [_centred(replicates, phase, cases, works) for phase in PHASES]
+    phases = [_center(replicates, phase, cases, works) for phase in PHASES]
     slopes, explained = _slopes(phases, len(works))
     if np.isnan(explained).all():
         return Adjustment(tuple(replicates), None)
     of_case = dict(zip(cases, slopes, strict=True))
     return Adjustment(
-        tuple(_taken_off(one, works, of_case) for one in replicates),
+        tuple(_subtract_work(one, works, of_case) for one in replicates),
         float(np.nanmedian(explained)),
     )
 
 
-def _differs(replicates: Iterable[Replicate], work: str, level: float) -> bool:
-    """Whether the work itself took longer in one of the arms: a test over all of the screen."""
+def _has_arm_effect(replicates: Iterable[Replicate], work: str, level: float) -> bool:
+    """Whether the work itself took longer in one of the arms, tested over the whole screen."""
     of_work = [
         msgspec.structs.replace(
-            one, values={case: paces[work] for case, paces in one.paces.items() if work in paces}
+            one,
+            values={case: times[work] for case, times in one.reference.items() if work in times},
         )
         for one in replicates
     ]
-    (p,) = p_beyond(estimate(middle(effects(of_work, "screen", cases_of(of_work)))), 0.0)
+    (p,) = p_beyond(estimate(median_effects(effects(of_work, "screen", cases_of(of_work)))), 0.0)
     return bool(p <= level)
 
 
-class _Centred(NamedTuple):
-    """What figures and work do within the blocks of a phase, apart from what the arms make of it.
-    0 where a block is not complete."""
+class _Residuals(NamedTuple):
+    """Deviations of figures and work from their means within the blocks of a phase, without the
+    effects of the arms; 0 where a block is not complete."""
 
     values: Floats
     """By block, process and figure."""
-    paces: Floats
+    works: Floats
     """By block, process, figure and work."""
     freedom: Floats
-    """By figure: the degrees of freedom of its values."""
+    """Degrees of freedom of the values, by figure."""
 
 
-def _centred(
+def _center(
     replicates: Iterable[Replicate], phase: Phase, cases: Sequence[str], works: Sequence[str]
-) -> _Centred:
+) -> _Residuals:
     blocks = [
         [members[position] for position in sorted(members)]
         for members in by_block(replicates, phase).values()
         if len(members) == BLOCK
     ]
     names = (OWN, *works)
-    logs = np.array(
-        [
-            [
-                [[one.paces.get(case, {}).get(name, np.nan) for name in names] for case in cases]
-                for one in block
-            ]
-            for block in blocks
-        ]
-    ).reshape(len(blocks), BLOCK, len(cases), len(names))
-    values, paces = logs[..., 0], logs[..., 1:]
-    known = ~(np.isnan(values).any(axis=1) | np.isnan(paces).any(axis=(1, 3)))
+
+    def logs_of(one: Replicate) -> list[list[float]]:
+        times = (one.reference.get(case, {}) for case in cases)
+        return [[found.get(name, np.nan) for name in names] for found in times]
+
+    logs = np.array([[logs_of(one) for one in block] for block in blocks])
+    logs = logs.reshape(len(blocks), BLOCK, len(cases), len(names))
+    values, timed = logs[..., 0], logs[..., 1:]
+    known = ~(np.isnan(values).any(axis=1) | np.isnan(timed).any(axis=(1, 3)))
     values = np.where(known[:, None], values - values.mean(axis=1, keepdims=True), 0.0)
-    paces = np.where(known[:, None, :, None], paces - paces.mean(axis=1, keepdims=True), 0.0)
+    timed = np.where(known[:, None, :, None], timed - timed.mean(axis=1, keepdims=True), 0.0)
     n = known.sum(axis=0).astype(np.float64)
     freedom = (BLOCK - 1) * n
     if phase != "control":
-        # In the control both arms are A, and there is no effect to take out.
+        # In the control both arms are A, and there is no effect to remove.
         signs = np.array([[SIGNS[one.arm] for one in block] for block in blocks])
         signs = signs.reshape(len(blocks), BLOCK)[:, :, None] * known[:, None]
         size = np.maximum(BLOCK * n, 1.0)
         values = values - signs * ((signs * values).sum(axis=(0, 1)) / size)
-        means = (signs[..., None] * paces).sum(axis=(0, 1)) / size[:, None]
-        paces = paces - signs[..., None] * means
+        means = (signs[..., None] * timed).sum(axis=(0, 1)) / size[:, None]
+        timed = timed - signs[..., None] * means
         freedom = freedom - (n > 0)
-    return _Centred(values, paces, freedom)
+    return _Residuals(values, timed, freedom)
 
 
-def _slopes(phases: Iterable[_Centred], works: int) -> tuple[Floats, Floats]:
-    """The slopes of each figure, 0 where the work explains none of its scatter; and the share of
-    its variance that is explained, NaN where there is none or too few processes to tell."""
+def _slopes(phases: Iterable[_Residuals], works: int) -> tuple[Floats, Floats]:
+    """The slopes of each figure, 0 where the work explains none of its scatter; and the explained
+    share of its variance, NaN where there is none or too few processes."""
     among, along, total, freedom = (
         sum(parts)
         for parts in zip(
             *(
                 (
-                    np.einsum("bpfk,bpfl->fkl", one.paces, one.paces),
-                    np.einsum("bpfk,bpf->fk", one.paces, one.values),
+                    np.einsum("bpfk,bpfl->fkl", one.works, one.works),
+                    np.einsum("bpfk,bpf->fk", one.works, one.values),
                     np.einsum("bpf,bpf->f", one.values, one.values),
                     one.freedom,
                 )
@@ -171,15 +173,15 @@ def _slopes(phases: Iterable[_Centred], works: int) -> tuple[Floats, Floats]:
     return slopes, np.maximum(explained, 0.0)
 
 
-def _taken_off(one: Replicate, works: Sequence[str], slopes: Mapping[str, Floats]) -> Replicate:
-    """A replicate without what the work explains. A figure without its work is left out where the
-    others are adjusted: it is not comparable with them."""
+def _subtract_work(one: Replicate, works: Sequence[str], slopes: Mapping[str, Floats]) -> Replicate:
+    """A replicate without what the work explains. A figure whose work was not timed is dropped
+    where the others are adjusted, as it is not comparable with them."""
     values: dict[str, float] = {}
     for case, value in one.values.items():
-        paces = one.paces.get(case, {})
+        times = one.reference.get(case, {})
         if not slopes[case].any():
             values[case] = value
-        elif all(name in paces for name in (OWN, *works)):
-            line = sum(slope * paces[work] for slope, work in zip(slopes[case], works, strict=True))
-            values[case] = float(paces[OWN] - line)
+        elif all(name in times for name in (OWN, *works)):
+            line = sum(slope * times[work] for slope, work in zip(slopes[case], works, strict=True))
+            values[case] = float(times[OWN] - line)
     return msgspec.structs.replace(one, values=values)

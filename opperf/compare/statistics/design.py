@@ -1,16 +1,16 @@
-"""The order of measuring: which arm comes when, and which case.
+"""The order of the arms' processes in a block, and of the cases in a process.
 
-Assumption: whatever disturbs the machine changes slowly against the time of a block. In ABBA
-and in BAAB a level that rises in proportion to time adds as much to one arm as to the other, and
-the arms' places are left to chance, so that what no such block cancels (a disturbance that comes
-back with every fourth process, a cost of being first) favours neither of them in the long run.
+Assumption: disturbances of the machine change slowly compared with the time of a block. In ABBA and
+in BAAB a linear drift adds as much to one arm as to the other. Which of the two a block has is
+random, so that other disturbances (one that recurs with every fourth process, a cost of being
+first) favour neither arm in the long run.
 Source: R. A. Fisher, The Design of Experiments (1935), chapter IV, on randomised blocks;
 D. R. Cox, Planning of Experiments (1958), chapter 14, on orders that are balanced for trend.
-Breaks when the machine jumps within a block. The jump then is in the block's effect: noise,
-which the blocks' scatter tells of, and no bias.
+Breaks when the machine's speed jumps within a block. The jump is then in the block's effect: noise,
+which the scatter of the blocks shows, and no bias.
 
-Everything here is a function of the seed and of the place in the session, so that a session
-that was interrupted goes on as it would have.
+Every order is a function of the seed and of the place in the session, so that a resumed session has
+the same orders as an uninterrupted one.
 """
 
 from __future__ import annotations
@@ -30,8 +30,8 @@ ORDERS: tuple[Order, Order] = ("ABBA", "BAAB")
 def block_order(seed: int, phase: Phase, block: int) -> Order:
     """The order of a block's four processes.
 
-    Of the blocks 0 and 1, 2 and 3, ... one has each order, by lot: they are balanced after any
-    even number of blocks, so a phase can be continued.
+    Each pair of blocks (0 and 1, 2 and 3, ...) has both orders, in random sequence: a phase is
+    balanced after any even number of blocks and can be continued.
     """
     pair, second = divmod(block, 2)
     first = random.Random(f"{seed}/{phase}/{pair}").randrange(2)
@@ -41,10 +41,10 @@ def block_order(seed: int, phase: Phase, block: int) -> Order:
 def visiting_order(
     cases: Iterable[str], seed: int, phase: Phase, block: int, position: int
 ) -> list[str]:
-    """The cases, in the order in which the process at that position of the block visits them.
+    """The cases in random order, for the process at a position of a block.
 
-    Each process has its own order: what a case finds of the one before it, in caches and
-    allocators, is then part of the noise between processes instead of a bias in all of them.
+    Each process has an order of its own: what the case before leaves in caches and allocators is
+    then noise between processes instead of a bias in all of them.
     """
     visited = sorted(cases)
     random.Random(f"{seed}/{phase}/{block}/{position}").shuffle(visited)

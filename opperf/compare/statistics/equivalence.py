@@ -1,17 +1,16 @@
-"""Two one-sided tests: that an effect is within a margin.
+"""Two one-sided tests of equivalence: whether an effect is within a margin.
 
 Assumption: that of `paired_t`. A case is the same when both "as low as -margin" and "as high as
 margin" are rejected, which is when both bounds of its interval lie within the margin. A test that
-finds no difference shows no sameness: it may have had too few blocks.
+finds no difference does not show equivalence: it may have had too few blocks.
 Source: D. J. Schuirmann, A comparison of the two one-sided tests procedure and the power approach
 for assessing the equivalence of average bioavailability, J. Pharmacokinetics and Biopharmaceutics
 15 (1987).
-Breaks where `paired_t` does: a standard error that is too small by chance makes sameness out of
-luck.
+Breaks where `paired_t` does: a standard error that is too small by chance shows an equivalence that
+is not there.
 
-Each case is a claim of its own and there is no correction for their number: of the cases that
-changed by exactly the margin, a share of `level` is said to be the same, of those that changed
-by more, fewer.
+There is no correction for the number of cases: of those that changed by exactly the margin, a share
+of `level` is reported as the same, of those that changed by more, fewer.
 """
 
 from __future__ import annotations

@@ -1,13 +1,12 @@
-"""Benjamini and Hochberg's correction: the share of false ones among all that are rejected.
+"""Benjamini and Hochberg's correction, which limits the share of false rejections among all.
 
 Assumption: p-values of true null hypotheses are uniform or larger, and depend on each other
 positively if at all. Cases of one session share its disturbances, which move their effects the
 same way: that is such a dependence among tests of one direction.
 Source: Y. Benjamini and Y. Hochberg, Controlling the False Discovery Rate, J. Royal Statistical
 Society B 57 (1995); for dependence Y. Benjamini and D. Yekutieli, Annals of Statistics 29 (2001).
-Breaks when p-values are too small to begin with: the correction is for their number, not for
-their being wrong. Where no null hypothesis is false, every rejection is a false one, so that the
-rate is the chance of any rejection at all.
+Breaks when p-values are too small to begin with: it corrects for their number only. Where all null
+hypotheses are true, every rejection is false, and the rate is the chance of any rejection at all.
 """
 
 from __future__ import annotations
@@ -18,8 +17,9 @@ from numpy.typing import NDArray
 from opperf.compare.statistics.blocks import Floats
 
 
-def rejected(p: Floats, q: float) -> NDArray[np.bool_]:
-    """Which null hypotheses are rejected at a false discovery rate of q. NaN is no hypothesis."""
+def reject(p: Floats, q: float) -> NDArray[np.bool_]:
+    """Rejects null hypotheses at a false discovery rate of q: true for those that are rejected. A
+    NaN is no hypothesis."""
     from scipy.stats import false_discovery_control
 
     tested = ~np.isnan(p)
@@ -30,8 +30,9 @@ def rejected(p: Floats, q: float) -> NDArray[np.bool_]:
 
 
 def level_of_next(p: Floats, q: float) -> float:
-    """The p-value that would get one hypothesis more rejected; q where none is tested."""
+    """The largest p-value at which one more hypothesis would be rejected; q where none is
+    tested."""
     tested = np.count_nonzero(~np.isnan(p))
     if not tested:
         return q
-    return min(1.0, (np.count_nonzero(rejected(p, q)) + 1) / tested) * q
+    return min(1.0, (np.count_nonzero(reject(p, q)) + 1) / tested) * q

@@ -1,20 +1,20 @@
-"""Student's t on block effects: tests against a margin, and bounds.
+"""Student's t tests of block effects against a margin, and confidence bounds.
 
-Assumption: a case's block effects are independent draws of one normal distribution. An effect
-is a mean of two log medians less a mean of two, each a median of many iterations, which brings
-it near normal, however skewed the iterations are.
+Assumption: a case's block effects are independent draws of one normal distribution. An effect is
+the difference of two means of two log medians of many iterations each, and so nearly normal however
+skewed the iterations are.
 Source: Student, The Probable Error of a Mean, Biometrika 6 (1908); the test of a null hypothesis
 that is an interval: D. J. McCarthy and G. K. Smyth, Testing significance relative to a
 fold-change threshold is a TREAT, Bioinformatics 25 (2009).
-Breaks when processes fall into modes (an alignment that is lucky or not): with few blocks the
-scatter of effects may be far too small by chance. Heavy tails make the test say less, not more.
-A clock whose steps are coarse gives equal effects by chance; a standard error is therefore not
-believed to be below what rounding to the smallest step seen would cause by itself. A step so
-coarse that a case always reads the same cannot be seen in its values: changes below the step
-are invisible, and such a case is said to be the same.
+Breaks when processes fall into modes (a favourable alignment or not): with few blocks the scatter
+of effects may be far too small by chance. Heavy tails only make the test more conservative. A
+coarse clock gives equal effects by chance; the standard error is therefore at least the one that
+rounding to the smallest observed step would cause. Where the clock is so coarse that all values of
+a case are equal, its step is unknown: smaller changes are invisible, and the case is reported as
+the same.
 
-All functions take an `Estimate` of many cases and work along its arrays; cases with fewer than
-two blocks have NaN.
+All functions take an `Estimate` of many cases and return an array; cases with fewer than two blocks
+have NaN.
 """
 
 from __future__ import annotations
@@ -26,8 +26,9 @@ import numpy as np
 from opperf.compare.statistics.blocks import Effects, Floats
 
 SMALLEST_ERROR = 1e-12
-"""Log units. Below what arithmetic on logarithms of times resolves, so that effects that are all
-equal have a t statistic that is large and finite, and 0 where they are equal to the margin."""
+"""Smallest standard error, in log units: below the resolution of arithmetic on logarithms of times,
+so that effects that are all equal have a t statistic that is large and finite, and 0 where they are
+equal to the margin."""
 
 
 @dataclass(frozen=True)
@@ -48,7 +49,7 @@ class Estimate:
 
 
 def estimate(effects: Effects) -> Estimate:
-    """Mean and standard error of each row, over the blocks that are not NaN."""
+    """Estimates mean and standard error of each row, over the blocks that are not NaN."""
     values = effects.values
     known = ~np.isnan(values)
     n = known.sum(axis=1).astype(np.float64)

@@ -1,11 +1,10 @@
-"""Figures that are the same on every run: bytes, counts.
+"""Comparison of figures that are the same on every run, such as bytes and counts.
 
-Assumption: measured again, the same build gives the same figure, but for what the tolerance
-allows. One figure of each side is then all there is to know, no test is needed, and two files
-that were written apart give a verdict.
+Assumption: the same build gives the same figure again, within the tolerance. One figure of each
+side is then enough, no test is needed, and two separate runs give a verdict.
 Source: none; a figure without noise is compared, not tested.
 Breaks when the figure does have noise (memory of a framework that keeps workspace between
-operators, counts in a program with threads): such a figure is beyond the tolerance by chance.
+operators, counts in a program with threads): it may then exceed the tolerance by chance.
 """
 
 from __future__ import annotations
@@ -17,8 +16,9 @@ from opperf.model import Metric
 
 
 def compare_figures(case: str, a: float, b: float, metric: Metric) -> CaseVerdict:
-    """Regressed if B's figure is worse than A's by more than the metric's tolerance, improved if it
-    is better by more, else the same. The effect is None where a figure is zero.
+    """The verdict on two figures: regressed if B's is worse than A's by more than the metric's
+    tolerance, improved if it is better by more, else the same. The effect is None where a figure is
+    zero.
 
     Raises `ValueError` for figures that are negative or not finite.
     """

@@ -1,6 +1,6 @@
-"""From a session's replicates to its verdicts.
+"""The verdicts of a session, from its replicates.
 
-Who is tested where, and what each error rate is a rate of:
+The tests of each phase, and their error rates:
 
 - Control: every case of A against A. The chance that a sound session is declared invalid is at
   most `control_q` (`noise_floor`).
@@ -8,14 +8,14 @@ Who is tested where, and what each error rate is a rate of:
   those that Benjamini and Hochberg's correction at `screen_q` picks in either direction, and those
   with p below `screen_p` and a ratio beyond delta. Nothing is claimed of them yet, so the rates
   set the costs and not the errors.
-- Confirm: the candidates, and what was measured on with them, in blocks that had no part in
-  choosing them. `regressed` and `improved` are what the correction at `confirm_q` rejects of the
-  hypotheses that the ratio is within delta: of everything said to have changed in a session, a
-  share of `confirm_q` at most has not, on average over sessions.
-- `same` is shown case by case, at `same_level` in each phase (`equivalence`), from the confirm
-  blocks of a case that has them and from its screen blocks if it was no candidate. Choosing by
+- Confirm: the candidates, and ambiguous cases that get more blocks, in blocks that had no part in
+  their selection. `regressed` and `improved` are the cases of which the correction at `confirm_q`
+  rejects the hypothesis that the ratio is within delta: on average over sessions, a share of at
+  most `confirm_q` of them has not changed.
+- `same` is tested case by case, at `same_level` in each phase (`equivalence`), from the confirm
+  blocks of a case that has them and from its screen blocks if it was no candidate. Selection by
   the same blocks does no harm there: being no candidate and passing is rarer than passing.
-- A case that is looked at several times has each of its p-values in the confirm phase multiplied
+- Where there may be several looks at the confirm blocks, each p-value of that phase is multiplied
   by the number of looks (Bonferroni), whichever look it ends at.
 """
 
@@ -31,19 +31,19 @@ from numpy.typing import NDArray
 
 from opperf.compare.statistics.blocks import Effects, Floats, cases_of, effects
 from opperf.compare.statistics.common_shift import common_shift
-from opperf.compare.statistics.covariates import Adjustment, adjusted
+from opperf.compare.statistics.covariates import Adjustment, adjust
 from opperf.compare.statistics.data import (
     Analysis,
     CaseVerdict,
     Phase,
     Replicate,
     Round,
-    Rules,
+    Thresholds,
     Verdict,
 )
 from opperf.compare.statistics.equivalence import p_within
-from opperf.compare.statistics.false_discovery import level_of_next, rejected
-from opperf.compare.statistics.noise_floor import differing, noise_floor, shifted
+from opperf.compare.statistics.false_discovery import level_of_next, reject
+from opperf.compare.statistics.noise_floor import find_differing, is_shifted, noise_floor
 from opperf.compare.statistics.paired_t import (
     Estimate,
     bounds,
@@ -57,21 +57,21 @@ from opperf.compare.statistics.settling import MOST_BLOCKS, blocks_needed
 Mask = NDArray[np.bool_]
 
 
-def candidates(replicates: Sequence[Replicate], rules: Rules) -> tuple[str, ...]:
-    """The cases that the screen gives reason to measure again, sorted.
+def candidates(replicates: Sequence[Replicate], thresholds: Thresholds) -> tuple[str, ...]:
+    """The cases that the screen selects for the confirm phase, sorted.
 
-    Raises `ValueError` for replicates that make no blocks, as `blocks.effects` does.
+    Raises what `blocks.effects` raises.
     """
-    session = _session(replicates, rules)
+    session = _estimate_session(replicates, thresholds)
     return tuple(compress(session.cases, session.chosen.tolist()))
 
 
-def analyse(replicates: Sequence[Replicate], rules: Rules) -> Analysis:
-    """The verdicts of a session, from whatever has been measured of it so far.
+def analyse(replicates: Sequence[Replicate], thresholds: Thresholds) -> Analysis:
+    """The verdicts of a session, from the replicates that it has so far.
 
-    Raises `ValueError` for replicates that make no blocks, as `blocks.effects` does.
+    Raises what `blocks.effects` raises.
     """
-    session = _session(replicates, rules)
+    session = _estimate_session(replicates, thresholds)
     reason = _why_invalid(session)
     verdicts = _verdicts(session)
     if reason:
@@ -81,10 +81,10 @@ def analyse(replicates: Sequence[Replicate], rules: Rules) -> Analysis:
         ]
     return Analysis(
         valid=not reason,
-        rules=rules,
+        thresholds=thresholds,
         delta=session.delta,
         floor=session.floor,
-        shift=common_shift(session.screened, rules),
+        shift=common_shift(session.screened, thresholds),
         explained=session.adjustment.explained,
         verdicts=tuple(verdicts),
         reason=reason,
@@ -93,15 +93,14 @@ def analyse(replicates: Sequence[Replicate], rules: Rules) -> Analysis:
 
 
 def next_round(analysis: Analysis, measured: int) -> Round | None:
-    """The confirm blocks that `--until-settled` measures next, or None where there is nothing to
-    do: as many as there have been, up to the cap, of the cases that are ambiguous for want of
-    blocks. `measured` is the number of confirm blocks so far.
+    """The confirm blocks that `--until-settled` measures next: as many as there are, up to the cap,
+    of the cases that are ambiguous; None where there are no such cases, or no blocks left.
+    `measured` is the number of confirm blocks so far.
 
-    What a case is forecast to need does not choose: after few blocks the forecast is as uncertain
-    as the case.
+    A case's forecast is not used: after few blocks it is as uncertain as the case.
     """
-    rules = analysis.rules
-    left = rules.block_cap - measured
+    thresholds = analysis.thresholds
+    left = thresholds.block_cap - measured
     cases = tuple(
         one.case
         for one in analysis.verdicts
@@ -109,14 +108,15 @@ def next_round(analysis: Analysis, measured: int) -> Round | None:
     )
     if left <= 0 or not cases:
         return None
-    return Round(cases, measured, min(measured or rules.confirm_blocks, left))
+    return Round(cases, measured, min(measured or thresholds.confirm_blocks, left))
 
 
 @dataclass(frozen=True)
 class _Session:
-    """What the replicates say of each case, a row each, before anything is concluded."""
+    """The estimates of a session, from which its verdicts are made; arrays have a row for each
+    case."""
 
-    rules: Rules
+    thresholds: Thresholds
     adjustment: Adjustment
     cases: tuple[str, ...]
     controlled: Effects
@@ -130,24 +130,24 @@ class _Session:
     """Which cases are candidates."""
 
 
-def _session(replicates: Sequence[Replicate], rules: Rules) -> _Session:
+def _estimate_session(replicates: Sequence[Replicate], thresholds: Thresholds) -> _Session:
     cases = cases_of(replicates)
-    adjustment = adjusted(replicates)
-    # What the confirm blocks tell of the core's pace has no part in choosing what they measure.
-    before = adjusted([one for one in replicates if one.phase != "confirm"])
+    adjustment = adjust(replicates)
+    # The confirm blocks have no part in the selection of candidates, nor has their adjustment.
+    before = adjust([one for one in replicates if one.phase != "confirm"])
 
     def of_phase(phase: Phase) -> Effects:
         used = adjustment if phase == "confirm" else before
         found = effects(used.replicates, phase, cases)
-        # The clock's steps are in what was measured.
+        # The clock's resolution is that of the values as measured, not as adjusted.
         return replace(found, resolution=effects(replicates, phase, cases).resolution)
 
     controlled, screened = of_phase("control"), of_phase("screen")
     control, screen = estimate(controlled), estimate(screened)
     floor = noise_floor(control)
-    delta = max(rules.margin, floor or 0.0)
+    delta = max(thresholds.margin, floor or 0.0)
     return _Session(
-        rules=rules,
+        thresholds=thresholds,
         adjustment=adjustment,
         cases=cases,
         controlled=controlled,
@@ -157,15 +157,15 @@ def _session(replicates: Sequence[Replicate], rules: Rules) -> _Session:
         confirm=estimate(of_phase("confirm")),
         floor=floor,
         delta=delta,
-        chosen=_chosen(screen, delta, rules),
+        chosen=_select_candidates(screen, delta, thresholds),
     )
 
 
-def _chosen(screen: Estimate, delta: float, rules: Rules) -> Mask:
-    """Which cases the screen makes candidates of, in either direction."""
+def _select_candidates(screen: Estimate, delta: float, thresholds: Thresholds) -> Mask:
+    """Selects the candidates by the screen, in either direction: true for those."""
     large = np.abs(screen.mean) > delta
     slower, faster = (
-        rejected(p, rules.screen_q) | ((p < rules.screen_p) & large)
+        reject(p, thresholds.screen_q) | ((p < thresholds.screen_p) & large)
         for p in (p_above(screen, 0.0), p_below(screen, 0.0))
     )
     return np.asarray(slower | faster)
@@ -174,9 +174,9 @@ def _chosen(screen: Estimate, delta: float, rules: Rules) -> Mask:
 def _why_invalid(session: _Session) -> str:
     """Why the session is invalid, and what to do; empty where it is not."""
     if session.floor is None:
-        return "A was not compared with itself: measure two control blocks or more"
-    remedy = "quieten the machine, look for what differs between the arms, and measure again"
-    differs = differing(session.control, session.rules)
+        return "A was not compared with itself: measure at least two control blocks"
+    remedy = "quieten the machine, look for differences between the arms, and measure again"
+    differs = find_differing(session.control, session.thresholds)
     if differs.any():
         mean = session.control.mean
         worst = int(np.argmax(np.where(differs, np.abs(mean), 0.0)))
@@ -184,29 +184,29 @@ def _why_invalid(session: _Session) -> str:
             f"A differs from itself in {np.count_nonzero(differs)} of {len(session.cases)} cases, "
             f"most in {session.cases[worst]}, by {np.expm1(mean[worst]):+.1%}: {remedy}"
         )
-    if shifted(session.controlled, session.rules):
+    if is_shifted(session.controlled, session.thresholds):
         return f"A differs from itself in all cases together: {remedy}"
     return ""
 
 
 def _verdicts(session: _Session) -> list[CaseVerdict]:
-    """The verdicts of all cases, as they are in a valid session."""
-    rules, delta = session.rules, session.delta
+    """The verdicts of all cases of a valid session."""
+    thresholds, delta = session.thresholds, session.delta
     confirmed = session.confirm.n >= 2
-    judged = _either(confirmed, session.confirm, session.screen)
-    looks = np.where(confirmed, rules.looks, 1)
+    judged = _where(confirmed, session.confirm, session.screen)
+    looks = np.where(confirmed, thresholds.looks, 1)
 
     p = p_beyond(judged, delta)
     tested = np.where(confirmed, np.minimum(p * looks, 1.0), np.nan)
-    changed = rejected(tested, rules.confirm_q)
-    alike = p_within(judged, delta) * looks <= rules.same_level
+    changed = reject(tested, thresholds.confirm_q)
+    alike = p_within(judged, delta) * looks <= thresholds.same_level
     same = alike & (confirmed | ~session.chosen)
-    low, high = bounds(judged, rules.same_level / looks)
+    low, high = bounds(judged, thresholds.same_level / looks)
 
-    next_level = level_of_next(tested, rules.confirm_q)
-    levels = next_level / rules.looks, rules.same_level / rules.looks
+    next_level = level_of_next(tested, thresholds.confirm_q)
+    levels = next_level / thresholds.looks, thresholds.same_level / thresholds.looks
     needed = blocks_needed(judged, delta, *levels)
-    # The forecast counts one tail and the test both: two blocks that failed may seem enough.
+    # The forecast counts one tail and the test both, so it may be no more than there are already.
     more = np.maximum(needed - np.where(confirmed, judged.n, 0), 1)
     more[changed | same] = np.nan
 
@@ -214,21 +214,21 @@ def _verdicts(session: _Session) -> list[CaseVerdict]:
         CaseVerdict(
             case=case,
             verdict=_verdict(bool(changed[row]), bool(same[row]), judged.mean[row]),
-            effect=_known(judged.mean[row]),
-            low=_known(low[row]),
-            high=_known(high[row]),
-            p=_known(p[row]),
+            effect=_none_if_nan(judged.mean[row]),
+            low=_none_if_nan(low[row]),
+            high=_none_if_nan(high[row]),
+            p=_none_if_nan(p[row]),
             phase="confirm" if confirmed[row] else "screen",
             n_blocks=int(judged.n[row]),
             more_blocks=None if np.isnan(more[row]) else int(more[row]),
-            note="" if changed[row] or same[row] else _why_open(session, row, judged, more),
+            note="" if changed[row] or same[row] else _why_ambiguous(session, row, judged, more),
         )
         for row, case in enumerate(session.cases)
     ]
 
 
-def _either(mask: Mask, yes: Estimate, no: Estimate) -> Estimate:
-    """Row by row the one estimate or the other."""
+def _where(mask: Mask, yes: Estimate, no: Estimate) -> Estimate:
+    """One estimate in the rows of the mask, the other elsewhere."""
     return Estimate(
         np.where(mask, yes.mean, no.mean),
         np.where(mask, yes.error, no.error),
@@ -242,16 +242,16 @@ def _verdict(changed: bool, same: bool, effect: float) -> Verdict:
     return Verdict.SAME if same else Verdict.AMBIGUOUS
 
 
-def _why_open(session: _Session, row: int, judged: Estimate, more: Floats) -> str:
-    """Why a case is ambiguous, where the number of blocks it needs does not say it."""
+def _why_ambiguous(session: _Session, row: int, judged: Estimate, more: Floats) -> str:
+    """Why a case is ambiguous, unless it only needs more blocks."""
     if judged.n[row] < 2:
-        return f"complete blocks: {int(judged.n[row])}, and two are the fewest"
+        return f"complete blocks: {int(judged.n[row])}; at least 2 are needed"
     if session.chosen[row] and session.confirm.n[row] < 2:
         return "a candidate without confirm blocks"
     if np.isnan(more[row]):
-        return f"too near delta for {MOST_BLOCKS} blocks to settle it"
+        return f"too close to delta to decide with {MOST_BLOCKS} blocks"
     return ""
 
 
-def _known(value: float) -> float | None:
+def _none_if_nan(value: float) -> float | None:
     return None if np.isnan(value) else float(value)

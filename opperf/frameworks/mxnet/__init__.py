@@ -16,6 +16,7 @@ PACKAGE = Package(
     requirement="opperf[mxnet]",
     build_files=("__init__.py", "libinfo.py", "libmxnet*"),
     below_python=PYTHON_BELOW,
+    variables=("MXNET_CPU_WORKER_NTHREADS", "MXNET_ENGINE_TYPE"),
     obstacle=lambda: obstacle(package_version("numpy")),
 )
 

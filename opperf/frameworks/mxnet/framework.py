@@ -16,8 +16,8 @@ from opperf.errors import UnknownOperatorError
 from opperf.frameworks import user_code
 from opperf.frameworks.base import Constant, Extent, Gradient, MemoryReading
 from opperf.frameworks.defaults import Defaults
-from opperf.frameworks.mxnet import device as devices
 from opperf.frameworks.mxnet import (
+    PACKAGE,
     functions,
     inference,
     messages,
@@ -27,6 +27,7 @@ from opperf.frameworks.mxnet import (
     trace,
     wrapped,
 )
+from opperf.frameworks.mxnet import device as devices
 from opperf.frameworks.mxnet.gradient import RecordedGradient, flatten
 from opperf.frameworks.timing import MakeProfiler
 from opperf.model import (
@@ -62,7 +63,7 @@ class MXNet(Defaults):
         "bool",
     )
 
-    variables: tuple[str, ...] = ("MXNET_CPU_WORKER_NTHREADS", "MXNET_ENGINE_TYPE")
+    variables: tuple[str, ...] = PACKAGE.variables
     gradients: bool = True
 
     def __init__(self) -> None:

@@ -11,6 +11,7 @@ PACKAGE = Package(
     requirement="numpy",
     # NumPy 2 calls its `core` `_core`.
     build_files=("__init__.py", "version.py", "*core/_multiarray_umath*"),
+    variables=("NPY_DISABLE_CPU_FEATURES",),
 )
 
 

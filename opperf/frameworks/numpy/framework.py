@@ -12,6 +12,7 @@ import numpy as np
 from opperf.frameworks.base import Constant, Extent, MemoryReading
 from opperf.frameworks.defaults import Defaults
 from opperf.frameworks.numpy import (
+    PACKAGE,
     functions,
     inference,
     memory,
@@ -30,7 +31,7 @@ class NumPy(Defaults):
     name = registry.FRAMEWORK
     rules = "opperf.rules.numpy"
     dtypes: tuple[str, ...] = registry.DTYPES
-    variables: tuple[str, ...] = ("NPY_DISABLE_CPU_FEATURES",)
+    variables: tuple[str, ...] = PACKAGE.variables
 
     def __init__(self) -> None:
         # Read now, once: each fork of the process that loads this would read it anew.

@@ -11,7 +11,7 @@ from typing import Any
 
 from opperf.metrics import BACKWARD, FORWARD
 from opperf.model import Run, Summary
-from opperf.results.exports.exported import exported, finite
+from opperf.results.exports.exported import are_finite, select_figures
 
 MEASURES = {FORWARD.name: "latency", BACKWARD.name: "backward-latency"}
 """Metrics whose measure has another name. `latency`, in nanoseconds, every project of Bencher has;
@@ -21,7 +21,7 @@ the others are made as they come, in the units that are measured in."""
 def bencher(run: Run) -> tuple[dict[str, Any], list[str]]:
     """The run's medians with their intervals, and warnings. Raises `RunFileError` if there is
     none."""
-    found, warnings = exported(run)
+    found, warnings = select_figures(run)
     return {
         f"{one.name} {one.place}": {
             MEASURES.get(metric.name, metric.name): _measure(one.record.summaries[metric.name])
@@ -33,5 +33,5 @@ def bencher(run: Run) -> tuple[dict[str, Any], list[str]]:
 
 def _measure(summary: Summary) -> dict[str, float]:
     bounds = {"lower_value": summary.ci_low, "upper_value": summary.ci_high}
-    has_interval = summary.n > 1 and finite(bounds.values())
+    has_interval = summary.n > 1 and are_finite(bounds.values())
     return {"value": summary.median, **(bounds if has_interval else {})}

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from opperf.errors import RunFileError
-from opperf.metrics import present
+from opperf.metrics import metrics_in
 from opperf.model import Metric, Record, Run, Settings, Status
 from opperf.results.text import counted, inputs_text
 
@@ -29,7 +29,7 @@ class Exported(NamedTuple):
     """The usual ones that it has a finite figure of."""
 
 
-def exported(run: Run) -> tuple[list[Exported], list[str]]:
+def select_figures(run: Run) -> tuple[list[Exported], list[str]]:
     """What of a run can be exported, and a warning for what cannot.
 
     Raises `RunFileError` if that is everything.
@@ -54,7 +54,7 @@ def exported(run: Run) -> tuple[list[Exported], list[str]]:
 
 def _usual(record: Record) -> tuple[Metric, ...]:
     """The metrics that are exported: the others follow from them."""
-    return tuple(metric for metric in present([record]) if metric.usual)
+    return tuple(metric for metric in metrics_in([record]) if metric.usual)
 
 
 def _finite_metrics(record: Record) -> tuple[Metric, ...]:
@@ -95,6 +95,6 @@ def place_of(settings: Settings, framework: str) -> str:
     return " ".join(words)
 
 
-def finite(values: Iterable[float]) -> bool:
+def are_finite(values: Iterable[float]) -> bool:
     """Whether all values can be written as JSON."""
     return all(math.isfinite(value) for value in values)

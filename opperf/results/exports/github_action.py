@@ -6,7 +6,7 @@ from __future__ import annotations
 from typing import Any
 
 from opperf.model import Metric, Run
-from opperf.results.exports.exported import Exported, exported
+from opperf.results.exports.exported import Exported, select_figures
 from opperf.results.figures import unit_of
 from opperf.results.text import counted
 
@@ -14,7 +14,7 @@ from opperf.results.text import counted
 def github_action(run: Run) -> tuple[list[dict[str, Any]], list[str]]:
     """The run's medians, an entry for each metric of each case, and warnings. Raises
     `RunFileError` if there is none."""
-    found, warnings = exported(run)
+    found, warnings = select_figures(run)
     figures = [(one, metric) for one in found for metric in one.metrics]
     larger = sum(not metric.lower_is_better for _, metric in figures)
     if larger:

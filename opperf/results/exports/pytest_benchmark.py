@@ -12,9 +12,9 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from opperf.metrics import usual
+from opperf.metrics import default_metrics
 from opperf.model import Environment, Run, Settings, display_arguments
-from opperf.results.exports.exported import Exported, exported, finite
+from opperf.results.exports.exported import Exported, are_finite, select_figures
 from opperf.results.text import counted, inputs_text
 
 VERSION = "5.3.1"
@@ -29,14 +29,14 @@ FENCE = 1.5
 
 def pytest_benchmark(run: Run) -> tuple[dict[str, Any], list[str]]:
     """The run's times, and warnings. Raises `RunFileError` if there is no record with one."""
-    found, warnings = exported(run)
+    found, warnings = select_figures(run)
     benchmarks, without = [], 0
     for one in found:
         for metric in one.metrics:
             if not metric.is_time:
                 continue
             samples = one.record.samples.get(metric.name, [])
-            if samples and finite(samples):
+            if samples and are_finite(samples):
                 benchmarks.append(_benchmark(one, metric.name, samples, run.environment))
             else:
                 without += 1
@@ -118,7 +118,7 @@ UNIT_WORDS = {"B": "bytes"}
 def _others(one: Exported) -> dict[str, float | None]:
     """Figures of the metrics that are no times, each under its name and unit; None for a usual one
     that the case has none of."""
-    metrics = dict.fromkeys((*usual(), *one.metrics))
+    metrics = dict.fromkeys((*default_metrics(), *one.metrics))
     return {
         f"{metric.name}_{UNIT_WORDS.get(metric.unit, metric.unit)}": (
             one.record.summaries[metric.name].median if metric in one.metrics else None

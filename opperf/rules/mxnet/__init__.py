@@ -76,13 +76,15 @@ TRAIN_PHASE = frozenset(
         "BatchNorm",
         "BatchNorm_v1",
         "Dropout",
+        "Pooling",
         "RNN",
         "_contrib_BatchNormWithReLU",
         "_contrib_SyncBatchNorm",
     }
 )
 """Operators that run in the train phase. In the predict phase Dropout only copies its input, and
-BatchNorm reads its statistics instead of computing them."""
+BatchNorm reads its statistics instead of computing them. Pooling by oneDNN keeps the places of the
+maxima in the train phase alone: after the predict phase its gradient reads uninitialised memory."""
 
 NEEDS_OUTPUT = frozenset({"_copyto"})
 """Operators that require an output array from the caller."""

@@ -15,7 +15,7 @@ from opperf.rules.values import Arguments, fixed, tensors
 FAMILIES = Families()
 
 COMPLEX = "complex64"
-"""Dtype of a spectrum, which inverse transforms begin with."""
+"""Dtype of a spectrum, the input of inverse transforms."""
 
 NORMS: dict[str, Variants] = {
     "linalg.cond": lambda size: [
@@ -43,13 +43,13 @@ NORMS: dict[str, Variants] = {
 
 @FAMILIES.add(*NORMS)
 def norm(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """Norms of a whole matrix, of its rows and columns, and of its singular values."""
+    """Matrices, for norms of the whole, of rows and columns, and of singular values."""
     return own(NORMS, operator, size)
 
 
 @FAMILIES.add("einsum_path")
 def einsum_path(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """The order in which `einsum` would multiply."""
+    """The inputs of `einsum`, for the order of its products."""
     matrices = tensors([fixed(*matrix_to_diagonalise(size))] * 2)
     for subscripts in EINSUMS:
         yield {"subscripts": subscripts, "operands": matrices}
@@ -90,8 +90,8 @@ def is_inverse(name: str) -> bool:
 
 @FAMILIES.category("fft")
 def transform(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """One axis of a matrix and of a long vector, two axes, or three, as the name says; from a
-    spectrum for inverse transforms."""
+    """Arrays to transform along one axis, two or three, by the function's name; for inverse
+    transforms also a spectrum."""
     name, array = operator.name, operator.tensors[0].name
     shapes: tuple[Shape, ...] = (square(size), vector(size))
     if name.endswith("2"):
@@ -106,12 +106,12 @@ def transform(operator: Operator, size: Preset) -> Iterable[Arguments]:
 
 @FAMILIES.add("fft.fftfreq", "fft.rfftfreq")
 def frequencies(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """The frequencies of a long vector's transform, sampled a thousand times a second."""
+    """The length and the sampling interval of a long signal."""
     yield {"n": vector(size)[0], "d": 1e-3}
 
 
 @FAMILIES.add("fft.fftshift", "fft.ifftshift")
 def centre(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """A spectrum with its middle moved to the front, or back."""
+    """Spectra, shifted along all axes and along one."""
     yield {"x": fixed(*square(size))}
     yield {"x": fixed(*square(size)), "axes": (1,)}

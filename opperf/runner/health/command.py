@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 
 from opperf.errors import FOUND
-from opperf.frameworks import load
+from opperf.frameworks import variables_of
 from opperf.results.text import duration, terminal_width
 from opperf.runner.frameworks_command import report_choice
 from opperf.runner.health import contention
@@ -41,7 +41,7 @@ def doctor_command(options: Mapping[str, Any], changed: Mapping[str, Any]) -> in
     """Print what makes this machine noisy; 1 if anything does and `strict` is asked for. `changed`
     are the options the user gave."""
     report_choice(options["framework"], changed, _say)
-    machine = this_machine(load(options["framework"]).variables)
+    machine = this_machine(variables_of(options["framework"]))
     found = report(machine, options["seconds"])
     if options["json"]:
         print(msgspec.json.format(msgspec.json.encode(found), indent=2).decode())

@@ -14,10 +14,10 @@ import pytest
 
 from opperf.compare.ab.command import exit_code, from_ab
 from opperf.compare.ab.session import ReplicateLine, SessionWriter, key, read_session
-from opperf.compare.statistics.data import Analysis, CaseVerdict, Rules, Shift, Verdict
+from opperf.compare.statistics.data import Analysis, CaseVerdict, Shift, Thresholds, Verdict
 from opperf.errors import UsageError
 from opperf.model import OWN
-from opperf.profilers.pace import WORKS
+from opperf.profilers.reference_work import WORKS
 
 TESTS = Path(__file__).resolve().parents[2]
 WAIT_S = 120
@@ -90,8 +90,8 @@ def session(start, command, tmp_path_factory):
     with start(folder, *begin) as process:
         err = stop(process, path, 3, signal.SIGINT)
     assert process.returncode == 130
-    assert "measured, in opperf_ab.jsonl. Go on with: opperf ab --resume" in err
-    again = shlex.split(err.partition("Go on with: opperf ")[2])
+    assert "measured, in opperf_ab.jsonl. Resume with: opperf ab --resume" in err
+    again = shlex.split(err.partition("Resume with: opperf ")[2])
     assert again == ["ab", "--resume", "--report", "opperf_ab.jsonl"]
     before = path.read_bytes()
 
@@ -157,17 +157,17 @@ def test_every_place_has_one_process_and_every_process_its_cases(session):
 def test_fixed_work_is_timed_beside_every_figure(session):
     folder, _ = session
     read, _ = read_session(folder / "opperf_ab.jsonl")
-    assert read.header.paced
+    assert read.header.reference_work
     for one in read.replicates:
-        assert one.paces.keys() == one.values.keys()
-        assert all(works.keys() == {OWN, *WORKS} for works in one.paces.values())
+        assert one.reference.keys() == one.values.keys()
+        assert all(works.keys() == {OWN, *WORKS} for works in one.reference.values())
 
 
 def test_without_fixed_work(command, tmp_path):
     begin = ("ab", "add", *QUICK, "--b", "env:FAKE_SLOWDOWN=relu=1.1", "--no-pace")
     command(tmp_path, *begin)
     read, _ = read_session(tmp_path / "opperf_ab.jsonl")
-    assert not read.header.paced and not any(one.paces for one in read.replicates)
+    assert not read.header.reference_work and not any(one.reference for one in read.replicates)
     out, err = command(tmp_path, *begin, "--resume")
     assert f"{len(read.replicates)} processes measured already" in err and "pace" not in out
 
@@ -177,7 +177,7 @@ def test_a_case_that_ends_its_process_is_excluded(session, capsys):
     read, _ = read_session(folder / "opperf_ab.jsonl")
     (lost,) = read.lost.values()
     assert lost.ended and lost.reason.startswith("A: crashed: the process was ended by SIGSEGV")
-    assert "flaky (data: (4,))" in out and "Lost in some process" in out
+    assert "flaky (data: (4,))" in out and "Missing in some process" in out
     assert "segfaults (data: (64, 64))" in out and "do not run in both arms" in out
 
 
@@ -231,7 +231,7 @@ def test_going_on_with_a_finished_session_measures_nothing(session, command):
         (("--dtype", "float64"), "--dtype 'float32', not 'float64'"),
         (("--ctx", "cpu(1)"), "--ctx '', not 'cpu(1)'"),
         (("--framework", "numpy"), "--framework 'fake', not 'numpy'"),
-        (("--overwrite",), "--resume goes on with a session and --overwrite replaces it"),
+        (("--overwrite",), "--resume continues a session and --overwrite replaces it"),
     ],
 )
 def test_going_on_as_another_session_is_refused(session, command, contrary, words):
@@ -368,7 +368,7 @@ def test_a_session_whose_control_differs_is_invalid(session, command, tmp_path):
 
 def analysed(*verdicts, shift=Verdict.SAME, valid=True):
     cases = tuple(CaseVerdict(str(n), verdict) for n, verdict in enumerate(verdicts))
-    return Analysis(valid, Rules(), 0.02, 0.01, Shift(shift), cases)
+    return Analysis(valid, Thresholds(), 0.02, 0.01, Shift(shift), cases)
 
 
 REGRESSED, IMPROVED, SAME, AMBIGUOUS = (

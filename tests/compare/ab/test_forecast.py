@@ -4,10 +4,10 @@ import pytest
 
 from opperf.compare.ab.forecast import Forecast, check_budget, forecast_text
 from opperf.compare.ab.procedure import Stage
-from opperf.compare.statistics.data import Rules
+from opperf.compare.statistics.data import Thresholds
 from opperf.errors import UsageError
 
-RULES = Rules(control_blocks=2, screen_blocks=3, confirm_blocks=4, block_cap=4)
+RULES = Thresholds(control_blocks=2, screen_blocks=3, confirm_blocks=4, block_cap=4)
 TEN = Forecast({f"case{number}": 1.2 for number in range(10)}, start_s=2.0)
 """Ten cases of a second each, without anything beside it."""
 
@@ -28,9 +28,9 @@ def test_the_whole_in_words():
         "control and screen, 20 processes, take about 4 min 40 s; confirming takes about 42 s "
         "more if one figure in 20 is a candidate"
     )
-    until_settled = Rules(control_blocks=2, screen_blocks=3, confirm_blocks=4, block_cap=16)
+    until_settled = Thresholds(control_blocks=2, screen_blocks=3, confirm_blocks=4, block_cap=16)
     assert forecast_text(TEN, until_settled).endswith(
-        "a candidate, and then what is ambiguous, up to 16 blocks"
+        "a candidate, and then ambiguous cases get up to 16 blocks"
     )
 
 

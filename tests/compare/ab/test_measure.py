@@ -4,7 +4,7 @@ import math
 
 import pytest
 
-from opperf.compare.ab.measure import ATTEMPTS, chosen_cases, measure, rehearse
+from opperf.compare.ab.measure import ATTEMPTS, measure, rehearse, select_cases
 from opperf.compare.ab.pairs import Pair
 from opperf.compare.ab.procedure import Place
 from opperf.compare.ab.session import Lost
@@ -103,7 +103,9 @@ def test_a_machine_on_which_everything_ends_is_given_up():
     with pytest.raises(WorkerError) as caught:
         replicate(does, *"abcdefghij")
     assert len(begun) == len(set(begun)) == ATTEMPTS
-    assert str(caught.value).startswith(f"{ATTEMPTS} processes of arm B ended")
+    assert str(caught.value).startswith(
+        f"no worker completed the replicate: {ATTEMPTS} processes of arm B ended"
+    )
     assert "SIGSEGV" in str(caught.value)
 
 
@@ -152,13 +154,13 @@ def test_a_rehearsal_keeps_what_runs_in_both_arms():
 def test_what_is_visited():
     pairs = [Pair(case(name), case(name, threads=2)) for name in "xyz"]
     x, y, z = (pair.id for pair in pairs)
-    every = chosen_cases(pairs, (), {}, "A")
+    every = select_cases(pairs, (), {}, "A")
     assert every == {pair.id: pair.a for pair in pairs}
-    assert chosen_cases(pairs, (), {}, "B") == {pair.id: pair.b for pair in pairs}
-    some = chosen_cases(pairs, (f"{x} backward", f"{z} forward", f"{z} backward"), {}, "A")
+    assert select_cases(pairs, (), {}, "B") == {pair.id: pair.b for pair in pairs}
+    some = select_cases(pairs, (f"{x} backward", f"{z} forward", f"{z} backward"), {}, "A")
     assert {name: one.passes for name, one in some.items()} == {
         x: ("backward",),
         z: ("forward", "backward"),
     }
     lost = {x: Lost("crashed", ended=True), y: Lost("failed once")}
-    assert chosen_cases(pairs, (), lost, "A").keys() == {y, z}
+    assert select_cases(pairs, (), lost, "A").keys() == {y, z}

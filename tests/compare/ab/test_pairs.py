@@ -3,7 +3,7 @@
 import msgspec
 import pytest
 
-from opperf.compare.ab.pairs import Pair, paired
+from opperf.compare.ab.pairs import Pair, pair_cases
 from opperf.model import CallableTarget, Case, OperatorTarget, Settings, TensorSpec
 from opperf.sources.registry import Plan
 
@@ -24,7 +24,7 @@ def plan(*cases, **excluded):
 
 
 def pairs(a, b, positional=False):
-    found = paired([plan(*a)], [plan(*b)], positional)
+    found = pair_cases([plan(*a)], [plan(*b)], positional)
     return [(pair.a, pair.b) for pair in found.pairs], found.alone
 
 
@@ -65,7 +65,7 @@ def test_cases_that_differ_in_nothing_else_are_paired_in_their_order():
 def test_what_has_no_partner_is_named_with_the_reason():
     a, b = case("add", (2,), (2,)), case("add", (3,), (3,))
     only = case("dot", (2, 2), (2, 2), axis=1)
-    found = paired([plan(a, only)], [plan(b, dot="this build has none")], positional=False)
+    found = pair_cases([plan(a, only)], [plan(b, dot="this build has none")], positional=False)
     assert found.pairs == ()
     assert found.alone == {
         "add (lhs: (2,), rhs: (2,)) in A": "B has no case of these inputs",
@@ -90,5 +90,5 @@ def test_operators_of_the_arms_own_are_paired_by_position():
 def test_each_operator_is_paired_with_the_one_in_its_place():
     a, b = case("add", (2,)), case("dot", (2,))
     c, d = case("sum", (2,)), case("max", (2,))
-    found = paired([plan(a), plan(b)], [plan(c), plan(d)], positional=True)
+    found = pair_cases([plan(a), plan(b)], [plan(c), plan(d)], positional=True)
     assert [(pair.a, pair.b) for pair in found.pairs] == [(a, c), (b, d)]

@@ -5,9 +5,9 @@ import math
 import pytest
 
 from opperf.compare.ab.procedure import Stage, next_stage
-from opperf.compare.statistics.data import Replicate, Rules
+from opperf.compare.statistics.data import Replicate, Thresholds
 
-RULES = Rules(control_blocks=2, screen_blocks=3, confirm_blocks=3, block_cap=3)
+RULES = Thresholds(control_blocks=2, screen_blocks=3, confirm_blocks=3, block_cap=3)
 SEED = 5
 
 
@@ -16,9 +16,9 @@ def go_on():
     """Measures a session to its end, and says which stages it had. `effect` gives what a figure
     is by its place, and `forget` what the session is interrupted after."""
 
-    def gone(effect, rules=RULES, names=("x", "y", "z"), stop=None):
+    def gone(effect, thresholds=RULES, names=("x", "y", "z"), stop=None):
         done, stages = [], []
-        while (stage := next_stage(done, rules)) is not None:
+        while (stage := next_stage(done, thresholds)) is not None:
             if not stages or stages[-1] != stage:
                 stages.append(stage)
             for place in stage.places(SEED, done):
@@ -84,19 +84,19 @@ def wavering(name, place):
 
 
 def test_what_is_ambiguous_is_measured_on_up_to_the_cap(go_on):
-    rules = Rules(control_blocks=2, screen_blocks=3, confirm_blocks=3, block_cap=10)
-    stages, _ = go_on(wavering, rules)
+    thresholds = Thresholds(control_blocks=2, screen_blocks=3, confirm_blocks=3, block_cap=10)
+    stages, _ = go_on(wavering, thresholds)
     confirm = [stage for stage in stages if stage.phase == "confirm"]
     assert [(stage.first_block, stage.n_blocks) for stage in confirm] == [(0, 3), (3, 3), (6, 4)]
     assert all(stage.figures == ("y",) for stage in confirm)
 
 
 def test_an_interrupted_session_goes_on_as_it_would_have(go_on):
-    rules = Rules(control_blocks=2, screen_blocks=3, confirm_blocks=3, block_cap=10)
-    _, whole = go_on(wavering, rules)
+    thresholds = Thresholds(control_blocks=2, screen_blocks=3, confirm_blocks=3, block_cap=10)
+    _, whole = go_on(wavering, thresholds)
     for stop in range(1, len(whole), 3):
-        _, half = go_on(wavering, rules, stop=stop)
-        stage = next_stage(half, rules)
+        _, half = go_on(wavering, thresholds, stop=stop)
+        stage = next_stage(half, thresholds)
         rest = list(stage.places(SEED, half))
         after = whole[stop]
         assert (rest[0].phase, rest[0].block, rest[0].position) == (

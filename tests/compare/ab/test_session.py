@@ -15,7 +15,7 @@ from opperf.compare.ab.session import (
     SessionWriter,
     read_session,
 )
-from opperf.compare.statistics.data import Replicate, Rules
+from opperf.compare.statistics.data import Replicate, Thresholds
 from opperf.errors import OutputError, RunFileError
 from opperf.model import Case, Environment, Fill, OperatorTarget, Settings, TensorSpec
 from opperf.sources.selecting import Selection
@@ -53,7 +53,7 @@ def header():
         a=ArmSpec(),
         b=ArmSpec(variables={"X": "1"}, settings={"threads": 2}),
         environments={"A": environment, "B": environment},
-        rules=Rules(threshold=0.05),
+        thresholds=Thresholds(threshold=0.05),
         seed=3,
         selection=Selection(patterns=("relu",)),
         pairs=(pair,),

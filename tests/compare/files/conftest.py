@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 
+from opperf import frameworks
 from opperf.commands.compare import compare
 from opperf.compare.files import judging
 from opperf.compare.files.comparison import Side
@@ -158,6 +159,7 @@ def _entry(operator="relu", **changed):
     usual = {
         "inputs": "data: (4, 4)",
         "shown": operator,
+        "pattern": operator,
         "id": f"id of {operator}",
         "call": f"call of {operator}",
         "category": "unary",
@@ -175,6 +177,12 @@ def _measured(*entries, path="some.jsonl", averages=False, selection=None, **env
         (),
         selection or {},
     )
+
+
+@pytest.fixture(autouse=True)
+def mxnet_is_preferred(monkeypatch):
+    """A command without `--framework` takes MXNet, whatever is installed here."""
+    monkeypatch.setattr(frameworks, "preferred", lambda: "mxnet")
 
 
 @pytest.fixture

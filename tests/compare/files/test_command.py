@@ -88,7 +88,7 @@ DAMAGES = {
     "other JSON": (lambda text: "[1, 2]", "not results by operator: the JSON is no object"),
     "other object": (lambda text: '{"relu": 3}', "'relu' has no list of results"),
     "no results": (lambda text: "{}", "holds no result"),
-    "cut short results": (lambda text: '{"relu": [{"inputs"', "was it cut short?"),
+    "cut short results": (lambda text: '{"relu": [{"inputs"', "is it truncated?"),
     "two runs": (lambda text: text + text, "two runs seem to be in one file"),
 }
 
@@ -122,12 +122,12 @@ def test_no_file(outcome, options, words):
     [
         (("--metric", "speed"), "'speed' is not one of forward, backward, total, memory"),
         (("--metric", ""), "'' is empty"),
-        (("--metric", "instructions"), "has the metric instructions; there is: forward"),
+        (("--metric", "instructions"), "has the metric instructions; available: forward"),
         (("--threshold", "5"), "'5' is not a share between 0 and 1; write 5% or 0.05"),
         (("--threshold", "0"), "is not a share"),
         (("--threshold", "much"), "is not a share"),
         (("--fail-on", "slower"), "'slower' is not one of regressed, suspect, missing"),
-        (("--filter", "zzz"), "neither file has an operator that is called 'zzz'"),
+        (("--filter", "zzz"), "no operator in either file matches 'zzz'"),
         (("-f", "xml"), "'xml' is not one of"),
         (("--base-is", "third"), "'third' is not one of"),
         (("-o", "no/folder.md"), "the folder"),
@@ -167,8 +167,8 @@ def test_figures_that_are_no_numbers_are_told_of(run, record, saved, outcome):
     odd = saved(run(msgspec.structs.replace(one, summaries=broken)), "odd.jsonl")
     usual = saved(run(one), "usual.jsonl")
     code, printed, told = outcome(usual, odd)
-    assert code == 0 and "1 ambiguous: a figure is no finite number" in printed
-    assert f"{odd}: 3 figures are no finite numbers, relu forward among them" in told
+    assert code == 0 and "1 ambiguous: a figure is not finite" in printed
+    assert f"{odd}: 3 figures are not finite, e.g. relu forward" in told
     assert outcome(usual, odd, "--fail-on", "regressed,suspect")[0] == 3
 
 
@@ -177,7 +177,7 @@ def test_results_with_nan_are_told_of(run, record, saved, outcome, tmp_path):
     path.write_text('{"relu": [{"inputs": {"data": [4, 4]}, "avg_time_forward_relu": NaN}]}')
     code, printed, told = outcome(saved(run(record()), "base.jsonl"), path)
     assert code == 0 and "1 ambiguous" in printed
-    assert f"{path}: 1 figure is no finite number, relu forward" in told
+    assert f"{path}: 1 figure is not finite: relu forward" in told
 
 
 def test_nothing_is_overwritten(files, outcome, tmp_path):

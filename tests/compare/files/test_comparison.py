@@ -10,9 +10,9 @@ from opperf.compare.files.comparison import (
     Comparison,
     Row,
     Side,
-    counted_verdicts,
+    count_verdicts,
     geometric_means,
-    sorted_rows,
+    sort_rows,
 )
 from opperf.compare.statistics.data import Verdict
 
@@ -62,7 +62,7 @@ def test_rows_are_sorted_by_their_ratio_and_those_alike_by_name():
         row("none", None),
         row("slow", 2.0),
     ]
-    assert [(one.operator, one.inputs) for one in sorted_rows(rows)] == [
+    assert [(one.operator, one.inputs) for one in sort_rows(rows)] == [
         ("slow", ""),
         ("a", "1"),
         ("a", "2"),
@@ -91,7 +91,7 @@ def test_the_mean_over_all_comes_last_and_has_what_no_category_has():
 
 def test_verdicts_are_counted_in_their_order():
     verdicts = [Verdict.SUSPECT, Verdict.SAME, Verdict.REGRESSED, Verdict.SAME]
-    found = counted_verdicts(row(verdict=verdict) for verdict in verdicts)
+    found = count_verdicts(row(verdict=verdict) for verdict in verdicts)
     assert list(found.items()) == [
         (Verdict.REGRESSED, 1),
         (Verdict.SAME, 2),
@@ -116,7 +116,7 @@ def test_rows_and_changes_are_told_apart():
     )
     assert [one.operator for one in found.rows_of("memory")] == ["x", "z"]
     assert found.changes_of(ChangeKind.BROKEN) == (changes[0], changes[-1])
-    assert found.changes_of(ChangeKind.MENDED) == (changes[2],)
+    assert found.changes_of(ChangeKind.FIXED) == (changes[2],)
 
 
 def test_a_side_of_which_nothing_is_known_is_a_run_without_cases():

@@ -1,10 +1,20 @@
 """The command that settles what is suspect."""
 
+import shlex
+import sys
+
+import msgspec
 import pytest
 
+from opperf import frameworks
+from opperf.commands.ab import ab
+from opperf.compare.ab.arms import selection_of
+from opperf.compare.ab.options import arms_from, selection_from
 from opperf.compare.files.comparison import Comparison, Difference, Row, Side
-from opperf.compare.files.confirming import confirming_command
+from opperf.compare.files.confirming import PLACEHOLDERS, confirming_command
 from opperf.compare.statistics.data import Verdict
+from opperf.errors import FrameworkError
+from opperf.model import DECLARED, DEFAULTS
 
 
 @pytest.mark.parametrize(
@@ -125,13 +135,113 @@ SETTINGS = {"device": "cpu(0)", "dtype": "float32", "profiler": "native", "threa
 def test_what_both_runs_were_made_with_is_an_option_where_it_is_unusual(
     command, entry, measured, settings, words
 ):
-    run = measured(entry(settings=SETTINGS | settings))
+    run = measured(entry(settings=SETTINGS | settings), framework="mxnet")
     assert command(base=run, new=run) == f"opperf ab relu {PYTHONS}{words}"
+
+
+def test_the_first_device_of_the_machine_needs_no_option(command, entry, measured):
+    devices = ("gpu(0)", "cpu(0)")
+    for device, words in (("gpu(0)", ""), ("cpu(0)", " --ctx 'cpu(0)'")):
+        run = measured(entry(settings=SETTINGS | {"device": device}), devices=devices)
+        assert command(base=run, new=run) == f"opperf ab relu {PYTHONS}{words}"
+
+
+def test_the_framework_is_named_where_another_or_none_would_be_chosen(
+    command, entry, measured, monkeypatch
+):
+    def none_installed():
+        raise FrameworkError("none is installed")
+
+    run = measured(entry(), framework="mxnet")
+    for preferred in (lambda: "numpy", none_installed):
+        monkeypatch.setattr(frameworks, "preferred", preferred)
+        assert command(base=run, new=run) == f"opperf ab relu {PYTHONS} --framework mxnet"
+
+
+def test_two_frameworks_have_no_command(command):
+    assert command(differences=[Difference("framework", "mxnet", "numpy")]) == ""
+
+
+def test_the_settings_are_those_of_the_largest_change(command, entry, measured):
+    entries = [
+        entry(name, id=name, settings=SETTINGS | {"dtype": dtype}, effort={"seed": 7})
+        for name, dtype in (("small", "float64"), ("large", "float16"))
+    ]
+    rows = [
+        msgspec.structs.replace(row(name, ratio), id=name)
+        for name, ratio in (("small", 1.1), ("large", 3.0))
+    ]
+    run = measured(*entries)
+    words = f"opperf ab large small {PYTHONS} --dtype float16 --seed 7"
+    assert command(*rows, base=run, new=run) == words
+
+
+def test_functions_are_named_by_their_paths(command, entry, measured):
+    run = measured(entry("softmax", pattern="kernels.py:softmax"), entry("snippet", pattern=""))
+    rows = [row("snippet", 9.0), row("softmax")]
+    assert command(*rows, base=run, new=run) == f"opperf ab kernels.py:softmax {PYTHONS}"
+    assert command(rows[0], base=run, new=run) == ""
+
+
+def test_a_setting_of_several_values_is_set_in_no_arm(command):
+    differences = [
+        Difference("settings.cache", ("hot", "cold"), "cold"),
+        Difference("settings.env", {}, {"A": "1", "B": "2"}),
+    ]
+    assert (
+        command(differences=differences) == "opperf ab relu --b cache:cold --b env:A=1 --b env:B=2"
+    )
+
+
+def other_values():
+    """A value of every setting that an arm or an option of `ab` can have, beside the default."""
+    words = {
+        "device": "gpu(1)",
+        "dtype": "float16",
+        "profiler": "python",
+        "threads": "4",
+        "mode": "compiled",
+        "phase": "train",
+        "cache": "cold",
+        "seed": "3",
+    }
+    found = {name: DECLARED[name].read(text) for name, text in words.items()}
+    assert {name for name, one in DECLARED.items() if one.common} <= set(found)
+    return {**found, "env": {"A": "1 2", "B": ""}}
+
+
+@pytest.mark.parametrize("differing", [(), ("dtype", "threads", "env"), ("profiler", "cache")])
+def test_the_command_line_reads_the_command(
+    command, entry, measured, tmp_path, monkeypatch, differing
+):
+    settings = other_values()
+    effort = {"seed": settings.pop("seed")}
+    run = measured(
+        entry(settings=settings, effort=effort), selection={"size": "small"}, framework="numpy"
+    )
+    differences = [
+        Difference(f"settings.{name}", DEFAULTS[name], settings[name]) for name in differing
+    ]
+    printed = command(differences=differences, base=run, new=run)
+    for place, name in zip(PLACEHOLDERS, ("base", "new"), strict=True):
+        python = tmp_path / name
+        python.symlink_to(sys.executable)
+        printed = printed.replace(place, f"python:{python}")
+    given = ab.make_context("ab", shlex.split(printed)[2:]).params
+    arms = arms_from(given)
+    for arm, is_new in zip(arms, (False, True), strict=True):
+        selection = selection_of(arm, selection_from(given))
+        for name, value in {**settings, **effort}.items():
+            expected = DEFAULTS[name] if name in differing and not is_new else value
+            found = selection.phase if name == "phase" else getattr(selection.settings, name)
+            assert found == expected, name
+        assert selection.size == "small" and selection.patterns == ("relu",)
+    assert given["framework"] == "numpy"
 
 
 @pytest.mark.parametrize(("name", "value"), [("threads", 4), ("cache", "cold")])
 def test_what_has_no_option_is_given_to_both_arms(command, entry, measured, name, value):
-    run = measured(entry(settings=SETTINGS | {name: value}))
+    run = measured(entry(settings=SETTINGS | {name: value}), framework="mxnet")
     assert command(base=run, new=run) == (
         f"opperf ab relu --a python:/path/to/base/python --a {name}:{value} "
         f"--b python:/path/to/new/python --b {name}:{value}"

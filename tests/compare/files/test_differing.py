@@ -75,7 +75,12 @@ def test_settings_of_cases_in_common_are_compared(told):
         ({"runs": 20, "dtype": "float32", "seed": 0, "old": 1}, {"runs": 50, "dtype": "float32"}),
         ({"runs": 30, "dtype": "float32", "seed": 0}, {"runs": 50, "dtype": "float32", "seed": 1}),
     )
-    assert found == [("settings.runs", "20, 30", 50), ("settings.seed", 0, 1)]
+    assert found == [("settings.runs", (20, 30), 50), ("settings.seed", 0, 1)]
+
+
+def test_environment_variables_of_cases_are_compared(told):
+    pairs = [({"env": {}}, {"env": {"A": "1"}}), ({"env": {}}, {"env": {"A": "2"}})]
+    assert told({}, {}, *pairs) == [("settings.env", {}, ({"A": "1"}, {"A": "2"}))]
 
 
 def test_only_values_of_cases_that_tell_a_setting_count(told):

@@ -3,7 +3,7 @@
 import msgspec
 import pytest
 
-from opperf.compare.files.joining import By, Pair, check_common, filtered, joined
+from opperf.compare.files.joining import By, Pair, check_common, filter_operators, join
 from opperf.compare.files.reading import entry_of
 from opperf.errors import RunFileError, UsageError
 
@@ -28,7 +28,7 @@ def test_cases_are_joined_by_id(run, record, asked):
 
 def test_cases_of_one_key_are_paired_in_their_order(record):
     entries = [entry_of(record(seed=1)), entry_of(record("exp")), entry_of(record(seed=2))]
-    pairs = joined(entries, entries[::-1], By.SHOWN)
+    pairs = join(entries, entries[::-1], By.SHOWN)
     assert [(p.base.effort["seed"], p.new.effort["seed"]) for p in pairs if p.base and p.new] == [
         (1, 2),
         (0, 0),
@@ -56,7 +56,9 @@ def test_no_case_in_common_for_the_size(run, record, asked):
     usual = msgspec.structs.replace(
         usual, header=msgspec.structs.replace(usual.header, options={"selection": {"seed": 1}})
     )
-    with pytest.raises(RunFileError, match="size small against default; measure both alike"):
+    with pytest.raises(
+        RunFileError, match="size small against default; measure both with the same"
+    ):
         asked(small, usual)
 
 
@@ -77,7 +79,7 @@ def test_the_filter_takes_the_patterns_of_run(run, record, asked):
     assert found.base.cases == 3
     with pytest.raises(UsageError, match="'rleu'; did you mean relu"):
         asked(both, both, patterns=("rleu",))
-    with pytest.raises(UsageError, match="no regular expression"):
+    with pytest.raises(UsageError, match="not a regular expression"):
         asked(both, both, patterns=("re:(",))
 
 
@@ -85,15 +87,15 @@ def test_the_third_of_one_key_is_paired_with_the_third(record):
     entries = [entry_of(record(seed=number)) for number in range(3)]
     seeds = [
         (pair.base and pair.base.effort["seed"], pair.new and pair.new.effort["seed"])
-        for pair in joined(entries, entries[:2], By.SHOWN)
+        for pair in join(entries, entries[:2], By.SHOWN)
     ]
     assert seeds == [(0, 0), (1, 1), (2, None)]
 
 
 def test_without_patterns_all_cases_are_kept(measured, entry):
     base, new = measured(entry("relu")), measured(entry("exp"))
-    assert filtered(base, new, ()) == (base, new)
-    chosen, other = filtered(base, new, ("relu",))
+    assert filter_operators(base, new, ()) == (base, new)
+    chosen, other = filter_operators(base, new, ("relu",))
     assert ([one.operator for one in chosen.entries], other.entries) == (["relu"], ())
 
 
@@ -119,20 +121,20 @@ def test_a_case_in_common_is_enough(measured, entry):
 
 def test_a_file_without_any_case_is_named(why, measured, entry):
     empty, full = measured(path="empty"), measured(entry(), path="full")
-    assert why(empty, full) == "empty has none that --filter fits"
-    assert why(full, empty) == "empty has none that --filter fits"
+    assert why(empty, full) == "empty has none that --filter matches"
+    assert why(full, empty) == "empty has none that --filter matches"
 
 
 def test_files_of_two_frameworks_say_so_first(why, measured, entry):
     base = measured(entry("a", settings={"dtype": "float32"}), framework="mxnet")
     new = measured(entry("b", settings={"dtype": "float16"}), framework="numpy")
     assert why(base, new) == (
-        "framework mxnet against numpy, dtype float32 against float16; measure both alike"
+        "framework mxnet against numpy, dtype float32 against float16; measure both with the same"
     )
     # Where one of them does not tell its framework, nothing is known of that.
     alone = measured(*new.entries)
-    assert why(alone, base) == "dtype float16 against float32; measure both alike"
-    assert why(base, alone) == "dtype float32 against float16; measure both alike"
+    assert why(alone, base) == "dtype float16 against float32; measure both with the same"
+    assert why(base, alone) == "dtype float32 against float16; measure both with the same"
 
 
 @pytest.mark.parametrize(
@@ -158,7 +160,7 @@ def test_settings_that_are_alike_in_some_case_keep_nothing_apart(why, measured, 
     new = measured(entry("a", settings={"threads": 4, "y": 1}))
     assert why(base, new) == "1 operator in both, with other inputs in each"
     two = measured(entry("a", settings={"threads": 8}), entry("b"))
-    assert why(base, two) == "threads 1, 4 against 8; --ignore-settings joins them all the same"
+    assert why(base, two) == "threads 1, 4 against 8; --ignore-settings joins them anyway"
     assert why(measured(entry("a"), entry("b")), measured(entry("b"), entry("a"))) == (
         "2 operators in both, with other inputs in each"
     )

@@ -6,7 +6,7 @@ import msgspec
 import pytest
 
 from opperf.compare.files.judging import Question, compare
-from opperf.compare.statistics.data import Rules
+from opperf.compare.statistics.data import Thresholds
 from opperf.errors import RunFileError
 from opperf.model import Status
 
@@ -41,15 +41,15 @@ def test_memory_that_is_noted_as_unsound_is_suspect(run, record, asked):
 
 def test_what_is_odd_about_a_figure_is_told(run, record, asked):
     one = record(notes=[("forward", "noisy", "the machine was busy")])
-    both, mended = asked(run(one), run(one)), asked(run(one), run(record()))
+    both, fixed = asked(run(one), run(one)), asked(run(one), run(record()))
     assert [row.caveat for row in both.rows] == ["both: the machine was busy", "", ""]
-    assert mended.rows[0].caveat == "base: the machine was busy"
+    assert fixed.rows[0].caveat == "base: the machine was busy"
 
 
 def test_the_threshold_is_of_times(run, record, asked):
     base, new = run(record(factor=1.0, memory=1e6)), run(record(factor=1.1, memory=1.05e6))
     strict, loose = (
-        asked(base, new, rules=Rules(threshold=share), metrics=("forward", "memory"))
+        asked(base, new, thresholds=Thresholds(threshold=share), metrics=("forward", "memory"))
         for share in (0.02, 0.5)
     )
     assert [row.verdict.value for row in strict.rows] == ["suspect", "regressed"]
@@ -103,7 +103,7 @@ def test_what_was_measured_and_is_not_is_broken(run, record, asked):
     found = asked(base, new)
     assert [(c.kind.value, c.operator, c.metric, c.reason) for c in found.changes] == [
         ("broken", "relu", "", "crashed: signal 11"),
-        ("mended", "exp", "", "failed: no"),
+        ("fixed", "exp", "", "failed: no"),
         ("broken", "log", "backward", "has no gradient"),
         ("appeared", "new", "", "crashed: signal 11"),
     ]
@@ -156,11 +156,11 @@ def test_a_figure_that_is_zero_or_no_number_has_no_ratio(run, record, asked):
 def judged(measured, entry):
     """The row of one metric, of which the files have these figures."""
 
-    def row(a, b, metric="forward", averages=False, **rules):
+    def row(a, b, metric="forward", averages=False, **thresholds):
         base, new = (
             measured(entry(figures={metric: one}), averages=averages and one is b) for one in (a, b)
         )
-        question = Question(metrics=(metric,), rules=Rules(**rules))
+        question = Question(metrics=(metric,), thresholds=Thresholds(**thresholds))
         (found,) = compare(base, new, question).rows
         return found
 
@@ -193,10 +193,10 @@ def test_averages_are_suspect_beyond_the_threshold_either_way(judged, figure, me
 @pytest.mark.parametrize(
     ("a", "b", "note"),
     [
-        (-1.0, 1.0, "a figure is below zero"),
-        (1.0, -0.5, "a figure is below zero"),
-        (math.nan, 1.0, "a figure is no finite number"),
-        (1.0, math.inf, "a figure is no finite number"),
+        (-1.0, 1.0, "a figure is negative"),
+        (1.0, -0.5, "a figure is negative"),
+        (math.nan, 1.0, "a figure is not finite"),
+        (1.0, math.inf, "a figure is not finite"),
     ],
 )
 @pytest.mark.parametrize("averages", [True, False])
@@ -206,7 +206,7 @@ def test_figures_that_have_no_ratio_are_ambiguous(judged, figure, a, b, note, av
 
 
 @pytest.mark.parametrize(
-    ("averages", "note"), [(True, "an average is zero"), (False, "a sample is not above zero")]
+    ("averages", "note"), [(True, "an average is zero"), (False, "a sample is not positive")]
 )
 def test_a_time_of_zero_has_no_ratio(judged, figure, averages, note):
     for a, b in ((0.0, 1.0), (1.0, 0.0)):
@@ -218,7 +218,7 @@ def test_a_sample_that_is_no_number_makes_a_case_ambiguous(judged, figure):
     odd = figure(1.0, samples=[1.0] * 9 + [math.inf])
     for a, b in ((odd, figure(1.0)), (figure(1.0), odd)):
         row = judged(a, b)
-        assert (row.verdict.value, row.note) == ("ambiguous", "a figure is no finite number")
+        assert (row.verdict.value, row.note) == ("ambiguous", "a figure is not finite")
         # The medians are as good as they were.
         assert row.ratio == 1.0
 
@@ -348,11 +348,11 @@ def test_a_metric_is_there_if_some_case_has_it(metrics):
 @pytest.mark.parametrize(
     ("base", "new", "asked", "words"),
     [
-        (FORWARD, FORWARD, ("backward",), "has the metric backward; there is: forward"),
-        (FORWARD, BOTH, ("backward",), "has the metric backward; there is: forward"),
-        (BOTH, BOTH, ("total", "forward"), "has the metric total; there is: forward, backward"),
-        ({"total": 1.0}, {"total": 1.0}, (), "forward or backward or memory; there is: total"),
-        ({"total": 1.0}, FORWARD, ("kernel",), "has the metric kernel; there is: none"),
+        (FORWARD, FORWARD, ("backward",), "has the metric backward; available: forward"),
+        (FORWARD, BOTH, ("backward",), "has the metric backward; available: forward"),
+        (BOTH, BOTH, ("total", "forward"), "has the metric total; available: forward, backward"),
+        ({"total": 1.0}, {"total": 1.0}, (), "forward or backward or memory; available: total"),
+        ({"total": 1.0}, FORWARD, ("kernel",), "has the metric kernel; available: none"),
     ],
 )
 def test_a_metric_that_is_nowhere_in_common_is_missed(metrics, base, new, asked, words):
@@ -399,13 +399,13 @@ NONE = ((), {})
     [
         (MEASURED, MEASURED, [], 0),
         (MEASURED, PART, [("broken", "backward", "no gradient")], 0),
-        (PART, MEASURED, [("mended", "backward", "no gradient")], 0),
+        (PART, MEASURED, [("fixed", "backward", "no gradient")], 0),
         (PART, PART, [], 0),
         (MEASURED, UNASKED, [], 0),
         (UNASKED, MEASURED, [], 0),
         (MEASURED, NONE, [("broken", "", "failed: no")], 0),
         (MEASURED, None, [("disappeared", "", "")], 0),
-        (NONE, MEASURED, [("mended", "", "failed: no")], 0),
+        (NONE, MEASURED, [("fixed", "", "failed: no")], 0),
         (None, MEASURED, [("appeared", "", "")], 0),
         (None, NONE, [("appeared", "", "failed: no")], 0),
         (NONE, NONE, [], 1),

@@ -23,7 +23,7 @@ def test_kernel_is_the_forward_time_of_the_native_profiler(run, record, asked):
     assert found.metrics == ("forward", "kernel")
     assert [row.operator for row in found.rows_of("kernel")] == ["relu"]
     python = run(record(profiler="python"))
-    with pytest.raises(RunFileError, match="the metric kernel; there is: forward, backward, mem"):
+    with pytest.raises(RunFileError, match="the metric kernel; available: forward, backward, mem"):
         asked(python, python, metrics=("kernel",))
 
 
@@ -170,8 +170,8 @@ def test_a_run_that_was_not_finished_says_how_much_is_missing(run, record, saved
     ("odd", "words"),
     [
         ((), None),
-        (("relu",), "1 figure is no finite number, relu forward"),
-        (("exp", "relu"), "2 figures are no finite numbers, exp forward among them"),
+        (("relu",), "1 figure is not finite: relu forward"),
+        (("exp", "relu"), "2 figures are not finite, e.g. exp forward"),
     ],
 )
 def test_figures_that_are_no_numbers_are_counted(run, record, saved, odd, words):
@@ -184,3 +184,18 @@ def test_figures_that_are_no_numbers_are_counted(run, record, saved, odd, words)
         records.append(one)
     path = saved(run(*records), "a.jsonl")
     assert read(path).warnings == ((f"{path}: {words}",) if words else ())
+
+
+def test_settings_that_distinguish_cases_of_a_file_are_in_its_rows_and_changes(run, record, asked):
+    def in_dtype(dtype):
+        one = record()
+        case = msgspec.structs.replace(
+            one.case, settings=msgspec.structs.replace(one.case.settings, dtype=dtype)
+        )
+        return msgspec.structs.replace(one, case=case, id=case.id)
+
+    both, single = run(in_dtype("float32"), in_dtype("float16")), run(in_dtype("float32"))
+    found = asked(both, single, metrics=("forward",))
+    assert [one.settings for one in found.rows] == ["float32"]
+    assert [one.settings for one in found.changes] == ["float16"]
+    assert [one.settings for one in asked(single, single, metrics=("forward",)).rows] == [""]

@@ -5,10 +5,10 @@ import pytest
 from scipy import stats
 
 from opperf.compare.statistics.blocks import Effects
-from opperf.compare.statistics.common_shift import common_shift, middle
-from opperf.compare.statistics.data import Rules, Verdict
+from opperf.compare.statistics.common_shift import common_shift, median_effects
+from opperf.compare.statistics.data import Thresholds, Verdict
 
-RULES = Rules()
+RULES = Thresholds()
 
 
 def effects(values):
@@ -60,7 +60,7 @@ def test_a_shift_needs_two_blocks(blocks):
 
 def test_only_complete_cases_have_a_part_in_the_shift():
     values = np.array([[0.1, 0.2], [0.1, 0.2], [0.9, np.nan]])
-    assert middle(effects(values)).values.tolist() == [[0.1, 0.2]]
+    assert median_effects(effects(values)).values.tolist() == [[0.1, 0.2]]
     nothing = common_shift(effects(np.full((2, 3), np.nan)), RULES)
     assert nothing.verdict == Verdict.AMBIGUOUS
     assert nothing.effect is None
@@ -78,6 +78,6 @@ def test_only_complete_cases_have_a_part_in_the_shift():
     ],
 )
 def test_the_middle_of_the_cases_is_a_case_of_its_own(values, medians):
-    found = middle(effects(values))
+    found = median_effects(effects(values))
     np.testing.assert_allclose(found.values, [medians])
     assert found.resolution.tolist() == [0.0]

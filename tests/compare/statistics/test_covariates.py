@@ -5,8 +5,8 @@ import numpy as np
 import pytest
 
 from opperf.compare.statistics.blocks import effects
-from opperf.compare.statistics.covariates import adjusted
-from opperf.compare.statistics.data import Replicate, Rules
+from opperf.compare.statistics.covariates import adjust
+from opperf.compare.statistics.data import Replicate, Thresholds
 from opperf.compare.statistics.design import block_order
 from opperf.compare.statistics.verdicts import analyse, candidates
 from opperf.model import OWN
@@ -26,16 +26,16 @@ def phase(name, blocks, effect=0.0, work_effect=0.0, seed=0, slopes=SLOPES):
     for block in range(blocks):
         for position, arm in enumerate(block_order(seed, name, block)):
             in_b = arm == "B" and name != "control"
-            values, paces = {}, {}
+            values, reference = {}, {}
             for case in CASES:
                 pace = rng.normal(0, PACE_SD, len(WORKS))
                 own = rng.normal(0, OWN_SD) + (effect if in_b else 0.0)
                 values[case] = float(own + np.dot(slopes[case], pace))
-                paces[case] = {OWN: values[case]} | {
+                reference[case] = {OWN: values[case]} | {
                     work: float(speed + (work_effect if in_b else 0.0))
                     for work, speed in zip(WORKS, pace, strict=True)
                 }
-            made.append(Replicate(name, block, position, arm, values, paces))
+            made.append(Replicate(name, block, position, arm, values, reference))
     return made
 
 
@@ -44,12 +44,12 @@ def scatter(replicates, name):
 
 
 def without_paces(replicates):
-    return [msgspec.structs.replace(one, paces={}) for one in replicates]
+    return [msgspec.structs.replace(one, reference={}) for one in replicates]
 
 
 def test_what_the_core_did_is_taken_off_and_what_the_arm_did_is_not():
     session = phase("control", 4) + phase("screen", 6, effect=0.05)
-    found = adjusted(session)
+    found = adjust(session)
     assert found.note == "" and found.explained > 0.99
     # Two slopes are estimated from forty processes: little more than the figures' own scatter.
     assert np.median(scatter(found.replicates, "screen")) < 1.5 * OWN_SD
@@ -62,7 +62,7 @@ def test_what_the_core_did_is_taken_off_and_what_the_arm_did_is_not():
 def test_a_verdict_that_is_hidden_without_it():
     session = phase("control", 4) + phase("screen", 6, effect=0.05)
     session += phase("confirm", 12, effect=0.05)
-    with_it, without = (analyse(one, Rules()) for one in (session, without_paces(session)))
+    with_it, without = (analyse(one, Thresholds()) for one in (session, without_paces(session)))
     assert {one.verdict.value for one in with_it.verdicts} == {"regressed"}
     assert with_it.floor < 0.01 and with_it.explained > 0.99
     assert without.floor > 0.05 and without.explained is None
@@ -73,24 +73,24 @@ def test_confirm_blocks_change_nothing_of_what_was_decided_before_them():
     before = phase("control", 4) + phase("screen", 6, effect=0.002)
     # A slope that is another one from then on.
     later = phase("confirm", 12, slopes=dict.fromkeys(CASES, (3.0, -1.0)))
-    chosen = candidates(before, Rules())
+    chosen = candidates(before, Thresholds())
     assert 0 < len(chosen) < len(CASES)
-    assert candidates(before + later, Rules()) == chosen
-    assert analyse(before + later, Rules()).floor == analyse(before, Rules()).floor
+    assert candidates(before + later, Thresholds()) == chosen
+    assert analyse(before + later, Thresholds()).floor == analyse(before, Thresholds()).floor
 
 
 def test_work_that_differs_between_the_arms_takes_nothing_off():
     session = phase("control", 4) + phase("screen", 6, work_effect=0.2)
-    found = adjusted(session)
+    found = adjust(session)
     assert found.replicates == tuple(session) and found.explained is None
-    assert "the arms differ in the interpreter work" not in found.note
-    assert found.note.startswith("not adjusted for the core's pace: the arms differ in the one")
+    assert "the interpreter work" not in found.note
+    assert found.note.startswith("not adjusted for the core's speed: the one work differs")
 
 
 def test_work_that_has_nothing_to_do_with_a_figure_is_left_alone():
     unrelated = dict.fromkeys(CASES, (0.0, 0.0))
     session = phase("control", 4, slopes=unrelated) + phase("screen", 6, slopes=unrelated)
-    found = adjusted(session)
+    found = adjust(session)
     assert found.explained < 0.05
     raw = np.median(scatter(session, "screen"))
     assert np.median(scatter(found.replicates, "screen")) == pytest.approx(raw, rel=0.1)
@@ -98,18 +98,18 @@ def test_work_that_has_nothing_to_do_with_a_figure_is_left_alone():
 
 def test_sessions_without_work_and_with_too_few_processes():
     session = phase("control", 2)
-    assert adjusted(without_paces(session)).replicates == tuple(without_paces(session))
+    assert adjust(without_paces(session)).replicates == tuple(without_paces(session))
     # Two blocks have six degrees of freedom, less two slopes.
-    assert adjusted(session).explained is None
-    assert adjusted(session).replicates == tuple(session)
-    assert adjusted([]).replicates == ()
+    assert adjust(session).explained is None
+    assert adjust(session).replicates == tuple(session)
+    assert adjust([]).replicates == ()
 
 
 def test_a_figure_without_its_work_is_left_out_where_the_rest_is_adjusted():
     session = phase("control", 4) + phase("screen", 6)
-    paces = {case: paces for case, paces in session[0].paces.items() if case != "case07"}
-    session[0] = msgspec.structs.replace(session[0], paces=paces)
-    found = adjusted(session).replicates
+    reference = {case: one for case, one in session[0].reference.items() if case != "case07"}
+    session[0] = msgspec.structs.replace(session[0], reference=reference)
+    found = adjust(session).replicates
     assert "case07" not in found[0].values and "case08" in found[0].values
     assert "case07" in found[1].values
 
@@ -125,25 +125,25 @@ def test_what_is_taken_off_is_what_least_squares_say():
     for one in session:
         # Scatter of its own, so that the work explains some of it, and from case to case less.
         own = {c: one.values[c] + rng.normal(0, 0.1 * n) for n, c in enumerate(cases)}
-        paces = {c: one.paces[c] | {OWN: own[c]} for c in cases}
+        reference = {c: one.reference[c] | {OWN: own[c]} for c in cases}
         values = {c: own[c] + rng.normal(0, 0.01) for c in cases}
         if one.phase == "confirm":
             # A case that was no candidate.
-            del values[cases[1]], paces[cases[1]]
+            del values[cases[1]], reference[cases[1]]
         if (one.phase, one.block, one.position) == ("screen", 1, 2):
             # A case that failed once: nothing is known of its block.
-            del values[cases[2]], paces[cases[2]]
+            del values[cases[2]], reference[cases[2]]
         if (one.phase, one.block, one.position) == ("control", 1, 0):
             # A case beside which one of the works was not timed: no more is known of its block.
-            del paces[cases[3]][WORKS[0]]
-        made.append(msgspec.structs.replace(one, values=values, paces=paces))
+            del reference[cases[3]][WORKS[0]]
+        made.append(msgspec.structs.replace(one, values=values, reference=reference))
     # A block that was not finished.
     unfinished = phase("confirm", 2, effect=-0.2)[4:7]
     made += [
         msgspec.structs.replace(
             one,
             values={c: one.values[c] for c in cases},
-            paces={c: one.paces[c] for c in cases},
+            reference={c: one.reference[c] for c in cases},
         )
         for one in unfinished
     ]
@@ -151,7 +151,7 @@ def test_what_is_taken_off_is_what_least_squares_say():
     def rest(matrix, figures):
         return figures - matrix @ np.linalg.lstsq(matrix, figures, rcond=None)[0]
 
-    found = adjusted(made)
+    found = adjust(made)
     unknown = {(cases[2], "screen", 1), (cases[3], "control", 1)}
     shares = []
     for case in cases:
@@ -169,19 +169,19 @@ def test_what_is_taken_off_is_what_least_squares_say():
                 for one in known
             ]
         )
-        work = np.array([[one.paces[case][name] for name in WORKS] for one in known])
-        own = np.array([one.paces[case][OWN] for one in known])
+        work = np.array([[one.reference[case][name] for name in WORKS] for one in known])
+        own = np.array([one.reference[case][OWN] for one in known])
         freedom = len(known) - plain.shape[1]
         full = np.hstack([plain, work])
         left = (rest(full, own) ** 2).sum() / (freedom - len(WORKS))
         shares.append(1 - left / ((rest(plain, own) ** 2).sum() / freedom))
         slopes = np.linalg.lstsq(full, own, rcond=None)[0][-len(WORKS) :]
         for before, after in zip(made, found.replicates, strict=True):
-            paces = before.paces.get(case, {})
+            reference = before.reference.get(case, {})
             # What cannot be adjusted is not comparable with what was.
-            assert (case in after.values) is (WORKS[0] in paces)
-            if WORKS[0] in paces:
-                expected = paces[OWN] - np.dot(slopes, [paces[name] for name in WORKS])
+            assert (case in after.values) is (WORKS[0] in reference)
+            if WORKS[0] in reference:
+                expected = reference[OWN] - np.dot(slopes, [reference[name] for name in WORKS])
                 assert after.values[case] == pytest.approx(expected)
     assert min(shares) > 0.05
     assert found.explained == pytest.approx(np.median(shares))
@@ -212,14 +212,14 @@ def crossing(blocks, name="screen", **paces_of):
 @pytest.mark.parametrize("pace", [[1, -1, 1, -1], [1.1, -0.9, 0.9, -1.1]])
 def test_work_that_explains_no_more_than_chance_takes_nothing_off(pace):
     session = crossing(6, one=pace)
-    found = adjusted(session)
+    found = adjust(session)
     assert (found.explained, found.note) == (0.0, "")
     assert found.replicates == tuple(session), "the medians, and not the middle means"
 
 
 def test_work_that_explains_all_of_a_figure_leaves_the_effect_of_the_arm():
     session = crossing(6, one=[3, 3, -1, -1])
-    found = adjusted(session)
+    found = adjust(session)
     assert found.explained == pytest.approx(1.0)
     # The slope is a half: 1 - 3/2, 2 - 3/2, 0 + 1/2, -1 + 1/2.
     for one in found.replicates:
@@ -228,10 +228,10 @@ def test_work_that_explains_all_of_a_figure_leaves_the_effect_of_the_arm():
 
 def test_a_figure_that_never_changes_has_no_share():
     still = [
-        msgspec.structs.replace(one, paces={"x": one.paces["x"] | {OWN: 0.0}})
+        msgspec.structs.replace(one, reference={"x": one.reference["x"] | {OWN: 0.0}})
         for one in crossing(6, one=[3, 3, -1, -1])
     ]
-    assert adjusted(still) == (tuple(still), None, "")
+    assert adjust(still) == (tuple(still), None, "")
 
 
 # Three degrees of freedom a block, less one for the effect of the arm in the screen, less one for
@@ -241,10 +241,10 @@ def test_a_figure_that_never_changes_has_no_share():
     [(3, 0, 1, True), (3, 0, 2, False), (0, 3, 1, False), (0, 4, 2, True), (2, 2, 2, True)],
 )
 def test_slopes_need_eight_degrees_of_freedom(control, screen, works, enough):
-    paces = {"one": [3, 3, -1, -1], "other": [1, -1, 1, -1]}
-    paces = dict(list(paces.items())[:works])
-    session = crossing(control, "control", **paces) + crossing(screen, **paces)
-    assert (adjusted(session).explained is not None) is enough
+    reference = {"one": [3, 3, -1, -1], "other": [1, -1, 1, -1]}
+    reference = dict(list(reference.items())[:works])
+    session = crossing(control, "control", **reference) + crossing(screen, **reference)
+    assert (adjust(session).explained is not None) is enough
 
 
 # A table of Student's t, three degrees of freedom: both tails beyond 5.841 hold 1 %, and beyond
@@ -259,19 +259,19 @@ def test_work_differs_at_one_percent_over_all_works(works, t, differs, sign):
     contrasts = sign * t + np.sqrt(3) * np.array([-1, 1, 1, -1])
     session = []
     for block, contrast in enumerate(contrasts):
-        paces = {"one": [0, contrast, contrast, 0]}
+        reference = {"one": [0, contrast, contrast, 0]}
         if works == 2:
-            paces["other"] = [1, -1, 1, -1]
-        made = crossing(1, **paces)
+            reference["other"] = [1, -1, 1, -1]
+        made = crossing(1, **reference)
         session += [msgspec.structs.replace(one, block=block) for one in made]
     # What the work does in other blocks than the screen's is no matter.
     session += crossing(4, "confirm", **dict.fromkeys(("one", "other")[:works], [0, 9, 9, 0]))
-    assert ("the arms differ in the one work" in adjusted(session).note) is differs
+    assert ("the one work" in adjust(session).note) is differs
 
 
 def test_the_first_work_that_differs_is_named():
     session = crossing(4, other=[0, 9, 9, 0], one=[0, 9, 9, 0])
-    assert "in the one work itself" in adjusted(session).note
+    assert "the one work differs" in adjust(session).note
 
 
 def test_false_findings_are_as_rare_as_without():
@@ -279,6 +279,6 @@ def test_false_findings_are_as_rare_as_without():
     for seed in range(20):
         session = phase("control", 4, seed=seed) + phase("screen", 6, seed=seed)
         session += phase("confirm", 12, seed=seed)
-        analysis = analyse(session, Rules())
+        analysis = analyse(session, Thresholds())
         flagged += sum(one.verdict.value in ("regressed", "improved") for one in analysis.verdicts)
     assert flagged <= 1

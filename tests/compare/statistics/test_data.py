@@ -1,4 +1,4 @@
-"""The rules and the results of a comparison."""
+"""The thresholds and the results of a comparison."""
 
 import dataclasses
 import math
@@ -8,7 +8,7 @@ import pytest
 
 from opperf.compare.statistics import data
 from opperf.compare.statistics.blocks import Effects
-from opperf.compare.statistics.data import CaseVerdict, Rules, Shift, Verdict
+from opperf.compare.statistics.data import CaseVerdict, Shift, Thresholds, Verdict
 from opperf.compare.statistics.paired_t import Estimate
 
 STRUCTS = [
@@ -32,18 +32,22 @@ def test_arrays_cannot_be_exchanged(kind):
 
 def test_the_rules_are_those_of_the_guide():
     # docs/measuring.md, "What is compared with what", and its threshold.
-    rules = Rules()
-    assert rules.threshold == 0.02
-    assert (rules.control_blocks, rules.screen_blocks, rules.confirm_blocks) == (4, 6, 12)
-    assert (rules.control_q, rules.screen_q, rules.screen_p) == (0.01, 0.30, 0.05)
-    assert (rules.confirm_q, rules.same_level) == (0.05, 0.05)
-    assert rules.block_cap == rules.confirm_blocks, "nothing is measured on unless asked"
+    thresholds = Thresholds()
+    assert thresholds.threshold == 0.02
+    assert (thresholds.control_blocks, thresholds.screen_blocks, thresholds.confirm_blocks) == (
+        4,
+        6,
+        12,
+    )
+    assert (thresholds.control_q, thresholds.screen_q, thresholds.screen_p) == (0.01, 0.30, 0.05)
+    assert (thresholds.confirm_q, thresholds.same_level) == (0.05, 0.05)
+    assert thresholds.block_cap == thresholds.confirm_blocks, "nothing is measured on unless asked"
 
 
 def test_the_margin_is_as_far_up_as_down():
     # 25 % more and, mirrored, 20 % less: 1.25 times 0.8 is 1.
-    assert Rules(threshold=0.25).margin == pytest.approx(math.log(1.25))
-    assert Rules(threshold=0.25).margin == pytest.approx(-math.log(0.8))
+    assert Thresholds(threshold=0.25).margin == pytest.approx(math.log(1.25))
+    assert Thresholds(threshold=0.25).margin == pytest.approx(-math.log(0.8))
 
 
 @pytest.mark.parametrize(
@@ -59,7 +63,7 @@ def test_the_margin_is_as_far_up_as_down():
     ],
 )
 def test_looks_are_counted_as_the_blocks_double(first, cap, looks):
-    assert Rules(confirm_blocks=first, block_cap=cap).looks == looks
+    assert Thresholds(confirm_blocks=first, block_cap=cap).looks == looks
 
 
 def test_a_ratio_is_the_effect_without_the_logarithm():

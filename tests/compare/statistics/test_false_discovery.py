@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from opperf.compare.statistics.false_discovery import level_of_next, rejected
+from opperf.compare.statistics.false_discovery import level_of_next, reject
 
 # The fifteen p-values of the paper's section 3.2, of which it rejects four at 0.05.
 PAPER = np.array(
@@ -15,22 +15,22 @@ PAPER = np.array(
 
 
 def test_as_many_are_rejected_as_in_the_paper():
-    assert rejected(PAPER, 0.05).tolist() == [True] * 4 + [False] * 11
+    assert reject(PAPER, 0.05).tolist() == [True] * 4 + [False] * 11
 
 
 def test_a_p_value_at_its_level_is_rejected():
     # Of four, the second smallest is held against 2/4 of q: with powers of two nothing is rounded.
     p = np.array([0.5, 0.0625, 0.125, 0.75])
-    assert rejected(p, 0.25).tolist() == [False, True, True, False]
-    assert not rejected(p, 0.2499).any()
+    assert reject(p, 0.25).tolist() == [False, True, True, False]
+    assert not reject(p, 0.2499).any()
 
 
 def test_missing_p_values_are_no_hypotheses():
     mixed = np.insert(PAPER, [0, 3, 15], np.nan)
-    assert np.count_nonzero(rejected(mixed, 0.05)) == 4
-    assert not rejected(mixed, 0.05)[np.isnan(mixed)].any()
-    assert not rejected(np.array([np.nan]), 0.05).any()
-    assert not rejected(np.array([]), 0.05).any()
+    assert np.count_nonzero(reject(mixed, 0.05)) == 4
+    assert not reject(mixed, 0.05)[np.isnan(mixed)].any()
+    assert not reject(np.array([np.nan]), 0.05).any()
+    assert not reject(np.array([]), 0.05).any()
 
 
 def test_the_level_of_the_next_would_be_rejected():
@@ -38,9 +38,9 @@ def test_the_level_of_the_next_would_be_rejected():
     assert level == pytest.approx(0.05 * 5 / 15)
     changed = PAPER.copy()
     changed[7] = level
-    assert rejected(changed, 0.05)[7]
+    assert reject(changed, 0.05)[7]
     changed[7] = level * 1.01
-    assert not rejected(changed, 0.05)[7]
+    assert not reject(changed, 0.05)[7]
 
 
 def test_missing_p_values_do_not_lower_the_level_of_the_next():

@@ -4,12 +4,12 @@ import numpy as np
 import pytest
 
 from opperf.compare.statistics.blocks import Effects
-from opperf.compare.statistics.data import Rules
-from opperf.compare.statistics.false_discovery import rejected
-from opperf.compare.statistics.noise_floor import differing, noise_floor, shifted
+from opperf.compare.statistics.data import Thresholds
+from opperf.compare.statistics.false_discovery import reject
+from opperf.compare.statistics.noise_floor import find_differing, is_shifted, noise_floor
 from opperf.compare.statistics.paired_t import Estimate, estimate, p_beyond
 
-RULES = Rules()
+RULES = Thresholds()
 
 
 def effects(values):
@@ -36,17 +36,17 @@ def test_a_difference_of_a_with_itself_is_found_though_it_raises_the_noise_floor
     values = rng.normal(0.0, 0.005, (200, 4))
     values[:20] += 0.15
     control = estimate(effects(values))
-    assert differing(control, RULES)[:20].sum() >= 15
-    assert not differing(control, RULES)[20:].any()
+    assert find_differing(control, RULES)[:20].sum() >= 15
+    assert not find_differing(control, RULES)[20:].any()
     # Held against the noise floor, none of them would be.
-    assert not rejected(p_beyond(control, noise_floor(control)), RULES.control_q).any()
+    assert not reject(p_beyond(control, noise_floor(control)), RULES.control_q).any()
 
 
 def test_a_common_difference_of_a_with_itself_is_found():
     rng = np.random.default_rng(0)
     values = rng.normal(0.0, 0.01, (200, 4))
-    assert not shifted(effects(values), RULES)
-    assert shifted(effects(values + 0.04), RULES)
+    assert not is_shifted(effects(values), RULES)
+    assert is_shifted(effects(values + 0.04), RULES)
 
 
 # A table of Student's t has 5.841 for half a percent beyond it with three degrees of freedom: half
@@ -59,5 +59,5 @@ def test_each_of_the_two_tests_has_half_of_the_chance(t, found, sign):
     blocks = sign * (RULES.margin + t * error + error * np.sqrt(3) * np.array([-1, 1, 1, -1]))
     control = effects([blocks])
     assert estimate(control).error[0] == pytest.approx(error)
-    assert differing(estimate(control), RULES).tolist() == [found]
-    assert shifted(control, RULES) is found
+    assert find_differing(estimate(control), RULES).tolist() == [found]
+    assert is_shifted(control, RULES) is found

@@ -91,10 +91,10 @@ def test_six_samples_above_zero_are_enough(samples):
 @pytest.mark.parametrize(
     ("odd", "words"),
     [
-        ([1.0] * 5, "samples, and 6 of each are the fewest"),
+        ([1.0] * 5, "samples; at least 6 of each are needed"),
         ([], "0"),
-        ([1.0] * 9 + [0.0], "a sample is not above zero"),
-        ([1.0] * 9 + [-1.0], "a sample is not above zero"),
+        ([1.0] * 9 + [0.0], "a sample is not positive"),
+        ([1.0] * 9 + [-1.0], "a sample is not positive"),
     ],
 )
 def test_samples_that_cannot_be_compared_are_ambiguous(odd, words):

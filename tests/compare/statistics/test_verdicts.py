@@ -1,7 +1,7 @@
 """From replicates to verdicts.
 
 Longer than other files, as sessions that are drawn and sessions that are made by hand are held
-against the same rules with the same helpers.
+against the same thresholds with the same helpers.
 """
 
 import math
@@ -17,14 +17,14 @@ from opperf.compare.statistics.data import (
     CaseVerdict,
     Replicate,
     Round,
-    Rules,
+    Thresholds,
     Verdict,
 )
 from opperf.compare.statistics.paired_t import Estimate
 from opperf.compare.statistics.settling import blocks_needed
 from opperf.compare.statistics.verdicts import analyse, candidates, next_round
 
-RULES = Rules()
+RULES = Thresholds()
 LOG = math.log1p
 
 
@@ -40,12 +40,12 @@ def verdicts(analysis):
 def session(noisy, no_effect):
     """Measures a session: control, screen, and confirm blocks of the candidates."""
 
-    def measured(changed, seed=0, sd=0.008, rules=RULES):
+    def measured(changed, seed=0, sd=0.008, thresholds=RULES):
         effect = {**no_effect, **changed}
-        replicates = noisy("control", rules.control_blocks, no_effect, seed, sd)
-        replicates += noisy("screen", rules.screen_blocks, effect, seed, sd)
-        chosen = {case: effect[case] for case in candidates(replicates, rules)}
-        return replicates + noisy("confirm", rules.confirm_blocks, chosen, seed, sd)
+        replicates = noisy("control", thresholds.control_blocks, no_effect, seed, sd)
+        replicates += noisy("screen", thresholds.screen_blocks, effect, seed, sd)
+        chosen = {case: effect[case] for case in candidates(replicates, thresholds)}
+        return replicates + noisy("confirm", thresholds.confirm_blocks, chosen, seed, sd)
 
     return measured
 
@@ -230,14 +230,14 @@ def test_ambiguous_cases_say_how_many_more_blocks(noisy, no_effect):
 
 
 def test_rounds_double_until_the_cap(noisy, no_effect):
-    rules = Rules(confirm_blocks=4, block_cap=20)
-    assert rules.looks == 4
+    thresholds = Thresholds(confirm_blocks=4, block_cap=20)
+    assert thresholds.looks == 4
     replicates = noisy("control", 4, no_effect) + noisy("screen", 2, no_effect, sd=0.02)
-    analysis = analyse(replicates, rules)
+    analysis = analyse(replicates, thresholds)
     blocks = []
     measured = 0
     for _ in range(6):
-        todo = next_round(msgspec.structs.replace(analysis, rules=rules), measured)
+        todo = next_round(msgspec.structs.replace(analysis, thresholds=thresholds), measured)
         if todo is None:
             break
         assert todo.first_block == measured
@@ -245,7 +245,7 @@ def test_rounds_double_until_the_cap(noisy, no_effect):
         measured += todo.n_blocks
         blocks.append(todo.n_blocks)
     assert blocks == [4, 4, 8, 4]
-    assert len(blocks) == rules.looks
+    assert len(blocks) == thresholds.looks
 
 
 def test_nothing_is_measured_on_without_leave(session):
@@ -255,17 +255,17 @@ def test_nothing_is_measured_on_without_leave(session):
 
 
 def test_measuring_on_settles_more(noisy, no_effect):
-    rules = Rules(confirm_blocks=8, block_cap=32)
+    thresholds = Thresholds(confirm_blocks=8, block_cap=32)
     replicates = noisy("control", 4, no_effect) + noisy("screen", 4, no_effect, sd=0.015)
-    analysis = analyse(replicates, rules)
+    analysis = analyse(replicates, thresholds)
     assert Counter(verdicts(analysis).values())[Verdict.AMBIGUOUS] > 80
     measured = 0
     while (todo := next_round(analysis, measured)) is not None:
         new = noisy("confirm", todo.n_blocks, dict.fromkeys(todo.cases, 0.0), seed=measured)
         replicates += [msgspec.structs.replace(r, block=r.block + measured) for r in new]
         measured += todo.n_blocks
-        analysis = analyse(replicates, rules)
-    assert measured <= rules.block_cap
+        analysis = analyse(replicates, thresholds)
+    assert measured <= thresholds.block_cap
     assert Counter(verdicts(analysis).values())[Verdict.AMBIGUOUS] < 10
 
 
@@ -276,7 +276,7 @@ def test_each_look_at_the_data_is_paid_for(constant):
         four = constant("confirm", 1, still, {"x": effect})
         replicates += [msgspec.structs.replace(one, block=block) for one in four]
     once, often = (
-        by_case(analyse(replicates, Rules(confirm_blocks=4, block_cap=cap)))["x"]
+        by_case(analyse(replicates, Thresholds(confirm_blocks=4, block_cap=cap)))["x"]
         for cap in (4, 4 * 2**9)
     )
     assert 0.005 < once.p == often.p < 0.05
@@ -288,27 +288,27 @@ def test_each_look_at_the_data_is_paid_for(constant):
 @pytest.mark.parametrize("cap", [12, 48])
 def test_of_all_changes_that_are_claimed_few_are_false(noisy, cap):
     """Cases that changed by the threshold itself are the hardest to leave alone."""
-    rules = Rules(block_cap=cap)
-    effect = {f"edge{number}": rules.margin for number in range(60)}
+    thresholds = Thresholds(block_cap=cap)
+    effect = {f"edge{number}": thresholds.margin for number in range(60)}
     effect |= {f"slow{number}": LOG(0.04) for number in range(20)}
     shares = []
     for seed in range(15):
         replicates = noisy("control", 4, dict.fromkeys(effect, 0.0), seed, sd=0.005)
-        replicates += noisy("screen", rules.screen_blocks, effect, seed)
-        chosen, measured = candidates(replicates, rules), 0
+        replicates += noisy("screen", thresholds.screen_blocks, effect, seed)
+        chosen, measured = candidates(replicates, thresholds), 0
         while chosen:
-            blocks = max(measured, rules.confirm_blocks)
+            blocks = max(measured, thresholds.confirm_blocks)
             new = noisy("confirm", blocks, {case: effect[case] for case in chosen}, [seed, blocks])
             replicates += [msgspec.structs.replace(r, block=r.block + measured) for r in new]
             measured += blocks
-            analysis = analyse(replicates, rules)
+            analysis = analyse(replicates, thresholds)
             todo = next_round(analysis, measured)
             chosen = todo.cases if todo else ()
         claimed = [one.case for one in analysis.verdicts if one.verdict == Verdict.REGRESSED]
         assert sum(case.startswith("slow") for case in claimed) >= 15
         shares.append(np.mean([case.startswith("edge") for case in claimed]))
     # Three standard errors of the mean of the shares, whose standard deviation is some 0.06.
-    assert np.mean(shares) <= rules.confirm_q + 0.045
+    assert np.mean(shares) <= thresholds.confirm_q + 0.045
 
 
 def blocks(name, effects):
@@ -395,26 +395,26 @@ def test_two_confirm_blocks_are_judged_and_one_is_not():
     ],
 )
 def test_sameness_is_paid_for_by_look_where_there_are_looks(phase, looks, t, same):
-    rules = Rules(confirm_blocks=4, block_cap=4 * looks)
-    assert rules.looks == looks
-    error = rules.margin / t
+    thresholds = Thresholds(confirm_blocks=4, block_cap=4 * looks)
+    assert thresholds.looks == looks
+    error = thresholds.margin / t
     effect = {"x": four(0.0, error)}
     replicates = blocks("control", {"x": STILL})
     replicates += blocks("screen", {"x": STILL} if phase == "confirm" else effect)
     replicates += blocks("confirm", effect) if phase == "confirm" else []
-    (one,) = analyse(replicates, rules).verdicts
+    (one,) = analyse(replicates, thresholds).verdicts
     assert one.phase == phase
     assert one.verdict == (Verdict.SAME if same else Verdict.AMBIGUOUS)
     # Bounds are those by which the case is or is not the same.
-    assert (one.high < rules.margin) is same
+    assert (one.high < thresholds.margin) is same
     reach = stats.t.isf(0.05 / (looks if phase == "confirm" else 1), 3) * error
     assert (one.low, one.high) == pytest.approx((one.effect - reach, one.effect + reach))
 
 
 def test_a_p_value_times_its_looks_is_one_at_most():
-    rules = Rules(confirm_blocks=4, block_cap=16)
+    thresholds = Thresholds(confirm_blocks=4, block_cap=16)
     replicates = blocks("control", {"x": STILL}) + blocks("screen", {"x": STILL})
-    (one,) = analyse(replicates + blocks("confirm", {"x": four(0.0, 0.05)}), rules).verdicts
+    (one,) = analyse(replicates + blocks("confirm", {"x": four(0.0, 0.05)}), thresholds).verdicts
     assert one.verdict == Verdict.AMBIGUOUS and 0.5 < one.p <= 1.0
 
 
@@ -424,13 +424,13 @@ def forecast(mean, error, n, beyond, within):
 
 
 def test_more_blocks_are_those_needed_less_those_there_are():
-    rules = Rules(confirm_blocks=4, block_cap=8)
+    thresholds = Thresholds(confirm_blocks=4, block_cap=8)
     error = RULES.margin / 2
     near, far, slow = four(0.0, error), four(0.045, 0.009), four(0.2, 1e-4)
     replicates = blocks("control", dict.fromkeys(("far", "near", "new", "slow"), STILL))
     replicates += blocks("screen", dict.fromkeys(("far", "near", "slow"), STILL) | {"new": near})
     replicates += blocks("confirm", {"far": far, "near": near, "slow": slow})
-    found = by_case(analyse(replicates, rules))
+    found = by_case(analyse(replicates, thresholds))
     assert found["slow"].verdict == Verdict.REGRESSED and found["slow"].more_blocks is None
     # Of three that were tested one is rejected; the next would be at 2/3 of 5 %, on two looks.
     level, same = 0.05 * 2 / 3 / 2, 0.05 / 2
@@ -443,11 +443,11 @@ def test_more_blocks_are_those_needed_less_those_there_are():
 
 
 def test_an_open_case_needs_more_blocks_than_it_has(noisy):
-    rules = Rules(confirm_blocks=4, block_cap=16)
+    thresholds = Thresholds(confirm_blocks=4, block_cap=16)
     effect = {f"case{number:03d}": 0.0005 * number for number in range(120)}
     replicates = noisy("control", 4, dict.fromkeys(effect, 0.0), sd=0.001)
     replicates += noisy("screen", 4, effect) + noisy("confirm", 4, effect)
-    found = analyse(replicates, rules).verdicts
+    found = analyse(replicates, thresholds).verdicts
     needs = [one.more_blocks for one in found if one.more_blocks is not None]
     assert len(needs) > 50 and min(needs) >= 1
     assert {one.verdict for one in found if one.more_blocks is None} >= {"same", "regressed"}
@@ -470,7 +470,7 @@ def test_a_case_at_delta_itself_is_not_forecast():
     replicates = blocks("control", {"x": STILL}) + blocks("screen", {"x": four(0.0199, 0.05)})
     (one,) = analyse(replicates, RULES).verdicts
     assert (one.verdict, one.more_blocks) == (Verdict.AMBIGUOUS, None)
-    assert one.note == "too near delta for 1000 blocks to settle it"
+    assert one.note == "too close to delta to decide with 1000 blocks"
 
 
 def of_cases(**verdicts):
@@ -494,14 +494,14 @@ def test_a_round_ends_at_the_cap(measured, cap, blocks_left):
         slow=(Verdict.REGRESSED, True),
         still=(Verdict.SAME, True),
     )
-    analysis = msgspec.structs.replace(analysis, rules=Rules(block_cap=cap))
+    analysis = msgspec.structs.replace(analysis, thresholds=Thresholds(block_cap=cap))
     expected = None if blocks_left is None else Round(("open",), measured, blocks_left)
     assert next_round(analysis, measured) == expected
 
 
 def test_there_is_no_round_of_cases_that_are_settled_or_without_blocks():
     analysis = of_cases(failing=(Verdict.AMBIGUOUS, False), slow=(Verdict.REGRESSED, True))
-    analysis = msgspec.structs.replace(analysis, rules=Rules(block_cap=48))
+    analysis = msgspec.structs.replace(analysis, thresholds=Thresholds(block_cap=48))
     assert next_round(analysis, 12) is None
 
 

@@ -10,7 +10,13 @@ import pytest
 
 from opperf.errors import RunFileError
 from opperf.model import Record, Run, Settings, Status
-from opperf.results.exports.exported import Exported, exported, finite, place_of, unique_names
+from opperf.results.exports.exported import (
+    Exported,
+    are_finite,
+    place_of,
+    select_figures,
+    unique_names,
+)
 
 MakeRecord = Callable[..., Record]
 
@@ -24,7 +30,7 @@ def of(run: Run, *records: Record) -> Run:
 
 
 def test_the_figures_of_what_was_measured(run: Run) -> None:
-    found, warnings = exported(run)
+    found, warnings = select_figures(run)
     assert [(one.record.case.label, names(one)) for one in found] == [
         ("relu", ("forward", "backward", "memory")),
         ("abs", ("forward", "backward", "memory")),
@@ -34,8 +40,8 @@ def test_the_figures_of_what_was_measured(run: Run) -> None:
     assert warnings == ["excluded: 3 cases not measured"]
 
 
-def test_no_warning_where_nothing_is_excluded(run: Run, make_record: MakeRecord) -> None:
-    assert exported(of(run, make_record()))[1] == []
+def test_nothing_is_said_where_nothing_is_left_out(run: Run, make_record: MakeRecord) -> None:
+    assert select_figures(of(run, make_record()))[1] == []
 
 
 def test_figures_that_are_not_finite_are_excluded(run: Run, make_record: MakeRecord) -> None:
@@ -44,7 +50,7 @@ def test_figures_that_are_not_finite_are_excluded(run: Run, make_record: MakeRec
         name: msgspec.structs.replace(summaries[name], median=median)
         for name, median in (("backward", math.nan), ("memory", math.inf), ("total", math.nan))
     }
-    ((one,), warnings) = exported(of(run, make_record(summaries={**summaries, **odd})))
+    ((one,), warnings) = select_figures(of(run, make_record(summaries={**summaries, **odd})))
     assert names(one) == ("forward",)
     # The total is no figure of an export.
     assert warnings == ["excluded: 2 figures not finite"]
@@ -54,7 +60,7 @@ def test_figures_that_are_not_finite_are_excluded(run: Run, make_record: MakeRec
 def test_a_figure_of_what_failed_is_none(run: Run, make_record: MakeRecord, status: Status) -> None:
     failed = make_record(status=status, summaries=make_record().summaries, reason="no")
     with pytest.raises(RunFileError, match="no case was measured"):
-        exported(of(run, failed))
+        select_figures(of(run, failed))
 
 
 def named(make_record: MakeRecord, length: int, ending: str = "") -> Record:
@@ -97,4 +103,4 @@ def test_a_place_tells_what_is_not_usual() -> None:
     [((), True), ((1.0, 2.0), True), ((1.0, math.nan), False), ((math.inf, 1.0), False)],
 )
 def test_what_json_can_say(values: tuple[float, ...], all_finite: bool) -> None:
-    assert finite(values) is all_finite
+    assert are_finite(values) is all_finite

@@ -97,7 +97,12 @@ def test_the_worker_is_killed_at_random_moments(start, tmp_path, kills):
         name = f"run{number}.jsonl"
         moments.ask(signal.SIGKILL, moment)
         code, err = ended(moments.start(name))
-        assert (moments.came, code) == (True, 0), err
+        assert moments.came
+        if "ended while planning" in err:
+            # Nothing was begun.
+            assert code == 3 and not (tmp_path / name).exists()
+            continue
+        assert code == 0, err
         run = check(tmp_path / name)
         lost = [record for record in run.records if record.status is not Status.OK]
         assert all("SIGKILL" in record.reason for record in lost) and len(lost) <= 1

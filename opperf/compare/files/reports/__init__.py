@@ -1,4 +1,4 @@
-"""The forms a comparison can be written in, each a function from the one structure to text."""
+"""The report formats of a comparison, a function each."""
 
 from __future__ import annotations
 
@@ -19,4 +19,4 @@ FORMATS: dict[str, Callable[[Comparison], str]] = {
     "html-fragment": html_report,
     "junit": junit_report,
 }
-"""By the name a user gives."""
+"""Functions that write a comparison, by the name of the format."""

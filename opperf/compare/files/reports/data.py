@@ -1,4 +1,4 @@
-"""A comparison for a program: everything in it, as JSON or as CSV."""
+"""A comparison as JSON or CSV, with everything in it."""
 
 from __future__ import annotations
 
@@ -18,30 +18,31 @@ COLUMNS: tuple[Column, ...] = (
     ("id", lambda row: row.id),
     ("operator", lambda row: row.operator),
     ("inputs", lambda row: row.inputs),
+    ("settings", lambda row: row.settings),
     ("category", lambda row: row.category),
     ("metric", lambda row: row.metric),
     ("verdict", lambda row: row.verdict.value),
     ("ratio", lambda row: row.ratio),
     ("ratio_low", lambda row: row.low),
     ("ratio_high", lambda row: row.high),
-    ("base", lambda row: finite(row.base)),
-    ("new", lambda row: finite(row.new)),
+    ("base", lambda row: finite_or_none(row.base)),
+    ("new", lambda row: finite_or_none(row.new)),
     ("base_half_width", lambda row: row.base_half_width),
     ("new_half_width", lambda row: row.new_half_width),
     ("unit", lambda row: row.unit),
     ("note", lambda row: row.note),
     ("caveat", lambda row: row.caveat),
 )
-"""Of a row of either format. What there is none of is null, or an empty cell."""
+"""Columns of a row in both formats; a missing value is null, or an empty cell."""
 
 
-def finite(value: float) -> float | None:
-    """The value; None for what JSON has no word for."""
+def finite_or_none(value: float) -> float | None:
+    """The value; None if it is not finite, which JSON cannot express."""
     return value if math.isfinite(value) else None
 
 
 def json_report(comparison: Comparison) -> str:
-    """The comparison as one JSON object, every key always there."""
+    """The comparison as one JSON object, which always has every key."""
     content = {
         "base": _side(comparison.base),
         "new": _side(comparison.new),
@@ -61,6 +62,7 @@ def json_report(comparison: Comparison) -> str:
                 "id": change.id,
                 "operator": change.operator,
                 "inputs": change.inputs,
+                "settings": change.settings,
                 "metric": change.metric,
                 "reason": change.reason,
             }
@@ -78,7 +80,7 @@ def _side(side: msgspec.Struct) -> dict[str, Any]:
 
 
 def csv_report(comparison: Comparison) -> str:
-    """The rows, with the names of the columns first."""
+    """The rows as CSV, with a header."""
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow([name for name, _ in COLUMNS])

@@ -1,4 +1,4 @@
-"""A comparison as a fragment of HTML, to be put into a page: no script, nothing from elsewhere."""
+"""A comparison as a fragment of HTML for a page, without scripts and external resources."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ SHADES: dict[Verdict, tuple[str, str]] = {
     Verdict.AMBIGUOUS: ("open", "open"),
     Verdict.INVALID: ("open", "open"),
 }
-"""Class of a verdict's cell where the new figure is not the worse one, and where it is."""
+"""Class of a verdict's cell: where the new figure is not worse, and where it is."""
 
 
 def html_report(comparison: Comparison) -> str:
@@ -74,18 +74,21 @@ def _content(comparison: Comparison) -> dict[str, Any]:
 def _metric(comparison: Comparison, metric: str) -> dict[str, Any]:
     rows = comparison.rows_of(metric)
     unit = unit_of(rows)
+    with_settings = any(row.settings for row in rows)
     return {
         "caption": f"{metric}: {summary_text(comparison, metric)}",
         "description": rows[0].described.description,
-        "unit": unit.name,
-        "rows": [_row(row, unit) for row in rows],
+        "titles": (
+            *("Operator", "Inputs", *(["Settings"] if with_settings else [])),
+            *("Ratio", "95 % interval", "Verdict", f"Base {unit.name}", f"New {unit.name}"),
+        ),
+        "rows": [_row(row, unit, with_settings) for row in rows],
     }
 
 
-def _row(row: Row, unit: Unit) -> dict[str, Any]:
+def _row(row: Row, unit: Unit, with_settings: bool) -> dict[str, Any]:
     return {
-        "operator": row.operator,
-        "inputs": row.inputs,
+        "case": (row.operator, row.inputs, *([row.settings] if with_settings else [])),
         "ratio": (ratio_text(row.ratio), interval_text(row)),
         "shade": SHADES.get(row.verdict, ("", ""))[row.is_worse],
         "verdict": row.verdict.value,

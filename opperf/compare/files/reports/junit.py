@@ -1,5 +1,5 @@
-"""A comparison as JUnit's XML, a test for each case and metric, for the view that continuous
-integration has of tests."""
+"""A comparison as JUnit's XML, a test for each case and metric, which continuous integration
+shows."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from opperf.compare.files.comparison import Change, Comparison, Row
 from opperf.compare.files.outcome import fails, is_missing
 from opperf.compare.files.reports.cells import (
     CHANGES,
+    case_text,
     figure_texts,
     interval_text,
     ratio_text,
@@ -20,19 +21,20 @@ from opperf.compare.files.reports.cells import (
 from opperf.compare.statistics.data import Verdict
 
 DECLARATION = "<?xml version='1.0' encoding='utf-8'?>"
-"""Written by hand: the library would name the locale's encoding."""
+"""A constant, as the library would name the locale's encoding."""
 
 NOT_IN_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
-"""Characters that XML 1.0 has no way to write; an operator's message may hold them."""
+"""Characters that XML 1.0 cannot express; an operator's message may contain them."""
 
 
 def junit_report(comparison: Comparison) -> str:
-    """The report. What `--fail-on` names is a failure; what nothing can be said of is skipped."""
+    """The report. Findings of `--fail-on` are failures; ambiguous rows and other changes are
+    skipped."""
     suite = ET.Element("testsuite", name="opperf compare")
-    told: list[Row | Change] = [*comparison.rows, *comparison.changes]
-    # Viewers take two tests of one name for one.
-    shared = {name for name, number in Counter(map(_name, told)).items() if number > 1}
-    for one in told:
+    tests: list[Row | Change] = [*comparison.rows, *comparison.changes]
+    # Viewers merge tests of the same name.
+    shared = {name for name, number in Counter(map(_name, tests)).items() if number > 1}
+    for one in tests:
         name = _name(one)
         test = ET.SubElement(
             suite,
@@ -44,7 +46,7 @@ def junit_report(comparison: Comparison) -> str:
             _add_row(test, comparison, one)
         else:
             _add_change(test, comparison, one)
-    suite.set("tests", str(len(told)))
+    suite.set("tests", str(len(tests)))
     suite.set("failures", str(len(suite.findall("testcase/failure"))))
     suite.set("errors", "0")
     suite.set("skipped", str(len(suite.findall("testcase/skipped"))))
@@ -55,18 +57,17 @@ def junit_report(comparison: Comparison) -> str:
 
 
 def _name(one: Row | Change) -> str:
-    parts = (one.operator, f"({one.inputs})" if one.inputs else "", one.metric)
-    return " ".join(part for part in parts if part)
+    return " ".join(part for part in (case_text(one), one.metric) if part)
 
 
 def _add_row(test: ET.Element, comparison: Comparison, row: Row) -> None:
-    told = _clean(_row_text(row))
+    message = _clean(_row_text(row))
     if fails(comparison, row):
-        ET.SubElement(test, "failure", type=row.verdict.value, message=told)
+        ET.SubElement(test, "failure", type=row.verdict.value, message=message)
     elif row.verdict is Verdict.AMBIGUOUS:
-        ET.SubElement(test, "skipped", message=told)
+        ET.SubElement(test, "skipped", message=message)
     else:
-        ET.SubElement(test, "system-out").text = told
+        ET.SubElement(test, "system-out").text = message
 
 
 def _row_text(row: Row) -> str:
@@ -82,11 +83,11 @@ def _row_text(row: Row) -> str:
 
 def _add_change(test: ET.Element, comparison: Comparison, change: Change) -> None:
     title = CHANGES[change.kind].lower()
-    told = _clean(f"{title}: {change.reason}" if change.reason else title)
+    message = _clean(f"{title}: {change.reason}" if change.reason else title)
     if is_missing(comparison, change):
-        ET.SubElement(test, "failure", type="missing", message=told)
+        ET.SubElement(test, "failure", type="missing", message=message)
     else:
-        ET.SubElement(test, "skipped", message=told)
+        ET.SubElement(test, "skipped", message=message)
 
 
 def _clean(text: str) -> str:

@@ -18,7 +18,7 @@ from opperf.compare.files.reports.cells import (
     operators_text,
     ratio_text,
     reasons,
-    shown_rows,
+    select_rows,
     summary_text,
     unit_of,
 )
@@ -28,15 +28,14 @@ from opperf.results.markdown import grid
 from opperf.results.text import counted
 
 INPUTS_WIDTH = 120
-"""Characters of a case's inputs: a comment holds 65536 in all, of which this leaves most to the
-rows."""
+"""Most characters of a case's inputs: a comment on GitHub has at most 65536 in all."""
 
-LOUD = (Verdict.REGRESSED, Verdict.IMPROVED, Verdict.SUSPECT)
-"""Verdicts that are set in bold."""
+BOLD = (Verdict.REGRESSED, Verdict.IMPROVED, Verdict.SUSPECT)
+"""Verdicts in bold."""
 
 
 def markdown_report(comparison: Comparison) -> str:
-    """The report: what was found first, and what is long folded away."""
+    """The report: findings first, and long parts folded."""
     base, new = (code(side.path) for side in (comparison.base, comparison.new))
     sections = [
         f"## Operators: {new} against {base}",
@@ -52,40 +51,40 @@ def markdown_report(comparison: Comparison) -> str:
 
 
 def code(text: str) -> str:
-    """Text as code, whatever is in it but a pair of backticks."""
+    """Text as code; it may contain anything but two backticks in a row."""
     fence = "``" if "`" in text else "`"
     return f"{fence}{' '.join(text.split())}{fence}"
 
 
 def plain(text: str) -> str:
-    """Text as it is: nothing in it is markup."""
+    """Text with its markup escaped."""
     return re.sub(r"([\\`*_\[\]<>&~#|])", r"\\\1", " ".join(text.split()))
 
 
 def in_cell(text: str) -> str:
-    """Text in a table's cell, where `grid` sees to backslashes and bars: no tag, no entity,
-    no emphasis. A name's own underscores are none."""
+    """Text for a table's cell, with tags, entities and emphasis escaped, but not the underscores in
+    names; `grid` escapes backslashes and bars."""
     return re.sub(r"[&<*`]|(?<!\w)_|_(?!\w)", lambda found: f"&#{ord(found[0])};", text)
 
 
 def _differences(comparison: Comparison) -> str:
     rows, more = difference_rows(comparison)
     if not rows:
-        return "The environments do not differ, as far as the files tell."
+        return "No difference between the environments in the files."
     cells = [[code(field), in_cell(base), in_cell(new)] for field, base, new in rows]
     table = grid(("Environment", "Base", "New"), cells)
     return f"{table}\n\n{more}" if more else table
 
 
 def _metric(comparison: Comparison, metric: str) -> str:
-    """One metric's table; one without a finding is folded away."""
+    """One metric's table, folded if it has no finding."""
     rows = comparison.rows_of(metric)
-    shown, more = shown_rows(rows)
+    shown, more = select_rows(rows)
     notes = [*([more] if more else []), *map(plain, reasons(rows))]
     body = "\n\n".join([_rows(shown), *notes])
-    if any(row.verdict in LOUD for row in shown):
+    if any(row.verdict in BOLD for row in shown):
         return f"### {metric}\n\n{body}"
-    return folded(f"{metric}: no finding", body)
+    return fold(f"{metric}: no finding", body)
 
 
 def _rows(rows: Sequence[Row]) -> str:
@@ -94,6 +93,7 @@ def _rows(rows: Sequence[Row]) -> str:
     columns: dict[str, Callable[[Row], str]] = {
         "Operator": lambda row: code(row.operator),
         "Inputs": lambda row: in_cell(one_line(row.inputs, INPUTS_WIDTH)),
+        "Settings": lambda row: in_cell(row.settings),
         "Verdict": _verdict,
         "Ratio": lambda row: ratio_text(row.ratio),
         "95 % interval": interval_text,
@@ -102,13 +102,15 @@ def _rows(rows: Sequence[Row]) -> str:
     }
     if not any(row.low is not None for row in rows):
         del columns["95 % interval"]
+    if not any(row.settings for row in rows):
+        del columns["Settings"]
     cells = [[cell(row) for cell in columns.values()] for row in rows]
-    return grid(list(columns), cells, text_columns=3)
+    return grid(list(columns), cells, text_columns=list(columns).index("Ratio"))
 
 
 def _verdict(row: Row) -> str:
     verdict = row.verdict.value
-    return f"**{verdict}**" if row.verdict in LOUD else verdict
+    return f"**{verdict}**" if row.verdict in BOLD else verdict
 
 
 def _means(comparison: Comparison) -> str:
@@ -116,7 +118,7 @@ def _means(comparison: Comparison) -> str:
     if not rows:
         return ""
     table = grid(("Category", *comparison.metrics), rows, 1)
-    return folded("Geometric means of the ratios, by category, with the number of cases", table)
+    return fold("Geometric means of the ratios, by category, with the number of cases", table)
 
 
 def _changes(comparison: Comparison, kind: ChangeKind) -> str:
@@ -125,12 +127,12 @@ def _changes(comparison: Comparison, kind: ChangeKind) -> str:
         return ""
     title = f"{CHANGES[kind]}: {counted(len(found), 'case')}"
     if not any(change.reason for change in found):
-        return folded(title, plain(operators_text(found)))
+        return fold(title, plain(operators_text(found)))
     lines = [f"- {plain(change_text(change))}" for change in found[:SHOWN_NAMES]]
     more = len(found) - SHOWN_NAMES
-    return folded(title, "\n".join([*lines, *([f"- and {more} more"] if more > 0 else [])]))
+    return fold(title, "\n".join([*lines, *([f"- and {more} more"] if more > 0 else [])]))
 
 
-def folded(title: str, body: str) -> str:
-    """A part that is opened by a click where the reader's page can do that."""
+def fold(title: str, body: str) -> str:
+    """Folds a part of the page, which a click opens where the page supports that."""
     return f"<details><summary>{title}</summary>\n\n{body}\n\n</details>"

@@ -18,31 +18,30 @@ from opperf.compare.files.reports.cells import (
     operators_text,
     ratio_text,
     reasons,
-    shortened,
-    shown_rows,
+    select_rows,
+    shorten,
     summary_text,
     unit_of,
 )
 from opperf.errors import one_line
 from opperf.results.table import inputs_cell
 from opperf.results.terminal import Column, table_text
-from opperf.results.text import counted, cut, wrapped
-from opperf.results.units import aligned, shown
+from opperf.results.text import counted, truncate, wrap
+from opperf.results.units import align, format_figure
 
 WIDTH = 100
-"""Columns that sentences are wrapped to where the reader's terminal is not known; tables are then
-as wide as they are."""
+"""Width of sentences without a terminal; tables are then not limited."""
 
 OPERATOR_WIDTH = 24
-"""Columns of an operator's name: the ratio, its interval, the verdict and some of the inputs then
-fit into 80."""
+"""Width of an operator's name: the ratio, its interval, the verdict and some of the inputs then fit
+into 80 columns."""
 
 VALUE_WIDTH = 34
-"""Columns of an environment's value: both sides of it then fit beside its name."""
+"""Width of an environment's value: both sides then fit beside its name."""
 
 
 def text_report(comparison: Comparison, width: int | None = None) -> str:
-    """The report, no wider than `width` columns but for the command it ends with."""
+    """The report, no wider than `width` columns except for the command at its end."""
     columns = width or WIDTH
     sections = [
         _sides(comparison, width),
@@ -50,12 +49,12 @@ def text_report(comparison: Comparison, width: int | None = None) -> str:
         *(_metric(comparison, metric, width) for metric in comparison.metrics),
         _means(comparison, width),
         *(_changes(comparison, kind, columns) for kind in CHANGES),
-        "\n".join(wrapped(sentence, columns) for sentence in closing_sentences(comparison)),
+        "\n".join(wrap(sentence, columns) for sentence in closing_sentences(comparison)),
     ]
     text = "\n\n".join(section for section in sections if section)
-    lines = [cut(line.rstrip(), width) for line in text.splitlines()]
+    lines = [truncate(line.rstrip(), width) for line in text.splitlines()]
     if comparison.confirm:
-        # It is there to be copied, and is never cut.
+        # Never cut, as it is for copying.
         lines += ["", "To confirm:", f"  {comparison.confirm}"]
     return "\n".join(lines) + "\n"
 
@@ -64,7 +63,7 @@ def _sides(comparison: Comparison, width: int | None) -> str:
     sides = (("base", comparison.base), ("new", comparison.new))
     paths = max(len(side.path) for _, side in sides)
     lines = (f"{name:<6}{side.path:<{paths + 2}}{_of_side(side)}" for name, side in sides)
-    return "\n".join(cut(line, width) for line in lines)
+    return "\n".join(truncate(line, width) for line in lines)
 
 
 def _of_side(side: Side) -> str:
@@ -75,19 +74,19 @@ def _of_side(side: Side) -> str:
 def _differences(comparison: Comparison, width: int | None) -> str:
     rows, more = difference_rows(comparison)
     if not rows:
-        return "The environments do not differ, as far as the files tell."
+        return "No difference between the environments in the files."
     cells = [[name, *(one_line(value, VALUE_WIDTH) for value in values)] for name, *values in rows]
     table = _table(("Environment", "Base", "New"), cells, width)
     return f"{table}\n{more}" if more else table
 
 
 def _metric(comparison: Comparison, metric: str, width: int | None) -> str:
-    """One metric: its verdicts in a sentence, its table, and why some have none."""
+    """One metric: its verdicts in a sentence, its table, and why rows are ambiguous."""
     rows = comparison.rows_of(metric)
-    shown, more = shown_rows(rows)
+    shown, more = select_rows(rows)
     sentence = f"{metric}: {summary_text(comparison, metric)}"
     lines = [
-        wrapped(sentence, width or WIDTH),
+        wrap(sentence, width or WIDTH),
         "",
         _rows(shown, width),
         *([more] if more else []),
@@ -97,12 +96,12 @@ def _metric(comparison: Comparison, metric: str, width: int | None) -> str:
 
 
 def _rows(rows: Sequence[Row], width: int | None) -> str:
-    """The table of one metric's rows. In a terminal too narrow for the figures themselves the
-    ratios have to do."""
+    """The table of one metric's rows; without the figures themselves in a narrow terminal."""
     unit = unit_of(rows)
     names = [row.operator for row in rows]
     if width is not None:
-        names = [shortened(name, OPERATOR_WIDTH) for name in names]
+        names = [shorten(name, OPERATOR_WIDTH) for name in names]
+    settings = [row.settings for row in rows]
     columns = [
         Column("Operator", names),
         Column("Ratio", [ratio_text(row.ratio) for row in rows], is_text=False),
@@ -111,12 +110,13 @@ def _rows(rows: Sequence[Row], width: int | None) -> str:
         *(
             Column(
                 f"{title} {unit.name}",
-                aligned([shown(read(row), unit) for row in rows]),
+                align([format_figure(read(row), unit) for row in rows]),
                 is_text=False,
                 is_extra=True,
             )
             for title, read in (("Base", base_figure), ("New", new_figure))
         ),
+        *([Column("Settings", settings)] if any(settings) else []),
         Column("Inputs", [inputs_cell(row.inputs, width) for row in rows]),
     ]
     return table_text(columns, width)
@@ -134,13 +134,13 @@ def _means(comparison: Comparison, width: int | None) -> str:
 
 
 def _changes(comparison: Comparison, kind: ChangeKind, width: int) -> str:
-    """The cases of one kind of change: with their reasons where they have some."""
+    """The cases of one kind of change, with their reasons if there are some."""
     changes = comparison.changes_of(kind)
     if not changes:
         return ""
     title = f"{CHANGES[kind]}: {counted(len(changes), 'case')}"
     if not any(change.reason for change in changes):
-        return wrapped(f"{title}: {operators_text(changes)}", width)
+        return wrap(f"{title}: {operators_text(changes)}", width)
     lines = [f"  {change_text(change)}" for change in changes[:SHOWN_NAMES]]
     more = len(changes) - SHOWN_NAMES
     return "\n".join([f"{title}:", *lines, *([f"  and {more} more"] if more > 0 else [])])

@@ -74,7 +74,7 @@ def everything():
     return _comparison(
         _row("relu", ratio=1.5),
         _row("exp", Verdict.UNSUSPICIOUS, 1.0),
-        _row("log", Verdict.AMBIGUOUS, None, note="3 and 3 samples, and 6 of each are the fewest"),
+        _row("log", Verdict.AMBIGUOUS, None, note="3 and 3 samples; at least 6 of each are needed"),
         _row("FullyConnected", Verdict.REGRESSED, 2.0, **MEMORY),
         _row("relu", Verdict.SAME, 1.0, **MEMORY),
         differences=(

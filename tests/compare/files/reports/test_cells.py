@@ -19,18 +19,18 @@ from opperf.compare.files.reports.cells import (
     ratio_text,
     reasons,
     remarks,
-    shortened,
-    shown_rows,
+    select_rows,
+    shorten,
     summary_text,
     unit_of,
 )
 from opperf.compare.statistics.data import Verdict
-from opperf.results.text import wrapped
+from opperf.results.text import wrap
 
 
 def test_a_long_name_keeps_both_its_ends():
-    assert shortened("relu", 24) == "relu"
-    short = shortened("_contrib_interleaved_matmul_selfatt_qk", 24)
+    assert shorten("relu", 24) == "relu"
+    short = shorten("_contrib_interleaved_matmul_selfatt_qk", 24)
     assert len(short) == 24
     assert short.startswith("_contrib_") and short.endswith("selfatt_qk")
 
@@ -97,7 +97,7 @@ def test_ratios_and_intervals_have_three_decimals_or_no_value(row):
 @pytest.mark.parametrize(("number", "shown"), [(40, 40), (41, 10)])
 def test_rows_are_left_out_where_there_are_more_than_two_screens(row, number, shown):
     rows = [row(f"op{n}", Verdict.SAME, 1.0) for n in range(number)]
-    found, more = shown_rows(rows)
+    found, more = select_rows(rows)
     assert len(found) == shown
     left = number - shown
     assert more == (f"{left} same not shown; csv and json have all" if left else "")
@@ -105,7 +105,7 @@ def test_rows_are_left_out_where_there_are_more_than_two_screens(row, number, sh
 
 def test_a_metric_without_findings_shows_its_largest_changes_either_way(row):
     ratios = [1 + n / 1000 for n in range(40)] + [1 / (1 + n / 1000) for n in range(40)] + [None]
-    found, _ = shown_rows([row(str(ratio), Verdict.SAME, ratio) for ratio in ratios])
+    found, _ = select_rows([row(str(ratio), Verdict.SAME, ratio) for ratio in ratios])
     sizes = sorted(max(one.ratio, 1 / one.ratio) for one in found)
     assert sizes == pytest.approx([1 + n / 1000 for n in range(35, 40) for _ in range(2)])
 
@@ -113,7 +113,7 @@ def test_a_metric_without_findings_shows_its_largest_changes_either_way(row):
 def test_findings_are_shown_before_larger_changes_that_are_none(row):
     quiet = [row(f"quiet{n}", Verdict.AMBIGUOUS, 5.0) for n in range(60)]
     loud = [row("memory", Verdict.REGRESSED, 1.01), row("zero", Verdict.IMPROVED, None)]
-    found, more = shown_rows([*quiet[:30], *loud, *quiet[30:]])
+    found, more = select_rows([*quiet[:30], *loud, *quiet[30:]])
     assert [one.operator for one in found] == ["memory", "zero"]
     assert more == "60 ambiguous not shown; csv and json have all"
 
@@ -121,7 +121,7 @@ def test_findings_are_shown_before_larger_changes_that_are_none(row):
 def test_findings_beyond_two_screens_are_the_largest(row):
     loud = [row(f"{n}", ratio=1.5 + n / 1000) for n in range(50)]
     none = row("none", ratio=None)
-    found, more = shown_rows([none, *loud])
+    found, more = select_rows([none, *loud])
     assert [one.operator for one in found] == [f"{n}" for n in range(10, 50)]
     assert more == "11 suspect not shown; csv and json have all"
 
@@ -223,12 +223,12 @@ def test_what_a_reader_has_to_know_comes_last(comparison):
 
 def test_a_paragraph_is_wrapped_between_words():
     text = "well-known operators _contrib_interleaved_matmul and more"
-    assert wrapped(text, 20).splitlines() == [
+    assert wrap(text, 20).splitlines() == [
         "well-known operators",
         "  _contrib_interleaved_matmul",
         "  and more",
     ]
-    assert wrapped("one well-known name", 8).splitlines() == ["one", "  well-known", "  name"]
+    assert wrap("one well-known name", 8).splitlines() == ["one", "  well-known", "  name"]
 
 
 @pytest.mark.parametrize(
@@ -236,4 +236,4 @@ def test_a_paragraph_is_wrapped_between_words():
     [(10, "abcdefghij"), (9, "abcd…ghij"), (8, "abcd…hij"), (7, "abc…hij"), (6, "abc…ij")],
 )
 def test_a_name_is_shortened_in_its_middle(width, text):
-    assert shortened("abcdefghij", width) == text
+    assert shorten("abcdefghij", width) == text

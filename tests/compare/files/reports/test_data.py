@@ -5,12 +5,12 @@ import io
 import json
 
 from opperf.compare.files.reports import FORMATS
-from opperf.compare.files.reports.data import finite
+from opperf.compare.files.reports.data import finite_or_none
 
 
 def test_json_has_every_key_and_every_row(everything, row, comparison):
     content = json.loads(FORMATS["json"](everything))
-    assert {len(case) for case in content["cases"]} == {16}
+    assert {len(case) for case in content["cases"]} == {17}
     relu = content["cases"][0]
     assert (relu["verdict"], relu["ratio"], relu["unit"]) == ("suspect", 1.5, "ns")
     assert content["cases"][2]["ratio"] is None
@@ -32,8 +32,13 @@ def test_csv_has_every_row(everything, hostile):
 
 
 def test_what_is_no_number_is_null():
-    assert (finite(1.5), finite(0.0)) == (1.5, 0.0)
-    assert finite(float("nan")) is finite(float("inf")) is finite(float("-inf")) is None
+    assert (finite_or_none(1.5), finite_or_none(0.0)) == (1.5, 0.0)
+    assert (
+        finite_or_none(float("nan"))
+        is finite_or_none(float("inf"))
+        is finite_or_none(float("-inf"))
+        is None
+    )
 
 
 def test_json_is_to_be_read_and_ends_with_a_line_end(everything):

@@ -91,7 +91,7 @@ def test_the_html_fragment_tells_what_there_is(everything, comparison, row):
     assert "Measured now" not in text
     assert f"<pre>{everything.confirm}</pre>" in text
     nothing = html_report(comparison(row(ratio=None)))
-    assert "<p>The environments do not differ, as far as the files tell.</p>" in nothing
+    assert "<p>No difference between the environments in the files.</p>" in nothing
     for words in ("To confirm", "Geometric means", "<caption>Environment", "<details>", "[]"):
         assert words not in nothing
 

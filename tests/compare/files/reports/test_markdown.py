@@ -43,7 +43,7 @@ def lines(found):
 
 def test_what_there_is_none_of_is_not_told(comparison, row):
     told = FORMATS["md"](comparison(row(ratio=None)))
-    assert "The environments do not differ, as far as the files tell." in told
+    assert "No difference between the environments in the files." in told
     for words in ("To confirm", "details", "more", "ambiguous", "mean"):
         assert words not in told
     assert told.endswith("|\n")

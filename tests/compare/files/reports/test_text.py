@@ -16,7 +16,7 @@ def test_text(everything):
     order = [
         "base  base.jsonl",
         "versions.mxnet  1.9.1  2.0.0",
-        "settings.threads  not set  4",
+        "settings.threads  all  4",
         "forward: 3 cases in common: 1 ambiguous, 1 suspect (1 slower), 1 unsuspicious; geometric",
         "relu  1.500  [1.485, 1.515]  suspect  1.000  1.500  data: (1024, 1024)",
         "1 ambiguous: 3 and 3 samples",
@@ -69,7 +69,7 @@ def test_what_there_is_none_of_is_not_told(comparison, row):
         "base  base.jsonl  2025-01-02T03:04:05+00:00, 4 cases",
         "new  new.jsonl  2025-01-03T03:04:05+00:00, 4 cases",
         "",
-        "The environments do not differ, as far as the files tell.",
+        "No difference between the environments in the files.",
         "",
     ]
     assert told[-1] == "all  1.500 (1)", "no command, no changes and no sentences"

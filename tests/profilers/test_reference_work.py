@@ -2,12 +2,12 @@
 
 import pytest
 
-from opperf.profilers import pace
-from opperf.profilers.pace import WORKS, Pace, middle_mean
+from opperf.profilers import reference_work
+from opperf.profilers.reference_work import WORKS, ReferenceWork, middle_mean
 
 
 def test_each_work_is_timed():
-    timed = Pace()
+    timed = ReferenceWork()
     timed()
     means = timed.means()
     assert means.keys() == WORKS.keys() and all(ns > 0 for ns in means.values())
@@ -18,8 +18,8 @@ def test_only_the_second_time_counts(clock, monkeypatch):
         "slow at first": clock.taking(9000, 100, 9000, 200),
         "steady": clock.taking(50),
     }
-    monkeypatch.setattr(pace, "WORKS", works)
-    timed = Pace()
+    monkeypatch.setattr(reference_work, "WORKS", works)
+    timed = ReferenceWork()
     clock.ns = 10**9
     timed()
     timed()
@@ -27,8 +27,8 @@ def test_only_the_second_time_counts(clock, monkeypatch):
 
 
 def test_what_is_forgotten(clock, monkeypatch):
-    monkeypatch.setattr(pace, "WORKS", {"work": clock.taking(900, 900, 100)})
-    timed = Pace()
+    monkeypatch.setattr(reference_work, "WORKS", {"work": clock.taking(900, 900, 100)})
+    timed = ReferenceWork()
     with pytest.raises(ValueError, match="no work was timed"):
         timed.means()
     timed()
