@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 import click
 
 from opperf import defaults
-from opperf.frameworks import PREFERENCE, preferred
+from opperf.frameworks import PREFERENCE, default_framework
 from opperf.model import DECLARED, DEFAULTS, Setting
 from opperf.parsing import parse_interpreters, parse_variables, split_commas
 
@@ -73,7 +73,7 @@ def resolve_framework(ctx: click.Context, param: click.Parameter, value: str | N
     if value is not None:
         return value
     # click processes the options that the user set before those at their defaults.
-    return preferred([one.framework for one in ctx.params.get("python", ())])
+    return default_framework([one.framework for one in ctx.params.get("python", ())])
 
 
 framework = click.option(

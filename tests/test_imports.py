@@ -24,7 +24,7 @@ def loaded_after(code):
         "import opperf",
         "import opperf.model, opperf.errors, opperf.frameworks",
         "import opperf.opperf",
-        "import opperf.frameworks; opperf.frameworks.preferred()",
+        "import opperf.frameworks; opperf.frameworks.default_framework()",
         "from opperf.runner.frameworks_command import frameworks_command as list_all; "
         "import contextlib, io\nwith contextlib.redirect_stdout(io.StringIO()): "
         "list_all({'json': True, 'names': ()})",
@@ -49,8 +49,8 @@ def test_what_writes_tables_and_pages_is_imported_where_one_is_written(code):
 
 
 def test_a_process_that_measures_looks_for_no_metrics_of_other_packages():
-    code = "import opperf.runner.worker; from opperf.metrics import registered"
-    loaded_after(f"{code}; assert not registered.cache_info().currsize")
+    code = "import opperf.runner.worker; from opperf.metrics import metrics_by_name"
+    loaded_after(f"{code}; assert not metrics_by_name.cache_info().currsize")
 
 
 def test_the_aliases_are_installed_once():

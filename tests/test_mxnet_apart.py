@@ -21,7 +21,6 @@ ALLOWED = {
     "__init__.py": "its users import `run_all_mxnet_operator_benchmarks` from the package",
     "numpy_aliases.py": "`import opperf` loads it, and none of MXNet's folders",
     "frameworks/__init__.py": "the table of frameworks that come with opperf is data",
-    "compare/files/confirming.py": "the framework that a command need not name is data",
 }
 """Other files that name MXNet, each with the reason."""
 

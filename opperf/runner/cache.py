@@ -26,7 +26,8 @@ def cache_folder() -> Path:
     (`XDG_CACHE_HOME` or `~/.cache` on Linux)."""
     named = os.environ.get(FOLDER)
     if named:
-        return Path(named)
+        # Not `Path.expanduser`, which raises for an unknown user.
+        return Path(os.path.expanduser(named))  # noqa: PTH111
     # Takes some 10 ms to import, and not every command uses the cache.
     from platformdirs import user_cache_path
 
@@ -47,8 +48,8 @@ def load(path: Path | None, kind: type[Kept]) -> tuple[Kept | None, list[str]]:
         return None, []
     try:
         return msgspec.json.decode(path.read_bytes(), type=kind), []
-    except FileNotFoundError:
-        # The first request for this build.
+    except (FileNotFoundError, NotADirectoryError):
+        # The first time for this build, or a folder that `store` warns about.
         return None, []
     except (OSError, msgspec.DecodeError, UnicodeDecodeError) as error:
         return None, [f"{path} cannot be read and is made again: {one_line(str(error))}"]
@@ -62,7 +63,7 @@ def store(path: Path | None, value: object, what: str) -> list[str]:
         path.parent.mkdir(parents=True, exist_ok=True)
         replace(path, msgspec.json.encode(value))
     except (OSError, OutputError) as error:
-        return [f"{what} is not cached: {one_line(str(error))}"]
+        return [f"{what} is not cached: {one_line(str(error))}; name another folder in {FOLDER}"]
     return []
 
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from numbers import Integral
 from typing import Any
 
 from opperf.dtypes import canonical
 from opperf.errors import UsageError
 from opperf.frameworks import Framework
 from opperf.model import Case, Record, Settings, Status
-from opperf.profilers import offered
+from opperf.profilers import find_profilers
 from opperf.results.opperf_json import result_of
 from opperf.runner.measure import measure
 from opperf.runner.memory_meters import PristineMeter
@@ -38,17 +39,27 @@ def call_settings(
 
     Raises `UsageError` for values that cannot be used.
     """
+    check_type("warmup", warmup, Integral, "a number of calls")
+    check_type("runs", runs, Integral, "a number of calls")
+    if profiler is not None:
+        check_type("profiler", profiler, str, "a name")
     if warmup < 0 or runs < 1:
         raise UsageError(f"warmup is at least 0 and runs at least 1, not {warmup} and {runs}")
     settings = Settings(
         device=device_name(device, framework),
         dtype=canonical(getattr(dtype, "__name__", str(dtype))),
-        profiler=next(iter(offered(framework))) if profiler is None else profiler.lower(),
+        profiler=next(iter(find_profilers(framework))) if profiler is None else profiler.lower(),
         warmup=warmup,
         runs=runs,
     )
     check_settings(framework, Selection(settings=settings))
     return settings
+
+
+def check_type(name: str, value: object, kind: type, description: str) -> None:
+    """Raises `UsageError` for an argument of another type."""
+    if not isinstance(value, kind):
+        raise UsageError(f"{name} is {description}, not {value!r}")
 
 
 def measure_here(case: Case, framework: Framework, bound: Bound = NOTHING_BOUND) -> Record:
@@ -69,6 +80,7 @@ def measure_calls(
     Raises `UsageError`, before anything is measured, for an object that is not callable and for
     inputs that make no case.
     """
+    check_type("inputs", inputs, Iterable, "a list of dicts")
     listed = [inputs] if isinstance(inputs, Mapping) else list(inputs)
     calls = [
         _call(framework, function, listed, settings, backward)

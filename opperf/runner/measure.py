@@ -13,7 +13,7 @@ import msgspec
 from opperf.errors import NoGradientError, OpperfError, UnsupportedError, one_line
 from opperf.frameworks import Framework
 from opperf.frameworks.base import Gradient
-from opperf.frameworks.timing import Profiler, Timed
+from opperf.frameworks.timing import PhaseTimes, Profiler
 from opperf.metrics import BACKWARD, FORWARD, MEMORY, MEMORY_FORWARD, PASSES, TOTAL
 from opperf.model import (
     OWN,
@@ -329,7 +329,7 @@ class _Measurement:
         if odd and name in PASSES:
             self._note(name, NoteCode.NOISY, odd)
 
-    def _note_dispatch(self, metric: Metric, timed: Timed) -> None:
+    def _note_dispatch(self, metric: Metric, timed: PhaseTimes) -> None:
         """Adds a note to a pass that is mostly dispatch, as its kernels are short."""
         if not timed.times:
             return

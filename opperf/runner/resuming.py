@@ -9,7 +9,7 @@ from typing import Any
 from opperf.errors import RunFileError
 from opperf.model import DECLARED, Case, Environment, Run
 from opperf.results.environment import differences
-from opperf.results.runfile import read_run
+from opperf.results.runfile import is_run_file, read_run
 from opperf.runner.health import examine as health
 from opperf.runner.options import Options
 from opperf.sources.selecting import Selection
@@ -21,6 +21,8 @@ def read_unfinished(run_file: Path, options: Options) -> tuple[Run, list[str]]:
     none."""
     if not run_file.exists():
         path = options.resume or options.output
+        if path.is_file() and is_run_file(path):
+            raise RunFileError(f"{path} is a run file: resume it with --resume {path}")
         raise RunFileError(f"{path}: there is no unfinished run to resume; run without --resume")
     return read_run(run_file)
 

@@ -68,7 +68,7 @@ WITH_MXNET = [
     (("--category", "unry"), ["unknown category 'unry'; did you mean unary", "reduction"]),
     (("--namespace", "ndd"), ["unknown namespace 'ndd'; did you mean nd", "linalg"]),
     (("--category", "gemm", "--namespace", "image"), ["no operator matches --category"]),
-    (("_imdecode",), ["nothing to run", "_imdecode: takes a picture as text"]),
+    (("_imdecode",), ["nothing to run", "_imdecode: reads a picture as text"]),
     (("broadcast_add", "--shape", "lsh=3"), ["--shape lsh=", "did you mean lhs"]),
     (("relu", "--shape", "data=12x"), ["'12x' is not a shape"]),
     (("relu", "--shape", "data=12xx4"), ["'12xx4' is not a shape"]),

@@ -76,13 +76,18 @@ def test_nowhere_is_no_fault():
 
 def test_what_cannot_be_kept_is_called_by_its_name(tmp_path):
     (tmp_path / "file").write_text("")
-    (warning,) = store(tmp_path / "file" / "below.json", 1, "the list of operators")
+    path = tmp_path / "file" / "below.json"
+    assert load(path, int) == (None, [])
+    (warning,) = store(path, 1, "the list of operators")
     assert warning.startswith("the list of operators is not cached: ") and "\n" not in warning
 
 
 def test_the_folder_is_the_users(monkeypatch, tmp_path):
     monkeypatch.setenv("OPPERF_CACHE", "/some/folder")
     assert cache_folder() == Path("/some/folder")
+    monkeypatch.setenv("HOME", "/home/somebody")
+    monkeypatch.setenv("OPPERF_CACHE", "~/folder")
+    assert cache_folder() == Path("/home/somebody/folder")
     monkeypatch.setenv("OPPERF_CACHE", "")
     monkeypatch.setenv("XDG_CACHE_HOME", "/some/cache")
     assert cache_folder() == Path("/some/cache/opperf")

@@ -7,7 +7,7 @@ import msgspec
 import pytest
 
 from opperf.errors import OpperfError, UnsupportedError, UsageError
-from opperf.frameworks.timing import Timed
+from opperf.frameworks.timing import PhaseTimes
 from opperf.model import (
     OWN,
     Case,
@@ -153,7 +153,7 @@ def test_a_pass_that_runs_no_kernel_is_a_note(fake, make_case, monkeypatch):
         resolution_ns = 1.0
 
         def trace(self, phases, count, loops=1):
-            return [Timed([], [], []) for _ in phases]
+            return [PhaseTimes([], [], []) for _ in phases]
 
     monkeypatch.setattr(fake, "profilers", lambda: {"native": lambda device: Silent()})
     for reference_work in (False, True):
@@ -374,7 +374,7 @@ def with_times(fake, monkeypatch, kernel_ns, wall_ns):
 
         def trace(self, phases, count, loops=1):
             times = [kernel_ns] * count
-            return [Timed(times, [wall_ns] * count, times) for _ in phases]
+            return [PhaseTimes(times, [wall_ns] * count, times) for _ in phases]
 
     monkeypatch.setattr(fake, "profilers", lambda: {"native": lambda device: Told()})
 
@@ -387,7 +387,7 @@ def test_calls_that_are_timed_together_are_noted(fake, make_case, monkeypatch, l
 
         def trace(self, phases, count, loops=1):
             times = [1000.0] * count
-            return [Timed(times, times, times, batch=loops) for _ in phases]
+            return [PhaseTimes(times, times, times, batch=loops) for _ in phases]
 
     monkeypatch.setattr(fake, "profilers", lambda: {"native": lambda device: Queueing()})
     monkeypatch.setattr(module, "loops_for", lambda *given: loops)
@@ -427,7 +427,7 @@ def test_scattered_samples_are_noted_for_each_pass_and_not_for_both_together(
 
         def trace(self, phases, count, loops=1):
             times = [1000.0 if i < count // 2 else 2000.0 for i in range(count)]
-            return [Timed(times, times, times) for _ in phases]
+            return [PhaseTimes(times, times, times) for _ in phases]
 
     monkeypatch.setattr(fake, "profilers", lambda: {"native": lambda device: Jumping()})
     notes = measure(make_case("relu", passes=BOTH, runs=60), fake).notes

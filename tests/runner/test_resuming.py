@@ -92,3 +92,11 @@ def test_what_is_not_there_is_called_as_the_user_called_it(tmp_path, resume, nam
     given = SimpleNamespace(resume=resume, output=Path("out.json"))
     with pytest.raises(RunFileError, match=f"^{named}: there is no unfinished run to resume"):
         read_unfinished(tmp_path / "out.json-0123.jsonl", given)
+
+
+def test_an_output_that_is_a_run_file_itself_is_resumed_by_its_name(tmp_path):
+    output = tmp_path / "that.jsonl"
+    output.write_text('{"line":"header"')
+    given = SimpleNamespace(resume=None, output=output)
+    with pytest.raises(RunFileError, match=f"that.jsonl is a run file: .*--resume {output}$"):
+        read_unfinished(tmp_path / "that.jsonl-0123.jsonl", given)

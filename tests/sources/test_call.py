@@ -70,7 +70,7 @@ class Foreign:
 def test_an_array_that_the_framework_does_not_take_is_excluded(numpy):
     made = call(numpy, np.exp, {"x": Foreign()})
     assert list(made.cases()) == []
-    assert made.excluded == {"exp, inputs 0": "Foreign is no array that numpy takes"}
+    assert made.excluded == {"exp, inputs 0": "numpy does not take arrays of type Foreign"}
 
 
 def test_a_callers_array_is_held_beside_the_case_in_the_calls_dtype(numpy):

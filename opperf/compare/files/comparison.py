@@ -61,6 +61,8 @@ class Row(Struct, frozen=True):
     base_half_width: float | None = None
     new_half_width: float | None = None
     """Half-widths of the medians' intervals; None where there is none."""
+    settings: str = ""
+    """Those that distinguish it from rows with the same operator and inputs, as text."""
 
     @property
     def described(self) -> Metric:
@@ -101,6 +103,8 @@ class Change(Struct, frozen=True):
     """The metric that appeared or disappeared; empty for the whole case."""
     reason: str = ""
     """Why the other run has no figures, as one line."""
+    settings: str = ""
+    """As a row's."""
 
 
 class Mean(Struct, frozen=True):

@@ -39,6 +39,8 @@ class Entry(Struct, frozen=True):
     category: str = ""
     settings: dict[str, Any] = {}
     """Settings that are part of the id."""
+    differing: str = ""
+    """Those in which cases of the file differ that have the same operator and inputs, as text."""
     effort: dict[str, Any] = {}
     """Settings that are not part of the id."""
     reason: str = ""

@@ -167,6 +167,7 @@ def _row(base: Entry, new: Entry, metric: str, thresholds: Thresholds, averages:
         high=_ratio(found.high) if scattered else None,
         note=found.note,
         caveat=_caveat(a, b),
+        settings=base.differing or new.differing,
     )
 
 
@@ -256,7 +257,7 @@ def _changes(pair: Pair, metrics: Sequence[str]) -> Iterable[Change]:
 
 
 def _change(kind: ChangeKind, entry: Entry, metric: str, reason: str) -> Change:
-    return Change(kind, entry.id, entry.operator, entry.inputs, metric, reason)
+    return Change(kind, entry.id, entry.operator, entry.inputs, metric, reason, entry.differing)
 
 
 def _notes(rows: Iterable[Row], averages: bool) -> tuple[str, ...]:

@@ -31,6 +31,7 @@ from opperf.model import (
 )
 from opperf.results.output import sidecar
 from opperf.results.runfile import is_run_file, read_run
+from opperf.results.settings import differing_settings, settings_text
 from opperf.results.text import inputs_text, pluralize
 from opperf.runner.session import SELECTION
 
@@ -72,7 +73,8 @@ def _from_run(path: Path, run: Run, warnings: Iterable[str]) -> Measured:
         found.append(
             f"{path}: the run was not finished; {pluralize(left, 'case')} {verb} no record"
         )
-    entries = tuple(entry_of(record) for record in run.records)
+    names = differing_settings(run.records)
+    entries = tuple(entry_of(record, names) for record in run.records)
     found += _odd_figures(path, entries)
     return Measured(
         Side(str(path), run.header.started, len(entries)),
@@ -84,8 +86,9 @@ def _from_run(path: Path, run: Run, warnings: Iterable[str]) -> Measured:
     )
 
 
-def entry_of(record: Record) -> Entry:
-    """A record in the form in which it is compared."""
+def entry_of(record: Record, differing: Iterable[str] = ()) -> Entry:
+    """A record in the form in which it is compared. `differing` are the settings in which records
+    of its file differ that have the same operator and inputs."""
     case = record.case
     return Entry(
         id=record.id,
@@ -96,6 +99,7 @@ def entry_of(record: Record) -> Entry:
         inputs=inputs_text(case),
         category=case.category,
         settings=case.settings.identity(),
+        differing=settings_text(case, differing),
         effort=_effort(case.settings),
         reason=""
         if record.status is Status.OK

@@ -184,3 +184,18 @@ def test_figures_that_are_no_numbers_are_counted(run, record, saved, odd, words)
         records.append(one)
     path = saved(run(*records), "a.jsonl")
     assert read(path).warnings == ((f"{path}: {words}",) if words else ())
+
+
+def test_settings_that_distinguish_cases_of_a_file_are_in_its_rows_and_changes(run, record, asked):
+    def in_dtype(dtype):
+        one = record()
+        case = msgspec.structs.replace(
+            one.case, settings=msgspec.structs.replace(one.case.settings, dtype=dtype)
+        )
+        return msgspec.structs.replace(one, case=case, id=case.id)
+
+    both, single = run(in_dtype("float32"), in_dtype("float16")), run(in_dtype("float32"))
+    found = asked(both, single, metrics=("forward",))
+    assert [one.settings for one in found.rows] == ["float32"]
+    assert [one.settings for one in found.changes] == ["float16"]
+    assert [one.settings for one in asked(single, single, metrics=("forward",)).rows] == [""]

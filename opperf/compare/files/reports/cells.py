@@ -148,11 +148,16 @@ def remarks(row: Row) -> str:
     return "; ".join(part for part in (row.note, row.caveat) if part)
 
 
+def case_text(one: Row | Change) -> str:
+    """The case of a row or a change: `relu (data: (64, 64); float16)`."""
+    details = "; ".join(part for part in (one.inputs, one.settings) if part)
+    return f"{one.operator} ({details})" if details else one.operator
+
+
 def change_text(change: Change) -> str:
     """A case that appeared or disappeared, on one line."""
     metric = f" {change.metric}" if change.metric else ""
-    inputs = f" ({change.inputs})" if change.inputs else ""
-    return f"{change.operator}{inputs}{metric}{f': {change.reason}' if change.reason else ''}"
+    return f"{case_text(change)}{metric}{f': {change.reason}' if change.reason else ''}"
 
 
 def operators_text(changes: Sequence[Change]) -> str:

@@ -18,6 +18,7 @@ COLUMNS: tuple[Column, ...] = (
     ("id", lambda row: row.id),
     ("operator", lambda row: row.operator),
     ("inputs", lambda row: row.inputs),
+    ("settings", lambda row: row.settings),
     ("category", lambda row: row.category),
     ("metric", lambda row: row.metric),
     ("verdict", lambda row: row.verdict.value),
@@ -61,6 +62,7 @@ def json_report(comparison: Comparison) -> str:
                 "id": change.id,
                 "operator": change.operator,
                 "inputs": change.inputs,
+                "settings": change.settings,
                 "metric": change.metric,
                 "reason": change.reason,
             }

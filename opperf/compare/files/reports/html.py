@@ -74,18 +74,21 @@ def _content(comparison: Comparison) -> dict[str, Any]:
 def _metric(comparison: Comparison, metric: str) -> dict[str, Any]:
     rows = comparison.rows_of(metric)
     unit = unit_of(rows)
+    with_settings = any(row.settings for row in rows)
     return {
         "caption": f"{metric}: {summary_text(comparison, metric)}",
         "description": rows[0].described.description,
-        "unit": unit.name,
-        "rows": [_row(row, unit) for row in rows],
+        "titles": (
+            *("Operator", "Inputs", *(["Settings"] if with_settings else [])),
+            *("Ratio", "95 % interval", "Verdict", f"Base {unit.name}", f"New {unit.name}"),
+        ),
+        "rows": [_row(row, unit, with_settings) for row in rows],
     }
 
 
-def _row(row: Row, unit: Unit) -> dict[str, Any]:
+def _row(row: Row, unit: Unit, with_settings: bool) -> dict[str, Any]:
     return {
-        "operator": row.operator,
-        "inputs": row.inputs,
+        "case": (row.operator, row.inputs, *([row.settings] if with_settings else [])),
         "ratio": (ratio_text(row.ratio), interval_text(row)),
         "shade": SHADES.get(row.verdict, ("", ""))[row.is_worse],
         "verdict": row.verdict.value,

@@ -11,6 +11,7 @@ from opperf.compare.files.comparison import Change, Comparison, Row
 from opperf.compare.files.outcome import fails, is_missing
 from opperf.compare.files.reports.cells import (
     CHANGES,
+    case_text,
     figure_texts,
     interval_text,
     ratio_text,
@@ -56,8 +57,7 @@ def junit_report(comparison: Comparison) -> str:
 
 
 def _name(one: Row | Change) -> str:
-    parts = (one.operator, f"({one.inputs})" if one.inputs else "", one.metric)
-    return " ".join(part for part in parts if part)
+    return " ".join(part for part in (case_text(one), one.metric) if part)
 
 
 def _add_row(test: ET.Element, comparison: Comparison, row: Row) -> None:

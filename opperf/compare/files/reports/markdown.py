@@ -93,6 +93,7 @@ def _rows(rows: Sequence[Row]) -> str:
     columns: dict[str, Callable[[Row], str]] = {
         "Operator": lambda row: code(row.operator),
         "Inputs": lambda row: in_cell(one_line(row.inputs, INPUTS_WIDTH)),
+        "Settings": lambda row: in_cell(row.settings),
         "Verdict": _verdict,
         "Ratio": lambda row: ratio_text(row.ratio),
         "95 % interval": interval_text,
@@ -101,8 +102,10 @@ def _rows(rows: Sequence[Row]) -> str:
     }
     if not any(row.low is not None for row in rows):
         del columns["95 % interval"]
+    if not any(row.settings for row in rows):
+        del columns["Settings"]
     cells = [[cell(row) for cell in columns.values()] for row in rows]
-    return grid(list(columns), cells, text_columns=3)
+    return grid(list(columns), cells, text_columns=list(columns).index("Ratio"))
 
 
 def _verdict(row: Row) -> str:

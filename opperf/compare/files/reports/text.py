@@ -101,6 +101,7 @@ def _rows(rows: Sequence[Row], width: int | None) -> str:
     names = [row.operator for row in rows]
     if width is not None:
         names = [shorten(name, OPERATOR_WIDTH) for name in names]
+    settings = [row.settings for row in rows]
     columns = [
         Column("Operator", names),
         Column("Ratio", [ratio_text(row.ratio) for row in rows], is_text=False),
@@ -115,6 +116,7 @@ def _rows(rows: Sequence[Row], width: int | None) -> str:
             )
             for title, read in (("Base", base_figure), ("New", new_figure))
         ),
+        *([Column("Settings", settings)] if any(settings) else []),
         Column("Inputs", [inputs_cell(row.inputs, width) for row in rows]),
     ]
     return table_text(columns, width)

@@ -1,0 +1,17 @@
+"""Cases with the same operator and inputs, distinguished by their settings in every report."""
+
+import pytest
+
+from opperf.compare.files.reports import FORMATS
+
+
+@pytest.mark.parametrize("form", sorted(FORMATS))
+def test_rows_that_differ_in_settings_alone_show_them(row, comparison, form):
+    alike = [row(settings=settings) for settings in ("threads 1", "threads 2")]
+    text = FORMATS[form](comparison(*alike))
+    assert text.count("threads 1") == text.count("threads 2") >= 1
+
+
+@pytest.mark.parametrize("form", ["text", "md", "html-fragment"])
+def test_rows_with_one_set_of_settings_show_none(row, comparison, form):
+    assert "Settings" not in FORMATS[form](comparison(row()))
