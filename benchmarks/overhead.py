@@ -28,7 +28,7 @@ from opperf.profilers import profiler
 from opperf.profilers.python import PythonTimer
 from opperf.profilers.summary import median_interval
 from opperf.runner.allocator import configure_heap
-from opperf.runner.prepared import Prepared
+from opperf.runner.prepared import PreparedCase
 
 SHAPES = ((1,), (64, 64), (1024, 1024))
 TURNS = 150
@@ -50,13 +50,13 @@ Call = Callable[[], Any]
 
 
 @functools.cache
-def measured(shape: tuple[int, ...]) -> tuple[Profiler, Prepared]:
+def measured(shape: tuple[int, ...]) -> tuple[Profiler, PreparedCase]:
     """opperf's timer, and the case it times."""
     framework = load("mxnet")
     tensors = {name: TensorSpec(shape) for name in ("lhs", "rhs")}
     case = Case(OperatorTarget("mxnet", NAME), tensors, Settings(device=DEVICE, profiler="python"))
     with framework.scope(case):
-        return profiler("python", framework, DEVICE), Prepared(case, framework)
+        return profiler("python", framework, DEVICE), PreparedCase(case, framework)
 
 
 def by_opperf(shape: tuple[int, ...]) -> float:

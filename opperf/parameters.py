@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 from typing import Any, TypeVar
 
 import click
@@ -223,6 +224,22 @@ max_configs = click.option(
     metavar="N",
     help="Maximum number of configurations of each operator.  [default: all]",
 )
+
+
+def output_options(description: str, default: str | None = None) -> Callable[[Command], Command]:
+    """Returns the options for the output file."""
+    return combine(
+        click.option(
+            "-o",
+            "--output-file",
+            default=default,
+            show_default=default is not None,
+            type=click.Path(path_type=Path),
+            metavar="FILE",
+            help=description,
+        ),
+        click.option("--overwrite", is_flag=True, help="Replace the output file if it exists."),
+    )
 
 
 def report_format(formats: Sequence[str]) -> Callable[[Command], Command]:

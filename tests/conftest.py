@@ -118,7 +118,7 @@ class InProcessWorkers:
     def __exit__(self, *error):
         self.worker.end()
 
-    def know(self, interpreters):
+    def add_interpreters(self, interpreters):
         self.interpreters += tuple(interpreters)
 
     def of(self, framework, settings=None):

@@ -15,7 +15,7 @@ from opperf.operations import OPERATIONS
 from opperf.operations.references.reference import Property
 from opperf.operations.uses import ANYTHING, Choice, Table, Use, Written
 from opperf.profilers import find_profilers
-from opperf.runner.prepared import Prepared
+from opperf.runner.prepared import PreparedCase
 from opperf.sources.registry import plan
 from opperf.sources.selecting import Selection
 from tests.values.tolerances import Tolerance, tolerance_of
@@ -158,7 +158,7 @@ class Comparison:
         conversion synchronises, and the framework's own arguments, which the call may have written
         to."""
         with self.framework.scope(case):
-            prepared = Prepared(case, self.framework)
+            prepared = PreparedCase(case, self.framework)
             before = each(self.convert, prepared.arguments)
             results = prepared.call()
             outputs = [each(self.convert, one) for one in listed(results) if one is not None]

@@ -16,7 +16,7 @@ from opperf.compare.statistics.data import Analysis, CaseVerdict, Phase, Shift, 
 from opperf.errors import one_line
 from opperf.model import Struct
 from opperf.results.terminal import Column, table_text
-from opperf.results.text import counted, inputs_text, wrap
+from opperf.results.text import inputs_text, pluralize, wrap
 from opperf.runner.resuming import find_lasting_differences
 
 INPUTS_WIDTH = 44
@@ -185,7 +185,7 @@ def _interval(row: Row) -> str:
 
 
 def _needs(row: Row) -> str:
-    return row.note or (counted(row.more_blocks, "more block") if row.more_blocks else "")
+    return row.note or (pluralize(row.more_blocks, "more block") if row.more_blocks else "")
 
 
 COLUMNS: dict[str, Callable[[Row], str]] = {
@@ -236,12 +236,12 @@ def _summary(report: Report) -> list[str]:
         for verdict in Verdict
         if verdict.value in report.counts
     )
-    figures = counted(sum(report.counts.values()), "figure")
+    figures = pluralize(sum(report.counts.values()), "figure")
     floor = "unknown" if report.floor is None else f"{report.floor:.1%}"
     return [
         *([f"Invalid: {report.reason}."] if not report.valid else []),
         *(["Unfinished: --resume continues it."] if not report.complete else []),
-        f"{figures} of {counted(report.cases, 'case')}: {counts or 'nothing measured'}.",
+        f"{figures} of {pluralize(report.cases, 'case')}: {counts or 'nothing measured'}.",
         f"Changes up to {report.delta:.1%} count as none: the threshold is {report.threshold:.1%}, "
         f"the noise floor (A against A) {floor}. Measured by {processes(report.processes)}.",
         *([_adjustment(report)] if report.explained is not None or report.note else []),

@@ -11,13 +11,13 @@ from opperf.frameworks import load
 from opperf.frameworks.mxnet import direct, functions, tensors
 from opperf.model import Fill, Status, TensorSpec
 from opperf.runner.measure import measure
-from opperf.runner.prepared import Prepared
+from opperf.runner.prepared import PreparedCase
 
 
 def made(case, name):
     """A case's tensor as it is filled."""
     with load("mxnet").scope(case):
-        return Prepared(case, load("mxnet")).arguments[name].asnumpy()
+        return PreparedCase(case, load("mxnet")).arguments[name].asnumpy()
 
 
 def present(*names):
