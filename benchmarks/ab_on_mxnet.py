@@ -1,21 +1,20 @@
-"""Whether `opperf ab` finds what changed on real MXNet, and nothing else.
+"""Checks that `opperf ab` finds the operators of MXNet that changed, and no others.
 
 Two sessions of `opperf ab`, as a user runs them, over several hundred operators at small sizes:
 
-- alike: the arms differ in a variable that nobody reads. Nothing may be said to have changed.
-- slowed: in B, fifteen operators compute a tenth more rows than they are given, by a module that
-  Python finds on B's PYTHONPATH (`benchmarks/slowed`). At least fourteen of them have to be found,
-  and nothing else.
+- alike: the arms differ in a variable that has no effect. No operator may be reported as changed.
+- slowed: in B, fifteen operators compute a tenth more rows than their inputs have, by a module on
+  B's PYTHONPATH (`benchmarks/slowed`). At least fourteen of them must be found, and no others.
 
-Both arms compute on one thread and on one core: where cores are shared with others, threads that
-wait for each other measure the others, and a core's speed is told by what runs on that core. Prints
-a line for each session; the exit code is 1 if one falls short. Where A differs from itself by more
-than is added, nothing that small can be found, and the script says so.
+Both arms compute on one thread and one core: on shared cores, threads that wait for each other
+measure the neighbours' load, and reference work gauges only the core that it runs on. Prints a line
+for each session; the exit code is 1 if one misses its target. If A differs from itself by more than
+the added work, no change that small can be found, and the script reports that.
 
 Run: python benchmarks/ab_on_mxnet.py [--few] [alike | slowed] [more options of opperf ab]
 
 `--few` takes a dozen operators, three of which compute twice the rows, in under a minute on an
-idle machine: a look at whether it works at all.
+idle machine: a quick check.
 """
 
 from __future__ import annotations
@@ -33,17 +32,17 @@ from typing import Any
 SLOWED = Path(__file__).resolve().parent / "slowed"
 
 LEAST_CASES = 300
-"""Cases that run in both arms, at least, or the sessions say little."""
+"""Minimum number of cases that run in both arms: with fewer, the sessions show little."""
 
 
 @dataclass(frozen=True)
 class Size:
-    """Which operators are measured, how many are slowed, and by how much."""
+    """The operators that are measured, and the number and size of the changes."""
 
     chosen: tuple[str, ...]
     slowed: tuple[str, ...]
     share: float
-    """Rows that are added, as a share of those there are."""
+    """Added rows, as a share of the input's."""
     least_found: int
     least_cases: int
     options: tuple[str, ...]
@@ -58,7 +57,7 @@ MANY = Size(
         "--exclude",
         "_npi_norm",
     ),
-    # A hundred microseconds each, of arithmetic: what a call costs beside is little against it.
+    # A hundred microseconds of arithmetic each, against which the overhead of a call is small.
     slowed=(
         *("gamma", "gammaln", "erfinv", "erf", "expm1"),
         *("log1p", "tan", "sinh", "cosh", "tanh"),
@@ -69,7 +68,7 @@ MANY = Size(
     least_cases=LEAST_CASES,
     options=(
         *("--case-time", "0.03"),
-        # What is added is to be found beside a noise floor of half of it, on a shared machine.
+        # On a shared machine the added work must be found beside a noise floor of half of it.
         *("--control-blocks", "8", "--screen-blocks", "5", "--confirm-blocks", "20"),
     ),
 )
@@ -91,7 +90,7 @@ FEW = Size(
 
 
 def session(size: Size, arm: list[str], more: list[str]) -> dict[str, Any]:
-    """The report of a session of A as things are and of this arm."""
+    """Returns the report of a session of A, unchanged, and of this arm."""
     with tempfile.TemporaryDirectory() as folder:
         done = subprocess.run(
             [
@@ -126,7 +125,7 @@ def slowed(size: Size) -> list[str]:
 
 
 def missed(size: Size, report: dict[str, Any], changed: tuple[str, ...]) -> list[str]:
-    """What a session falls short of."""
+    """Returns the targets that a session misses."""
     said = {
         (row["operator"], row["verdict"])
         for row in report["rows"]

@@ -1,5 +1,5 @@
-"""How long opperf takes to end: from Ctrl-C, and from a signal to end, until it and all processes
-that it has started are gone.
+"""Time from Ctrl-C, or from SIGTERM, until opperf and all processes that it has started have
+ended.
 
 With MXNet, at every kind of moment: while it is imported, in the middle of a long kernel, between
 short cases, in `opperf list` and in `opperf coverage`. Prints the median and the longest of each,
@@ -22,10 +22,10 @@ from pathlib import Path
 import psutil
 
 TURNS = 5
-"""Ends of each kind; the median of five shrugs off a disturbed one."""
+"""Ends of each kind; the median of five ignores a disturbed one."""
 
 WAIT_S = 120.0
-"""Time for what is waited for, on a busy machine."""
+"""Longest wait for a moment or an end, on a busy machine."""
 
 SHORT = ("run", "--category", "unary", "--size", "small", "-w", "0", "-r", "5", "-o", "run.jsonl",
          "-f", "jsonl", "--quiet")  # fmt: skip
@@ -83,7 +83,7 @@ def runs(process: psutil.Process) -> bool:
 
 
 def ended_s(moment: Moment) -> tuple[float, int, int]:
-    """Seconds until all is gone, the exit code, and how many processes were left."""
+    """Returns the seconds until all have ended, the exit code, and the number of processes left."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         process = subprocess.Popen(

@@ -1,10 +1,10 @@
-"""What opperf's measuring adds: its Python timer against other timers, in one process.
+"""Overhead of opperf's Python timer, compared with other timers in one process.
 
-All time the same calls of `nd.broadcast_add` and the wait for them: a bare loop, `timeit`, and
+All time the same calls of `nd.broadcast_add` and their synchronisation: a bare loop, `timeit`, and
 `torch.utils.benchmark.Timer` where PyTorch is installed. They take turns of a few calls each, in
 random order, and ratios are taken turn by turn, so that the machine's drift falls on all. Prints,
 per shape and timer, the median of opperf's time over the other's with its 95 % confidence interval;
-and what opperf says that an empty operator takes, beside what it takes off each call.
+and the time that opperf measures for an empty operator, with the overhead that it subtracts.
 
 Run: python benchmarks/overhead.py
 """
@@ -28,18 +28,19 @@ from opperf.profilers import profiler
 from opperf.profilers.python import PythonTimer
 from opperf.profilers.summary import median_interval
 from opperf.runner.allocator import configure_heap
-from opperf.runner.prepared import Prepared
+from opperf.runner.prepared import PreparedCase
 
 SHAPES = ((1,), (64, 64), (1024, 1024))
 TURNS = 150
 """Turns of each timer per shape: the interval of the median is then some 24 of 150 ratios wide."""
 CALLS = 40
-"""Timed calls a turn: few, so that the turns of all timers fall into one pace of the core."""
+"""Timed calls a turn: few, so that the core's speed is the same in the turns of all timers."""
 LOOPS = 20
-"""Calls whose mean is a sample, of every timer alike: calls are skewed, and a mean of several lies
-above the median of one. With five, what PyTorch's timer does around a sample was 3 % of it."""
+"""Calls whose mean is a sample, the same for every timer: times are skewed, and a mean of several
+is larger than the median of one. With five, the work of PyTorch's timer around a sample was 3 % of
+it."""
 WARM_TURNS = 20
-"""Turns that do not count: each timer then has what it needs for itself."""
+"""Untimed turns, after which each timer is warm."""
 TARGET = 0.02
 EMPTY_TARGET_NS = 100.0
 NAME = "broadcast_add"
@@ -49,13 +50,13 @@ Call = Callable[[], Any]
 
 
 @functools.cache
-def measured(shape: tuple[int, ...]) -> tuple[Profiler, Prepared]:
+def measured(shape: tuple[int, ...]) -> tuple[Profiler, PreparedCase]:
     """opperf's timer, and the case it times."""
     framework = load("mxnet")
     tensors = {name: TensorSpec(shape) for name in ("lhs", "rhs")}
     case = Case(OperatorTarget("mxnet", NAME), tensors, Settings(device=DEVICE, profiler="python"))
     with framework.scope(case):
-        return profiler("python", framework, DEVICE), Prepared(case, framework)
+        return profiler("python", framework, DEVICE), PreparedCase(case, framework)
 
 
 def by_opperf(shape: tuple[int, ...]) -> float:
@@ -66,8 +67,8 @@ def by_opperf(shape: tuple[int, ...]) -> float:
 
 
 def calls(shape: tuple[int, ...]) -> tuple[Call, Call]:
-    """The very call that opperf times, and the wait for it. To bind it by the arguments' names
-    costs a microsecond against a call that is written down; that is the call's, and no timer's."""
+    """Returns the call that opperf times, and its synchronisation. The call passes its arguments by
+    keyword, which costs a microsecond in every timer."""
     from mxnet import nd
 
     return measured(shape)[1].call, nd.waitall
@@ -84,20 +85,20 @@ def by_hand(shape: tuple[int, ...]) -> float:
             result = call()
             wait()
             total += perf_counter_ns() - begin
-            # As in opperf, giving the output back is not part of the operator's time: it would
-            # add some 15 us, a second trip through MXNet's engine.
+            # As in opperf, freeing the output is not part of the operator's time: it would add
+            # about 15 us, a second pass through MXNet's engine.
             del result
         samples.append(total / LOOPS)
     return statistics.median(samples) / 1e3
 
 
 STATEMENT = "keep(call()); wait()"
-"""What the timers that loop are given, as text: a function around it would be timed as well. The
-outputs are kept, and given back between samples, for the reason above."""
+"""The statement for timers that loop, as text: a function call around it would be timed as well.
+Outputs are freed between samples, for the reason above."""
 
 
 def names(shape: tuple[int, ...]) -> dict[str, Any]:
-    """What the statement and its set-up, `release()`, are made of."""
+    """Returns the variables of the statement and of its set-up, `release()`."""
     call, wait = calls(shape)
     held: list[Any] = []
     return {"call": call, "wait": wait, "keep": held.append, "release": held.clear}
@@ -125,10 +126,10 @@ PEERS: dict[str, Callable[[tuple[int, ...]], float]] = {
 
 
 def empty() -> None:
-    """Print what is left of an empty operator's time."""
+    """Prints the time measured for an empty operator."""
 
     def nothing() -> None:
-        """Stands for an operator that is done at once."""
+        """An empty operator."""
 
     timer = PythonTimer(nothing)
     (timed,) = timer.trace([nothing], CALLS, loops=LOOPS)

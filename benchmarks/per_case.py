@@ -1,8 +1,8 @@
-"""What opperf adds to a case: its wall time less the time in the operator's own calls.
+"""Overhead of opperf per case: its wall time less the time in the operator's own calls.
 
 Runs every small case of MXNet's registry with two calls of warm-up and five timed ones, with memory
 and without, the two in turns, and prints for each the mean and the median of wall time less
-operator time over all cases that ended ok, beside what is wanted.
+operator time over all cases that ended ok, beside the target.
 
 Run: python benchmarks/per_case.py [TURNS]
 """
@@ -19,7 +19,7 @@ from opperf.model import Status
 from opperf.results.runfile import read_run
 
 RUNS = {"with memory": ((), 12.0), "without": (("--no-memory",), 4.0)}
-"""Options of each kind of run, and the milliseconds that are wanted."""
+"""Options of each kind of run, and the target in milliseconds."""
 
 COMMON = ("--size", "small", "-w", "2", "-r", "5", "-f", "jsonl", "--quiet", "--overwrite")
 

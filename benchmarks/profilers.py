@@ -1,9 +1,9 @@
-"""How the native profiler's times stand to what a user waits for, and to the work that is done.
+"""Times of the native profiler, compared with wall-clock times and with the amount of work.
 
 For each of some operators of MXNet, in turns: the median by both profilers, forward and backward,
 and native over Python's. Then the native time of `exp` at growing sizes, per element. The exit code
-is 1 if a native time is above a Python one by more than the noise of this machine, taken to be what
-two runs of the Python timer differ by.
+is 1 if a native time exceeds a Python one by more than the noise of this machine, which is the
+difference between two runs of the Python timer.
 
 Run: python benchmarks/profilers.py
 """

@@ -1,4 +1,4 @@
-"""What a sweep of a whole registry costs: wall time, the operators' share of it, and memory.
+"""Cost of a run of a whole registry: wall time, the operators' share of it, and memory.
 
 Runs `opperf run` over every operator as a user does, and prints
 
@@ -33,13 +33,13 @@ EVERY_S = 0.1
 """Seconds between two looks at the processes: a large tensor lives longer than that."""
 
 TURNS = 9
-"""Starts of each command; the median of nine shrugs off a few disturbed ones."""
+"""Starts of each command; the median of nine ignores a few disturbed ones."""
 
 MIB = 2**20
 
 
 class Memory(threading.Thread):
-    """The largest resident memory of a process and of its children, by what they are."""
+    """The largest resident memory of a process and of its children, by their role."""
 
     def __init__(self, pid: int) -> None:
         super().__init__(daemon=True)
@@ -55,7 +55,7 @@ class Memory(threading.Thread):
                     for fork in worker.children(recursive=True):
                         seen["forks"] = max(seen.get("forks", 0), fork.memory_info().rss)
             except psutil.Error:
-                # A process ended between being listed and being asked.
+                # The process ended after it was listed.
                 continue
             for kind, size in seen.items():
                 self.peaks[kind] = max(self.peaks[kind], size)
@@ -66,7 +66,7 @@ class Memory(threading.Thread):
 
 
 def sweep(options: list[str], folder: Path) -> None:
-    """Run everything and print what it took."""
+    """Measures every operator and prints the cost."""
     output = folder / "sweep.jsonl"
     begun = time.perf_counter()
     process = subprocess.Popen([*OPPERF, "run", "-f", "jsonl", "-o", str(output), *options])
@@ -94,7 +94,7 @@ def sweep(options: list[str], folder: Path) -> None:
 
 
 def start_up(framework: str) -> None:
-    """Print what commands that measure nothing take, against Python itself."""
+    """Prints the time of commands that measure nothing, compared with Python's start."""
     commands = {
         "python -c pass": (sys.executable, "-c", "pass"),
         "opperf --help": (*OPPERF, "--help"),

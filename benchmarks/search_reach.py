@@ -1,8 +1,8 @@
-"""How many operators the search finds inputs for by itself, without any rule.
+"""Number of operators for which the search finds inputs without any rule.
 
-Every operator of the registry is searched as if opperf had no family and no table for it. Printed
-are the operators and the names (an operator has several) that were taken, those whose outputs have
-no NaN, how many proposals and how much time it took, and which operators end the process.
+Every operator of the registry is searched as if no rule applied to it. Prints the operators and the
+names (an operator has several) with inputs, those whose outputs have no NaN, the numbers of
+proposals and seconds, and the operators that end the process.
 
 Run: python benchmarks/search_reach.py [FRAMEWORK]
 """
@@ -20,7 +20,7 @@ from opperf.runner.searching import make_trier
 from opperf.sources.selecting import Selection
 
 EXAMPLES = 12
-"""Reasons that are printed, the most frequent first."""
+"""Number of reasons in the output, the most frequent first."""
 
 
 def share(operators: list[Operator], everything: list[Operator]) -> str:

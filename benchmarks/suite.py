@@ -1,7 +1,7 @@
-"""How long `make test` takes on so many cores, and what takes it.
+"""Time of `make test` on a number of cores, by file.
 
-The command runs as a newcomer types it, held to the first cores of this machine (two, if not told
-otherwise), installing included where nothing is installed yet. Prints the wall time, the processor
+The command runs on the first cores of this machine (two by default), installing included if nothing
+is installed yet. Prints the wall time, the processor
 time of all processes, the tests, and the files that took longest. The exit code is 1 if the tests
 fail, or take longer than `--limit` minutes (8 for `test`, 30 for `test-all`).
 
@@ -24,10 +24,10 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 
 LIMITS_MIN = {"test": 8.0, "test-all": 30.0}
-"""What the two are to take at most on two cores."""
+"""Target times on two cores."""
 
 SHOWN = 12
-"""Files that are named."""
+"""Number of files in the output."""
 
 
 def seconds_by_file(report: Path) -> Counter[str]:
@@ -39,7 +39,7 @@ def seconds_by_file(report: Path) -> Counter[str]:
 
 
 def main() -> int:
-    """Run the tests and print what they took; 1 if they fail or take too long."""
+    """Runs the tests and prints their times; 1 if they fail or take too long."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("target", nargs="?", choices=LIMITS_MIN, default="test")
     parser.add_argument("--cores", type=int, default=2)

@@ -1,10 +1,10 @@
 """Verdicts on simulated builds: how often opperf's procedure and rules in common use are wrong.
 
-A thousand operators, of which none or fifty are slower in B. Every process has its own luck with
-every operator, iterations have a floor, a tail and spikes, the machine drifts from process to
-process of an interleaved session, and two runs that are taken apart are a fixed offset apart, and
-spared the drift. Another machine is shared: its core changes its speed from one visit of an
-operator to the next, and opperf's procedure measures that, or does not.
+A thousand operators, of which none or fifty are slower in B. Every process has a random
+level of every operator, iterations have a floor, a tail and spikes, the machine drifts from process
+to process of an interleaved session, and two separate runs differ by a fixed offset, without the
+drift. Another machine is shared: its core changes its speed from one visit of an operator to the
+next, and opperf's procedure measures that with reference work, or does not.
 
 Prints, for each rule, the flags on identical builds, the false flags beside fifty true ones, the
 power, and the costs, each the mean of twenty seeded repetitions; then how often a sound session is
@@ -46,7 +46,7 @@ DRIFT = 0.003
 """Standard deviation of the machine's step from one process of a session to the next, a random
 walk of all operators together: ten processes later it is 1 %, as far as runs are apart."""
 RUN_OFFSET = 0.01
-"""What all operators of a run differ by from those of a run taken apart; the sign is drawn."""
+"""Difference of all operators between two separate runs; its sign is random."""
 PROCESSES = 10
 """Processes of each build for the rules in common use that take several."""
 LEVEL = 0.05
@@ -54,17 +54,17 @@ LEVEL = 0.05
 CRUDE = 0.10
 """The crude rule's threshold."""
 SOUND_SESSIONS = 300
-"""Sessions whose control is looked at for being declared invalid."""
+"""Sound sessions, of which the share declared invalid is counted."""
 NOISY = 4.0
-"""How many times as noisy the processes of the noisier of those sessions are."""
+"""Factor of the noise between processes in the noisier of those sessions."""
 
 PACE_SD = 0.12
-"""What a shared core's speed changes by between visits: seen with 0.03 s a visit on a virtual
-machine with neighbours."""
+"""Standard deviation of a shared core's speed between visits, as observed with visits of 0.03 s on
+a virtual machine with neighbours."""
 PACE_ERROR = 0.005
-"""How well fixed work tells it."""
+"""Error with which reference work measures it."""
 SLOPES = (0.5, 1.5)
-"""How much an operator's time follows the work's."""
+"""Slope of an operator's time against that of the reference work."""
 
 MOST_FALSE_FLAGS = 1.0
 LEAST_POWER = {0.05: 0.95, 0.03: 0.60}
@@ -78,19 +78,19 @@ Mask = NDArray[np.bool_]
 
 @dataclass
 class Machine:
-    """What measures. `effect` is by operator what B takes longer, in log units."""
+    """The simulated machine. `effect` is B's slowdown by operator, in log units."""
 
     seed: int
     effect: Floats
     process_sd: float = PROCESS_SD
     pace_sd: float = 0.0
-    told: bool = True
-    """Whether fixed work is timed."""
+    gauged: bool = True
+    """Whether reference work is timed."""
     level: float = 0.0
 
     def __post_init__(self) -> None:
         self.rng = np.random.default_rng(self.seed)
-        # Draws of their own: the machines are alike but for the pace.
+        # Separate draws, so that the machines differ in the speed only.
         self.of_pace = np.random.default_rng([self.seed, 1])
         self.slopes = self.of_pace.uniform(*SLOPES, OPERATORS)
 
@@ -105,7 +105,8 @@ class Machine:
         return logs
 
     def runs_apart(self, processes: int) -> tuple[Floats, Floats]:
-        """A run of A and one of B, each of so many processes: process, operator, iteration."""
+        """Returns a run of A and one of B with this number of processes each: process, operator,
+        iteration."""
         every = np.arange(OPERATORS)
         a = np.array([self.process("A", every) for _ in range(processes)])
         self.level += self.rng.choice([-1.0, 1.0]) * RUN_OFFSET
@@ -127,18 +128,18 @@ class Machine:
                 medians += self.slopes[operators] * pace
                 values = dict(zip(names, medians.tolist(), strict=True))
                 read = pace + self.of_pace.normal(0.0, PACE_ERROR, operators.size)
-                told = {}
-                if self.pace_sd and self.told:
+                gauges = {}
+                if self.pace_sd and self.gauged:
                     both = zip(medians.tolist(), read.tolist(), strict=True)
                     works = [{OWN: own, "work": work} for own, work in both]
-                    told = dict(zip(names, works, strict=True))
-                measured.append(Replicate(phase, block, position, arm, values, told))
+                    gauges = dict(zip(names, works, strict=True))
+                measured.append(Replicate(phase, block, position, arm, values, gauges))
         return measured
 
 
 @dataclass
 class Flags:
-    """What a rule says of the operators, and the processes it took, as sweeps of all of them."""
+    """The operators that a rule flags, and its cost in sweeps of all operators."""
 
     slower: Mask
     faster: Mask
@@ -211,7 +212,7 @@ SHARED = {
     f"core's speed changes by {PACE_SD:.0%}": True,
     f"core's speed changes by {PACE_SD:.0%}, --no-pace": False,
 }
-"""What opperf is told of the speed of a shared machine's core."""
+"""Whether opperf measures the speed of a shared machine's core."""
 
 RULES: dict[str, Callable[[Machine], Flags]] = {
     OPPERF: interleaved,
@@ -286,8 +287,8 @@ def main() -> int:
     """Print the table and the rates; 1 if a target is missed."""
     scores = {name: score(rule) for name, rule in RULES.items()}
     scores |= {
-        f"{OPPERF}, {name}": score(interleaved, pace_sd=PACE_SD, told=told)
-        for name, told in SHARED.items()
+        f"{OPPERF}, {name}": score(interleaved, pace_sd=PACE_SD, gauged=gauged)
+        for name, gauged in SHARED.items()
     }
     headers = [
         "rule",

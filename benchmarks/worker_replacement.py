@@ -1,4 +1,4 @@
-"""How long a crash holds up a run: from the record of a case that ended its worker to the next
+"""Delay of a run by a crash: from the record of a case that ended its worker to the next
 answer, beside `python -c "import mxnet"`.
 
 Each turn measures one operator that ends MXNet 1's process and then a healthy one, and imports
@@ -54,12 +54,12 @@ CRASHING: dict[str, tuple[str, dict[str, Argument]]] = {
 tensors and plain values of the types they declare: that function, and these arguments."""
 
 TURNS = 9
-"""Crashes; the median of nine shrugs off a few disturbed ones."""
+"""Crashes; the median of nine ignores a few disturbed ones."""
 
 SETTINGS = Settings(profiler="python", warmup=0, runs=1, timeout_s=60.0)
 
 IMPORT = "from opperf.numpy_aliases import restore; restore(); import mxnet"
-"""What MXNet needs of NumPy comes first, as `import mxnet` alone fails with a newer NumPy."""
+"""Restores NumPy's removed names first, as `import mxnet` alone fails with a newer NumPy."""
 
 
 def crashing_cases() -> list[Case]:

@@ -24,7 +24,7 @@ FORWARD = Metric(
     "ns",
     MetricKind.WALL,
     title="Forward",
-    description="time of the forward pass, by the clock of the profiler that took it",
+    description="time of the forward pass, as the profiler of the record measures it",
 )
 
 BACKWARD = Metric(
@@ -32,7 +32,7 @@ BACKWARD = Metric(
     "ns",
     MetricKind.WALL,
     title="Backward",
-    description="time of the backward pass, by the clock of the profiler that took it",
+    description="time of the backward pass, as the profiler of the record measures it",
 )
 
 TOTAL = Metric(
@@ -53,8 +53,7 @@ MEMORY = Metric(
     relative_tolerance=0.01,
     absolute_tolerance=4096.0,
 )
-"""Allocators round to a page, and a hundredth is less than any tensor that is allocated or
-saved."""
+"""Tolerances: allocators round to a page, and 1 % is less than any tensor more or less."""
 
 MEMORY_FORWARD = Metric(
     "memory_forward",
@@ -72,7 +71,7 @@ KERNEL = Metric(
     "ns",
     MetricKind.KERNEL,
     title="Kernel",
-    description="time of the forward pass where the framework's own profiler took it",
+    description="time of the forward pass, if the profiler measures kernels",
     usual=False,
 )
 
@@ -86,8 +85,8 @@ INSTRUCTIONS = Metric(
     relative_tolerance=0.005,
     absolute_tolerance=1000.0,
 )
-"""A hash seed or an address may change the turns of a loop; half a percent is more than that and
-less than a changed kernel."""
+"""Tolerances: a hash seed or an address may change the iterations of a loop; 0.5 % is more than
+that and less than a changed kernel."""
 
 BUILT_IN = (FORWARD, BACKWARD, TOTAL, MEMORY, MEMORY_FORWARD, KERNEL, INSTRUCTIONS)
 """In the order of tables."""
@@ -95,7 +94,7 @@ BUILT_IN = (FORWARD, BACKWARD, TOTAL, MEMORY, MEMORY_FORWARD, KERNEL, INSTRUCTIO
 
 @functools.cache
 def metrics_by_name() -> dict[str, Metric]:
-    """Every metric by its name: the built-in ones, then those of other packages by name.
+    """Returns every metric by its name: the built-in ones, then those of other packages, sorted.
 
     Raises `UsageError` for a metric of another package that cannot be loaded, or whose name is
     taken.
@@ -120,12 +119,13 @@ def metrics_by_name() -> dict[str, Metric]:
 
 
 def metric_named(name: str, unit: str) -> Metric:
-    """The metric of that name; if no installed package declares it, one with that name and unit."""
+    """Returns the metric of that name; if no installed package declares it, one with that name and
+    unit."""
     return metrics_by_name().get(name) or Metric(name, unit, MetricKind.DERIVED, title=name)
 
 
 def metrics_in(records: Iterable[Record]) -> tuple[Metric, ...]:
-    """Every metric that some record has, sorted."""
+    """Returns every metric of the records, sorted."""
     units = {name: one.unit for record in records for name, one in record.summaries.items()}
     return sort_metrics(metric_named(name, unit) for name, unit in units.items())
 
@@ -139,5 +139,5 @@ def sort_metrics(metrics: Iterable[Metric]) -> tuple[Metric, ...]:
 
 
 def default_metrics() -> tuple[Metric, ...]:
-    """The registered metrics that are compared and exported by default."""
+    """Returns the registered metrics that are compared and exported by default."""
     return tuple(metric for metric in metrics_by_name().values() if metric.usual)

@@ -1,14 +1,13 @@
-"""Restores the names NumPy removed that MXNet still uses, before MXNet is imported.
+"""Restores the names that NumPy removed and MXNet uses, before MXNet is imported.
 
 MXNet 1.x and 2.0 betas use `np.bool`, `np.object` and the like at import time. NumPy 1.24
-removed them. `install` puts a finder in front of the import system that does nothing for any other
-package; MXNet's loader adds the names when MXNet is really imported, and not when a program only
-asks whether it is there. So `import opperf` itself loads neither NumPy nor MXNet, and changes
-neither. It is a compatibility module of MXNet's at the root of the package, and not in a folder of
-MXNet's, because `import opperf` may load no more than it.
+removed them. `install` adds an import finder that acts on MXNet only, and restores the names when
+MXNet is imported, not when a program checks whether it is installed. So `import opperf` loads and
+changes neither NumPy nor MXNet. The module is at the root of the package, not in a folder of
+MXNet's, because `import opperf` loads no folder.
 
-It imports as little as it can, for `import opperf` does: `importlib.abc`, of which the finder could
-be made, imports half of the standard library, or what lies under its names in a working directory.
+It imports as little as possible, as `import opperf` imports it: `importlib.abc`, the usual base of
+a finder, imports half of the standard library, or modules of these names in the working directory.
 """
 
 from __future__ import annotations
@@ -27,23 +26,22 @@ REMOVED = {
     "object": object,
     "str": str,
 }
-"""NumPy's removed aliases and the builtins they stood for."""
+"""NumPy's removed aliases of builtins."""
 
 NUMPY_BELOW = 2
-"""NumPy 2 has no C names and functions that MXNet was written and built for, and `np.bool` is
-another type there."""
+"""NumPy 2 lacks names and C functions that MXNet uses, and its `np.bool` is another type."""
 
 PYTHON_BELOW = (3, 13)
-"""The newest Python that a NumPy below 2 was built for is 3.12."""
+"""Python 3.12 is the newest with a NumPy below 2."""
 
 NO_DISTUTILS = (3, 12)
-"""Python from this version on has no distutils, which MXNet imports; setuptools brings it."""
+"""From this version on Python has no distutils, which MXNet imports; setuptools has it."""
 
 
 def obstacle(numpy_version: str) -> str:
-    """What MXNet lacks in this Python, and what to do about it; empty if nothing."""
+    """Returns what prevents the import of MXNet, and how to fix it; empty if nothing."""
     major = numpy_version.partition(".")[0]
-    # A version that is not known is no obstacle; MXNet's own import then says what is wrong.
+    # With an unknown version, the import of MXNet itself reports what is wrong.
     if major.isdigit() and int(major) >= NUMPY_BELOW:
         remedy = "pip install 'numpy<2'"
         if sys.version_info >= PYTHON_BELOW:
@@ -55,9 +53,9 @@ def obstacle(numpy_version: str) -> str:
 
 
 def restore() -> None:
-    """Add the removed names to NumPy, where they are missing.
+    """Adds the removed names to NumPy if they are missing.
 
-    Raises `ImportError` where MXNet cannot be imported whatever names there are.
+    Raises `ImportError` if MXNet cannot be imported even with them.
     """
     import numpy
 
@@ -67,7 +65,7 @@ def restore() -> None:
     if sys.version_info >= NO_DISTUTILS:
         import setuptools  # noqa: F401
     with warnings.catch_warnings():
-        # numpy.__getattr__ warns for some of these names even when only asked about.
+        # `hasattr` for some of these names already warns.
         warnings.simplefilter("ignore", FutureWarning)
         for name, builtin in REMOVED.items():
             if name not in vars(numpy):
@@ -75,7 +73,7 @@ def restore() -> None:
 
 
 class _RestoringLoader(SourceFileLoader):
-    """Loads MXNet once the names are there."""
+    """Loads MXNet after restoring the names."""
 
     def exec_module(self, module: ModuleType) -> None:
         restore()
@@ -83,7 +81,7 @@ class _RestoringLoader(SourceFileLoader):
 
 
 class _BeforeMXNet:
-    """Finds `mxnet` where the other finders do, to be loaded with the names restored."""
+    """Finds `mxnet` by the other finders, and replaces its loader."""
 
     def find_spec(
         self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
@@ -99,6 +97,6 @@ class _BeforeMXNet:
 
 
 def install() -> None:
-    """Have the names restored when `mxnet` is imported. Calling it again changes nothing."""
+    """Installs the finder. Calling it again changes nothing."""
     if not any(isinstance(finder, _BeforeMXNet) for finder in sys.meta_path):
         sys.meta_path.insert(0, _BeforeMXNet())

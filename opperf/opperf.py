@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import sys
 import traceback
 from pathlib import Path
@@ -15,7 +16,13 @@ import click
 
 import opperf
 from opperf.commands import COMMANDS
-from opperf.errors import INTERRUPTED, InternalError, OpperfError, UsageError
+from opperf.errors import (
+    INTERRUPTED,
+    InternalError,
+    OpperfError,
+    UnknownOperatorError,
+    UsageError,
+)
 from opperf.results.unwritable import ADVICE, unwritable
 
 
@@ -58,8 +65,25 @@ def main(arguments: list[str] | None = None) -> None:
     except Exception as error:
         if "--debug" in words:
             traceback.print_exc()
-        code = fail(_as_opperf_error(error))
+        code = fail(_as_opperf_error(error), _suggest_command(words, error))
     sys.exit(code)
+
+
+SIMILARITY = 0.75
+"""Minimum similarity of a misspelt command, by `difflib`: that of `lsit` and `list`."""
+
+
+def _suggest_command(words: list[str], error: Exception) -> str:
+    """Returns a command that the first word may misspell, as `run` failed with that word as an
+    operator, or with one of the others as a file; else an empty text."""
+    misspelt, *others = words or [""]
+    if misspelt in cli.commands:
+        return ""
+    is_operator = isinstance(error, UnknownOperatorError) and repr(misspelt) in str(error)
+    files = tuple(word for word in others if not word.startswith("-"))
+    if not is_operator and not str(error).startswith(files):
+        return ""
+    return "".join(difflib.get_close_matches(misspelt, cli.commands, n=1, cutoff=SIMILARITY))
 
 
 def _as_opperf_error(error: Exception) -> OpperfError:
@@ -75,9 +99,15 @@ def _as_opperf_error(error: Exception) -> OpperfError:
     )
 
 
-def fail(error: OpperfError) -> int:
-    """Prints the error on one line and returns its exit code."""
-    click.echo(f"opperf: {' '.join(str(error).split())}", err=True)
+def fail(error: OpperfError, command: str = "") -> int:
+    """Prints the error on one line, with a suggested command if there is one, and returns its exit
+    code."""
+    line = " ".join(str(error).split())
+    if command:
+        suggests = line.endswith("?")
+        line = line[:-1] + ", or" if suggests else line + "; did you mean"
+        line += f" the command {command}?"
+    click.echo(f"opperf: {line}", err=True)
     return error.exit_code
 
 

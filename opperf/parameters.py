@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 from typing import Any, TypeVar
 
 import click
 
 from opperf import defaults
-from opperf.frameworks import PREFERENCE, preferred
+from opperf.frameworks import PREFERENCE, default_framework
 from opperf.model import DECLARED, DEFAULTS, Setting
 from opperf.parsing import parse_interpreters, parse_variables, split_commas
 
@@ -72,7 +73,7 @@ def resolve_framework(ctx: click.Context, param: click.Parameter, value: str | N
     if value is not None:
         return value
     # click processes the options that the user set before those at their defaults.
-    return preferred([one.framework for one in ctx.params.get("python", ())])
+    return default_framework([one.framework for one in ctx.params.get("python", ())])
 
 
 framework = click.option(
@@ -223,6 +224,22 @@ max_configs = click.option(
     metavar="N",
     help="Maximum number of configurations of each operator.  [default: all]",
 )
+
+
+def output_options(description: str, default: str | None = None) -> Callable[[Command], Command]:
+    """Returns the options for the output file."""
+    return combine(
+        click.option(
+            "-o",
+            "--output-file",
+            default=default,
+            show_default=default is not None,
+            type=click.Path(path_type=Path),
+            metavar="FILE",
+            help=description,
+        ),
+        click.option("--overwrite", is_flag=True, help="Replace the output file if it exists."),
+    )
 
 
 def report_format(formats: Sequence[str]) -> Callable[[Command], Command]:

@@ -1,5 +1,5 @@
-"""The fake framework of `tests/fake`, in this process and for workers; and what is skipped where
-MXNet is not installed."""
+"""The fake framework of `tests/fake`, in this process and for workers. Tests that need MXNet are
+skipped if it is not installed."""
 
 import functools
 import os
@@ -59,7 +59,7 @@ def worker(variables):
 
 
 class InProcess:
-    """Stands in for a worker: asks the fake framework in this process."""
+    """A worker that uses the fake framework in this process."""
 
     is_foreign = False
 
@@ -107,7 +107,7 @@ def in_process(fake):
 
 
 class InProcessWorkers:
-    """Stands in for the workers of a run: all are one, in this process."""
+    """The workers of a run, all in this process."""
 
     def __init__(self, worker, started, interpreters=()):
         self.worker, self.started, self.interpreters = worker, started, tuple(interpreters)
@@ -118,7 +118,7 @@ class InProcessWorkers:
     def __exit__(self, *error):
         self.worker.end()
 
-    def know(self, interpreters):
+    def add_interpreters(self, interpreters):
         self.interpreters += tuple(interpreters)
 
     def of(self, framework, settings=None):
@@ -136,7 +136,7 @@ class InProcessWorkers:
 
 @pytest.fixture
 def in_process_workers(in_process):
-    """Makes such workers; `started` has the framework and the threads of each that is asked for."""
+    """Returns a factory of such workers, and the framework and threads of each started worker."""
     started = []
     return functools.partial(InProcessWorkers, in_process, started), started
 

@@ -1,4 +1,4 @@
-"""What of the tests needs MXNet, and is skipped where MXNet is not installed."""
+"""Tests that need MXNet, which are skipped if it is not installed."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from opperf.frameworks import is_there
+from opperf.frameworks import is_available
 
 TESTS = Path(__file__).parent
 
@@ -17,7 +17,7 @@ WITH_MXNET = (
 """Files and folders whose tests measure MXNet, or run the documentation's commands, which do."""
 
 WITHOUT_MXNET = ("integration/numpy_framework", "integration/values/test_numpy.py")
-"""What in these folders does not."""
+"""Files and folders in these that do not."""
 
 
 def is_among(path: Path, names: tuple[str, ...]) -> bool:
@@ -35,8 +35,8 @@ class NeedsMXNet(pytest.Module):
 def pytest_pycollect_makemodule(
     module_path: Path, parent: pytest.Collector
 ) -> pytest.Module | None:
-    """A module in the place of one whose tests need MXNet, where there is none."""
+    """Replaces a module whose tests need MXNet if it is not installed."""
     needed = is_among(module_path, WITH_MXNET) and not is_among(module_path, WITHOUT_MXNET)
-    if not needed or is_there("mxnet"):
+    if not needed or is_available("mxnet"):
         return None
     return NeedsMXNet.from_parent(parent, path=module_path)

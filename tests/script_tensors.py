@@ -1,4 +1,4 @@
-"""Compare the tensors that a script makes with those that a case is measured with."""
+"""Compares the tensors of a script with those of its case."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from opperf.model import Case
 
 
 def numpy_bytes(array: Any) -> tuple[Any, ...]:
-    """Everything about an array that a bit may differ in."""
+    """Returns shape, dtype, strides and bytes of an array."""
     return array.shape, array.dtype, array.strides, array.tobytes()
 
 

@@ -24,7 +24,7 @@ def loaded_after(code):
         "import opperf",
         "import opperf.model, opperf.errors, opperf.frameworks",
         "import opperf.opperf",
-        "import opperf.frameworks; opperf.frameworks.preferred()",
+        "import opperf.frameworks; opperf.frameworks.default_framework()",
         "from opperf.runner.frameworks_command import frameworks_command as list_all; "
         "import contextlib, io\nwith contextlib.redirect_stdout(io.StringIO()): "
         "list_all({'json': True, 'names': ()})",

@@ -1,4 +1,4 @@
-"""Share of random one-token changes of the code that its own unit tests notice.
+"""Share of random one-token changes of the code that its own unit tests detect.
 
     python tools/mutate.py [FOLDER ...] [--sample N] [--seed S] [--jobs J] [--least SHARE]
 
@@ -34,28 +34,28 @@ from cosmic_ray.work_item import MutationSpec, TestOutcome, WorkResult
 ROOT = Path(__file__).resolve().parents[1]
 
 COPIED = ("opperf", "tests", "benchmarks", "docs", "pyproject.toml", "README.md")
-"""What the tests of a copy of the tree read."""
+"""Files that the tests of a copy of the tree need."""
 
 PATIENCE, LEAST_S = 5, 10.0
-"""A change that makes a loop endless is noticed when the tests take so many times as long as
-without a change, which other work on the machine may make them, and so many seconds more."""
+"""Factor and seconds of the time limit over the unchanged tests' time, at which a change that makes
+a loop endless counts as detected. Other work on the machine may slow the tests."""
 
 
 @dataclass(frozen=True)
 class Target:
-    """Modules to change, and the tests that are to notice."""
+    """Modules to change, and the tests that should detect it."""
 
     code: str
     tests: tuple[str, ...]
     left_alone: tuple[str, ...] = ()
     too_slow: tuple[str, ...] = ()
-    """Tests below the others that are not run: those that start whole runs by the dozen."""
+    """Tests in subfolders that are not run, as they start dozens of runs."""
     kinds_left_alone: tuple[str, ...] = ()
     """Kinds of change that are not made."""
 
 
 PLANNED = "tests/integration/test_planned_cases.py"
-"""The test that notices another choice of inputs."""
+"""The test that detects another choice of inputs."""
 
 TARGETS = {
     "compare/statistics": Target("opperf/compare/statistics", ("tests/compare/statistics",)),
@@ -87,7 +87,7 @@ TARGETS = {
     "operations": Target(
         "opperf/operations", ("tests/operations",), ("opperf/operations/references",)
     ),
-    # Whether a reference is right, both frameworks say.
+    # Both frameworks' values check the references.
     "operations/references": Target(
         "opperf/operations/references", ("tests/values", "tests/integration/values")
     ),
@@ -111,8 +111,8 @@ def modules(target: Target) -> list[Path]:
 
 
 def claims(path: Path) -> set[tuple[int, int]]:
-    """Where in a module `strict=True` says of two sequences that they are equally long: a claim
-    about the program, which no input of a test can make false."""
+    """Returns the places of `strict=True` in a module: it claims that two sequences are equally
+    long, which no input of a test can make false."""
     return {
         (node.value.lineno, node.value.col_offset)
         for node in ast.walk(ast.parse(path.read_text()))
@@ -121,7 +121,7 @@ def claims(path: Path) -> set[tuple[int, int]]:
 
 
 def operators_of(tree: ast.AST) -> Iterator[ast.expr | ast.stmt]:
-    """The nodes of arithmetic that is computed: no annotation is."""
+    """Yields the nodes of arithmetic, those in annotations excluded."""
     annotations = {
         id(inner)
         for node in ast.walk(tree)
@@ -135,8 +135,8 @@ def operators_of(tree: ast.AST) -> Iterator[ast.expr | ast.stmt]:
 
 
 def spans(path: Path) -> list[tuple[tuple[int, int], tuple[int, int]]]:
-    """Where in a module its binary operators are: from the end of the left operand to the start
-    of the right one."""
+    """Returns the places of a module's binary operators: from the end of the left operand to the
+    start of the right one."""
     made = []
     for node in operators_of(ast.parse(path.read_text())):
         left, right = (
@@ -177,7 +177,7 @@ def test_command(target: Target, changed: Path) -> str:
         for folder in target.tests
         for path in sorted((ROOT / folder).rglob(f"test_{changed.stem}.py"))
     ]
-    # What belongs to the folders below that are left alone lies below the tests by the same name.
+    # Tests of subfolders that are not changed are in subfolders of the same name.
     below = [Path(target.tests[0]) / Path(folder).name for folder in target.left_alone]
     ignored = [f"--ignore={folder}" for folder in (*below, *target.too_slow)]
     return " ".join(
@@ -187,7 +187,7 @@ def test_command(target: Target, changed: Path) -> str:
 
 
 def enter_copy(parent: str) -> None:
-    """Give this process a copy of the tree, which it may change, as its working directory."""
+    """Makes a copy of the tree, which this process may change, its working directory."""
     folder = Path(tempfile.mkdtemp(dir=parent))
     for name in COPIED:
         source = ROOT / name
@@ -199,7 +199,7 @@ def enter_copy(parent: str) -> None:
 
 
 def duration(target: Target) -> float:
-    """Seconds that the tests of a folder take as it is. Ends the process if they fail."""
+    """Returns the seconds of a folder's tests without changes. Ends the process if they fail."""
     begun = time.monotonic()
     outcome, output = run_tests(test_command(target, Path()), None)
     if outcome is not TestOutcome.SURVIVED:
@@ -208,7 +208,7 @@ def duration(target: Target) -> float:
 
 
 def noticed(spec: MutationSpec, command: str, timeout_s: float) -> WorkResult:
-    """What came of one change, in this process's copy of the tree."""
+    """Tests one change in this process's copy of the tree, and returns the result."""
     return mutate_and_test([spec], command, timeout_s)
 
 
@@ -222,20 +222,21 @@ def drawn(target: Target, folder: Path, sample: int, seed: int) -> list[Mutation
 
 
 def share_noticed(name: str, sample: int, seed: int, jobs: int) -> tuple[int, int]:
-    """How many changes of a folder were noticed, and of how many. Prints the others."""
+    """Returns the numbers of changes of a folder that were detected and tried. Prints the
+    others."""
     target = TARGETS[name]
     print(f"{name}:", flush=True)
     with tempfile.TemporaryDirectory(prefix="mutate-") as folder:
         specs = drawn(target, Path(folder), sample, seed)
         with ProcessPoolExecutor(jobs, initializer=enter_copy, initargs=(folder,)) as pool:
             timeout_s = PATIENCE * pool.submit(duration, target).result() + LEAST_S
-            asked = {
+            pending = {
                 pool.submit(noticed, spec, test_command(target, spec.module_path), timeout_s): spec
                 for spec in specs
             }
             killed = 0
-            for done in as_completed(asked):
-                result, spec = done.result(), asked[done]
+            for done in as_completed(pending):
+                result, spec = done.result(), pending[done]
                 if result.test_outcome is None:
                     raise SystemExit(f"{spec} could not be tried: {result.output}")
                 killed += result.is_killed
@@ -246,7 +247,7 @@ def share_noticed(name: str, sample: int, seed: int, jobs: int) -> tuple[int, in
 
 
 def main() -> int:
-    """Run the command line; 1 if too few changes were noticed."""
+    """Runs the command line; 1 if too few changes were detected."""
     parser = argparse.ArgumentParser(
         description=__doc__.splitlines()[0], formatter_class=argparse.ArgumentDefaultsHelpFormatter
     )

@@ -1,4 +1,4 @@
-"""Makes some of MXNet's operators compute more rows than they are given.
+"""Makes some of MXNet's operators compute more rows than their inputs have.
 
 Python imports this at its start where this folder is on PYTHONPATH. SLOWED names the operators, as
 the registry does, with commas between them, and SLOWED_SHARE says how many more rows each of their
@@ -14,7 +14,7 @@ import os
 import sys
 
 MODULE = "mxnet.ndarray.register"
-"""Where the functions that MXNet generates find what they call an operator with."""
+"""The module in which MXNet's generated functions look up the function that calls operators."""
 
 
 class Watch(importlib.abc.MetaPathFinder):

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from opperf.parameters import debug, explicit_options, report_format
+from opperf.parameters import debug, explicit_options, output_options, report_format
 from opperf.parsing import Words, parse_share, split_commas, words_among
 
 FORMATS = ("text", "md", "json", "csv", "html-fragment", "junit")
@@ -72,14 +72,7 @@ class MetricOption(click.Option):
     help="Only these operators: names, globs ('broadcast_*') or regexes ('re:^sum').",
 )
 @report_format(FORMATS)
-@click.option(
-    "-o",
-    "--output-file",
-    type=click.Path(path_type=Path),
-    metavar="FILE",
-    help="Write the report to this file.  [default: print it]",
-)
-@click.option("--overwrite", is_flag=True, help="Replace the output file if it exists.")
+@output_options("Write the report to this file; - prints it.", default="-")
 @click.option(
     "--fail-on",
     multiple=True,

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from opperf.parameters import debug
+from opperf.parameters import debug, output_options
 
 TOOLS = ("pytest-benchmark", "bencher", "github-action-benchmark")
 
@@ -21,14 +21,7 @@ TOOLS = ("pytest-benchmark", "bencher", "github-action-benchmark")
     help="Format of this tool. github-action-benchmark reads it as customSmallerIsBetter, Bencher "
     "with --adapter json.",
 )
-@click.option(
-    "-o",
-    "--output-file",
-    type=click.Path(path_type=Path),
-    metavar="FILE",
-    help="Write to this file.  [default: print]",
-)
-@click.option("--overwrite", is_flag=True, help="Replace the output file if it exists.")
+@output_options("Write to this file; - prints.", default="-")
 @debug
 @click.pass_context
 def export(ctx: click.Context, /, **options: object) -> None:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import click
 
 from opperf.parameters import (
@@ -15,6 +13,7 @@ from opperf.parameters import (
     max_configs,
     no_backward,
     operator_options,
+    output_options,
     random_shape_options,
     setting_option,
     size,
@@ -34,12 +33,9 @@ from opperf.parsing import RETRYABLE, parse_labels, parse_shapes, words_among
     type=click.Choice(["json", "md", "csv", "jsonl"], case_sensitive=False),
     help="json; md, a page to read; csv; or jsonl, the run file with every sample.",
 )
-@click.option(
-    "-o",
-    "--output-file",
-    type=click.Path(path_type=Path),
-    metavar="FILE",
-    help="Output file.  [default: ./<framework>_operator_benchmarks.<format>]",
+@output_options(
+    "Output file; - prints the output, and messages go to standard error.  "
+    "[default: ./<framework>_operator_benchmarks.<format>]"
 )
 @axis_option("profiler")
 @setting_option("precision")
@@ -123,7 +119,6 @@ from opperf.parsing import RETRYABLE, parse_labels, parse_shapes, words_among
     callback=words_among(lambda: RETRYABLE),
     help="With --resume: measure cases of these statuses again: failed, crashed, timeout, skipped.",
 )
-@click.option("--overwrite", is_flag=True, help="Replace the output file if it exists.")
 @click.option("--strict", is_flag=True, help="Exit with 1 if a case failed.")
 @click.option("--quiet", is_flag=True, help="Print only errors.")
 @debug

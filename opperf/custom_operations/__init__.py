@@ -1,1 +1,1 @@
-"""Custom operators, written in Python, that opperf measures."""
+"""Custom operators in Python that opperf measures."""

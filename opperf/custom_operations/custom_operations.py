@@ -1,4 +1,4 @@
-"""`CustomAddOne`, where programs import it to register it with MXNet."""
+"""`CustomAddOne`, for programs that import it to register it with MXNet."""
 
 from __future__ import annotations
 

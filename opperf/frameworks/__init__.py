@@ -26,10 +26,10 @@ __all__ = [
     "Package",
     "available",
     "identity",
-    "is_there",
+    "is_available",
     "load",
     "package_of",
-    "preferred",
+    "default_framework",
     "variables_of",
 ]
 
@@ -42,17 +42,17 @@ BUILT_IN = {
 """Known without an installed distribution, so that a plain checkout works."""
 
 PREFERENCE = ("mxnet", "torch", "jax", "numpy")
-"""Frameworks in the order in which they are meant where none is named. NumPy is last: it is there
-wherever opperf is, and who has another one is interested in that."""
+"""Frameworks in the order in which the default is chosen. NumPy is last: it is installed wherever
+opperf is, and a user who has installed another one wants that."""
 
 
 def available() -> dict[str, str]:
-    """Name to `module:attribute` of every framework, built in or added by another package."""
+    """Returns `module:attribute` of every framework by name, built in or of another package."""
     return BUILT_IN | {entry.name: entry.value for entry in entry_points(group=GROUP)}
 
 
 def _attribute(name: str) -> tuple[ModuleType, str]:
-    """The module of a framework, light to import, and the name of its factory there.
+    """Returns the module of a framework, light to import, and the name of its factory there.
 
     Raises `UsageError` for an unknown name.
     """
@@ -64,11 +64,11 @@ def _attribute(name: str) -> tuple[ModuleType, str]:
 
 
 def package_of(name: str) -> Package | None:
-    """The package that a framework is, found without importing it; None where the framework's
-    module says nothing of it.
+    """Returns the declared package of a framework without importing it; None if the framework's
+    module declares none.
 
-    Raises `UsageError` for an unknown name and `FrameworkError` where the module, which is another
-    package's, cannot be imported.
+    Raises `UsageError` for an unknown name and `FrameworkError` if the module, which another
+    package provides, cannot be imported.
     """
     try:
         return getattr(_attribute(name)[0], "PACKAGE", None)
@@ -76,9 +76,9 @@ def package_of(name: str) -> Package | None:
         raise FrameworkError(f"{name} cannot be imported: {error}") from error
 
 
-def is_there(name: str) -> bool:
-    """Whether a framework is known and installed, found without importing it. One whose module
-    says nothing of its package is taken to be there with its module."""
+def is_available(name: str) -> bool:
+    """Whether a framework is known and installed; it is not imported. One whose module declares
+    no package counts as installed."""
     if name not in available():
         return False
     try:
@@ -88,14 +88,14 @@ def is_there(name: str) -> bool:
     return package is None or is_installed(package.name)
 
 
-def preferred(elsewhere: Collection[str] = ()) -> str:
-    """The framework that is meant where none is named: the first of `PREFERENCE` that is there, or
-    is known and in another interpreter, as those `elsewhere` are.
+def default_framework(elsewhere: Collection[str] = ()) -> str:
+    """Returns the name of the default framework: the first of `PREFERENCE` that is available here,
+    or that is known and is one of `elsewhere`, the frameworks of other interpreters.
 
-    Raises `FrameworkError` where none is.
+    Raises `FrameworkError` if there is none.
     """
     for name in PREFERENCE:
-        if is_there(name) or (name in elsewhere and name in available()):
+        if is_available(name) or (name in elsewhere and name in available()):
             return name
     raise FrameworkError(
         f"none of {', '.join(PREFERENCE)} is installed; install one with: pip install numpy"
@@ -103,10 +103,10 @@ def preferred(elsewhere: Collection[str] = ()) -> str:
 
 
 def identity(name: str) -> str | None:
-    """What tells the installed build of a framework from another, found without importing it;
-    None where the framework's module says nothing of its package.
+    """Returns a text that differs between builds of a framework, without importing it; None if the
+    framework's module declares no package.
 
-    Raises `UsageError` for an unknown name and `FrameworkError` when it is not installed.
+    Raises `UsageError` for an unknown name and `FrameworkError` if it is not installed.
     """
     package = package_of(name)
     if package is None:
@@ -116,7 +116,7 @@ def identity(name: str) -> str | None:
 
 
 def _check_installed(name: str, package: Package) -> None:
-    """Raises `FrameworkError` with the command for a package that is not installed."""
+    """Raises `FrameworkError`, with the command to install it, if a package is not installed."""
     if not is_installed(package.name):
         raise FrameworkError(
             f"{name} is not installed; install it with: {package.install_advice()}"
@@ -125,32 +125,32 @@ def _check_installed(name: str, package: Package) -> None:
 
 @functools.cache
 def load(name: str) -> Framework:
-    """The framework of that name, imported.
+    """Imports and returns the framework of that name.
 
-    Raises `UsageError` for an unknown name and `FrameworkError` when it is not installed or
-    cannot be imported, with the reason.
+    Raises `UsageError` for an unknown name and `FrameworkError`, with the reason, if it is not
+    installed or cannot be imported.
     """
     package = package_of(name)
     if package is not None:
         _check_installed(name, package)
     module, attribute = _attribute(name)
     try:
-        with _no_collections():
+        with _pause_garbage_collection():
             framework: Framework = getattr(module, attribute)()
     except OpperfError:
         raise
     except Exception as error:
-        # Not only what is missing: a library that was built for another one fails as it likes.
+        # Not `ImportError` alone: a library built for another version may raise anything.
         shown = name if package is None else f"{name} {package_version(package.name)}"
         raise FrameworkError(f"{shown} cannot be imported: {_cause(error)}") from error
     return framework
 
 
 def variables_of(name: str) -> tuple[str, ...]:
-    """Environment variables of a framework's own that decide how it computes. It is imported only
-    where its module says nothing of its package.
+    """Returns the environment variables that decide how a framework computes, beside those of
+    OpenMP and BLAS. It is imported only if its module declares no package.
 
-    Raises `UsageError` for an unknown name and `FrameworkError` when it is not installed.
+    Raises `UsageError` for an unknown name and `FrameworkError` if it is not installed.
     """
     package = package_of(name)
     if package is None:
@@ -160,16 +160,16 @@ def variables_of(name: str) -> tuple[str, ...]:
 
 
 def _cause(error: Exception) -> str:
-    """An error's message on one line; of what kind it is, where that is not an import's."""
+    """Returns an error's message as one line, with its type unless it is an `ImportError`."""
     return one_line(
         str(error) if isinstance(error, ImportError) else f"{type(error).__name__}: {error}"
     )
 
 
 @contextmanager
-def _no_collections() -> Iterator[None]:
-    """Leave garbage be: an import makes some hundred thousand objects that stay, and looking
-    through them again and again takes a tenth of its time."""
+def _pause_garbage_collection() -> Iterator[None]:
+    """Suspends garbage collection: an import makes about a hundred thousand objects that stay, and
+    scanning them again and again takes a tenth of its time."""
     was_enabled = gc.isenabled()
     gc.disable()
     try:

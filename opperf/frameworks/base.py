@@ -1,7 +1,7 @@
-"""What a framework has to have, what it may have beside, and the forms that measurements take.
+"""The protocol of a framework: a required core, and capabilities, each a protocol of its own.
 
-One module or package per framework implements `Framework`. It inherits `Defaults`, overrides what
-it has, and leaves the rest: each capability is a protocol of its own with a default there.
+One module or package per framework implements `Framework`. It inherits `Defaults`, which has a
+default for each capability, and overrides those that it supports.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from typing import Any, NamedTuple, Protocol
 
-from opperf.frameworks.timing import Event, MakeProfiler
+from opperf.frameworks.timing import Event, ProfilerFactory
 from opperf.model import (
     Case,
     Device,
@@ -24,7 +24,7 @@ from opperf.model import (
 )
 
 Constant = DType | Device | MemoryFormat | Generator
-"""Plain values that a framework has objects of its own for."""
+"""Plain values for which a framework has its own objects."""
 
 
 class Gradient(Protocol):
@@ -41,7 +41,8 @@ class Gradient(Protocol):
 
 
 class MemoryReading(Protocol):
-    """What a memory meter saw; valid once its context has ended, and those around it."""
+    """The result of a memory measurement; valid after its context and those around it have
+    ended."""
 
     @property
     def peak_bytes(self) -> int:
@@ -50,45 +51,46 @@ class MemoryReading(Protocol):
 
     @property
     def kept_bytes(self) -> int:
-        """Bytes allocated at the end above the level at entry."""
+        """Number of bytes still allocated at the end, above the level at entry."""
         ...
 
 
 class Extent(NamedTuple):
-    """Where a tensor is in memory."""
+    """The addresses of a tensor's data."""
 
     bytes: int
     """Size of the stored data: of a sparse tensor, its values and their indices."""
     begin: int = 0
     end: int = 0
-    """First address, and the one behind the last; alike where it shares memory with nothing."""
+    """First address, and the one after the last; equal if the tensor shares memory with no
+    other."""
 
     def shares_memory_with(self, other: Extent) -> bool:
-        """Whether some address is in both."""
+        """Whether the two have an address in common."""
         return self.begin < other.end and other.begin < self.end
 
 
 class Core(Protocol):
-    """What every framework has."""
+    """Required of every framework."""
 
     name: str
     rules: str
     """Module that holds the framework's tables and families of inputs."""
     dtypes: tuple[str, ...]
-    """The dtypes a user may ask for."""
+    """Supported dtypes."""
 
     def version(self) -> str: ...
 
     def operators(self) -> tuple[Operator, ...]:
-        """Every distinct operator of the registry, sorted by name."""
+        """Returns every distinct operator of the registry, sorted by name."""
         ...
 
     def function(self, target: Target) -> Callable[..., Any]:
-        """The callable behind a target. Raises `UnknownOperatorError`."""
+        """Returns the callable of a target. Raises `UnknownOperatorError`."""
         ...
 
     def tensor(self, spec: TensorSpec, device: str, seed: int) -> Any:
-        """A tensor as specified, filled from the seed. Raises `UnsupportedError`."""
+        """Returns a tensor as specified, filled from the seed. Raises `UnsupportedError`."""
         ...
 
     def bind(
@@ -97,113 +99,115 @@ class Core(Protocol):
         arguments: Mapping[str, Any],
         function: Callable[..., Any] | None = None,
     ) -> Callable[[], Any]:
-        """A call without arguments that runs the case's target once on these values.
+        """Returns a callable without parameters that calls the case's target with these values.
 
-        `function` stands in for the target's, when a caller holds the callable itself.
+        `function`, a callable that a user passed, replaces the target's.
         """
         ...
 
     def refusal(self, error: Exception) -> str | None:
-        """The framework's own message, shortened, if the error is the framework refusing
-        a call; None if it is a fault of anything else."""
+        """Returns the framework's message, shortened, if the error means that the framework refused
+        a call; None for any other error."""
         ...
 
 
 class Naming(Protocol):
-    """Names and callables beyond the list of operators. Default: what that list has."""
+    """Lookup of names and callables. Default: by the list of operators."""
 
     def registered(self) -> int:
-        """Number of names in the registry, whatever they are for."""
+        """Returns the number of all names in the registry, those of internal entries included."""
         ...
 
     def resolve(self, name: str) -> Operator | None:
-        """The operator of a registered name or alias; None if there is none."""
+        """Returns the operator of a registered name or alias; None if there is none."""
         ...
 
     def target_of(self, function: Callable[..., Any]) -> Target:
-        """The target of a callable a user holds."""
+        """Returns the target of a callable that a user passed."""
         ...
 
     def callable_target(self, path: str) -> Target:
-        """The target at a path (`nd.add`, `kernels.py:softmax`). Raises `UnknownOperatorError`."""
+        """Returns the target at a path (`nd.add`, `kernels.py:softmax`). Raises
+        `UnknownOperatorError`."""
         ...
 
     def signature(self, target: Target, function: Callable[..., Any] | None = None) -> Operator:
-        """What a target takes: the registered operator it calls, or else an operator made
-        up from the callable's own signature."""
+        """Returns the parameters of a target: the registered operator that it calls, or else an
+        `Operator` made from the callable's signature."""
         ...
 
     def wrapped_operator(self, target: Target, called: Operator) -> Operator | None:
-        """The registered operator that a target calls, itself or through a function of the
-        framework's; None for any other function. `called` is the target's signature."""
+        """Returns the registered operator that a target is, or that it calls as a function of the
+        framework; None for any other function. `called` is the target's signature."""
         ...
 
     def notes(self, target: Target) -> tuple[Note, ...]:
-        """Notes for the reader of a target's figures."""
+        """Returns notes for the reader of a target's results."""
         ...
 
 
 class Devices(Protocol):
-    """Where calls run, and when they are over. Default: the CPU, synchronously."""
+    """Devices and their synchronisation. Default: the CPU, synchronous."""
 
     def devices(self) -> tuple[str, ...]:
-        """Devices this build and machine have, the default one first."""
+        """Returns the devices of this build and machine, the default one first."""
         ...
 
     def parse_device(self, text: str) -> str:
-        """Canonical name of a device, e.g. `gpu` is `gpu(0)`.
+        """Returns the canonical name of a device, e.g. `gpu(0)` for `gpu`.
 
-        Raises `UsageError` when it is no device's name and `DeviceError` when this build or
-        machine does not have it.
+        Raises `UsageError` if it is no device's name and `DeviceError` if this build or machine
+        does not have it.
         """
         ...
 
     def device_memory(self, device: str) -> int:
-        """Bytes that can still be allocated on the device."""
+        """Returns the number of bytes that can still be allocated on the device."""
         ...
 
     def synchronize(self, device: str) -> None:
-        """Wait until all work is done. Raises what the work raised."""
+        """Waits until all work is done. Raises what the work raised."""
         ...
 
     def is_asynchronous(self, device: str) -> bool:
-        """Whether calls return while their work waits in the device's queue, and a wait for the
-        device takes time even where it is idle."""
+        """Whether calls return before their work is done, and synchronising takes time even if the
+        device is idle."""
         ...
 
 
 class Arrays(Protocol):
-    """Arrays beyond making them. Default: one array type, and nothing known of a caller's."""
+    """Operations on arrays. Default: one array type, and none for arrays that a user passes."""
 
     def array_type(self, target: Target) -> str:
-        """The array type that the target takes, as in `TensorSpec.array_type`."""
+        """Returns the array type that the target takes, as in `TensorSpec.array_type`."""
         ...
 
     def constant(self, value: Constant, device: str) -> Any:
-        """The framework's object for a dtype, device, memory format or generator that is an
-        argument. Raises `UnsupportedError`."""
+        """Returns the framework's object for an argument that is a dtype, device, memory format or
+        generator. Raises `UnsupportedError`."""
         ...
 
     def view(self, storage: Any, spec: TensorSpec) -> Any:
-        """A tensor in the elements of another, one-dimensional one, by the spec's shape, strides
-        and offset. Raises `UnsupportedError`."""
+        """Returns a view of a one-dimensional tensor with the spec's shape, strides and offset.
+        Raises `UnsupportedError`."""
         ...
 
     def describe(self, value: Any) -> TensorSpec | None:
-        """The spec of a tensor of this framework that a caller holds; None for anything else."""
+        """Returns the spec of a tensor that a user passed; None for any other value."""
         ...
 
     def copy_to_device(self, value: Any, spec: TensorSpec, device: str) -> Any:
-        """A copy, on the device, of an array a caller holds, as `spec` describes it."""
+        """Returns a copy, on the device, of an array that a user passed; `spec` describes it."""
         ...
 
     def has_nan(self, outputs: Any) -> bool:
-        """Whether any tensor among a call's results has a NaN."""
+        """Whether any tensor of a call's results has a NaN."""
         ...
 
     def extents(self, values: Any) -> list[Extent]:
-        """Where the tensors among a call's arguments or results are, lists of them opened. Those
-        that share memory, as a view does with what it is a view of, have addresses in common."""
+        """Returns the places in memory of the tensors in a call's arguments or results, nested
+        lists included. Tensors that share memory, as a view and its base, have addresses in
+        common."""
         ...
 
 
@@ -211,8 +215,8 @@ class LargeTensors(Protocol):
     """Tensors of more than 2**31 elements. Default: no limit."""
 
     def large_tensor_limit(self) -> str:
-        """Why this build does not index tensors of more than 2**31 elements, and which one does;
-        empty if it does."""
+        """Returns why this build does not support such tensors, and which one does; empty if it
+        does."""
         ...
 
 
@@ -220,90 +224,90 @@ class Gradients(Protocol):
     """Differentiation. Default: none."""
 
     gradients: bool
-    """Whether it computes gradients at all."""
+    """Whether it computes gradients."""
 
     def gradient(self, case: Case, call: Callable[[], Any], inputs: Sequence[Any]) -> Gradient:
-        """The differentiated call. `inputs` are the tensors that want a gradient.
+        """Returns the call as a computation to differentiate, with respect to the tensors `inputs`.
 
-        Raises `NoGradientError` when trying it shows that there is none.
+        Raises `NoGradientError` if a trial shows that there is no gradient.
         """
         ...
 
 
 class ShapeInference(Protocol):
-    """Shapes without a call. Default: none."""
+    """Inference of shapes without a call. Default: none."""
 
     def output_shapes(self, case: Case) -> list[tuple[int, ...]] | None:
-        """Shapes of the case's outputs; None where they cannot be inferred without a call."""
+        """Returns the shapes of the case's outputs; None if only a call can show them."""
         ...
 
     def with_inferred_shapes(self, case: Case) -> Case:
-        """The case with the shapes that follow from others in place of `UNKNOWN` ones.
+        """Returns the case with `UNKNOWN` shapes inferred from the others.
 
-        Raises `UnsupportedError` where the framework cannot infer one.
+        Raises `UnsupportedError` if the framework cannot infer one.
         """
         ...
 
 
 class Profilers(Protocol):
-    """Profilers of its own. Default: none, beside those that every framework has."""
+    """The framework's own profilers. Default: none; every framework has `python`."""
 
-    def profilers(self) -> Mapping[str, MakeProfiler]:
-        """What makes each of its own profilers, by the name a user gives, the preferred first."""
+    def profilers(self) -> Mapping[str, ProfilerFactory]:
+        """Returns a factory of each of its profilers, by name, the preferred one first."""
         ...
 
 
 class Events(Protocol):
-    """Events in a device's queue, by which the profiler `events` times. Default: none."""
+    """Events in a device's queue, which the profiler `events` uses. Default: none."""
 
     def has_events(self, device: str) -> bool:
         """Whether the device has events."""
         ...
 
     def event(self, device: str) -> Event:
-        """A new event for the queue that the device's calls go to. Raises `UnsupportedError`."""
+        """Returns a new event for the queue of the device's calls. Raises `UnsupportedError`."""
         ...
 
 
 class Caches(Protocol):
-    """Data that a device keeps in its caches. Default: opperf writes over a CPU's, and calls on
-    other devices take turns with copies of their inputs."""
+    """Flush of a device's caches. Default: opperf overwrites a CPU's caches, and rotates calls on
+    other devices through copies of their inputs."""
 
     def cache_flush(self, device: str) -> Callable[[], object] | None:
-        """A call that drives everything out of the device's caches; None to leave it to opperf."""
+        """Returns a callable that flushes the device's caches; None for opperf's default."""
         ...
 
 
 class Memory(Protocol):
-    """Memory that calls allocate. Default: not measured."""
+    """Measurement of the memory that calls allocate. Default: none."""
 
     def memory(self, device: str) -> AbstractContextManager[MemoryReading]:
-        """Measures what is allocated on the device inside the context. Contexts may be nested.
-        Raises `UnsupportedError`."""
+        """Returns a context that measures the memory allocated on the device. Contexts may be
+        nested. Raises `UnsupportedError`."""
         ...
 
 
 class Modes(Protocol):
-    """How calls are executed. Default: eagerly."""
+    """Execution modes. Default: eager."""
 
     modes: tuple[str, ...]
-    """Its execution modes, the usual one first."""
+    """Its execution modes, the default one first."""
 
     def scope(self, case: Case) -> AbstractContextManager[None]:
-        """The phase, array semantics and device the case's calls run in."""
+        """Returns a context that sets the phase, array semantics and device of the case's calls."""
         ...
 
 
 class Threads(Protocol):
-    """The pool of compute threads. Default: that of OpenMP or of a BLAS, whose size opperf sets by
+    """Compute threads. Default: those of OpenMP or BLAS, whose number opperf sets by environment
     variables before the framework is imported."""
 
     def set_threads(self, count: int) -> None:
-        """Compute with `count` threads from now on; called before anything has run."""
+        """Sets the number of compute threads; called before any computation."""
         ...
 
     def threads(self) -> int | None:
-        """Compute threads in use; None where the framework does not say."""
+        """Returns the number of compute threads; None if the framework does not report it."""
         ...
 
 
@@ -316,27 +320,25 @@ class Forks(Protocol):
 
 
 class Processes(Protocol):
-    """What a process of it is like. Default: nothing of its own."""
+    """Description of the build and its processes. Default: the version only."""
 
     variables: tuple[str, ...]
-    """Environment variables of its own that decide how it computes."""
+    """The framework's environment variables that decide how it computes."""
 
     def versions(self) -> dict[str, str]:
-        """Versions of the framework and of the libraries its numbers depend on."""
+        """Returns the versions of the framework and of the libraries that its results depend on."""
         ...
 
     def features(self) -> dict[str, bool]:
-        """Build features by name."""
+        """Returns whether each build feature is enabled, by name."""
         ...
 
     def commit(self) -> str:
-        """The commit of the source that the framework was built from; empty where it is not
-        known."""
+        """Returns the commit that the framework was built from; empty if unknown."""
         ...
 
     def unavailable(self, refusal: str) -> bool:
-        """Whether a refusal says that this build or device has no such kernel, whatever the
-        inputs."""
+        """Whether a refusal means that this build or device lacks the kernel, for any inputs."""
         ...
 
 
@@ -344,9 +346,9 @@ class Scripts(Protocol):
     """Cases as scripts. Default: none."""
 
     def source(self, case: Case, arguments: Mapping[str, Any], call: Callable[[], Any]) -> str:
-        """A script in the framework's own terms that makes the case's tensors and its call.
+        """Returns a script that makes the case's tensors and its call, without opperf.
 
-        `arguments` are the tensors and values made for the case, `call` what `bind` gave.
+        `arguments` are the tensors and values of the case, `call` is the result of `bind`.
         Raises `UnsupportedError`.
         """
         ...

@@ -1,4 +1,4 @@
-"""What a framework does that lacks a capability: each default is here once."""
+"""Defaults for the capabilities that a framework may lack."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from opperf.errors import (
 )
 from opperf.frameworks import user_code
 from opperf.frameworks.base import Constant, Core, Extent
-from opperf.frameworks.timing import MakeProfiler
+from opperf.frameworks.timing import ProfilerFactory
 from opperf.model import (
     CallableTarget,
     Case,
@@ -39,7 +39,7 @@ DEVICE = re.compile(r"(?P<kind>[a-z]+)(?:\((?P<index>\d+)\))?")
 
 
 class Defaults(Core):
-    """Base of frameworks: a capability is had by overriding its methods."""
+    """Base of frameworks, which add a capability by overriding its methods."""
 
     modes: tuple[str, ...] = ("eager",)
     variables: tuple[str, ...] = ()
@@ -74,7 +74,7 @@ class Defaults(Core):
         try:
             declared = [*inspect.signature(function or self.function(target)).parameters.values()]
         except (TypeError, ValueError):
-            # A function in C need not say what it takes.
+            # A function written in C may have no signature.
             declared = []
         parameters = tuple(
             Parameter(name=one.name, kind=Kind.OTHER, required=one.default is one.empty)
@@ -107,7 +107,7 @@ class Defaults(Core):
         return int(psutil.virtual_memory().available)
 
     def synchronize(self, device: str) -> None:
-        """Nothing to wait for: a call returns when it is done."""
+        """Does nothing: a call returns when it is done."""
 
     def is_asynchronous(self, device: str) -> bool:
         return False
@@ -125,7 +125,7 @@ class Defaults(Core):
         return None
 
     def copy_to_device(self, value: Any, spec: TensorSpec, device: str) -> Any:
-        raise UnsupportedError(f"{self.name} takes no arrays of a caller")
+        raise UnsupportedError(f"{self.name} takes no arrays, only shapes")
 
     def has_nan(self, outputs: Any) -> bool:
         return False
@@ -145,7 +145,7 @@ class Defaults(Core):
     def with_inferred_shapes(self, case: Case) -> Case:
         raise UnsupportedError(f"{self.name} infers no shapes")
 
-    def profilers(self) -> Mapping[str, MakeProfiler]:
+    def profilers(self) -> Mapping[str, ProfilerFactory]:
         return {}
 
     def has_events(self, device: str) -> bool:
@@ -158,7 +158,7 @@ class Defaults(Core):
         return None
 
     def memory(self, device: str) -> AbstractContextManager[Any]:
-        raise UnsupportedError(f"{self.name} does not say what it allocates")
+        raise UnsupportedError(f"{self.name} does not report the memory that it allocates")
 
     def scope(self, case: Case) -> AbstractContextManager[None]:
         return nullcontext()
@@ -173,7 +173,7 @@ class Defaults(Core):
         return ""
 
     def set_threads(self, count: int) -> None:
-        """The variables that OpenMP and BLAS read have set it."""
+        """Does nothing: environment variables of OpenMP and BLAS have set the number."""
 
     def threads(self) -> int | None:
         return None

@@ -1,7 +1,7 @@
 """Contents of tensors, as the NumPy code that draws them.
 
-What fills a tensor and what a script shows are the same code: run here, or written out. The same
-spec and seed give the same numbers.
+The same code fills a tensor here and is written into a script. The same spec and seed give the
+same numbers.
 """
 
 from __future__ import annotations
@@ -20,29 +20,29 @@ from opperf.errors import UnsupportedError
 from opperf.model import Case, Fill, TensorSpec
 
 INTEGER_SPAN = 10
-"""Width of the range integers are drawn from when a fill's domain holds no whole number, e.g.
+"""Width of the range that integers are drawn from if a fill's domain holds no whole number, e.g.
 [0.1, 0.9). Small, so that sums and products of int8 stay in range."""
 
 DIAGONAL_MARGIN = 1.0
 """Added to the diagonal of triangular matrices so that solving with them is stable."""
 
 CHUNK = 1 << 18
-"""Random numbers drawn at most per tensor; longer tensors repeat them. Filling is outside
-every measurement, and an operator's time does not depend on values so far apart, but a
-full sweep would otherwise spend more time drawing than measuring."""
+"""Maximum number of random numbers drawn for a tensor; longer tensors repeat them. An operator's
+time does not depend on values so far apart, and a run of the whole registry would otherwise spend
+more time drawing than measuring."""
 
 RESULT = "made"
-"""The variable that code which is run leaves its result in."""
+"""The variable to which executed code assigns its result."""
 
 TEMPORARIES = ("contents", "corner", "drawn", "keep", "real", "rng")
-"""Variables of the code itself. A tensor's has another name."""
+"""Variables of the code itself, which are no names for tensors."""
 
 
 @dataclass(frozen=True)
 class Code:
-    """Python code for one value, over `np` and values by name.
+    """Python code of one value, which uses `np` and named values.
 
-    Each text has `{name}` for a value. So there are few texts, and each is compiled once.
+    Texts have `{name}` in place of a value, so that there are few texts, each compiled once.
     """
 
     before: tuple[str, ...]
@@ -51,14 +51,14 @@ class Code:
     values: Mapping[str, Any]
 
     def within(self, template: str, *before: str, **values: Any) -> Code:
-        """The code of an expression that has this one's in place of `{made}`, after more
+        """Returns the code of `template` with this expression in place of `{made}`, after more
         statements."""
         expression = template.replace("{made}", self.expression)
         return Code((*self.before, *before), expression, {**self.values, **values})
 
     def run(self, **modules: Any) -> Any:
-        """The value, from the modules that the code names beside NumPy."""
-        # What plans and starts workers reads this module, and does without NumPy.
+        """Runs the code and returns its value. `modules` are those that it uses beside NumPy."""
+        # The manager imports this module and needs no NumPy.
         import numpy as np
 
         scope = {"np": np, **modules, **self.values}
@@ -66,14 +66,14 @@ class Code:
         return scope[RESULT]
 
     def lines(self, name: str) -> list[str]:
-        """The code as a script has it, which leaves the value in the variable `name`."""
+        """Returns the lines of a script that assign the value to the variable `name`."""
         written = {key: literal(value) for key, value in self.values.items()}
         lines = [*self.before, f"{name} = {self.expression}"]
         return [line.format_map(written) for line in lines]
 
 
 class _Names(dict[str, str]):
-    """Each name for itself."""
+    """Maps each name to itself."""
 
     def __missing__(self, name: str) -> str:
         return name
@@ -85,7 +85,7 @@ def _compiled(lines: tuple[str, ...]) -> CodeType:
 
 
 def literal(value: Any) -> str:
-    """Python source for a plain value, or a list of them."""
+    """Returns the Python source of a plain value or a list of them."""
     if isinstance(value, str):
         return json.dumps(value)
     if isinstance(value, float) and not math.isfinite(value):
@@ -96,23 +96,23 @@ def literal(value: Any) -> str:
 
 
 def seed_at(seed: int, place: str) -> int:
-    """The seed of the tensor at a place among a case's arguments: two tensors of one shape and
-    fill hold different data, or `subtract` would give zeros."""
+    """Returns the seed of the tensor at a place in a case's arguments. Seeds differ by place, so
+    that `subtract` of two tensors of one shape and fill is not zero."""
     return zlib.crc32(f"{seed} {place}".encode())
 
 
 def entropy(spec: TensorSpec, seed: int) -> list[int]:
-    """What the generator of a tensor is seeded with: the seed, and a number for what is filled.
-    Real numbers are drawn in single precision, whatever they are rounded to: the same in each."""
+    """Returns the seed of a tensor's generator: the seed, and a hash of the spec. Real numbers are
+    drawn in single precision for every dtype, and are the same in each up to rounding."""
     kind = spec.dtype if is_whole(spec.dtype) else "float32"
     key = f"{spec.shape}{kind}{spec.fill.distribution}{spec.fill.low}{spec.fill.high}"
     return [seed, zlib.crc32(key.encode())]
 
 
 def storage_spec(case: Case, spec: TensorSpec) -> TensorSpec | None:
-    """The one-dimensional tensor that a case's tensor is a view of; None if it is none.
+    """Returns the one-dimensional tensor of which a case's tensor is a view; None if it is no view.
 
-    Raises `UnsupportedError` where the fill is of a whole tensor.
+    Raises `UnsupportedError` if the fill is not elementwise.
     """
     if not (spec.storage or spec.strides or spec.offset):
         return None
@@ -127,7 +127,7 @@ def storage_spec(case: Case, spec: TensorSpec) -> TensorSpec | None:
 
 
 def whole_range(fill: Fill, dtype: str) -> tuple[int, int]:
-    """The whole numbers of a continuous fill's domain: [low, high)."""
+    """Returns the range of whole numbers [low, high) in a continuous fill's domain."""
     if fill.distribution == "normal":
         low, high = -INTEGER_SPAN // 2, INTEGER_SPAN // 2
     else:
@@ -140,11 +140,11 @@ def whole_range(fill: Fill, dtype: str) -> tuple[int, int]:
 
 
 class Drawing(NamedTuple):
-    """How numbers are drawn or computed: an expression, and the statements before it."""
+    """Code that draws or computes numbers: an expression, and the statements before it."""
 
     expression: str
     values: Callable[[TensorSpec], dict[str, Any]]
-    """What the code names beside `shape`, the shape drawn."""
+    """Returns the named values of the code, except `shape`, the shape drawn."""
     before: tuple[str, ...] = ()
 
 
@@ -172,7 +172,7 @@ DRAWINGS: dict[str, Drawing] = {
         lambda spec: {"total": spec.fill.low + spec.fill.high, "ones": spec.fill.high},
     ),
 }
-"""Fills whose numbers are drawn one by one, whatever the shape."""
+"""Fills whose numbers are drawn independently, for any shape."""
 
 IN_WHOLE_NUMBERS = Drawing(
     INTEGERS.expression,
@@ -184,7 +184,7 @@ CONTINUOUS = ("normal", "uniform")
 
 
 def _rows(spec: TensorSpec) -> dict[str, Any]:
-    """The number of rows, and of elements in each."""
+    """Returns the number of rows, and of elements in a row."""
     last = spec.shape[-1] if spec.shape else 1
     return {"rows": spec.size // max(last, 1), "last": last}
 
@@ -241,7 +241,7 @@ WHOLE: dict[str, Drawing] = {
     ),
     "literal": Drawing("np.array({data}).reshape({shape})", lambda spec: {"data": spec.fill.data}),
 }
-"""Fills that are made as a whole."""
+"""Fills that depend on the whole shape."""
 
 ELEMENTWISE = (*DRAWINGS, "constant", "sequence")
 """Fills that ask nothing of a tensor's shape."""
@@ -250,7 +250,7 @@ GENERATOR = "rng = np.random.default_rng({entropy})"
 
 
 def _drawing(spec: TensorSpec) -> Drawing:
-    """How a tensor is filled. Raises `KeyError` for a fill that no code makes (`given`)."""
+    """Returns the drawing of a tensor's fill. Raises `KeyError` for `given`, a user's own array."""
     distribution = spec.fill.distribution
     if distribution in CONTINUOUS and is_whole(spec.dtype):
         return IN_WHOLE_NUMBERS
@@ -258,10 +258,10 @@ def _drawing(spec: TensorSpec) -> Drawing:
 
 
 def code(spec: TensorSpec, seed: int) -> Code:
-    """The code of a tensor's contents, of its shape and of its dtype where NumPy has that dtype.
+    """Returns the code of a tensor's contents, in its dtype if NumPy has that, else in float32.
 
-    Raises `ValueError` when the shape does not go with the fill, and `KeyError` for a fill
-    that cannot be made here (`given`).
+    Raises `ValueError` if the shape does not fit the fill, and `KeyError` for the fill `given`, a
+    user's own array.
     """
     drawing = _drawing(spec)
     dtype = "float32" if spec.dtype == "bfloat16" else spec.dtype
@@ -281,11 +281,11 @@ def code(spec: TensorSpec, seed: int) -> Code:
             **drawing.values(spec),
         },
     )
-    return _repeated(made, spec) if spec.fill.distribution in DRAWINGS else made
+    return _repeat(made, spec) if spec.fill.distribution in DRAWINGS else made
 
 
-def _repeated(made: Code, spec: TensorSpec) -> Code:
-    """The code of numbers drawn one by one, of which `CHUNK` are drawn at most."""
+def _repeat(made: Code, spec: TensorSpec) -> Code:
+    """Returns the code with at most `CHUNK` numbers drawn, and repeated."""
     if spec.size <= CHUNK:
         return made
     drawn = replace(made, values={**made.values, "shape": CHUNK})

@@ -1,4 +1,4 @@
-"""What is known of an installed package without importing it."""
+"""Facts about an installed package, found without importing it."""
 
 from __future__ import annotations
 
@@ -10,34 +10,36 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 UNKNOWN = "unknown"
-"""Version of a package that lies on the path without having been installed, as a build's does."""
+"""Version of a package that is on the path but was not installed, as in a build folder."""
 
 
 def no_obstacle() -> str:
-    """Nothing keeps the package from being imported, as far as can be seen."""
+    """Returns an empty text: nothing known prevents the import."""
     return ""
 
 
 class Package(NamedTuple):
-    """The package that a framework is, described in the module of its entry point."""
+    """The package of a framework, declared in the module of its entry point."""
 
     name: str
-    """As it is imported."""
+    """Its name in `import`."""
     offers: str
-    """What of it can be measured, in short."""
+    """Short list of what can be measured."""
     requirement: str
-    """What pip is asked for to install it."""
+    """The argument of `pip install`."""
     build_files: tuple[str, ...] = ("__init__.py",)
-    """Glob patterns, in its folder, of the files that another build has others of."""
+    """Glob patterns, in its folder, of files that differ between builds."""
     below_python: tuple[int, int] | None = None
-    """The first version of Python that it cannot be installed for."""
+    """The first version of Python that it does not support."""
     variables: tuple[str, ...] = ()
-    """Environment variables of its own that decide how it computes."""
+    """Its environment variables that decide how it computes."""
     obstacle: Callable[[], str] = no_obstacle
-    """Says, where it is installed, what keeps it from being imported, and what to do about it."""
+    """Returns, if it is installed, what prevents its import and how to fix that; empty if
+    nothing."""
 
     def install_advice(self) -> str:
-        """The command that installs it, and the Python for it where this one is too new."""
+        """Returns the command that installs it, with the Python that it needs if this one is too
+        new."""
         command = f"pip install '{self.requirement}'"
         if self.below_python is None or sys.version_info < self.below_python:
             return command
@@ -46,25 +48,25 @@ class Package(NamedTuple):
 
 
 def is_installed(package: str) -> bool:
-    """Whether a package is there to be imported."""
+    """Whether a package can be found on the path."""
     return _init_of(package) is not None
 
 
 def package_version(package: str) -> str:
-    """The version of an installed package, by the metadata of what installed it."""
+    """Returns the version of an installed package, from its distribution's metadata."""
     try:
         return metadata.version(package)
     except metadata.PackageNotFoundError:
-        # What pip installs may be called otherwise than what is imported: mxnet-cu112.
+        # A distribution may have another name than its package: mxnet-cu112.
         names = metadata.packages_distributions().get(package, [])
         return metadata.version(names[0]) if names else UNKNOWN
 
 
 def package_identity(package: str, files: Iterable[str] = ("__init__.py",)) -> str:
-    """Where a package lies, and size and time of those of its files that a build changes.
+    """Returns a package's folder, and size and time of its files that differ between builds.
 
-    `files` are glob patterns below the package's folder. Raises `ImportError` when the package
-    is not installed.
+    `files` are glob patterns below the package's folder. Raises `ImportError` if the package is
+    not installed.
     """
     init = _init_of(package)
     if init is None:
@@ -76,8 +78,8 @@ def package_identity(package: str, files: Iterable[str] = ("__init__.py",)) -> s
 
 
 def _init_of(package: str) -> Path | None:
-    """The file of a package that is imported first; None where there is none."""
-    # Of the finders only those of files and folders: others may act on the package's name.
+    """Returns the path of a package's `__init__`; None if there is no such package."""
+    # Only finders of files and folders: others may act on the package's name.
     finders: list[Any] = [PathFinder]
     finders += [
         finder for finder in sys.meta_path if getattr(finder, "finds_fallback_packages", False)

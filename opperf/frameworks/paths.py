@@ -9,10 +9,10 @@ from opperf.errors import UnknownOperatorError, suggest
 
 
 def find(path: str, framework: str, roots: Mapping[str, Any]) -> Callable[..., Any]:
-    """The callable at a path, which begins with one of the words that `roots` has.
+    """Returns the callable at a path, whose first word is a key of `roots`.
 
-    `framework` is what a message calls the framework. Raises `UnknownOperatorError` naming the
-    first word of the path that is not there.
+    `framework` is the framework's name in messages. Raises `UnknownOperatorError`, which names the
+    first word of the path that does not exist.
     """
     first, *rest = path.split(".")
     if first not in roots:

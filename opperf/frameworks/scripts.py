@@ -1,4 +1,4 @@
-"""What the scripts of all frameworks share: the tensors they make, and how values are written."""
+"""Parts of scripts that all frameworks share: the tensors, and the text of values."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Names = dict[int, str]
 """Expression in the script for each tensor, by its identity."""
 
 
-class Made(NamedTuple):
+class ScriptTensor(NamedTuple):
     """A tensor that a script makes."""
 
     name: str
@@ -23,28 +23,30 @@ class Made(NamedTuple):
     seed: int
     device: str
     tensor: Any
-    """The very tensor that a call is bound to; None for a storage, which only others name."""
+    """The tensor that the call is bound to; None for a storage, of which tensors are views."""
     storage: str = ""
-    """Variable of the storage that it is a view of; empty if it is filled itself."""
+    """Variable of the storage of which it is a view; empty if it is no view."""
 
 
 def variable(place: str) -> str:
-    """What a script calls the tensor at a place: `name`, or `name.index` in a list."""
+    """Returns the variable of the tensor at a place: `name`, or `name.index` in a list."""
     first, *rest = place.split(".")
     name = first + "_".join(rest)
     return f"{name}_" if keyword.iskeyword(name) or name in TEMPORARIES else name
 
 
-def tensors(case: Case, arguments: Mapping[str, Any]) -> list[Made]:
-    """Every tensor a script makes, from the values made for the case: a storage before the first
-    view of it."""
-    made: dict[str, Made] = {}
+def tensors(case: Case, arguments: Mapping[str, Any]) -> list[ScriptTensor]:
+    """Returns every tensor of a script, a storage before its first view. `arguments` are the values
+    made for the case."""
+    made: dict[str, ScriptTensor] = {}
     for name, argument in case.arguments.items():
         for place, spec, tensor in _places(name, argument, arguments[name]):
             if spec.fill.distribution == "same":
                 continue
             seed = seed_at(case.settings.seed, spec.fill.of or place)
-            one = Made(variable(place), spec, seed, spec.device or case.settings.device, tensor)
+            one = ScriptTensor(
+                variable(place), spec, seed, spec.device or case.settings.device, tensor
+            )
             stored = storage_spec(case, spec)
             if stored is not None:
                 storage = variable(f"storage.{spec.storage or one.name}")
@@ -55,7 +57,7 @@ def tensors(case: Case, arguments: Mapping[str, Any]) -> list[Made]:
 
 
 def _places(place: str, argument: Argument, made: Any) -> Iterator[tuple[str, TensorSpec, Any]]:
-    """Each tensor of an argument: where it is, its spec, and the tensor made from it."""
+    """Yields each tensor of an argument: its place, its spec, and the tensor made from it."""
     if isinstance(argument, TensorSpec):
         yield place, argument, made
     elif isinstance(argument, tuple):
@@ -66,10 +68,11 @@ def _places(place: str, argument: Argument, made: Any) -> Iterator[tuple[str, Te
             yield from _places(f"{place}.{key}", value, made[key])
 
 
-def written(value: Any, names: Names, other: Callable[[Any], str] = literal) -> str:
-    """An argument of a call as text; `other` writes what is neither a tensor nor a list."""
+def render(value: Any, names: Names, other: Callable[[Any], str] = literal) -> str:
+    """Returns an argument of a call as text; `other` renders values that are neither tensors nor
+    lists."""
     if id(value) in names:
         return names[id(value)]
     if isinstance(value, list):
-        return f"[{', '.join(written(element, names, other) for element in value)}]"
+        return f"[{', '.join(render(element, names, other) for element in value)}]"
     return other(value)

@@ -1,4 +1,4 @@
-"""Profilers: the protocol, and the form of the times they read."""
+"""The protocol of profilers, and the times that they return."""
 
 from __future__ import annotations
 
@@ -8,48 +8,49 @@ from typing import NamedTuple, Protocol
 from opperf.model import MetricKind
 
 MOST_CALLS = 100_000
-"""Calls whose times are kept one by one: many times what a mean of them needs, and some megabytes.
-A short operator is called a million times a second."""
+"""Maximum number of single calls whose times are kept: many more than a mean needs, in a few
+megabytes. A short operator is called a million times a second."""
 
 
-class Timed(NamedTuple):
+class PhaseTimes(NamedTuple):
     """A phase's samples, in nanoseconds."""
 
     times: list[float]
     """Times of the profiler's kind; empty for a phase without kernels."""
     walls: list[float]
-    """The wall clock around each call and the wait for it."""
+    """Wall-clock times of the calls and their synchronisation."""
     calls: list[float]
-    """The time of each call, of the first `MOST_CALLS`; the samples are means of these."""
+    """The times of the first `MOST_CALLS` single calls; the samples are means of these."""
     batch: int = 1
-    """Calls between two waits for the device, where a time is their mean and not one's own."""
+    """Calls between two synchronisations; above 1, each entry of `calls` is the mean of a batch."""
 
     @classmethod
-    def of(cls, calls: list[float], walls: list[float], loops: int) -> Timed:
-        """Samples that are the means of `loops` calls each, from every call's time and wall clock.
-        The overhead taken off a call may exceed its time; a sample is 0 at least."""
+    def of(cls, calls: list[float], walls: list[float], loops: int) -> PhaseTimes:
+        """Returns samples that are the means of `loops` calls each. A sample is at least 0, as the
+        overhead subtracted from a call may exceed its time."""
         return cls(_means(calls, loops), _means(walls, loops), calls[:MOST_CALLS])
 
 
 def _means(times: list[float], loops: int) -> list[float]:
-    """The mean of each `loops` times on end."""
+    """Returns the means of consecutive groups of `loops` times."""
     return [
         max(0.0, sum(times[first : first + loops]) / loops) for first in range(0, len(times), loops)
     ]
 
 
 class Event(Protocol):
-    """A place in a device's queue, and the time at which the device came to it."""
+    """A marker in a device's queue that records the time at which the device reaches it."""
 
     resolution_ns: float
-    """Smallest difference between two times that it can tell."""
+    """Smallest difference between two times that it can measure."""
 
     def record(self) -> None:
-        """Put it at the end of the queue, without waiting."""
+        """Puts the event at the end of the queue, without waiting."""
         ...
 
     def elapsed_ns(self, earlier: Event) -> float:
-        """Nanoseconds on the device since an earlier one. Both are recorded, and waited for."""
+        """Returns the nanoseconds on the device since an earlier event. Both have been recorded and
+        the device has been synchronised."""
         ...
 
 
@@ -59,18 +60,18 @@ class Profiler(Protocol):
     kind: MetricKind
     """Kind of its times: of kernels, or on the wall clock."""
     resolution_ns: float
-    """Smallest difference between two times that it can read."""
+    """Smallest difference between two times that it can measure."""
 
     def trace(
         self, phases: Sequence[Callable[[], object]], count: int, loops: int = 1
-    ) -> list[Timed]:
-        """Run the phases in order, `count` times `loops` times over, and wait for the device.
+    ) -> list[PhaseTimes]:
+        """Runs the phases in order, `count` times `loops` times, and synchronises the device.
 
-        Returns for every phase `count` samples, in nanoseconds, each the mean of `loops` calls, and
-        no times for a phase that runs no kernel.
+        Returns `count` samples of each phase, in nanoseconds, each the mean of `loops` calls; no
+        times for a phase that runs no kernel.
         """
         ...
 
 
-MakeProfiler = Callable[[str], Profiler]
-"""Makes a profiler for a device. Raises `UnsupportedError` where that device has none."""
+ProfilerFactory = Callable[[str], Profiler]
+"""Makes a profiler for a device. Raises `UnsupportedError` if that device has none."""

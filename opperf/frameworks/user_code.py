@@ -1,5 +1,5 @@
-"""Targets that are a user's own: a function in a file or module of theirs, an object built before
-it is called, a snippet of source. They are the same for every framework."""
+"""Targets of a user: a function in a file or module, an object built before it is called, a snippet
+of source. They are the same for every framework."""
 
 from __future__ import annotations
 
@@ -21,17 +21,17 @@ IN_FILE = re.compile(r"(?P<file>.+\.py):(?P<function>[\w.]+)")
 """`kernels.py:softmax`."""
 
 IN_MODULE = re.compile(r"(?P<module>[\w.]+):(?P<function>[\w.]+)")
-"""`kernels:softmax`, of an installed module or of a file `kernels.py` beside the user."""
+"""`kernels:softmax`, of an installed module or of `kernels.py` in the working directory."""
 
 Find = Callable[[str], Callable[..., Any]]
 """Finds a framework's callable by its dotted path."""
 
 
 def target_at(framework: str, text: str) -> Target | None:
-    """The target of a name with a colon in it; None for any other name.
+    """Returns the target of a name with a colon; None for any other name.
 
-    A module that lies in the working directory is a file: processes that measure import nothing
-    from there by name.
+    A module in the working directory is a file target, as workers import nothing from there by
+    name.
     """
     found = IN_FILE.fullmatch(text)
     if found:
@@ -46,11 +46,11 @@ def target_at(framework: str, text: str) -> Target | None:
 
 
 def function_of(target: Target, find: Find, names: Mapping[str, Any]) -> Callable[..., Any] | None:
-    """The callable of a user's target; None for a target that is the framework's. `find` has the
-    framework's own callables, `names` those that a snippet begins with.
+    """Returns the callable of a user's target; None for a target of the framework. `find` looks up
+    the framework's callables, `names` are the variables that a snippet can use.
 
-    Raises `UnknownOperatorError` for what is not there, and `UsageError` for code that fails when
-    it is loaded.
+    Raises `UnknownOperatorError` for a missing file, module or name, and `UsageError` for code that
+    fails when it is loaded.
     """
     if isinstance(target, FileTarget):
         return _attribute(_module_of(str(Path(target.file).resolve())), target.function)
@@ -74,12 +74,12 @@ def function_of(target: Target, find: Find, names: Mapping[str, Any]) -> Callabl
 
 @functools.cache
 def _module_of(path: str) -> ModuleType:
-    """The module in a file. Its folder comes last on the path, so that it finds the modules beside
-    it, and a `random.py` there is found by nobody else."""
+    """Returns the module in a file. Its folder comes last on the path, so that it can import
+    modules beside it, and a `random.py` there hides no other."""
     file = Path(path)
     if not file.is_file():
         raise UnknownOperatorError(f"{path}: there is no such file")
-    # Not under its own name, which may be another module's.
+    # Under another name, as its own may be that of another module.
     spec = importlib.util.spec_from_file_location(f"opperf_user_{file.stem}", file)
     assert spec is not None and spec.loader is not None
     module = importlib.util.module_from_spec(spec)
@@ -110,8 +110,8 @@ def _attribute(module: ModuleType, name: str) -> Callable[..., Any]:
 
 
 def _snippet(target: SnippetTarget, names: Mapping[str, Any]) -> Callable[..., Any]:
-    """A function that runs the snippet with its arguments as variables, and returns the value of
-    its last line, if that is an expression."""
+    """Returns a function that runs the snippet with its arguments as variables, and returns the
+    value of the last line if that is an expression."""
     if target.language != "python":
         raise UsageError(f"{target.label}: no framework here runs {target.language}")
     try:

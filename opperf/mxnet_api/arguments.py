@@ -1,4 +1,4 @@
-"""What functions of MXNet are given for arguments that no rule has, at the size asked for."""
+"""Arguments of MXNet's functions that no rule has, for a size that a user asks for."""
 
 from __future__ import annotations
 
@@ -13,38 +13,38 @@ from opperf.rules.ranges import Shape
 
 
 def whole(size: Shape) -> Shape:
-    """A tensor of the size, or a shape that is the size."""
+    """The size itself, as the shape of a tensor."""
     return size
 
 
 def flat(size: Shape) -> Shape:
-    """A tensor of one axis with as many elements."""
+    """Shape of a vector with as many elements."""
     return (math.prod(size),)
 
 
 def rows(size: Shape) -> int:
-    """The first extent, as a number."""
+    """The first extent."""
     return size[0]
 
 
 def leading(size: Shape) -> Shape:
-    """A tensor of one axis as long as the first."""
+    """Shape of a vector as long as the first axis."""
     return size[:1]
 
 
 def elements(size: Shape) -> int:
-    """How many elements a tensor of the size has."""
+    """Number of elements of a tensor of the size."""
     return math.prod(size)
 
 
 def parts(size: Shape) -> int | Shape:
-    """Two equal parts where any axis has them, else what is before the second element, and the
-    rest."""
+    """Two equal parts where every extent is even; else the index of a split after the first
+    element."""
     return (1,) if any(extent % 2 for extent in size) else 2
 
 
 def square(size: Shape) -> Shape:
-    """A square matrix, or several, within the size."""
+    """Shape of the largest square matrices within the size."""
     return (*size[:-2], min(size[-2:]), min(size[-2:]))
 
 
@@ -62,7 +62,8 @@ ARRAYS = frozenset(
         "test_elements",
     }
 )
-"""Names under which functions require an array, and which mean something else elsewhere."""
+"""Names of arguments that are required arrays. Rules by name lack them, as other functions use some
+of them for other kinds."""
 
 REQUIRED: dict[str, Any] = {
     **dict.fromkeys(ARRAYS, whole),
@@ -85,27 +86,27 @@ REQUIRED: dict[str, Any] = {
     "stype": "csr",
     "val": 1.0,
 }
-"""What a function is given for an argument that it requires and that no rule has, by name: a
-value, or a function of the size. A half is a percentile as well as a quantile."""
+"""Values of required arguments without a rule, by name: each a value, or a function of the size.
+`q` is valid as a percentile and as a quantile."""
 
 
 def matrix(size: Shape) -> tuple[int, int]:
-    """The size with its leading axes in one."""
+    """Shape of a matrix: the size with its leading axes merged."""
     return (math.prod(size[:-1]), size[-1])
 
 
 def zeros(dtype: str) -> Callable[[Shape], Any]:
-    """Zeros of a dtype that is not the tensors', in the size."""
+    """The function that makes zeros of a fixed dtype, in the size."""
     return lambda size: np.zeros(size, dtype)
 
 
-def couple(size: Shape) -> list[Shape]:
-    """Two tensors of the size."""
+def two_tensors(size: Shape) -> list[Shape]:
+    """Shapes of two tensors of the size."""
     return [size, size]
 
 
 def picture(size: Shape) -> Shape:
-    """A colour picture of the size's height and width."""
+    """Shape of a colour picture of the size's height and width."""
     return (size[0], size[-1], 3)
 
 
@@ -119,23 +120,24 @@ def half_height(size: Shape) -> int:
     return max(1, size[0] // 2)
 
 
-def halved(size: Shape) -> tuple[int, int]:
-    """Half a picture's width and half its height, as its helpers want them."""
+def half_size(size: Shape) -> tuple[int, int]:
+    """Half the width and half the height of a picture, in the order that MXNet's image functions
+    take."""
     return (half_width(size), half_height(size))
 
 
 def one_picture(size: Shape) -> Shape:
-    """A batch of one colour picture, channels first."""
+    """Shape of a batch of one colour picture, with channels first."""
     return (1, 3, size[0], size[-1])
 
 
 LAYERS: dict[str, Any] = {
-    **dict.fromkeys(("weights", "grads", "mean", "var", "out"), couple),
+    **dict.fromkeys(("weights", "grads", "mean", "var", "out"), two_tensors),
     "lrs": (0.1, 0.1),
     "wds": (0.0, 0.0),
 }
-"""Two layers' weights, updated at once; what they come to is written behind them."""
-MASTERS = {"weights32": couple}
+"""Arguments of an update of two layers' weights at once, with outputs of their own."""
+MASTERS = {"weights32": two_tensors}
 COUNTS = {"step_count": (1, 1)}
 RATES = {"rescale_grad": 1.0, "etas": (1.0, 1.0)}
 
@@ -148,7 +150,8 @@ UPDATES: dict[str, dict[str, Any]] = {
 
 HALF = {"w": half_width, "h": half_height}
 INCEPTION = {"area": (0.08, 1.0), "ratio": (3 / 4, 4 / 3)}
-"""Share of a picture that a crop has, and its width by its height, as GoogLeNet was trained."""
+"""Ranges of a crop's share of the picture and of its aspect ratio, as in the training of
+GoogLeNet."""
 
 MATRIX = {"N": rows, "M": lambda size: size[-1]}
 COUNTED = {"start": 0.0, "stop": 1.0, "num": elements}
@@ -172,14 +175,14 @@ ARGUMENTS: dict[str, dict[str, Any]] = {
         "num_sampled": elements,
         "range_max": 10_000,
     },
-    "image.image.center_crop": {"src": picture, "size": halved},
+    "image.image.center_crop": {"src": picture, "size": half_size},
     "image.image.fixed_crop": {"src": picture, "x0": 0, "y0": 0, **HALF},
     "image.image.imdecode": {"buf": np.frombuffer(jpeg(TILE_SIDE, TILE_SIDE), np.uint8)},
     "image.image.imresize": {"src": picture, **HALF},
     "image.image.imrotate": {"src": one_picture, "rotation_degrees": 30.0},
-    "image.image.random_crop": {"src": picture, "size": halved},
+    "image.image.random_crop": {"src": picture, "size": half_size},
     "image.image.random_rotate": {"src": one_picture, "angle_limits": (-30.0, 30.0)},
-    "image.image.random_size_crop": {"src": picture, "size": halved, **INCEPTION},
+    "image.image.random_size_crop": {"src": picture, "size": half_size, **INCEPTION},
     "image.image.resize_short": {"src": picture, "size": half_height},
     "numpy.alltrue": {"a": whole},
     "numpy.asarray": {"obj": whole},
@@ -219,10 +222,9 @@ ARGUMENTS: dict[str, dict[str, Any]] = {
     "numpy_extension.random.normal_n": {"loc": 0.0, "scale": 1.0, "batch_shape": whole},
     "numpy_extension.random.uniform_n": {"low": 0.0, "high": 1.0, "batch_shape": whole},
 }
-"""What a function is given where neither a rule nor the names of its arguments tell it, by its
-place in MXNet: functions that want one axis, numbers that stand for a size, parameters of
-distributions."""
+"""Arguments of functions, by their place in MXNet, that neither a rule nor `REQUIRED` has: arrays
+of one axis, numbers in place of a shape, parameters of distributions."""
 
-MADE_SHAPES = ("size", "dimensions", "shape")
-"""Arguments that say how large an array a function makes from nothing; the first that it has is
-meant. `np.random.gamma` has two, and its `shape` is no array's."""
+SHAPE_ARGUMENTS = ("size", "dimensions", "shape")
+"""Arguments with the shape of the array that a function makes, of which the first that it has is
+used: `np.random.gamma` has two, and its `shape` is a parameter of the distribution."""

@@ -27,8 +27,8 @@ def get_mx_ndarray(
     ctx : mx.Context or str
         Device of the array.
     in_tensor : tuple, list, number, numpy.ndarray or NDArray
-        A tuple is a shape, filled by `initializer` or from a normal distribution. A list of
-        tuples is a list of shapes and gives a list of arrays; any other list is data. A number
+        A tuple is a shape, filled by `initializer` or from a normal distribution. For a list of
+        tuples, which are shapes, a list of arrays is returned; any other list is data. A number
         is returned as it is.
     dtype : str
         Data type.
@@ -58,7 +58,7 @@ def get_mx_np_ndarray(
 
 def _array(
     ctx: Any,
-    given: Any,
+    value: Any,
     dtype: Any,
     initializer: Callable[..., Any] | None,
     attach_grad: bool,
@@ -66,30 +66,30 @@ def _array(
 ) -> Any:
     import mxnet as mx
 
-    if isinstance(given, (int, float)):
-        return given
-    if isinstance(given, list) and given and all(isinstance(one, tuple) for one in given):
-        return [_array(ctx, one, dtype, initializer, attach_grad, array_type) for one in given]
+    if isinstance(value, (int, float)):
+        return value
+    if isinstance(value, list) and value and all(isinstance(one, tuple) for one in value):
+        return [_array(ctx, one, dtype, initializer, attach_grad, array_type) for one in value]
     framework = load(FRAMEWORK)
     device = device_name(ctx, framework)
     name = getattr(dtype, "__name__", str(dtype))
-    if isinstance(given, tuple) and initializer is not None:
-        array = initializer(shape=given, dtype=name, ctx=mx.Context(ctx))
-    elif isinstance(given, tuple):
-        array = framework.tensor(TensorSpec(given, name, array_type=array_type), device, seed=0)
-    elif isinstance(given, (list, np.ndarray)):
-        data = np.asarray(given)
+    if isinstance(value, tuple) and initializer is not None:
+        array = initializer(shape=value, dtype=name, ctx=mx.Context(ctx))
+    elif isinstance(value, tuple):
+        array = framework.tensor(TensorSpec(value, name, array_type=array_type), device, seed=0)
+    elif isinstance(value, (list, np.ndarray)):
+        data = np.asarray(value)
         spec = TensorSpec(
             tuple(data.shape), name, Fill("literal", data=data), array_type=array_type
         )
         array = framework.tensor(spec, device, seed=0)
-    elif isinstance(given, mx.nd.NDArray):
-        array = given.as_in_context(mx.Context(ctx)).astype(name)
+    elif isinstance(value, mx.nd.NDArray):
+        array = value.as_in_context(mx.Context(ctx)).astype(name)
         array = array.as_np_ndarray() if array_type == "np" else array.as_nd_ndarray()
     else:
         raise ValueError(
             f"an array is made from a shape, a list, a number or an array, "
-            f"not from {type(given).__name__}"
+            f"not from {type(value).__name__}"
         )
     if attach_grad and name.startswith("float"):
         array.attach_grad()
@@ -97,7 +97,7 @@ def _array(
 
 
 def nd_forward_and_profile(op: Callable[..., Any], runs: int, **arguments: Any) -> Any:
-    """Call an operator `runs` times and wait after each; the last output."""
+    """Call an operator `runs` times, waiting after each call, and return the last output."""
     import mxnet as mx
 
     output = None
@@ -108,8 +108,8 @@ def nd_forward_and_profile(op: Callable[..., Any], runs: int, **arguments: Any) 
 
 
 def nd_forward_backward_and_profile(op: Callable[..., Any], runs: int, **arguments: Any) -> Any:
-    """Call an operator and its backward pass `runs` times, waiting after each; the last
-    output. The arguments that want a gradient have one attached."""
+    """Call an operator and its backward pass `runs` times, waiting after each, and return the last
+    output. Arguments that are to take a gradient have one attached."""
     import mxnet as mx
 
     from opperf.frameworks.mxnet.gradient import flatten

@@ -1,4 +1,4 @@
-"""Benchmark single operators from Python: the functions MXNet's users know."""
+"""Benchmark single operators from Python: the functions of MXNet's utility."""
 
 from __future__ import annotations
 
@@ -14,10 +14,17 @@ from opperf.errors import UsageError
 from opperf.frameworks import Framework, load
 from opperf.model import Case, OperatorTarget, Record, Status
 from opperf.mxnet_api import FRAMEWORK
-from opperf.mxnet_api.namespaces import functions_called, inputs_of_size, written
+from opperf.mxnet_api.namespaces import find_functions, inputs_of_size, with_shapes
 from opperf.results.opperf_json import results_by_operator
 from opperf.runner.allocator import configure_heap
-from opperf.runner.calls import Results, call_settings, measure_calls, measure_here, shown_result
+from opperf.runner.calls import (
+    Results,
+    call_settings,
+    check_type,
+    display_result,
+    measure_calls,
+    measure_here,
+)
 from opperf.runner.pool import Worker
 from opperf.runner.pristine import is_self_contained
 from opperf.sources.bound import Bound
@@ -29,7 +36,7 @@ LOG = logging.getLogger("opperf")
 
 
 def load_for_measuring(framework: str = FRAMEWORK) -> Framework:
-    """A framework, with this process's heap set up for measuring."""
+    """The framework, after this process's heap is set up for measuring."""
     configure_heap()
     return load(framework)
 
@@ -50,14 +57,14 @@ def run_performance_test(
     Parameters
     ----------
     ops : callable or list of callables
-        Any function of the framework, as those of `mx.nd`, `mx.np`, `mx.npx` and their
+        Any function of the framework, such as those of `mx.nd`, `mx.np`, `mx.npx` and their
         submodules, or a Python function of its arrays.
     inputs : list of dict
         Arguments by name. A tuple of whole numbers is a shape, filled with random numbers; a
         list of shapes is a list of tensors; arrays of NumPy and of the framework are used as
-        they are; anything else is passed on.
+        they are; other values are passed to the call.
     run_backward : bool
-        Measure the backward pass too, where there is a gradient.
+        Measure the backward pass too, if there is a gradient.
     dtype : str
         Data type of the tensors made from shapes.
     ctx : mx.Context or str
@@ -66,9 +73,9 @@ def run_performance_test(
         The framework's own profiler (kernel time) or the wall clock; by default `native` where the
         framework has it.
     warmup, runs : int
-        Calls before timing, and calls timed.
+        Number of untimed calls, and of timed ones after them.
     framework : str
-        The framework whose functions they are, as `opperf frameworks` lists them.
+        The framework of the functions, one of those that `opperf frameworks` lists.
 
     Returns
     -------
@@ -77,14 +84,15 @@ def run_performance_test(
         `max_storage_mem_alloc_<device>` in kB (1000 bytes), `avg_time_forward_<name>` and
         `avg_time_backward_<name>` in ms. The Python timer adds `avg_time_<name>`,
         `p50_time_<name>`, `p90_time_<name>` and `p99_time_<name>` for both passes together.
-        A call that did not work has `status` and `reason` in place of numbers.
+        A call that failed has `status` and `reason` in place of numbers.
 
     Raises
     ------
     UsageError
-        For a dtype, profiler, device or count that cannot be used, what is not callable, and
-        inputs that are no dict or hold what no call can be described by.
+        For a framework, dtype, profiler, device or count that cannot be used, an operator that is
+        not callable, and inputs that are no dict or contain values that no case can have.
     """
+    check_type("framework", framework, str, "a name")
     loaded = load_for_measuring(framework)
     settings = call_settings(loaded, ctx, dtype, profiler, warmup, runs)
     return measure_calls(loaded, ops, inputs, settings, run_backward)
@@ -99,7 +107,7 @@ def make_plan(
     runs: int,
     **selected: Any,
 ) -> tuple[Framework, Plan]:
-    """The framework and the plan of a selection, from arguments as MXNet's users give them."""
+    """The framework, and the plan of a selection with these settings."""
     framework = load_for_measuring()
     settings = call_settings(framework, ctx, dtype, profiler, warmup, runs)
     selection = Selection(settings=settings, int64_tensor=int64_tensor.lower() == "on", **selected)
@@ -108,14 +116,14 @@ def make_plan(
 
 @functools.cache
 def worker() -> Worker:
-    """The worker process that plans are measured in, one for this process. It ends with it."""
+    """The worker that measures plans: one per process, with which it ends."""
     return Worker(FRAMEWORK)
 
 
 def measure_plan(made: Plan) -> Results:
-    """Every case of a plan, measured in a worker process: one that crashes costs itself.
+    """Measure every case of a plan in a worker, where a crash costs only its own case.
 
-    What could not be measured is logged as a warning, with the reason.
+    A case that could not be measured is logged as a warning, with the reason.
     """
     records = []
     for case in made.cases:
@@ -127,17 +135,17 @@ def measure_plan(made: Plan) -> Results:
 
 
 def measure_in_worker(case: Case) -> Record:
-    """Measure a case in the worker process, which a crash ends in place of this one."""
+    """Measure a case in the worker, so that a crash does not end this process."""
     try:
         return worker().measure(case)
     except BaseException:
-        # Its next answer would be to a question that nobody waits for any more.
+        # A later request would read the answer to this one.
         worker().end()
         raise
 
 
 def measure_safely(case: Case, framework: Framework, bound: Bound) -> Record:
-    """Measure a case in the worker process, unless it needs objects that only this one has."""
+    """Measure a case in the worker, unless it needs objects that exist only in this process."""
     if is_self_contained(case, bound):
         return measure_in_worker(case)
     return measure_here(case, framework, bound)
@@ -154,7 +162,7 @@ def run_op_benchmarks(
 ) -> Results:
     """Measure operators by name, on the inputs that opperf's rules make for them.
 
-    Returns `{operator: [result, ...]}`, results as `run_performance_test` gives them.
+    Returns `{operator: [result, ...]}`, with results as from `run_performance_test`.
     """
     names = tuple(ops)
     if not names:
@@ -166,7 +174,7 @@ def run_op_benchmarks(
 def run_category_benchmarks(
     category: str, ctx: Any, dtype: Any, profiler: str, int64_tensor: str, warmup: int, runs: int
 ) -> Results:
-    """Measure the operators of one category that `mx.nd` offers to its users."""
+    """Measure the public operators of one category of `mx.nd`."""
     framework, made = make_plan(
         ctx, dtype, profiler, int64_tensor, warmup, runs, categories=(category,)
     )
@@ -191,26 +199,26 @@ def run_benchmark_operator(
     Parameters
     ----------
     name : str
-        The operator, by its name in any of the namespaces; `batch_norm` finds `nd.BatchNorm`,
-        and `linalg.svd` what is in a submodule.
+        The operator's name in any of the namespaces; `batch_norm` finds `nd.BatchNorm`, and
+        `linalg.svd` a function of a submodule.
     size : tuple of int
-        Shape of the first tensor; other tensors follow from it. An operator that takes no tensor
-        makes one of this shape; one that wants other axes gets a shape that it takes: as many
+        Shape of the first tensor, from which those of other tensors follow. An operator without
+        tensors makes one of this shape. One that requires another number of axes gets as many
         elements in a vector, or the shapes that opperf's rules have for it.
     additional_inputs : dict
-        Arguments that replace what would be made, by name; those a namespace's function does
-        not have are left out there.
+        Arguments that replace the made ones, by name; those that a namespace's function does not
+        have are ignored there.
     dtype, run_backward, ctx, profiler, warmup, runs
         As for `run_performance_test`.
 
     Returns
     -------
     dict
-        By namespace (`mxnet.ndarray`, `mxnet.numpy`, `mxnet.numpy_extension`), what
-        `run_performance_test` gives; the same is printed. Functions that fall back to the
-        host's NumPy are marked `fallback`. It is measured in a process of its own, so that one
-        that MXNet ends costs its own result (status `crashed`), unless the additional inputs
-        hold arrays.
+        By namespace (`mxnet.ndarray`, `mxnet.numpy`, `mxnet.numpy_extension`), the results as from
+        `run_performance_test`, which are also printed. Functions that fall back to the host's
+        NumPy are marked `fallback`. The operator is measured in a process of its own, so that a
+        crash costs only its own result (status `crashed`), unless the additional inputs hold
+        arrays.
 
     Raises
     ------
@@ -220,18 +228,18 @@ def run_benchmark_operator(
     framework = load_for_measuring()
     settings = call_settings(framework, ctx, dtype, profiler, warmup, runs)
     found: dict[str, list[Results]] = {}
-    for namespace, function in functions_called(name).items():
+    for namespace, function in find_functions(name).items():
         inputs = inputs_of_size(framework, function, size, additional_inputs or {}, settings.dtype)
         target = framework.target_of(function)
         if isinstance(target, OperatorTarget):
-            # The namespace's own function may not take all of the operator's tensors.
+            # The namespace's own function may lack some of the operator's tensors.
             function = framework.function(target)
         call = UserCall(framework, function, [inputs], settings, run_backward, target)
         cases = list(call.cases())
         for reason in call.excluded.values():
             raise UsageError(f"{target.label}: {reason}")
         record = measure_safely(cases[0], framework, call.bound)
-        shown = shown_result(record, {name: written(value) for name, value in inputs.items()})
+        shown = display_result(record, {name: with_shapes(value) for name, value in inputs.items()})
         marks = {note.code: note.message for note in framework.notes(target)}
         found[namespace] = [{target.label: [shown | marks]}]
         print(f"{namespace}: {found[namespace]}")

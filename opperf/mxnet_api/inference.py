@@ -1,4 +1,4 @@
-"""MXNet's shape inference, as inputs of a size are fitted by it."""
+"""MXNet's shape inference, for fitting inputs to a size."""
 
 from __future__ import annotations
 
@@ -20,18 +20,18 @@ FIXED_RANK = frozenset(
         "_npx_index_update",
     }
 )
-"""Operators whose first tensor keeps its rule's number of axes: MXNet infers the shapes of others
-and then refuses the call, or ends the process, as in `_contrib_quantize_asym`."""
+"""Operators whose first tensor keeps its rule's number of axes: for others MXNet infers shapes, and
+then refuses the call or crashes, as in `_contrib_quantize_asym`."""
 
 FIXED_SHAPE = frozenset({"_contrib_PSROIPooling", "_contrib_DeformablePSROIPooling"})
-"""Operators whose first tensor keeps its rule's shape: its channels are as many as plain arguments
-ask for, which MXNet does not check before it reads beyond them."""
+"""Operators whose first tensor keeps its rule's shape: plain arguments determine the number of its
+channels, and MXNet reads out of bounds where there are fewer."""
 
 
 def _shapes(name: str, arguments: Arguments, known: Mapping[str, Shape]) -> dict[str, Shape]:
-    from opperf.frameworks.mxnet.inference import inferred
+    from opperf.frameworks.mxnet.inference import infer_shapes
 
-    found = inferred(name, arguments, known)
+    found = infer_shapes(name, arguments, known)
     return found[0] if found else {}
 
 

@@ -1,4 +1,4 @@
-"""One operator in MXNet's namespaces: its name in each, and inputs of a given size for each."""
+"""One operator in MXNet's namespaces: its function in each, and inputs of a size for it."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 from opperf.errors import UnknownOperatorError, suggest
 from opperf.frameworks import Framework
 from opperf.model import Argument, Kind, Operator, TensorSpec
-from opperf.mxnet_api.arguments import ARGUMENTS, ARRAYS, MADE_SHAPES, REQUIRED, matrix
+from opperf.mxnet_api.arguments import ARGUMENTS, ARRAYS, REQUIRED, SHAPE_ARGUMENTS, matrix
 from opperf.mxnet_api.inference import INFERENCE
 from opperf.rules.engine import NoInputs, holds_tensors, inputs_for, rename_arguments, rules_module
 from opperf.rules.fitting import fit
@@ -22,12 +22,11 @@ NAMESPACES = {
     "mxnet.numpy": "numpy",
     "mxnet.numpy_extension": "numpy_extension",
 }
-"""Namespace as it is printed, and the attribute of `mxnet`."""
+"""Attributes of `mxnet`, by the namespaces' printed names."""
 
 
-def functions_called(name: str) -> dict[str, Callable[..., Any]]:
-    """The function of that operator in each namespace that has one; `linalg.svd` looks in a
-    submodule of each.
+def find_functions(name: str) -> dict[str, Callable[..., Any]]:
+    """The functions of an operator, by namespace. `linalg.svd` is searched in a submodule of each.
 
     Raises `UnknownOperatorError` when none has.
     """
@@ -42,9 +41,9 @@ def functions_called(name: str) -> dict[str, Callable[..., Any]]:
         module = functools.reduce(
             lambda place, word: getattr(place, word, None), path, getattr(mx, attribute)
         )
-        spelled = next((word for word in candidates if callable(getattr(module, word, None))), None)
-        if spelled is not None:
-            found[namespace] = getattr(module, spelled)
+        own = next((word for word in candidates if callable(getattr(module, word, None))), None)
+        if own is not None:
+            found[namespace] = getattr(module, own)
     if not found:
         known = [n for attribute in NAMESPACES.values() for n in dir(getattr(mx, attribute))]
         raise UnknownOperatorError(
@@ -60,42 +59,44 @@ def inputs_of_size(
     additional: Mapping[str, Any],
     dtype: str,
 ) -> dict[str, Any]:
-    """Inputs of a function: its first tensor of this size, the others as they follow from it,
-    plain values as the operator's rule has them, and the user's own in place of any of them.
-    Tensors of a rule have what fills them, those of no rule are shapes.
+    """Inputs of a function: its first tensor of this size, other tensors inferred from it, plain
+    values from the operator's rule, and the user's `additional` inputs in place of any of these.
+    Tensors from a rule are specs with their fill; those without a rule are shapes.
 
-    A function without tensors makes one of this size. Where an operator cannot take the size,
-    because it wants other axes, its rule's own shapes stand.
+    A function without tensors makes one of this size. Where an operator does not accept the size,
+    as it requires other axes, its rule's own shapes are used.
     """
     from opperf.frameworks.mxnet.wrapped import place_of
 
     target = framework.target_of(function)
     called = framework.signature(target, function)
     accepted = {parameter.name for parameter in called.parameters}
-    given = {name: value for name, value in additional.items() if name in accepted}
+    replacements = {name: value for name, value in additional.items() if name in accepted}
     place = place_of(target)
     operator = framework.wrapped_operator(target, called)
     inputs: dict[str, Any] = {}
     if place in ARGUMENTS:
-        inputs = {name: _made(value, size) for name, value in ARGUMENTS[place].items()}
+        inputs = {name: _evaluate(value, size) for name, value in ARGUMENTS[place].items()}
     elif operator is not None:
-        inputs = _from_rule(framework, operator, called, size, given, dtype)
+        inputs = _from_rule(framework, operator, called, size, replacements, dtype)
     has_rule = bool(inputs)
     for parameter in called.parameters:
         if not parameter.required or parameter.name in inputs:
             continue
         if parameter.name in REQUIRED:
-            inputs[parameter.name] = _made(REQUIRED[parameter.name], size)
+            inputs[parameter.name] = _evaluate(REQUIRED[parameter.name], size)
         elif not has_rule and parameter.kind in (Kind.TENSOR, Kind.TENSORS):
             inputs[parameter.name] = size if parameter.kind is Kind.TENSOR else [size, size]
     arrays = ARRAYS | {parameter.name for parameter in called.tensors}
     if not any(isinstance(inputs.get(name), (tuple, list, TensorSpec)) for name in arrays):
         open_to_size = accepted - set(ARGUMENTS.get(place, ()))
-        inputs.update((name, size) for name in [n for n in MADE_SHAPES if n in open_to_size][:1])
-    return inputs | given
+        inputs.update(
+            (name, size) for name in [n for n in SHAPE_ARGUMENTS if n in open_to_size][:1]
+        )
+    return inputs | replacements
 
 
-def _made(value: Any, size: Shape) -> Any:
+def _evaluate(value: Any, size: Shape) -> Any:
     return value(size) if callable(value) else value
 
 
@@ -104,11 +105,11 @@ def _from_rule(
     operator: Operator,
     called: Operator,
     size: Shape,
-    given: Mapping[str, Any],
+    replacements: Mapping[str, Any],
     dtype: str,
 ) -> dict[str, Any]:
-    """A configuration of the operator's rule, as large as asked, under the names of the function
-    called: tensors go by their order, for a wrapper may rename them."""
+    """A configuration of the operator's rule in this size, under the names of the function
+    `called`, in the same order of tensors, as a wrapper may rename them. Empty without a rule."""
     rules = rules_module(framework.rules)
     made = inputs_for(operator, rules, PRESETS["small"], dtype)
     if isinstance(made, NoInputs):
@@ -118,19 +119,20 @@ def _from_rule(
     configurations = [inputs.arguments for inputs in made]
     tensors = {n: v for n, v in configurations[0].items() if holds_tensors(v)}
     names = dict(zip(rename_arguments(called, tensors), tensors, strict=True))
-    theirs = {
+    own = ((names.get(name, name), value) for name, value in replacements.items())
+    replacing = {
         registered_name: _as_argument(parameter.kind, value)
-        for registered_name, value in ((names.get(n, n), value) for n, value in given.items())
+        for registered_name, value in own
         if (parameter := operator.parameter(registered_name)) is not None
     }
     made_for_size = [inputs.arguments for inputs in sized]
-    fitting = fit(operator, configurations, made_for_size, size, theirs, INFERENCE)
+    fitting = fit(operator, configurations, made_for_size, size, replacing, INFERENCE)
     return rename_arguments(called, fitting)
 
 
 def _preset(size: Shape) -> Preset:
-    """The preset whose matrices are of a size, with the leading axes of one of more in one: what
-    a rule makes of rows and columns then goes together at any size."""
+    """The preset whose matrices have this size, with leading axes merged, so that all that a rule
+    derives from rows and columns is consistent."""
     small = PRESETS["small"]
     if len(size) < 2:
         return small
@@ -138,7 +140,7 @@ def _preset(size: Shape) -> Preset:
 
 
 def _as_argument(kind: Kind, value: Any) -> Argument:
-    """A user's value as shape inference takes it: arrays and shapes as tensors."""
+    """A user's value in the form that shape inference takes: arrays and shapes as specs."""
     if kind is Kind.TENSORS and isinstance(value, (list, tuple)):
         return tuple(_as_argument(Kind.TENSOR, element) for element in value)  # type: ignore[misc]
     if hasattr(value, "shape"):
@@ -148,8 +150,8 @@ def _as_argument(kind: Kind, value: Any) -> Argument:
     return value  # type: ignore[no-any-return]
 
 
-def written(argument: Any) -> Any:
-    """The argument as users write it: tensors as shapes."""
+def with_shapes(argument: Any) -> Any:
+    """The argument as users write it, with shapes for tensors."""
     if isinstance(argument, TensorSpec):
         return argument.shape
     if holds_tensors(argument):

@@ -22,24 +22,24 @@ Profiled = tuple[Result, dict[str, float]]
 def cpp_profile(function: Callable[..., Result]) -> Callable[..., Profiled[Result]]:
     """Decorator: call the function once under MXNet's own profiler.
 
-    The decorated function returns its result and `{'avg_time_<name>': ms of kernels}`; no time
-    if it runs no kernel.
+    The decorated function returns its result and `{'avg_time_<name>': ms of kernels}`, which is
+    empty if no kernel ran.
     """
-    return _profiled(function, "native")
+    return _profile(function, "native")
 
 
 def python_profile(function: Callable[..., Result]) -> Callable[..., Profiled[Result]]:
-    """Decorator: call the function once and take the time until its work is done.
+    """Decorator: call the function once, and measure the time until its work is done.
 
     The decorated function returns its result and `{'avg_time_<name>': ms, 'p50_time_<name>':
     ms, 'p90_time_<name>': ms, 'p99_time_<name>': ms}`.
     """
-    return _profiled(function, "python")
+    return _profile(function, "python")
 
 
-def _profiled(function: Callable[..., Result], back_end: str) -> Callable[..., Profiled[Result]]:
+def _profile(function: Callable[..., Result], back_end: str) -> Callable[..., Profiled[Result]]:
     @functools.wraps(function)
-    def measured(*positional: Any, **keywords: Any) -> Profiled[Result]:
+    def profile(*positional: Any, **keywords: Any) -> Profiled[Result]:
         framework = load(FRAMEWORK)
         device = device_name(keywords.get("ctx"), framework)
         results: list[Result] = []
@@ -61,4 +61,4 @@ def _profiled(function: Callable[..., Result], back_end: str) -> Callable[..., P
                     times[f"{name}_time_{label}"] = getattr(summary, name) / divisor
         return results[0], times
 
-    return measured
+    return profile

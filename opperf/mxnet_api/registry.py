@@ -18,7 +18,7 @@ Described = dict[str, dict[str, Any]]
 
 
 def describe(operator: Operator) -> dict[str, Any]:
-    """An operator as a dict: whether it has a gradient is not known before it was tried."""
+    """An operator as a dict. `has_backward` is None until the operator was tried."""
     from opperf.frameworks.mxnet.functions import operator_function
 
     return {
@@ -32,15 +32,15 @@ def describe(operator: Operator) -> dict[str, Any]:
     }
 
 
-def _selected(wanted: Callable[[Operator], bool]) -> Described:
+def _select(wanted: Callable[[Operator], bool]) -> Described:
     return {o.name: describe(o) for o in load(FRAMEWORK).operators() if wanted(o)}
 
 
-def _of_category(name: str, what: str) -> Callable[[], Described]:
+def _of_category(name: str, title: str) -> Callable[[], Described]:
     def get() -> Described:
-        return _selected(lambda operator: operator.public and operator.category == name)
+        return _select(lambda operator: operator.public and operator.category == name)
 
-    get.__doc__ = f"Every public operator of the category {what}, by name."
+    get.__doc__ = f"Every public operator of the category {title}, by name."
     return get
 
 
@@ -77,20 +77,20 @@ def get_operators_with_excluded(
 ) -> list[str]:
     """Public operators that have no benchmark, sorted.
 
-    Without an argument, those no rule makes inputs for; else those that are not, by any of
-    their names, among the operators given, as the keys of a result are.
+    Without an argument, they are those that no rule makes inputs for; else those that have no name
+    in `operators_with_benchmark`, such as the keys of a result.
     """
     framework = load(FRAMEWORK)
     public = [operator for operator in framework.operators() if operator.public]
     if operators_with_benchmark is None:
         made = plan(framework, Selection(settings=Settings(), size="small"))
         return sorted(o.name for o in public if o.name in made.excluded)
-    given = set(operators_with_benchmark)
-    return sorted(o.name for o in public if not given & set(o.names))
+    benchmarked = set(operators_with_benchmark)
+    return sorted(o.name for o in public if not benchmarked & set(o.names))
 
 
 def get_current_runtime_features() -> dict[str, Any]:
-    """`{'runtime_features': {name: feature}}` of the MXNet that is installed."""
+    """`{'runtime_features': {name: feature}}` of the installed MXNet."""
     import mxnet as mx
 
     return {"runtime_features": dict(mx.runtime.Features())}
@@ -99,11 +99,11 @@ def get_current_runtime_features() -> dict[str, Any]:
 def prepare_op_inputs(
     op: str, arg_params: Any = None, int64_tensor: str = "off"
 ) -> list[dict[str, Any]]:
-    """The inputs opperf makes for an operator, one dict for each configuration: shapes for
-    tensors, lists of shapes for lists of tensors, plain values for the rest.
+    """The inputs that opperf's rules make for an operator, a dict for each configuration: shapes
+    for tensors, lists of shapes for lists of tensors, and plain values.
 
-    `arg_params` is not needed and not looked at: the registry knows an operator's arguments.
-    Raises `UnknownOperatorError` when no rule makes inputs for it.
+    `arg_params` is ignored: the registry has the operator's arguments. Raises
+    `UnknownOperatorError` when there is no such operator, or no rule makes inputs for it.
     """
     framework = load(FRAMEWORK)
     operator = framework.resolve(op)

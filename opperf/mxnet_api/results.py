@@ -1,4 +1,4 @@
-"""Putting results together and writing them to files."""
+"""Merges results, and writes them to files."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from opperf.model import MetricKind
 from opperf.results.results_markdown import results_text
 
 KINDS = {"native": MetricKind.KERNEL, "python": MetricKind.WALL}
-"""Kind of the times of the two profilers that MXNet's utility has."""
+"""Kind of the times of each of the two profilers of MXNet's utility."""
 
 
 def merge_map_list(maps: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
     """One dict from several, sorted by key. Lists under the same key are joined, so that no
-    configuration is lost; of other values the last counts."""
+    configuration is lost; the last of other values is kept."""
     merged: dict[str, Any] = {}
     for one in maps:
         for key, value in one.items():
@@ -29,7 +29,7 @@ def merge_map_list(maps: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
 
 
 def get_json(results: Mapping[str, Any]) -> str:
-    """Results as JSON text, sorted by operator; what JSON has no type for is written as text."""
+    """Results as JSON text, sorted by operator; a value without a JSON type becomes a string."""
     return json.dumps(results, indent=4, sort_keys=True, default=str)
 
 
@@ -53,7 +53,7 @@ def save_to_file(
     runtime_features : dict or iterable of mx.runtime.Feature, optional
         Build features for the head of the Markdown.
     profiler : {'native', 'python'}
-        Which profiler the results are from: decides the table's columns.
+        The profiler of the results, which decides the table's columns.
 
     Raises
     ------
@@ -76,12 +76,13 @@ def save_to_file(
         raise OutputError(f"{out_filepath}: cannot be written: {error.strerror}") from error
 
 
-def _features(given: Any) -> dict[str, bool]:
-    """Features by name, from a dict of any such, or from MXNet's own list."""
-    if given is None:
+def _features(features: Any) -> dict[str, bool]:
+    """Whether each feature is enabled, by name. `features` are None, MXNet's own list, a dict, or a
+    dict with that dict under `runtime_features`."""
+    if features is None:
         return {}
-    if isinstance(given, Mapping):
-        given = given.get("runtime_features", given)
-    if isinstance(given, Mapping):
-        return {str(name): bool(getattr(value, "enabled", value)) for name, value in given.items()}
-    return {feature.name: bool(feature.enabled) for feature in given}
+    if isinstance(features, Mapping):
+        features = features.get("runtime_features", features)
+    if isinstance(features, Mapping):
+        return {str(name): bool(getattr(one, "enabled", one)) for name, one in features.items()}
+    return {feature.name: bool(feature.enabled) for feature in features}

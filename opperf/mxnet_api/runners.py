@@ -1,4 +1,4 @@
-"""The category runners, a function for each category of `mx.nd`'s operators, and all at once."""
+"""The category runners: a function for each category of `mx.nd`'s operators, and one for all."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ CATEGORIES = {
     "linalg": ("run_linalg_operators_benchmarks", "linear algebra"),
     "misc": (
         "run_mx_misc_operators_benchmarks",
-        "what is in no other category, with the custom operator `CustomAddOne`",
+        "the operators of no other category, with the custom operator `CustomAddOne`",
     ),
     "activation": ("run_activation_operators_benchmarks", "activations, each kind on each shape"),
     "nn_basic": ("run_nn_basic_operators_benchmarks", "layers of neural networks"),
@@ -69,10 +69,10 @@ CATEGORIES = {
         "object detection: boxes, anchors, regions",
     ),
 }
-"""The name of each category's runner, and what it measures."""
+"""The name of each category's runner, and the title of its operators."""
 
 
-def category_runner(category: str, name: str, what: str) -> Runner:
+def category_runner(category: str, name: str, title: str) -> Runner:
     """The function `name` that measures one category of `mx.nd`'s operators."""
 
     def runner(
@@ -86,16 +86,17 @@ def category_runner(category: str, name: str, what: str) -> Runner:
         return run_category_benchmarks(category, ctx, dtype, profiler, int64_tensor, warmup, runs)
 
     runner.__name__ = runner.__qualname__ = name
-    runner.__doc__ = f"""Measure {what}.
+    runner.__doc__ = f"""Measure {title}.
 
     Returns `{{operator: [result, ...]}}`, a result for each configuration, with times in ms and
-    memory in kB of 1000 bytes as `run_performance_test` gives them.
+    memory in kB of 1000 bytes, as `run_performance_test` does.
     """
     return runner
 
 
 RUNNERS: dict[str, Runner] = {
-    category: category_runner(category, name, what) for category, (name, what) in CATEGORIES.items()
+    category: category_runner(category, name, title)
+    for category, (name, title) in CATEGORIES.items()
 }
 """The runner of every category."""
 
@@ -110,7 +111,7 @@ def run_all_mxnet_operator_benchmarks(
 ) -> Results:
     """Measure every category of `mx.nd`'s operators, in a worker process.
 
-    Returns `{operator: [result, ...]}`, sorted by operator, as each runner gives it.
+    Returns `{operator: [result, ...]}`, sorted by operator, as each runner does.
     """
     return merge_map_list(
         [runner(ctx, dtype, profiler, int64_tensor, warmup, runs) for runner in RUNNERS.values()]

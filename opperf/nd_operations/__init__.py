@@ -1,4 +1,4 @@
-"""MXNet's operators by category, one module each, and all of them at once."""
+"""Runners of MXNet's operators: by category, one module each, and one for all."""
 
 from __future__ import annotations
 

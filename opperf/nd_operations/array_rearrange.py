@@ -1,4 +1,4 @@
-"""The older place of the runner for operators that rearrange elements."""
+"""The runner of operators that rearrange elements, at its older place."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is in no other category, the custom operator CustomAddOne among it."""
+"""The operators of no other category, with the custom operator `CustomAddOne`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Canonical operations: one operation as the field names it, in any framework."""
+"""Canonical operations: each is one operation of any framework, under its usual name."""
 
 from __future__ import annotations
 
@@ -13,18 +13,19 @@ if TYPE_CHECKING:
 Input = Literal[
     "tensor", "tensors", "int", "float", "bool", "shape", "axis", "axes", "enum", "dtype"
 ]
-"""The kind of an input. A `tensor` of one operator may be a `float` of another; `axes` are one axis
+"""The kind of an input. An operator may take a `float` in place of a `tensor`; `axes` are one axis
 or several."""
 
 Work = Callable[[Mapping[str, Any]], float]
-"""Work of a call, from its inputs by role: shapes in place of tensors, and plain values."""
+"""Computes the work of a call from its inputs by role: shapes in place of tensors, and plain
+values."""
 
 REFERENCES = "opperf.operations.references"
 
 
 @dataclass(frozen=True)
 class CanonicalOperation:
-    """One operation: its inputs, its reference, and the least work that it takes."""
+    """One operation: its inputs, its reference, and the least work of a call."""
 
     name: str
     inputs: Mapping[str, Input]
@@ -38,8 +39,8 @@ class CanonicalOperation:
 
     @property
     def reference(self) -> Reference | Property:
-        """The operation in float64, by role, or a property of outputs that are not unique. Imports
-        NumPy and SciPy."""
+        """The reference, which computes in float64, or a property of outputs that are not unique.
+        Imports NumPy and SciPy."""
         found = importlib.import_module(f"{REFERENCES}.{self.module}").REFERENCES
         reference: Reference | Property = found[self.name]
         return reference

@@ -1,6 +1,6 @@
 """The canonical operations, by the module of their references and by their inputs.
 
-A role is the field's name of an input, and the name of the reference's parameter.
+A role is an input's usual name, and the name of the reference's parameter.
 """
 
 from __future__ import annotations
@@ -171,7 +171,7 @@ ALL: tuple[CanonicalOperation, ...] = (
             "tensors:tensors axis:axis": "concatenate stack",
             "x:tensor axes:axes": "indices_of_elements transpose",
             "x:tensor axis:axes": "flip squeeze",
-            "x:tensor axis:axis": "expand_dims like_counted",
+            "x:tensor axis:axis": "arange_like expand_dims",
             "x:tensor like:tensor": "broadcast_like reshape_like",
             "x:tensor shape:shape": "broadcast reshape",
             "data:tensor offset:shape size:shape": "crop",

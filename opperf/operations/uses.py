@@ -1,7 +1,7 @@
 """Uses: the canonical operation of a framework's operator, and the operator's argument names.
 
-A use converts both ways: a family's inputs by role to the operator's arguments, and, for tests, a
-call's arguments to the roles of the operation's reference.
+A use converts both ways: inputs by role, which a family makes, to the operator's arguments; and,
+for tests, the arguments of a call to inputs by role, which the operation's reference takes.
 """
 
 from __future__ import annotations
@@ -40,20 +40,20 @@ Apply = Callable[[Callable[..., Any], Values], Any]
 """Calls an operation's function with a case's arguments by role. Returns a `Written`, or the pairs
 of a property."""
 
-Spell = Callable[[Operator, Roles], "dict[str, Argument] | None"]
-"""Converts inputs by role to an operator's arguments; None if it does not take such inputs."""
+ToArguments = Callable[[Operator, Roles], "dict[str, Argument] | None"]
+"""Converts inputs by role to an operator's arguments; None if the operator takes no such inputs."""
 
 
 @dataclass(frozen=True)
 class Use:
-    """One operator of a framework."""
+    """The operation of one operator of a framework."""
 
     operation: str
     apply: Apply
-    spell: Spell
+    to_arguments: ToArguments
 
     def of(self, arguments: Values) -> Use:
-        """The use in a case; always this one."""
+        """This use, in every case."""
         return self
 
     def each(self, operator: Operator) -> Iterator[tuple[Use, dict[str, Argument]]]:
@@ -68,8 +68,8 @@ class Use:
 
 @dataclass(frozen=True)
 class Choice:
-    """An operator whose operation depends on the value of an argument, None for a case without
-    it."""
+    """An operator whose operation depends on an argument's value: None stands for a case without
+    the argument."""
 
     argument: str
     uses: Mapping[Any, Use]
@@ -95,8 +95,11 @@ class Choice:
 Table = dict[str, Use | Choice]
 """Uses by the operator's name."""
 
-TakeRoles = Callable[..., dict[str, Any]]
-Gives = Callable[[Any, Values], Any]
+ToRoles = Callable[..., dict[str, Any]]
+"""Converts a case's arguments to inputs by role."""
+
+ToOutput = Callable[[Any, Values], Any]
+"""Converts the output of an operation's function, with a case's arguments, to that of the call."""
 
 
 NUMBERS = (Kind.INT, Kind.FLOAT)
@@ -108,7 +111,7 @@ def is_tensor(value: Argument) -> bool:
 
 
 def _may_be(parameter: Parameter, value: Argument) -> bool:
-    """Whether a parameter takes a value, as far as it declares."""
+    """Whether a parameter's declaration allows a value."""
     if parameter.choices and isinstance(value, str):
         return value in parameter.choices
     return not (parameter.kind in NUMBERS and is_tensor(value))
@@ -161,40 +164,37 @@ class Words:
 
 def use(
     operation: str,
-    roles: str | TakeRoles = "",
-    gives: Gives | None = None,
-    spell: Spell | None = None,
+    roles: str | ToRoles = "",
+    to_output: ToOutput | None = None,
+    to_arguments: ToArguments | None = None,
     also: Mapping[str, Argument] | None = None,
     **constants: Any,
 ) -> Use:
-    """The use of an operation: `roles` is text for `Words`, or a function from arguments to roles;
-    `constants` are roles without an argument. `gives` converts the operation's output, with the
-    arguments, to that of the framework's call.
+    """The use of an operation.
 
-    `spell` converts inputs by role to arguments where renaming is not enough, and `also` are
-    further arguments, which only this framework has.
+    `roles` is text for `Words`, or a function from arguments to inputs by role; `constants` are
+    roles without an argument. `to_arguments` converts inputs by role to arguments where renaming is
+    not enough; `also` are further arguments, which only this framework has.
     """
     words = Words(roles if isinstance(roles, str) else "", constants)
-    take: TakeRoles = words.to_roles if isinstance(roles, str) else roles
-    give = gives or (lambda made, arguments: made)
-    by_names = spell or words.to_arguments
+    to_roles: ToRoles = words.to_roles if isinstance(roles, str) else roles
+    rename = to_arguments or words.to_arguments
 
-    def spelled(operator: Operator, inputs: Roles) -> dict[str, Argument] | None:
-        made = by_names(operator, inputs)
+    def apply(function: Callable[..., Any], arguments: Values) -> Any:
+        output = function(**to_roles(**arguments))
+        return output if to_output is None else to_output(output, arguments)
+
+    def convert(operator: Operator, inputs: Roles) -> dict[str, Argument] | None:
+        made = rename(operator, inputs)
         return None if made is None else {**made, **(also or {})}
 
-    return Use(
-        operation,
-        lambda function, arguments: give(function(**take(**arguments)), arguments),
-        spelled,
-    )
+    return Use(operation, apply, convert)
 
 
-def family(
+def uses(
     names: Iterable[str], roles: str, pattern: str = "{}", other: Mapping[str, str] | None = None
 ) -> Table:
-    """The uses of operators that are named after their operations, or that `other` has an operation
-    for."""
+    """The uses of several operators: the operation of each has its name, or the one in `other`."""
     return {pattern.format(name): use((other or {}).get(name, name), roles) for name in names}
 
 
@@ -204,13 +204,13 @@ def as_list(value: Argument) -> tuple[int, ...]:
     return (value,)
 
 
-def written_to(*names: str) -> Gives:
-    """The output is written to arguments as well as returned."""
+def written_to(*names: str) -> ToOutput:
+    """The conversion of an output that is written to arguments as well as returned."""
     return lambda made, arguments: Written(made, dict.fromkeys(names, made))
 
 
-def only_written_to(name: str) -> Gives:
-    """The output is written to an argument, and nothing is returned."""
+def only_written_to(name: str) -> ToOutput:
+    """The conversion of an output that is written to an argument, where nothing is returned."""
     return lambda made, arguments: Written((), {name: made})
 
 

@@ -1,4 +1,4 @@
-"""Time on the device, between two events in its queue of work."""
+"""Time on the device, between two events in its queue."""
 
 from __future__ import annotations
 
@@ -7,16 +7,16 @@ from functools import partial
 from time import perf_counter_ns
 
 from opperf.frameworks import Framework
-from opperf.frameworks.timing import Timed
+from opperf.frameworks.timing import PhaseTimes
 from opperf.model import MetricKind
 
 QUEUED = 100
-"""Calls between two waits for the device. A device that has work left need not wait for the host,
-whose dispatch would be in the times; CUDA stops the host when some thousand launches are queued."""
+"""Calls between two synchronisations. While the queue is not empty, the times contain no wait for
+the host's dispatch; CUDA blocks the host when about a thousand launches are queued."""
 
 
 class EventProfiler:
-    """Times phases by an event before each of them and one after it."""
+    """Times phases by an event before and after each."""
 
     kind = MetricKind.KERNEL
 
@@ -27,9 +27,9 @@ class EventProfiler:
 
     def trace(
         self, phases: Sequence[Callable[[], object]], count: int, loops: int = 1
-    ) -> list[Timed]:
-        """Run the phases in order, `count` times `loops` times over, and wait for the device every
-        `QUEUED` times; each phase's samples, the mean of `loops` calls each."""
+    ) -> list[PhaseTimes]:
+        """Runs the phases in order, `count` times `loops` times, and synchronises every `QUEUED`
+        times. Returns each phase's samples, each the mean of `loops` calls."""
         times: list[list[float]] = [[] for _ in phases]
         walls: list[list[float]] = [[] for _ in phases]
         for done in range(0, count * loops, QUEUED):
@@ -37,13 +37,13 @@ class EventProfiler:
             for place, (elapsed, wall) in enumerate(queued):
                 times[place] += elapsed
                 walls[place] += [wall] * len(elapsed)
-        return [Timed.of(*both, loops) for both in zip(times, walls, strict=True)]
+        return [PhaseTimes.of(*both, loops) for both in zip(times, walls, strict=True)]
 
     def _queued(
         self, phases: Sequence[Callable[[], object]], calls: int
     ) -> list[tuple[list[float], float]]:
-        """Of each phase the time of each call on the device, and the mean wall clock of one."""
-        # Made beforehand: the host is to be as quick as it can be in the loop.
+        """Returns for each phase the calls' times on the device, and their mean wall-clock time."""
+        # Made in advance, so that the loop is as fast as possible on the host.
         pairs = [[(self._event(), self._event()) for _ in range(calls)] for _ in phases]
         on_host = [0] * len(phases)
         clock = perf_counter_ns
@@ -59,7 +59,7 @@ class EventProfiler:
                 del result
         begin = clock()
         self._synchronize()
-        # Every call has its part in the queue that is waited for.
+        # The wait for the queue is shared equally by all calls.
         waited = (clock() - begin) / len(phases)
         return [
             ([after.elapsed_ns(before) for before, after in own], (host + waited) / calls)

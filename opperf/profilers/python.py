@@ -1,4 +1,4 @@
-"""What a user waits for: the wall clock around a call and the wait for the device."""
+"""The wall-clock time of a call and its synchronisation, which a user waits for."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ from time import perf_counter_ns
 from typing import NamedTuple
 
 from opperf.frameworks import Framework
-from opperf.frameworks.timing import MOST_CALLS, Timed
+from opperf.frameworks.timing import MOST_CALLS, PhaseTimes
 from opperf.model import MetricKind
 
 READINGS = 1000
-"""Readings of the clock, or empty calls, whose median is one's cost: enough to outvote what
-interrupts a few of them, in a fraction of a millisecond."""
+"""Number of clock readings, or of empty calls, whose median is the cost of one: enough that
+interruptions of a few do not count, in a fraction of a millisecond."""
 
 
 @functools.cache
 def resolution_ns() -> float:
-    """The clock's step: the least time that two readings are apart when they are apart at all,
-    which on most machines is what a reading takes."""
+    """Returns the clock's step: the median difference between consecutive readings that differ,
+    which on most machines is the duration of a reading."""
     readings = [perf_counter_ns() for _ in range(READINGS)]
     steps = [after - before for before, after in pairwise(readings)]
     return float(median(step for step in steps if step > 0))
@@ -30,27 +30,28 @@ def resolution_ns() -> float:
 
 @functools.cache
 def overhead_ns() -> float:
-    """What a sample of an empty phase has in it: two readings of the clock, less one's own
-    time, and the calls of the phase and of the wait."""
+    """Returns the median time of an empty phase: a reading of the clock, and the calls of the phase
+    and of the synchronisation."""
 
     def nothing() -> None:
-        """Stands for an operator that is done at once."""
+        """An empty phase."""
 
-    (timed,) = _traced([nothing], READINGS, 1, nothing, 0.0)
+    (timed,) = _trace([nothing], READINGS, 1, nothing, 0.0)
     return float(median(timed.times))
 
 
 IDLE_WAITS = 200
-"""Waits for an idle device whose median is one's cost: a few milliseconds, once in a process."""
+"""Number of synchronisations of an idle device whose median is the cost of one: a few milliseconds,
+once in a process."""
 
 
 class IdleWait(NamedTuple):
-    """A wait for a device that has nothing to do, in nanoseconds."""
+    """The cost of synchronising an idle device, in nanoseconds."""
 
     overhead_ns: float
-    """Time of an empty phase and the wait."""
+    """Median time of an empty phase and its synchronisation."""
     scatter_ns: float
-    """Median absolute deviation of these times: how well the cost of one is known."""
+    """Median absolute deviation of these times: the uncertainty of the cost."""
 
 
 _IDLE_WAITS: dict[tuple[str, str], IdleWait] = {}
@@ -58,7 +59,7 @@ _IDLE_WAITS: dict[tuple[str, str], IdleWait] = {}
 
 
 def idle_wait(framework: Framework, device: str) -> IdleWait:
-    """The cost of a wait for the idle device, measured once in a process."""
+    """Returns the cost of synchronising the idle device, measured once in a process."""
     key = framework.name, device
     if key not in _IDLE_WAITS:
         _IDLE_WAITS[key] = _measure_idle_wait(partial(framework.synchronize, device))
@@ -67,21 +68,18 @@ def idle_wait(framework: Framework, device: str) -> IdleWait:
 
 def _measure_idle_wait(synchronize: Callable[[], None]) -> IdleWait:
     def nothing() -> None:
-        """Stands for an operator that is done at once."""
+        """An empty phase."""
 
-    # What is still queued is not the cost of a wait.
+    # Work that is still queued would add to the cost.
     synchronize()
-    (timed,) = _traced([nothing], IDLE_WAITS, 1, synchronize, 0.0)
+    (timed,) = _trace([nothing], IDLE_WAITS, 1, synchronize, 0.0)
     cost = float(median(timed.times))
     return IdleWait(cost, float(median(abs(time - cost) for time in timed.times)))
 
 
 class PythonTimer:
-    """Times phases with `time.perf_counter_ns`.
-
-    What the timing itself takes is measured with an empty phase, once in a process, and taken off
-    each call.
-    """
+    """Times phases with `time.perf_counter_ns`, and subtracts the overhead of timing, which is
+    measured once in a process with an empty phase."""
 
     kind = MetricKind.WALL
 
@@ -92,19 +90,19 @@ class PythonTimer:
 
     def trace(
         self, phases: Sequence[Callable[[], object]], count: int, loops: int = 1
-    ) -> list[Timed]:
-        """Run the phases in order, `count` times `loops` times over; each phase's samples, the
-        mean of `loops` calls each."""
-        return _traced(phases, count, loops, self._synchronize, self.overhead_ns)
+    ) -> list[PhaseTimes]:
+        """Runs the phases in order, `count` times `loops` times. Returns each phase's samples, each
+        the mean of `loops` calls."""
+        return _trace(phases, count, loops, self._synchronize, self.overhead_ns)
 
 
 class QueueTimer(PythonTimer):
-    """Times phases on a device that calls are queued for.
+    """Times phases on an asynchronous device.
 
-    The cost of a wait for the idle device is taken off each wait. The calls of a sample are queued
-    one after another, with one wait at their end, unless other phases come between them: those are
-    waited for one by one. A sample is long against the clock's resolution, which is here what the
-    cost of a wait scatters by, so that little of a short kernel's time is the wait's.
+    The cost of synchronising an idle device is subtracted from each synchronisation. The calls of a
+    sample are queued one after another and synchronised once at the end; with several phases, each
+    call is synchronised. The resolution is the deviation of the cost of synchronising, so that
+    samples are long against it.
     """
 
     def __init__(self, synchronize: Callable[[], None], idle: IdleWait) -> None:
@@ -114,20 +112,20 @@ class QueueTimer(PythonTimer):
 
     def trace(
         self, phases: Sequence[Callable[[], object]], count: int, loops: int = 1
-    ) -> list[Timed]:
-        """Run the phases in order, `count` times `loops` times over; each phase's samples, the
-        mean of `loops` calls each."""
+    ) -> list[PhaseTimes]:
+        """Runs the phases in order, `count` times `loops` times. Returns each phase's samples, each
+        the mean of `loops` calls."""
         if loops == 1 or len(phases) > 1:
             return super().trace(phases, count, loops)
         (phase,) = phases
         samples = [self._batch(phase, loops) for _ in range(count)]
-        return [Timed(samples, samples, samples[:MOST_CALLS], batch=loops)]
+        return [PhaseTimes(samples, samples, samples[:MOST_CALLS], batch=loops)]
 
     def _batch(self, phase: Callable[[], object], loops: int) -> float:
-        """The mean time of calls that are queued and waited for together."""
+        """Returns the mean time of calls that are queued together and synchronised once."""
         begin = perf_counter_ns()
         for _ in range(loops):
-            # The output before it is freed meanwhile, as in a user's loop.
+            # The previous output is freed meanwhile, as in a user's loop.
             result = phase()
         self._synchronize()
         elapsed = perf_counter_ns() - begin
@@ -135,24 +133,24 @@ class QueueTimer(PythonTimer):
         return max(0.0, (elapsed - self.overhead_ns) / loops)
 
 
-def _traced(
+def _trace(
     phases: Sequence[Callable[[], object]],
     count: int,
     loops: int,
     synchronize: Callable[[], None],
     overhead_ns: float,
-) -> list[Timed]:
-    # Of each phase: times not yet split into samples, samples, calls.
+) -> list[PhaseTimes]:
+    # For each phase: times not yet split into samples, samples, calls.
     taken: list[tuple[list[int], list[float], list[float]]] = []
     kept = []
     for phase in phases:
         times: list[int] = []
         taken.append((times, [], []))
         kept.append((phase, times.append))
-    # As little as can be is looked up and done in the loop: between calls that switch threads, each
-    # step of the interpreter takes several times what it takes beside an empty phase.
+    # The loop does as little as possible: between calls that switch threads, each step of the
+    # interpreter takes several times as long as beside an empty phase, which gauges the overhead.
     clock = perf_counter_ns
-    # Told apart into samples when many are there, and not between two of them.
+    # Split into samples after many calls, and not between two of them.
     together = max(1, MOST_CALLS // loops)
     for done in range(0, count, together):
         for _ in range(min(together, count - done) * loops):
@@ -165,9 +163,9 @@ def _traced(
                 del result
         for times, samples, calls in taken:
             for first in range(0, len(times), loops):
-                # An empty phase may take less than the median one did.
+                # An empty phase may take less than the median overhead.
                 mean = sum(times[first : first + loops]) / loops
                 samples.append(max(0.0, mean - overhead_ns))
             calls.extend(time - overhead_ns for time in times[: MOST_CALLS - len(calls)])
             times.clear()
-    return [Timed(samples, samples, calls) for _, samples, calls in taken]
+    return [PhaseTimes(samples, samples, calls) for _, samples, calls in taken]

@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
-from opperf.frameworks.timing import MOST_CALLS, Profiler, Timed
+from opperf.frameworks.timing import MOST_CALLS, PhaseTimes, Profiler
 from opperf.profilers.stopping import Criterion, SamplesSoFar
 
 Phases = Sequence[Callable[[], object]]
@@ -35,7 +35,7 @@ one is within the noise of a quiet machine."""
 class Samples(NamedTuple):
     """The result of sampling."""
 
-    phases: list[Timed]
+    phases: list[PhaseTimes]
     """The samples of each phase."""
     loops: int
     """Calls of each sample, which is their mean."""
@@ -44,8 +44,8 @@ class Samples(NamedTuple):
 def warm_up(
     phases: Phases, wait: Callable[[], object], first_s: float, most_s: float, calls: int | None
 ) -> float:
-    """Runs the phases until they get no faster, or `calls` times, for `most_s` seconds at most; the
-    seconds of the fastest call. `first_s` are the seconds of the very first one."""
+    """Runs the phases until they get no faster, or `calls` times, for at most `most_s` seconds.
+    Returns the seconds of the fastest call. `first_s` are the seconds of the very first one."""
     begun, done, level, stretch = time.perf_counter(), 0, math.inf, [first_s]
     # A first call that took `most_s` is warm-up enough.
     while (calls is None or done < calls) and max(first_s, time.perf_counter() - begun) < most_s:
@@ -63,17 +63,17 @@ def warm_up(
     return min(stretch)
 
 
-def loops_for(profiler: Profiler, phases: Phases, asked: int, call_s: float) -> int:
-    """Number of calls in a sample, so that the time of the asked phase is long compared with the
-    clock's steps. One call of all phases takes about `call_s` seconds."""
+def loops_for(profiler: Profiler, phases: Phases, measured: int, call_s: float) -> int:
+    """Returns the number of calls in a sample, so that the time of the measured phase is long
+    compared with the clock's steps. One call of all phases takes about `call_s` seconds."""
     if 2 * call_s > LONGEST_SAMPLE_S:
         return 1
     timed = profiler.trace(phases, CALIBRATING)
-    if not timed[asked].times:
+    if not timed[measured].times:
         return 1
     # A phase as short as the overhead of timing is measured as zero.
     step_ns = profiler.resolution_ns
-    call_ns = max(step_ns, _median(timed[asked].times))
+    call_ns = max(step_ns, _median(timed[measured].times))
     wall_ns = max(step_ns, sum(_median(phase.walls) for phase in timed))
     wanted = math.ceil(RESOLUTIONS * step_ns / call_ns)
     return max(1, min(wanted, int(LONGEST_SAMPLE_S * 1e9 / wall_ns)))
@@ -83,7 +83,7 @@ def _median(times: Sequence[float]) -> float:
     return sorted(times)[len(times) // 2]
 
 
-def _extend(before: Timed, more: Timed) -> Timed:
+def _extend(before: PhaseTimes, more: PhaseTimes) -> PhaseTimes:
     """Extends the samples of a phase."""
     before.times.extend(more.times)
     before.walls.extend(more.walls)
@@ -94,19 +94,19 @@ def _extend(before: Timed, more: Timed) -> Timed:
 def sample(
     profiler: Profiler,
     phases: Phases,
-    asked: int,
+    measured: int,
     criteria: Sequence[Criterion],
     call_s: float,
     loops: int,
 ) -> Samples:
-    """Samples the phases until one of the criteria is met by the asked phase. One call of all
-    phases takes about `call_s` seconds."""
-    found = [Timed([], [], []) for _ in phases]
+    """Samples the phases until the measured phase meets one of the criteria. `measured` is its
+    index; one call of all phases takes about `call_s` seconds."""
+    found = [PhaseTimes([], [], []) for _ in phases]
     begun, count = time.perf_counter(), 0
     sample_s = loops * call_s
     while True:
         spent = time.perf_counter() - begun
-        taken = SamplesSoFar(found[asked].times, count, spent)
+        taken = SamplesSoFar(found[measured].times, count, spent)
         if any(criterion.met(taken) for criterion in criteria):
             return Samples(found, loops)
         sample_s = spent / count if count else sample_s

@@ -1,4 +1,4 @@
-"""How much of a registry was measured, told from the records of what ran."""
+"""Computes the coverage of a registry: the operators with measurements, from a run's records."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from opperf.model import ListedOperator, Listing, Operator, Record, Status, Stru
 from opperf.results.text import truncate
 
 NOT_RUN = "not among the records"
-"""The reason of an operator that has a rule and was not run."""
+"""Reason of an operator that has a rule and was not run."""
 
 Group = Callable[[Operator], Iterable[str]]
 
 
 class Count(Struct, frozen=True):
-    """Distinct operators, and how many of them were measured."""
+    """Number of distinct operators, and of those that were measured."""
 
     distinct: int
     forward: int
@@ -26,19 +26,19 @@ class Count(Struct, frozen=True):
 
     @property
     def percent(self) -> float:
-        """Share measured forward, in percent; 100 of nothing."""
+        """Percentage that was measured forward; 100 without operators."""
         return 100.0 * self.forward / self.distinct if self.distinct else 100.0
 
 
 class Coverage(Struct, frozen=True):
-    """What of a registry was measured."""
+    """The coverage of a registry."""
 
     framework: str
     version: str
     registered: int
-    """Names in the registry, whatever they are for."""
+    """Names in the registry, including those that are not operators."""
     names: int
-    """Names of operators proper, aliases included."""
+    """Names of operators, including aliases."""
     total: Count
     namespaces: dict[str, Count]
     categories: dict[str, Count]
@@ -46,9 +46,9 @@ class Coverage(Struct, frozen=True):
     """Operators that were not measured forward, each with the reason."""
 
     def as_json(self) -> dict[str, object]:
-        """The coverage as plain values, percentages included."""
+        """Returns the coverage as plain values, including percentages."""
 
-        def shown(count: Count) -> dict[str, float]:
+        def convert(count: Count) -> dict[str, float]:
             return {
                 "distinct": count.distinct,
                 "forward": count.forward,
@@ -61,16 +61,16 @@ class Coverage(Struct, frozen=True):
             "version": self.version,
             "registered": self.registered,
             "names": self.names,
-            **shown(self.total),
-            "namespaces": {name: shown(count) for name, count in self.namespaces.items()},
-            "categories": {name: shown(count) for name, count in self.categories.items()},
+            **convert(self.total),
+            "namespaces": {name: convert(count) for name, count in self.namespaces.items()},
+            "categories": {name: convert(count) for name, count in self.categories.items()},
             "not_measured": self.not_measured,
         }
 
 
 def coverage(listing: Listing, records: Iterable[Record]) -> Coverage:
-    """What the records cover. An operator is measured forward if one of its cases is ok, and
-    backward if one has a backward time."""
+    """Returns the coverage of the records. An operator is measured forward if one of its cases is
+    ok, and backward if one has a backward time."""
     by_label: dict[str, list[Record]] = {}
     for record in records:
         by_label.setdefault(record.case.label, []).append(record)
@@ -79,7 +79,7 @@ def coverage(listing: Listing, records: Iterable[Record]) -> Coverage:
     backward = {record.case.label for record in measured if BACKWARD.name in record.summaries}
     operators = [listed.operator for listed in listing.operators]
 
-    def counted(group: Group) -> dict[str, Count]:
+    def count_groups(group: Group) -> dict[str, Count]:
         members: dict[str, list[str]] = {}
         for operator in operators:
             for key in group(operator):
@@ -92,8 +92,8 @@ def coverage(listing: Listing, records: Iterable[Record]) -> Coverage:
         registered=listing.registered,
         names=sum(len(operator.names) for operator in operators),
         total=_count([operator.name for operator in operators], forward, backward),
-        namespaces=counted(lambda operator: [operator.namespace]),
-        categories=counted(lambda operator: [operator.category]),
+        namespaces=count_groups(lambda operator: [operator.namespace]),
+        categories=count_groups(lambda operator: [operator.category]),
         not_measured={
             listed.operator.name: _reason(listed, by_label.get(listed.operator.name, []))
             for listed in listing.operators
@@ -111,14 +111,14 @@ def _count(names: Sequence[str], forward: set[str], backward: set[str]) -> Count
 
 
 def _reason(listed: ListedOperator, records: Sequence[Record]) -> str:
-    """Why an operator was not measured: what its first case says, or why it has none."""
+    """Returns why an operator was not measured: its first case's reason, or why it has none."""
     if records:
         return f"{records[0].status.value}: {one_line(records[0].reason)}"
     return listed.reason or NOT_RUN
 
 
 def coverage_text(found: Coverage, width: int | None = None) -> str:
-    """Tables for a reader, no wider than `width`."""
+    """Returns the coverage as tables, no wider than `width`."""
     total = found.total
     facts = [
         (f"{found.framework} {found.version}", ""),

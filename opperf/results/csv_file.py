@@ -1,4 +1,4 @@
-"""A run as CSV: a row per record, whatever its status, and a column per figure."""
+"""A run as CSV: a row for each record, of any status, and a column for each figure."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ def _json(value: object) -> str:
 
 
 STATISTICS = ("median", "mean", "min", "p50", "p90", "p99")
-"""Statistics of a metric that scatters, a column each."""
+"""Statistics of a noisy metric, a column each."""
 
 
 def _figure(metric: Metric, statistic: str, size: float) -> Callable[[Record], object]:
-    """Reads a statistic in a unit of that size, with every digit."""
+    """Returns a cell function for a statistic in a unit of that size, with all digits."""
 
     def figure(record: Record) -> float | None:
         summary = record.summaries.get(metric.name)
@@ -34,7 +34,7 @@ def _figure(metric: Metric, statistic: str, size: float) -> Callable[[Record], o
 
 
 def _setting(name: str) -> Callable[[Record], object]:
-    """Reads a setting; one of several parts as JSON."""
+    """Returns a cell function for a setting; a dict is written as JSON."""
 
     def setting(record: Record) -> object:
         value = getattr(record.case.settings, name)
@@ -62,8 +62,8 @@ END: tuple[Column, ...] = (
 
 
 def columns(records: Sequence[Record]) -> tuple[Column, ...]:
-    """Every column: of a metric that is the same on every run its figure, of another one a column
-    for each statistic. A figure that a record does not have is an empty cell."""
+    """Returns all columns: one for a metric that is the same on every run, one for each statistic
+    of a noisy metric. A figure that a record lacks is an empty cell."""
     metrics = sort_metrics(dict.fromkeys((*default_metrics(), *metrics_in(records))))
     return (*CASE, *(column for metric in metrics for column in _columns_of(metric)), *END)
 
@@ -79,7 +79,7 @@ def _columns_of(metric: Metric) -> list[Column]:
 
 
 def csv_text(run: Run) -> str:
-    """The file's text, with the names of the columns first."""
+    """Returns the file's text, with the names of the columns first."""
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     made = columns(run.records)

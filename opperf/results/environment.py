@@ -1,4 +1,4 @@
-"""What two environments differ in."""
+"""Compares environments."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from opperf.model import Environment
 ABSENT = "absent"
 
 CHECKED = frozenset({"health"})
-"""Mappings that have a key for all that was looked at. One that is missing was not looked at, by
-another version of opperf, and tells nothing of the machine."""
+"""Mappings in which a missing key is no difference: another version of opperf, without that check,
+made the environment."""
 
 
 def differences(one: Environment, other: Environment) -> list[tuple[str, Any, Any]]:
-    """Every field that differs, with its value in each; those of a mapping one by one, under
-    `field.key`. Of a machine's health, what both were asked for."""
+    """Returns the fields that differ, each with both values; keys of a mapping are separate, as
+    `field.key`. Of the machine's health, only checks in both count."""
     found: list[tuple[str, Any, Any]] = []
     left, right = msgspec.structs.asdict(one), msgspec.structs.asdict(other)
     for name, before in left.items():

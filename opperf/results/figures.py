@@ -1,6 +1,6 @@
-"""Figures in the units that users of operator benchmarks know: milliseconds and kilobytes.
+"""Figures in milliseconds and kilobytes, the units of MXNet's utility.
 
-Files for programs and MXNet's own formats have them. Tables for people have the units of
+They are in files for programs and in its formats. Tables for people have the units of
 `results.units`.
 """
 
@@ -15,30 +15,30 @@ from opperf.model import Record
 
 
 class Unit(NamedTuple):
-    """A unit that figures are written in."""
+    """A unit of written figures."""
 
     name: str
     size: float
-    """In the unit that is measured in."""
+    """In the metric's unit."""
     decimals: int | None = None
-    """Enough to distinguish one nanosecond, or one byte, from the next; None keeps all."""
+    """Enough for one nanosecond, or one byte; None for all."""
 
 
 UNITS = {"ns": Unit("ms", 1e6, 6), "B": Unit("kB", 1e3, 3)}
-"""By the unit that is measured in."""
+"""By the metric's unit."""
 
 
 def unit_of(measured: str) -> Unit:
-    """The unit that figures of a measured one are written in: itself where no other is usual."""
+    """Returns the unit of written figures for a metric's unit: itself if `UNITS` has no other."""
     return UNITS.get(measured) or Unit(measured, 1.0)
 
 
 NOT_APPLICABLE = "---"
-"""A cell that has no value, as users of operator benchmarks know it."""
+"""A cell without a value, as MXNet's utility writes it."""
 
 
-def shown(record: Record, metric: str, statistic: str) -> float | None:
-    """One statistic of a metric, in ms or kB, or None where the record has no such metric."""
+def statistic_value(record: Record, metric: str, statistic: str) -> float | None:
+    """Returns a statistic of a metric, in ms or kB; None if the record lacks the metric."""
     summary = record.summaries.get(metric)
     if summary is None:
         return None
@@ -47,25 +47,25 @@ def shown(record: Record, metric: str, statistic: str) -> float | None:
     return value if unit.decimals is None else round(value, unit.decimals)
 
 
-def shown_ms(record: Record, metric: str, statistic: str) -> str:
-    """A time as a cell of a table, to the nanosecond in every row: a column whose points are
-    below each other can be compared at a glance."""
-    value = shown(record, metric, statistic)
+def time_cell(record: Record, metric: str, statistic: str) -> str:
+    """Returns a time as a cell of a table, to the nanosecond, so that the points of a column are
+    aligned."""
+    value = statistic_value(record, metric, statistic)
     return NOT_APPLICABLE if value is None else f"{value:.6f}"
 
 
-def shown_kb(record: Record) -> str:
-    """The peak of memory as a cell of a table, to the byte."""
-    value = shown(record, MEMORY.name, "median")
+def memory_cell(record: Record) -> str:
+    """Returns the peak memory as a cell of a table, to the byte."""
+    value = statistic_value(record, MEMORY.name, "median")
     return NOT_APPLICABLE if value is None else f"{value:.3f}"
 
 
 def device_label(device: str) -> str:
-    """`cpu(0)` as it is in the keys of results: `cpu/0`."""
+    """Returns a device as in the keys of results: `cpu/0` for `cpu(0)`."""
     match = re.fullmatch(r"(\w+)\((\d+)\)", device)
     return f"{match[1]}/{match[2]}" if match else device
 
 
-def by_operator(records: Iterable[Record]) -> list[Record]:
-    """The records sorted by operator, those of one operator in their own order."""
+def sort_by_operator(records: Iterable[Record]) -> list[Record]:
+    """Returns the records sorted by operator, those of one operator in their order."""
     return sorted(records, key=lambda record: record.case.label)

@@ -1,8 +1,8 @@
-"""Files of JSON lines that are written while something lasts: appended, locked, repaired.
+"""Files of JSON lines that a process appends to: locked, synced to disk, repaired after a crash.
 
-A line counts once its newline is on disk. Whatever follows the last newline was cut short by a
-crash, and is dropped with a warning; every other fault is an error with its line. The first line
-is a header, which tells the kind of file and the version it is written in.
+A line is complete with its newline. Bytes after the last newline were cut short by a crash, and are
+dropped with a warning; any other fault is an error with the line's number. The first line is a
+header with the kind of file and the version of its schema.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Generic, Protocol, TypeVar
+from typing import Any, Generic, TypeVar
 
 import msgspec
 
@@ -28,22 +28,26 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class FileKind:
-    """What tells files of one kind from others."""
+    """A kind of file of lines."""
 
     name: str
-    """As users call it."""
+    """Name in messages."""
     writer: str
-    """The command that writes them."""
+    """The command that writes such files."""
     header: str
-    """What the first line says that it is."""
+    """The tag of the first line."""
     schema: int
     """Version of the lines that this opperf reads and writes."""
     type: Any
     """Type of the first line."""
+    closing: Any
+    """Type of the last line of a finished file."""
+    content: str
+    """Name in messages of what one file holds: a run, a session."""
 
 
 class LineFile(AbstractContextManager["LineFile"]):
-    """A file of lines, open for appending. Holds an exclusive lock on it until it is closed."""
+    """A file of lines, open for appending, with an exclusive lock until it is closed."""
 
     def __init__(self, path: Path, descriptor: int) -> None:
         self.path = path
@@ -52,7 +56,7 @@ class LineFile(AbstractContextManager["LineFile"]):
 
     @classmethod
     def create(cls, path: Path, *first: Struct, overwrite: bool = False) -> LineFile:
-        """A new file with these first lines, all of them or none.
+        """Creates a file with these first lines, all of them or none.
 
         Raises `OutputError` if it exists and may not be replaced, or cannot be written, and
         `RunFileError` if another process is writing to it.
@@ -62,13 +66,13 @@ class LineFile(AbstractContextManager["LineFile"]):
             descriptor = os.open(path, os.O_RDWR | os.O_CREAT | exclusive, 0o666)
         except FileExistsError as error:
             raise OutputError(
-                f"{path} exists; give --overwrite to replace it, or --resume to go on with it"
+                f"{path} exists; add --overwrite to replace it, or --resume to finish it"
             ) from error
         except OSError as error:
             raise unwritable(path, error) from error
         file = cls(path, descriptor)
         try:
-            # Emptied only once it is locked: until then it may be another process's.
+            # Emptied only with the lock: another process may be writing to it.
             _lock(descriptor, path)
             try:
                 file.cut(0)
@@ -83,7 +87,7 @@ class LineFile(AbstractContextManager["LineFile"]):
 
     @classmethod
     def open(cls, path: Path) -> LineFile:
-        """A file that exists, to be read and `cut` before it is continued.
+        """Opens an existing file, which the caller reads and cuts before appending.
 
         Raises `RunFileError` if it cannot be opened or is in use.
         """
@@ -102,12 +106,12 @@ class LineFile(AbstractContextManager["LineFile"]):
         self.close()
 
     def close(self) -> None:
-        """Close the file, and let others have it."""
+        """Closes the file, which releases the lock."""
         os.close(self._descriptor)
 
     def append(self, *lines: Struct) -> None:
-        """Append lines, and wait until they are on disk. Raises `OutputError` if they cannot be
-        written; the file then ends where it ended before."""
+        """Appends lines, and waits until they are on disk. Raises `OutputError` if they cannot be
+        written; the file is then as before."""
         data = b"".join(map(encode_line, lines))
         view = memoryview(data)
         try:
@@ -115,13 +119,13 @@ class LineFile(AbstractContextManager["LineFile"]):
                 view = view[os.write(self._descriptor, view) :]
             os.fsync(self._descriptor)
         except OSError as error:
-            # A full disk takes part of a line; readers are to find whole lines only.
+            # A full disk may have taken a part of a line.
             self.cut(self._size)
             raise unwritable(self.path, error) from error
         self._size += len(data)
 
     def cut(self, size: int) -> None:
-        """Leave the first `size` bytes, and go on after them. Raises `OutputError`."""
+        """Cuts the file to `size` bytes; later lines follow them. Raises `OutputError`."""
         try:
             os.ftruncate(self._descriptor, size)
             os.lseek(self._descriptor, size, os.SEEK_SET)
@@ -130,18 +134,18 @@ class LineFile(AbstractContextManager["LineFile"]):
         self._size = size
 
 
-class Resumable(Protocol):
-    """What was read from a file that a writer goes on with."""
+@dataclass(frozen=True)
+class Parsed(Generic[T]):
+    """The value of a file, and how much of the file stays when it is resumed."""
 
-    @property
-    def kept_bytes(self) -> int: ...
+    value: T
+    kept_bytes: int
+    """Bytes before a closing line or a torn last line, which resuming cuts off."""
+    warnings: list[str]
 
 
-K = TypeVar("K", bound=Resumable)
-
-
-def reopen(path: Path, parse: Callable[[Path], K]) -> tuple[LineFile, K]:
-    """A file to go on with, and what is in it; what is not kept is cut off.
+def reopen(path: Path, parse: Callable[[Path], Parsed[T]]) -> tuple[LineFile, Parsed[T]]:
+    """Opens a file to resume, and returns it and its content; bytes after `kept_bytes` are cut off.
 
     Raises `RunFileError` if it cannot be read or is in use.
     """
@@ -157,28 +161,33 @@ def reopen(path: Path, parse: Callable[[Path], K]) -> tuple[LineFile, K]:
 
 @dataclass(frozen=True)
 class NumberedLine(Generic[T]):
-    """A line that was read: its place, what it says, and the bytes that it takes."""
+    """A line of a file."""
 
     number: int
     value: T
     size: int
+    """In bytes, with the newline."""
 
 
 @dataclass(frozen=True)
 class Content(Generic[T]):
     """A file's lines."""
 
-    header: NumberedLine[Any]
+    header: Any
     lines: list[NumberedLine[T]]
+    """The lines between the header and the closing line."""
+    closing: Any
+    """None for an unfinished file."""
+    kept_bytes: int
+    """Bytes of the header and the lines."""
     warnings: list[str]
 
 
 def read_lines(path: Path, kind: FileKind, decode: Callable[[bytes], T]) -> Content[T]:
-    """A file's lines, and warnings about what was cut short.
+    """Returns a file's lines, and a warning if the last one was cut short.
 
-    `decode` makes a line out of its bytes and raises `msgspec.DecodeError` or
-    `UnicodeDecodeError` for what is none. Raises `RunFileError` for a file that cannot be
-    trusted, with the line at fault.
+    `decode` parses a line, and raises `msgspec.DecodeError` or `UnicodeDecodeError` for an invalid
+    one. Raises `RunFileError` for a damaged file, with the line at fault.
     """
     try:
         data = Path(path).read_bytes()
@@ -202,17 +211,38 @@ def read_lines(path: Path, kind: FileKind, decode: Callable[[bytes], T]) -> Cont
             raise RunFileError(
                 f"{path}:{number}: not a {kind.name}'s line: {one_line(str(error))}"
             ) from error
-    warnings = [f"{path}: the last line was cut short and is left out"] if torn else []
-    return Content(header, lines, warnings)
+    warnings = [f"{path}: the last line was cut short and is ignored"] if torn else []
+    closing = _take_closing(path, kind, lines)
+    kept = header.size + sum(line.size for line in lines)
+    return Content(header.value, lines, closing, kept, warnings)
+
+
+def _take_closing(path: Path, kind: FileKind, lines: list[NumberedLine[Any]]) -> Any:
+    """Removes the closing line from the lines and returns it, or None.
+
+    Raises `RunFileError` for a second header, or a line after the closing line.
+    """
+    closing = None
+    for line in lines:
+        if closing is not None or isinstance(line.value, kind.type):
+            what = "a second header" if closing is None else "after the closing line"
+            raise RunFileError(
+                f"{path}:{line.number}: {what}; two {kind.content}s seem to be in one file"
+            )
+        if isinstance(line.value, kind.closing):
+            closing = line.value
+    if closing is not None:
+        lines.pop()
+    return closing
 
 
 def encode_line(line: Struct) -> bytes:
-    """A line as it is in the file, its newline included."""
+    """Returns a line's bytes in the file, with the newline."""
     return msgspec.json.encode(line) + b"\n"
 
 
 class _Probe(Struct, frozen=True):
-    """What every version of every kind has, to tell another version from another kind."""
+    """The fields of a header that every kind and version has."""
 
     line: str
     schema: int
@@ -240,10 +270,10 @@ def _header(path: Path, text: bytes, kind: FileKind) -> Any:
 
 
 def check_free(path: Path) -> None:
-    """Raise `RunFileError` if another process is writing to a file, or it cannot be read."""
+    """Raises `RunFileError` if another process is writing to a file, or it cannot be read."""
     try:
         with Path(path).open("rb") as file:
-            # An exclusive lock needs a file that is open for writing, on some network disks.
+            # A shared lock, as some network disks require a writable file for an exclusive one.
             _lock(file.fileno(), path, fcntl.LOCK_SH)
     except OSError as error:
         raise RunFileError(f"{path} cannot be read: {error.strerror}") from error
@@ -262,8 +292,8 @@ def _lock(descriptor: int, path: Path, kind: int = fcntl.LOCK_EX) -> None:
 
 
 def _remove_empty(path: Path) -> None:
-    """Remove a file that has come to hold nothing, as it would keep the next attempt from
-    starting. A device is left where it is, and so is a link."""
+    """Removes a file that is now empty, as the next attempt would refuse to replace it. Devices and
+    links stay."""
     found = os.lstat(path)
     if stat.S_ISREG(found.st_mode) and not found.st_size:
         Path(path).unlink()

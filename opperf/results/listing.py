@@ -1,4 +1,4 @@
-"""A registry as text: a line per operator, or everything there is to know of one."""
+"""A registry as text: a line for each operator, or the details of one."""
 
 from __future__ import annotations
 
@@ -7,20 +7,20 @@ from collections.abc import Sequence
 from tabulate import tabulate
 
 from opperf.model import Case, ListedOperator, Parameter
-from opperf.results.text import counted, inputs_text, truncate
+from opperf.results.text import inputs_text, pluralize, truncate
 
 HEADERS = ("Operator", "Namespace", "Category", "Rule", "Parameters", "Aliases")
 
 
 def parameter_text(parameter: Parameter) -> str:
-    """A parameter as in a signature: `axis=None`, and a required one by its name alone."""
+    """Returns a parameter as in a signature: `axis=None`, or the name alone if it is required."""
     if parameter.required or parameter.default is None:
         return parameter.name
     return f"{parameter.name}={parameter.default}"
 
 
 def list_text(operators: Sequence[ListedOperator], width: int | None = None) -> str:
-    """A line per operator, what may be long last, no wider than `width`."""
+    """Returns a line for each operator, no wider than `width`; long columns are last."""
     rows = [
         (
             listed.operator.name,
@@ -35,15 +35,15 @@ def list_text(operators: Sequence[ListedOperator], width: int | None = None) -> 
     table = tabulate(rows, HEADERS, tablefmt="plain", disable_numparse=True)
     lines = [truncate(line.rstrip(), width) for line in table.splitlines()]
     without = sum(not listed.rule for listed in operators)
-    closing = counted(len(operators), "operator") + (
+    closing = pluralize(len(operators), "operator") + (
         f", {without} without a rule" if without else ""
     )
     return "\n".join([*lines, "", closing])
 
 
 def operator_text(listed: ListedOperator, cases: Sequence[Case], scripts: Sequence[str]) -> str:
-    """Everything there is to know of an operator: its facts, its parameters, and every case
-    with the script that reproduces it."""
+    """Returns the details of an operator: its facts, its parameters, and each case with the script
+    that reproduces it."""
     operator = listed.operator
     facts = [
         ("operator", operator.name),

@@ -9,7 +9,7 @@ from tabulate import tabulate
 
 from opperf.metrics import BACKWARD, FORWARD, TOTAL
 from opperf.model import DECLARED, MetricKind, Record, Run, Status
-from opperf.results.figures import by_operator, shown_kb, shown_ms
+from opperf.results.figures import memory_cell, sort_by_operator, time_cell
 from opperf.results.outliers import (
     COLUMNS,
     EXPLANATION,
@@ -32,15 +32,15 @@ OPERATOR: tuple[Column, ...] = (
 )
 
 MEASURED: tuple[Column, ...] = (
-    ("Max Mem Usage (Storage) (kB)", shown_kb),
-    ("Avg Forward Time (ms)", lambda record: shown_ms(record, FORWARD.name, "mean")),
-    ("Avg Backward Time (ms)", lambda record: shown_ms(record, BACKWARD.name, "mean")),
+    ("Max Mem Usage (Storage) (kB)", memory_cell),
+    ("Avg Forward Time (ms)", lambda record: time_cell(record, FORWARD.name, "mean")),
+    ("Avg Backward Time (ms)", lambda record: time_cell(record, BACKWARD.name, "mean")),
 )
 
 PERCENTILES: tuple[Column, ...] = (
-    ("P50 Time (ms)", lambda record: shown_ms(record, TOTAL.name, "p50")),
-    ("P90 Time (ms)", lambda record: shown_ms(record, TOTAL.name, "p90")),
-    ("P99 Time (ms)", lambda record: shown_ms(record, TOTAL.name, "p99")),
+    ("P50 Time (ms)", lambda record: time_cell(record, TOTAL.name, "p50")),
+    ("P90 Time (ms)", lambda record: time_cell(record, TOTAL.name, "p90")),
+    ("P99 Time (ms)", lambda record: time_cell(record, TOTAL.name, "p99")),
 )
 """Percentiles of forward and backward together, which the python profiler adds."""
 
@@ -52,7 +52,7 @@ UNMEASURED: tuple[Column, ...] = (
 
 def markdown_text(run: Run) -> str:
     """The page."""
-    records = by_operator(run.records)
+    records = sort_by_operator(run.records)
     measured = [record for record in records if record.status is Status.OK]
     others = [record for record in records if record.status is not Status.OK]
     percentiles = any(record.time_kind is MetricKind.WALL for record in measured)

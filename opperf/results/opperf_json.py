@@ -1,4 +1,4 @@
-"""Results as users of operator benchmarks know them: `{operator: [result, ...]}`."""
+"""Results in the format of MXNet's utility: `{operator: [result, ...]}`."""
 
 from __future__ import annotations
 
@@ -9,42 +9,43 @@ import msgspec
 
 from opperf.metrics import MEMORY, PASSES, TOTAL
 from opperf.model import MetricKind, Record, Run, Status, display_arguments
-from opperf.results.figures import by_operator, device_label, shown
+from opperf.results.figures import device_label, sort_by_operator, statistic_value
 from opperf.results.settings import differing_settings
 
 PERCENTILES = ("p50", "p90", "p99")
 
 
 def result_of(record: Record, inputs: Mapping[str, Any] | None = None) -> dict[str, Any]:
-    """One configuration's result: memory in kB, times in ms, a key for each that there is.
+    """Returns the result of a record: inputs, memory in kB, times in ms; metrics that it lacks have
+    no key.
 
-    `inputs` is shown in place of the record's own, for a caller who wrote them otherwise.
+    `inputs` replace the record's own, for a caller who wrote them in another form.
     """
     case = record.case
     name = case.label
     result: dict[str, Any] = {"inputs": display_arguments(case) if inputs is None else dict(inputs)}
     figures = {
-        f"max_storage_mem_alloc_{device_label(case.settings.device)}": shown(
+        f"max_storage_mem_alloc_{device_label(case.settings.device)}": statistic_value(
             record, MEMORY.name, "median"
         ),
     }
     for direction in PASSES:
-        figures[f"avg_time_{direction}_{name}"] = shown(record, direction, "mean")
+        figures[f"avg_time_{direction}_{name}"] = statistic_value(record, direction, "mean")
     if record.time_kind is MetricKind.WALL:
-        figures[f"avg_time_{name}"] = shown(record, TOTAL.name, "mean")
+        figures[f"avg_time_{name}"] = statistic_value(record, TOTAL.name, "mean")
         for percentile in PERCENTILES:
-            figures[f"{percentile}_time_{name}"] = shown(record, TOTAL.name, percentile)
+            figures[f"{percentile}_time_{name}"] = statistic_value(record, TOTAL.name, percentile)
         for direction in PASSES:
             for percentile in PERCENTILES:
                 key = f"{percentile}_time_{direction}_{name}"
-                figures[key] = shown(record, direction, percentile)
+                figures[key] = statistic_value(record, direction, percentile)
     return result | {key: value for key, value in figures.items() if value is not None}
 
 
 def results_by_operator(records: Iterable[Record]) -> dict[str, list[dict[str, Any]]]:
-    """Every configuration that was measured, by operator, sorted by its name; with the settings in
+    """Returns the results of all measured records by operator, sorted by name, with the settings in
     which some differ."""
-    listed = by_operator(records)
+    listed = sort_by_operator(records)
     names = differing_settings(listed)
     results: dict[str, list[dict[str, Any]]] = {}
     for record in listed:
@@ -58,7 +59,7 @@ def results_by_operator(records: Iterable[Record]) -> dict[str, list[dict[str, A
 
 
 def json_text(run: Run) -> str:
-    """The results as a JSON file with a line per result, for a reader and for a diff."""
+    """Returns the results as JSON with a line for each result, for readers and diffs."""
     operators = [
         f"    {_encode(name)}: [\n"
         + ",\n".join(f"        {_encode(result)}" for result in results)

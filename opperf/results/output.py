@@ -1,8 +1,9 @@
-"""Output files: the formats, what is checked before a run, and writing whole files only."""
+"""Output files: their formats, checks before a run, and atomic writes."""
 
 from __future__ import annotations
 
 import os
+import sys
 import tempfile
 from collections.abc import Callable, Mapping
 from contextlib import ExitStack
@@ -20,24 +21,32 @@ from opperf.results.opperf_json import json_text
 from opperf.results.runfile import encode_line, lines_of
 from opperf.results.unwritable import reason, unwritable
 
+STDOUT = Path("-")
+"""Name of standard output among the paths of outputs."""
+
+
+def display_path(path: Path) -> str:
+    """Returns the name of an output in messages."""
+    return "standard output" if path == STDOUT else str(path)
+
 
 @dataclass(frozen=True)
 class Format:
-    """One way to write a run."""
+    """A format of the output file."""
 
     extension: str
     text: Callable[[Run], str]
     environment: Callable[[Run, Path], dict[str, Any]] | None = None
-    """What goes into a file beside the output, where the format itself has no room for it."""
+    """Content of the sidecar, if the format has no place for the environment."""
 
 
 def runfile_text(run: Run) -> str:
-    """The run as a run file, for a run that was not recorded into the output itself."""
+    """Returns the run as a run file, for an output that is not the run file itself."""
     return b"".join(map(encode_line, lines_of(run))).decode()
 
 
 def environment_of(run: Run, path: Path) -> dict[str, Any]:
-    """The header of a run, for the file beside `path`."""
+    """Returns the header and environments of a run, for the sidecar of `path`."""
     header = run.header
     environment, *others = map(msgspec.to_builtins, run.environments.values())
     return {
@@ -52,7 +61,7 @@ def environment_of(run: Run, path: Path) -> dict[str, Any]:
 
 
 def environment_and_unmeasured(run: Run, path: Path) -> dict[str, Any]:
-    """The header, and the records that an output of results alone leaves out."""
+    """Returns the same, and the records without results, which the output excludes."""
     unmeasured = [
         {
             "operator": record.case.label,
@@ -75,12 +84,14 @@ FORMATS = {
 
 
 def sidecar(path: Path) -> Path:
-    """Where the environment goes beside an output file."""
+    """Returns the path of the file with the environment, beside an output file."""
     return path.with_name(f"{path.stem}.environment.json")
 
 
 def check_output(path: Path, overwrite: bool) -> None:
-    """Raise `OutputError` if the file could not be written after the run."""
+    """Raises `OutputError` if the file could not be written after the run."""
+    if path == STDOUT:
+        return
     if path.is_dir():
         raise OutputError(f"{path} is a folder; name a file in it with --output-file")
     if os.path.lexists(path):
@@ -90,7 +101,7 @@ def check_output(path: Path, overwrite: bool) -> None:
         what = "is not a folder" if os.path.lexists(folder) else "does not exist"
         raise OutputError(f"{path} cannot be written: the folder {folder} {what}")
     try:
-        # Permission bits do not tell for root, a read-only mount or /proc; trying does.
+        # Permission bits are misleading for root, a read-only mount or /proc.
         with tempfile.TemporaryFile(dir=folder):
             pass
     except OSError as error:
@@ -103,21 +114,22 @@ def _check_existing(path: Path, overwrite: bool) -> None:
     if path.exists() and not path.is_file():
         raise OutputError(f"{path} is not a regular file; choose another with --output-file")
     if not overwrite:
-        going_on = ", or --resume to go on with it" if path.suffix == ".jsonl" else ""
-        raise OutputError(f"{path} exists; give --overwrite to replace it{going_on}")
+        resume = ", or --resume to finish it" if path.suffix == ".jsonl" else ""
+        raise OutputError(f"{path} exists; add --overwrite to replace it{resume}")
     if path.exists() and not os.access(path, os.W_OK):
         raise OutputError(f"{path} is write-protected; choose another with --output-file")
 
 
 def _target(path: Path) -> Path:
-    """The file itself: replacing a symbolic link is to replace what it points to."""
+    """Returns the file itself: of a symbolic link, its target is replaced."""
     return Path(os.path.realpath(path))
 
 
 def write(run: Run, path: Path, format: str) -> None:
-    """Write the run, and its environment beside it where the format has no room for that.
+    """Writes the run, and a sidecar if the format has one: both or, with an `OutputError`, neither.
+    Standard output has no sidecar.
 
-    Both appear whole or neither does. Raises `OutputError` if that fails.
+    Raises `UsageError` for an unknown format.
     """
     if format not in FORMATS:
         raise UsageError(
@@ -125,6 +137,9 @@ def write(run: Run, path: Path, format: str) -> None:
             f"known: {', '.join(FORMATS)}"
         )
     chosen = FORMATS[format]
+    if path == STDOUT:
+        print(chosen.text(run), end="")
+        return
     files = {}
     if chosen.environment is not None:
         beside = msgspec.json.encode(chosen.environment(run, path))
@@ -132,14 +147,24 @@ def write(run: Run, path: Path, format: str) -> None:
     replace_all({**files, path: chosen.text(run).encode()})
 
 
+def write_report(path: Path, text: str) -> None:
+    """Writes a report to a file and names it on standard error, or prints the report to standard
+    output. Raises `OutputError`."""
+    if path == STDOUT:
+        print(text, end="")
+    else:
+        replace(path, text.encode())
+        print(f"written to {path}", file=sys.stderr)
+
+
 def replace(path: Path, data: bytes) -> None:
-    """Put a file in place in one step, so that no reader ever sees half of it."""
+    """Replaces a file in one step, so that no reader sees half of it. Raises `OutputError`."""
     replace_all({path: data})
 
 
 def replace_all(files: Mapping[Path, bytes]) -> None:
-    """Put files in place, each in one step, once all of them are on the disk: a full one leaves
-    everything as it was. Raises `OutputError`."""
+    """Replaces files, each in one step, once all of them are on the disk: a full disk leaves all
+    files as they were. Raises `OutputError`."""
     with ExitStack() as leftovers:
         ready = []
         for path, data in files.items():
@@ -147,7 +172,7 @@ def replace_all(files: Mapping[Path, bytes]) -> None:
             temporary = target.with_name(f".{target.name}.{os.getpid()}.tmp")
             ready.append((path, temporary, target))
             try:
-                # What a process of the same number left when it was killed.
+                # A killed process with the same id may have left one.
                 temporary.unlink(missing_ok=True)
                 with temporary.open("xb") as file:
                     leftovers.callback(temporary.unlink, missing_ok=True)

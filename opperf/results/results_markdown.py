@@ -1,4 +1,4 @@
-"""A Markdown page from results as users hold them: `{operator: [result, ...]}`."""
+"""A Markdown page of results in the format of MXNet's utility, `{operator: [result, ...]}`."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ COLUMNS = (
     ("Avg Forward Time (ms)", "avg_time_forward_"),
     ("Avg Backward Time (ms)", "avg_time_backward_"),
 )
-"""Title and what the key of its figure begins with."""
+"""Titles, each with the prefix of its figure's key."""
 
 PERCENTILE_COLUMNS = (
     ("P50 Time (ms)", "p50_time_"),
@@ -30,8 +30,8 @@ def results_text(
     features: Mapping[str, bool],
     kind: MetricKind,
 ) -> str:
-    """The page: runtime features, then a row for each configuration, sorted by operator. `kind` is
-    that of the times."""
+    """Returns the page: runtime features, then a row for each configuration, sorted by operator.
+    `kind` is that of the times."""
     columns = COLUMNS + (PERCENTILE_COLUMNS if kind is MetricKind.WALL else ())
     rows = [
         [
@@ -55,7 +55,8 @@ def results_text(
 
 
 def _figure(result: Mapping[str, Any], key: str, name: str) -> str:
-    """The figure of one column: memory is under the device's name, times under the operator's."""
+    """Returns the figure of a column: keys end with the device's name for memory, and with the
+    operator's for times."""
     found = [
         value
         for field, value in result.items()

@@ -1,4 +1,4 @@
-"""Settings in reports: those in which the cases of a run differ, and those that a command names."""
+"""Settings in reports: those in which cases differ, and those that a command needs."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from opperf.model import DECLARED, DEFAULTS, Case, Record
 from opperf.results.text import inputs_text
 
 SELF_EXPLANATORY = ("device", "dtype")
-"""Settings whose values say by themselves what they are."""
+"""Settings whose values need no name beside them."""
 
 
 def differing_settings(records: Iterable[Record]) -> tuple[str, ...]:
-    """The settings in which cases differ that have the same name and inputs."""
+    """Returns the settings in which cases of the same name and inputs differ."""
     alike: dict[tuple[str, str], list[dict[str, Any]]] = {}
     for record in records:
         case = record.case
@@ -29,7 +29,7 @@ def differing_settings(records: Iterable[Record]) -> tuple[str, ...]:
 
 
 def settings_text(case: Case, names: Iterable[str]) -> str:
-    """The case's values of these settings on one line: `float16, threads 2`."""
+    """Returns the case's values of these settings on one line: `float16, threads 2`."""
     settings = case.settings.identity()
     return ", ".join(
         ("" if name in SELF_EXPLANATORY else f"{name} ") + DECLARED[name].text(settings[name])
@@ -38,12 +38,12 @@ def settings_text(case: Case, names: Iterable[str]) -> str:
 
 
 def needed_settings(settings: Mapping[str, Any], devices: Sequence[str]) -> dict[str, Any]:
-    """The settings that a command has to name: all but those that it has anyway. `devices` are the
-    machine's; the first is the one that is used where none is named."""
-    anyway = {**DEFAULTS, "device": next(iter(devices), DEFAULTS["device"])}
-    return {name: value for name, value in settings.items() if value != anyway[name]}
+    """Returns the settings that a command needs options for: those that are not at their defaults.
+    `devices` are the machine's, of which the first is the default."""
+    defaults = {**DEFAULTS, "device": next(iter(devices), DEFAULTS["device"])}
+    return {name: value for name, value in settings.items() if value != defaults[name]}
 
 
 def option_words(settings: Mapping[str, Any]) -> list[str]:
-    """The options of a command line that set these settings."""
+    """Returns the words of a command line that set these settings."""
     return [word for name, value in settings.items() for word in DECLARED[name].arguments(value)]

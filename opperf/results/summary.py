@@ -19,7 +19,7 @@ from opperf.results.outliers import (
 )
 from opperf.results.table import inputs_column, metric_column, settings_columns
 from opperf.results.terminal import Column, figure_column, table_text
-from opperf.results.text import counted, duration
+from opperf.results.text import duration, pluralize
 from opperf.results.units import Figure, figure_of
 
 SLOWEST = 10
@@ -53,7 +53,7 @@ def _counts(records: Sequence[Record], elapsed_s: float) -> str:
         f"{by_status[status]} {status.value}" for status in Status if by_status[status]
     )
     return (
-        f"{counted(operators, 'operator')}, {counted(len(records), 'record')}"
+        f"{pluralize(operators, 'operator')}, {pluralize(len(records), 'record')}"
         f"{f' ({statuses})' if statuses else ''}, in {duration(elapsed_s)}"
     )
 
@@ -73,14 +73,14 @@ def _not_measured(records: Iterable[Record]) -> str:
     rest = ordered[REASONS:]
     if rest:
         count = sum(len(labels) for _, labels in rest)
-        lines.append(f"  {count} more, for {counted(len(rest), 'other reason')}, in the output")
+        lines.append(f"  {count} more, for {pluralize(len(rest), 'other reason')}, in the output")
     return "\n".join(lines)
 
 
 def _examples(labels: Iterable[str]) -> str:
     distinct = list(dict.fromkeys(labels))
     more = len(distinct) - EXAMPLES
-    return ", ".join(distinct[:EXAMPLES]) + (f" and {counted(more, 'other')}" if more > 0 else "")
+    return ", ".join(distinct[:EXAMPLES]) + (f" and {pluralize(more, 'other')}" if more > 0 else "")
 
 
 def _slowest(records: Iterable[Record], width: int | None) -> str:
@@ -133,7 +133,7 @@ def _excluded(reasons: dict[str, str]) -> str:
     for name in sorted(reasons):
         groups.setdefault(one_line(reasons[name], 2 * WIDTH), []).append(name)
     ordered = sorted(groups.items(), key=lambda group: (-len(group[1]), group[0]))
-    lines = [f"No benchmark for {counted(len(reasons), 'operator')}:"]
+    lines = [f"No benchmark for {pluralize(len(reasons), 'operator')}:"]
     lines += [
         _wrap(f"{len(names)}: {reason}: {', '.join(names)}") for reason, names in ordered[:REASONS]
     ]

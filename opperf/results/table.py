@@ -13,8 +13,7 @@ from opperf.results.text import inputs_text
 from opperf.results.units import figure_of
 
 INPUTS_WIDTH = 60
-"""Characters of the inputs that are shown where no terminal limits them: the figures are then not
-far from the operators."""
+"""Maximum characters of inputs without a terminal, so that figures are near their operators."""
 
 LEGEND = "Medians, each with the half-width of its 95 % interval."
 """Printed below a table, to explain its figures."""
@@ -23,8 +22,8 @@ STATUS_WIDTH = 50
 
 
 def render_table(records: Sequence[Record], width: int | None = None) -> str:
-    """The records in their order, with the median of every usual metric that one of them has; how
-    one ended is said where it is not ok. No wider than `width`."""
+    """Returns a table of the records in their order, with the medians of their usual metrics, and
+    the status of those that are not ok. No wider than `width`."""
     columns = [
         Column("Operator", [record.case.label for record in records]),
         inputs_column(records, width),
@@ -38,24 +37,24 @@ def render_table(records: Sequence[Record], width: int | None = None) -> str:
 
 
 def settings_columns(records: Sequence[Record]) -> list[Column]:
-    """The settings in which the records differ, if they do."""
+    """Returns a column of the settings in which the records differ, if they do."""
     names = differing_settings(records)
     cells = [settings_text(record.case, names) for record in records]
     return [Column("Settings", cells)] if names else []
 
 
 def inputs_column(records: Sequence[Record], width: int | None) -> Column:
-    """The inputs of records, in a table of that width."""
+    """Returns the column of the inputs, in a table of that width."""
     return Column("Inputs", [inputs_cell(inputs_text(record.case), width) for record in records])
 
 
 def inputs_cell(inputs: str, width: int | None) -> str:
-    """Inputs as far as they are shown; a terminal cuts them to what it has room for."""
+    """Returns the inputs, cut to `INPUTS_WIDTH`, or to the terminal's width if there is one."""
     return one_line(inputs, width or INPUTS_WIDTH)
 
 
 def metric_column(metric: Metric, records: Sequence[Record], title: str = "") -> Column:
-    """The median of a metric, and how well it is known."""
+    """Returns the column of a metric: medians with the half-widths of their intervals."""
     figures = [figure_of(record.summaries.get(metric.name)) for record in records]
     return figure_column(metric, figures, title)
 

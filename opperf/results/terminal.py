@@ -1,4 +1,4 @@
-"""Tables on a terminal, no wider than it is; plain, and as wide as they are, anywhere else."""
+"""Tables as plain text, no wider than the terminal if there is one."""
 
 from __future__ import annotations
 
@@ -10,17 +10,16 @@ from opperf.model import Metric
 from opperf.results.units import Figure, align, choose_unit, format_figure
 
 BLANK = "    \n"
-"""A line of a box that has nothing in it: a table has no lines but the one below its titles."""
+"""An empty line of a `rich` box: a table has no lines except the one below its titles."""
 
 GAP = 2
 """Spaces between two columns."""
 
 UNLIMITED = 10_000
-"""Characters of a line that is read by no terminal: more than any table has."""
+"""Characters of a line without a terminal: more than any table has."""
 
 LEAST_TEXT = 16
-"""Characters of a column of texts that stay visible. Where there is less room, extra columns are
-dropped."""
+"""Minimum width of a column of texts, below which extra columns are dropped."""
 
 
 class Column(NamedTuple):
@@ -29,32 +28,32 @@ class Column(NamedTuple):
     title: str
     cells: Sequence[str]
     is_text: bool = True
-    """Whether it is aligned to the left, and cut where the terminal is too narrow; else the cells
-    are figures, which stay whole."""
+    """Whether it is aligned to the left, and cut on a narrow terminal; else the cells are figures,
+    which are never cut."""
     is_extra: bool = False
-    """Whether it is dropped where a terminal is too narrow."""
+    """Whether it is dropped on a narrow terminal."""
     wraps: bool = False
-    """Whether its texts take several lines where they would be cut."""
+    """Whether long texts take several lines instead of being cut."""
 
     @property
     def width(self) -> int:
-        """Characters that it needs."""
+        """Characters of its longest cell."""
         return max(map(len, (self.title, *self.cells)))
 
 
 def figure_column(
     metric: Metric, figures: Sequence[Figure | None], title: str = "", is_extra: bool = False
 ) -> Column:
-    """A metric's column, in the unit that fits it."""
+    """Returns a metric's column, in the unit that suits its figures."""
     unit = choose_unit(metric.unit, figures)
     cells = align([format_figure(one, unit) for one in figures])
     return Column(f"{title or metric.title} {unit.name}", cells, is_text=False, is_extra=is_extra)
 
 
 def table_text(columns: Iterable[Column], width: int | None = None) -> str:
-    """The columns as a table of at most `width` characters. Texts are cut, with an ellipsis, the
-    longest first."""
-    # Costs some 50 ms to import, and only what prints a table needs it.
+    """Returns the columns as a table of at most `width` characters. Texts are cut, with an
+    ellipsis, the longest first."""
+    # Takes some 50 ms to import, and only tables need it.
     from rich.box import Box
     from rich.console import Console
     from rich.table import Table
@@ -91,13 +90,13 @@ def table_text(columns: Iterable[Column], width: int | None = None) -> str:
 
 
 def _fitting_columns(columns: list[Column], width: int | None) -> list[Column]:
-    """The columns that a terminal of this width has room for."""
+    """Returns the columns that fit in this width."""
     if width is None or _least_width(columns) <= width:
         return columns
     return [column for column in columns if not column.is_extra]
 
 
 def _least_width(columns: Sequence[Column]) -> int:
-    """Characters of a table whose texts are cut as far as they may be."""
+    """Returns the characters of a table whose texts have their minimum width."""
     cells = (min(one.width, LEAST_TEXT) if one.is_text else one.width for one in columns)
     return sum(cells) + GAP * (len(columns) - 1)

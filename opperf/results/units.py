@@ -1,7 +1,7 @@
-"""Figures as people read them: a unit that fits the column, and the digits that are known.
+"""Figures for people: in a unit that suits the column, rounded to the significant digits.
 
-A figure with an interval has the digits down to the first one that the interval's half-width
-touches, and the half-width as a share of it: 32.7 us ±1.2 %.
+A figure with an interval is rounded to the first digit of the half-width, which follows as a
+percentage of the figure: 32.7 us ±1.2 %.
 """
 
 from __future__ import annotations
@@ -18,30 +18,29 @@ SCALES: dict[str, tuple[Unit, ...]] = {
     "ns": (Unit("ns", 1.0), Unit("us", 1e3), Unit("ms", 1e6), Unit("s", 1e9)),
     "B": (Unit("B", 1.0), Unit("kB", 1e3), Unit("MB", 1e6), Unit("GB", 1e9)),
 }
-"""By the unit that is measured in, those that it is shown in, from small to large."""
+"""Units of shown figures by the metric's unit, from small to large."""
 
 DIGITS = 4
-"""Significant digits of a figure without an interval: enough to compare it at a glance. Files have
-all of them."""
+"""Significant digits of a figure without an interval: enough for a glance. Files have all."""
 
 LEAST_DIGITS = 2
-"""Significant digits of a figure whose interval is as wide as itself."""
+"""Minimum number of significant digits, even if the half-width is as large as the figure."""
 
 WHOLE_PERCENT = 0.0995
-"""Half-width from which it is printed in whole percent: two digits are enough, and 9.95 % would
-round to three."""
+"""Half-width from which it is printed as a whole percentage, so that it has two digits: 9.95 %
+would be 10.0 %."""
 
 
 class Figure(NamedTuple):
-    """A figure, in the unit that is measured in."""
+    """A figure in the metric's unit."""
 
     value: float
     half_width: float | None = None
-    """Of the 95 % interval around it; None where there is no interval."""
+    """Half-width of its 95 % confidence interval; None without an interval."""
 
     @property
     def share(self) -> float | None:
-        """The half-width as a share of the value; None where there is none."""
+        """The half-width as a share of the value; None without an interval."""
         if self.half_width is None or not self.value:
             return None
         share = self.half_width / abs(self.value)
@@ -49,24 +48,24 @@ class Figure(NamedTuple):
 
 
 class FigureText(NamedTuple):
-    """A figure as it is printed."""
+    """A figure as text."""
 
     value: str
     share: str = ""
-    """The half-width, as `±1.2 %`; empty where there is none."""
+    """The half-width, as `±1.2 %`; empty without an interval."""
 
     def __str__(self) -> str:
         return f"{self.value} {self.share}".rstrip()
 
 
 def figure_of(summary: Summary | None) -> Figure | None:
-    """The median of a metric, and how well it is known."""
+    """Returns the median of a metric with the half-width of its interval."""
     return None if summary is None else Figure(summary.median, summary.half_width)
 
 
 def choose_unit(measured: str, figures: Iterable[Figure | None]) -> Unit:
-    """The unit that the middle one of a column's figures has one to three digits before the point
-    in; the measured unit itself where it has no others."""
+    """Returns the unit in which the median of a column's figures has one to three digits before the
+    point; the metric's unit if there is no other."""
     units = SCALES.get(measured, (Unit(measured, 1.0),))
     sizes = [abs(one.value) for one in figures if one is not None and math.isfinite(one.value)]
     middle = median(size for size in sizes if size) if any(sizes) else 0.0
@@ -74,34 +73,34 @@ def choose_unit(measured: str, figures: Iterable[Figure | None]) -> Unit:
 
 
 def format_figure(figure: Figure | None, unit: Unit) -> FigureText:
-    """A figure in a unit; `---` where there is none, and for one that is not finite."""
+    """Returns a figure in a unit as text; `---` if there is none, or it is not finite."""
     if figure is None or not math.isfinite(figure.value):
         return FigureText(NOT_APPLICABLE)
     value = figure.value / unit.size
     share = figure.share
     if share is not None:
         return FigureText(_digits(value, share), f"±{_percent(share)} %")
-    # Bytes and events are whole, and so are nanoseconds of a clock.
+    # Bytes, counts and a clock's nanoseconds are integers.
     is_whole = unit.size == 1 and value == int(value)
     return FigureText(f"{value:.0f}" if is_whole else _digits(value, None))
 
 
 def _digits(value: float, share: float | None) -> str:
-    """The value with its significant digits, and no exponent."""
+    """Returns the value rounded to its significant digits, without an exponent."""
     if not value:
         return "0"
     first = _place(value)
     if share:
         last = min(_place(value * share), first - LEAST_DIGITS + 1)
     else:
-        # There is no interval, or every sample was the same.
+        # There is no interval, or all samples are equal.
         last = min(0, first - DIGITS + 1)
     rounded = round(value, -last)
     return f"{rounded:.{max(0, -last)}f}"
 
 
 def _place(value: float) -> int:
-    """The decimal place of the first digit: 0 for 1 to 9, -1 for 0.1 to 0.9."""
+    """Returns the decimal place of the first digit: 0 for 1 to 9, -1 for 0.1 to 0.9."""
     return math.floor(math.log10(abs(value)))
 
 
@@ -110,7 +109,7 @@ def _percent(share: float) -> str:
 
 
 def align(column: Sequence[FigureText]) -> list[str]:
-    """The cells of a column in a font of one width: points and percent signs below each other."""
+    """Returns the cells of a column with aligned points and percent signs."""
     parts = [one.value.partition(".") for one in column]
     before = max((len(whole) for whole, _, _ in parts), default=0)
     after = max((len(point) + len(rest) for _, point, rest in parts), default=0)

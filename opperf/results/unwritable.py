@@ -1,4 +1,4 @@
-"""What is said of a file that cannot be written: what is wrong, where, and what helps."""
+"""Errors for files that cannot be written: the cause, the file and advice."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ ADVICE: dict[int | None, str] = {
     errno.EDQUOT: "free space there, or have your quota raised",
     errno.EFBIG: "allow larger files (ulimit -f)",
 }
-"""What helps, by the error's number; every other error says enough with its own words."""
+"""Advice by the error's number; the messages of other errors are enough."""
 
 
 def reason(error: OSError) -> str:
-    """The error in words, and what helps against it."""
+    """Returns the error's message, and advice if there is any."""
     return "; ".join(filter(None, [error.strerror or str(error), ADVICE.get(error.errno)]))
 
 
 def unwritable(path: Path, error: OSError) -> OutputError:
-    """The error for a file that cannot be written."""
+    """Returns the error for a file that cannot be written."""
     return OutputError(f"{path} cannot be written: {reason(error)}")

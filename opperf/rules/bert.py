@@ -1,8 +1,7 @@
-"""The shapes of BERT-base, which several families measure their operators at.
+"""The shapes of BERT-base's layers.
 
-Devlin et al., "BERT: Pre-training of Deep Bidirectional Transformers for Language
-Understanding", 2019: twelve layers of this width, pre-trained on sentences of 128 tokens for the
-most part.
+Devlin et al., "BERT: Pre-training of Deep Bidirectional Transformers for Language Understanding",
+2019: twelve layers of this width, pre-trained mostly on sentences of 128 tokens.
 """
 
 from __future__ import annotations
@@ -17,13 +16,13 @@ HEADS = 12
 WIDTH = UNITS // HEADS
 """Length of one head's vectors."""
 FEED_FORWARD = 4 * UNITS
-"""Width of the layer between a block's two dense ones."""
+"""Width inside a feed-forward block, between its two dense layers."""
 WORDS = 30_522
 """Word pieces in the vocabulary, uncased."""
 
 
 def tokens(size: Preset) -> Shape:
-    """Shape of a batch of sentences as token numbers."""
+    """Shape of a batch of sentences, a number for each token."""
     return (size.batch, size.extent(128, least=8))
 
 
@@ -33,6 +32,6 @@ def sentences(size: Preset, width: int = UNITS) -> Shape:
 
 
 def scores(size: Preset) -> Shape:
-    """Shape of the attention scores of each pair of tokens, head by head."""
+    """Shape of a batch of attention scores: by head, for each pair of tokens."""
     batch, length = tokens(size)
     return (batch, HEADS, length, length)

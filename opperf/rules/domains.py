@@ -1,5 +1,5 @@
-"""Fills by canonical operation, where normal numbers are outside its domain or give one result
-everywhere."""
+"""Fills by canonical operation, where normal random numbers are outside the operation's domain or
+make every result the same."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ from opperf.rules.values import (
     odds,
 )
 
-WHOLE = "int32"
+WHOLE_DTYPE = "int32"
 """Dtype of functions that take whole numbers only."""
 
 BITS = below(64)
 SHIFTS = below(8)
 """Shifting `BITS` by these stays within 32 bits."""
-COUNTING = below(64, start=1)
-"""For common divisors and multiples, of which zero has none worth computing."""
-FEW = below(4)
-"""So few different numbers that a quarter of any two are equal."""
+POSITIVE_INTEGERS = below(64, start=1)
+"""For common divisors and multiples, which are trivial for zero."""
+FEW_INTEGERS = below(4)
+"""Four values, so that a quarter of all pairs is equal."""
 NEAR_ONE = between(0.999, 1.001)
 """A product of a million of these neither overflows nor vanishes."""
 
@@ -44,7 +44,7 @@ DOMAINS: dict[str, Fill] = {
     "erfinv": OPEN_UNIT,
     "bitwise_not": BITS,
 }
-"""Operations of one tensor. One that is not here is defined everywhere."""
+"""Fill of the tensor of unary operations; others are defined everywhere."""
 
 
 class Pair(NamedTuple):
@@ -54,44 +54,43 @@ class Pair(NamedTuple):
     right: Fill = NORMAL
 
 
-LOGICAL = Pair(BOOLEAN, BOOLEAN)
-BITWISE = Pair(BITS, BITS)
-SHIFTING = Pair(BITS, SHIFTS)
-RATIO = Pair(NORMAL, POSITIVE)
+LOGICAL_PAIR = Pair(BOOLEAN, BOOLEAN)
+BITWISE_PAIR = Pair(BITS, BITS)
+SHIFT_PAIR = Pair(BITS, SHIFTS)
+RATIO_PAIR = Pair(NORMAL, POSITIVE)
 
 EXPONENTS = between(0.0, 3.0)
-"""Not negative: whole numbers have no such powers."""
+"""Not negative, as whole numbers have no negative powers."""
 
 PAIRS: dict[str, Pair] = {
-    **dict.fromkeys(("divide", "floor_divide", "fmod", "remainder"), RATIO),
-    # A negative base has no power by a fraction.
+    **dict.fromkeys(("divide", "floor_divide", "fmod", "remainder"), RATIO_PAIR),
+    # A negative base has no real power by a fraction.
     "power": Pair(POSITIVE, EXPONENTS),
-    **dict.fromkeys(("left_shift", "right_shift"), SHIFTING),
-    **dict.fromkeys(("equal", "not_equal"), Pair(FEW, FEW)),
-    **dict.fromkeys(("logical_and", "logical_or", "logical_xor"), LOGICAL),
-    **dict.fromkeys(("bitwise_and", "bitwise_or", "bitwise_xor"), BITWISE),
-    **dict.fromkeys(("gcd", "lcm"), Pair(COUNTING, COUNTING)),
+    **dict.fromkeys(("left_shift", "right_shift"), SHIFT_PAIR),
+    **dict.fromkeys(("equal", "not_equal"), Pair(FEW_INTEGERS, FEW_INTEGERS)),
+    **dict.fromkeys(("logical_and", "logical_or", "logical_xor"), LOGICAL_PAIR),
+    **dict.fromkeys(("bitwise_and", "bitwise_or", "bitwise_xor"), BITWISE_PAIR),
+    **dict.fromkeys(("gcd", "lcm"), Pair(POSITIVE_INTEGERS, POSITIVE_INTEGERS)),
     "ldexp": Pair(NORMAL, SHIFTS),
 }
-"""Operations of two tensors."""
+"""Fills of binary operations."""
 
-REDUCED: dict[str, Fill] = {
+REDUCTIONS: dict[str, Fill] = {
     **dict.fromkeys(("prod", "nanprod", "cumprod", "nancumprod"), NEAR_ONE),
     "count_nonzero": BOOLEAN,
 }
-"""Operations that reduce a tensor along axes."""
+"""Fill of the tensor of reductions."""
 
-SETTLED: dict[str, Callable[[int], Fill]] = {
+DECIDED_BY_ONE: dict[str, Callable[[int], Fill]] = {
     "all": lambda count: odds(1, count),
     "any": lambda count: odds(count, 1),
 }
-"""Functions whose result one element can decide: the fill for a number of elements that are
-reduced to one, so that about a third of the results differs from the rest."""
+"""Fill of the tensor of reductions whose result one element can decide, for the number of elements
+that are reduced to one: about a third of the results differs from the rest."""
 
 
 def reduction_fill(name: str, shape: Shape, axes: tuple[int, ...]) -> Fill:
-    """The fill of a tensor that an operation reduces along axes, or along all where none is
-    named."""
-    if name not in SETTLED:
-        return REDUCED.get(name, NORMAL)
-    return SETTLED[name](math.prod(shape[axis] for axis in axes or range(len(shape))))
+    """The fill of a tensor that an operation reduces along these axes; an empty tuple means all."""
+    if name not in DECIDED_BY_ONE:
+        return REDUCTIONS.get(name, NORMAL)
+    return DECIDED_BY_ONE[name](math.prod(shape[axis] for axis in axes or range(len(shape))))

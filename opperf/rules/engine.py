@@ -217,7 +217,7 @@ def from_operations(operator: Operator, rules: RulesModule, preset: Preset) -> l
         if family is None:
             continue
         for roles in family(OPERATIONS[use.operation], preset):
-            arguments = use.spell(operator, roles)
+            arguments = use.to_arguments(operator, roles)
             one = ({**(arguments or {}), **chosen}, OPERATION + name_of(family))
             # Inputs that differ by a role that the operator has no argument for are the same.
             if arguments is not None and one not in made:
@@ -232,7 +232,7 @@ def arguments_by_role(
     family that adds to them or replaces some."""
     for use, chosen in uses_of(operator, table):
         for roles in family(OPERATIONS[use.operation], preset):
-            arguments = use.spell(operator, roles)
+            arguments = use.to_arguments(operator, roles)
             if arguments is not None:
                 yield {**arguments, **chosen}
 

@@ -1,9 +1,9 @@
 """Groups of extents of a case's inputs that can change together.
 
-Found by trying: an extent is doubled, and the framework accepts or refuses the call. One that
-cannot change alone may have to equal others, as the rows of a weight equal `num_filter`; the
-smallest such group is kept. Extents that follow by arithmetic (the length of a flattened buffer),
-and those that depend on them, stay as they are.
+They are found by trial: an extent is doubled, and the framework accepts or refuses the call. An
+extent that cannot change alone may have to equal others, as the rows of a weight equal
+`num_filter`; the smallest such group is kept. Extents that follow from others by arithmetic (the
+length of a flattened buffer), and those that these follow from, stay as they are.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ from opperf.model import Argument, TensorSpec
 from opperf.rules.values import Arguments
 
 FACTOR = 2
-"""Factor by which an extent is tried: twice a number keeps its divisors."""
+"""Factor of an extent in a trial: twice a number keeps its divisors."""
 
 FIXED_FILLS = ("literal", "given")
-"""Fills with literal data, which has a shape of its own."""
+"""Fills with data of a fixed shape."""
 
 SHARED = "same"
-"""The fill of a tensor that is another argument."""
+"""The fill of a tensor that is the same as another argument."""
 
 
 class Place(NamedTuple):
@@ -82,8 +82,8 @@ def _is_count(value: object) -> bool:
 
 
 def with_extents(arguments: Arguments, extents: Mapping[Place, int]) -> Arguments:
-    """The arguments with other extents at some places. Indices stay in range, and tensors that are
-    another argument have its shape."""
+    """The arguments with other extents at some places. Indices stay in range, and a tensor that is
+    the same as another argument keeps its shape equal."""
     bounds = _bounds(arguments, extents)
 
     def put(name: str, index: int | None, value: Argument) -> Argument:
@@ -111,12 +111,12 @@ def with_extents(arguments: Arguments, extents: Mapping[Place, int]) -> Argument
             made[name] = tuple(elements)  # type: ignore[arg-type]
         else:
             made[name] = put(name, None, value)
-    return {name: _shared(value, made) for name, value in made.items()}
+    return {name: _match_owner(value, made) for name, value in made.items()}
 
 
 def _bounds(arguments: Arguments, extents: Mapping[Place, int]) -> dict[float, int]:
-    """New bounds of indices by the old ones: the smallest new value of any extent of that size, as
-    it is unknown which of them is indexed."""
+    """New bounds of indices by the old ones. Of several extents of one size it is unknown which is
+    indexed, so the smallest new one is the bound."""
     bounds: dict[float, int] = {}
     for place, before in places(arguments).items():
         after = extents.get(place, before)
@@ -125,10 +125,10 @@ def _bounds(arguments: Arguments, extents: Mapping[Place, int]) -> dict[float, i
     return bounds
 
 
-def _shared(value: Argument, made: Arguments) -> Argument:
-    """The value with the shape of the argument that it is, if it is another one."""
+def _match_owner(value: Argument, made: Arguments) -> Argument:
+    """The value, in the shape of the argument that it is the same as, if it is."""
     if isinstance(value, tuple):
-        return tuple(_shared(element, made) for element in value)  # type: ignore[misc]
+        return tuple(_match_owner(element, made) for element in value)  # type: ignore[misc]
     if not isinstance(value, TensorSpec) or value.fill.distribution != SHARED:
         return value
     name, _, index = str(value.fill.data).partition(".")
@@ -172,7 +172,8 @@ def groups(arguments: Arguments, accepts: Accepts, least: int = WINDOW) -> list[
 def _group(
     arguments: Arguments, place: Place, alike: list[Place], extent: int, accepts: Accepts
 ) -> Group:
-    """The smallest group with a place, out of places of equal extent; empty if there is none."""
+    """The smallest group of places of equal extent that contains `place`; empty if there is
+    none."""
 
     def takes(members: Iterable[Place]) -> bool:
         return accepts(with_extents(arguments, dict.fromkeys(members, FACTOR * extent)))
@@ -189,7 +190,7 @@ def _group(
 def _fewest(
     place: Place, others: list[Place], takes: Callable[[Iterable[Place]], bool]
 ) -> list[Place]:
-    """The places that have to change with another."""
+    """The other places that have to change together with `place`."""
     kept = list(others)
     for other in others:
         fewer = [one for one in kept if one != other]
@@ -199,7 +200,7 @@ def _fewest(
 
 
 def elements(arguments: Arguments) -> int:
-    """Elements of the largest tensor."""
+    """Number of elements of the largest tensor."""
     return max(
         (
             spec.size
@@ -214,8 +215,8 @@ def elements(arguments: Arguments) -> int:
 def stretch(
     arguments: Arguments, free: Iterable[Group], shares: Mapping[Group, float], wanted: int
 ) -> Arguments:
-    """The arguments with a largest tensor of about `wanted` elements, whose logarithm is divided
-    among the groups of extents in proportion to `shares`."""
+    """The arguments scaled so that the largest tensor has about `wanted` elements. The logarithms
+    of the groups' extents are in proportion to `shares`."""
     listed = list(free)
 
     def at(total: float) -> Arguments:
@@ -226,7 +227,7 @@ def stretch(
         }
         return with_extents(arguments, extents)
 
-    # Elements grow with the total, however many axes a group has in the largest tensor.
+    # The elements increase with the total, so that bisection finds it.
     low, high = 0.0, math.log(wanted) / min(shares[group] for group in listed)
     for _ in range(BISECTIONS):
         middle = (low + high) / 2

@@ -1,4 +1,4 @@
-"""A rule's configuration made to fit a size that a user asks for."""
+"""Fits a rule's configuration to a size that a user asks for."""
 
 from __future__ import annotations
 
@@ -13,22 +13,21 @@ from opperf.rules.ranges import Shape, in_range, is_shape, limit_at
 from opperf.rules.values import Arguments
 
 LENGTHS = ("begin", "end")
-"""Plain arguments of a rule that count elements along the first tensor's axes: they shrink and
-grow with it."""
+"""Plain arguments that are positions along the first tensor's axes, and scale with its extents."""
 
 
 class Inference(NamedTuple):
-    """What a framework says of an operator's shapes without a call, and where it says too much."""
+    """A framework's inference of shapes without a call, and the operators for which it accepts
+    shapes that a call refuses."""
 
     shapes: Callable[[str, Arguments, Mapping[str, Shape]], Mapping[str, Shape]]
-    """The shapes of an operator's tensors, by name, that follow from the known ones; an element of
-    a list goes by its position, `args0`."""
+    """Infers the shapes of an operator's tensors from the known ones, by name; an element of a list
+    is named by its position, `args0`."""
     output_shapes: Callable[[str, Arguments], list[Shape] | None]
-    """The shapes of its outputs, as far as they can be inferred; None where the arguments are
+    """Infers the shapes of an operator's outputs, as far as possible; None where the arguments are
     refused."""
     fixed_rank: frozenset[str] = frozenset()
-    """Operators whose first tensor keeps its rule's number of axes: the framework infers the shapes
-    of others and then refuses the call."""
+    """Operators whose first tensor keeps its rule's number of axes."""
     fixed_shape: frozenset[str] = frozenset()
     """Operators whose first tensor keeps its rule's shape."""
 
@@ -38,36 +37,36 @@ def fit(
     configurations: list[Arguments],
     sized: list[Arguments],
     size: Shape,
-    given: Arguments,
+    replacements: Arguments,
     inference: Inference,
 ) -> Arguments:
-    """The first configuration that takes its first tensor in this size, its other tensors as
-    they follow from that one; the first configuration as it is if none does.
+    """The first configuration that the framework accepts with its first tensor in this size and the
+    other tensors inferred from it; the first configuration unchanged if there is none.
 
-    `sized` are the same configurations as the rule itself makes them for matrices of this size:
-    they come first, for their tensors and numbers belong together. Those whose first tensor is
-    of the size come before others, and then those whose first tensor has as many axes, or as
-    many elements. `given` stands in for arguments of the same name, unless nothing can be made
-    to go with it.
+    `sized` are the same configurations as the rule makes them for matrices of this size. They come
+    first, as their tensors and plain values are consistent. Configurations whose first tensor has
+    the size come before others, then those with as many axes, then those with as many elements.
+    `replacements` replace arguments of the same name, unless no configuration is accepted with
+    them.
     """
 
     def distance(pair: tuple[Arguments, Arguments]) -> tuple[bool, bool, bool]:
         shape = _first(pair[0])[1].shape
         return shape != size, len(shape) != len(size), math.prod(shape) != math.prod(size)
 
-    # As made for the preset, a configuration is known to be valid; another must be as good.
+    # A configuration for the preset is known to be valid, and one for the size is compared to it.
     scaled = sorted(zip(sized, configurations, strict=True), key=distance)
     plain = sorted(zip(configurations, configurations, strict=True), key=distance)
-    for theirs in (given, {}) if given else (given,):
+    for replacing in (replacements, {}) if replacements else (replacements,):
         for arguments, valid in (*scaled, *plain):
-            for candidate in _candidates(operator, arguments, size, theirs, inference):
-                if _accepted(operator, valid, candidate, inference):
+            for candidate in _candidates(operator, arguments, size, replacing, inference):
+                if _is_accepted(operator, valid, candidate, inference):
                     return candidate
     return plain[0][0]
 
 
 def _tensors(arguments: Arguments) -> dict[str, TensorSpec]:
-    """The tensors by name, an element of a list by its position, `args0`."""
+    """The tensors by name; an element of a list is named by its position, `args0`."""
     found: dict[str, TensorSpec] = {}
     for name, value in arguments.items():
         if isinstance(value, TensorSpec):
@@ -82,35 +81,40 @@ NO_TENSOR = TensorSpec(())
 
 
 def _first(arguments: Arguments) -> tuple[str, TensorSpec]:
-    """The first tensor and its name, which is empty where there is none."""
+    """The first tensor's name and the tensor; an empty name and `NO_TENSOR` where there is none."""
     return next(iter(_tensors(arguments).items()), ("", NO_TENSOR))
 
 
 def _rank(arguments: Arguments) -> int:
-    """Axes of the first tensor."""
+    """Number of axes of the first tensor."""
     return len(_first(arguments)[1].shape)
 
 
 def _candidates(
-    operator: Operator, arguments: Arguments, size: Shape, given: Arguments, inference: Inference
+    operator: Operator,
+    arguments: Arguments,
+    size: Shape,
+    replacements: Arguments,
+    inference: Inference,
 ) -> Iterator[Arguments]:
-    """A rule's arguments at a size, the likeliest first."""
+    """A rule's arguments at a size, in the order in which to try them."""
     first, spec = _first(arguments)
     own = spec.shape
-    written_down = any(map(_is_written_down, _tensors(arguments).values()))
+    has_literal = any(map(_is_literal, _tensors(arguments).values()))
     for shape in _shapes_for(operator, size, spec, inference) if first else ():
-        if written_down and shape[0] < own[0]:
-            # They may name the last of the rule's samples, as regions of interest do.
+        if has_literal and shape[0] < own[0]:
+            # Literal data may hold the numbers of all samples, as regions of interest do.
             continue
-        for values in (arguments, _lengthened(arguments, own, shape)):
-            asked = {**values, **given}
-            known = {first: shape} | {name: spec.shape for name, spec in _tensors(given).items()}
-            inferred = {**inference.shapes(operator.name, asked, known), **known}
-            yield _with_shapes(asked, own, shape, inferred)
+        for values in (arguments, _scale_lengths(arguments, own, shape)):
+            wanted = {**values, **replacements}
+            known = {first: shape}
+            known |= {name: spec.shape for name, spec in _tensors(replacements).items()}
+            inferred = {**inference.shapes(operator.name, wanted, known), **known}
+            yield _with_shapes(wanted, own, shape, inferred)
 
 
-def _is_written_down(spec: TensorSpec) -> bool:
-    """Whether a tensor's data are a rule's own, which have a shape of their own."""
+def _is_literal(spec: TensorSpec) -> bool:
+    """Whether a tensor has literal data, and so a fixed shape."""
     return spec.fill.distribution == "literal"
 
 
@@ -121,15 +125,15 @@ SQUARE = ("positive_definite", "lower_triangular")
 def _shapes_for(
     operator: Operator, size: Shape, spec: TensorSpec, inference: Inference
 ) -> list[Shape]:
-    """The shapes to try for a rule's first tensor: matrices that have to be square are as large
-    as fits into the size, or as the rule makes them for its rows."""
+    """The shapes to try for a rule's first tensor. Matrices that have to be square are the largest
+    within the size, or as the rule makes them for as many rows."""
     if operator.name in inference.fixed_shape:
         return []
     if len(size) > 1 and spec.shape[-2:] == (math.prod(size[:-1]),) * 2 != size[-2:]:
         return [spec.shape]
     shapes = _shapes_of_rank(size, len(spec.shape), operator.name in inference.fixed_rank)
     if spec.layout == "csr":
-        # Compressed rows are those of one matrix.
+        # The format holds one matrix, so that leading axes have to be merged.
         return shapes[-1:]
     if spec.fill.distribution in SQUARE:
         return [(*shape[:-2], min(shape[-2:]), min(shape[-2:])) for shape in shapes]
@@ -137,11 +141,11 @@ def _shapes_for(
 
 
 def _shapes_of_rank(size: Shape, rank: int, is_fixed: bool) -> list[Shape]:
-    """The shapes to try for a first tensor to which the rule gives `rank` axes.
+    """The shapes to try for a first tensor that has `rank` axes in the rule.
 
-    Most operators take any number of axes, so the size is tried as it is, and one of too many
-    axes with its leading ones in one. A vector stays a vector: a framework may infer shapes from a
-    matrix in its place and then end the process, as MXNet 1.9.1 does in `unravel_index`.
+    Most operators take any number of axes, so the size is tried as it is, and one with too many
+    axes also with its leading axes merged. A vector stays a vector: a framework may infer shapes
+    from a matrix in its place and then crash, as MXNet 1.9.1 does in `unravel_index`.
     """
     if rank == len(size):
         return [size]
@@ -153,8 +157,8 @@ def _shapes_of_rank(size: Shape, rank: int, is_fixed: bool) -> list[Shape]:
     return [size] if leading < 1 else [size, (math.prod(size[:leading]), *size[leading:])]
 
 
-def _lengthened(arguments: Arguments, own: Shape, shape: Shape) -> Arguments:
-    """The arguments with `LENGTHS` in the proportion of a new shape to the rule's own."""
+def _scale_lengths(arguments: Arguments, own: Shape, shape: Shape) -> Arguments:
+    """The arguments with `LENGTHS` scaled from the rule's own shape to a new one."""
     changed = dict(arguments)
     axis = arguments.get("axis")
     for name in LENGTHS:
@@ -169,8 +173,8 @@ def _lengthened(arguments: Arguments, own: Shape, shape: Shape) -> Arguments:
 def _with_shapes(
     arguments: Arguments, own: Shape, shape: Shape, shapes: Mapping[str, Shape]
 ) -> Arguments:
-    """The arguments with these shapes; tensors that have none there change as the first does, from
-    the rule's `own` shape to another, in the extents that they have in common."""
+    """The arguments with these shapes. A tensor without one changes the extents that it shares with
+    the first tensor, as that changes from its `own` shape to `shape`."""
 
     def each(change: Callable[[str, TensorSpec], TensorSpec], made: Arguments) -> Arguments:
         return {
@@ -185,13 +189,13 @@ def _with_shapes(
             for name, value in made.items()
         }
 
-    def placed(name: str, spec: TensorSpec) -> TensorSpec:
+    def with_shape(name: str, spec: TensorSpec) -> TensorSpec:
         made = shapes.get(name)
         if not made:
-            made = spec.shape if _is_written_down(spec) else _alike(spec.shape, own, shape)
+            made = spec.shape if _is_literal(spec) else _scale_shape(spec.shape, own, shape)
         return msgspec.structs.replace(spec, shape=made)
 
-    made = each(placed, arguments)
+    made = each(with_shape, arguments)
     before = _tensors(arguments)
     if all(spec.shape == before[name].shape for name, spec in _tensors(made).items()):
         return made
@@ -202,9 +206,9 @@ def _with_shapes(
     )
 
 
-def _alike(other: Shape, own: Shape, shape: Shape) -> Shape:
-    """The shape of another tensor when the first, in the rule of shape `own`, has `shape`: extents
-    that are the first's stay so, and those of as many axes keep their proportion to it."""
+def _scale_shape(other: Shape, own: Shape, shape: Shape) -> Shape:
+    """The shape of another tensor when the first changes from shape `own` to `shape`: extents equal
+    to the first's stay equal, and with as many axes a divisor of an extent stays in proportion."""
     if other == own:
         return shape
     extents = {math.prod(own): math.prod(shape)}
@@ -225,11 +229,11 @@ def _alike(other: Shape, own: Shape, shape: Shape) -> Shape:
     return tuple(extent_at(i, extent) for i, extent in enumerate(other))
 
 
-def _accepted(
+def _is_accepted(
     operator: Operator, own: Arguments, candidate: Arguments, inference: Inference
 ) -> bool:
-    """Whether the framework infers as much about the outputs of a candidate as about those of the
-    rule's own arguments. Where it infers nothing, whether the axes are as many."""
+    """Whether the framework infers as many outputs of a candidate as of the rule's own arguments.
+    Where it infers none of these, whether the first tensors have as many axes."""
     expected = inference.output_shapes(operator.name, own)
     if not expected:
         return _rank(candidate) == _rank(own)

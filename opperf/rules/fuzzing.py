@@ -12,12 +12,12 @@ from opperf.rules.extents import Group, elements, stretch
 from opperf.rules.values import Arguments
 
 LEAST_SHARE = 0.15
-"""Share of the logarithm of the elements that an extent gets at least, against one at most: long
-and thin as well as square, but rarely a column of one."""
+"""Minimum of an extent's weight in the logarithm of the elements; the maximum is 1. Shapes are long
+and thin as well as square, but rarely of one column."""
 
-FUTILE = 100
-"""Draws in a row outside the limits after which no more are made: the extents that cannot change
-may already hold too many elements, or the others too few."""
+MAX_MISSES = 100
+"""Consecutive draws outside the limits after which drawing ends: extents that cannot change may
+hold too many elements already, or the others too few."""
 
 
 class Fuzz(Struct, frozen=True):
@@ -42,7 +42,7 @@ def draw(
     rng = random.Random(f"{seed} {key}")
     low, high = math.log(fuzz.least), math.log(fuzz.most)
     misses = 0
-    while misses < FUTILE:
+    while misses < MAX_MISSES:
         wanted = round(math.exp(rng.uniform(low, high)))
         shares = {group: rng.uniform(LEAST_SHARE, 1.0) for group in free}
         made = stretch(arguments, free, shares, wanted)

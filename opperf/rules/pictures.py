@@ -23,27 +23,27 @@ def images(size: Preset) -> Shape:
 
 
 def photographs(size: Preset) -> Shape:
-    """Shape of a batch of ImageNet's pictures, as classifiers are trained on them."""
+    """Shape of a batch of ImageNet's pictures, at the size that classifiers are trained at."""
     return (size.pictures, COLOURS, size.side(224), size.side(224))
 
 
 def feature_maps(size: Preset, channels: int = FILTERS) -> Shape:
-    """Shape of a batch of feature maps: those of the first stage of a ResNet."""
+    """Shape of a batch of feature maps of a ResNet's first stage."""
     return (size.pictures, channels, size.side(56), size.side(56))
 
 
 def coarse_maps(size: Preset, channels: int = FILTERS) -> Shape:
-    """Shape of a batch of feature maps of a later stage, for costlier operators."""
+    """Shape of a batch of feature maps of a ResNet's later stage, for costlier operators."""
     return (size.pictures, channels, size.side(32), size.side(32))
 
 
 def video(size: Preset) -> Shape:
-    """Shape of a few short colour clips: a batch of images' worth would be too long."""
+    """Shape of a few short colour clips: a whole batch would take too long."""
     return (max(1, size.batch // 8), COLOURS, 16, size.side(56), size.side(56))
 
 
 class Window(NamedTuple):
-    """A sliding window over some data, alike along each spatial axis."""
+    """A sliding window over data of some shape, the same along each spatial axis."""
 
     shape: Shape
     filters: int = FILTERS
@@ -59,12 +59,12 @@ class Window(NamedTuple):
         return len(self.shape) - 2
 
     def along(self, value: int) -> Shape:
-        """The same number for each spatial axis."""
+        """The value, once for each spatial axis."""
         return (value,) * self.axes
 
     @property
     def positions(self) -> Shape:
-        """Number of places the window takes along each spatial axis."""
+        """Number of the window's positions along each spatial axis."""
         reach = self.dilate * (self.kernel - 1) + 1
         return tuple(
             (extent + 2 * self.pad - reach) // self.stride + 1 for extent in self.shape[2:]

@@ -1,4 +1,4 @@
-"""Indices kept in range of the tensors they index, for shapes that a user sets."""
+"""Keeps indices in range of the tensors that they index, for shapes that a user sets."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from opperf.rules.values import below
 Shape = tuple[int, ...]
 
 COUNTED = ("permutation", "sequence")
-"""Distributions of 0 to n - 1 along an axis of n, mostly of indices."""
+"""Distributions of the numbers from 0 to n - 1 along an axis of extent n, mostly indices."""
 
 NARROW = ("int8", "uint8")
 """Dtypes of quantised numbers and pictures, which index nothing."""
@@ -45,10 +45,10 @@ def shapes_by_place(inputs: Mapping[str, Any]) -> dict[str, Shape]:
 
 
 def limit_at(place: str, shapes: Mapping[str, Shape]) -> int | None:
-    """The exclusive limit of indices at a place: the smallest extent of any other shape, as it is
-    unknown which is indexed, and along which axis. None where there is no other shape.
+    """The exclusive limit of indices at a place; None where there is no other shape.
 
-    Shapes of a single element, as those of a range's ends, count only if there are no others.
+    It is the smallest extent of any other shape, as it is unknown which is indexed, and along which
+    axis. Shapes of a single element count only if there are no others.
     """
     others = [shape for other, shape in shapes.items() if other != place and shape]
     several = [shape for shape in others if math.prod(shape) > 1]
@@ -56,9 +56,9 @@ def limit_at(place: str, shapes: Mapping[str, Shape]) -> int | None:
 
 
 def in_range(known: TensorSpec, shape: Shape, limit: int | None) -> TensorSpec:
-    """The tensor in another shape, with the same fill and its whole numbers below the limit.
+    """The tensor in another shape, with its whole numbers below the limit.
 
-    Literal data has a shape of its own; in another shape it is replaced by random numbers.
+    The fill stays the same, but for literal data, which another shape replaces by random numbers.
     """
     fill = known.fill
     if fill.distribution == "literal" and shape != known.shape:
@@ -72,5 +72,5 @@ def in_range(known: TensorSpec, shape: Shape, limit: int | None) -> TensorSpec:
 
 
 def _indexes(spec: TensorSpec) -> bool:
-    """Whether a tensor of counted numbers is one of indices."""
+    """Whether a tensor of one of the distributions `COUNTED` holds indices."""
     return spec.layout == "dense" and kind_of(spec.dtype) == "integer"

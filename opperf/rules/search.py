@@ -1,10 +1,10 @@
-"""Inputs for operators without a rule: proposals from declared types, which a framework accepts
-or refuses.
+"""Inputs for operators without a rule, by trial: proposals are made from the declared types, and
+the framework accepts or refuses each.
 
 A proposal chooses the first tensor's shape, how the other tensors' shapes follow from it, the
 dtypes, the length of lists of tensors, and a value of every required plain parameter. The
-alternatives of each choice are ordered by how often they are right, and the proposals by the sum of
-their ranks.
+alternatives of each choice are ordered by how often they succeed, and proposals by the sum of their
+alternatives' ranks.
 """
 
 from __future__ import annotations
@@ -29,11 +29,12 @@ from opperf.rules.values import (
 )
 
 LIMIT = 300
-"""Most proposals for an operator. Nearly all that are accepted are among the first two hundred, and
-a refusal costs less than a millisecond."""
+"""Maximum of proposals for an operator. Nearly all accepted ones are among the first two hundred,
+and a refusal costs less than a millisecond."""
 
 DEATHS = 3
-"""Crashes after which an operator's search ends: each costs a new process, which takes seconds."""
+"""Crashes after which an operator's search ends: each requires a new process, which takes
+seconds."""
 
 SLOWEST_S = 1.0
 """Seconds that a first call may take at the measured size; slower inputs are made smaller."""
@@ -52,8 +53,8 @@ SHAPES: tuple[Shape, ...] = (
     (2, 4, 6, 6, 6),
     (2, 8, 3),
 )
-"""Of the first tensor: a matrix, a batch of images, a square, and so on. Extents differ unless they
-have to be equal, and are even where an operator may divide them."""
+"""Shapes of the first tensor: a matrix, a batch of images, a square matrix, and so on. Extents
+differ unless they have to be equal, and are even where an operator may divide them."""
 
 FOLLOWERS: tuple[Callable[[Shape], Shape], ...] = (
     lambda shape: shape,
@@ -66,9 +67,9 @@ FOLLOWERS: tuple[Callable[[Shape], Shape], ...] = (
     lambda shape: (*shape[:-2], *shape[:-3:-1]),
     lambda shape: (2, 4),
 )
-"""Shape of the other tensors, from the first one's: the same, as the framework says, one for each
-channel, column or row, a single number, rows of another number, transposed, a matrix whatever the
-first is."""
+"""Shape of the other tensors, from the first one's: the same; inferred by the framework; one
+element for each channel, column or row; a single element; another number of rows; transposed;
+always the same matrix."""
 
 INDICES = "int32"
 DTYPES: tuple[tuple[str, str], ...] = (
@@ -82,14 +83,14 @@ DTYPES: tuple[tuple[str, str], ...] = (
     ("int64", REQUESTED),
     ("int8", "int8"),
 )
-"""Of the first tensor and of the others."""
+"""Dtype of the first tensor, and of the others."""
 
 LISTS: tuple[tuple[int, int], ...] = ((2, 2), (1, 1), (2, 1), (3, 1), (4, 1), (3, 3), (4, 2))
-"""Tensors in a list, and the number that a parameter which counts says: weights and gradients are
-two tensors and one weight."""
+"""Length of a list of tensors, and the value of the parameter that counts them: an update of one
+weight takes two tensors, the weight and its gradient."""
 
 FILLS: tuple[Fill, ...] = (NORMAL, PROBABILITY, ABOVE_ONE, POSITIVE_DEFINITE)
-"""Contents that are tried in turn while an output has NaN."""
+"""Fills that are tried in turn while an output has NaN."""
 
 VALUES: dict[Kind, tuple[Argument, ...]] = {
     Kind.INT: (1, 2, 0, 4),
@@ -99,10 +100,10 @@ VALUES: dict[Kind, tuple[Argument, ...]] = {
     Kind.STRING: ("float32",),
     Kind.OTHER: (1,),
 }
-"""Values of a required plain parameter, by its kind. Enums and shapes have their own."""
+"""Values of a required plain parameter, by its kind; enums and shapes have other sources."""
 
 NO_TENSORS: Shape = (2, 4)
-"""Shape for operators without tensors."""
+"""Shape from which the shape parameters of an operator without tensors are made."""
 
 
 class Outcome(Protocol):
@@ -121,7 +122,7 @@ class Outcome(Protocol):
 
 
 Tries = Callable[[Arguments], Outcome]
-"""Calls an operator once with these arguments."""
+"""Calls an operator once with some arguments."""
 
 
 class SearchResult(Struct, frozen=True):
@@ -132,7 +133,7 @@ class SearchResult(Struct, frozen=True):
     proposals: int = 0
     """Number of proposals up to the accepted one."""
     deaths: int = 0
-    """Number of them that ended the process."""
+    """Number of proposals that ended the process."""
 
 
 def search(operator: Operator, tries: Tries) -> SearchResult:
@@ -187,12 +188,12 @@ def _first_shape(proposal: Arguments) -> Shape | None:
 def _with_shapes(proposal: Arguments, outcome: Outcome) -> Arguments:
     """The proposal with the shapes that the framework inferred."""
 
-    def shaped(value: Argument, passed: Argument) -> Argument:
+    def with_shape(value: Argument, passed: Argument) -> Argument:
         if isinstance(value, TensorSpec) and isinstance(passed, TensorSpec):
             return msgspec.structs.replace(value, shape=passed.shape)
         return value
 
-    return {name: shaped(value, outcome.arguments[name]) for name, value in proposal.items()}
+    return {name: with_shape(value, outcome.arguments[name]) for name, value in proposal.items()}
 
 
 def _without_nan(proposal: Arguments, tries: Tries) -> Arguments | None:
@@ -232,7 +233,7 @@ def proposals(operator: Operator) -> Iterator[Arguments]:
             return
 
 
-SHAPE, FOLLOWER, DTYPE, LIST, GIVEN = "shape", "follower", "dtype", "list", "given"
+SHAPE, FOLLOWER, DTYPE, LIST, TENSOR_COUNT = "shape", "follower", "dtype", "list", "tensor count"
 """Keys of the choices; plain parameters have keys of their own."""
 
 
@@ -246,7 +247,7 @@ def _dimensions(operator: Operator) -> dict[str, Sequence[Any]]:
     if several:
         dimensions[FOLLOWER] = FOLLOWERS
         # All tensors, or only the first ones: a registry may not say which are optional.
-        dimensions[GIVEN] = range(len(kinds), 0, -1)
+        dimensions[TENSOR_COUNT] = range(len(kinds), 0, -1)
     if Kind.TENSORS in kinds:
         dimensions[LIST] = LISTS
     for parameter in _plain(operator):
@@ -291,8 +292,8 @@ SHAPE_VALUES: tuple[Callable[[Shape], Shape], ...] = (
     lambda shape: (0,) * len(shape),
     lambda shape: tuple(range(len(shape))),
 )
-"""Values of a shape parameter, from the first tensor's: one for each spatial axis, its own shape,
-an axis, a pair, one for each axis, the beginning, the axes in order."""
+"""Values of a shape parameter, from the first tensor's shape: a one for each spatial axis; the same
+shape; the first axis; a pair; a one for each axis; a zero for each axis; the axes in order."""
 
 
 def _proposal(operator: Operator, choice: dict[str, Any]) -> Arguments:
@@ -302,13 +303,13 @@ def _proposal(operator: Operator, choice: dict[str, Any]) -> Arguments:
     length, count = choice.get(LIST, LISTS[0])
     follow = choice.get(FOLLOWER, FOLLOWERS[0])
     made: Arguments = {}
-    for position, parameter in enumerate(operator.tensors[: choice.get(GIVEN)]):
+    for position, parameter in enumerate(operator.tensors[: choice.get(TENSOR_COUNT)]):
         first = position == 0
         spec = _tensor(shape if first else follow(shape), first_dtype if first else other_dtype)
         if parameter.kind is Kind.TENSOR:
             made[parameter.name] = spec
         else:
-            # A list has no names under which a framework could infer its shapes.
+            # A framework infers shapes by name, and the elements of a list have none.
             others = follow(shape)
             rest = _tensor(shape if others == UNKNOWN else others, other_dtype)
             made[parameter.name] = (spec, *(rest for _ in range(length - 1)))
@@ -324,8 +325,8 @@ def _proposal(operator: Operator, choice: dict[str, Any]) -> Arguments:
 
 
 def _tensor(shape: Shape, dtype: str) -> TensorSpec:
-    """A tensor of that dtype; whole numbers are zeros and ones, which are in range as indices of
-    any extent but one."""
+    """A tensor of the dtype. Whole numbers are zeros and ones, which are in range as indices of any
+    extent above one."""
     if dtype == REQUESTED:
         return TensorSpec(shape, dtype, NORMAL, gradient=True)
     return TensorSpec(shape, dtype, below(2))
@@ -339,7 +340,7 @@ def index_choices(lengths: Sequence[int]) -> Iterator[tuple[int, ...]]:
             if total == 0:
                 yield ()
             return
-        # The sum of the others is limited; this index makes up the rest.
+        # The other indices have a maximal sum; this index has to make up for the rest.
         least = max(0, total - sum(length - 1 for length in rest[1:]))
         for index in range(least, min(total, rest[0] - 1) + 1):
             for others in of_sum(total - index, rest[1:]):
@@ -350,8 +351,8 @@ def index_choices(lengths: Sequence[int]) -> Iterator[tuple[int, ...]]:
 
 
 def scale(found: Arguments, tries: Tries, preset: Preset) -> Arguments:
-    """Accepted inputs scaled to the measured size, or as near to it as the framework accepts and
-    runs within `SLOWEST_S`."""
+    """Accepted inputs scaled to the measured size, or to the largest size below it that the
+    framework accepts and runs within `SLOWEST_S`."""
 
     def takes(arguments: Arguments) -> bool:
         outcome = tries(arguments)

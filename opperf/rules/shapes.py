@@ -1,4 +1,4 @@
-"""The shapes that operators of every framework are measured at, so that each is written once."""
+"""Shapes at which operators of every framework are measured."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from opperf.rules.sizes import Preset
 Shape = tuple[int, ...]
 
 LIST_LENGTH = 3
-"""Tensors in a list whose length is free: more than a pair, so that a loop shows."""
+"""Length of a list of tensors that may have any: more than a pair, so that a loop over it shows."""
 
 
 def square(size: Preset) -> Shape:
-    """Shape of a matrix, 4 MiB of float32 at the default size. It is square in every preset, and
-    of the extents that a user asks for elsewhere: a rule keeps rows and columns apart."""
+    """Shape of a matrix, 4 MiB of float32 at the default size. It is square in every preset, but
+    not where a user sets the extents: a rule keeps rows and columns apart."""
     return size.matrix or (size.extent(1024), size.extent(1024))
 
 
@@ -22,7 +22,7 @@ def column(size: Preset) -> Shape:
 
 
 def slim(size: Preset) -> Shape:
-    """Shape of a matrix of as many rows as `column` and few columns, but more than its one."""
+    """Shape of a matrix of as many rows as `column` and a few columns, more than one."""
     return (size.extent(10000), size.extent(10, least=2))
 
 
@@ -38,13 +38,13 @@ def vector(size: Preset) -> Shape:
 
 
 def line(size: Preset) -> Shape:
-    """Shape of a vector for what takes more than linear time, or runs in Python."""
+    """Shape of a shorter vector, for operators that take more than linear time or run in Python."""
     return (size.extent(10000),)
 
 
 def cube(size: Preset) -> Shape:
-    """Shape of three axes, with about as many elements as `square`. The last two keep their
-    extents, so that the elements grow with the size and not with its cube."""
+    """Shape of three axes, with about as many elements as `square`. The last two extents are fixed,
+    so that the elements grow with the size and not with its cube."""
     return (size.extent(64), 128, 128)
 
 
@@ -54,6 +54,6 @@ def shapes(size: Preset) -> tuple[Shape, Shape, Shape]:
 
 
 def wide(size: Preset) -> tuple[Shape, Shape, Shape]:
-    """As `shapes`, for operators that work along the last axis: it has more than one element,
-    of which there is nothing to sum, to sort or to choose."""
+    """As `shapes`, for operators that work along the last axis, which has more than one element:
+    one alone leaves nothing to sum, to sort or to choose."""
     return (square(size), slim(size), tall(size))

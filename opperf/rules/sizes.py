@@ -1,4 +1,4 @@
-"""Sizes of inputs, as presets: every rule scales with one of these and has no size twice."""
+"""Sizes of inputs, as presets, with which every rule scales."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from dataclasses import dataclass
 class Preset:
     """One size of inputs.
 
-    `scale` multiplies the extents a rule may grow: rows of a matrix, elements of a vector.
-    `batch` is the number of samples layers take, `pictures` the number where a sample is a
-    picture or a feature map, `image` the side of one relative to the default. `matrix` are the
-    extents of a matrix, where they are given and not scaled.
+    `scale` multiplies the extents that grow with the size: rows of a matrix, elements of a vector.
+    `batch` is the number of samples of a layer, `pictures` the number where a sample is a picture
+    or a feature map, `image` a picture's side relative to the default. `matrix` are a matrix's
+    extents, where a user sets them.
     """
 
     name: str
@@ -24,11 +24,12 @@ class Preset:
     matrix: tuple[int, int] | None = None
 
     def extent(self, default: int, least: int = 1) -> int:
-        """An extent that is `default` at the default size, scaled and at least `least`."""
+        """An extent, scaled from that at the default size, and at least `least`."""
         return max(least, round(default * self.scale))
 
     def side(self, default: int) -> int:
-        """The side of an image, a multiple of 8 so that strides and blocks divide it."""
+        """The side of an image, scaled from that at the default size. It is a multiple of 8, so
+        that strides and blocks divide it."""
         return 8 * math.ceil(default * self.image / 8)
 
 
@@ -38,12 +39,12 @@ INT64 = "int64"
 PRESETS = {
     # A test's size: dispatch dominates, and a sweep takes seconds.
     "small": Preset("small", scale=1 / 16, batch=2, pictures=2, image=1 / 4),
-    # What operators are known by: 1024 x 1024 (4 MiB of float32) and images of 256 x 256.
-    # Eight of them: with 32 a convolution's backward pass takes three seconds on two cores.
+    # Matrices of 1024 x 1024 (4 MiB of float32), the size of MXNet's utility, and eight images of
+    # 256 x 256: with 32 of them a convolution's backward pass takes three seconds on two cores.
     "default": Preset("default", scale=1.0, batch=32, pictures=8, image=1.0),
     # Four times the default in each extent that grows: beyond most last-level caches.
     "large": Preset("large", scale=4.0, batch=64, pictures=64, image=1.0),
-    # For 64-bit indices: 1024 x 1024 becomes 65536 x 65536, 2**32 elements, twice what a
-    # signed 32-bit index reaches; so does a batch of images.
+    # For 64-bit indices: 1024 x 1024 becomes 65536 x 65536, 2**32 elements, twice the number that a
+    # signed 32-bit index can reach. So does a batch of images.
     INT64: Preset(INT64, scale=64.0, batch=2**15, pictures=2**15, image=1.0),
 }

@@ -33,13 +33,13 @@ UNIT_BOXES = Fill("boxes", 0.0, 1.0)
 
 
 def below(limit: int, start: int = 0) -> Fill:
-    """Whole numbers from `start` up to, not including, `limit`: indices in range."""
+    """Whole numbers from `start` up to, not including, `limit`, as indices need."""
     return Fill("integers", float(start), float(limit))
 
 
 def between(low: float, high: float) -> Fill:
-    """Uniform in [low, high)."""
-    # Floats, as a run file reads them back: a case's id tells 0 from 0.0.
+    """Uniform numbers in [low, high)."""
+    # A run file reads them back as floats, and a case's id would not be the same for 0 as for 0.0.
     return Fill("uniform", float(low), float(high))
 
 
@@ -50,11 +50,11 @@ def odds(zeros: int, ones: int) -> Fill:
 
 def literal(data: object) -> Fill:
     """Literal data, a number or nested sequences of numbers; stored as lists, as in JSON."""
-    return Fill("literal", data=_listed(data))
+    return Fill("literal", data=_as_lists(data))
 
 
-def _listed(data: object) -> object:
-    return [_listed(element) for element in data] if isinstance(data, (list, tuple)) else data
+def _as_lists(data: object) -> object:
+    return [_as_lists(element) for element in data] if isinstance(data, (list, tuple)) else data
 
 
 def tensor(
@@ -88,6 +88,6 @@ def rounded_copy(fill: Fill, name: str) -> Fill:
 
 
 def same(spec: TensorSpec, name: str) -> TensorSpec:
-    """The tensor of the argument `name`, whose spec is `spec`, once more: the output of an operator
-    that updates in place. `name.index` names an element of a list."""
+    """The tensor that is the argument `name`, whose spec is `spec`: the output of an operator that
+    updates in place. `name.index` names an element of a list."""
     return TensorSpec(spec.shape, spec.dtype, Fill("same", data=name), spec.layout)

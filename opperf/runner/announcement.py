@@ -8,7 +8,8 @@ from pathlib import Path
 from tabulate import tabulate
 
 from opperf.model import DECLARED, DEFAULTS, Case, Settings
-from opperf.results.text import counted, inputs_text, truncate
+from opperf.results.output import display_path
+from opperf.results.text import inputs_text, pluralize, truncate
 from opperf.sources.registry import Plan
 
 
@@ -23,11 +24,11 @@ def cases_table(plan: Plan, width: int | None = None) -> str:
     table = tabulate(rows, headers=headers, disable_numparse=True)
     text = "\n".join(truncate(line.rstrip(), width) for line in table.splitlines())
     operators = len({case.label for case in plan.cases})
-    cases = counted(len(plan.cases), "case")
-    lines = [text, "", f"{cases} of {counted(operators, 'operator')}"]
+    cases = pluralize(len(plan.cases), "case")
+    lines = [text, "", f"{cases} of {pluralize(operators, 'operator')}"]
     if plan.excluded:
         lines.append(
-            f"No benchmark for {counted(len(plan.excluded), 'operator')}: "
+            f"No benchmark for {pluralize(len(plan.excluded), 'operator')}: "
             + ", ".join(sorted(plan.excluded))
         )
     return "\n".join(lines)
@@ -42,9 +43,9 @@ def announcement(plan: Plan, remaining: Sequence[Case], rounds: int, output: Pat
     already = f", {done} of {unit} already done" if done else ""
     in_rounds = f", {rounds} rounds" if rounds > 1 else ""
     return (
-        f"{counted(len(plan.cases), 'case')} of {counted(operators, 'operator')}{in_rounds}"
+        f"{pluralize(len(plan.cases), 'case')} of {pluralize(operators, 'operator')}{in_rounds}"
         f"{already}: {', '.join(_settings_in_use(plan.cases))}, {_effort(plan.cases[0].settings)}, "
-        f"to {output}"
+        f"to {display_path(output)}"
     )
 
 
@@ -72,7 +73,7 @@ def _effort(settings: Settings) -> str:
         "" if settings.warmup is None else f"{settings.warmup} warmup",
         f"medians to {settings.precision:.1%}"
         if settings.runs is None
-        else counted(settings.runs, "timed call"),
+        else pluralize(settings.runs, "timed call"),
         "" if settings.max_time_s is None else f"at most {settings.max_time_s:g} s a case",
     ]
     return ", ".join(part for part in parts if part)

@@ -125,7 +125,7 @@ def _plan_file(
 ) -> Plan:
     """Returns the plan of a file's cases, with the settings among the options `given`."""
     source = open_source(path)
-    workers.know(getattr(source, "interpreters", ()))
+    workers.add_interpreters(getattr(source, "interpreters", ()))
     for warning in getattr(source, "warnings", ()):
         say(f"warning: {warning}")
     asked = [case for case in source.cases() if _is_selected(case, selection)]

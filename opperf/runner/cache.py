@@ -1,5 +1,4 @@
-"""What is kept in the user's cache folder: what a framework's build and opperf's own rules decide,
-and nothing else does."""
+"""Cached values: those that depend only on a framework's build and opperf's rules."""
 
 from __future__ import annotations
 
@@ -19,56 +18,57 @@ Kept = TypeVar("Kept")
 
 
 FOLDER = "OPPERF_CACHE"
-"""Variable that names the folder, on every system."""
+"""Environment variable with the path of the cache folder, on every system."""
 
 
 def cache_folder() -> Path:
-    """Folder for what may be lost, but would be missed: the one in `OPPERF_CACHE`, else where the
-    system keeps caches (`XDG_CACHE_HOME` or `~/.cache` on Linux)."""
+    """Returns the cache folder: that in `OPPERF_CACHE`, else a folder where the system keeps caches
+    (`XDG_CACHE_HOME` or `~/.cache` on Linux)."""
     named = os.environ.get(FOLDER)
     if named:
-        return Path(named)
-    # Takes some 10 ms to import, and not every command keeps anything.
+        # Not `Path.expanduser`, which raises for an unknown user.
+        return Path(os.path.expanduser(named))  # noqa: PTH111
+    # Takes some 10 ms to import, and not every command uses the cache.
     from platformdirs import user_cache_path
 
     return user_cache_path("opperf", appauthor=False)
 
 
 def cache_file(kind: str, framework: str) -> Path | None:
-    """Where something of this kind is kept for the framework as it is installed; None where
-    nothing tells one build of it from another."""
+    """Returns the file for a kind of value for the installed build of a framework; None if builds
+    cannot be distinguished."""
     build = identity(framework)
     return None if build is None else cache_folder() / kind / f"{framework}-{_key(build)}.json"
 
 
-def kept(path: Path | None, kind: type[Kept]) -> tuple[Kept | None, list[str]]:
-    """What is in a file of the cache, None if it is not there or cannot be read; and a warning in
-    the second case."""
+def load(path: Path | None, kind: type[Kept]) -> tuple[Kept | None, list[str]]:
+    """Returns the value in a file of the cache, or None, and warnings about a file that cannot be
+    read."""
     if path is None:
         return None, []
     try:
         return msgspec.json.decode(path.read_bytes(), type=kind), []
-    except FileNotFoundError:
-        # Asked for the first time, as is every build once.
+    except (FileNotFoundError, NotADirectoryError):
+        # The first time for this build, or a folder that `store` warns about.
         return None, []
     except (OSError, msgspec.DecodeError, UnicodeDecodeError) as error:
         return None, [f"{path} cannot be read and is made again: {one_line(str(error))}"]
 
 
-def keep(path: Path | None, value: object, what: str) -> list[str]:
-    """Write something to the cache; a warning, which calls it `what`, if that cannot be."""
+def store(path: Path | None, value: object, what: str) -> list[str]:
+    """Writes a value to the cache; returns warnings, which name it `what`, if that fails."""
     if path is None:
         return []
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         replace(path, msgspec.json.encode(value))
     except (OSError, OutputError) as error:
-        return [f"{what} is not kept: {one_line(str(error))}"]
+        return [f"{what} is not cached: {one_line(str(error))}; name another folder in {FOLDER}"]
     return []
 
 
 def _key(build: str) -> str:
-    """What is kept depends on: the framework's build, and opperf's own rules."""
+    """Returns a hash of the framework's build and of opperf's version and source."""
     package = Path(opperf.__file__).parent
     newest = max(
         entry.stat().st_mtime_ns

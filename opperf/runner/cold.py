@@ -1,9 +1,9 @@
-"""Calls that find none of their data in a cache.
+"""Calls with cold caches.
 
-On a CPU everything is driven out between calls, by writing more than the last-level cache holds,
-from as many threads as there are cores: each has caches of its own. On other devices the framework
-flushes the caches, if it can (`Caches`); else the calls take turns with copies of their inputs,
-more than the device's cache holds.
+On a CPU, more bytes than the last-level cache holds are written between calls, from as many threads
+as there are cores, each of which has its own caches. On other devices the framework flushes the
+caches, if it can (`Caches`); else the calls take turns with copies of their inputs, more than the
+device's cache holds.
 """
 
 from __future__ import annotations
@@ -21,42 +21,42 @@ from opperf.frameworks.base import Gradient
 from opperf.model import Case
 from opperf.runner.environment import usable_cores
 from opperf.runner.guard import tensor_bytes
-from opperf.runner.prepared import Prepared
+from opperf.runner.prepared import PreparedCase
 
 TIMES = 3
-"""How many times a cache's size is written, or rotated through: caches replace what was used least
-recently only more or less, so that one time its size leaves some of what was there."""
+"""Bytes that are written, or of copies, as a multiple of the cache's size: caches replace the least
+recently used lines only approximately, so that once the size leaves some of them."""
 
 CACHES = Path("/sys/devices/system/cpu/cpu0/cache")
 
 FALLBACK_BYTES = 64 * 2**20
-"""Size of the last-level cache where the system does not tell: that of large servers' sockets."""
+"""Size of the last-level cache if the system does not report it: that of large servers."""
 
 DEVICE_BYTES = 128 * 2**20
-"""Size of a GPU's level-2 cache, which no framework tells: the largest there are (126 MiB)."""
+"""Size of a GPU's level-2 cache, which no framework reports: that of the largest (126 MiB)."""
 
 COPIES = 256
-"""Copies of inputs at most: tiny ones would need millions."""
+"""Maximum number of copies of inputs: tiny ones would need millions."""
 
 UNITS = {"K": 2**10, "M": 2**20, "G": 2**30}
 """Suffixes of sizes in /sys."""
 
 
 def last_level_bytes(caches: Path = CACHES) -> int:
-    """Bytes of the CPU's last-level cache."""
+    """Returns the bytes of the CPU's last-level cache."""
     sizes = []
     for entry in caches.glob("index*"):
         try:
             level, text = (entry / "level").read_text(), (entry / "size").read_text().strip()
             sizes.append((int(level), int(text[:-1]) * UNITS[text[-1]]))
         except (OSError, ValueError, KeyError, IndexError):
-            # A cache that does not say how large it is; another one may.
+            # The kernel does not report this cache's size, but may report another's.
             continue
     return max(sizes)[1] if sizes else FALLBACK_BYTES
 
 
 class Flush:
-    """Drives everything out of the CPU's caches, each time it is called."""
+    """Evicts everything from the CPU's caches, each time it is called."""
 
     def __init__(self) -> None:
         cores = usable_cores()
@@ -70,7 +70,7 @@ class Flush:
         return sum(part.nbytes for part in self._parts)
 
     def __call__(self) -> None:
-        # NumPy lets the interpreter go while it computes, so the threads run at once.
+        # NumPy releases the interpreter's lock while it computes, so that the threads run at once.
         list(self._threads.map(_touch, self._parts))
 
 
@@ -78,8 +78,8 @@ def _touch(part: Any) -> None:
     np.add(part, 1, out=part)
 
 
-def copies(case: Case) -> int:
-    """How many copies of the inputs are more than a device's cache holds, as far as allowed."""
+def count_copies(case: Case) -> int:
+    """Returns the number of copies of the inputs that exceed a device's cache, at most `COPIES`."""
     size = sum(tensor_bytes(spec) for _, spec in case.tensors())
     return min(COPIES, max(2, math.ceil(TIMES * DEVICE_BYTES / max(size, 1))))
 
@@ -87,21 +87,21 @@ def copies(case: Case) -> int:
 class Ring:
     """Copies of a case's inputs, and calls that take turns with them."""
 
-    def __init__(self, members: Sequence[Prepared]) -> None:
+    def __init__(self, members: Sequence[PreparedCase]) -> None:
         self._members = members
-        self._turns: Iterator[Prepared] = itertools.cycle(members)
+        self._turns: Iterator[PreparedCase] = itertools.cycle(members)
 
     def call(self) -> Any:
-        """Call the case with the inputs whose turn it is."""
+        """Calls the case with the next inputs."""
         return next(self._turns).call()
 
-    def gradient(self, make: Callable[[Prepared], Gradient]) -> Gradient:
-        """The differentiated calls, taking turns."""
+    def gradient(self, make: Callable[[PreparedCase], Gradient]) -> Gradient:
+        """Returns a `Gradient` whose calls take turns with the copies."""
         return _RingGradient([make(member) for member in self._members])
 
 
 class _RingGradient:
-    """A `Gradient` of each copy; `backward` is of the one that `record` took."""
+    """Takes turns with a `Gradient` of each copy; `backward` uses that of the latest `record`."""
 
     def __init__(self, members: Sequence[Gradient]) -> None:
         self._turns: Iterator[Gradient] = itertools.cycle(members)

@@ -180,8 +180,8 @@ def _check_unfinished(run_file: Path, options: Options) -> None:
     """Raises `OutputError` if the run would replace the records of an unfinished one."""
     if not options.resuming and not options.overwrite and run_file.exists():
         raise OutputError(
-            f"an earlier run to {options.output} was interrupted, and its records are in "
-            f"{run_file}; finish it with --resume, or replace it with --overwrite"
+            f"an earlier run to {output.display_path(options.output)} was interrupted, and its "
+            f"records are in {run_file}; finish it with --resume, or replace it with --overwrite"
         )
 
 
@@ -210,7 +210,7 @@ def _resume_advice(run_file: Path, options: Options) -> str:
         words += ["-f", options.output_format]
     if options.output != run_file:
         words += ["-o", str(options.output)]
-    return f"the records are in {run_file}. Go on with: {shlex.join(words)}"
+    return f"the records are in {run_file}. Resume with: {shlex.join(words)}"
 
 
 def _finish(result: Run, run_file: Path, options: Options, elapsed_s: float) -> int:
@@ -226,7 +226,8 @@ def _finish(result: Run, run_file: Path, options: Options, elapsed_s: float) -> 
     if len(records) <= TABLE_LIMIT:
         _print(options, f"\n{render_table(records, terminal_width())}\n\n{LEGEND}")
     _print(options, "\n" + summarise(result, elapsed_s, terminal_width()))
-    _print(options, f"\nwritten to {options.output}")
+    if options.output != output.STDOUT:
+        _print(options, f"\nwritten to {options.output}")
     failed = any(
         record.status in (Status.FAILED, Status.CRASHED, Status.TIMEOUT) for record in records
     )
@@ -240,6 +241,8 @@ def _log(options: Options, text: str) -> None:
 
 
 def _print(options: Options, text: str, error: bool = False) -> None:
-    """Prints a line of output, except with --quiet, or an error."""
+    """Prints a line of output, except with --quiet, or an error. Both go to standard error if
+    standard output is for the results."""
     if error or not options.quiet:
-        print(text, file=sys.stderr if error else sys.stdout, flush=True)
+        stream = sys.stderr if error or options.output == output.STDOUT else sys.stdout
+        print(text, file=stream, flush=True)

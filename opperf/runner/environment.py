@@ -1,4 +1,4 @@
-"""Everything a reader needs in order to trust or distrust a number, gathered in one place."""
+"""Collects the environment of this process, by which readers judge a number."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from opperf.model import Environment
 from opperf.runner.allocator import configure_heap
 from opperf.runner.hardware import cpu_caches, gpus
 from opperf.runner.health import processor
-from opperf.runner.health.examine import reading, short_form
+from opperf.runner.health.examine import short_form, take_reading
 from opperf.runner.health.machine import this_machine, usable_cpus
 
 CPUINFO = Path("/proc/cpuinfo")
 
 
 def cpu_model() -> str:
-    """The processor's name, as the kernel gives it; else what Python knows."""
+    """Returns the processor's name, from the kernel or else from Python."""
     if CPUINFO.exists():
         for line in CPUINFO.read_text().splitlines():
             key, _, value = line.partition(":")
@@ -31,14 +31,14 @@ def cpu_model() -> str:
 
 
 def usable_cores() -> int:
-    """Cores this process may run on, which a container may limit."""
+    """Returns the number of cores this process may run on, which a container may limit."""
     return len(usable_cpus())
 
 
 def environment(framework: Framework) -> Environment:
-    """The environment of this process."""
+    """Returns the environment of this process."""
     machine = this_machine(framework.variables)
-    governor = reading(processor.GOVERNOR, machine)
+    governor = take_reading(processor.GOVERNOR, machine)
     threads = {name: value for name, value in machine.settings.items() if value is not None}
     count = framework.threads()
     if count is not None:

@@ -11,7 +11,7 @@ import msgspec
 from tabulate import tabulate
 
 from opperf.errors import FrameworkError
-from opperf.frameworks import PREFERENCE, available, package_of, preferred
+from opperf.frameworks import PREFERENCE, available, default_framework, package_of
 from opperf.frameworks.installed import is_installed, package_version
 from opperf.results.text import terminal_width
 
@@ -50,7 +50,7 @@ def frameworks_command(options: Mapping[str, Any]) -> int:
         print("\n\n".join(details(one, terminal_width()) for one in found))
     else:
         print(tabulate(map(table_row, found), HEADERS, disable_numparse=True))
-        print(f"\nDefault framework: {preferred()}")
+        print(f"\nDefault framework: {default_framework()}")
         print("Devices, dtypes, profilers and more of a framework: opperf frameworks NAME")
     return 0
 

@@ -35,8 +35,8 @@ def estimated_bytes(case: Case, outputs: Sequence[tuple[int, ...]] | None) -> in
 
 
 def guard(case: Case, framework: Framework) -> int:
-    """The bytes that a case needs, estimated. Raises `UnsupportedError`, with the figures, if they
-    do not fit in memory."""
+    """Returns an estimate of the bytes that a case needs. Raises `UnsupportedError`, with the
+    figures, if they do not fit in memory."""
     needed = estimated_bytes(case, framework.output_shapes(case))
     free = framework.device_memory(case.settings.device)
     if needed > free:

@@ -9,7 +9,7 @@ from opperf.frameworks import Framework
 from opperf.model import Case, ListedOperator, Listing, Operator
 from opperf.rules.engine import SEARCH, NoInputs, RulesModule, inputs_for, rules_module
 from opperf.rules.sizes import PRESETS
-from opperf.runner.prepared import Prepared
+from opperf.runner.prepared import PreparedCase
 
 BASELINE = "float32"
 """Dtype of the inputs when only the names of the rules are needed."""
@@ -40,7 +40,7 @@ def script(framework: Framework, case: Case) -> str:
     it has one; or a comment with the reason why the call cannot be made."""
     try:
         with framework.scope(case):
-            prepared = Prepared(case, framework)
+            prepared = PreparedCase(case, framework)
             shown, note = case, ""
             if "backward" in case.passes:
                 try:

@@ -1,4 +1,4 @@
-"""The one way from a case to a record."""
+"""Measures a case: the one way from a case to a record."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import msgspec
 from opperf.errors import NoGradientError, OpperfError, UnsupportedError, one_line
 from opperf.frameworks import Framework
 from opperf.frameworks.base import Gradient
-from opperf.frameworks.timing import Profiler, Timed
+from opperf.frameworks.timing import PhaseTimes, Profiler
 from opperf.metrics import BACKWARD, FORWARD, MEMORY, MEMORY_FORWARD, PASSES, TOTAL
 from opperf.model import (
     OWN,
@@ -32,37 +32,37 @@ from opperf.profilers.reference_work import ReferenceWork, middle_mean
 from opperf.profilers.sampling import Samples, loops_for, sample, warm_up
 from opperf.profilers.stopping import criteria, limit_s
 from opperf.profilers.summary import summarise
-from opperf.runner.cold import Flush, Ring, copies
-from opperf.runner.fresh import HERE, Memory
+from opperf.runner.cold import Flush, Ring, count_copies
 from opperf.runner.guard import guard
+from opperf.runner.memory_meters import LOCAL_METER, MemoryMeter
 from opperf.runner.moved import moved_bytes, writes_in_place
-from opperf.runner.prepared import Prepared
+from opperf.runner.prepared import PreparedCase
 from opperf.sources.bound import NOTHING_BOUND, Bound
 from opperf.sources.choices import LISTED, refusal
 from opperf.sources.varying import with_dtype
 
 BASELINE_DTYPE = "float32"
-"""What every operator's rule is made for; a refusal in another dtype is checked against it."""
+"""Dtype that every operator's rule is made for; a refusal in another one is checked against it."""
 
 
 EARLY_BYTES = 64 * 2**20
-"""Most bytes that a case may need for another process to measure its memory while its tensors are
-made and first used here. Tensors and outputs of a larger one would be there twice at a time, which
-the guard does not count, and its calls take longer than what would be saved."""
+"""Maximum bytes of a case whose memory another process measures while its tensors are made and
+first used here. The tensors and outputs of a larger one would be in memory twice, which the guard
+does not count, and its calls take longer than the time that is saved."""
 
 
 def measure(
     case: Case,
     framework: Framework,
     bound: Bound = NOTHING_BOUND,
-    memory: Memory = HERE,
+    memory: MemoryMeter = LOCAL_METER,
     reference_work: bool = False,
 ) -> Record:
-    """Measure one case. Whatever the operator does wrong ends up in the record.
+    """Returns the record of a case; an error of the operator is its status.
 
-    `bound` holds what the case's `given` tensors and target stand for, if a caller has the
-    objects themselves. `memory` measures the peaks: in this process, or in another as `Fresh`
-    does. With `reference_work`, that is timed between the calls.
+    `bound` holds the caller's objects for the case's `given` tensors and its target. `memory`
+    measures the peaks: in this process, or in another as `PristineMeter` does. With
+    `reference_work`, that is timed between the calls.
     """
     begun = time.perf_counter()
     try:
@@ -71,7 +71,9 @@ def measure(
         if case.settings.memory and needed <= EARLY_BYTES:
             memory.begin(case, framework)
         with framework.scope(case):
-            record = _Measurement(Prepared(case, framework, bound), memory, reference_work).record()
+            record = _Measurement(
+                PreparedCase(case, framework, bound), memory, reference_work
+            ).record()
     except UnsupportedError as error:
         record = _without_numbers(case, Status.SKIPPED, str(error))
     except OpperfError as error:
@@ -85,7 +87,7 @@ def measure(
 
 
 def check_available(case: Case, framework: Framework) -> None:
-    """Raise `UnsupportedError` if this framework, build or machine has no such device, dtype,
+    """Raises `UnsupportedError` if this framework, build or machine lacks the device, dtype,
     profiler or mode."""
     for name in ("device", *LISTED):
         refused = refusal(framework, name, getattr(case.settings, name))
@@ -98,8 +100,8 @@ def _without_numbers(case: Case, status: Status, reason: str) -> Record:
 
 
 def _refused(case: Case, framework: Framework, bound: Bound, reason: str) -> Record:
-    """The record of a call the framework refused: skipped if this build or device has no such
-    kernel, or if the dtype is at fault, which is so when the same call in float32 runs; else
+    """Returns the record of a call that the framework refused: skipped if this build or device
+    lacks the kernel, or if the same call runs in float32, so that the dtype is the cause; else
     failed."""
     if framework.unavailable(reason):
         return _without_numbers(case, Status.SKIPPED, reason)
@@ -110,10 +112,10 @@ def _refused(case: Case, framework: Framework, bound: Bound, reason: str) -> Rec
 
 
 def _runs(case: Case, framework: Framework, bound: Bound) -> bool:
-    """Whether the framework accepts the case at all."""
+    """Returns whether the framework accepts the case."""
     try:
         with framework.scope(case):
-            Prepared(case, framework, bound).call()
+            PreparedCase(case, framework, bound).call()
             framework.synchronize(case.settings.device)
     except Exception:
         return False
@@ -125,25 +127,25 @@ HAS_NAN = "has NaN: the inputs do not suit the operator, or it leaves an output 
 NO_KERNEL = "runs no kernel of its own, as for a view of its input"
 
 BATCHED = (
-    "{} calls are queued between two waits for the device: a time is that between two calls on "
-    "end, and not the latency of one"
+    "{} calls are queued between two waits for the device: a time is that between two successive "
+    "calls, and not the latency of one"
 )
 
 WARMUP_SHARE = 0.2
-"""Share of a pass's time that its warm-up may take, beside that time."""
+"""Maximum time of a pass's warmup, as a share of the pass's time, to which it is added."""
 
 KERNEL_SHARE = 0.5
-"""Share of a call's wall time below which its kernels count as short: more than half of what a
-user waits for is then the framework's dispatch."""
+"""Share of a call's wall time below which its kernels are short: more than half of the time is then
+the framework's dispatch."""
 
 NS_PER_US = 1000
 MIB = 2**20
 
 
 class _Measurement:
-    """The phases one prepared case is measured in, and what they gave."""
+    """The measurement of one prepared case, and its results so far."""
 
-    def __init__(self, prepared: Prepared, memory: Memory, reference_work: bool) -> None:
+    def __init__(self, prepared: PreparedCase, memory: MemoryMeter, reference_work: bool) -> None:
         self._prepared, self._memory, self._reference_work = prepared, memory, reference_work
         self._case, self._framework = prepared.case, prepared.framework
         self._flush: Callable[[], object] | None = None
@@ -154,11 +156,11 @@ class _Measurement:
         self._reference: dict[str, dict[str, float]] = {}
         self._busy_s = 0.0
         self._latest_s = 0.0
-        """Seconds that the latest of these calls took."""
+        """Seconds of the latest of these calls."""
 
     @contextmanager
     def _busy(self) -> Iterator[None]:
-        """Count what happens inside as time spent in the operator's calls."""
+        """Counts the time inside as that of the operator's calls."""
         begun = time.perf_counter()
         try:
             yield
@@ -167,14 +169,14 @@ class _Measurement:
             self._busy_s += self._latest_s
 
     def record(self) -> Record:
-        """Measure every pass that was asked for."""
+        """Measures every pass of the case, and returns the record."""
         settings = self._case.settings
         timer = profiler(settings.profiler, self._framework, settings.device)
-        # Now, as a framework may lay out tensors anew when they are used, and once they have been
-        # written, as before that they may have no memory.
+        # Read before the first call, in which a framework may move tensors, and after they are
+        # written, as they may have no memory before.
         self._framework.synchronize(settings.device)
         inputs = self._framework.extents(list(self._prepared.arguments.values()))
-        # The first call compiles, caches and refuses; none of that is the operator's time.
+        # The first call may compile, fill caches or be refused, which is not the operator's time.
         with self._busy():
             outputs = self._prepared.call()
             self._framework.synchronize(settings.device)
@@ -215,12 +217,12 @@ class _Measurement:
         both = found.forward if found.both is None else found.both
         for metric, peak in ((MEMORY, both), (MEMORY_FORWARD, found.forward)):
             self._summaries[metric.name] = summarise([float(peak)], metric.unit)
-        # What ran in another process before it was waited for took none of this one's time.
+        # Work of another process took time of this one only while this one waited for it.
         self._busy_s += min(found.busy_s, time.perf_counter() - begun)
         self._notes += found.notes
 
     def _cool(self) -> None:
-        """Get ready for calls that find nothing in a cache."""
+        """Prepares calls with cold caches."""
         device = self._case.settings.device
         self._flush = self._framework.cache_flush(device)
         if self._flush is not None:
@@ -240,15 +242,15 @@ class _Measurement:
                 f"cold: {size} are written before each pass of each call",
             )
             return
-        count = copies(self._case)
-        others = [self._prepared.another() for _ in range(count - 1)]
+        count = count_copies(self._case)
+        others = [self._prepared.copy() for _ in range(count - 1)]
         self._ring = Ring([self._prepared, *others])
         self._note(
             "", NoteCode.COLD_CACHE, f"cold: calls take turns with {count} copies of the inputs"
         )
 
     def _gradient(self) -> Gradient:
-        def made(prepared: Prepared) -> Gradient:
+        def made(prepared: PreparedCase) -> Gradient:
             return self._framework.gradient(self._case, prepared.call, prepared.differentiated)
 
         return made(self._prepared) if self._ring is None else self._ring.gradient(made)
@@ -282,8 +284,8 @@ class _Measurement:
     def _time(
         self, metric: Pass, timer: Profiler, phases: list[Callable[[], object]], first_s: float
     ) -> Samples:
-        """Samples of the phases, the first time through which took `first_s` seconds. The last
-        phase is the one whose median has to be known, as the metric."""
+        """Returns samples of the phases, of which the last is that of the metric. `first_s` are the
+        seconds of their first execution."""
         settings = self._case.settings
         work = ReferenceWork() if self._reference_work else None
         before = [one for one in (work, self._flush) if one is not None]
@@ -299,16 +301,16 @@ class _Measurement:
                 WARMUP_SHARE * longest_s,
                 settings.warmup,
             )
-            asked = len(phases) - 1
-            # Counts that are given are of calls, each of which is a sample.
-            loops = loops_for(timer, phases, asked, call_s) if settings.runs is None else 1
+            last = len(phases) - 1
+            # A fixed number of runs is one of calls, each of which is a sample.
+            loops = loops_for(timer, phases, last, call_s) if settings.runs is None else 1
             if work is not None:
                 work.forget()
-            done = sample(timer, phases, asked, criteria(settings, share), call_s, loops)
+            done = sample(timer, phases, last, criteria(settings, share), call_s, loops)
         done = done._replace(phases=done.phases[len(before) :: len(before) + 1])
         calls = done.phases[-1].calls
         own = middle_mean(calls) if work is not None and calls else 0.0
-        # A call may be shorter than what is taken off it, and then has no logarithm.
+        # A call may be shorter than the overhead that is subtracted, and then has no logarithm.
         if work is not None and own > 0:
             self._reference[metric] = {OWN: own, **work.means()}
         return done
@@ -327,8 +329,8 @@ class _Measurement:
         if odd and name in PASSES:
             self._note(name, NoteCode.NOISY, odd)
 
-    def _note_dispatch(self, metric: Metric, timed: Timed) -> None:
-        """Note a pass that takes mostly dispatch: kernels are too short at this size."""
+    def _note_dispatch(self, metric: Metric, timed: PhaseTimes) -> None:
+        """Adds a note to a pass that is mostly dispatch, as its kernels are short."""
         if not timed.times:
             return
         kernel, wall = statistics.median(timed.times), statistics.median(timed.walls)
@@ -337,5 +339,5 @@ class _Measurement:
                 metric.name,
                 NoteCode.DISPATCH,
                 f"kernels take {kernel / NS_PER_US:.1f} us of the {wall / NS_PER_US:.1f} us that a "
-                "call takes: mostly dispatch is left at this size",
+                "call takes: at this size it is mostly dispatch",
             )

@@ -1,4 +1,4 @@
-"""A case made real: its tensors and the call that runs it once."""
+"""A case's tensors, and the call that runs it once."""
 
 from __future__ import annotations
 
@@ -20,27 +20,27 @@ from opperf.model import (
 from opperf.sources.bound import NOTHING_BOUND, Bound
 
 
-class Prepared:
-    """The tensors of a case and its call. Make it, and use it, in the case's scope."""
+class PreparedCase:
+    """A case with its tensors and its call, to be made and used in the case's scope."""
 
     def __init__(self, case: Case, framework: Framework, bound: Bound = NOTHING_BOUND) -> None:
         self.case, self.framework, self._bound = case, framework, bound
         self.differentiated: list[Any] = []
-        """The tensors that want a gradient."""
+        """The tensors that need a gradient."""
         self._made: dict[str, Any] = {}
         self._storages: dict[str, Any] = {}
         self.arguments: dict[str, Any] = {}
-        """What the call is given, by argument: tensors, lists of them, plain values."""
+        """Values of the call's arguments: tensors, lists of tensors, plain values."""
         for name, argument in case.arguments.items():
             self.arguments[name] = self._value(name, argument)
         self.call = framework.bind(case, self.arguments, bound.function)
 
-    def another(self) -> Prepared:
-        """The same once more, with tensors of its own of the same contents."""
-        return Prepared(self.case, self.framework, self._bound)
+    def copy(self) -> PreparedCase:
+        """Returns a copy with its own tensors of the same contents."""
+        return PreparedCase(self.case, self.framework, self._bound)
 
     def _value(self, place: str, argument: Argument) -> Any:
-        """The value of an argument, or of an element of one: `place` is `name` or `name.index`."""
+        """Returns the value of an argument or of an element; `place` is `name` or `name.index`."""
         if isinstance(argument, tuple):
             made = [self._value(f"{place}.{i}", element) for i, element in enumerate(argument)]
             return made if any(isinstance(e, TensorSpec) for e in argument) else tuple(made)
@@ -55,7 +55,7 @@ class Prepared:
             return argument
         device = argument.device or self.case.settings.device
         if argument.fill.distribution == "same":
-            # The tensor itself, which is in its own place already.
+            # The tensor of another place, which is made already.
             return self._made[argument.fill.data]
         if argument.fill.distribution == "given":
             held = self._bound.arrays[argument.fill.digest]
@@ -69,7 +69,7 @@ class Prepared:
         return tensor
 
     def _filled(self, spec: TensorSpec, device: str, seed: int) -> Any:
-        """A tensor with contents of its own, or one in a storage that it shares."""
+        """Returns a filled tensor, or a view of one if it shares its storage."""
         stored = storage_spec(self.case, spec)
         if stored is None:
             return self.framework.tensor(spec, device, seed)

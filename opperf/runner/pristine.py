@@ -1,22 +1,21 @@
-"""Memory measured where a framework keeps nothing: in a fork of a process that only imported.
+"""Measures memory in pristine processes: forks of one that has imported the framework and run
+nothing.
 
 Frameworks keep workspace for later calls. One may have several buffers that it uses in turn and
-lets grow, so what an operator allocates depends on what ran before it. A process that has
-imported the framework and run nothing is forked; the fork measures one case after the other for
-as long as the framework gives back all it took, and is replaced as soon as it keeps something.
-A fork takes some tens of milliseconds, and its end as long again; an import takes seconds.
+lets grow, so what an operator allocates depends on what ran before it. A fork measures one case
+after the other until the framework keeps memory, and is then replaced. A fork takes some tens of
+milliseconds, and its end as long again; an import takes seconds.
 
-The process that is forked is itself a fork of a worker, made when the worker has imported the
-framework; for a process that may have run operators already it is
-another one, of `opperf.runner.pristine FRAMEWORK`.
+The server, which is forked for that, is itself a fork of a worker that has just imported the
+framework. For a process that may have run operators already, it is a process of its own:
+`opperf.runner.pristine FRAMEWORK`.
 
-The `forkserver` of `multiprocessing` does not serve here. Its server is always a new interpreter,
+The `forkserver` of `multiprocessing` cannot replace this. Its server is always a new interpreter,
 which would import the framework a second time beside each worker: seconds, where a fork of the
 worker takes milliseconds. There is one server in a process, with one list of modules to preload,
 and in a user's process it is the user's. Its children outlive a parent that is killed in the middle
-of a kernel, as no signal is asked for the parent's death (`end_with_parent`). What would remain to
-be written is most of this module: requests and answers, their time limits, and when a fork is used
-again.
+of a kernel, as they request no signal at its death (`end_with_parent`). Most of this module would
+remain: requests and answers, their time limits, and the reuse of forks.
 """
 
 from __future__ import annotations
@@ -37,30 +36,29 @@ import msgspec
 from opperf.frameworks import Framework, load
 from opperf.model import Case, TensorSpec
 from opperf.runner.allocator import configure_heap
-from opperf.runner.memory import Peaks, peaks_of
+from opperf.runner.memory import Peaks, measure_case_peaks
 from opperf.runner.process import begin_child, child_variables, end_with_parent, module_command
 from opperf.sources.bound import Bound
 
 TIME_SHARE = 0.25
-"""Share of a case's time limit that a fork may take for its two calls; the rest is for the calls
-that are timed. A fork that takes longer is stuck, on a lock of a thread that it does not have."""
+"""Limit on a fork's two calls, as a share of the case's time limit; the rest is for timed calls. A
+fork that takes longer waits for a lock that a thread held, which the fork does not have."""
 
 IMPORT_TIMEOUT_S = 120.0
-"""Time a framework may take to import: seconds as a rule, a minute from a cold network disk."""
+"""Limit on the import of a framework: it takes seconds, or a minute from a cold network disk."""
 
 READY = b"ready\n"
-"""The first line, once the framework is imported."""
+"""The server's first line, once the framework is imported."""
 
 NOTHING = b"null"
-"""The answer when a case could not be measured: it failed, or ended its process."""
+"""The answer to a case that failed, or ended its process."""
 
 
-class Pristine:
-    """The process that is forked, seen from the one that asks. Starts again should it have ended.
+class PristineServer:
+    """The parent's side of the process that is forked, which is started again after its end.
 
-    Given the framework itself, it is a fork of this process, which has imported it and must have
-    run nothing yet; else it is started, and imports the framework while its parent does other
-    things.
+    With `framework`, the process is a fork of this one, which must have run nothing yet; else it is
+    a new one, which imports the framework while its parent goes on.
     """
 
     def __init__(self, name: str, framework: Framework | None = None) -> None:
@@ -86,26 +84,26 @@ class Pristine:
         self._asked = None
 
     def begin(self, case: Case) -> None:
-        """Have a case measured whose peaks are wanted next, unless that would have to wait for the
-        framework to be imported."""
+        """Sends the case whose peaks are requested next, unless the framework is still being
+        imported."""
         if self._has_imported:
             self._ask(case)
 
     def peaks(self, case: Case) -> Peaks | None:
-        """The peaks of a case; None if it could not be measured there, or not in time."""
+        """Returns the peaks of a case; None if it could not be measured, or not in time."""
         if self._asked != case or self._process.poll() is not None:
             self._ask(case)
         return msgspec.json.decode(self._answer() or NOTHING, type=Peaks | None)
 
     def _ask(self, case: Case) -> None:
-        """Send a case, if there is a process that takes it."""
+        """Sends a case, if there is a process to take it."""
         if self._asked is not None:
-            # The call of the case before was refused, and nobody wants its peaks.
+            # The previous case's call was refused here, so that its peaks are not needed.
             self._answer()
         if self._process.poll() is not None:
             self._start()
         with self._ended_by_errors():
-            if self.is_ready():
+            if self.wait_until_ready():
                 assert self._process.stdin is not None
                 with contextlib.suppress(BrokenPipeError):
                     self._process.stdin.write(msgspec.json.encode(case) + b"\n")
@@ -113,7 +111,7 @@ class Pristine:
                     self._asked = case
 
     def _answer(self) -> bytes:
-        """The answer to the case that was sent; empty if there is none, or not in time."""
+        """Returns the answer to the case that was sent; empty if there is none, or not in time."""
         case, self._asked = self._asked, None
         if case is None:
             return b""
@@ -122,22 +120,23 @@ class Pristine:
 
     @contextlib.contextmanager
     def _ended_by_errors(self) -> Iterator[None]:
-        """End the process where an interrupt comes inside: its next answer would be to a question
-        that nobody waits for any more."""
+        """Ends the process at an interrupt, as its next answer would be taken for that to another
+        case."""
         try:
             yield
         except BaseException:
             self.end()
             raise
 
-    def is_ready(self) -> bool:
-        """Wait until it has imported the framework; whether it has."""
+    def wait_until_ready(self) -> bool:
+        """Waits until it has imported the framework, and returns whether it has."""
         if not self._has_imported:
             self._has_imported = self._line(IMPORT_TIMEOUT_S) == READY
         return self._has_imported
 
     def _line(self, timeout_s: float) -> bytes:
-        """The next line it writes; empty if it ended, or did not write in time and was ended."""
+        """Returns the next line of its output; empty if it ended, or was ended as it took too
+        long."""
         stream = self._process.stdout
         assert stream is not None
         # A line comes in one piece: it is shorter than a pipe's buffer.
@@ -147,40 +146,42 @@ class Pristine:
         return b""
 
     def end(self) -> None:
-        """End the process, whatever it is doing."""
+        """Kills the process."""
         self._asked = None
         self._process.kill()
         self._process.wait()
 
 
-_BEGUN: dict[str, Pristine] = {}
-"""The processes for this one, by framework."""
+_SERVERS: dict[str, PristineServer] = {}
+"""The servers of this process, by framework."""
 
 
-def pristine(name: str) -> Pristine:
-    """The process for a framework, one for each process that asks."""
-    if name not in _BEGUN:
-        _BEGUN[name] = Pristine(name)
-    return _BEGUN[name]
+def pristine_server(name: str) -> PristineServer:
+    """Returns this process's server for a framework, which is started if there is none."""
+    if name not in _SERVERS:
+        _SERVERS[name] = PristineServer(name)
+    return _SERVERS[name]
 
 
-def begin_pristine(framework: Framework) -> None:
-    """Fork the process for a framework from this one, which has imported it and run nothing yet.
-    That takes milliseconds, where another import would take seconds, and a core from this one."""
-    _BEGUN[framework.name] = Pristine(framework.name, framework)
+def start_pristine_server(framework: Framework) -> None:
+    """Forks the server for a framework from this process, which has imported it and run nothing
+    yet. That takes milliseconds; another import would take seconds, and a core from this process.
+    """
+    _SERVERS[framework.name] = PristineServer(framework.name, framework)
 
 
 def is_self_contained(case: Case, bound: Bound) -> bool:
-    """Whether a case can be measured by another process: it needs no object of the caller's."""
-    given = any(
+    """Returns whether another process can measure a case, as it needs none of the caller's
+    objects."""
+    has_arrays = any(
         isinstance(spec, TensorSpec) and spec.fill.distribution == "given"
         for _, spec in case.tensors()
     )
-    return bound.function is None and not given
+    return bound.function is None and not has_arrays
 
 
 class Child:
-    """A fork of this process that answers requests: as much of `subprocess.Popen` as is needed."""
+    """A fork of this process that answers requests, with some methods of `subprocess.Popen`."""
 
     def __init__(self, answer: Callable[[BinaryIO, BinaryIO], None]) -> None:
         (requests, stdin), (stdout, answers) = os.pipe(), os.pipe()
@@ -192,8 +193,8 @@ class Child:
                 with os.fdopen(requests, "rb") as lines, os.fdopen(answers, "wb") as out:
                     answer(lines, out)
             finally:
-                # Neither the parent's buffers nor the framework's threads are this process's to
-                # end.
+                # Without cleanup, which would flush the parent's buffers and end the framework's
+                # threads.
                 os._exit(0)
         os.close(requests)
         os.close(answers)
@@ -201,61 +202,61 @@ class Child:
         self._has_ended = False
 
     def poll(self) -> int | None:
-        """0 if it has ended, None while it lives."""
+        """Returns 0 if it has ended, and None while it runs."""
         if not self._has_ended:
             self._has_ended = os.waitpid(self.pid, os.WNOHANG)[0] == self.pid
         return 0 if self._has_ended else None
 
     def kill(self) -> None:
-        """End it: its memory is given back faster than by an end of its own accord."""
+        """Kills it, which frees its memory faster than a regular exit."""
         if self.poll() is None:
             os.kill(self.pid, signal.SIGKILL)
 
     def wait(self) -> None:
-        """Wait until it is gone."""
+        """Waits for its end, and closes the pipes."""
         if not self._has_ended:
             os.waitpid(self.pid, 0)
             self._has_ended = True
         for stream in (self.stdin, self.stdout):
-            # What was not written any more has nobody to read it.
+            # Nobody reads what the buffer still has.
             with contextlib.suppress(BrokenPipeError):
                 stream.close()
 
 
 def _keep_only(*descriptors: int) -> None:
-    """Close every file but these and the standard ones, of which the input is nobody's: a child
-    that holds on to its parent's pipes hides the parent's end from those at their other ends."""
+    """Closes all files except these and the standard ones, and makes the standard input empty.
+    While a child holds its parent's pipes open, their readers do not notice the parent's end."""
     nothing = os.open(os.devnull, os.O_RDONLY)
     os.dup2(nothing, 0)
     for descriptor in [int(entry.name) for entry in Path("/dev/fd").iterdir()]:
         if descriptor > STANDARD_ERROR and descriptor not in descriptors:
-            # The list itself was one of them, and is closed already.
+            # The listing's own descriptor is among them, and closed already.
             with contextlib.suppress(OSError):
                 os.close(descriptor)
 
 
 STANDARD_ERROR = 2
-"""The last of the standard files' descriptors."""
+"""The highest descriptor of the standard files."""
 
 
 CASES = msgspec.json.Decoder(Case)
-"""Made once, in the process that is forked: a first decoder takes a fork some milliseconds."""
+"""Made in the process that is forked, as the first decoder would take each fork milliseconds."""
 
 
 class Fork:
-    """A fork that measures cases, seen from the process that was forked."""
+    """The server's side of a fork that measures cases."""
 
     def __init__(self, framework: Framework) -> None:
         def answer(lines: BinaryIO, out: BinaryIO) -> None:
             for line in lines:
-                found = peaks_of(CASES.decode(line), framework)
+                found = measure_case_peaks(CASES.decode(line), framework)
                 out.write(msgspec.json.encode(found) + b"\n")
                 out.flush()
 
         self._child = Child(answer)
 
     def ask(self, line: bytes) -> bytes:
-        """Its answer to a request; `NOTHING` if it ended instead."""
+        """Returns the answer to a request; `NOTHING` if the fork ended instead."""
         try:
             self._child.stdin.write(line)
             self._child.stdin.flush()
@@ -265,14 +266,14 @@ class Fork:
         return answer if answer.endswith(b"\n") else NOTHING + b"\n"
 
     def end(self) -> None:
-        """End it, and wait until it is gone."""
+        """Kills it, and waits for its end."""
         self._child.kill()
         self._child.wait()
 
 
 def serve(requests: Iterable[bytes], responses: BinaryIO, framework: Framework) -> None:
-    """Answer requests until there are no more."""
-    # What was imported stays; forks are to look for garbage among what they made only.
+    """Answers requests until there are no more."""
+    # Imported objects stay, so that forks look for garbage only among those they made.
     gc.freeze()
     responses.write(READY)
     responses.flush()
@@ -285,14 +286,14 @@ def serve(requests: Iterable[bytes], responses: BinaryIO, framework: Framework) 
         responses.flush()
         found = msgspec.json.decode(answer, type=Peaks | None)
         if found is None or not found.clean:
-            # Its memory is given back at once. Another fork is made with the next case, and not
-            # while the calls of this one are timed.
+            # Its memory is freed at once. The next fork is made with the next case, and not while
+            # the calls of this one are timed.
             fork.end()
             fork = None
 
 
 def main() -> None:
-    """Serve on standard input and output."""
+    """Serves on standard input and output."""
     responses = begin_child()
     configure_heap()
     serve(sys.stdin.buffer, responses, load(sys.argv[1]))

@@ -84,7 +84,7 @@ def axis_text(values: tuple[Any, ...]) -> str:
     return ", ".join(str(value) for value in values)
 
 
-TRANSIENT = frozenset({"load_1min", "devices", *(f"health.{name}" for name in health.PASSING)})
+TRANSIENT = frozenset({"load_1min", "devices", *(f"health.{name}" for name in health.TRANSIENT)})
 """Fields of an environment, and keys of fields, that change from moment to moment, or list what is
 available and not what is used."""
 
@@ -96,6 +96,20 @@ def find_lasting_differences(one: Environment, other: Environment) -> list[tuple
         for name, before, after in differences(one, other)
         if not TRANSIENT & {name, name.partition(".")[0]}
     ]
+
+
+def check_environment(name: str, before: Environment, after: Environment) -> None:
+    """Raises `RunFileError`, with the lasting differences, if there are any. `name` is that of the
+    measurements in the message."""
+    differing = [
+        f"{field} was {old!r} and is {new!r}"
+        for field, old, new in find_lasting_differences(before, after)
+    ]
+    if differing:
+        raise RunFileError(
+            f"{name} was measured in another environment: {'; '.join(differing)}; resume it there, "
+            "or replace it with --overwrite"
+        )
 
 
 class Environments:
@@ -118,15 +132,7 @@ class Environments:
         Raises `RunFileError`, with the differences, if `now` is another one.
         """
         earlier = self._of.setdefault(_group(case), now)
-        differing = [
-            f"{name} was {before!r} and is {after!r}"
-            for name, before, after in find_lasting_differences(earlier, now)
-        ]
-        if differing:
-            raise RunFileError(
-                f"the run to resume was made in another environment: {'; '.join(differing)}; "
-                "resume it there, or replace it with --overwrite"
-            )
+        check_environment("the run to resume", earlier, now)
         return earlier
 
 

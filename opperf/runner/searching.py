@@ -9,7 +9,7 @@ from opperf.rules.engine import with_dtype
 from opperf.rules.search import SearchResult, Tries, scale, search
 from opperf.rules.sizes import INT64, PRESETS
 from opperf.rules.values import Arguments
-from opperf.runner.cache import cache_file, keep, kept
+from opperf.runner.cache import cache_file, load, store
 from opperf.runner.pool import Worker
 from opperf.runner.trial import Trial
 from opperf.sources.registry import Found
@@ -64,7 +64,7 @@ def search_inputs(
     """
     size = INT64 if selection.int64_tensor else selection.size
     path = None if worker.is_foreign else cache_file("search", framework)
-    entries, warnings = kept(path, Entries)
+    entries, warnings = load(path, Entries)
     entries = entries or {}
     before = dict(entries)
     missing = [
@@ -79,7 +79,7 @@ def search_inputs(
         # Refused calls may have left the process in any state; cases get a new one.
         worker.end()
     if entries != before:
-        warnings += keep(path, entries, "the result of the search")
+        warnings += store(path, entries, "the result of the search")
     for warning in warnings:
         say(f"warning: {warning}")
     found: Found = {}

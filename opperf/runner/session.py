@@ -24,6 +24,7 @@ from opperf.model import (
     Run,
     Status,
 )
+from opperf.results.output import STDOUT
 from opperf.results.runfile import RunWriter, read_run
 from opperf.results.unwritable import reason
 from opperf.runner.cache import FOLDER, cache_folder
@@ -112,11 +113,13 @@ def read_selection(run: Run) -> tuple[Selection, Axes]:
 
 def run_file_path(output: Path, output_format: str) -> Path:
     """Returns the path of the run file during a run: the output itself if that is a run file, else
-    a file in the user's cache, named after the output's path."""
-    if output_format == "jsonl":
+    a file in the user's cache, named after the output's path; for standard output after the
+    current folder."""
+    if output_format == "jsonl" and output != STDOUT:
         return output
     digest = hashlib.sha256(str(output.resolve()).encode()).hexdigest()[:12]
-    return cache_folder() / "unfinished" / f"{output.name}-{digest}.jsonl"
+    name = "stdout" if output == STDOUT else output.name
+    return cache_folder() / "unfinished" / f"{name}-{digest}.jsonl"
 
 
 def make_folder(run_file: Path) -> None:

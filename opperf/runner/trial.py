@@ -49,14 +49,14 @@ def try_call(case: Case, framework: Framework) -> Trial:
     """Makes the case's tensors and calls its target once, forward only. Any exception is a
     refusal."""
     # The manager reads a `Trial` and makes no tensors: it need not load NumPy.
-    from opperf.runner.prepared import Prepared
+    from opperf.runner.prepared import PreparedCase
 
     try:
         case = _complete(case, framework)
         if sum(tensor_bytes(spec) for _, spec in case.tensors()) > UNGUARDED:
             guard(case, framework)
         with framework.scope(case):
-            prepared = Prepared(case, framework)
+            prepared = PreparedCase(case, framework)
             started = time.perf_counter()
             outputs = prepared.call()
             framework.synchronize(case.settings.device)

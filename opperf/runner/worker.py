@@ -1,8 +1,8 @@
-"""A worker process: imports one framework, then plans and measures what it is told to.
+"""A worker process: imports one framework, then answers requests to plan and to measure.
 
 `opperf.runner.worker FRAMEWORK SETTINGS`, started by `launch.py`, reads requests from standard
-input and writes responses to what was its standard output. Whatever the framework itself prints
-goes to standard error, so that it cannot break the conversation.
+input and writes responses to what was its standard output. The framework's own output goes to
+standard error, so that it cannot be taken for a response.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ from opperf.frameworks import Framework, load
 from opperf.model import Record, Status
 from opperf.runner.allocator import configure_heap
 from opperf.runner.environment import environment
-from opperf.runner.fresh import Fresh
 from opperf.runner.listing import list_operators, script
 from opperf.runner.measure import measure
+from opperf.runner.memory_meters import PristineMeter
 from opperf.runner.messages import (
     ChoicesRequest,
     ChoicesResponse,
@@ -42,7 +42,7 @@ from opperf.runner.messages import (
     TryRequest,
     TryResponse,
 )
-from opperf.runner.pristine import begin_pristine
+from opperf.runner.pristine import start_pristine_server
 from opperf.runner.process import begin_child
 from opperf.runner.trial import try_call
 from opperf.sources.bound import NOTHING_BOUND
@@ -50,13 +50,13 @@ from opperf.sources.choices import choices
 from opperf.sources.registry import plan, resolve
 
 PROCESS_SETTINGS: dict[str, Any] = {}
-"""The settings that this process was started with, without those at their defaults."""
+"""The settings of this process, without those at their defaults."""
 
 
-def measured(framework: Framework, request: MeasureRequest) -> MeasureResponse:
-    """The record of a case, whatever becomes of it.
+def measure_case(framework: Framework, request: MeasureRequest) -> MeasureResponse:
+    """Returns the record of a case, even after an error.
 
-    Raises `WorkerError` for a case of another process's settings.
+    Raises `WorkerError` for a case with other process settings.
     """
     case = request.case
     if case.settings.process() != PROCESS_SETTINGS:
@@ -66,11 +66,14 @@ def measured(framework: Framework, request: MeasureRequest) -> MeasureResponse:
         )
     try:
         record = measure(
-            case, framework, memory=Fresh(NOTHING_BOUND), reference_work=request.reference_work
+            case,
+            framework,
+            memory=PristineMeter(NOTHING_BOUND),
+            reference_work=request.reference_work,
         )
         return MeasureResponse(record=record)
     except Exception as error:
-        # An error of opperf's own in one case must not cost the cases after it.
+        # A fault of opperf in one case must not end the run.
         reason = errors.one_line(f"{type(error).__name__}: {error}")
         print(traceback.format_exc(), file=sys.stderr)
         return MeasureResponse(
@@ -90,14 +93,14 @@ ANSWERS: dict[type, Callable[[Framework, Any], Response]] = {
     ScriptRequest: lambda framework, request: ScriptResponse(
         scripts=tuple(script(framework, case) for case in request.cases)
     ),
-    MeasureRequest: measured,
+    MeasureRequest: measure_case,
     TryRequest: lambda framework, request: TryResponse(trial=try_call(request.case, framework)),
 }
-"""What there is to say to a request, by its type."""
+"""Functions that answer requests, by the request's type."""
 
 
 def serve(requests: Iterable[bytes], responses: BinaryIO, framework_name: str) -> None:
-    """Answer requests until there are no more."""
+    """Answers requests until there are no more."""
     encoder = msgspec.json.Encoder()
     decoder: msgspec.json.Decoder[Request] = msgspec.json.Decoder(Request)
 
@@ -110,7 +113,7 @@ def serve(requests: Iterable[bytes], responses: BinaryIO, framework_name: str) -
         framework = load(framework_name)
         if PROCESS_SETTINGS.get("threads") is not None:
             framework.set_threads(PROCESS_SETTINGS["threads"])
-        begin_pristine(framework)
+        start_pristine_server(framework)
         say(ReadyResponse(environment=environment(framework)))
     except Exception as error:
         say(refusal(error))
@@ -125,7 +128,7 @@ def serve(requests: Iterable[bytes], responses: BinaryIO, framework_name: str) -
 
 
 def refusal(error: Exception) -> ErrorResponse:
-    """An exception in the form it crosses to the manager."""
+    """Returns the response that reports an exception to the manager."""
     known = isinstance(error, errors.OpperfError)
     return ErrorResponse(
         error=type(error).__name__ if known else "WorkerError",
@@ -135,7 +138,7 @@ def refusal(error: Exception) -> ErrorResponse:
 
 
 def main() -> None:
-    """Serve on standard input and output."""
+    """Serves on standard input and output."""
     responses = begin_child()
     PROCESS_SETTINGS.update(msgspec.json.decode(sys.argv[2]))
     serve(sys.stdin.buffer, responses, sys.argv[1])

@@ -15,9 +15,9 @@ from opperf.sources.varying import process_key
 def interpreter_of(
     interpreters: Sequence[Interpreter], framework: str, label: str
 ) -> Interpreter | None:
-    """The interpreter for a framework's cases with this label; None for opperf's own.
+    """Returns the interpreter with this label for a framework's cases; None for opperf's own.
 
-    Raises `WorkerError` for a label that none has.
+    Raises `WorkerError` for an unknown label.
     """
     for one in interpreters:
         if one.label == label and one.framework in ("", framework):
@@ -30,8 +30,8 @@ def interpreter_of(
 
 
 class Workers(AbstractContextManager["Workers"]):
-    """Starts the worker that a case needs, and ends the one before it: two that live at once would
-    share memory and caches. Raises what `Worker` does."""
+    """Starts the worker that a case needs, and ends the previous one: two at once would share
+    memory and caches. Raises what `Worker` raises."""
 
     def __init__(self, interpreters: Sequence[Interpreter] = ()) -> None:
         self.interpreters = tuple(interpreters)
@@ -43,14 +43,14 @@ class Workers(AbstractContextManager["Workers"]):
             self._worker.__exit__(*error)
         self._worker, self._key = None, ""
 
-    def know(self, interpreters: Iterable[Interpreter]) -> None:
-        """Take interpreters for labels that no earlier one has."""
+    def add_interpreters(self, interpreters: Iterable[Interpreter]) -> None:
+        """Adds interpreters; one with the label of an earlier one is ignored."""
         known = {(one.label, one.framework) for one in self.interpreters}
         new = (one for one in interpreters if (one.label, one.framework) not in known)
         self.interpreters = (*self.interpreters, *new)
 
     def of(self, framework: str, settings: Settings | None = None) -> Worker:
-        """The worker of a framework and process settings."""
+        """Returns the worker of a framework and process settings."""
         settings = settings or Settings()
         key = process_key(framework, settings)
         if self._worker is None or key != self._key:
@@ -61,9 +61,9 @@ class Workers(AbstractContextManager["Workers"]):
         return self._worker
 
     def environment(self, case: Case) -> Environment:
-        """The environment in which a case is measured."""
+        """Returns the environment of the worker that measures a case."""
         return self.of(case.target.framework, case.settings).environment()
 
     def measure(self, case: Case) -> Record:
-        """The record of a case."""
+        """Returns the record of a case."""
         return self.of(case.target.framework, case.settings).measure(case)

@@ -1,4 +1,4 @@
-"""Objects that only a caller of this process holds."""
+"""Objects of a user that exist in this process only."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from typing import Any
 
 @dataclass(frozen=True)
 class Bound:
-    """Objects a caller holds, which a case alone cannot make.
+    """A user's objects that cannot be made from the case alone.
 
-    `arrays` by the digest of the `given` tensor they stand for; `function` the callable
-    itself, where the target's path may not lead to it (a lambda, a local function).
+    `arrays` are by the digest of the tensor with the fill `given`; `function` is the callable, if
+    the target's path may not lead to it (a lambda, a local function).
     """
 
     arrays: Mapping[str, Any] = field(default_factory=dict)

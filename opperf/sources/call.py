@@ -1,5 +1,5 @@
-"""A user's call as a source: a callable, and the inputs written for it: shapes, lists of shapes,
-numbers, arrays."""
+"""A user's call as a source: a callable and its inputs: shapes, lists of shapes, numbers,
+arrays."""
 
 from __future__ import annotations
 
@@ -32,29 +32,28 @@ from opperf.sources.registry import with_array_type
 ORIGIN = "call:run_performance_test"
 
 TENSOR_KINDS = (Kind.TENSOR, Kind.TENSORS, Kind.OTHER)
-"""Kinds of parameter for which a tuple of whole numbers is a shape."""
+"""Kinds of parameters for which a tuple of whole numbers is a shape."""
 
 LISTED = ("arg", "args")
-"""Names, beside the parameter's own, under which the tensors of an operator of any number of them
-may be written, each with its position behind: `args0`, `args1`."""
+"""Names, beside the parameter's own, under which users may pass the tensors of a list one by one,
+with their positions: `args0`, `args1`."""
 
 
 def is_array(value: Any) -> bool:
-    """Whether a value is an array of NumPy or of a framework, and neither a number nor the type of
-    one."""
+    """Whether a value is an array of NumPy or of a framework; NumPy's scalars and types are not."""
     described = hasattr(value, "shape") and hasattr(value, "dtype")
     return described and not isinstance(value, (np.generic, type))
 
 
-def plain(value: Any) -> Any:
-    """A value as a case holds it: numbers, strings, tuples of them.
+def to_plain(value: Any) -> Any:
+    """Returns a value in the form that cases have: numbers, strings, tuples of them.
 
-    Raises `UsageError` for a function, which no file can hold.
+    Raises `UsageError` for a function, which a run file cannot hold.
     """
     if isinstance(value, np.generic):
         return value.item()
     if isinstance(value, (list, tuple)):
-        return tuple(plain(element) for element in value)
+        return tuple(to_plain(element) for element in value)
     if isinstance(value, complex) or (isinstance(value, float) and not math.isfinite(value)):
         return Number.of(value)
     if isinstance(value, (bool, int, float, str)) or value is None:
@@ -66,14 +65,14 @@ def plain(value: Any) -> Any:
             f"a case cannot hold the function {value.__name__!r}; measure a function of your own "
             "that passes it on"
         )
-    # A device, an enum: their text is what the framework reads back.
+    # The framework parses the text of a device or an enum.
     return str(value)
 
 
 class UserCall:
-    """The cases of one callable, one for each of a user's inputs, in their order.
+    """The cases of one callable, one for each dict of inputs, in their order.
 
-    `target` is what the callable is, where the caller knows better than the framework.
+    `target` replaces the target that the framework finds for the callable.
     """
 
     def __init__(
@@ -86,7 +85,7 @@ class UserCall:
         target: Target | None = None,
     ) -> None:
         self.excluded: dict[str, str] = {}
-        """Inputs that make no case, as `relu, inputs 0`, each with the reason."""
+        """Inputs without a case, as `relu, inputs 0`, each with the reason."""
         self.target = target or framework.target_of(function)
         self._framework, self._function, self._inputs = framework, function, inputs
         self._settings, self._backward = settings, backward and framework.gradients
@@ -94,18 +93,18 @@ class UserCall:
         self._rules = rules_module(framework.rules)
         self._operator = framework.signature(self.target, function)
         self._array_type = framework.array_type(self.target)
-        self._leads_back = leads_to(framework, self.target, function)
+        self._resolves_back = resolves_to(framework, self.target, function)
         wrapped = framework.wrapped_operator(self.target, self._operator)
         self._names = {*self._operator.names, *(wrapped.names if wrapped else ())}
         self._known = known_specs(framework, self._operator, wrapped, settings.dtype)
 
     @property
     def bound(self) -> Bound:
-        """The objects that the cases yielded so far refer to."""
-        return Bound(arrays=self._arrays, function=None if self._leads_back else self._function)
+        """The user's objects of the cases yielded so far."""
+        return Bound(arrays=self._arrays, function=None if self._resolves_back else self._function)
 
     def cases(self) -> Iterator[Case]:
-        """The cases of the inputs that make one."""
+        """Yields the cases; inputs without one are added to `excluded`."""
         for position, inputs in enumerate(self._inputs):
             try:
                 yield self._case(inputs)
@@ -113,10 +112,10 @@ class UserCall:
                 self.excluded[f"{self.target.label}, inputs {position}"] = str(error)
 
     def _case(self, inputs: Mapping[str, Any]) -> Case:
-        """The case of one set of inputs. Raises `UsageError`."""
+        """Returns the case of one dict of inputs. Raises `UsageError`."""
         if not isinstance(inputs, Mapping):
             raise UsageError(f"inputs are a dict of arguments, not {type(inputs).__name__}")
-        inputs = with_lists(inputs, self._operator)
+        inputs = collect_lists(inputs, self._operator)
         shapes = shapes_by_place(inputs)
         arguments = {
             name: with_array_type(self._argument(name, value, shapes), self._array_type)
@@ -140,21 +139,21 @@ class UserCall:
         if holds_tensors(value):
             return value  # type: ignore[no-any-return]
         if is_array(value):
-            return self._given(value)
+            return self._array_spec(value)
         if kind not in TENSOR_KINDS:
-            made: Argument = plain(value)
+            made: Argument = to_plain(value)
             return made
         if is_shape(value) and (value or kind is Kind.TENSOR):
-            return self._spec(name, value, limit_at(name, shapes))
+            return self._shape_spec(name, value, limit_at(name, shapes))
         if isinstance(value, (list, tuple)) and any(
             is_shape(element) or is_array(element) for element in value
         ):
             return tuple(
-                self._given(element)
+                self._array_spec(element)
                 if is_array(element)
-                else self._spec(place, element, limit_at(f"{name}.{i}", shapes))
+                else self._shape_spec(place, element, limit_at(f"{name}.{i}", shapes))
                 if is_shape(element)
-                else plain(element)
+                else to_plain(element)
                 for i, (place, element) in enumerate(
                     zip(self._places(name, len(value)), value, strict=True)
                 )
@@ -167,56 +166,56 @@ class UserCall:
                 Fill("literal", data=data.tolist()),
                 gradient=self._takes_gradient(),
             )
-        return plain(value)  # type: ignore[no-any-return]
+        return to_plain(value)  # type: ignore[no-any-return]
 
     def _places(self, name: str, count: int) -> list[str]:
-        """Where the rule has what fills the elements of a list of so many: each has its own, as
-        `data.0`, in a list of tensors of several kinds that is as long as the rule's."""
+        """Returns the keys in `_known` of the tensors of a list with `count` elements: `data.0`,
+        `data.1` ... if the rule's list is as long and has different tensors, else `data`."""
         places = [f"{name}.{i}" for i in range(count)]
         own = places[-1] in self._known and f"{name}.{count}" not in self._known
         return places if own else [name] * count
 
     def _takes_gradient(self) -> bool:
-        """Whether a tensor of the call's dtype may have a gradient."""
+        """Whether a tensor of the call's dtype can have a gradient."""
         return self._framework.gradients and is_floating(self._settings.dtype)
 
-    def _given(self, value: Any) -> TensorSpec:
+    def _array_spec(self, value: Any) -> TensorSpec:
         if (
             isinstance(value, np.ndarray)
             and value.dtype.kind == "f"
             and is_floating(self._settings.dtype)
         ):
-            # NumPy makes float64 unasked; the dtype asked for is the other tensors' too.
+            # NumPy's default is float64; the call's dtype applies to arrays as to other tensors.
             value = value.astype(
                 "float32" if self._settings.dtype == "bfloat16" else self._settings.dtype
             )
         spec = self._framework.describe(value)
         if spec is None:
             raise UsageError(
-                f"{type(value).__name__} is no array that {self._framework.name} takes"
+                f"{self._framework.name} does not take arrays of type {type(value).__name__}"
             )
         self._arrays[spec.fill.digest] = value
         return spec
 
-    def _spec(self, name: str, shape: Shape, limit: int | None) -> TensorSpec:
-        """A tensor of this shape, filled as the operator's own rule fills that argument."""
+    def _shape_spec(self, name: str, shape: Shape, limit: int | None) -> TensorSpec:
+        """Returns a tensor of this shape, filled as by the operator's rule for that argument."""
         known = self._known.get(name)
         if known is None:
             return TensorSpec(shape, self._settings.dtype, gradient=self._takes_gradient())
         return in_range(known, shape, limit)
 
 
-def leads_to(framework: Framework, target: Target, function: Callable[..., Any]) -> bool:
-    """Whether a target alone leads to this very function."""
+def resolves_to(framework: Framework, target: Target, function: Callable[..., Any]) -> bool:
+    """Whether the target's path leads to this function."""
     try:
         return framework.function(target) is function
     except UnknownOperatorError:
         return False
 
 
-def with_lists(inputs: Mapping[str, Any], operator: Operator) -> Mapping[str, Any]:
-    """The inputs with `args0`, `args1`, ... as one list, in the order of their numbers, if the
-    operator takes a list of tensors and has no arguments of such names."""
+def collect_lists(inputs: Mapping[str, Any], operator: Operator) -> Mapping[str, Any]:
+    """Returns the inputs with `args0`, `args1`, ... as one list, in the order of their numbers, if
+    the operator takes a list of tensors and has no arguments of such names."""
     lists = [parameter.name for parameter in operator.tensors if parameter.kind is Kind.TENSORS]
     if len(lists) != 1 or lists[0] in inputs:
         return inputs
@@ -235,10 +234,9 @@ def with_lists(inputs: Mapping[str, Any], operator: Operator) -> Mapping[str, An
 def known_specs(
     framework: Framework, operator: Operator, wrapped: Operator | None, dtype: str
 ) -> dict[str, TensorSpec]:
-    """The tensors of the rule for the operator that a callable wraps, by the callable's own
-    arguments: of a list the first, and each as `data.0` where they are of several kinds. A
-    callable that wraps none goes by the names of its arguments alone: a function of a user's
-    called `sum` need not be one."""
+    """Returns the tensors of the rule for the operator that a callable wraps, by the callable's own
+    arguments: of a list the first, and each as `data.0` if they differ. For a callable that wraps
+    none, only the names of its arguments count, as a user's function `sum` need not compute one."""
     known = wrapped or msgspec.structs.replace(operator, name="", category="")
     made = inputs_for(known, rules_module(framework.rules), PRESETS["small"], dtype)
     if isinstance(made, NoInputs):
@@ -254,10 +252,11 @@ def known_specs(
 
 
 def _listed(name: str, value: tuple[Any, ...], dtype: str) -> dict[str, TensorSpec]:
-    """The tensors of a rule's list: the first, and each if they differ in more than their dtype."""
+    """Returns the tensors of a rule's list: the first, and each if they differ in more than their
+    dtype."""
     listed = [one for one in value if isinstance(one, TensorSpec)]
     alike = [msgspec.structs.replace(one, dtype=dtype) for one in listed]
-    # What mixes dtypes, as amp_multicast does, asks for none of them.
+    # An operator that mixes dtypes, as amp_multicast, needs none of them.
     mixed = len({one.dtype for one in listed}) > 1
     specs = {name: alike[0] if mixed else listed[0]}
     if any(one != alike[0] for one in alike):

@@ -1,5 +1,5 @@
-"""What a framework, its build and this machine offer for settings and for the choice of operators:
-the lists that users see, and the errors that have them."""
+"""The values of settings and groups of operators that a framework, its build and this machine have,
+for lists and for errors."""
 
 from __future__ import annotations
 
@@ -15,39 +15,39 @@ from opperf.model import Operator
 CHOICES: dict[str, Callable[[Framework], Iterable[str]]] = {
     "device": lambda framework: framework.devices(),
     "dtype": lambda framework: framework.dtypes,
-    "profiler": profilers.offered,
+    "profiler": profilers.find_profilers,
     "mode": lambda framework: framework.modes,
     "namespace": lambda framework: namespaces(framework.operators()),
     "category": lambda framework: categories(framework.operators()),
 }
-"""The words a framework has for a setting or a group of operators; the first of a setting's is its
-default, but for the dtype."""
+"""A framework's values of a setting or a group of operators. The first one of a setting is its
+default, except for the dtype."""
 
 LISTED = ("dtype", "profiler", "mode")
-"""Settings whose values are all in the list. Devices are read by the framework, as `gpu` for
-`gpu(0)`."""
+"""Settings whose values are all in the list. Devices are parsed by the framework, as they have
+short forms: `gpu` for `gpu(0)`."""
 
 
 def namespaces(operators: Iterable[Operator]) -> list[str]:
-    """The namespaces that any of the operators is in, sorted."""
+    """Returns the namespaces of the operators, sorted."""
     return sorted({space for operator in operators for space in operator.namespaces})
 
 
 def categories(operators: Iterable[Operator]) -> list[str]:
-    """The categories that any of the operators is in, sorted."""
+    """Returns the categories of the operators, sorted."""
     return sorted({operator.category for operator in operators} - {""})
 
 
 def choices(framework: Framework) -> dict[str, tuple[str, ...]]:
-    """Every list of a framework, by setting or group."""
+    """Returns every list of a framework, by setting or group."""
     return {name: tuple(listed(framework)) for name, listed in CHOICES.items()}
 
 
 def parse_device(framework: Framework, text: str) -> str:
-    """The canonical name of a device.
+    """Returns the canonical name of a device.
 
-    Raises `UsageError` with the framework's devices where it is no device's name, and `DeviceError`
-    where this build or machine does not have it.
+    Raises `UsageError`, with the framework's devices, if it is no device's name, and `DeviceError`
+    if this build or machine does not have it.
     """
     try:
         return framework.parse_device(text)
@@ -58,11 +58,18 @@ def parse_device(framework: Framework, text: str) -> str:
 
 
 def refusal(framework: Framework, name: str, value: Any) -> OpperfError | None:
-    """Why the framework, build or machine does not have a setting's value; None if it does."""
+    """Returns the error for a value of a setting that the framework, build or machine does not
+    support; None if it does."""
     if name == "device":
         try:
             parse_device(framework, value)
         except DeviceError as error:
+            return error
+        return None
+    if name == "profiler":
+        try:
+            profilers.find_profiler(value, framework)
+        except UsageError as error:
             return error
         return None
     if name not in LISTED:
@@ -72,8 +79,8 @@ def refusal(framework: Framework, name: str, value: Any) -> OpperfError | None:
 
 
 def is_misspelt(framework: Framework, name: str, value: Any) -> bool:
-    """Whether a value that a framework lacks is a slip of the keyboard, and not one that another
-    framework may have: no dtype at all, or nearly a word that this framework has."""
+    """Whether an unsupported value is a typing error, not one that another framework may have: it
+    is no dtype, or is close to one of this framework's values."""
     if name == "dtype":
         return value not in DTYPES
     return name in LISTED and bool(suggest(value, CHOICES[name](framework)))

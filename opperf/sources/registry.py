@@ -122,9 +122,11 @@ def resolve(framework: Framework, axes: Mapping[str, tuple[Any, ...]]) -> Resolu
 
     Raises `UsageError` for an unknown value, and for an axis without a supported value.
     """
-    asked = {name: axes.get(name) or tuple(CHOICES[name](framework))[:1] for name in OWN_DEFAULT}
-    found: Axes = {**axes, **asked}
-    found["device"] = tuple(dict.fromkeys(_device(framework, text) for text in asked["device"]))
+    requested = {
+        name: axes.get(name) or tuple(CHOICES[name](framework))[:1] for name in OWN_DEFAULT
+    }
+    found: Axes = {**axes, **requested}
+    found["device"] = tuple(dict.fromkeys(_device(framework, text) for text in requested["device"]))
     usable: Axes = {}
     for name, values in found.items():
         refusals = {value: refusal(framework, name, value) for value in values}
@@ -139,8 +141,8 @@ def resolve_selection(selection: Selection, resolve: Callable[[Axes], Resolution
     """Returns the selection with the framework's default device and profiler filled in by
     `resolve`, whose errors it raises."""
     settings = selection.settings
-    asked = {"device": settings.device, "profiler": settings.profiler, "dtype": settings.dtype}
-    resolution = resolve({name: (value,) for name, value in asked.items() if value})
+    requested = {"device": settings.device, "profiler": settings.profiler, "dtype": settings.dtype}
+    resolution = resolve({name: (value,) for name, value in requested.items() if value})
     found = {name: values[0] for name, values in resolution.axes.items()}
     return msgspec.structs.replace(selection, settings=msgspec.structs.replace(settings, **found))
 
@@ -241,12 +243,12 @@ def _with_shapes(case: Case, shapes: dict[str, tuple[int, ...]]) -> Case:
     kept in range of the other tensors, as a framework may not check them."""
     if not any(name in shapes for name in case.arguments):
         return case
-    asked = {
+    requested = {
         name: (shapes[name],) * len(value) if isinstance(value, tuple) else shapes[name]
         for name, value in case.arguments.items()
         if name in shapes
     }
-    places = shapes_by_place({**case.arguments, **asked})
+    places = shapes_by_place({**case.arguments, **requested})
 
     def reshape(name: str, place: str, argument: Argument) -> Argument:
         if isinstance(argument, tuple):

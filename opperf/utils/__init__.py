@@ -1,1 +1,1 @@
-"""Helper modules that MXNet's users import by name; `opperf.mxnet_api` has what they do."""
+"""Helper modules that MXNet's users import by name; their code is in `opperf.mxnet_api`."""

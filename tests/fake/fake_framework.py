@@ -1,7 +1,7 @@
-"""A framework without a computer behind it: its operators do what a test needs them to.
+"""A framework that computes nothing: its operators behave as a test needs.
 
 In a worker it is found by the entry point beside this module; in a test's own process it is
-`FakeFramework`, whose attributes a test may set and whose `calls` tell what was asked of it.
+`FakeFramework`, whose attributes a test may set and whose `calls` record its use.
 """
 
 import itertools
@@ -18,27 +18,27 @@ from opperf.errors import DeviceError, NoGradientError, UnknownOperatorError, Us
 from opperf.frameworks import Framework
 from opperf.frameworks.base import Extent
 from opperf.frameworks.defaults import Defaults
-from opperf.frameworks.timing import Timed
+from opperf.frameworks.timing import PhaseTimes
 from opperf.model import CallableTarget, Kind, MetricKind, Operator, OperatorTarget, Parameter
 
 FORWARD_NS, BACKWARD_NS = 1000.0, 2500.0
-"""What the fake profiler says that each pass takes."""
+"""Times of the passes by the fake profiler."""
 
 WALL_FACTOR = 1.25
-"""How much longer a call takes than its kernel."""
+"""Ratio of a call's wall-clock time to its kernel time."""
 
 
 def luck(name):
-    """What the fake profiler's times of an operator are multiplied by in this process.
+    """Returns the factor of an operator's times by the fake profiler in this process.
 
     FAKE_SLOWDOWN gives factors, as in `relu=1.1,add=0.9`; FAKE_NOISE is the width of what every
     process draws for every operator anew.
     """
     factors = os.environ.get("FAKE_SLOWDOWN", "")
-    given = dict(one.split("=") for one in factors.split(",") if one)
+    by_name = dict(one.split("=") for one in factors.split(",") if one)
     noise = float(os.environ.get("FAKE_NOISE", "0"))
     drawn = random.Random(f"{os.getpid()} {name}").uniform(-noise, noise)
-    return float(given.get(name, 1.0)) * (1.0 + drawn)
+    return float(by_name.get(name, 1.0)) * (1.0 + drawn)
 
 
 class Refusal(Exception):
@@ -124,7 +124,7 @@ def needs_vector(array):
 
 
 def flaky(array):
-    """Ends the process if the file that FAKE_FLAKY names is there, and the file with it."""
+    """Removes the file that FAKE_FLAKY names and ends the process, if there is one."""
     file = Path(os.environ.get("FAKE_FLAKY", "/nowhere"))
     if file.exists():
         file.unlink()
@@ -133,7 +133,7 @@ def flaky(array):
 
 
 MOODY = {"flaky": flaky}
-"""Operators that do not always do the same."""
+"""Operators whose result differs between calls."""
 
 UNRULED = {
     "mystery": like,
@@ -147,7 +147,7 @@ KEPT = []
 
 
 def keeps(array):
-    """As an operator with workspace that is kept for later calls."""
+    """An operator with workspace that is kept for later calls."""
     KEPT.append(like(array))
     return like(array)
 
@@ -363,7 +363,7 @@ class FakeGradient:
 
 
 class FakeProfiler:
-    """The fake framework's own profiler: runs the phases, and makes the times up."""
+    """The fake framework's own profiler: runs the phases and returns made-up times."""
 
     def __init__(self, framework):
         self._framework, self._calls = framework, framework.calls
@@ -379,7 +379,9 @@ class FakeProfiler:
         factor = luck(self._framework.bound)
         each = itertools.cycle((factor * FORWARD_NS, factor * BACKWARD_NS))
         times = [[time] * count for time, _ in zip(each, phases, strict=False)]
-        return [Timed(kernel, [WALL_FACTOR * time for time in kernel], kernel) for kernel in times]
+        return [
+            PhaseTimes(kernel, [WALL_FACTOR * time for time in kernel], kernel) for kernel in times
+        ]
 
 
 def framework():

@@ -8,27 +8,27 @@ from pathlib import Path
 FAKE = Path(__file__).parent
 
 WAIT_S = 300
-"""How long a run may take, whose calls are counted, on a busy machine."""
+"""Time limit of a run whose calls are counted, on a busy machine."""
 
 COUNT_ONLY = 0
 """Instead of a signal: the calls are counted."""
 
 
 def variables_for(path):
-    """Environment variables of a process that is watched, as the file at `path` asks."""
+    """Environment variables of a process that is watched, as the file at `path` requests."""
     places = [str(FAKE / "watched"), str(FAKE), str(FAKE.parents[1])]
     return {"OPPERF_MOMENT": str(path), "PYTHONPATH": os.pathsep.join(places)}
 
 
 def stop_at_record(path, number):
-    """Have the next manager stop, as Ctrl-Z would have it, as it is about to keep its record of
-    this number; environment variables for it."""
+    """Stops the next manager, as Ctrl-Z does, before it writes its record of this number; returns
+    environment variables for it."""
     path.write_text(f"manager {int(signal.SIGSTOP)} records {number}")
     return variables_for(path)
 
 
 class Moments:
-    """Moments of a run, told by the calls of Python functions that one of its processes makes.
+    """Moments of a run, counted by the calls of Python functions that one of its processes makes.
 
     `start` begins the run in an environment of these variables; see `watched`.
     """
@@ -43,7 +43,7 @@ class Moments:
         assert 0 < self.first < self.latest <= self.last
 
     def ask(self, number, moment):
-        """Have the next process of the kind that starts get a signal at a call."""
+        """Sends a signal to the next process of the kind at a call."""
         self._path.write_text(f"{self._role} {int(number)} calls {moment}")
 
     @property

@@ -40,26 +40,26 @@ def known(monkeypatch):
 
 def test_the_preferred_framework_is_the_first_that_is_there(there, known):
     there("mxnet", "numpy")
-    assert frameworks.preferred() == "mxnet"
+    assert frameworks.default_framework() == "mxnet"
     there("numpy", "torch", "jax")
     # Not yet frameworks, whatever else is installed.
-    assert frameworks.preferred() == "numpy"
+    assert frameworks.default_framework() == "numpy"
     known("jax", PACKAGE=Package("jax", offers="forward", requirement="opperf[jax]"))
-    assert frameworks.preferred() == "jax"
+    assert frameworks.default_framework() == "jax"
     known("torch", PACKAGE=Package("torch", offers="forward", requirement="opperf[torch]"))
-    assert frameworks.preferred() == "torch"
+    assert frameworks.default_framework() == "torch"
 
 
 def test_one_that_another_interpreter_has_is_preferred_as_if_it_were_here(there):
     there("numpy")
-    assert frameworks.preferred(["mxnet"]) == "mxnet"
-    assert frameworks.preferred(["", "torch"]) == "numpy"
+    assert frameworks.default_framework(["mxnet"]) == "mxnet"
+    assert frameworks.default_framework(["", "torch"]) == "numpy"
 
 
 def test_where_there_is_none(there):
     there()
     with pytest.raises(FrameworkError, match="none of mxnet, torch, jax, numpy is installed"):
-        frameworks.preferred()
+        frameworks.default_framework()
 
 
 def test_a_framework_that_is_not_installed_says_the_command(there, monkeypatch):
@@ -114,8 +114,8 @@ def test_a_framework_of_another_package(monkeypatch):
     assert "fake" in frameworks.available()
     # Its module says nothing of its package.
     assert (frameworks.package_of("fake"), frameworks.identity("fake")) == (None, None)
-    assert frameworks.is_there("fake")
-    assert not frameworks.is_there("absent") and not frameworks.is_there("unheard of")
+    assert frameworks.is_available("fake")
+    assert not frameworks.is_available("absent") and not frameworks.is_available("unheard of")
     with pytest.raises(FrameworkError, match="absent cannot be imported: No module named"):
         frameworks.load("absent")
 

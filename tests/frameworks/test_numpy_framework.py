@@ -6,7 +6,7 @@ import pytest
 from opperf.errors import DeviceError, NoGradientError, UnsupportedError, UsageError
 from opperf.frameworks import identity, load
 from opperf.model import Case, Fill, OperatorTarget, TensorSpec
-from opperf.profilers import offered
+from opperf.profilers import find_profilers
 from opperf.rules.values import fixed
 
 FRAMEWORK = load("numpy")
@@ -80,7 +80,7 @@ def test_there_is_no_gradient():
 
 
 def test_there_is_no_native_profiler():
-    assert FRAMEWORK.profilers() == {} and list(offered(FRAMEWORK)) == ["python"]
+    assert FRAMEWORK.profilers() == {} and list(find_profilers(FRAMEWORK)) == ["python"]
 
 
 @pytest.mark.parametrize(

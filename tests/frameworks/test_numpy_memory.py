@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from opperf.frameworks import load
-from opperf.frameworks.numpy.memory import measuring
+from opperf.frameworks.numpy.memory import measure
 
 KIB, MIB = 2**10, 2**20
 SIDE = KIB
@@ -59,7 +59,7 @@ EXACT = {
 def test_the_peak_is_what_arithmetic_says(name):
     call, expected = EXACT[name]
     call()
-    with measuring() as reading:
+    with measure() as reading:
         call()
     assert reading.peak_bytes == expected
 
@@ -87,13 +87,13 @@ COMPLEX = SINGLE.astype(np.complex128)
     ],
 )
 def test_the_peak_of_a_composition(call, expected):
-    with measuring() as reading:
+    with measure() as reading:
         call()
     assert 0 <= reading.peak_bytes - expected <= SCALARS + ROWS
 
 
 def test_what_is_freed_within_counts_while_it_is_there():
-    with measuring() as reading:
+    with measure() as reading:
         temporary = SINGLE.copy()
         del temporary
         small = SINGLE[:1].copy()  # noqa: F841
@@ -101,7 +101,7 @@ def test_what_is_freed_within_counts_while_it_is_there():
 
 
 def test_pythons_objects_do_not_count():
-    with measuring() as reading:
+    with measure() as reading:
         kept = [str(i) for i in range(10000)]
     assert kept
     assert reading.peak_bytes == 0
@@ -109,22 +109,22 @@ def test_pythons_objects_do_not_count():
 
 def test_what_was_there_before_does_not_count_even_when_freed():
     before = SINGLE.copy()
-    with measuring() as reading:
+    with measure() as reading:
         del before
         kept = SINGLE[:2].copy()  # noqa: F841
     assert reading.peak_bytes == 2 * 4 * SIDE
 
 
 def test_a_second_reading_begins_anew():
-    with measuring() as first:
+    with measure() as first:
         kept = SINGLE.copy()  # noqa: F841
-    with measuring() as second:
+    with measure() as second:
         np.negative(SINGLE[0])
     assert (first.peak_bytes, second.peak_bytes) == (4 * MIB, 4 * SIDE)
 
 
 def test_tracemalloc_is_left_as_it_was():
-    with measuring():
+    with measure():
         assert tracemalloc.is_tracing()
     assert not tracemalloc.is_tracing()
     # Python's own allocations are traced again by whoever asks.
@@ -139,7 +139,7 @@ def test_tracemalloc_is_left_as_it_was():
 def test_a_trace_of_the_callers_own_goes_on():
     tracemalloc.start()
     try:
-        with measuring() as reading:
+        with measure() as reading:
             np.add(SINGLE, SINGLE)
         assert tracemalloc.is_tracing()
         assert reading.peak_bytes >= 4 * MIB

@@ -5,7 +5,7 @@ import pytest
 
 from opperf.frameworks import load, scripts
 from opperf.model import Case, Fill, Mapping, OperatorTarget, Settings, TensorSpec
-from opperf.runner.prepared import Prepared
+from opperf.runner.prepared import PreparedCase
 from tests.script_tensors import assert_script_makes
 
 MATRIX = TensorSpec((3, 4))
@@ -68,6 +68,6 @@ CASES = {
 @pytest.mark.parametrize("name", CASES)
 def test_a_script_makes_the_arrays_that_are_measured(name):
     made = case(**CASES[name])
-    prepared = Prepared(made, NUMPY)
+    prepared = PreparedCase(made, NUMPY)
     text = NUMPY.source(made, prepared.arguments, prepared.call)
     assert_script_makes(text, made, prepared.arguments)

@@ -8,11 +8,11 @@ import msgspec
 
 from opperf.frameworks.mxnet.trace import (
     Event,
-    covered,
     kernel_intervals,
     now_us,
     parse,
     times_in_windows,
+    union_length,
 )
 
 
@@ -123,16 +123,16 @@ def test_a_begin_without_an_end_is_left_out():
 
 
 def test_covered_adds_what_is_apart():
-    assert covered([(0, 10), (20, 25)]) == 15
+    assert union_length([(0, 10), (20, 25)]) == 15
 
 
 def test_covered_counts_an_overlap_once():
-    assert covered([(10, 20), (15, 30)]) == 20
-    assert covered([(10, 50), (20, 30), (45, 60)]) == 50
+    assert union_length([(10, 20), (15, 30)]) == 20
+    assert union_length([(10, 50), (20, 30), (45, 60)]) == 50
 
 
 def test_covered_of_nothing_is_nothing():
-    assert covered([]) == 0
+    assert union_length([]) == 0
 
 
 def test_phases_are_told_apart_by_the_clock():

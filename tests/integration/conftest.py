@@ -23,7 +23,7 @@ from opperf.runner import registry_commands as registry_module
 from opperf.runner import workers as workers_module
 from opperf.runner.calls import call_settings, measure_here
 from opperf.runner.pool import Worker
-from opperf.runner.prepared import Prepared
+from opperf.runner.prepared import PreparedCase
 from opperf.sources.call import UserCall
 from opperf.sources.registry import plan
 from opperf.sources.selecting import Selection
@@ -106,7 +106,7 @@ def outputs(framework: Framework) -> Callable[[Case], list[np.ndarray]]:
     def called(case: Case) -> list[np.ndarray]:
         assert isinstance(case.target, OperatorTarget)
         with framework.scope(case):
-            given = Prepared(case, framework).call()
+            given = PreparedCase(case, framework).call()
             framework.synchronize(case.settings.device)
         return [one.asnumpy() for one in (given if isinstance(given, (list, tuple)) else [given])]
 

@@ -14,7 +14,7 @@ from pathlib import Path
 import opperf  # noqa: F401  (restores what MXNet needs of NumPy)
 from opperf.frameworks import load
 from opperf.model import Settings
-from opperf.profilers import offered
+from opperf.profilers import find_profilers
 from opperf.results.text import inputs_text
 from opperf.sources.registry import plan
 from opperf.sources.selecting import Selection
@@ -34,7 +34,7 @@ def file_of(name: str) -> Path:
 def planned(name: str) -> Iterator[str]:
     """A line for each case: operator, size, id, inputs."""
     framework = load(name)
-    settings = Settings(profiler=next(iter(offered(framework))))
+    settings = Settings(profiler=next(iter(find_profilers(framework))))
     for size in SIZES:
         for case in plan(framework, Selection(size=size, settings=settings)).cases:
             yield f"{case.label}\t{size}\t{case.id}\t{inputs_text(case)}\n"

@@ -10,10 +10,13 @@ import pytest
 
 import opperf
 from opperf import nd_operations
+from opperf.compare.files.contents import DEPENDENT
+from opperf.frameworks import load
 from opperf.frameworks.mxnet import registry
 from opperf.model import Case, OperatorTarget, Settings, TensorSpec
 from opperf.mxnet_api import benchmarks
 from opperf.rules import sizes
+from opperf.sources.choices import categories
 from opperf.sources.registry import Plan
 
 MEMORY = "max_storage_mem_alloc_cpu/0"
@@ -224,3 +227,8 @@ def test_a_case_that_crashes_costs_itself_alone(caplog):
         results = benchmarks.measure_plan(Plan(cases=(crashing, fine), excluded={}))
     assert list(results) == ["relu"]
     assert "LeakyReLU: crashed: the process was ended by SIG" in caplog.text
+
+
+def test_categories_whose_times_depend_on_values_exist():
+    operators = [one for name in ("mxnet", "numpy") for one in load(name).operators()]
+    assert set(DEPENDENT) <= set(categories(operators))

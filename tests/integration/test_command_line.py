@@ -240,7 +240,7 @@ def test_an_output_file_that_exists(command_here):
     output = command_here.folder / "out.json"
     output.write_text("precious")
     out, err = command_here(*arguments, code=2)
-    assert out == "" and err.startswith("opperf: out.json exists; give --overwrite")
+    assert out == "" and err.startswith("opperf: out.json exists; add --overwrite")
     assert output.read_text() == "precious"
     assert command_here(*arguments, "--overwrite") == ("", "")
     assert list(json.loads(output.read_text())) == ["relu"]

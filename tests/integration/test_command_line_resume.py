@@ -59,9 +59,9 @@ def interrupt(process):
 def going_on(err):
     """The command that opperf says goes on with the run."""
     (words,) = [
-        line.partition("Go on with: opperf ")[2]
+        line.partition("Resume with: opperf ")[2]
         for line in err.splitlines()
-        if "Go on with: " in line
+        if "Resume with: " in line
     ]
     return shlex.split(words)
 
@@ -90,7 +90,7 @@ def test_a_run_file(command, stopped):
         assert err.startswith("opperf: the run to resume was made with ") and words in err
         assert err.count("\n") == 1
     _, err = command("relu", "-f", "jsonl", "-o", "run.jsonl", code=2)
-    assert "--overwrite to replace it, or --resume to go on with it" in err
+    assert "--overwrite to replace it, or --resume to finish it" in err
     assert read_run(path) == (half, [])
 
     out, err = command(*arguments)

@@ -130,7 +130,7 @@ def shell(tmp_path, disk):
 
 def going_on(err):
     """The arguments of the command that finishes the run."""
-    return shlex.split(err.partition("Go on with: opperf ")[2])
+    return shlex.split(err.partition("Resume with: opperf ")[2])
 
 
 def check_whole(path):
@@ -191,7 +191,7 @@ def test_a_run_that_cannot_be_begun_leaves_nothing_in_the_way_of_the_next(shell,
     if where == "cache":
         shell.cache, output = disk.folder, ("-o", "out.json")
     err = shell("run", *CASES, *output, code=2)
-    assert f".jsonl cannot be written: {disk.error}" in err and "Go on with" not in err
+    assert f".jsonl cannot be written: {disk.error}" in err and "Resume with" not in err
     assert ("OPPERF_CACHE" in err) is (where == "cache")
     assert list(disk.folder.rglob("*.jsonl")) == [] and shell.files() == []
     disk.grow()
@@ -252,7 +252,7 @@ def test_the_list_of_operators_is_shown_where_it_cannot_be_kept(shell, disk):
     shell.cache = disk.folder
     disk.fill()
     err = shell("list", "add", "--framework", "numpy")
-    assert err.startswith("warning: the list of operators is not kept: ") and disk.error in err
+    assert err.startswith("warning: the list of operators is not cached: ") and disk.error in err
     assert list(disk.folder.rglob("*.json")) == list(disk.folder.rglob("*.tmp")) == []
 
 

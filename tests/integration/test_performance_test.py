@@ -362,6 +362,11 @@ def test_one_bad_input_leaves_the_others_alone():
         {"ops": 3},
         {"ops": "relu"},
         {"inputs": ["data"]},
+        {"inputs": None},
+        {"runs": "ten"},
+        {"profiler": 3},
+        {"framework": "nonsense"},
+        {"framework": None},
     ],
     ids=str,
 )

@@ -6,12 +6,12 @@ import pytest
 
 from opperf.model import Case, OperatorTarget, Settings, TensorSpec
 from opperf.runner.pool import Worker
-from opperf.runner.pristine import Pristine
+from opperf.runner.pristine import PristineServer
 
 
 @pytest.fixture(scope="module")
 def pristine():
-    process = Pristine("mxnet")
+    process = PristineServer("mxnet")
     yield process
     process.end()
 
@@ -83,6 +83,6 @@ def test_a_worker_forks_it_without_another_import():
         assert "opperf.runner.worker" in process.cmdline(), "a fork has its parent's command"
         case = sort(128)
         measured = worker.measure(case).summaries["memory_forward"].median
-    started = Pristine("mxnet")
+    started = PristineServer("mxnet")
     assert measured == started.peaks(case).forward
     started.end()

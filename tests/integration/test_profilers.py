@@ -39,7 +39,7 @@ CALLS = {
 @pytest.fixture
 def kernels_counted(monkeypatch):
     """Every kernel takes a microsecond, however long it took."""
-    monkeypatch.setattr(trace, "covered", len)
+    monkeypatch.setattr(trace, "union_length", len)
 
 
 class Clock:

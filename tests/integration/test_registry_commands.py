@@ -9,7 +9,7 @@ import pytest
 
 from opperf.model import Settings
 from opperf.runner.listing import script
-from opperf.runner.prepared import Prepared
+from opperf.runner.prepared import PreparedCase
 from opperf.sources.registry import plan
 from opperf.sources.selecting import Selection
 from tests.integration.mxnet_contents import contents
@@ -103,7 +103,7 @@ def test_the_script_of_every_case_runs(framework):
                 text = text.replace("mx.npx.set_np()\n", "")
                 stack.enter_context(mx.util.np_shape(True))
                 stack.enter_context(mx.util.np_array(True))
-            prepared = Prepared(case, framework)
+            prepared = PreparedCase(case, framework)
             assert_script_makes(text, case, prepared.arguments, contents)
             try:
                 exec(text, {})

@@ -12,7 +12,7 @@ from mxnet import nd
 
 from opperf.custom_operations import custom_operations
 from opperf.model import TensorSpec
-from opperf.runner.prepared import Prepared
+from opperf.runner.prepared import PreparedCase
 from opperf.sources.registry import plan, resolve, resolve_selection
 from opperf.sources.selecting import Selection
 
@@ -162,7 +162,7 @@ def test_indices_stay_in_range_of_what_is_beside_them(framework, outputs, name, 
     assert made
     for case in made:
         with framework.scope(case):
-            indices = Prepared(case, framework).arguments["indices"].asnumpy()
+            indices = PreparedCase(case, framework).arguments["indices"].asnumpy()
         assert case.arguments["data"].shape == shapes["data"]
         assert indices.min() >= 0 and indices.max() < min(shapes["data"])
         assert outputs(case)

@@ -30,7 +30,9 @@ HERE = sorted(set(FAMILIES.by_operation) & set(USES))
 def test_every_configuration_is_some_operators(name):
     made = FAMILIES.by_operation[name](OPERATIONS[name], PRESETS["small"])
     for roles in made:
-        assert any(use.spell(operator, roles) is not None for operator, use in USES[name]), roles
+        assert any(use.to_arguments(operator, roles) is not None for operator, use in USES[name]), (
+            roles
+        )
 
 
 def test_most_families_have_an_operator_in_any_build():

@@ -1,4 +1,4 @@
-"""What a use makes of arguments, and of inputs by role."""
+"""Uses convert arguments to inputs by role, and back."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from opperf.model import Kind, Operator, Parameter
 from opperf.operations.uses import (
     Choice,
     Written,
-    family,
     merge,
     names_of,
     only_written_to,
     use,
+    uses,
     written_to,
 )
 
@@ -25,61 +25,65 @@ def operator(*names: str, **choices: tuple[str, ...]) -> Operator:
     return Operator("fake", "nd", "op", parameters=tuple(parameters))
 
 
-def taken(entry: Any, **arguments: Any) -> Any:
-    """What an operation's function is given for a call's arguments."""
+def roles_of(entry: Any, **arguments: Any) -> Any:
+    """The inputs by role of an operation's function, for a call's arguments."""
     return entry.apply(lambda **roles: roles, arguments)
 
 
 def test_roles_of_arguments_by_words() -> None:
     entry = use("add", "x=lhs|data y axis -dtype", epsilon=0.5)
-    assert taken(entry, data=1, y=2, dtype="int8") == {"x": 1, "y": 2, "epsilon": 0.5}
-    assert taken(entry, lhs=1, axis=0) == {"x": 1, "axis": 0, "epsilon": 0.5}
+    assert roles_of(entry, data=1, y=2, dtype="int8") == {"x": 1, "y": 2, "epsilon": 0.5}
+    assert roles_of(entry, lhs=1, axis=0) == {"x": 1, "axis": 0, "epsilon": 0.5}
 
 
 def test_an_argument_without_a_word_is_an_error() -> None:
     with pytest.raises(KeyError):
-        taken(use("add", "x=lhs"), lhs=1, keepdims=True)
+        roles_of(use("add", "x=lhs"), lhs=1, keepdims=True)
 
 
 def test_roles_of_arguments_by_a_function() -> None:
     entry = use("quantile", lambda a, q: {"x": a, "share": q / 100})
-    assert taken(entry, a=1, q=50) == {"x": 1, "share": 0.5}
+    assert roles_of(entry, a=1, q=50) == {"x": 1, "share": 0.5}
 
 
 def test_arguments_of_roles_in_the_roles_order() -> None:
-    made = use("layer_norm", "data scale=gamma").spell(operator("data"), {"scale": 1, "data": 2})
+    made = use("layer_norm", "data scale=gamma").to_arguments(
+        operator("data"), {"scale": 1, "data": 2}
+    )
     assert list((made or {}).items()) == [("gamma", 1), ("data", 2)]
 
 
 @pytest.mark.parametrize(("own", "named"), [("data", "data"), ("x", "x"), ("other", "lhs")])
 def test_of_several_names_the_operators_own(own: str, named: str) -> None:
-    assert use("abs", "x=lhs|data|x").spell(operator(own), {"x": 1}) == {named: 1}
+    assert use("abs", "x=lhs|data|x").to_arguments(operator(own), {"x": 1}) == {named: 1}
 
 
-def test_what_the_operator_does_anyway_is_left_out() -> None:
+def test_constants_of_the_operator_are_omitted() -> None:
     entry = use("flip", "x=m", axis=1)
-    assert entry.spell(operator("m"), {"x": 5, "axis": 1}) == {"m": 5}
-    assert entry.spell(operator("m"), {"x": 5, "axis": 0}) is None
+    assert entry.to_arguments(operator("m"), {"x": 5, "axis": 1}) == {"m": 5}
+    assert entry.to_arguments(operator("m"), {"x": 5, "axis": 0}) is None
 
 
-def test_what_the_operator_has_no_argument_for() -> None:
-    assert use("flip", "x=m").spell(operator("m"), {"x": 5, "axis": 0}) is None
+def test_a_role_without_an_argument_is_refused() -> None:
+    assert use("flip", "x=m").to_arguments(operator("m"), {"x": 5, "axis": 0}) is None
 
 
 @pytest.mark.parametrize(("word", "made"), [("edge", {"mode": "edge"}), ("wrap", None)])
-def test_a_word_that_the_operator_does_not_know(word: str, made: object) -> None:
+def test_a_value_that_is_none_of_the_choices_is_refused(word: str, made: object) -> None:
     entry = use("pad", "mode")
-    assert entry.spell(operator(mode=("constant", "edge")), {"mode": word}) == made
+    assert entry.to_arguments(operator(mode=("constant", "edge")), {"mode": word}) == made
 
 
 def test_arguments_of_one_framework() -> None:
     entry = use("deconvolution", "data -no_bias", also={"no_bias": False})
-    assert entry.spell(operator("data"), {"data": 1}) == {"data": 1, "no_bias": False}
+    assert entry.to_arguments(operator("data"), {"data": 1}) == {"data": 1, "no_bias": False}
 
 
 def test_arguments_by_a_function() -> None:
-    entry = use("dense", "data", spell=lambda operator, roles: {operator.name: roles["data"]})
-    assert entry.spell(operator("data"), {"data": 1}) == {"op": 1}
+    entry = use(
+        "dense", "data", to_arguments=lambda operator, roles: {operator.name: roles["data"]}
+    )
+    assert entry.to_arguments(operator("data"), {"data": 1}) == {"op": 1}
 
 
 def test_a_choice_is_by_the_value_of_an_argument() -> None:
@@ -109,13 +113,13 @@ def test_where_outputs_are_written() -> None:
     assert only_written_to("out")(1, {}) == Written((), {"out": 1})
 
 
-def test_what_a_call_gives_is_made_of_what_the_operation_gives() -> None:
+def test_the_output_of_a_call_is_converted_from_that_of_the_operation() -> None:
     entry = use("unravel_index", "x", lambda made, arguments: (made, arguments["x"]))
     assert entry.apply(lambda x: x + 1, {"x": 2}) == (3, 2)
 
 
-def test_a_family_of_names() -> None:
-    table = family(("sub", "add"), "x y", "_{}", {"sub": "subtract"})
+def test_uses_of_several_names() -> None:
+    table = uses(("sub", "add"), "x y", "_{}", {"sub": "subtract"})
     assert names_of(table) == {"subtract": ("_sub",), "add": ("_add",)}
 
 
@@ -124,7 +128,7 @@ def test_an_operator_is_in_one_table() -> None:
         merge({"add": use("add")}, {"add": use("add"), "sub": use("subtract")})
 
 
-def test_what_a_framework_calls_operations() -> None:
+def test_operator_names_by_operation() -> None:
     table = merge(
         {"add": use("add"), "plus": use("add")}, {"act": Choice("mode", {1: use("relu")})}
     )

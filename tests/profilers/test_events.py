@@ -5,7 +5,7 @@ import pytest
 from opperf.errors import UnsupportedError
 from opperf.frameworks.defaults import Defaults
 from opperf.model import MetricKind
-from opperf.profilers import events, offered, profiler
+from opperf.profilers import events, find_profilers, profiler
 from opperf.profilers.events import EventProfiler
 
 
@@ -70,12 +70,12 @@ def framework(clock, monkeypatch):
 
 
 def test_events_are_offered_where_a_device_has_them():
-    assert list(offered(Queued(None))) == ["python", "events"]
+    assert list(find_profilers(Queued(None))) == ["python", "events"]
 
     class Without(Defaults):
         name = "without"
 
-    assert list(offered(Without())) == ["python"]
+    assert list(find_profilers(Without())) == ["python"]
 
 
 def test_a_device_without_events_is_refused(framework):

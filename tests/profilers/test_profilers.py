@@ -8,8 +8,9 @@ from opperf import profilers
 from opperf.errors import UsageError
 from opperf.frameworks.defaults import Defaults
 from opperf.model import MetricKind
-from opperf.profilers import offered, profiler
+from opperf.profilers import find_profiler, find_profilers, profiler
 from opperf.profilers.python import PythonTimer
+from opperf.sources.choices import is_misspelt, refusal
 
 
 class Some(Defaults):
@@ -41,12 +42,23 @@ def installed(monkeypatch):
     profilers._installed.cache_clear()
 
 
-def make_added(framework, device):
-    return f"added for {framework.name} on {device}"
+class Added:
+    def __init__(self, framework, device):
+        self.place = f"{framework.name} on {device}"
+
+    def trace(self, phases, count, loops=1):
+        return []
+
+
+def make_nothing(framework, device):
+    return None
+
+
+NOT_CALLABLE = 5
 
 
 def test_a_frameworks_own_come_before_the_wall_clock():
-    assert list(offered(Some("native", "perf"))) == ["native", "perf", "python"]
+    assert list(find_profilers(Some("native", "perf"))) == ["native", "perf", "python"]
     assert profiler("perf", Some("native", "perf"), "gpu(1)") == "perf of gpu(1)"
 
 
@@ -65,20 +77,41 @@ def test_what_a_framework_does_not_offer_is_refused(name):
 
 
 def test_another_package_adds_a_profiler_for_every_framework(installed):
-    installed("added", f"{__name__}:make_added")
-    assert list(offered(Some("native"))) == ["native", "python", "added"]
-    assert profiler("added", Some(), "cpu(0)") == "added for some on cpu(0)"
+    installed("added", f"{__name__}:Added")
+    assert list(find_profilers(Some("native"))) == ["native", "python", "added"]
+    assert profiler("added", Some(), "cpu(0)").place == "some on cpu(0)"
 
 
 def test_a_name_that_is_taken_stays_the_frameworks(installed):
-    installed("native", f"{__name__}:make_added")
-    installed("python", f"{__name__}:make_added")
-    assert list(offered(Some("native"))) == ["native", "python"]
+    installed("native", f"{__name__}:Added")
+    installed("python", f"{__name__}:Added")
+    assert list(find_profilers(Some("native"))) == ["native", "python"]
     assert profiler("native", Some("native"), "cpu(0)") == "native of cpu(0)"
 
 
-@pytest.mark.parametrize("value", ["no_such_package:make", f"{__name__}:not_there"])
-def test_a_profiler_that_cannot_be_loaded_is_refused_with_what_to_do(installed, value):
-    installed("added", value)
-    with pytest.raises(UsageError, match=f"the profiler {value}, .* reinstall its package"):
+@pytest.mark.parametrize(
+    ("name", "fault"),
+    [
+        ("no_such_package:make", "ModuleNotFoundError.*; reinstall its package"),
+        (f"{__name__}:not_there", "AttributeError.*; reinstall its package"),
+        ("not_python:make", "SyntaxError.*; reinstall its package"),
+        (f"{__name__}:NOT_CALLABLE", "is not callable; fix its package"),
+        (__name__, "is not callable; fix its package"),
+    ],
+)
+def test_a_profiler_of_a_broken_package_is_refused_before_a_run(
+    installed, monkeypatch, tmp_path, name, fault
+):
+    (tmp_path / "not_python.py").write_text("def make(:")
+    monkeypatch.syspath_prepend(tmp_path)
+    installed("added", name)
+    with pytest.raises(UsageError, match=f"the profiler {name}, .*{fault}, or remove it"):
+        find_profiler("added", Some())
+    assert isinstance(refusal(Some(), "profiler", "added"), UsageError)
+    assert is_misspelt(Some(), "profiler", "added")
+
+
+def test_what_is_no_profiler_is_refused(installed):
+    installed("added", f"{__name__}:make_nothing")
+    with pytest.raises(UsageError, match="returned NoneType, not a Profiler; fix its package"):
         profiler("added", Some(), "cpu(0)")

@@ -5,7 +5,7 @@ import weakref
 
 import pytest
 
-from opperf.frameworks.timing import Timed
+from opperf.frameworks.timing import PhaseTimes
 from opperf.profilers import python
 from opperf.profilers.python import IdleWait, PythonTimer, QueueTimer, overhead_ns, resolution_ns
 
@@ -44,7 +44,7 @@ def test_phases_take_turns_and_each_is_waited_for():
 def test_the_wait_is_part_of_the_time(clock, five_ns_off):
     waiting = PythonTimer(clock.taking(1000))
     first, second = waiting.trace([clock.taking(100), clock.taking(200)], 2)
-    assert first == Timed([1095.0] * 2, [1095.0] * 2, [1095.0] * 2)
+    assert first == PhaseTimes([1095.0] * 2, [1095.0] * 2, [1095.0] * 2)
     assert second.times == [1195.0] * 2
 
 
@@ -77,7 +77,7 @@ def test_a_result_is_dropped_before_the_next_call():
 
 
 def test_samples_are_means_of_calls_and_zero_at_least():
-    timed = Timed.of([-50.0, 10.0, 30.0, 50.0], [100.0, 200.0, 300.0, 400.0], loops=2)
+    timed = PhaseTimes.of([-50.0, 10.0, 30.0, 50.0], [100.0, 200.0, 300.0, 400.0], loops=2)
     assert timed.times == [0.0, 40.0] and timed.walls == [150.0, 350.0]
     assert timed.calls == [-50.0, 10.0, 30.0, 50.0]
 
@@ -187,14 +187,14 @@ def queue_timer(device, scatter_ns=0.0):
 
 def test_the_cost_of_the_wait_is_taken_off_each_wait(device):
     (timed,) = queue_timer(device).trace([device.taking(700, 800)], 2)
-    assert timed == Timed([710.0, 810.0], [710.0, 810.0], [710.0, 810.0])
+    assert timed == PhaseTimes([710.0, 810.0], [710.0, 810.0], [710.0, 810.0])
 
 
 def test_the_calls_of_a_sample_are_queued_together(device):
     timer = queue_timer(device)
     (timed,) = timer.trace([device.taking(700)], 3, loops=10)
     # The first call is on its way for 10 ns; after that the device has always work left.
-    assert timed == Timed([701.0] * 3, [701.0] * 3, [701.0] * 3, batch=10)
+    assert timed == PhaseTimes([701.0] * 3, [701.0] * 3, [701.0] * 3, batch=10)
     assert device.waits == 3
 
 

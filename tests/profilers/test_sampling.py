@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from opperf.frameworks.timing import Timed
+from opperf.frameworks.timing import PhaseTimes
 from opperf.profilers import sampling
 from opperf.profilers.sampling import loops_for, warm_up
 from opperf.profilers.stopping import LEAST_RUNS, LEAST_SAMPLES, Count, Precision, Time
@@ -22,7 +22,7 @@ class Trace:
     def trace(self, phases, count, loops=1):
         self.batches.append((count, loops))
         return [
-            Timed(*[self.rng.normal(1000, 1000 * self.spread, count).tolist()] * 3)
+            PhaseTimes(*[self.rng.normal(1000, 1000 * self.spread, count).tolist()] * 3)
             for _ in range(self.phases)
         ]
 
@@ -50,7 +50,7 @@ class Recorded(Trace):
     def trace(self, phases, count, loops=1):
         self.batches.append((count, loops))
         return [
-            Timed(*([list(np.resize(times, count)) if times else [] for times in pair]), [])
+            PhaseTimes(*([list(np.resize(times, count)) if times else [] for times in pair]), [])
             for pair in self.found
         ]
 

@@ -1,4 +1,4 @@
-"""Figures as readers are shown them."""
+"""Figures in the units of results."""
 
 from __future__ import annotations
 
@@ -8,7 +8,13 @@ import msgspec
 import pytest
 
 from opperf.model import Record
-from opperf.results.figures import by_operator, device_label, shown, shown_kb, shown_ms
+from opperf.results.figures import (
+    device_label,
+    memory_cell,
+    sort_by_operator,
+    statistic_value,
+    time_cell,
+)
 
 MakeRecord = Callable[..., Record]
 
@@ -27,25 +33,27 @@ MakeRecord = Callable[..., Record]
 )
 def test_times_in_tables(make_record: MakeRecord, nanoseconds: float, text: str) -> None:
     forward = msgspec.structs.replace(make_record().summaries["forward"], median=nanoseconds)
-    assert shown_ms(make_record(summaries={"forward": forward}), "forward", "median") == text
+    assert time_cell(make_record(summaries={"forward": forward}), "forward", "median") == text
 
 
 def test_times_are_milliseconds_to_the_nanosecond(make_record: MakeRecord) -> None:
     forward = msgspec.structs.replace(make_record().summaries["forward"], p90=1_234_567.8)
-    assert shown(make_record(summaries={"forward": forward}), "forward", "p90") == 1.234568
+    assert (
+        statistic_value(make_record(summaries={"forward": forward}), "forward", "p90") == 1.234568
+    )
 
 
 def test_memory_is_kilobytes_to_the_byte(make_record: MakeRecord) -> None:
     memory = msgspec.structs.replace(make_record().summaries["memory"], median=1_234_567.0)
     record = make_record(summaries={"memory": memory})
-    assert shown(record, "memory", "median") == 1234.567
-    assert shown_kb(record) == "1234.567"
+    assert statistic_value(record, "memory", "median") == 1234.567
+    assert memory_cell(record) == "1234.567"
 
 
 def test_what_was_not_measured(make_record: MakeRecord) -> None:
     record = make_record(summaries={})
-    assert shown(record, "forward", "median") is None
-    assert (shown_ms(record, "forward", "median"), shown_kb(record)) == ("---", "---")
+    assert statistic_value(record, "forward", "median") is None
+    assert (time_cell(record, "forward", "median"), memory_cell(record)) == ("---", "---")
 
 
 def test_device_labels() -> None:
@@ -54,4 +62,4 @@ def test_device_labels() -> None:
 
 def test_records_of_one_operator_keep_their_order(make_record: MakeRecord) -> None:
     records = [make_record(name, shape=(n,)) for name, n in (("b", 9), ("a", 7), ("b", 3))]
-    assert by_operator(records) == [records[1], records[0], records[2]]
+    assert sort_by_operator(records) == [records[1], records[0], records[2]]

@@ -18,6 +18,7 @@ from opperf.results.lines import (
     FileKind,
     LineFile,
     NumberedLine,
+    Parsed,
     check_free,
     read_lines,
     reopen,
@@ -33,19 +34,25 @@ class Entry(Struct, frozen=True, tag="entry", tag_field="line"):
     value: int
 
 
-KIND = FileKind("diary", "opperf keep-diary", "start", 3, Start)
+class End(Struct, frozen=True, tag="end", tag_field="line"):
+    text: str = "done"
+
+
+KIND = FileKind("diary", "opperf keep-diary", "start", 3, Start, End, "week")
 
 START = Start(3)
 
 HEADER = b'{"line":"start","schema":3}\n'
+
+END = b'{"line":"end"}\n'
 
 
 def line(value: int) -> bytes:
     return b'{"line":"entry","value":%d}\n' % value
 
 
-def read(path: Path) -> Content[Entry]:
-    return read_lines(path, KIND, msgspec.json.Decoder(Entry).decode)
+def read(path: Path) -> Content[Start | Entry | End]:
+    return read_lines(path, KIND, msgspec.json.Decoder(Start | Entry | End).decode)
 
 
 @pytest.fixture
@@ -60,16 +67,45 @@ def open_files() -> list[str]:
 def test_lines_are_numbered_from_the_header_on(path: Path) -> None:
     path.write_bytes(HEADER + line(7) + line(123))
     assert read(path) == Content(
-        NumberedLine(1, START, len(HEADER)),
+        START,
         [NumberedLine(2, Entry(7), len(line(7))), NumberedLine(3, Entry(123), len(line(123)))],
+        None,
+        len(HEADER + line(7) + line(123)),
         [],
     )
+
+
+@pytest.mark.parametrize("torn", [b"", b'{"line":"en'])
+def test_a_closing_line_is_apart_and_cut_off_when_resumed(path: Path, torn: bytes) -> None:
+    path.write_bytes(HEADER + line(7) + END + torn)
+    content = read(path)
+    assert (content.closing, content.kept_bytes) == (End(), len(HEADER + line(7)))
+    assert [one.value for one in content.lines] == [Entry(7)] and len(content.warnings) == bool(
+        torn
+    )
+
+
+@pytest.mark.parametrize(
+    "lines, number, what",
+    [
+        (HEADER, 2, "a second header"),
+        (line(1) + HEADER + line(2), 3, "a second header"),
+        (END + line(1), 3, "after the closing line"),
+        (line(1) + END + END + END, 4, "after the closing line"),
+        (END + HEADER, 3, "after the closing line"),
+    ],
+)
+def test_two_files_in_one(path: Path, lines: bytes, number: int, what: str) -> None:
+    path.write_bytes(HEADER + lines)
+    with pytest.raises(RunFileError) as caught:
+        read(path)
+    assert str(caught.value) == f"{path}:{number}: {what}; two weeks seem to be in one file"
 
 
 def test_what_was_read_stays_as_it_is(path: Path) -> None:
     path.write_bytes(HEADER)
     content = read(path)
-    for part in (KIND, content, content.header):
+    for part in (KIND, content, Parsed("", 0, [])):
         with pytest.raises(dataclasses.FrozenInstanceError):
             part.value = 5  # type: ignore[union-attr]
 
@@ -79,7 +115,7 @@ def test_what_is_written_can_be_read(path: Path) -> None:
         file.append(Entry(1))
         file.append(Entry(2))
     content = read(path)
-    assert content.header.value == Start(3, "now")
+    assert content.header == Start(3, "now")
     assert [numbered.value for numbered in content.lines] == [Entry(1), Entry(2)]
 
 
@@ -88,7 +124,7 @@ def test_what_follows_the_last_newline_is_left_out(path: Path, tail: bytes) -> N
     path.write_bytes(HEADER + line(1) + tail)
     content = read(path)
     assert len(content.lines) == 1
-    assert content.warnings == [f"{path}: the last line was cut short and is left out"]
+    assert content.warnings == [f"{path}: the last line was cut short and is ignored"]
 
 
 def test_one_line_may_be_cut_short_and_no_more(path: Path) -> None:
@@ -130,13 +166,11 @@ def test_a_header_that_is_none(path: Path, content: bytes, message: str) -> None
 def test_going_on_after_what_is_kept(path: Path) -> None:
     path.write_bytes(HEADER + line(1) + line(2))
 
-    class First:
-        kept_bytes = len(HEADER + line(1))
-
-    file, content = reopen(path, lambda path: First())
+    parsed = Parsed("first", len(HEADER + line(1)), [])
+    file, content = reopen(path, lambda path: parsed)
     with file:
         file.append(Entry(3))
-    assert isinstance(content, First)
+    assert content is parsed
     assert path.read_bytes() == HEADER + line(1) + line(3)
 
 
@@ -144,7 +178,7 @@ def test_a_file_that_is_replaced_holds_nothing_of_the_old_one(path: Path) -> Non
     path.write_bytes(b"old " * 100)
     with LineFile.create(path, START, overwrite=True):
         assert path.read_bytes() == HEADER
-    with pytest.raises(OutputError, match="exists; give --overwrite to replace it, or --resume"):
+    with pytest.raises(OutputError, match="exists; add --overwrite to replace it, or --resume"):
         LineFile.create(path, START)
     assert path.read_bytes() == HEADER
 
@@ -197,7 +231,7 @@ def test_a_file_is_let_go_of_when_it_cannot_be_gone_on_with(path: Path) -> None:
     path.write_bytes(b"damaged\n")
     before = open_files()
     with pytest.raises(RunFileError):
-        reopen(path, read)
+        reopen(path, lambda path: Parsed(read(path), 0, []))
     assert open_files() == before
     check_free(path)
 

@@ -47,7 +47,7 @@ def test_check_finds_what_would_fail_after_the_run(tmp_path: Path) -> None:
     existing = tmp_path / "there.json"
     existing.touch()
     for path, message in (
-        (existing, "exists; give --overwrite to replace it"),
+        (existing, "exists; add --overwrite to replace it"),
         (tmp_path, "is a folder"),
         (tmp_path / "none" / "out.json", "does not exist"),
         (existing / "out.json", "is not a folder"),
@@ -175,7 +175,7 @@ def test_what_lies_beside_an_output_is_for_a_reader(tmp_path: Path, run: Run) ->
 def test_a_link_to_nothing_is_a_file_to_be(tmp_path: Path, run: Run) -> None:
     link = tmp_path / "link.md"
     link.symlink_to(tmp_path / "real.md")
-    with pytest.raises(OutputError, match="exists; give --overwrite to replace it$"):
+    with pytest.raises(OutputError, match="exists; add --overwrite to replace it$"):
         output.check_output(link, overwrite=False)
     output.check_output(link, overwrite=True)
     output.write(run, link, "md")

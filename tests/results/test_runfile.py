@@ -156,7 +156,7 @@ def test_a_tail_of_zeros_is_cut_off(tmp_path: Path, run: Run) -> None:
         path.write_bytes(whole + tail)
         read, warnings = read_run(path)
         assert read == run
-        assert warnings == [f"{path}: the last line was cut short and is left out"]
+        assert warnings == [f"{path}: the last line was cut short and is ignored"]
 
 
 def test_resume_removes_the_closing_line_and_goes_on(

@@ -11,7 +11,7 @@ from types import SimpleNamespace
 import pytest
 
 from opperf.model import Record, TensorSpec
-from opperf.results.text import counted, duration, inputs_text, terminal_width, truncate
+from opperf.results.text import duration, inputs_text, pluralize, terminal_width, truncate
 
 MakeRecord = Callable[..., Record]
 
@@ -54,7 +54,7 @@ def test_durations(seconds: float, text: str) -> None:
 
 
 def test_one_is_not_many() -> None:
-    assert [counted(n, "record") for n in (0, 1, 2)] == ["0 records", "1 record", "2 records"]
+    assert [pluralize(n, "record") for n in (0, 1, 2)] == ["0 records", "1 record", "2 records"]
 
 
 @pytest.mark.parametrize(

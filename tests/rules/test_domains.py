@@ -8,12 +8,12 @@ import pytest
 from opperf.operations import OPERATIONS
 from opperf.rules.domains import (
     BITS,
-    COUNTING,
+    DECIDED_BY_ONE,
     DOMAINS,
     NEAR_ONE,
     PAIRS,
-    REDUCED,
-    SETTLED,
+    POSITIVE_INTEGERS,
+    REDUCTIONS,
     SHIFTS,
     Pair,
     reduction_fill,
@@ -50,9 +50,9 @@ def test_what_is_shifted_stays_within_32_bits():
 
 
 def test_common_divisors_are_of_numbers_that_have_some():
-    numbers = whole_numbers(COUNTING)
+    numbers = whole_numbers(POSITIVE_INTEGERS)
     assert numbers[0] == 1
-    assert PAIRS["gcd"] == PAIRS["lcm"] == Pair(COUNTING, COUNTING)
+    assert PAIRS["gcd"] == PAIRS["lcm"] == Pair(POSITIVE_INTEGERS, POSITIVE_INTEGERS)
 
 
 def test_a_quarter_of_what_is_compared_is_equal():
@@ -64,7 +64,7 @@ def test_a_quarter_of_what_is_compared_is_equal():
 def test_a_product_of_a_million_neither_overflows_nor_vanishes():
     factors = np.random.default_rng(0).uniform(NEAR_ONE.low, NEAR_ONE.high, 2**20)
     assert 1e-3 < np.prod(factors) < 1e3
-    assert REDUCED["prod"] == REDUCED["cumprod"] == NEAR_ONE
+    assert REDUCTIONS["prod"] == REDUCTIONS["cumprod"] == NEAR_ONE
 
 
 def test_divisors_are_away_from_zero():
@@ -72,10 +72,10 @@ def test_divisors_are_away_from_zero():
     assert PAIRS["logical_and"] == Pair(BOOLEAN, BOOLEAN)
 
 
-@pytest.mark.parametrize("name", SETTLED)
+@pytest.mark.parametrize("name", DECIDED_BY_ONE)
 @pytest.mark.parametrize("count", [1, 2, 1024, 2**20])
 def test_about_a_third_of_what_one_element_settles_is_of_the_other_kind(name, count):
-    fill = SETTLED[name](count)
+    fill = DECIDED_BY_ONE[name](count)
     zeros = fill.low / (fill.low + fill.high)
     # `all` gives true where none is zero, `any` gives false where all are.
     unsettled = (1 - zeros if name == "all" else zeros) ** count

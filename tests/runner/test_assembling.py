@@ -128,7 +128,7 @@ def test_a_file_that_was_cut_short_is_warned_of(in_process_workers, recorded, tm
     said, (make, _) = [], in_process_workers
     plan, _ = assemble(make(), "fake", Selection(), {}, [path], (), said.append)
     assert len(plan.cases) == len(cases) - 1
-    assert said == [f"warning: {path}: the last line was cut short and is left out"]
+    assert said == [f"warning: {path}: the last line was cut short and is ignored"]
 
 
 def test_options_about_rules_are_refused_where_only_a_file_is_named(assemble_run, recorded):

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from opperf.runner import cache
-from opperf.runner.cache import cache_file, cache_folder, keep, kept
+from opperf.runner.cache import cache_file, cache_folder, load, store
 
 
 @pytest.fixture
@@ -59,30 +59,35 @@ def test_what_it_does_not_depend_on(package):
 
 def test_what_was_kept_is_there_again_and_what_was_not_costs_no_warning(tmp_path):
     path = tmp_path / "deep" / "file.json"
-    assert kept(path, dict[str, int]) == (None, [])
-    assert keep(path, {"a": 1}, "it") == [] and kept(path, dict[str, int]) == ({"a": 1}, [])
+    assert load(path, dict[str, int]) == (None, [])
+    assert store(path, {"a": 1}, "it") == [] and load(path, dict[str, int]) == ({"a": 1}, [])
 
 
 def test_what_is_of_another_kind_is_made_again(tmp_path):
     path = tmp_path / "file.json"
-    keep(path, ["a"], "it")
-    value, (warning,) = kept(path, dict[str, int])
+    store(path, ["a"], "it")
+    value, (warning,) = load(path, dict[str, int])
     assert value is None and warning.startswith(f"{path} cannot be read and is made again: ")
 
 
 def test_nowhere_is_no_fault():
-    assert kept(None, int) == (None, []) and keep(None, 1, "it") == []
+    assert load(None, int) == (None, []) and store(None, 1, "it") == []
 
 
 def test_what_cannot_be_kept_is_called_by_its_name(tmp_path):
     (tmp_path / "file").write_text("")
-    (warning,) = keep(tmp_path / "file" / "below.json", 1, "the list of operators")
-    assert warning.startswith("the list of operators is not kept: ") and "\n" not in warning
+    path = tmp_path / "file" / "below.json"
+    assert load(path, int) == (None, [])
+    (warning,) = store(path, 1, "the list of operators")
+    assert warning.startswith("the list of operators is not cached: ") and "\n" not in warning
 
 
 def test_the_folder_is_the_users(monkeypatch, tmp_path):
     monkeypatch.setenv("OPPERF_CACHE", "/some/folder")
     assert cache_folder() == Path("/some/folder")
+    monkeypatch.setenv("HOME", "/home/somebody")
+    monkeypatch.setenv("OPPERF_CACHE", "~/folder")
+    assert cache_folder() == Path("/home/somebody/folder")
     monkeypatch.setenv("OPPERF_CACHE", "")
     monkeypatch.setenv("XDG_CACHE_HOME", "/some/cache")
     assert cache_folder() == Path("/some/cache/opperf")

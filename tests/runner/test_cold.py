@@ -8,7 +8,7 @@ from fake_framework import BACKWARD_NS
 from opperf.model import Case, NoteCode, OperatorTarget, Status, TensorSpec
 from opperf.runner import cold
 from opperf.runner import measure as module
-from opperf.runner.cold import COPIES, FALLBACK_BYTES, Flush, Ring, copies, last_level_bytes
+from opperf.runner.cold import COPIES, FALLBACK_BYTES, Flush, Ring, count_copies, last_level_bytes
 from opperf.runner.measure import measure
 
 BOTH = ("forward", "backward")
@@ -99,8 +99,8 @@ def test_copies_are_more_than_a_devices_cache():
     def of(elements):
         return Case(OperatorTarget("fake", "f"), {"data": TensorSpec((elements,))})
 
-    assert copies(of(2**20)) * 4 * 2**20 >= 3 * cold.DEVICE_BYTES
-    assert copies(of(2**30)) == 2 and copies(of(1)) == COPIES
+    assert count_copies(of(2**20)) * 4 * 2**20 >= 3 * cold.DEVICE_BYTES
+    assert count_copies(of(2**30)) == 2 and count_copies(of(1)) == COPIES
 
 
 def test_as_many_copies_as_it_takes_and_no_more():
@@ -108,12 +108,12 @@ def test_as_many_copies_as_it_takes_and_no_more():
         OperatorTarget("fake", "f"),
         {"data": TensorSpec((cold.DEVICE_BYTES // 4,)), "axis": 1},
     )
-    assert copies(third) == 3
+    assert count_copies(third) == 3
     rather_more = msgspec.structs.replace(
         third, arguments={"data": TensorSpec((cold.DEVICE_BYTES // 4 - 1,))}
     )
-    assert copies(rather_more) == 4
-    assert copies(msgspec.structs.replace(third, arguments={})) == COPIES
+    assert count_copies(rather_more) == 4
+    assert count_copies(msgspec.structs.replace(third, arguments={})) == COPIES
 
 
 class Member:
@@ -155,7 +155,7 @@ def test_as_many_copies_are_made_as_it_takes(fake, make_case, monkeypatch, count
     made = []
     tensor = fake.tensor
     monkeypatch.setattr(fake, "parse_device", str)
-    monkeypatch.setattr(module, "copies", lambda case: count)
+    monkeypatch.setattr(module, "count_copies", lambda case: count)
     monkeypatch.setattr(fake, "tensor", lambda *given: made.append(given) or tensor(*given))
     case = make_case("relu", cache="cold", device="gpu(0)", memory=False, warmup=0, runs=1)
     assert f"{count} copies" in note_on(measure(case, fake))

@@ -203,6 +203,30 @@ def test_a_file_that_is_there_is_not_replaced_unless_that_is_asked_for(opperf):
     assert set(json.loads(path.read_text())) == {"relu"}
 
 
+@pytest.mark.parametrize("form", ["json", "csv", "md", "jsonl"])
+def test_a_dash_is_standard_output_and_messages_go_elsewhere(opperf, form):
+    code, out, err = opperf("relu", *COUNTS, "-f", form, "-o", "-")
+    begins = {
+        "json": "{\n",
+        "csv": "id,operator,",
+        "md": "# Operator benchmarks",
+        "jsonl": '{"line"',
+    }
+    assert code == 0 and out.startswith(begins[form]) and "\nOperator " not in out
+    assert err.startswith("2 cases of 1 operator") and "to standard output" in err
+    assert "Medians" in err and "written to" not in err
+    assert [path.name for path in opperf.folder.iterdir()] == ["cache"] and not run_files(opperf)
+
+
+def test_a_run_to_standard_output_can_be_resumed(opperf, monkeypatch):
+    interrupt_at(opperf, monkeypatch, 1)
+    code, out, err = opperf("relu", "add", *COUNTS, "-o", "-")
+    assert (code, out) == (INTERRUPTED, "")
+    assert going_on(err) == ["--resume", "-f", "json", "-o", "-"]
+    with pytest.raises(OutputError, match="an earlier run to standard output was interrupted"):
+        opperf("relu", "add", *COUNTS, "-o", "-")
+
+
 def test_a_run_file_that_is_there_is_not_begun_anew(opperf):
     arguments = ("relu", *COUNTS, "-f", "jsonl", "-o", "run.jsonl")
     opperf(*arguments)
@@ -222,7 +246,7 @@ def test_what_a_run_is_gone_on_with_is_not_written_over_another_file(cut_short):
 
 
 def going_on(err):
-    return shlex.split(err.partition("Go on with: opperf run ")[2].splitlines()[0])
+    return shlex.split(err.partition("Resume with: opperf run ")[2].splitlines()[0])
 
 
 @pytest.mark.parametrize(

@@ -61,7 +61,7 @@ def test_load_cores_and_threads_are_this_processes(fake, monkeypatch):
     ],
 )
 def test_the_governor_or_that_it_is_unknown(fake, monkeypatch, read, governor):
-    monkeypatch.setattr(module, "reading", lambda probe, machine: read)
+    monkeypatch.setattr(module, "take_reading", lambda probe, machine: read)
     assert environment(fake).governor == governor
 
 

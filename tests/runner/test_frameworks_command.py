@@ -28,7 +28,7 @@ def listed(monkeypatch, capsys):
     monkeypatch.setattr(module, "package_of", packages.__getitem__)
     monkeypatch.setattr(module, "is_installed", {"old"}.__contains__)
     monkeypatch.setattr(module, "package_version", {"old": "2.1"}.__getitem__)
-    monkeypatch.setattr(module, "preferred", lambda: "old")
+    monkeypatch.setattr(module, "default_framework", lambda: "old")
 
     def printed(*arguments):
         assert frameworks.main(list(arguments), standalone_mode=False) == 0

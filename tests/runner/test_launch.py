@@ -10,7 +10,7 @@ import pytest
 import opperf
 from opperf.model import Status
 from opperf.runner.pool import Worker
-from opperf.runner.pristine import Pristine
+from opperf.runner.pristine import PristineServer
 from opperf.runner.process import child_variables, module_command
 
 PACKAGE = Path(opperf.__file__).parent
@@ -48,9 +48,9 @@ def test_neither_does_the_process_that_memory_is_measured_in(
     hostile, variables, make_case, monkeypatch
 ):
     monkeypatch.setenv("PYTHONPATH", variables["PYTHONPATH"])
-    asked = Pristine("fake")
+    asked = PristineServer("fake")
     try:
-        assert asked.is_ready()
+        assert asked.wait_until_ready()
         assert asked.peaks(make_case("relu")) is not None
     finally:
         asked.end()

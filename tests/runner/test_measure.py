@@ -7,7 +7,7 @@ import msgspec
 import pytest
 
 from opperf.errors import OpperfError, UnsupportedError, UsageError
-from opperf.frameworks.timing import Timed
+from opperf.frameworks.timing import PhaseTimes
 from opperf.model import (
     OWN,
     Case,
@@ -21,13 +21,13 @@ from opperf.model import (
     TensorSpec,
 )
 from opperf.profilers.reference_work import WORKS, ReferenceWork
-from opperf.runner import fresh
 from opperf.runner import measure as module
-from opperf.runner.fresh import Fresh
+from opperf.runner import memory_meters
 from opperf.runner.guard import estimated_bytes, guard
 from opperf.runner.measure import measure
 from opperf.runner.memory import Peaks
-from opperf.runner.prepared import Prepared
+from opperf.runner.memory_meters import PristineMeter
+from opperf.runner.prepared import PreparedCase
 from opperf.sources.bound import NOTHING_BOUND, Bound
 
 BOTH = ("forward", "backward")
@@ -153,7 +153,7 @@ def test_a_pass_that_runs_no_kernel_is_a_note(fake, make_case, monkeypatch):
         resolution_ns = 1.0
 
         def trace(self, phases, count, loops=1):
-            return [Timed([], [], []) for _ in phases]
+            return [PhaseTimes([], [], []) for _ in phases]
 
     monkeypatch.setattr(fake, "profilers", lambda: {"native": lambda device: Silent()})
     for reference_work in (False, True):
@@ -374,7 +374,7 @@ def with_times(fake, monkeypatch, kernel_ns, wall_ns):
 
         def trace(self, phases, count, loops=1):
             times = [kernel_ns] * count
-            return [Timed(times, [wall_ns] * count, times) for _ in phases]
+            return [PhaseTimes(times, [wall_ns] * count, times) for _ in phases]
 
     monkeypatch.setattr(fake, "profilers", lambda: {"native": lambda device: Told()})
 
@@ -387,7 +387,7 @@ def test_calls_that_are_timed_together_are_noted(fake, make_case, monkeypatch, l
 
         def trace(self, phases, count, loops=1):
             times = [1000.0] * count
-            return [Timed(times, times, times, batch=loops) for _ in phases]
+            return [PhaseTimes(times, times, times, batch=loops) for _ in phases]
 
     monkeypatch.setattr(fake, "profilers", lambda: {"native": lambda device: Queueing()})
     monkeypatch.setattr(module, "loops_for", lambda *given: loops)
@@ -404,8 +404,8 @@ def test_calls_that_are_timed_together_are_noted(fake, make_case, monkeypatch, l
         (4000.0, None),
         (
             4100.0,
-            "kernels take 2.0 us of the 4.1 us that a call takes: mostly dispatch is left at this "
-            "size",
+            "kernels take 2.0 us of the 4.1 us that a call takes: at this size it is mostly "
+            "dispatch",
         ),
     ],
 )
@@ -427,7 +427,7 @@ def test_scattered_samples_are_noted_for_each_pass_and_not_for_both_together(
 
         def trace(self, phases, count, loops=1):
             times = [1000.0 if i < count // 2 else 2000.0 for i in range(count)]
-            return [Timed(times, times, times) for _ in phases]
+            return [PhaseTimes(times, times, times) for _ in phases]
 
     monkeypatch.setattr(fake, "profilers", lambda: {"native": lambda device: Jumping()})
     notes = measure(make_case("relu", passes=BOTH, runs=60), fake).notes
@@ -504,7 +504,7 @@ def test_the_peak_is_that_of_both_passes_where_there_are_two(fake, make_case, bo
 def prepared(fake, make_case):
     def made(**arguments):
         case = make_case("relu", arguments=arguments or None)
-        return Prepared(case, fake, Bound(arrays={"x": object()}))
+        return PreparedCase(case, fake, Bound(arrays={"x": object()}))
 
     return made
 
@@ -526,9 +526,9 @@ class Elsewhere:
 def test_memory_is_read_where_nothing_has_run(fake, prepared, monkeypatch):
     elsewhere = Elsewhere(Peaks(7, None))
     monkeypatch.setattr(fake, "supports_fork", lambda device: True)
-    monkeypatch.setattr(fresh, "pristine", {"fake": elsewhere}.get)
+    monkeypatch.setattr(memory_meters, "pristine_server", {"fake": elsewhere}.get)
     one = prepared()
-    memory = Fresh(NOTHING_BOUND)
+    memory = PristineMeter(NOTHING_BOUND)
     memory.begin(one.case, fake)
     assert elsewhere.begun == [one.case] and elsewhere.asked == []
     assert memory.peaks(one) == Peaks(7, None) and elsewhere.asked == [one.case]
@@ -548,12 +548,12 @@ def test_where_that_cannot_be_it_is_read_here_with_a_note(
 ):
     monkeypatch.setattr(fake, "supports_fork", lambda device: forks)
     elsewhere = Elsewhere(answer)
-    monkeypatch.setattr(fresh, "pristine", {"fake": elsewhere}.get)
+    monkeypatch.setattr(memory_meters, "pristine_server", {"fake": elsewhere}.get)
     spec = TensorSpec((4, 4), fill=Fill("given", digest="x") if given else Fill())
     one = prepared(data=spec)
-    Fresh(bound).begin(one.case, fake)
+    PristineMeter(bound).begin(one.case, fake)
     assert elsewhere.begun == [one.case] * (answer is None)
-    found = Fresh(bound).peaks(one)
+    found = PristineMeter(bound).peaks(one)
     assert found.forward == 4 * 4 * 4
     (note,) = found.notes
     assert (note.metric, note.code) == ("memory", NoteCode.NOT_PRISTINE)

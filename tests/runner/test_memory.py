@@ -4,8 +4,8 @@ import pytest
 
 from opperf.model import Case, OperatorTarget, Settings, TensorSpec
 from opperf.runner import memory
-from opperf.runner.memory import peaks, peaks_of
-from opperf.runner.prepared import Prepared
+from opperf.runner.memory import measure_case_peaks, peaks
+from opperf.runner.prepared import PreparedCase
 
 ARRAY = 8 * 8 * 4
 BOTH = ("forward", "backward")
@@ -27,29 +27,29 @@ def case(name, passes=BOTH):
     ],
 )
 def test_peaks_are_above_the_level_before_the_call(fake, name, passes, forward, both):
-    found = peaks_of(case(name, passes), fake)
+    found = measure_case_peaks(case(name, passes), fake)
     assert (found.forward, found.both, found.clean) == (forward, both, True)
-    here = peaks(Prepared(case(name, passes), fake))
+    here = peaks(PreparedCase(case(name, passes), fake))
     assert (here.forward, here.both) == (forward, both)
     assert not here.clean, "nobody has looked"
 
 
 def test_a_process_in_which_something_was_kept_is_not_as_it_was(fake):
-    assert not peaks_of(case("keeps"), fake).clean
+    assert not measure_case_peaks(case("keeps"), fake).clean
     # What was there before is nobody's fault.
-    assert peaks_of(case("relu"), fake).clean
+    assert measure_case_peaks(case("relu"), fake).clean
 
 
 def test_what_was_dropped_has_time_to_be_given_back(fake, monkeypatch):
     slept = []
     monkeypatch.setattr(memory.time, "sleep", slept.append)
-    peaks(Prepared(case("relu"), fake))
+    peaks(PreparedCase(case("relu"), fake))
     assert len(slept) == 1 and 0 < slept[0] < 0.1
-    peaks_of(case("relu"), fake)
+    measure_case_peaks(case("relu"), fake)
     assert len(slept) == 3
 
 
 def test_the_calls_time_is_told(fake, monkeypatch):
     clock = iter([10.0, 12.5])
     monkeypatch.setattr(memory.time, "perf_counter", lambda: next(clock))
-    assert peaks(Prepared(case("relu"), fake)).busy_s == 2.5
+    assert peaks(PreparedCase(case("relu"), fake)).busy_s == 2.5

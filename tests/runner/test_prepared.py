@@ -18,7 +18,7 @@ from opperf.model import (
     Settings,
     TensorSpec,
 )
-from opperf.runner.prepared import Prepared
+from opperf.runner.prepared import PreparedCase
 
 SPEC = TensorSpec((8, 8))
 
@@ -30,7 +30,7 @@ def prepare():
     def prepared(arguments, **settings):
         case = Case(OperatorTarget("numpy", "concatenate"), arguments, Settings(**settings))
         with framework.scope(case):
-            return Prepared(case, framework).arguments
+            return PreparedCase(case, framework).arguments
 
     return prepared
 

@@ -11,8 +11,13 @@ import pytest
 from opperf.model import CallableTarget, Case, Fill, OperatorTarget, Settings, TensorSpec
 from opperf.runner import pristine as module
 from opperf.runner.memory import Peaks
-from opperf.runner.pristine import Child, Pristine, begin_pristine, is_self_contained
-from opperf.runner.pristine import pristine as pristine_of
+from opperf.runner.pristine import (
+    Child,
+    PristineServer,
+    is_self_contained,
+    pristine_server,
+    start_pristine_server,
+)
 from opperf.sources.bound import Bound
 
 
@@ -26,7 +31,7 @@ def found_by_processes(variables):
 
 @pytest.fixture(scope="module")
 def pristine():
-    process = Pristine("fake")
+    process = PristineServer("fake")
     yield process
     process.end()
 
@@ -108,7 +113,7 @@ def test_what_keeps_something_has_its_peaks_all_the_same(pristine):
 
 
 def test_a_case_is_begun_before_its_peaks_are_wanted(pristine, monkeypatch):
-    assert pristine.is_ready()
+    assert pristine.wait_until_ready()
     pristine.begin(relu())
     with monkeypatch.context() as patched:
         patched.setattr(pristine, "_ask", None)
@@ -118,7 +123,7 @@ def test_a_case_is_begun_before_its_peaks_are_wanted(pristine, monkeypatch):
 
 @pytest.mark.parametrize("target", ["relu", "refuses", "is_killed"])
 def test_what_was_begun_in_vain_is_nobody_elses_answer(pristine, target):
-    assert pristine.is_ready()
+    assert pristine.wait_until_ready()
     pristine.begin(relu((128, 128), target=target))
     assert pristine.peaks(relu((2, 2))).forward == 16
     pristine.begin(relu((128, 128), target=target))
@@ -127,7 +132,7 @@ def test_what_was_begun_in_vain_is_nobody_elses_answer(pristine, target):
 
 
 def test_nothing_is_begun_before_the_framework_is_imported():
-    process = Pristine("fake")
+    process = PristineServer("fake")
     try:
         process.begin(relu())
         assert process._asked is None
@@ -137,7 +142,7 @@ def test_nothing_is_begun_before_the_framework_is_imported():
 
 
 def test_it_starts_again_when_it_has_ended():
-    process = Pristine("fake")
+    process = PristineServer("fake")
     try:
         os.kill(process._process.pid, signal.SIGKILL)
         process._process.wait()
@@ -147,7 +152,7 @@ def test_it_starts_again_when_it_has_ended():
 
 
 def test_one_that_hangs_is_ended_in_time_and_replaced():
-    process = Pristine("fake")
+    process = PristineServer("fake")
     try:
         assert process.peaks(relu()) is not None
         stopped = process._process
@@ -161,7 +166,7 @@ def test_one_that_hangs_is_ended_in_time_and_replaced():
 
 @pytest.mark.parametrize("timeout_s", [4.0, 20.0])
 def test_a_fork_has_a_quarter_of_the_cases_time(pristine, monkeypatch, timeout_s):
-    assert pristine.is_ready()
+    assert pristine.wait_until_ready()
     given = []
     monkeypatch.setattr(pristine, "_line", lambda limit_s: given.append(limit_s) or b"null")
     assert pristine.peaks(relu(timeout_s=timeout_s)) is None
@@ -172,12 +177,12 @@ def test_a_fork_has_a_quarter_of_the_cases_time(pristine, monkeypatch, timeout_s
 
 
 def test_an_interrupt_while_it_answers_ends_it(monkeypatch):
-    process = Pristine("fake")
+    process = PristineServer("fake")
 
     def interrupted(timeout_s):
         raise KeyboardInterrupt
 
-    assert process.is_ready()
+    assert process.wait_until_ready()
     with monkeypatch.context() as patched, pytest.raises(KeyboardInterrupt):
         patched.setattr(process, "_line", interrupted)
         process.peaks(relu())
@@ -188,16 +193,16 @@ def test_an_interrupt_while_it_answers_ends_it(monkeypatch):
 
 
 def test_one_that_cannot_import_has_no_peaks():
-    process = Pristine("dying")
+    process = PristineServer("dying")
     try:
-        assert process.peaks(relu()) is None and not process.is_ready()
+        assert process.peaks(relu()) is None and not process.wait_until_ready()
     finally:
         process.end()
 
 
 def test_a_fork_of_this_process_needs_no_start(fake, monkeypatch):
     monkeypatch.setattr(module.subprocess, "Popen", None)
-    process = Pristine("fake", fake)
+    process = PristineServer("fake", fake)
     assert process.peaks(relu()).forward == ARRAY
     process.end()
     assert process._process.poll() is not None
@@ -205,10 +210,10 @@ def test_a_fork_of_this_process_needs_no_start(fake, monkeypatch):
 
 def test_there_is_one_for_each_framework(fake, monkeypatch):
     begun = {}
-    monkeypatch.setattr(module, "_BEGUN", begun)
-    begin_pristine(fake)
-    process = pristine_of("fake")
-    assert begun == {"fake": process} and pristine_of("fake") is process
+    monkeypatch.setattr(module, "_SERVERS", begun)
+    start_pristine_server(fake)
+    process = pristine_server("fake")
+    assert begun == {"fake": process} and pristine_server("fake") is process
     process.end()
 
 
@@ -249,7 +254,7 @@ def test_a_worker_forks_it_without_another_import(worker):
 
 def test_forks_leave_no_file_behind(tmp_path, monkeypatch):
     monkeypatch.setenv("TMPDIR", str(tmp_path))
-    process = Pristine("fake")
+    process = PristineServer("fake")
     try:
         assert process.peaks(relu()) is not None
     finally:

@@ -89,12 +89,12 @@ def test_of_another_interpreters_framework_nothing_is_kept(asked, monkeypatch):
 
 def test_nothing_is_written_where_nothing_is_new(asked, monkeypatch):
     asked("mystery")
-    monkeypatch.setattr(searching, "keep", None)
+    monkeypatch.setattr(searching, "store", None)
     assert set(asked("mystery")[0]) == {"mystery"}
 
 
 def test_a_cache_that_cannot_be_used_is_a_warning(asked, monkeypatch):
-    monkeypatch.setattr(searching, "keep", lambda path, entries, what: [f"{what}: no space"])
+    monkeypatch.setattr(searching, "store", lambda path, entries, what: [f"{what}: no space"])
     asked("mystery")
     assert asked.said[-1] == "warning: the result of the search: no space"
 

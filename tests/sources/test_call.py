@@ -8,7 +8,7 @@ from opperf.errors import UsageError
 from opperf.frameworks import load
 from opperf.model import CallableTarget, Number, OperatorTarget, Settings, TensorSpec
 from opperf.runner.calls import call_settings, measure_calls
-from opperf.runner.prepared import Prepared
+from opperf.runner.prepared import PreparedCase
 from opperf.sources.call import UserCall
 
 SETTINGS = Settings(profiler="python", warmup=0, runs=1)
@@ -70,7 +70,7 @@ class Foreign:
 def test_an_array_that_the_framework_does_not_take_is_excluded(numpy):
     made = call(numpy, np.exp, {"x": Foreign()})
     assert list(made.cases()) == []
-    assert made.excluded == {"exp, inputs 0": "Foreign is no array that numpy takes"}
+    assert made.excluded == {"exp, inputs 0": "numpy does not take arrays of type Foreign"}
 
 
 def test_a_callers_array_is_held_beside_the_case_in_the_calls_dtype(numpy):
@@ -79,7 +79,9 @@ def test_a_callers_array_is_held_beside_the_case_in_the_calls_dtype(numpy):
     (case,) = made.cases()
     (kept,) = made.bound.arrays.values()
     assert case.arguments["x"].dtype == "float32" == kept.dtype
-    assert Prepared(case, numpy, made.bound).call().tolist() == np.exp(held, dtype="f4").tolist()
+    assert (
+        PreparedCase(case, numpy, made.bound).call().tolist() == np.exp(held, dtype="f4").tolist()
+    )
     whole = case_of(numpy, np.exp, {"x": np.arange(4)})
     assert whole.arguments["x"].dtype == "int64"
 
@@ -88,13 +90,13 @@ def test_a_function_that_no_path_leads_to_is_held_beside_the_case(numpy):
     made = call(numpy, lambda x, times: x * times, {"x": (2,), "times": 3})
     (case,) = made.cases()
     assert isinstance(case.target, CallableTarget) and made.bound.function is not None
-    prepared = Prepared(case, numpy, made.bound)
+    prepared = PreparedCase(case, numpy, made.bound)
     assert np.array_equal(prepared.call(), 3 * prepared.arguments["x"])
 
 
 def test_tensors_are_filled_as_the_rule_of_the_operator_fills_them(numpy):
     case = case_of(numpy, np.take, {"a": (7, 9), "indices": (50,)})
-    made = Prepared(case, numpy)
+    made = PreparedCase(case, numpy)
     assert made.arguments["indices"].dtype.kind == "i"
     assert made.arguments["indices"].min() >= 0 and made.arguments["indices"].max() < 7
 

@@ -1,4 +1,4 @@
-"""A framework of lists, with nothing but what every framework has."""
+"""A framework of lists, with the required methods only."""
 
 from functools import partial
 

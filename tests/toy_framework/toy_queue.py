@@ -8,7 +8,7 @@ call, and 50 ns more where the call's data were flushed from the cache before.
 from toy_framework import Toy
 
 from opperf.errors import UnsupportedError
-from opperf.frameworks.timing import Timed
+from opperf.frameworks.timing import PhaseTimes
 from opperf.model import MetricKind
 
 CALL_NS, MISS_NS = 100.0, 50.0
@@ -17,7 +17,7 @@ CHIP = "gpu(0)"
 
 
 class Queue:
-    """The device: work that is put off, and the time at which the latest of it was done."""
+    """The device: queued work, and the time at which the latest was done."""
 
     def __init__(self):
         self.ns = 0.0
@@ -70,7 +70,7 @@ class QueueProfiler:
                 phase()
                 self._queue.run()
                 times.append(self._queue.ns - begin)
-        return [Timed.of(times, times, loops) for times in calls]
+        return [PhaseTimes.of(times, times, loops) for times in calls]
 
 
 class ToyQueue(Toy):

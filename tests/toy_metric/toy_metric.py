@@ -1,4 +1,4 @@
-"""A metric of another package, of which there cannot be enough."""
+"""A metric of another package, of which higher is better."""
 
 from opperf.model import Metric, MetricKind
 

@@ -1,1 +1,1 @@
-"""References of what operators compute, tables of what frameworks call them, and the comparison."""
+"""Comparison of frameworks' operators with the references of canonical operations."""

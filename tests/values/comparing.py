@@ -1,4 +1,4 @@
-"""What disagrees: operators whose calls do not give what the canonical operations give."""
+"""Comparison of operators' results with those of their canonical operations."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from opperf.model import Case, Settings
 from opperf.operations import OPERATIONS
 from opperf.operations.references.reference import Property
 from opperf.operations.uses import ANYTHING, Choice, Table, Use, Written
-from opperf.profilers import offered
-from opperf.runner.prepared import Prepared
+from opperf.profilers import find_profilers
+from opperf.runner.prepared import PreparedCase
 from opperf.sources.registry import plan
 from opperf.sources.selecting import Selection
 from tests.values.tolerances import Tolerance, tolerance_of
@@ -25,7 +25,7 @@ Convert = Callable[[Any], Any]
 
 
 def each(convert: Convert, value: Any) -> Any:
-    """A value converted, or every element of a list, a tuple or a dict of them."""
+    """Returns a converted value, or a list, tuple or dict of converted elements."""
     if isinstance(value, dict):
         return {name: each(convert, element) for name, element in value.items()}
     if isinstance(value, (list, tuple)):
@@ -35,31 +35,31 @@ def each(convert: Convert, value: Any) -> Any:
 
 
 def in_double(value: Any) -> Any:
-    """Floating arrays in double precision, so that a reference is exact beside the operator."""
+    """Returns floating arrays in double precision, so that the reference is exact."""
     if not isinstance(value, np.ndarray) or value.dtype.kind not in "fc":
         return value
-    # Memory that is never written, as LeakyReLU's slopes, may hold what cannot be converted.
+    # Memory that is never written, as LeakyReLU's slopes, may not be convertible.
     with np.errstate(invalid="ignore"):
         return value.astype(np.float64 if value.dtype.kind == "f" else np.complex128)
 
 
 def listed(value: Any) -> list[Any]:
-    """Several outputs, or tensors of a list, or the one there is."""
+    """Returns a list of the outputs or tensors, also if there is one."""
     return list(value) if isinstance(value, (list, tuple)) else [value]
 
 
 def assert_alike(actual: Any, expected: Any, tolerance: Tolerance) -> None:
-    """Of one shape, and alike: within the tolerance of the type the operator gives, whole
-    numbers and truths exactly."""
+    """Checks that two arrays have one shape and are equal within the tolerance of the actual dtype;
+    integers and booleans exactly."""
     actual, expected = np.asarray(actual), np.asarray(expected)
     if expected.ndim == 0 and actual.size == 1:
-        # Tensors of some frameworks have an axis at least.
+        # Tensors of some frameworks have at least one axis.
         expected = expected.reshape(actual.shape)
     assert actual.shape == expected.shape, f"shape {actual.shape}, not {expected.shape}"
-    # A reference has half precision only where it is part of what the operator is for.
+    # A reference has half precision only if the operator is about half precision.
     assert actual.dtype == np.float16 or expected.dtype != np.float16
     relative = tolerance.relative[actual.dtype.name] if actual.dtype.kind in "fc" else 0.0
-    # What is not complex has no imaginary part to lose.
+    # Complex only if one is: others have no imaginary part.
     wide = complex if "c" in actual.dtype.kind + expected.dtype.kind else float
     np.testing.assert_allclose(
         actual.astype(wide),
@@ -70,8 +70,8 @@ def assert_alike(actual: Any, expected: Any, tolerance: Tolerance) -> None:
 
 
 def expected(use: Use, arguments: dict[str, Any], outputs: list[Any]) -> Any:
-    """What an operation gives of a call's arguments, or the pairs that its property makes of them
-    and the outputs."""
+    """Returns the results of an operation on a call's arguments, or the pairs to compare that its
+    property makes of arguments and outputs."""
     reference = OPERATIONS[use.operation].reference
     double = each(in_double, arguments)
     with warnings.catch_warnings(), np.errstate(all="ignore"):
@@ -96,30 +96,31 @@ class Comparison:
     ) -> None:
         self.framework, self.convert, self.cases = framework, convert, cases
         self.constant = constant
-        """Operators that are to give one number everywhere."""
+        """Operators whose results are one number everywhere."""
         self.seed = seed
-        """Makes a framework's random numbers the same on every run. It may wait for all that is
-        under way, and is called only where outputs are not unique."""
+        """Seeds a framework's random numbers. It may synchronise, and is called only if outputs are
+        not unique."""
 
     def disagreements(self, table: Table) -> list[str]:
-        """A line for each operator that is not what its table says: its name and why."""
+        """Returns a line for each operator that does not match its table entry: its name and
+        why."""
         found = ((name, self.disagreement(name, entry)) for name, entry in table.items())
         return [f"{name}: {reason}" for name, reason in found if reason]
 
     def disagreement(self, name: str, entry: Use | Choice) -> str:
-        """Why an operator is not what its use says, or nothing."""
+        """Returns why an operator does not match its entry; empty if it does."""
         if not self.cases.get(name):
             return "has no case"
         for case in self.cases[name]:
             try:
                 self.check(name, case, entry)
-            # Whatever goes wrong with one operator, the others are still to be compared.
+            # Any error of one operator leaves the others to be compared.
             except Exception as error:
                 return f"{type(error).__name__}: {error}\nin {case}"
         return ""
 
     def check(self, name: str, case: Case, entry: Use | Choice) -> None:
-        """Raise `AssertionError` unless a case's call gives what the operation gives."""
+        """Raises `AssertionError` unless a case's call has the operation's results."""
         own = entry.of(case.arguments)
         tolerance = tolerance_of(name, own.operation)
         unique = not isinstance(OPERATIONS[own.operation].reference, Property)
@@ -138,7 +139,7 @@ class Comparison:
     def compared(
         self, outputs: list[Any], after: Mapping[str, Any], made: Any, tolerance: Tolerance
     ) -> Iterator[Any]:
-        """Arrays that were written to arguments, after all are found to be as they should."""
+        """Compares the outputs and written arguments, and returns the written arrays."""
         full = made if isinstance(made, Written) else Written(made)
         wanted = listed(full.output)
         assert len(outputs) == len(wanted), f"{len(outputs)} outputs, not {len(wanted)}"
@@ -153,26 +154,27 @@ class Comparison:
                 yield actual
 
     def called(self, case: Case) -> tuple[dict[str, Any], list[Any], dict[str, Any]]:
-        """A case's arguments before one call and its outputs as NumPy arrays, whose conversion
-        waits for the call's end; and the framework's own arguments, some of them written to."""
+        """Returns a case's arguments before one call and its outputs as NumPy arrays, whose
+        conversion synchronises, and the framework's own arguments, which the call may have written
+        to."""
         with self.framework.scope(case):
-            prepared = Prepared(case, self.framework)
+            prepared = PreparedCase(case, self.framework)
             before = each(self.convert, prepared.arguments)
-            given = prepared.call()
-            outputs = [each(self.convert, one) for one in listed(given) if one is not None]
+            results = prepared.call()
+            outputs = [each(self.convert, one) for one in listed(results) if one is not None]
         return before, outputs, prepared.arguments
 
     def assert_not_one_number(self, case: Case, outputs: Sequence[Any]) -> None:
-        """Of all that a call gives, something must vary: what is the same everywhere would be
-        so too if half of the arguments were ignored."""
+        """Checks that the outputs are not all one number, which they might be even if arguments
+        were ignored."""
         wide = [array for array in map(np.asarray, outputs) if array.size > 1]
         varied = any((array != array.flat[0]).any() for array in wide)
         assert varied or not wide or case.label in self.constant, "one number everywhere"
 
 
 def planned(framework: Framework) -> dict[str, list[Case]]:
-    """The cases of size small that the rules make for each operator, under all its names."""
-    profiler = next(iter(offered(framework)))
+    """Returns the cases of size small of each operator, under all its names."""
+    profiler = next(iter(find_profilers(framework)))
     settings = Settings(warmup=0, runs=1, profiler=profiler)
     by_label: dict[str, list[Case]] = {}
     for case in plan(framework, Selection(size="small", settings=settings)).cases:

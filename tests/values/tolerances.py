@@ -1,4 +1,4 @@
-"""How near an operator has to come to what its operation gives."""
+"""Tolerances of the comparison of operators with their operations."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from opperf.operations.references.reference import Array
 
 @dataclass(frozen=True)
 class Tolerance:
-    """How far an operator may be off, by the type it gives: each element by a share of itself.
+    """Largest difference of an operator by its output dtype, relative to each element.
 
     What is left of terms that cancel has the error of the terms. So each element may also be off
     by some of that share of the largest one, and by `least` where nothing is left of any.
@@ -24,7 +24,7 @@ class Tolerance:
     least: float
 
     def absolute(self, relative: float, expected: Array) -> float:
-        """What each element may be off by, whatever it is itself."""
+        """Returns the largest absolute difference of an element."""
         if not relative:
             return 0.0
         finite = np.abs(expected[np.isfinite(expected)])
@@ -41,21 +41,21 @@ matrix (up to 5) and fast exponentials and roots make a thousand times as large 
 precision has 5e-4. Outputs in double precision are often calculated in single."""
 
 STRICT = Tolerance({"float16": 1e-3, "float32": 5e-7}, of_largest=0.4, least=2e-7)
-"""For weights of up to four: their decay changes them by a millionth in one step, which has to be
-seen."""
+"""For weights of up to four: their decay changes them by a millionth in one step, which must be
+detected."""
 
 BY_OPERATION: dict[str, Tolerance] = dict.fromkeys(optimizers.REFERENCES, STRICT)
-"""Of operations that are held to more than `USUAL`."""
+"""By operation, stricter than `USUAL`."""
 
 ROUGH_SQUARES = Tolerance(STRICT.relative, of_largest=2.0, least=STRICT.least)
-"""For what adds a thousandth of the gradient's square, which has an error of a ten-thousandth."""
+"""For operators that add a thousandth of the gradient's square, with an error of 1e-4."""
 
 BY_OPERATOR: dict[str, Tolerance] = dict.fromkeys(
     ("_multi_adamw_update", "_multi_mp_adamw_update"), ROUGH_SQUARES
 )
-"""Of operators that are held to less than their operation is."""
+"""By operator, less strict than its operation's."""
 
 
 def tolerance_of(operator: str, operation: str) -> Tolerance:
-    """The tolerance of an operator that is an operation."""
+    """Returns the tolerance of an operator compared with an operation."""
     return BY_OPERATOR.get(operator) or BY_OPERATION.get(operation, USUAL)

@@ -24,9 +24,9 @@ from opperf.compare.statistics.data import Arm
 from opperf.errors import OpperfError, RunFileError, UsageError
 from opperf.model import DECLARED, Environment
 from opperf.results import output
-from opperf.results.text import counted, inputs_text, terminal_width, truncate
+from opperf.results.text import inputs_text, pluralize, terminal_width, truncate
 from opperf.runner.progress import Progress
-from opperf.runner.resuming import check_same, check_selection, find_lasting_differences
+from opperf.runner.resuming import check_environment, check_same, check_selection
 from opperf.runner.session import utc_now
 from opperf.sources.registry import Plan
 from opperf.sources.selecting import Selection
@@ -82,8 +82,8 @@ def begin(
     show = print if options.dry_run else say
     for name, arm in arms.items():
         show(f"{name}: {arm}")
-    alone = f", {counted(len(pairing.alone), 'case')} without a partner" if pairing.alone else ""
-    show(f"{counted(len(pairing.pairs), 'case')}{alone}: {forecast_text(forecast, thresholds)}")
+    alone = f", {pluralize(len(pairing.alone), 'case')} without a partner" if pairing.alone else ""
+    show(f"{pluralize(len(pairing.pairs), 'case')}{alone}: {forecast_text(forecast, thresholds)}")
     check_budget(forecast, thresholds, case_time_s, options.budget_s)
     if options.dry_run:
         print(_case_table(pairing))
@@ -204,7 +204,7 @@ def resume(
         worker = worker_of(arm, header.framework, options.environment)
         with _name_arm_in_errors(name, arm), worker:
             now_there = worker.environment()
-        _check_environment(name, header.environments[name], now_there)
+        check_environment(f"arm {name} of the session", header.environments[name], now_there)
     forecast = forecast_of(header, session.lines)
     say(
         f"{processes(len(session.lines))} measured already; in all, "
@@ -232,16 +232,3 @@ def _check_same(
         check_same("--no-pace", not header.reference_work, given["no_pace"])
     if {"blocks", "until_settled"} & set(changed):
         check_same("--blocks", header.thresholds.block_cap, thresholds_from(given).block_cap)
-
-
-def _check_environment(name: Arm, before: Environment, after: Environment) -> None:
-    """Raises `RunFileError` if an arm's environment is not that of the session."""
-    changed = [
-        f"{field} was {old!r} and is {new!r}"
-        for field, old, new in find_lasting_differences(before, after)
-    ]
-    if changed:
-        raise RunFileError(
-            f"arm {name} of the session to resume was measured in another environment: "
-            f"{'; '.join(changed)}; resume it there, or start anew with --overwrite"
-        )

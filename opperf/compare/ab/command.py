@@ -22,7 +22,7 @@ from opperf.compare.statistics.blocks import BLOCK
 from opperf.compare.statistics.data import Analysis, Arm, Verdict
 from opperf.compare.statistics.verdicts import analyse
 from opperf.errors import FOUND, INTERRUPTED, UNDECIDED, OpperfError, UsageError, suggest
-from opperf.results.text import counted, duration, terminal_width
+from opperf.results.text import duration, pluralize, terminal_width
 from opperf.runner.frameworks_command import report_choice
 from opperf.runner.progress import make_progress
 from opperf.runner.session import utc_now
@@ -147,9 +147,8 @@ def _stage_text(stage: Stage, count: int, cases: int, session: Session) -> str:
     """A line on the next stage, and how long it takes."""
     share = count / (BLOCK * stage.n_blocks)
     left = share * forecast_of(session.header, session.lines).stage_s(stage)
-    return (
-        f"{stage.phase}: {processes(count)}, {counted(cases, 'case')} each, about {duration(left)}"
-    )
+    work = f"{processes(count)}, {pluralize(cases, 'case')} each"
+    return f"{stage.phase}: {work}, about {duration(left)}"
 
 
 def _resume_hint(report: Path) -> str:

@@ -11,7 +11,7 @@ from opperf.compare.statistics.blocks import BLOCK
 from opperf.compare.statistics.data import Thresholds
 from opperf.errors import UsageError
 from opperf.model import Struct
-from opperf.results.text import counted, duration
+from opperf.results.text import duration, pluralize
 
 
 class Forecast(Struct, frozen=True):
@@ -90,7 +90,7 @@ def check_budget(
     sweep_s = (budget_s - starting) / sweeps
     timed_s = WARMUP_FACTOR * case_time_s * len(forecast.visit_s)
     fits = [
-        counted(int(len(forecast.visit_s) * sweep_s / visits), "case")
+        pluralize(int(len(forecast.visit_s) * sweep_s / visits), "case")
         + f" of {len(forecast.visit_s)}"
         if sweep_s >= visits / len(forecast.visit_s)
         else "",

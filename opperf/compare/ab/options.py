@@ -16,6 +16,7 @@ from opperf import defaults
 from opperf.compare.ab.arms import ArmSpec, two_arms
 from opperf.compare.statistics.data import Thresholds, Verdict
 from opperf.errors import UsageError
+from opperf.results.output import STDOUT
 from opperf.runner.options import build_choice, build_common_settings
 from opperf.sources.selecting import Selection
 
@@ -50,6 +51,8 @@ def options_from(given: Mapping[str, Any]) -> Options:
     """The options. Raises `UsageError` for those that contradict each other."""
     if given["resume"] and given["overwrite"]:
         raise UsageError("--resume continues a session and --overwrite replaces it; give only one")
+    if given["report"] == STDOUT:
+        raise UsageError("--report is a file that every process is appended to; name a file")
     return Options(
         framework=given["framework"],
         report=given["report"],

@@ -17,7 +17,7 @@ from opperf.compare.statistics.data import Analysis, CaseVerdict, Shift, Verdict
 from opperf.errors import one_line
 from opperf.model import Struct
 from opperf.results.terminal import Column, table_text
-from opperf.results.text import counted, inputs_text, wrap
+from opperf.results.text import inputs_text, pluralize, wrap
 from opperf.runner.resuming import find_lasting_differences
 
 INPUTS_WIDTH = 44
@@ -247,11 +247,11 @@ def _summary(report: Report) -> list[str]:
         for verdict in Verdict
         if verdict.value in report.counts
     )
-    figures = counted(sum(report.counts.values()), "figure")
+    figures = pluralize(sum(report.counts.values()), "figure")
     return [
         *([f"Invalid: {report.reason}."] if not report.valid else []),
         *(["Unfinished: --resume continues it."] if not report.complete else []),
-        f"{figures} of {counted(report.cases, 'case')}: {counts or 'nothing measured'}.",
+        f"{figures} of {pluralize(report.cases, 'case')}: {counts or 'nothing measured'}.",
         f"A change is more than {report.threshold:.1%}, the same less than "
         f"{report.same_within:.1%}. Measured by {processes(report.processes)}.",
         *([_power(report.detectable)] if report.detectable is not None else []),

@@ -7,7 +7,6 @@ again without measuring. `results.lines` writes, locks and repairs its lines.
 from __future__ import annotations
 
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Union
 
@@ -16,9 +15,8 @@ import msgspec
 from opperf.compare.ab.arms import ArmSpec
 from opperf.compare.ab.pairs import Pair
 from opperf.compare.statistics.data import Arm, Replicate, Thresholds
-from opperf.errors import RunFileError
 from opperf.model import Environment, Pass, Struct
-from opperf.results.lines import FileKind, LineFile, read_lines, reopen
+from opperf.results.lines import FileKind, LineFile, Parsed, read_lines, reopen
 from opperf.sources.selecting import Selection
 
 SCHEMA = 1
@@ -110,19 +108,17 @@ class Session(Struct, frozen=True):
 
 Line = Union[SessionHeader, ReplicateLine, SessionClosing]
 
-SESSION_FILE = FileKind("session of opperf ab", "opperf ab", "ab", SCHEMA, SessionHeader)
+SESSION_FILE = FileKind(
+    name="session of opperf ab",
+    writer="opperf ab",
+    header="ab",
+    schema=SCHEMA,
+    type=SessionHeader,
+    closing=SessionClosing,
+    content="session",
+)
 
 _LINE: msgspec.json.Decoder[Line] = msgspec.json.Decoder(Line)
-
-
-@dataclass(frozen=True)
-class _Content:
-    """The file as read, and how much of it a writer that resumes may keep."""
-
-    session: Session
-    kept_bytes: int
-    """Up to the end of the last replicate's line, without a closing line or a torn tail."""
-    warnings: list[str]
 
 
 class SessionWriter(AbstractContextManager["SessionWriter"]):
@@ -147,8 +143,8 @@ class SessionWriter(AbstractContextManager["SessionWriter"]):
 
         Raises `RunFileError` if it cannot be read or is in use.
         """
-        file, content = reopen(path, _parse)
-        return cls(file, msgspec.structs.replace(content.session, closing=None))
+        file, parsed = reopen(path, _parse)
+        return cls(file, msgspec.structs.replace(parsed.value, closing=None))
 
     def __exit__(self, *error: object) -> None:
         self._file.close()
@@ -170,27 +166,16 @@ def read_session(path: Path) -> tuple[Session, list[str]]:
 
     Raises `RunFileError` for a damaged file, with the line at fault.
     """
-    content = _parse(path)
-    return content.session, content.warnings
+    parsed = _parse(path)
+    return parsed.value, parsed.warnings
 
 
-def _parse(path: Path) -> _Content:
+def _parse(path: Path) -> Parsed[Session]:
     content = read_lines(path, SESSION_FILE, _LINE.decode)
-    kept = content.header.size
-    lines: list[ReplicateLine] = []
-    closing: SessionClosing | None = None
-    for read in content.lines:
-        line = read.value
-        if closing is not None or isinstance(line, SessionHeader):
-            kind = "after the closing line" if closing is not None else "a second header"
-            raise RunFileError(f"{path}:{read.number}: {kind}; two sessions seem to be in one file")
-        if isinstance(line, SessionClosing):
-            closing = line
-            continue
-        lines.append(line)
-        kept += read.size
-    session = Session(content.header.value, tuple(lines), closing)
-    return _Content(session, kept, content.warnings)
+    lines = (line.value for line in content.lines)
+    replicates = tuple(line for line in lines if isinstance(line, ReplicateLine))
+    session = Session(content.header, replicates, content.closing)
+    return Parsed(session, content.kept_bytes, content.warnings)
 
 
 def key(pair: str, metric: Pass) -> str:

@@ -15,7 +15,7 @@ from opperf.compare.files.reports import FORMATS
 from opperf.compare.files.reports.text import text_report
 from opperf.compare.statistics.data import Thresholds
 from opperf.errors import OutputError
-from opperf.results.output import check_output, replace
+from opperf.results.output import STDOUT, check_output, write_report
 from opperf.results.text import terminal_width
 
 
@@ -26,9 +26,8 @@ def compare_command(options: Mapping[str, Any]) -> int:
     written.
     """
     paths: list[Path] = [options["base"], options["new"]]
-    output: Path | None = options["output_file"]
-    if output is not None:
-        _check_output(output, paths, options["overwrite"])
+    output: Path = options["output_file"]
+    _check_output(output, paths, options["overwrite"])
     if options["base_is"] == "second":
         paths.reverse()
     base, new = (read(path) for path in paths)
@@ -48,15 +47,13 @@ def question_from(options: Mapping[str, Any]) -> Question:
     )
 
 
-def report(comparison: Comparison, output_format: str, output: Path | None) -> int:
+def report(comparison: Comparison, output_format: str, output: Path) -> int:
     """Prints the comparison, or writes it; the exit code."""
-    if output is not None:
-        replace(output, FORMATS[output_format](comparison).encode())
-        print(f"written to {output}", file=sys.stderr)
-    elif output_format == "text":
-        print(text_report(comparison, terminal_width()), end="")
+    if output == STDOUT and output_format == "text":
+        text = text_report(comparison, terminal_width())
     else:
-        print(FORMATS[output_format](comparison), end="")
+        text = FORMATS[output_format](comparison)
+    write_report(output, text)
     code, why = outcome(comparison)
     if why:
         sys.stdout.flush()

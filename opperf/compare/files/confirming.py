@@ -120,7 +120,7 @@ def _framework_words(base: Measured, new: Measured) -> tuple[str, ...]:
     if environment is None:
         return ()
     try:
-        preferred = frameworks.preferred()
+        preferred = frameworks.default_framework()
     except FrameworkError:
         preferred = ""
     name = environment.framework

@@ -12,7 +12,7 @@ from opperf.compare.files.reading import Measured
 from opperf.model import Environment
 from opperf.results import environment
 from opperf.results.environment import ABSENT
-from opperf.runner.health.examine import PASSING
+from opperf.runner.health.examine import TRANSIENT
 
 ORDER = (
     "label",
@@ -46,7 +46,7 @@ LOAD_TOLERANCE = 0.5
 LOAD = "load_1min"
 
 QUIET = "ok"
-"""Value of a passing check of the machine's health where nothing disturbed the run."""
+"""Value of a transient finding on the machine's health if nothing disturbed the run."""
 
 
 def differences(base: Measured, new: Measured, pairs: Iterable[Pair]) -> tuple[Difference, ...]:
@@ -78,7 +78,7 @@ def _is_relevant(difference: Difference) -> bool:
     group, _, name = difference.field.partition(".")
     if group == LOAD:
         return bool(abs(difference.base - difference.new) >= LOAD_TOLERANCE)
-    if group == "health" and name in PASSING:
+    if group == "health" and name in TRANSIENT:
         return QUIET in (difference.base, difference.new)
     return True
 

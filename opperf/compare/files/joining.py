@@ -11,7 +11,7 @@ from opperf.compare.files.entries import Entry
 from opperf.compare.files.reading import Measured
 from opperf.errors import RunFileError, UsageError, suggest
 from opperf.model import Operator
-from opperf.results.text import counted
+from opperf.results.text import pluralize
 from opperf.sources.selecting import make_matcher
 
 
@@ -113,7 +113,7 @@ def _why_disjoint(base: Measured, new: Measured) -> str:
     shared = _operators(base) & _operators(new)
     if not shared:
         return "no operator is in both"
-    return f"{counted(len(shared), 'operator')} in both, with other inputs in each"
+    return f"{pluralize(len(shared), 'operator')} in both, with other inputs in each"
 
 
 def _disjoint_values(base: Measured, new: Measured) -> list[tuple[str, set[str], set[str]]]:

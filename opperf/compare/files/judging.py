@@ -16,6 +16,7 @@ from opperf.compare.files.comparison import (
     sort_rows,
 )
 from opperf.compare.files.confirming import confirming_command
+from opperf.compare.files.contents import contents_caveat, contents_notes
 from opperf.compare.files.differing import differences
 from opperf.compare.files.entries import Entry, Figure
 from opperf.compare.files.joining import By, Pair, check_common, filter_operators, join
@@ -80,7 +81,7 @@ def compare(base: Measured, new: Measured, question: Question) -> Comparison:
             bool(base) and not _has_figures(base) and not _has_figures(new) for base, new in pairs
         ),
         fail_on=question.fail_on,
-        notes=_notes(rows, averages),
+        notes=(*_notes(rows, averages), *contents_notes(pairs)),
     )
     return msgspec.structs.replace(found, confirm=confirming_command(found, base, new))
 
@@ -145,11 +146,13 @@ def _row(base: Entry, new: Entry, metric: str, thresholds: Thresholds, averages:
     a, b = base.figures[metric], new.figures[metric]
     found = _judge(metric, a, b, thresholds, averages)
     left, right = _values(a, b, averages)
+    described = metric_named(metric, a.unit)
     # A figure that does not scatter has no interval.
-    scattered = not metric_named(metric, a.unit).is_steady
+    scattered = not described.is_steady
     effect = found.effect
     if effect is None and _is_positive(left) and _is_positive(right):
         effect = math.log(right / left)
+    caveats = (_caveat(a, b), contents_caveat(base, new) if described.is_time else "")
     return Row(
         id=base.id or new.id,
         operator=base.operator,
@@ -166,7 +169,7 @@ def _row(base: Entry, new: Entry, metric: str, thresholds: Thresholds, averages:
         low=_ratio(found.low) if scattered else None,
         high=_ratio(found.high) if scattered else None,
         note=found.note,
-        caveat=_caveat(a, b),
+        caveat="; ".join(filter(None, caveats)),
         settings=base.differing or new.differing,
     )
 

@@ -32,7 +32,7 @@ from opperf.model import (
 from opperf.results.output import sidecar
 from opperf.results.runfile import is_run_file, read_run
 from opperf.results.settings import differing_settings, settings_text
-from opperf.results.text import counted, inputs_text
+from opperf.results.text import inputs_text, pluralize
 from opperf.runner.session import SELECTION
 
 
@@ -70,7 +70,9 @@ def _from_run(path: Path, run: Run, warnings: Iterable[str]) -> Measured:
     if run.closing is None:
         left = len(set(run.planned) - {record.id for record in run.records})
         verb = "has" if left == 1 else "have"
-        found.append(f"{path}: the run was not finished; {counted(left, 'case')} {verb} no record")
+        found.append(
+            f"{path}: the run was not finished; {pluralize(left, 'case')} {verb} no record"
+        )
     names = differing_settings(run.records)
     entries = tuple(entry_of(record, names) for record in run.records)
     found += _odd_figures(path, entries)

@@ -43,18 +43,32 @@ class Decisions:
     look that decided the case or at the latest."""
     error: Floats
     freedom: Floats
+    """Standard error of the mean, and its degrees of freedom."""
     n: Floats
+    """Blocks."""
     looks: int = 0
 
     @classmethod
     def none(cls, cases: int) -> Decisions:
         """Before the first look."""
-        unknown = np.full(cases, np.nan)
-        no = np.zeros(cases, dtype=np.bool_)
+
+        def unknown() -> Floats:
+            return np.full(cases, np.nan)
+
+        def no() -> Mask:
+            return np.zeros(cases, dtype=np.bool_)
+
         return cls(
-            *(unknown.copy(), unknown.copy(), no.copy(), no.copy()),
-            *(unknown.copy() for _ in range(5)),
-            np.zeros(cases),
+            p_changed=unknown(),
+            p_same=unknown(),
+            changed=no(),
+            same=no(),
+            mean=unknown(),
+            low=unknown(),
+            high=unknown(),
+            error=unknown(),
+            freedom=unknown(),
+            n=np.zeros(cases),
         )
 
     @property

@@ -57,34 +57,35 @@ def nominal_levels(looks: tuple[int, ...]) -> Floats:
 
 
 def _nominal(alpha: float, looks: Sequence[int]) -> list[float]:
-    from scipy.optimize import brentq
+    from scipy.special import roots_legendre
     from scipy.stats import norm
 
     # In terms of the sum of all effects: a Brownian motion of variance n / looks[-1].
     times = [n / looks[-1] for n in looks]
     targets = np.diff([0.0, *(float(spent(alpha, time)) for time in times)])
-    unit, unit_weights = np.polynomial.legendre.leggauss(NODES)
-    bound = float(norm.isf(targets[0])) * math.sqrt(times[0])
-    levels = [float(targets[0])]
-    nodes = weights = np.empty(0)
-    for before, now, target in zip([0.0, *times], times, targets, strict=False):
+    unit, unit_weights = roots_legendre(NODES)
+    levels: list[float] = []
+    nodes, weights = np.zeros(1), np.ones(1)
+    for before, now, target in zip([0.0, *times[:-1]], times, targets, strict=True):
         step = math.sqrt(now - before)
-        if before:
-
-            def missing(at: float, x: Floats = nodes, w: Floats = weights, step=step) -> float:
-                return float(w @ norm.sf((at - x) / step)) - target
-
-            bound = brentq(missing, -REACH, REACH, xtol=1e-12)
-            levels.append(float(norm.sf(bound / math.sqrt(now))))
+        bound = _bound(nodes, weights, step, float(target))
+        levels.append(float(norm.sf(bound / math.sqrt(now))))
         low = -REACH * math.sqrt(now)
         at = low + (bound - low) * (unit + 1) / 2
-        density = (
-            norm.pdf((at[:, None] - nodes) / step) @ weights / step
-            if before
-            else norm.pdf(at, scale=step)
-        )
+        density = norm.pdf((at[:, None] - nodes) / step) @ weights / step
         nodes, weights = at, density * unit_weights * (bound - low) / 2
     return levels
+
+
+def _bound(nodes: Floats, weights: Floats, step: float, target: float) -> float:
+    """The boundary that is crossed with probability `target` by a step from these nodes."""
+    from scipy.optimize import brentq
+    from scipy.stats import norm
+
+    def excess(at: float) -> float:
+        return float(weights @ norm.sf((at - nodes) / step)) - target
+
+    return float(brentq(excess, -REACH, REACH, xtol=1e-12))
 
 
 def sequential_p(p: Floats, look: int, looks: Sequence[int]) -> Floats:

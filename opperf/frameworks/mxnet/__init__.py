@@ -1,7 +1,7 @@
 """MXNet: its registry, arrays, autograd, profiler and memory counter.
 
-Written against MXNet 1.9.1 and 2.0.0b1; what differs between them is found by looking for
-it, never by comparing versions.
+It supports MXNet 1.9.1 and 2.0.0b1, and finds their differences by looking for names, never by
+comparing versions.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ PACKAGE = Package(
 
 
 def framework() -> Framework:
-    """The MXNet framework. Raises `ImportError` when MXNet is not installed."""
+    """Returns the MXNet framework. Raises `ImportError` if MXNet is not installed."""
     from opperf.frameworks.mxnet.framework import MXNet
 
     return MXNet()

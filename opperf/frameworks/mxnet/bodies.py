@@ -18,13 +18,13 @@ from opperf.frameworks.mxnet.calls import source
 
 
 def elman(F: Any, x: Any, hidden: Any, inward: Any, recurrent: Any, outward: Any) -> Any:
-    """A step of an Elman network: what it puts out, and its new state."""
+    """A step of an Elman network: its output and its new state."""
     hidden = F.tanh(F.dot(x, inward) + F.dot(hidden, recurrent))
     return F.dot(hidden, outward), hidden
 
 
 def deviation(F: Any, x: Any, mean: Any) -> Any:
-    """How far a signal is from its running mean, and the new mean."""
+    """The deviation of a signal from its running mean, and the new mean."""
     mean = 0.9 * mean + 0.1 * x
     return x - mean, mean
 
@@ -93,12 +93,12 @@ BODIES = {
 
 
 def legacy_variable(name: str) -> Any:
-    """A symbol that stands for an array of `mx.nd`."""
+    """A symbol of an array of `mx.nd`."""
     return mx.sym.Variable(name)
 
 
 def numpy_variable(name: str) -> Any:
-    """A symbol that stands for an array of `mx.np`."""
+    """A symbol of an array of `mx.np`."""
     return mx.sym.Variable(name).as_np_ndarray()
 
 

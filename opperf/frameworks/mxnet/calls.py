@@ -42,14 +42,14 @@ class Function:
 
     def bind(self, arguments: Mapping[str, Any]) -> partial[Any]:
         """A call with these arguments, bound in advance so that the call itself has no overhead."""
-        tensors, plain = flattened(arguments)
+        tensors, plain = split_arguments(arguments)
         return partial(self._make(self.operator, list(tensors), plain), *tensors.values())
 
     def __call__(self, **arguments: Any) -> Any:
         return self.bind(arguments)()
 
 
-def flattened(arguments: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+def split_arguments(arguments: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
     """The tensors among the arguments, those of a list as `data0`, `data1` ..., and the rest."""
     tensors: dict[str, Any] = {}
     plain: dict[str, Any] = {}
@@ -63,7 +63,7 @@ def flattened(arguments: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, A
     return tensors, plain
 
 
-def words(values: Mapping[str, Any]) -> str:
+def render_keywords(values: Mapping[str, Any]) -> str:
     """Plain values as keywords in a script."""
     return ", ".join(f"{name}={value!r}" for name, value in values.items())
 

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 import mxnet as mx
 
 from opperf.frameworks.mxnet.bodies import Graph, definitions
-from opperf.frameworks.mxnet.calls import Call, words
+from opperf.frameworks.mxnet.calls import Call, render_keywords
 from opperf.model import Operator
 
 NUMPY = "_npx_"
@@ -107,7 +107,7 @@ def _by_graph(
             *definitions(graphs.values()),
             *(f"{parameter} = {graph.expression}" for parameter, graph in graphs.items()),
             f"graph = mx.sym._internal._{name}(",
-            f"    {', '.join(graphs)}, *map(variable, {names}), {words(values)}",
+            f"    {', '.join(graphs)}, *map(variable, {names}), {render_keywords(values)}",
             ")",
             "call = mx.nd.CachedOp(mx.sym.Group(list(graph)))",
         ),

@@ -10,7 +10,7 @@ NAME = "CustomAddOne"
 
 
 class CustomAddOne(mx.operator.CustomOp):  # type: ignore[misc]
-    """Adds one to its input; passes the gradient on as it is."""
+    """Adds one to its input; passes the gradient on unchanged."""
 
     def forward(
         self,
@@ -46,7 +46,7 @@ class CustomAddOne(mx.operator.CustomOp):  # type: ignore[misc]
 
 @mx.operator.register(NAME)
 class CustomAddOneProp(mx.operator.CustomOpProp):  # type: ignore[misc]
-    """What MXNet asks about `CustomAddOne`: one input, one output of its shape."""
+    """The declaration of `CustomAddOne`: one input, one output of its shape."""
 
     def __init__(self) -> None:
         super().__init__(need_top_grad=True)

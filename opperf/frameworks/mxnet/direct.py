@@ -20,7 +20,7 @@ NUMPY = "_np"
 """Prefix of operators on NumPy arrays."""
 
 
-def by_handle(operator: Operator, places: Sequence[str], plain: Mapping[str, Any]) -> Call:
+def make_by_handle(operator: Operator, places: Sequence[str], plain: Mapping[str, Any]) -> Call:
     """A call as MXNet's own functions make it."""
     handle, numpy = registry.handle(operator.name), operator.name.startswith(NUMPY)
     names, values = list(plain), list(map(str, plain.values()))
@@ -43,23 +43,23 @@ def by_handle(operator: Operator, places: Sequence[str], plain: Mapping[str, Any
 
 MAKERS: dict[str, Maker] = {
     # Keep running statistics in inputs that the registry does not declare.
-    "BatchNorm_v1": by_handle,
-    "IdentityAttachKLSparseReg": by_handle,
+    "BatchNorm_v1": make_by_handle,
+    "IdentityAttachKLSparseReg": make_by_handle,
     # Declares none of its inputs.
-    "_sg_onednn_batch_dot": by_handle,
+    "_sg_onednn_batch_dot": make_by_handle,
     # Takes a dtype as a number, which its function does not let through.
-    "_zeros_without_dtype": by_handle,
-    "_contrib_quantized_elemwise_mul": graphs.single,
-    **dict.fromkeys(graphs.FUSED_NAMES, graphs.fused),
-    **dict.fromkeys(graphs.CACHED, graphs.cached),
-    **dict.fromkeys(graphs.PYTHON, graphs.python_operator),
-    "_CustomFunction": graphs.python_function,
+    "_zeros_without_dtype": make_by_handle,
+    "_contrib_quantized_elemwise_mul": graphs.make_single,
+    **dict.fromkeys(graphs.FUSED_NAMES, graphs.make_fused),
+    **dict.fromkeys(graphs.CACHED, graphs.make_cached),
+    **dict.fromkeys(graphs.PYTHON, graphs.make_python_operator),
+    "_CustomFunction": graphs.make_python_function,
     **dict.fromkeys(control_flow.NAMES, control_flow.make),
 }
 """Makers of the calls of operators that their function in MXNet cannot call."""
 
 
-def takes(operator: Operator) -> bool:
+def is_direct(operator: Operator) -> bool:
     """Whether an operator has to be called by this module."""
     return operator.name in MAKERS
 
@@ -67,9 +67,9 @@ def takes(operator: Operator) -> bool:
 def has_graphs(operator: Operator) -> bool:
     """Whether an operator is made of graphs of others: without them, inferring its shapes may end
     the process."""
-    return MAKERS.get(operator.name) in (graphs.fused, graphs.cached, control_flow.make)
+    return MAKERS.get(operator.name) in (graphs.make_fused, graphs.make_cached, control_flow.make)
 
 
 def function(operator: Operator) -> Function:
     """A function of an operator."""
-    return Function(operator, MAKERS.get(operator.name, by_handle))
+    return Function(operator, MAKERS.get(operator.name, make_by_handle))

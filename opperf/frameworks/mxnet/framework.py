@@ -29,7 +29,7 @@ from opperf.frameworks.mxnet import (
 )
 from opperf.frameworks.mxnet import device as devices
 from opperf.frameworks.mxnet.gradient import RecordedGradient, flatten
-from opperf.frameworks.timing import MakeProfiler
+from opperf.frameworks.timing import ProfilerFactory
 from opperf.model import (
     CallableTarget,
     Case,
@@ -67,7 +67,7 @@ class MXNet(Defaults):
     gradients: bool = True
 
     def __init__(self) -> None:
-        # Read now, once: each fork of the process that loads this would read it anew.
+        # Read now: each fork of this process would otherwise read it again.
         functions.operators_by_function()
 
     def version(self) -> str:
@@ -127,7 +127,7 @@ class MXNet(Defaults):
         return wrapped.wrapped_operator(target, called)
 
     def notes(self, target: Target) -> tuple[Note, ...]:
-        # Some functions of NumPy are offered where no path of MXNet leads back to them.
+        # MXNet has some functions of NumPy in places to which no path of MXNet leads back.
         own = isinstance(target, CallableTarget) and target.path.startswith("numpy.")
         if own or functions.falls_back_to_numpy(self.function(target)):
             return (Note("", NoteCode.FALLBACK, FALLBACK),)
@@ -179,7 +179,7 @@ class MXNet(Defaults):
         return inference.output_shapes(operator.name, case.arguments)
 
     def operator_of(self, target: Target) -> Operator | None:
-        """The registered operator a target calls; None for any other callable."""
+        """Returns the registered operator that a target calls; None for any other callable."""
         if isinstance(target, OperatorTarget):
             return registry.by_name().get(target.name)
         if not isinstance(target, CallableTarget):
@@ -191,7 +191,7 @@ class MXNet(Defaults):
             return None
 
     def with_inferred_shapes(self, case: Case) -> Case:
-        return inference.completed(case)
+        return inference.complete_shapes(case)
 
     def source(self, case: Case, arguments: Mapping[str, Any], call: Callable[[], Any]) -> str:
         return source.script(case, arguments, call)
@@ -225,8 +225,8 @@ class MXNet(Defaults):
         mx.nd.waitall()
 
     def is_asynchronous(self, device: str) -> bool:
-        # The engine queues calls on the CPU as well, but there a wait for it idle takes a third of
-        # a microsecond, and calls that are queued together may run beside each other.
+        # The engine queues calls on the CPU as well, but there synchronising while idle takes a
+        # third of a microsecond, and calls that are queued together may run in parallel.
         return device.startswith("gpu")
 
     def supports_fork(self, device: str) -> bool:
@@ -234,9 +234,9 @@ class MXNet(Defaults):
         return device.startswith("cpu")
 
     def memory(self, device: str) -> AbstractContextManager[MemoryReading]:
-        return trace.MemoryMeter(device).measuring()
+        return trace.MemoryMeter(device).measure()
 
-    def profilers(self) -> Mapping[str, MakeProfiler]:
+    def profilers(self) -> Mapping[str, ProfilerFactory]:
         return {"native": lambda device: trace.NativeProfiler()}
 
     def refusal(self, error: Exception) -> str | None:
@@ -247,7 +247,7 @@ class MXNet(Defaults):
 
 
 def _distribution() -> str:
-    """Name and version of the installed package: CUDA builds go by names of their own."""
+    """Returns name and version of the installed distribution: CUDA builds have other names."""
     for distribution in importlib.metadata.packages_distributions().get("mxnet", ()):
         return f"{distribution} {importlib.metadata.version(distribution)}"
     return "not installed as a package"

@@ -40,7 +40,8 @@ MODULES: tuple[tuple[str, ModuleType], ...] = (
     ("_linalg_", mx.nd.linalg),
     ("_npx__image_", mx.nd.numpy_extension.image),
 )
-"""Where MXNet puts the functions it generates: the prefix it takes off, and the module."""
+"""Modules of the functions that MXNet generates, each with the prefix that it removes from
+names."""
 
 GENERATED = "<string>"
 """File name in the code of the functions MXNet generates from its registry. A function of
@@ -66,7 +67,7 @@ def operator_function(name: str) -> Callable[..., Any]:
         raise UnknownOperatorError(
             f"MXNet has no operator {name!r}{suggest(name, registry.by_name())}"
         )
-    if direct.takes(operator):
+    if direct.is_direct(operator):
         return direct.function(operator)
     for candidate in operator.names:
         for prefix, module in MODULES:
@@ -184,7 +185,7 @@ UFUNC_INPUTS = {1: ("x",), 2: ("x1", "x2")}
 """Names of ufuncs' inputs in NumPy's documentation, by their number: ufuncs have no signature."""
 
 
-def _declared(function: Callable[..., Any]) -> Mapping[str, inspect.Parameter]:
+def _parameters(function: Callable[..., Any]) -> Mapping[str, inspect.Parameter]:
     """The parameters of a callable; none if it has no signature.
 
     A function's own code is read before `__wrapped__` and `__signature__`: `np.matmul` takes `x1`
@@ -195,19 +196,19 @@ def _declared(function: Callable[..., Any]) -> Mapping[str, inspect.Parameter]:
         names = UFUNC_INPUTS.get(function.nin, ())
         return {n: inspect.Parameter(n, inspect.Parameter.POSITIONAL_ONLY) for n in names}
     if isinstance(function, FunctionType):
-        own = inspect.signature(_undecorated(function)).parameters
+        own = inspect.signature(_without_attributes(function)).parameters
         if any(p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD) for p in own.values()):
             return own
     wrapped = getattr(function, "__wrapped__", None)
     if wrapped is not None:
-        return _declared(wrapped)
+        return _parameters(wrapped)
     try:
         return inspect.signature(function).parameters
     except (TypeError, ValueError):
         return {}
 
 
-def _undecorated(function: FunctionType) -> FunctionType:
+def _without_attributes(function: FunctionType) -> FunctionType:
     """The same code without the attributes that a decorator left on it."""
     bare = FunctionType(
         function.__code__,
@@ -237,14 +238,14 @@ def signature(function: Callable[..., Any]) -> Operator:
     name = getattr(function, "__name__", type(function).__name__)
     parameters = tuple(
         Parameter(name=p.name, kind=_kind(p), required=p.default is p.empty)
-        for p in _declared(function).values()
+        for p in _parameters(function).values()
         if p.kind is not p.VAR_KEYWORD
     )
     return Operator(framework=registry.FRAMEWORK, namespace="", name=name, parameters=parameters)
 
 
 def is_numpy(target: Target) -> bool:
-    """Whether the target takes and gives `mx.np` arrays."""
+    """Whether the target takes and returns `mx.np` arrays."""
     if isinstance(target, OperatorTarget):
         return registry.by_name()[target.name].name.startswith("_np")
     if not isinstance(target, CallableTarget):
@@ -266,12 +267,12 @@ def is_numpy_path(path: str) -> bool:
 
 
 FALLBACKS = (("mxnet.numpy", "fallback"), ("mxnet.numpy.linalg", "fallback_linalg"))
-"""Modules that offer functions of the host's NumPy as their own, and where in `mxnet.numpy`
-these are listed."""
+"""Modules that have functions of the host's NumPy, and the submodules of `mxnet.numpy` that list
+them."""
 
 
 def _fallback_module(function: Callable[..., Any]) -> str:
-    """The module of `mx.np` that offers a function of the host's NumPy; empty for any other
+    """The module of `mx.np` that has a function of the host's NumPy; empty for any other
     callable."""
     name = getattr(function, "__name__", "")
     for offering, listing in FALLBACKS:
@@ -299,9 +300,9 @@ def bind(function: Callable[..., Any], arguments: Mapping[str, Any]) -> Callable
     """
     if isinstance(function, Function):
         return function.bind(arguments)
-    declared = _declared(function)
+    declared = _parameters(function)
     unnamed, arguments = by_position(arguments)
-    renamed = _renamed(function, declared)
+    renamed = _renamed_parameters(function, declared)
     # MXNet finds the device of a fallback's arrays among the positional arguments only.
     fallback = falls_back_to_numpy(function)
     spread = next((p.name for p in declared.values() if p.kind is p.VAR_POSITIONAL), None)
@@ -311,8 +312,8 @@ def bind(function: Callable[..., Any], arguments: Mapping[str, Any]) -> Callable
         leading = set(itertools.takewhile(lambda name: name != spread, declared))
     positional: list[Any] = []
     keywords: dict[str, Any] = {}
-    for given, value in arguments.items():
-        name = renamed.get(given, given)
+    for passed, value in arguments.items():
+        name = renamed.get(passed, passed)
         parameter = declared.get(name)
         if name in leading or (
             parameter is not None and parameter.kind is parameter.POSITIONAL_ONLY
@@ -330,11 +331,11 @@ def bind(function: Callable[..., Any], arguments: Mapping[str, Any]) -> Callable
     return functools.partial(function, *unnamed, *positional, **keywords)
 
 
-def _renamed(
+def _renamed_parameters(
     function: Callable[..., Any], declared: Mapping[str, inspect.Parameter]
 ) -> dict[str, str]:
-    """The real parameter names of an MXNet function, by those of its signature that it does not
-    take: `np.matmul` shows `a` and takes `x1`."""
+    """The actual parameter names of an MXNet function, by those in its signature that it does not
+    take: `np.matmul` declares `a` and takes `x1`."""
     if not path_of(function).startswith("mxnet."):
         return {}
     try:
@@ -353,8 +354,8 @@ def _holds_arrays(value: Any) -> bool:
 
 
 def target_of(function: Callable[..., Any]) -> Target:
-    """The target of a callable a user holds: the operator if the callable is the function the
-    operator is measured with, else the callable by its path."""
+    """The target of a callable that a user passed: the operator if the callable is the function
+    that the operator is measured with, else the callable by its path."""
     operator, path = operator_behind(function), path_of(function)
     # `mx.npx.softmax` calls the operator `softmax` too, but on arrays of another kind.
     if operator is not None and function.__name__ == operator.name and not is_numpy_path(path):

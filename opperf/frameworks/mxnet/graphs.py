@@ -14,7 +14,7 @@ from mxnet.base import _LIB, check_call
 
 from opperf.errors import UnsupportedError
 from opperf.frameworks.mxnet.bodies import Graph, definitions
-from opperf.frameworks.mxnet.calls import Call, source, words
+from opperf.frameworks.mxnet.calls import Call, render_keywords, source
 from opperf.frameworks.mxnet.python_operators import AddOne, NDArrayAddOne, NumpyAddOne
 from opperf.model import Operator
 
@@ -34,34 +34,34 @@ FUSED_NAMES = (
     "_sg_mkldnn_fully_connected",
     "_sg_onednn_conv",
     "_sg_onednn_fully_connected",
-    # MXNet 2, which has these under another name, can call them; MXNet 1 ends the process unless
-    # they come of a graph.
+    # MXNet 2, which has these under another name, can call them; in MXNet 1 they end the process
+    # unless they are made from a graph.
     "_sg_mkldnn_selfatt_qk",
     "_sg_mkldnn_selfatt_valatt",
 )
 """Operators that have to be made by fusing a graph."""
 
 ACTIVATION = "act_type"
-"""The argument that says which activation is fused with an operator; without it there is none."""
+"""The argument for the activation that is fused with an operator, if any."""
 
 PYTHON: dict[str, Callable[[], Any]] = {"_Native": NumpyAddOne, "_NDArray": NDArrayAddOne}
 """Operators that call Python, and the class that each is measured with."""
 
 TWICE_FREED = frozenset({"_NDArray"})
-"""Those whose arrays MXNet 2, which alone has loops on NumPy arrays, frees twice: sooner or later
-the process ends, whatever is called back."""
+"""Operators whose arrays MXNet 2 frees twice, which sooner or later ends the process. It is the
+version that has loops on NumPy arrays."""
 
 
-def single(operator: Operator, places: Sequence[str], plain: Mapping[str, Any]) -> Call:
+def make_single(operator: Operator, places: Sequence[str], plain: Mapping[str, Any]) -> Call:
     """A graph of the operator alone: some builds infer the shapes of some operators in a graph
     only."""
     name = f"{operator.namespace}.{operator.name.removeprefix(f'_{operator.namespace}_')}"
     symbol = attrgetter(name)(mx.sym)(*map(mx.sym.Variable, places), **plain)
-    made = f"mx.sym.{name}(*map(mx.sym.Variable, {list(places)}), {words(plain)})"
+    made = f"mx.sym.{name}(*map(mx.sym.Variable, {list(places)}), {render_keywords(plain)})"
     return Call(mx.nd.CachedOp(symbol), (f"call = mx.nd.CachedOp({made})",), "call({})")
 
 
-def fused(operator: Operator, places: Sequence[str], plain: Mapping[str, Any]) -> Call:
+def make_fused(operator: Operator, places: Sequence[str], plain: Mapping[str, Any]) -> Call:
     """A graph of the operators that this one replaces, fused by MXNet.
 
     Raises `UnsupportedError` if MXNet does not fuse them to this operator.
@@ -70,7 +70,7 @@ def fused(operator: Operator, places: Sequence[str], plain: Mapping[str, Any]) -
     name, library = FUSED[operator.name.removeprefix(prefix)], LIBRARIES[prefix]
     values = {n: value for n, value in plain.items() if n != ACTIVATION}
     symbol = attrgetter(name)(mx.sym)(*map(mx.sym.Variable, places), **values)
-    made = f"mx.sym.{name}(*map(mx.sym.Variable, {list(places)}), {words(values)})"
+    made = f"mx.sym.{name}(*map(mx.sym.Variable, {list(places)}), {render_keywords(values)})"
     if ACTIVATION in plain:
         symbol = mx.sym.Activation(symbol, act_type=plain[ACTIVATION])
         made = f"mx.sym.Activation({made}, act_type={plain[ACTIVATION]!r})"
@@ -101,7 +101,7 @@ def thread_safe(graph: Any) -> Any:
     """A graph that several threads may call."""
     if not hasattr(_LIB, "MXCreateCachedOpEX"):
         return mx.nd.CachedOp(graph, thread_safe=True)
-    # MXNet 1 has no way to it in Python.
+    # MXNet 1 has no Python function for it.
     call = mx.nd.CachedOp(graph)
     check_call(_LIB.MXFreeCachedOp(call.handle))
     create, safe = _LIB.MXCreateCachedOpEX, ctypes.c_bool(True)
@@ -123,10 +123,10 @@ CACHED = {
         thread_safe, ("import ctypes", "from mxnet.base import _LIB, check_call")
     ),
 }
-"""Operators that stand for a graph, and the makers of their calls."""
+"""Operators that run a graph, and the makers of their calls."""
 
 
-def cached(operator: Operator, places: Sequence[str], plain: Mapping[str, Any]) -> Call:
+def make_cached(operator: Operator, places: Sequence[str], plain: Mapping[str, Any]) -> Call:
     """A whole graph."""
     graph, (make, imports) = Graph(plain[GRAPH]), CACHED[operator.name]
     return Call(
@@ -140,7 +140,9 @@ def cached(operator: Operator, places: Sequence[str], plain: Mapping[str, Any]) 
     )
 
 
-def python_operator(operator: Operator, places: Sequence[str], plain: Mapping[str, Any]) -> Call:
+def make_python_operator(
+    operator: Operator, places: Sequence[str], plain: Mapping[str, Any]
+) -> Call:
     """An operator written in Python, of a kind that is a part of graphs only.
 
     Raises `UnsupportedError` where it would end the process.
@@ -149,7 +151,7 @@ def python_operator(operator: Operator, places: Sequence[str], plain: Mapping[st
         raise UnsupportedError("MXNet 2 frees its arrays twice, which ends the process; use 1.9")
     written, (place,) = PYTHON[operator.name], places
     with warnings.catch_warnings():
-        # What takes its place is `Custom`, which is measured as well.
+        # `Custom` replaces it, and is measured as well.
         warnings.filterwarnings("ignore", ".*deprecated")
         symbol = written()(data=mx.sym.Variable(place))
     made = f"{written.__name__}()(data=mx.sym.Variable({place!r}))"
@@ -160,6 +162,8 @@ def python_operator(operator: Operator, places: Sequence[str], plain: Mapping[st
     )
 
 
-def python_function(operator: Operator, places: Sequence[str], plain: Mapping[str, Any]) -> Call:
+def make_python_function(
+    operator: Operator, places: Sequence[str], plain: Mapping[str, Any]
+) -> Call:
     """A function with a gradient written in Python. An instance of it may be called once."""
     return Call(lambda *tensors: AddOne()(*tensors), tuple(source(AddOne)), "AddOne()({})")

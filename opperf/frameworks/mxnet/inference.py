@@ -26,7 +26,7 @@ MODULES = (
     ("_np_", "numpy._op"),
     ("_npx_", "numpy_extension._op"),
 )
-"""Prefix of a registered name and the module of `mx.sym` with what is left of it."""
+"""Prefix of a registered name, and the module of `mx.sym` that has the rest of the name."""
 
 WITHOUT_OUTPUTS = frozenset({"reset_arrays"})
 """Operators without outputs, whose shape inference ends the process."""
@@ -58,7 +58,7 @@ def symbol_function(name: str) -> Callable[..., Any] | None:
     return None
 
 
-def inferred(
+def infer_shapes(
     name: str, arguments: Mapping[str, Argument], known: Mapping[str, Shape]
 ) -> tuple[dict[str, Shape], list[Shape]] | None:
     """Shapes of an operator's tensors, by argument, and of its outputs, as far as they follow
@@ -105,8 +105,8 @@ def inferred(
     )
 
 
-def completed(case: Case) -> Case:
-    """The case with the shapes that follow from others in place of `UNKNOWN` ones.
+def complete_shapes(case: Case) -> Case:
+    """Returns the case with `UNKNOWN` shapes inferred from the others.
 
     Raises `UnsupportedError` where MXNet cannot infer one.
     """
@@ -115,7 +115,7 @@ def completed(case: Case) -> Case:
         for name, spec in case.arguments.items()
         if isinstance(spec, TensorSpec) and spec.shape != UNKNOWN
     }
-    found = inferred(case.label, case.arguments, known)
+    found = infer_shapes(case.label, case.arguments, known)
     shapes: Mapping[str, Shape] = {} if found is None else found[0]
     made = dict(case.arguments)
     for name, spec in case.arguments.items():
@@ -127,7 +127,7 @@ def completed(case: Case) -> Case:
 
 
 def _is_known(shape: Any) -> bool:
-    """Whether every extent has been inferred: 0 and -1 stand for one that has not."""
+    """Whether every extent has been inferred: 0 and -1 mean that one has not."""
     return bool(shape) and all(extent > 0 for extent in shape)
 
 
@@ -143,5 +143,5 @@ def output_shapes(name: str, arguments: Mapping[str, Argument]) -> list[Shape] |
                 for i, element in enumerate(value)
                 if isinstance(element, TensorSpec)
             )
-    found = inferred(name, arguments, known)
+    found = infer_shapes(name, arguments, known)
     return None if found is None else found[1]

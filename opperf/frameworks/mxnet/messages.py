@@ -17,8 +17,8 @@ BARE_CONDITION = re.compile(r"^Check failed: (.*?)\s*:?$")
 PLACE = re.compile(
     r"Error in operator \S+: |\[\d\d:\d\d:\d\d\] |(\.\./|/)?[\w./-]+\.(cc|cpp|cu|cuh|h):\d+: "
 )
-"""Where in MXNet an error arose: a node with a number for a name, a time of day, a line of its
-source. It changes from run to run and is no help."""
+"""The place of an error in MXNet: a node with a number for a name, a time of day, a line of its
+source. It differs between runs and does not help."""
 
 UNAVAILABLE = re.compile(
     r"only available for GPU|not implemented for (CPU|GPU)|[Bb]uild with \w+=|"

@@ -31,7 +31,7 @@ NAMESPACES = (
 match counts, and a name without any of them is in `nd`."""
 
 PUBLIC = ("nd", "contrib", "linalg", "random", "image", "sparse")
-"""Namespaces of `mx.nd` that are meant for users."""
+"""Public namespaces of `mx.nd`."""
 
 KINDS = (
     (r"(NDArray|Symbol).*\[\]", Kind.TENSORS),

@@ -14,7 +14,7 @@ from opperf.frameworks import scripts
 from opperf.frameworks.fill import literal
 from opperf.frameworks.mxnet import functions, tensors
 from opperf.frameworks.mxnet.calls import Call
-from opperf.frameworks.scripts import Made, Names, written
+from opperf.frameworks.scripts import Names, ScriptTensor, render
 from opperf.model import Case
 from opperf.numpy_aliases import REMOVED
 
@@ -36,7 +36,7 @@ PLACES: tuple[tuple[str, ModuleType], ...] = (
     ("mx.nd.numpy_extension.image", mx.nd.numpy_extension.image),
     ("mx.npx.image", mx.npx.image),
 )
-"""Where a function is looked for, the places meant for users first."""
+"""Modules in which a function is looked up, the public ones first."""
 
 RESTORED = tuple(name for name in REMOVED if name in vars(np))
 """Names that NumPy has removed and MXNet needs."""
@@ -53,10 +53,10 @@ def script(case: Case, arguments: Mapping[str, Any], call: Callable[[], Any]) ->
         id(one.tensor): f"{one.name}.name" if one.spec.layout == "file" else one.name
         for one in made
     }
-    called = _called(call, names)
+    called = _render_call(call, names)
     wanted = [one.name for one in made if one.spec.gradient]
     backward = "backward" in case.passes and bool(wanted)
-    lines = [*_imports(case), *_defined(call), ""]
+    lines = [*_imports(case), *_define(call), ""]
     for one in made:
         lines += _tensor(one)
     lines += [""]
@@ -93,7 +93,7 @@ def _is_numpy(case: Case) -> bool:
     return functions.is_numpy(case.target) or any(s.array_type == "np" for _, s in case.tensors())
 
 
-def _tensor(made: Made) -> list[str]:
+def _tensor(made: ScriptTensor) -> list[str]:
     """The lines that make a tensor."""
     code = tensors.code(made.spec, made.device, made.seed)
     if made.spec.layout == "file":
@@ -106,7 +106,7 @@ def _tensor(made: Made) -> list[str]:
     return code.lines(made.name)
 
 
-def dotted(function: Callable[..., Any]) -> str:
+def dotted_path(function: Callable[..., Any]) -> str:
     """A function's dotted path in a script."""
     name = function.__name__
     for place, module in PLACES:
@@ -115,22 +115,24 @@ def dotted(function: Callable[..., Any]) -> str:
     return functions.path_of(function).replace("mxnet.", "mx.", 1)
 
 
-def _called(call: Callable[[], Any], names: Names) -> str:
+def _render_call(call: Callable[[], Any], names: Names) -> str:
     """The call as text, its arguments as they were bound."""
     assert isinstance(call, partial)
     if isinstance(call.func, Call):
         return call.func.text.format(", ".join(names[id(tensor)] for tensor in call.args))
-    words = [written(value, names, _plain) for value in call.args]
-    words += [f"{name}={written(value, names, _plain)}" for name, value in call.keywords.items()]
-    return f"{dotted(call.func)}({', '.join(words)})"
+    words = [render(value, names, _render_plain) for value in call.args]
+    words += [
+        f"{name}={render(value, names, _render_plain)}" for name, value in call.keywords.items()
+    ]
+    return f"{dotted_path(call.func)}({', '.join(words)})"
 
 
-def _defined(call: Callable[[], Any]) -> list[str]:
+def _define(call: Callable[[], Any]) -> list[str]:
     """The lines that define a callable which MXNet does not have."""
     assert isinstance(call, partial)
     return list(call.func.lines) if isinstance(call.func, Call) else []
 
 
-def _plain(value: Any) -> str:
+def _render_plain(value: Any) -> str:
     """A plain value as text."""
     return f"np.{value!r}" if isinstance(value, np.dtype) else literal(value)

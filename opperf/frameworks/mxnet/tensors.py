@@ -46,7 +46,7 @@ def has_nan(array: Any) -> bool:
 
 
 def extents(values: Any) -> list[Extent]:
-    """Where arrays and files are in memory, lists of them opened."""
+    """The extents of arrays and files in memory, nested lists included."""
     if isinstance(values, (list, tuple)):
         return [extent for value in values for extent in extents(value)]
     if isinstance(values, Path):
@@ -55,10 +55,10 @@ def extents(values: Any) -> list[Extent]:
 
 
 def _extent(array: Any) -> Extent:
-    """Where an array is in memory."""
+    """The extent of an array in memory."""
     if array.stype != "default":
         parts = (array.data, array.indices, *([array.indptr] if array.stype == "csr" else []))
-        # MXNet gives copies of the parts only, so that the array's handle stands for them all.
+        # MXNet returns copies of the parts only, so the array's handle represents them all.
         handle = int(array.handle.value)
         return Extent(sum(_bytes_of(part) for part in parts), handle, handle + 1)
     size = _bytes_of(array)
@@ -137,8 +137,8 @@ def file_of(data: bytes) -> Path:
 
 
 def copy_to_device(value: Any, spec: TensorSpec, device: str) -> Any:
-    """A copy, on the device, of an array a caller holds: the caller's own gets no gradient
-    attached and is not written to."""
+    """A copy, on the device, of an array that a user passed, so that the user's own gets no
+    gradient and is not written to."""
     if isinstance(value, mx.nd.NDArray):
         return value.copyto(context(device))
     make = mx.np.array if spec.array_type == "np" else mx.nd.array
@@ -146,7 +146,7 @@ def copy_to_device(value: Any, spec: TensorSpec, device: str) -> Any:
 
 
 def describe(value: Any) -> TensorSpec | None:
-    """The spec of an array a caller holds; None for anything that is not an array."""
+    """The spec of an array that a user passed; None for any other value."""
     if isinstance(value, mx.nd.NDArray):
         data = np.ascontiguousarray(value.asnumpy())
         return TensorSpec(

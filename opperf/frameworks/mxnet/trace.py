@@ -19,7 +19,7 @@ import msgspec
 import mxnet as mx
 
 from opperf.frameworks.mxnet.device import context, counter_name
-from opperf.frameworks.timing import Timed
+from opperf.frameworks.timing import PhaseTimes
 from opperf.model import MetricKind
 
 OPERATOR_CATEGORIES = ("operator", "Custom Operator")
@@ -35,7 +35,7 @@ Interval = tuple[int, int]
 
 
 class Event(msgspec.Struct):
-    """One entry of a Chrome trace, as far as it is needed. Times in microseconds."""
+    """The fields used of an entry of a Chrome trace. Times in microseconds."""
 
     ph: str
     name: str = ""
@@ -61,10 +61,10 @@ def parse(text: str) -> list[Event]:
 
 
 class Profiler:
-    """The process's profiler. MXNet has one, configured once; so has opperf.
+    """MXNet's profiler, of which a process has one, configured once.
 
-    It writes to a file without a name, by way of its descriptor, so that nothing is left
-    behind however the process ends.
+    It writes to a file without a name, by its descriptor, so that no file remains however the
+    process ends.
     """
 
     def __init__(self) -> None:
@@ -76,16 +76,16 @@ class Profiler:
             profile_symbolic=True,
             profile_api=False,
             aggregate_stats=False,
-            # Continuous, it has a thread that dumps by itself, made and ended with each start and
-            # stop; once in some ten thousand times that ends the process.
+            # A continuous dump starts and stops a thread with each recording; about once in ten
+            # thousand times that ends the process.
             continuous_dump=False,
         )
         self._recorded: list[Event] | None = None
 
     @contextmanager
-    def recording(self) -> Iterator[list[Event]]:
-        """What happens inside; filled in once it has ended. Inside of another recording it is
-        that one's list."""
+    def record(self) -> Iterator[list[Event]]:
+        """Records the events inside the context, in a list that is filled when it ends. A nested
+        recording shares the list of the outer one."""
         if self._recorded is not None:
             yield self._recorded
             mx.nd.waitall()
@@ -132,7 +132,7 @@ def kernel_intervals(events: list[Event]) -> list[Interval]:
     return sorted(intervals)
 
 
-def covered(intervals: list[Interval]) -> int:
+def union_length(intervals: list[Interval]) -> int:
     """Length of the union of sorted intervals: kernels that overlap count once."""
     total, reached = 0, 0
     for begin, end in intervals:
@@ -154,7 +154,7 @@ def times_in_windows(events: list[Event], windows: list[Interval]) -> list[float
             inside.append(intervals[position])
             position += 1
         seen = seen or bool(inside)
-        times.append(float(covered(inside) * NS_PER_US))
+        times.append(float(union_length(inside) * NS_PER_US))
     return times if seen else []
 
 
@@ -166,12 +166,12 @@ class NativeProfiler:
 
     def trace(
         self, phases: Sequence[Callable[[], object]], count: int, loops: int = 1
-    ) -> list[Timed]:
+    ) -> list[PhaseTimes]:
         """Kernel times of every phase in nanoseconds, each the mean of `loops` calls timed to a
         microsecond."""
         windows: list[list[Interval]] = [[] for _ in phases]
         waitall = mx.nd.waitall
-        with profiler().recording() as events:
+        with profiler().record() as events:
             for _ in range(count * loops):
                 for phase, window in zip(phases, windows, strict=True):
                     begin = now_us()
@@ -181,7 +181,7 @@ class NativeProfiler:
                     # Freed after the clock was read, and before the next phase allocates.
                     del result
         return [
-            Timed.of(
+            PhaseTimes.of(
                 times_in_windows(events, window),
                 [float((end - begin) * NS_PER_US) for begin, end in window],
                 loops,
@@ -204,9 +204,9 @@ class MemoryMeter:
         self._entered_us = self._left_us = 0
 
     @contextmanager
-    def measuring(self) -> Iterator[MemoryMeter]:
-        """Measure what is allocated inside."""
-        with profiler().recording() as self._events:
+    def measure(self) -> Iterator[MemoryMeter]:
+        """Measures the memory allocated inside the context."""
+        with profiler().record() as self._events:
             mark = mx.nd.zeros((1,), ctx=context(self._device))
             mx.nd.waitall()
             self._entered_us = _tick()
@@ -245,8 +245,8 @@ class MemoryMeter:
 
 
 def _tick() -> int:
-    """A microsecond of the profiler's clock that is over: events carry whole ones, and none of
-    what comes next may share it with what was before."""
+    """Waits for the next microsecond of the profiler's clock and returns the one before: times of
+    events are whole microseconds, and later events must not share one with earlier events."""
     now = now_us()
     while now_us() == now:
         pass

@@ -34,8 +34,8 @@ def snake_case(name: str) -> str:
 
 
 def spellings(name: str) -> list[str]:
-    """The names an operator may have in one namespace or another, the one asked for first:
-    the registry's aliases without their prefixes, and names alike but for case."""
+    """The names an operator may have in any namespace, the requested one first:
+    the registry's aliases without their prefixes, and names that differ in case only."""
     found, folded_name = [name], snake_case(name)
     for bare, folded in _words():
         if name in bare or folded_name in folded:
@@ -45,7 +45,7 @@ def spellings(name: str) -> list[str]:
 
 @functools.cache
 def _words() -> list[tuple[set[str], set[str]]]:
-    """Of every operator the names that namespaces may have for it, and these in snake case."""
+    """The names that namespaces may have for each operator, also in snake case."""
     words = []
     for operator in registry.operators():
         bare = {
@@ -59,15 +59,15 @@ def _words() -> list[tuple[set[str], set[str]]]:
 
 
 def place_of(target: Target) -> str:
-    """Where in MXNet a callable is: `numpy.linalg.svd`; empty for a registered operator. What
-    `mx.np` calls is in a namespace below `mx.nd`, and takes the same arguments."""
+    """The place of a callable in MXNet: `numpy.linalg.svd`; empty for a registered operator. The
+    functions that `mx.np` calls are in a namespace below `mx.nd`, with the same arguments."""
     place = target.path.partition(".")[2] if isinstance(target, CallableTarget) else ""
     return place.removeprefix("ndarray.") if place.startswith("ndarray.numpy") else place
 
 
 def wrapped_operator(target: Target, called: Operator) -> Operator | None:
     """The registered operator that a function of MXNet calls or wraps: itself, or the one of
-    its name in its namespace, or of a name alike. None for a function that is not MXNet's."""
+    its name in its namespace, or of a name alike. None for a function outside MXNet."""
     if called.namespace or not isinstance(target, CallableTarget):
         return called if called.namespace else None
     known = registry.by_name()

@@ -34,7 +34,7 @@ class NumPy(Defaults):
     variables: tuple[str, ...] = PACKAGE.variables
 
     def __init__(self) -> None:
-        # Read now, once: each fork of the process that loads this would read it anew.
+        # Read now: each fork of this process would otherwise read it again.
         registry.by_identity()
 
     def version(self) -> str:
@@ -101,7 +101,7 @@ class NumPy(Defaults):
         function: Callable[..., Any] | None = None,
     ) -> Callable[[], Any]:
         target = case.target
-        called = function or functions.seeded(target, case.settings.seed)
+        called = function or functions.with_seed(target, case.settings.seed)
         name = target.name if isinstance(target, OperatorTarget) else target.label
         declared = signatures.parameters(name, called)
         return functions.bind(called, declared, arguments)
@@ -129,7 +129,7 @@ class NumPy(Defaults):
         return True
 
     def memory(self, device: str) -> AbstractContextManager[MemoryReading]:
-        return memory.measuring()
+        return memory.measure()
 
     def refusal(self, error: Exception) -> str | None:
         return messages.refusal(error)

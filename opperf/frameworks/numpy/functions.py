@@ -51,15 +51,15 @@ def target_at(path: str) -> Target:
     if own is not None:
         function_of(own)
         return own
-    operator = registry.of_function(find(path))
+    operator = registry.operator_of(find(path))
     if operator is None:
         return CallableTarget(framework=registry.FRAMEWORK, path=path)
     return OperatorTarget(framework=registry.FRAMEWORK, name=operator.name)
 
 
 def target_of(function: Callable[..., Any]) -> Target:
-    """The target of a callable a user holds."""
-    operator = registry.of_function(function)
+    """The target of a callable that a user passed."""
+    operator = registry.operator_of(function)
     if operator is None:
         return CallableTarget(framework=registry.FRAMEWORK, path=path_of(function))
     return OperatorTarget(framework=registry.FRAMEWORK, name=operator.name)
@@ -81,7 +81,7 @@ def function_of(target: Target) -> Callable[..., Any]:
     return registry.public_functions()[operator.name].function
 
 
-def seeded(target: Target, seed: int) -> Callable[..., Any]:
+def with_seed(target: Target, seed: int) -> Callable[..., Any]:
     """The callable behind a target. One that draws random numbers is the same method of a new
     generator, so that a case draws the same numbers on every run, and the user's generator is not
     touched."""
@@ -96,10 +96,10 @@ def seeded(target: Target, seed: int) -> Callable[..., Any]:
 def signature(target: Target, function: Callable[..., Any]) -> Operator:
     """A target's parameters: the operator's declaration, or one from the callable's signature, with
     tensors recognised by name."""
-    operator = registry.of_function(function)
+    operator = registry.operator_of(function)
     if operator is not None:
         return operator
-    parameters = registry.declared(target.label, "", function)
+    parameters = registry.declared_parameters(target.label, "", function)
     return Operator(
         framework=registry.FRAMEWORK, namespace="", name=target.label, parameters=parameters
     )
@@ -114,17 +114,17 @@ def bind(
     keyword from there on. A list for a variadic parameter is spread.
     """
     positional: list[Any] = []
-    unnamed, given = by_position(arguments)
+    unnamed, named = by_position(arguments)
     for name, parameter in declared.items():
         if name == "self":
             continue
-        if name not in given or parameter.kind is parameter.KEYWORD_ONLY:
+        if name not in named or parameter.kind is parameter.KEYWORD_ONLY:
             if parameter.kind is parameter.VAR_POSITIONAL:
                 continue
             break
-        value = given.pop(name)
+        value = named.pop(name)
         if parameter.kind is parameter.VAR_POSITIONAL:
             positional.extend(value)
         else:
             positional.append(value)
-    return functools.partial(function, *unnamed, *positional, **given)
+    return functools.partial(function, *unnamed, *positional, **named)

@@ -32,7 +32,7 @@ PYTHON_DOMAINS = (0, 1, 2)
 
 @dataclass
 class Reading:
-    """What was seen; valid once its context has ended."""
+    """The result of a measurement; valid after its context has ended."""
 
     peak_bytes: int = 0
     kept_bytes: int = 0
@@ -47,7 +47,7 @@ def _allocators() -> list[Allocator]:
 
 
 def _start() -> None:
-    """Have tracemalloc trace what is reported to it, and not what Python allocates.
+    """Starts tracemalloc for what is reported to it, without what Python allocates.
 
     A block that Python got while tracemalloc's allocators were in place, between the two calls,
     is a block of the allocators below them, and is freed by those.
@@ -59,8 +59,9 @@ def _start() -> None:
 
 
 @contextmanager
-def measuring() -> Iterator[Reading]:
-    """The most bytes of array data that there are inside the context, above those at entry.
+def measure() -> Iterator[Reading]:
+    """Measures the largest number of bytes of array data inside the context, above the level at
+    entry.
 
     Exact unless tracemalloc was tracing before: then the trace is its owner's, and Python's
     objects count too.

@@ -20,11 +20,11 @@ FRAMEWORK = "numpy"
 
 
 class Place(NamedTuple):
-    """Where functions are found."""
+    """A module or class with public functions."""
 
     namespace: str
     prefix: str
-    """What their names begin with, below `np`."""
+    """Prefix of their names, below `np`."""
     holder: Any
 
 
@@ -50,7 +50,7 @@ DTYPES = (
     "complex64",
     "complex128",
 )
-"""The dtypes a user may ask for."""
+"""Supported dtypes."""
 
 ALIAS = re.compile(r"(?:\balias (?:of|for)|please use)\s+`(?:~numpy\.)?(\w+)`", re.IGNORECASE)
 """A docstring's declaration that a function is an alias: `amax` of `max`, `random.ranf` of
@@ -125,7 +125,7 @@ def _alias_of(found: Found) -> str:
     return named if named in known else found.name
 
 
-def canonical(name: str) -> str:
+def canonical_name(name: str) -> str:
     """The name at the end of a chain of aliases: `around`, said to be `round`, of `round_`."""
     seen: set[str] = set()
     while name not in seen:
@@ -135,12 +135,12 @@ def canonical(name: str) -> str:
 
 
 @functools.cache
-def _folded() -> Mapping[str, tuple[str, ...]]:
+def _fold_aliases() -> Mapping[str, tuple[str, ...]]:
     """The aliases of every function that is an operator, by its canonical name."""
     folded: dict[str, list[str]] = {}
     for name, found in public_functions().items():
         if not excluded.reason(name, found.function):
-            folded.setdefault(canonical(name), []).append(name)
+            folded.setdefault(canonical_name(name), []).append(name)
     return {name: tuple(sorted({*names} - {name})) for name, names in folded.items()}
 
 
@@ -148,7 +148,8 @@ def _folded() -> Mapping[str, tuple[str, ...]]:
 def operators() -> tuple[Operator, ...]:
     """Every distinct operator, aliases folded, sorted by name."""
     return tuple(
-        _operator(public_functions()[name], aliases) for name, aliases in sorted(_folded().items())
+        _operator(public_functions()[name], aliases)
+        for name, aliases in sorted(_fold_aliases().items())
     )
 
 
@@ -161,7 +162,7 @@ def _operator(found: Found, aliases: tuple[str, ...]) -> Operator:
         name=name,
         aliases=aliases,
         namespaces=tuple(sorted({known[one].place.namespace for one in (name, *aliases)})),
-        parameters=declared(name, place.namespace, function),
+        parameters=declared_parameters(name, place.namespace, function),
         # NumPy has no gradients to try.
         differentiable=False,
     )
@@ -169,8 +170,10 @@ def _operator(found: Found, aliases: tuple[str, ...]) -> Operator:
     return msgspec.structs.replace(operator, category=category)
 
 
-def declared(name: str, namespace: str, function: Callable[..., Any]) -> tuple[Parameter, ...]:
-    """The parameters of a function; `self` of a method is none."""
+def declared_parameters(
+    name: str, namespace: str, function: Callable[..., Any]
+) -> tuple[Parameter, ...]:
+    """The parameters of a function, without `self`."""
     return tuple(
         _parameter(name, namespace, one)
         for one in signatures.parameters(name, function).values()
@@ -199,10 +202,10 @@ def by_name() -> dict[str, Operator]:
 
 @functools.cache
 def by_identity() -> dict[int, Operator]:
-    """The operator of each function object that any of its names stands for."""
+    """The operator of each function object, by identity, under any of its names."""
     return {id(public_functions()[name].function): one for name, one in by_name().items()}
 
 
-def of_function(function: Callable[..., Any]) -> Operator | None:
+def operator_of(function: Callable[..., Any]) -> Operator | None:
     """The operator that a callable is; None for any other."""
     return by_identity().get(id(function))

@@ -43,18 +43,18 @@ def parameters(name: str, function: Callable[..., Any]) -> Parameters:
     and in the first lines of its docstring, where C functions have it.
     """
     if name in UNDOCUMENTED:
-        return parsed(UNDOCUMENTED[name])
+        return parse(UNDOCUMENTED[name])
     if isinstance(function, np.ufunc):
         if function.nin not in UFUNC_INPUTS:
             return {}
-        return parsed(f"{UFUNC_INPUTS[function.nin]}, {UFUNC_OPTIONS}")
+        return parse(f"{UFUNC_INPUTS[function.nin]}, {UFUNC_OPTIONS}")
     try:
         return inspect.signature(function).parameters
     except (TypeError, ValueError):
-        return in_docstring(inspect.getdoc(function) or "")
+        return parse_docstring(inspect.getdoc(function) or "")
 
 
-def in_docstring(text: str) -> Parameters:
+def parse_docstring(text: str) -> Parameters:
     """The parameters that a docstring begins with, `name(a, b=None)`; none if it does not."""
     opening = text.find("(")
     if opening < 0 or not text[:opening].isidentifier():
@@ -63,11 +63,11 @@ def in_docstring(text: str) -> Parameters:
     for place, character in enumerate(text[opening:], opening):
         depth += {"(": 1, ")": -1}.get(character, 0)
         if depth == 0:
-            return parsed(" ".join(text[opening + 1 : place].split()))
+            return parse(" ".join(text[opening + 1 : place].split()))
     return {}
 
 
-def parsed(text: str) -> Parameters:
+def parse(text: str) -> Parameters:
     """The parameters of a `def` with this between its parentheses; none if Python cannot read it.
 
     A default that is no literal (`np.float64`) is kept as its text.

@@ -10,7 +10,7 @@ import numpy as np
 
 from opperf.frameworks import scripts
 from opperf.frameworks.numpy import functions, tensors
-from opperf.frameworks.scripts import Made, Names, written
+from opperf.frameworks.scripts import Names, ScriptTensor, render
 from opperf.model import Case, OperatorTarget
 
 
@@ -20,20 +20,20 @@ def script(case: Case, arguments: Mapping[str, Any], call: Callable[[], Any]) ->
     made = scripts.tensors(case, arguments)
     names: Names = {id(one.tensor): one.name for one in made if one.tensor is not None}
     lines = [line for one in made for line in _array(one)]
-    words = [written(value, names) for value in call.args]
-    words += [f"{name}={written(value, names)}" for name, value in call.keywords.items()]
-    called = f"out = {dotted(case, call.func)}({', '.join(words)})"
+    words = [render(value, names) for value in call.args]
+    words += [f"{name}={render(value, names)}" for name, value in call.keywords.items()]
+    called = f"out = {dotted_path(case, call.func)}({', '.join(words)})"
     return "\n".join(["import numpy as np", "", *lines, "", called]) + "\n"
 
 
-def _array(made: Made) -> list[str]:
+def _array(made: ScriptTensor) -> list[str]:
     """The lines that make an array."""
     if made.storage:
         return [f"{made.name} = {tensors.view_expression(made.storage, made.spec)}"]
     return tensors.code(made.spec, made.seed).lines(made.name)
 
 
-def dotted(case: Case, function: Callable[..., Any]) -> str:
+def dotted_path(case: Case, function: Callable[..., Any]) -> str:
     """The function's dotted path in a script; a method's begins with a generator of that seed."""
     target, seed = case.target, case.settings.seed
     if not isinstance(target, OperatorTarget):

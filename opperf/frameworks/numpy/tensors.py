@@ -49,12 +49,12 @@ def code(spec: TensorSpec, seed: int) -> fill.Code:
 
 def tensor(spec: TensorSpec, seed: int) -> Any:
     """An array as specified. Raises `UnsupportedError` if NumPy has no such array."""
-    # The code may give a view of what it was made from; a case may write to its arrays.
+    # The code may return a view of a shared array, and a case may write to its arrays.
     return np.require(code(spec, seed).run(), requirements=["C", "O", "W"])
 
 
 def view_expression(storage: str, spec: TensorSpec) -> str:
-    """What `view` makes, as an expression; `storage` is the variable of the other array."""
+    """Returns `view` as an expression; `storage` is the variable of the other array."""
     strides = tuple(step * np.dtype(spec.dtype).itemsize for step in spec.steps)
     return f"np.lib.stride_tricks.as_strided({storage}[{spec.offset}:], {spec.shape}, {strides})"
 
@@ -67,7 +67,7 @@ def view(storage: Any, spec: TensorSpec) -> Any:
 
 
 def describe(value: Any) -> TensorSpec | None:
-    """The spec of an array a caller holds; None for anything that is not an array."""
+    """The spec of an array that a user passed; None for any other value."""
     if not isinstance(value, np.ndarray):
         return None
     data = np.ascontiguousarray(value)
@@ -92,8 +92,8 @@ def has_nan(outputs: Any) -> bool:
 
 
 def extent(value: Any) -> Extent:
-    """Where an array is in memory; a number has memory of its own. Elements that are repeated by a
-    stride of zero count once."""
+    """The extent of an array in memory; a number has its own memory. Elements that are repeated by
+    a stride of zero count once."""
     if not isinstance(value, np.ndarray) or not value.size:
         return Extent(int(value.nbytes))
     begin = value.__array_interface__["data"][0]

@@ -1,5 +1,5 @@
 """References of operations, with inputs by role, in NumPy and SciPy.
 
-Nothing here knows a framework, and nothing that plans or lists imports it: `opperf.operations`
-names the module of each operation, which is loaded when its reference is asked for.
+Nothing here depends on a framework. Planning and listing import none of it: `opperf.operations` has
+the name of each operation's module, which is imported when the reference is first used.
 """

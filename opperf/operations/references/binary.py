@@ -13,14 +13,14 @@ from opperf.operations.references.reference import Array, references
 from opperf.operations.references.unary import arctan2, floor
 
 
-def whole(function: Any) -> Any:
-    """An operation of whole numbers, through Python's own function."""
+def of_whole_numbers(function: Any) -> Any:
+    """The elementwise operation of a Python function of two whole numbers."""
     each = np.frompyfunc(function, 2, 1)
     return lambda x, y: np.asarray(each(x, y), dtype=np.int64)
 
 
 def copysign(x: Array, y: Array) -> Array:
-    """The one's size with the other's sign."""
+    """The magnitude of `x` with the sign of `y`."""
     return np.where(np.signbit(y), -np.abs(x), np.abs(x))
 
 
@@ -29,19 +29,19 @@ def logaddexp(x: Array, y: Array) -> Array:
     return special.logsumexp(np.stack(np.broadcast_arrays(x, y)), axis=0)
 
 
-def close(x: Array, y: Array, relative: float, absolute: float) -> Array:
-    """Whether elements are as near as that, or neither is a number."""
+def isclose(x: Array, y: Array, relative: float, absolute: float) -> Array:
+    """Whether elements are equal within the tolerances, or both NaN."""
     return (abs(x - y) <= absolute + relative * abs(y)) | ((x != x) & (y != y))
 
 
-def all_close(**given: Any) -> Array:
-    """Whether all elements are close."""
-    return np.array(close(**given).sum() == given["x"].size)
+def allclose(**inputs: Any) -> Array:
+    """Whether all elements are equal within the tolerances."""
+    return np.array(isclose(**inputs).sum() == inputs["x"].size)
 
 
 FUNCTIONS: dict[str, Any] = {
     "add": lambda x, y: x + y,
-    "allclose": all_close,
+    "allclose": allclose,
     "arctan2": arctan2,
     "bitwise_and": lambda x, y: x & y,
     "bitwise_or": lambda x, y: x | y,
@@ -50,17 +50,17 @@ FUNCTIONS: dict[str, Any] = {
     "divide": lambda x, y: x / y,
     "equal": lambda x, y: x == y,
     "floor_divide": lambda x, y: floor(x / y),
-    # Without numbers that are none, which it would leave out, it is the larger of the two.
+    # Where one element is NaN, the other is the result.
     "fmax": lambda x, y: np.where((x >= y) | (y != y), x, y),
     "fmin": lambda x, y: np.where((x <= y) | (y != y), x, y),
     "fmod": lambda x, y: x - y * np.trunc(x / y),
-    "gcd": whole(math.gcd),
+    "gcd": of_whole_numbers(math.gcd),
     "greater": lambda x, y: x > y,
     "greater_equal": lambda x, y: x >= y,
     "heaviside": lambda x, y: np.where(x == 0, y, x > 0),
     "hypot": lambda x, y: np.power(x * x + y * y, 0.5),
-    "isclose": close,
-    "lcm": whole(math.lcm),
+    "isclose": isclose,
+    "lcm": of_whole_numbers(math.lcm),
     "ldexp": lambda x, y: x * 2.0**y,
     "left_shift": lambda x, y: x * 2**y,
     "less": lambda x, y: x < y,
@@ -75,7 +75,7 @@ FUNCTIONS: dict[str, Any] = {
     "multiply": lambda x, y: x * y,
     "not_equal": lambda x, y: x != y,
     "power": lambda x, y: np.float_power(x, y),
-    # What is left has the divisor's sign.
+    # The remainder has the divisor's sign.
     "remainder": lambda x, y: x - y * floor(x / y),
     "right_shift": lambda x, y: x // 2**y,
     "same_elements": lambda x, y: np.array((x != y).sum() == 0),

@@ -14,7 +14,7 @@ from opperf.operations.references.reference import Array, Shape, last, reference
 def taps(
     extents: Shape, kernel: Shape, stride: Shape, dilation: Shape, outputs: Shape
 ) -> Iterator[tuple[Shape, tuple[slice, ...]]]:
-    """Each place of the kernel, with the elements of the padded input it meets."""
+    """Each place of the kernel, with slices of the elements of the padded input under it."""
     for place in itertools.product(*map(range, kernel)):
         yield (
             place,
@@ -25,13 +25,13 @@ def taps(
         )
 
 
-def with_border(data: Array, padding: Shape, value: float = 0.0) -> Array:
-    """A border around every image."""
+def pad(data: Array, padding: Shape, value: float = 0.0) -> Array:
+    """Images with a border of one value."""
     return np.pad(data, [(0, 0), (0, 0), *((p, p) for p in padding)], constant_values=value)
 
 
-def steps(extents: Shape, kernel: Shape, stride: Shape, dilation: Shape) -> Shape:
-    """How often the kernel fits into padded extents."""
+def output_extents(extents: Shape, kernel: Shape, stride: Shape, dilation: Shape) -> Shape:
+    """Number of the kernel's positions along each padded extent."""
     return tuple(
         (e - d * (k - 1) - 1) // s + 1
         for e, k, s, d in zip(extents, kernel, stride, dilation, strict=True)
@@ -47,11 +47,11 @@ def convolution(
     padding: Shape,
     groups: int = 1,
 ) -> Array:
-    """Sums of products of the kernel and what it meets, group by group: weights are (filters,
-    channels of a group, kernel ...)."""
+    """Sums of products of the kernel and the elements under it, group by group. Weights are
+    (filters, channels of a group, kernel ...)."""
     filters_in_all, kernel = len(weight), weight.shape[2:]
-    around = with_border(data, padding)
-    outputs = steps(around.shape[2:], kernel, stride, dilation)
+    around = pad(data, padding)
+    outputs = output_extents(around.shape[2:], kernel, stride, dilation)
     images = around.reshape(len(data), groups, -1, *around.shape[2:])
     filters = weight.reshape(groups, filters_in_all // groups, -1, *kernel)
     made = np.zeros((len(data), groups, filters_in_all // groups, *outputs))
@@ -70,8 +70,8 @@ def deconvolution(
     padding: Shape,
     groups: int = 1,
 ) -> Array:
-    """What a convolution would have to be given: each element spread by the kernel. Weights are
-    (channels, filters of a group, kernel ...)."""
+    """Transposed convolution: sums of copies of the kernel, one for each element and scaled by it.
+    Weights are (channels, filters of a group, kernel ...)."""
     filters_in_all, kernel = weight.shape[1] * groups, weight.shape[2:]
     inputs = data.shape[2:]
     extents = tuple(
@@ -100,10 +100,10 @@ def pooling(
     padding: Shape,
     kind: str,
 ) -> Array:
-    """One number of each window; the border counts in an average."""
-    around = with_border(data, padding, BORDER[kind])
+    """Maximum, mean or sum of each window. The border counts in a mean."""
+    around = pad(data, padding, BORDER[kind])
     once = (1,) * len(kernel)
-    outputs = steps(around.shape[2:], kernel, stride, once)
+    outputs = output_extents(around.shape[2:], kernel, stride, once)
     windows = [
         around[last(met)] for _, met in taps(around.shape[2:], kernel, stride, once, outputs)
     ]
@@ -111,11 +111,11 @@ def pooling(
 
 
 def global_pooling(data: Array, kind: str) -> Array:
-    """One number of each whole image."""
+    """Maximum, mean or sum of each image."""
     return POOLED[kind](data, axis=tuple(range(2, data.ndim)), keepdims=True)
 
 
-def adaptive(data: Array, output_size: Shape) -> Array:
+def adaptive_average_pooling(data: Array, output_size: Shape) -> Array:
     """The means of `output_size` windows, which overlap where the extent is not divisible."""
 
     def windows(extent: int, count: int) -> list[slice]:
@@ -127,17 +127,17 @@ def adaptive(data: Array, output_size: Shape) -> Array:
     )
 
 
-def columns(data: Array, kernel: Shape, stride: Shape, dilation: Shape, padding: Shape) -> Array:
+def im2col(data: Array, kernel: Shape, stride: Shape, dilation: Shape, padding: Shape) -> Array:
     """The elements under the kernel, a column for each of its positions."""
-    around = with_border(data, padding)
-    outputs = steps(around.shape[2:], kernel, stride, dilation)
+    around = pad(data, padding)
+    outputs = output_extents(around.shape[2:], kernel, stride, dilation)
     met = [
         around[last(one)] for _, one in taps(around.shape[2:], kernel, stride, dilation, outputs)
     ]
     return np.stack(met, 2).reshape(len(data), data.shape[1] * len(met), -1)
 
 
-def images(
+def col2im(
     data: Array,
     output_size: Shape,
     kernel: Shape,
@@ -145,9 +145,9 @@ def images(
     dilation: Shape,
     padding: Shape,
 ) -> Array:
-    """The sums of columns where they came from: the transpose of `columns`."""
+    """Images as sums of columns at the places that `im2col` takes them from: its transpose."""
     extents = tuple(e + 2 * p for e, p in zip(output_size, padding, strict=True))
-    outputs = steps(extents, kernel, stride, dilation)
+    outputs = output_extents(extents, kernel, stride, dilation)
     split = data.reshape(len(data), -1, int(np.prod(kernel)), *outputs)
     around = np.zeros((len(data), split.shape[1], *extents))
     for i, (_, met) in enumerate(taps(extents, kernel, stride, dilation, outputs)):
@@ -157,12 +157,12 @@ def images(
 
 REFERENCES = references(
     {
-        "adaptive_average_pooling": adaptive,
-        "col2im": images,
+        "adaptive_average_pooling": adaptive_average_pooling,
+        "col2im": col2im,
         "convolution": convolution,
         "deconvolution": deconvolution,
         "global_pooling": global_pooling,
-        "im2col": columns,
+        "im2col": im2col,
         "pooling": pooling,
     }
 )

@@ -11,31 +11,32 @@ from opperf.operations.references.reference import Array, Shape, references
 
 
 def arange(start: float, stop: float | None = None, step: float = 1) -> Array:
-    """Numbers at equal distances, from zero where one limit is given, before the second one."""
+    """Numbers at equal distances, from `start` up to, not including, `stop`; from 0 up to `start`
+    where there is no `stop`."""
     if stop is None:
         start, stop = 0, start
     return start + step * np.indices((int(np.ceil((stop - start) / step)),))[0]
 
 
 def linspace(start: float, stop: float, num: int, endpoint: bool = True) -> Array:
-    """So many numbers at equal distances between two."""
+    """`num` numbers at equal distances from `start` to `stop`."""
     return start + (stop - start) * np.arange(num) / (num - 1 if endpoint else num)
 
 
 def eye(rows: int, columns: int | None = None, offset: int = 0) -> Array:
-    """Ones on a diagonal."""
+    """A matrix of ones on a diagonal."""
     places = np.indices((rows, rows if columns is None else columns))
     return places[1] - places[0] == offset
 
 
 def tri(rows: int, columns: int | None = None, offset: int = 0) -> Array:
-    """Ones on a diagonal and below."""
+    """A matrix of ones on a diagonal and below."""
     places = np.indices((rows, rows if columns is None else columns))
     return places[1] - places[0] <= offset
 
 
-def cosines(*weights: float) -> Any:
-    """A window that is a sum of cosines of these weights."""
+def cosine_window(*weights: float) -> Any:
+    """The window function that is a sum of cosines with these weights."""
 
     def window(length: int) -> Array:
         turn = 2 * np.pi * np.arange(length) / (length - 1)
@@ -45,18 +46,18 @@ def cosines(*weights: float) -> Any:
 
 
 def bartlett(length: int) -> Array:
-    """A triangle."""
+    """The triangular window."""
     return 1 - abs(2 * np.arange(length) / (length - 1) - 1)
 
 
 def kaiser(length: int, beta: float) -> Array:
-    """Bessel functions of the places in a half circle."""
+    """The Kaiser window: Bessel functions of the heights of a half circle."""
     half_circle = np.power(1 - (2 * np.arange(length) / (length - 1) - 1) ** 2, 0.5)
     return special.i0(beta * half_circle) / special.i0(beta)
 
 
 def difference(x: Array, order: int = 1, axis: int = -1) -> Array:
-    """Differences of neighbours, `order` times."""
+    """Differences of neighbours, taken `order` times."""
     rows = np.moveaxis(x, axis, 0)
     for _ in range(order):
         rows = rows[1:] - rows[:-1]
@@ -64,7 +65,7 @@ def difference(x: Array, order: int = 1, axis: int = -1) -> Array:
 
 
 def interpolate(x: Array, known: Array, values: Array) -> Array:
-    """On the straight lines between known points, whose places ascend; level beyond them."""
+    """Values on the straight lines between known points, which ascend; constant beyond them."""
     after = np.minimum(np.maximum((known <= x[..., None]).sum(-1), 1), len(known) - 1)
     low, high = known[after - 1], known[after]
     part = np.minimum(np.maximum((x - low) / (high - low), 0), 1)
@@ -72,11 +73,11 @@ def interpolate(x: Array, known: Array, values: Array) -> Array:
 
 
 def full(shape: Shape, value: float) -> Array:
-    """One number everywhere."""
+    """A tensor of one number."""
     return np.broadcast_to(np.asarray(value), shape)
 
 
-def lower_indices(rows: int, offset: int = 0, columns: int | None = None) -> tuple[Array, ...]:
+def tril_indices(rows: int, offset: int = 0, columns: int | None = None) -> tuple[Array, ...]:
     """The indices of a matrix's lower triangle, row by row."""
     return tuple(np.argwhere(tri(rows, columns, offset)).T)
 
@@ -85,14 +86,14 @@ REFERENCES = references(
     {
         "arange": arange,
         "bartlett_window": bartlett,
-        "blackman_window": cosines(0.42, -0.5, 0.08),
+        "blackman_window": cosine_window(0.42, -0.5, 0.08),
         "difference": difference,
         "eye": eye,
         "full": full,
         "full_like": lambda x, value: full(x.shape, value),
         "full_of_each": lambda tensors, value: [full(one.shape, value) for one in tensors],
-        "hamming_window": cosines(0.54, -0.46),
-        "hann_window": cosines(0.5, -0.5),
+        "hamming_window": cosine_window(0.54, -0.46),
+        "hann_window": cosine_window(0.5, -0.5),
         "indices": lambda shape: np.stack(
             np.meshgrid(*(np.arange(extent) for extent in shape), indexing="ij")
         ),
@@ -100,10 +101,10 @@ REFERENCES = references(
         "kaiser_window": kaiser,
         "linspace": linspace,
         "logspace": lambda start, stop, num: np.power(10.0, linspace(start, stop, num)),
-        # No two tensors of a case do, and references are given copies.
+        # No two tensors of a case share memory, and a reference gets copies of them.
         "shares_memory": lambda x, y: np.array(False),
         "tri": tri,
-        "tril_indices": lower_indices,
+        "tril_indices": tril_indices,
         "vandermonde": lambda x, columns: np.power(x[:, None], np.arange(columns)[::-1]),
     }
 )

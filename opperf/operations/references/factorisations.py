@@ -1,4 +1,7 @@
-"""Linear algebra: factors, inverses, solutions, eigenvalues. SciPy has a LAPACK of its own."""
+"""Linear algebra: factors, inverses, solutions, eigenvalues.
+
+SciPy has a LAPACK of its own, so that the results do not depend on NumPy's or MXNet's.
+"""
 
 from __future__ import annotations
 
@@ -8,12 +11,12 @@ from typing import Any
 import numpy as np
 from scipy import fft, linalg, optimize
 
-from opperf.operations.references.matrices import flipped
+from opperf.operations.references.matrices import transpose_matrices
 from opperf.operations.references.reference import Array, Pairs, properties, references
 
 
-def batched(function: Callable[[Array], Any]) -> Callable[[Array], Array]:
-    """An operation of one matrix, for those of a batch."""
+def map_over_batch(function: Callable[[Array], Any]) -> Callable[[Array], Array]:
+    """The function of a batch of matrices, from that of one matrix."""
 
     def each(x: Array) -> Array:
         made = np.stack([function(matrix) for matrix in x.reshape(-1, *x.shape[-2:])])
@@ -22,41 +25,40 @@ def batched(function: Callable[[Array], Any]) -> Callable[[Array], Array]:
     return each
 
 
-inverse = batched(linalg.inv)
-cholesky = batched(lambda matrix: linalg.cholesky(matrix, lower=True))
-determinant = batched(linalg.det)
-eigenvalues = batched(linalg.eigvalsh)
-singular_values = batched(linalg.svdvals)
+inverse = map_over_batch(linalg.inv)
+cholesky = map_over_batch(lambda matrix: linalg.cholesky(matrix, lower=True))
+determinant = map_over_batch(linalg.det)
+eigenvalues = map_over_batch(linalg.eigvalsh)
+singular_values = map_over_batch(linalg.svdvals)
 
 
-def solution(x: Array, right_hand_side: Array) -> Array:
+def solve(x: Array, right_hand_side: Array) -> Array:
     """The solution of a linear system."""
     return inverse(x) @ right_hand_side
 
 
 def least_squares(x: Array, right_hand_side: Array, cutoff: float | None = None) -> tuple[Any, ...]:
-    """Solution, sums of squares that are left, rank, singular values, of which those below that
-    share of the largest one count for nothing."""
+    """Solution, residual sums of squares, rank and singular values. Singular values below `cutoff`
+    times the largest count as zero."""
     made, residuals, rank, values = linalg.lstsq(x, right_hand_side, cond=cutoff)
     return made, residuals, np.array(rank), values
 
 
 def pseudo_inverse(x: Array, cutoff: Any = None) -> Array:
-    """The inverse of what the matrix does not take to zero, as which singular values below that
-    share of the largest one count."""
+    """The Moore-Penrose inverse. Singular values below `cutoff` times the largest count as zero."""
     cutoffs = iter(np.broadcast_to(np.asarray(cutoff), x.shape[:-2]).ravel())
-    return batched(lambda matrix: linalg.pinv(matrix, rtol=next(cutoffs)))(x)
+    return map_over_batch(lambda matrix: linalg.pinv(matrix, rtol=next(cutoffs)))(x)
 
 
 def rank(x: Array, least: Any = None) -> Array:
-    """How many singular values are above a limit, by default the errors of the largest one."""
+    """Number of singular values above a limit, by default the rounding error of the largest one."""
     values = singular_values(x)
     errors = values.max(-1, keepdims=True) * max(x.shape[-2:]) * np.finfo(x.dtype).eps
     return (values > (errors if least is None else np.asarray(least)[..., None])).sum(-1)
 
 
-def sign_and_logarithm(x: Array) -> tuple[Array, Array]:
-    """Sign of the determinant, and the logarithm of its size."""
+def sign_and_log_determinant(x: Array) -> tuple[Array, Array]:
+    """Sign of the determinant, and the logarithm of its magnitude."""
     made = determinant(x)
     return np.sign(made), np.log(np.abs(made))
 
@@ -67,16 +69,16 @@ def tensor_inverse(x: Array, split: int) -> Array:
     return linalg.inv(x.reshape(rows, -1)).reshape(x.shape[split:] + x.shape[:split])
 
 
-def tensor_solution(x: Array, right_hand_side: Array) -> Array:
+def tensor_solve(x: Array, right_hand_side: Array) -> Array:
     """The solution with the right-hand side's axes as rows and the others as columns."""
     matrix = x.reshape(right_hand_side.size, -1)
     made = linalg.solve(matrix, right_hand_side.ravel())
     return made.reshape(x.shape[right_hand_side.ndim :])
 
 
-def condition(x: Array, norm: str | None = None) -> Array:
-    """How much the matrix stretches what it stretches most, over what it does least; or the
-    product of its norm and its inverse's."""
+def condition_number(x: Array, norm: str | None = None) -> Array:
+    """The ratio of the largest and the smallest singular value; or the product of the Frobenius
+    norms of the matrix and its inverse."""
     if norm is None:
         values = singular_values(x)
         return values[..., 0] / values[..., -1]
@@ -84,37 +86,41 @@ def condition(x: Array, norm: str | None = None) -> Array:
     return ((x**2).sum((-2, -1)) * (inverse(x) ** 2).sum((-2, -1))) ** 0.5
 
 
-def orthonormal(rows: Array) -> tuple[Array, Array]:
-    """Rows times themselves, and the identity that this has to be."""
-    products = rows @ flipped(rows)
+def orthonormality(rows: Array) -> tuple[Array, Array]:
+    """The products of rows with each other, and the identity matrix, which these have to be."""
+    products = rows @ transpose_matrices(rows)
     return products, np.broadcast_to(np.eye(products.shape[-1]), products.shape)
 
 
-def lower_and_orthonormal(outputs: list[Array], x: Array) -> Pairs:
-    """Orthonormal rows and a lower triangle that give the matrix."""
+def lq(outputs: list[Array], x: Array) -> Pairs:
+    """The pairs of an LQ factorisation: orthonormal rows, a lower triangle, their product."""
     rows, lower = outputs
-    return (orthonormal(rows), (np.tril(lower), lower), (lower @ rows, x))
+    return (orthonormality(rows), (np.tril(lower), lower), (lower @ rows, x))
 
 
-def orthonormal_and_upper(outputs: list[Array], x: Array) -> Pairs:
-    """Orthonormal columns and an upper triangle that give the matrix."""
+def qr(outputs: list[Array], x: Array) -> Pairs:
+    """The pairs of a QR factorisation: orthonormal columns, an upper triangle, their product."""
     columns, upper = outputs
-    return (orthonormal(flipped(columns)), (np.triu(upper), upper), (columns @ upper, x))
+    return (
+        orthonormality(transpose_matrices(columns)),
+        (np.triu(upper), upper),
+        (columns @ upper, x),
+    )
 
 
 def eigenvectors_in_rows(outputs: list[Array], x: Array) -> Pairs:
-    """Eigenvalues in ascending order, and eigenvectors in rows."""
+    """The pairs of ascending eigenvalues and of eigenvectors in rows."""
     rows, values = outputs
     return (
         (values, eigenvalues(x)),
-        orthonormal(rows),
+        orthonormality(rows),
         (rows @ x, values[..., None] * rows),
     )
 
 
-def matched(values: Array, x: Array) -> tuple[Array, Array]:
-    """Eigenvalues, whose order is free, and for each of them that of the matrix it stands for."""
-    expected = batched(linalg.eigvals)(x)
+def match_eigenvalues(values: Array, x: Array) -> tuple[Array, Array]:
+    """Eigenvalues in any order, and the matrix's, each at the place of the nearest."""
+    expected = map_over_batch(linalg.eigvals)(x)
     made = np.empty_like(expected)
     for place in np.ndindex(values.shape[:-1]):
         apart = abs(values[place][:, None] - expected[place])
@@ -123,23 +129,23 @@ def matched(values: Array, x: Array) -> tuple[Array, Array]:
 
 
 def eigenvectors_in_columns(outputs: list[Array], x: Array) -> Pairs:
-    """Eigenvalues, and eigenvectors of length one in columns."""
+    """The pairs of eigenvalues and of eigenvectors of length one in columns."""
     values, columns = outputs
     return (
-        matched(values, x),
+        match_eigenvalues(values, x),
         ((abs(columns) ** 2).sum(-2), np.ones(values.shape)),
         (x @ columns, columns * values[..., None, :]),
     )
 
 
-def singular_value_decomposition(outputs: list[Array], x: Array) -> Pairs:
-    """Orthonormal factors around the singular values."""
+def svd(outputs: list[Array], x: Array) -> Pairs:
+    """The pairs of a singular value decomposition: values, orthonormal factors, and the product."""
     left, values, right = outputs
     count = values.shape[-1]
     return (
         (values, singular_values(x)),
-        orthonormal(flipped(left)),
-        orthonormal(right),
+        orthonormality(transpose_matrices(left)),
+        orthonormality(right),
         ((left[..., :count] * values[..., None, :]) @ right[..., :count, :], x),
     )
 
@@ -148,19 +154,19 @@ REFERENCES = {
     **references(
         {
             "cholesky": cholesky,
-            "condition_number": condition,
+            "condition_number": condition_number,
             "determinant": determinant,
             "eigenvalues_of_symmetric": eigenvalues,
             "inverse": inverse,
-            "inverse_from_cholesky": lambda x: inverse(np.tril(x) @ flipped(np.tril(x))),
+            "inverse_from_cholesky": lambda x: inverse(np.tril(x) @ transpose_matrices(np.tril(x))),
             "least_squares": least_squares,
             "matrix_rank": rank,
             "nuclear_norm": lambda x: singular_values(x).sum(-1),
             "pseudo_inverse": pseudo_inverse,
-            "sign_and_log_determinant": sign_and_logarithm,
-            "solve": solution,
+            "sign_and_log_determinant": sign_and_log_determinant,
+            "solve": solve,
             "tensor_inverse": tensor_inverse,
-            "tensor_solve": tensor_solution,
+            "tensor_solve": tensor_solve,
             "fourier_transform": lambda x, axes: fft.fftn(x, axes=axes),
             "inverse_fourier_transform": lambda x, axes: fft.ifftn(x, axes=axes),
             "real_fourier_transform": lambda x, axes: fft.rfftn(x, axes=axes),
@@ -169,13 +175,13 @@ REFERENCES = {
     ),
     **properties(
         {
-            "eigenvalues": lambda outputs, x: (matched(outputs[0], x),),
+            "eigenvalues": lambda outputs, x: (match_eigenvalues(outputs[0], x),),
             "eigenvectors": eigenvectors_in_columns,
             "eigenvectors_of_symmetric": eigenvectors_in_columns,
             "eigenvectors_in_rows": eigenvectors_in_rows,
-            "lq": lower_and_orthonormal,
-            "qr": orthonormal_and_upper,
-            "svd": singular_value_decomposition,
+            "lq": lq,
+            "qr": qr,
+            "svd": svd,
         }
     ),
 }

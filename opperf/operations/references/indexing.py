@@ -1,4 +1,4 @@
-"""Operations that pick elements, and operations that put some in their places."""
+"""Operations that read or write elements by index, slice or mask."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ import numpy as np
 from opperf.operations.references.reference import Array, Shape, references
 
 
-def window(begin: Shape, end: Shape, step: Shape = ()) -> tuple[slice, ...]:
-    """The slices of a part of each axis."""
+def slices(begin: Shape, end: Shape, step: Shape = ()) -> tuple[slice, ...]:
+    """A slice of each axis."""
     return tuple(map(slice, begin, end, step or (1,) * len(begin)))
 
 
 def slice_like(data: Array, like: Array, axes: Any = ()) -> Array:
-    """The beginning of each axis, as long as another tensor's."""
+    """The beginning of each axis, up to another tensor's extent."""
     chosen = axes or range(data.ndim)
     return data[tuple(slice(like.shape[i] if i in chosen else None) for i in range(data.ndim))]
 
@@ -27,26 +27,26 @@ def pick(data: Array, indices: Array, axis: int = -1) -> Array:
 
 
 def take(data: Array, indices: Array, axis: int | None = None) -> Array:
-    """Rows at indices, or elements of everything as one vector."""
+    """Slices at indices along an axis, or elements of the flattened data."""
     if axis is None:
         return data.reshape(-1)[indices]
     return data[(slice(None),) * (axis % data.ndim) + (indices,)]
 
 
-def replaced(data: Array, where: Any, values: Any) -> Array:
+def replace(data: Array, where: Any, values: Any) -> Array:
     """A copy with some elements replaced."""
     made = data.copy()
     made[where] = values
     return made
 
 
-def at_columns(indices: Array) -> tuple[Array, ...]:
-    """An index of each element, or row, from a matrix whose columns they are."""
+def columns_as_index(indices: Array) -> tuple[Array, ...]:
+    """NumPy's index of elements or rows, from a matrix of one column for each."""
     return tuple(indices.astype(int))
 
 
 def index_add(data: Array, indices: Array, values: Array) -> Array:
-    """Rows added to, as often as they are named."""
+    """A copy with values added to rows, as often as an index repeats."""
     made = data.copy()
     for column, value in zip(indices.astype(int).T, values, strict=True):
         made[tuple(column)] += value
@@ -54,7 +54,7 @@ def index_add(data: Array, indices: Array, values: Array) -> Array:
 
 
 def where(condition: Array, x: Any, y: Any) -> Array:
-    """Elements of one or the other; a condition with one axis chooses rows."""
+    """Elements of `x` or `y`; a condition with one axis selects rows."""
     wide = (
         condition.reshape(-1, *[1] * (np.ndim(x) - 1)) if condition.ndim < np.ndim(x) else condition
     )
@@ -62,18 +62,18 @@ def where(condition: Array, x: Any, y: Any) -> Array:
 
 
 def delete(data: Array, where: Any, axis: int) -> Array:
-    """Without a row, or without some."""
+    """The data without some rows along an axis."""
     gone = set(np.arange(data.shape[axis])[where].reshape(-1).tolist())
     return take(data, np.array([i for i in range(data.shape[axis]) if i not in gone]), axis)
 
 
 def insert(data: Array, where: Any, values: Any, axis: int) -> Array:
-    """With rows put in before others."""
+    """The data with rows inserted along an axis."""
     return np.insert(data, where, values, axis)
 
 
 def ravel_multi_index(indices: Array, shape: Shape) -> Array:
-    """The place of an element in memory, by its index."""
+    """Positions of elements in memory, from their indices."""
     flat = np.zeros_like(indices[0])
     for index, extent in zip(indices, shape, strict=True):
         flat = flat * extent + index
@@ -81,7 +81,7 @@ def ravel_multi_index(indices: Array, shape: Shape) -> Array:
 
 
 def unravel_index(flat: Array, shape: Shape) -> Array:
-    """The index of an element, by its place in memory."""
+    """Indices of elements, from their positions in memory."""
     made = []
     for extent in reversed(shape):
         made.append(flat % extent)
@@ -89,14 +89,14 @@ def unravel_index(flat: Array, shape: Shape) -> Array:
     return np.stack(made[::-1])
 
 
-def diagonal_filled(data: Array, value: Any) -> Array:
-    """One number along the diagonal."""
+def fill_diagonal(data: Array, value: Any) -> Array:
+    """A copy with one number along the diagonal."""
     steps = np.arange(min(data.shape))
-    return replaced(data, (steps,) * data.ndim, value)
+    return replace(data, (steps,) * data.ndim, value)
 
 
-def repeating(values: Array, count: int) -> Array:
-    """So many values, from the first one again where there are fewer."""
+def cycle(values: Array, count: int) -> Array:
+    """`count` values, which start again from the first where there are fewer."""
     return values.ravel()[np.arange(count) % values.size]
 
 
@@ -108,33 +108,35 @@ REFERENCES = references(
         ),
         "delete": delete,
         "embedding": lambda data, weight: weight[data.astype(int)],
-        "fill_diagonal": diagonal_filled,
+        "fill_diagonal": fill_diagonal,
         "flat_nonzero": lambda x: np.arange(x.size)[x.ravel() != 0],
-        "gather": lambda data, indices: data[at_columns(indices)],
+        "gather": lambda data, indices: data[columns_as_index(indices)],
         "index_add": index_add,
-        "index_copy": lambda data, indices, values: replaced(data, indices, values),
-        "index_update": lambda data, indices, values: replaced(data, at_columns(indices), values),
+        "index_copy": lambda data, indices, values: replace(data, indices, values),
+        "index_update": lambda data, indices, values: replace(
+            data, columns_as_index(indices), values
+        ),
         "insert": insert,
         "masked_fill": lambda data, mask, values: where(mask, values, data),
         "nonzero": lambda x: np.array([i for i in np.ndindex(x.shape) if x[i]]).reshape(-1, x.ndim),
         "one_hot": lambda indices, depth: np.eye(depth)[indices.astype(int)],
         "pick": pick,
-        "put": lambda data, indices, values: replaced(
-            data.ravel(), indices.ravel(), repeating(values, indices.size)
+        "put": lambda data, indices, values: replace(
+            data.ravel(), indices.ravel(), cycle(values, indices.size)
         ).reshape(data.shape),
-        "put_along_last": lambda data, indices, values: replaced(
+        "put_along_last": lambda data, indices, values: replace(
             data, (*np.indices(indices.shape)[:-1], indices), values
         ),
         "ravel_multi_index": ravel_multi_index,
-        "retain_rows": lambda data, rows: replaced(np.zeros_like(data), rows, data[rows]),
-        "scatter": lambda data, indices, shape: replaced(
-            np.zeros(shape), at_columns(indices), data
+        "retain_rows": lambda data, rows: replace(np.zeros_like(data), rows, data[rows]),
+        "scatter": lambda data, indices, shape: replace(
+            np.zeros(shape), columns_as_index(indices), data
         ),
-        "scatter_rows": lambda data, columns, values: replaced(
+        "scatter_rows": lambda data, columns, values: replace(
             data, (np.arange(len(data)), columns.astype(int)), values
         ),
-        "slice": lambda data, begin, end, step=(): data[window(begin, end, step)],
-        "slice_assign": lambda data, values, begin, end: replaced(data, window(begin, end), values),
+        "slice": lambda data, begin, end, step=(): data[slices(begin, end, step)],
+        "slice_assign": lambda data, values, begin, end: replace(data, slices(begin, end), values),
         "slice_axis": lambda data, axis, begin, end: take(data, np.arange(begin, end), axis),
         "slice_like": slice_like,
         "take": take,

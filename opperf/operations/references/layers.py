@@ -6,7 +6,7 @@ import numpy as np
 from scipy import special
 
 from opperf.operations.references.reference import (
-    ERRORS,
+    STANDARD_ERRORS,
     Array,
     Pairs,
     Shape,
@@ -15,30 +15,30 @@ from opperf.operations.references.reference import (
 )
 
 SELU_SCALE, SELU_ALPHA = 1.0507009873554805, 1.6732632423543772
-"""With these, activations keep mean zero and variance one from layer to layer."""
+"""Constants of SELU, with which activations keep mean zero and variance one from layer to layer."""
 
 GELU_CUBE = 0.044715
-"""What the hyperbolic tangent takes of the cube, to be near the normal distribution."""
+"""Factor of the cube in GELU's approximation by a hyperbolic tangent."""
 
 
 def elu(x: Array, slope: float) -> Array:
-    """Negative values along an exponential that ends at minus the slope."""
+    """Positive values as they are; negative ones on an exponential that tends to minus `slope`."""
     return np.where(x > 0, x, slope * np.expm1(x))
 
 
 def gelu_tanh(x: Array) -> Array:
-    """`gelu` with the normal distribution by a hyperbolic tangent."""
+    """GELU, with a hyperbolic tangent for the normal distribution."""
     return x * (1 + np.tanh(np.sqrt(2 / np.pi) * (x + GELU_CUBE * x**3))) / 2
 
 
 def leaky_relu(x: Array, slope: float | Array) -> Array:
-    """Negative values times a slope, one number or one of each element."""
+    """Positive values as they are; negative ones times a slope, one or one for each element."""
     return np.where(x > 0, x, slope * x)
 
 
 def dropout(outputs: list[Array], data: Array, rate: float, axes: Shape = ()) -> Pairs:
-    """What is kept is scaled up, and the share that is kept is what it should be, within five
-    standard errors; with axes, along them all or nothing is kept."""
+    """The pairs of dropout: kept elements are scaled up, all or none are kept along `axes`, and the
+    share of kept elements is right within `STANDARD_ERRORS`."""
     made = outputs[0]
     kept = made != 0
     choices = kept.any(axis=axes) if axes else kept
@@ -46,18 +46,18 @@ def dropout(outputs: list[Array], data: Array, rate: float, axes: Shape = ()) ->
     return (
         (made, np.where(kept, data / (1 - rate), 0)),
         (kept, np.broadcast_to(np.expand_dims(choices, axes), kept.shape)),
-        (abs(choices.mean() - (1 - rate)) < ERRORS * error, True),
+        (abs(choices.mean() - (1 - rate)) < STANDARD_ERRORS * error, True),
     )
 
 
 def steps(data: Array, lengths: Array | None) -> Array:
-    """The length of each sequence of a batch, with time along the first axis."""
+    """The length of each sequence of a batch; time is the first axis."""
     every = np.full(data.shape[1], len(data))
     return every if lengths is None else lengths.astype(int)
 
 
 def sequence_mask(data: Array, lengths: Array | None = None) -> Array:
-    """Zeros beyond the end of each sequence."""
+    """Sequences with zeros beyond the end of each."""
     inside = np.arange(len(data))[:, None] < steps(data, lengths)
     return data * inside[:, :, None]
 
@@ -68,7 +68,7 @@ def sequence_last(data: Array, lengths: Array | None = None) -> Array:
 
 
 def sequence_reverse(data: Array, lengths: Array | None = None) -> Array:
-    """Each sequence from its end, what is beyond it as it was."""
+    """Sequences in reverse order; the elements beyond the end of each stay as they are."""
     made = data.copy()
     for i, length in enumerate(steps(data, lengths)):
         made[:length, i] = data[:length, i][::-1]

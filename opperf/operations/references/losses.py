@@ -8,7 +8,7 @@ from scipy import special
 from opperf.operations.references.reference import Array, references
 
 
-def smooth(x: Array, sigma: float) -> Array:
+def smooth_l1(x: Array, sigma: float) -> Array:
     """A parabola around zero and straight lines beyond."""
     square = sigma**2
     near = np.abs(x) < 1 / square
@@ -16,14 +16,14 @@ def smooth(x: Array, sigma: float) -> Array:
 
 
 def cross_entropy(data: Array, label: Array) -> Array:
-    """The negative logarithm of the probability of the right classes, in total."""
+    """The sum of the negative logarithms of the right classes' probabilities."""
     right = special.log_softmax(data, -1)[np.arange(len(data)), label.astype(int)]
     return np.array([-right.sum()])
 
 
-def ctc_of_one(logarithms: Array, label: Array) -> float:
-    """Minus the logarithm of the probability of a label, whichever way it is spread out: the
-    forward algorithm, over the label with blanks around its symbols."""
+def ctc_loss_of_one(logarithms: Array, label: Array) -> float:
+    """The negative logarithm of a label's probability over all alignments, by the forward
+    algorithm, on the label with blanks around its symbols."""
     symbols = np.zeros(2 * len(label) + 1, int)
     symbols[1::2] = label
     alike = np.concatenate([[True, True], symbols[2:] == symbols[:-2]])
@@ -36,17 +36,17 @@ def ctc_of_one(logarithms: Array, label: Array) -> float:
     return -float(special.logsumexp(reached[-2:]))
 
 
-def ctc(data: Array, label: Array) -> Array:
+def ctc_loss(data: Array, label: Array) -> Array:
     """The loss of each sequence of a batch; the blank comes first."""
     logarithms = special.log_softmax(data, -1)
-    losses = [ctc_of_one(logarithms[:, i], one.astype(int)) for i, one in enumerate(label)]
+    losses = [ctc_loss_of_one(logarithms[:, i], one.astype(int)) for i, one in enumerate(label)]
     return np.array(losses)
 
 
 REFERENCES = references(
     {
-        "ctc_loss": ctc,
-        "smooth_l1": smooth,
+        "ctc_loss": ctc_loss,
+        "smooth_l1": smooth_l1,
         "softmax_cross_entropy": cross_entropy,
     }
 )

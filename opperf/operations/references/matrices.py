@@ -11,20 +11,21 @@ from scipy import linalg
 from opperf.operations.references.reference import Array, Shape, last, references
 
 
-def flipped(matrix: Array, transpose: bool = True) -> Array:
-    """Matrices transposed, or as they are."""
+def transpose_matrices(matrix: Array, transpose: bool = True) -> Array:
+    """Matrices, transposed or as they are."""
     return np.swapaxes(matrix, -1, -2) if transpose else matrix
 
 
 def matrix_product(
     x: Array, y: Array, transpose_x: bool = False, transpose_y: bool = False, addend: Any = 0.0
 ) -> Array:
-    """The product of matrices, each transposed or not, added to a matrix."""
-    return flipped(x, transpose_x) @ flipped(y, transpose_y) + addend
+    """The product of two matrices, each transposed or not, plus a third."""
+    return transpose_matrices(x, transpose_x) @ transpose_matrices(y, transpose_y) + addend
 
 
 def tensordot(x: Array, y: Array, axes: tuple[Shape, Shape] | int) -> Array:
-    """Sums of products along the last axes of `x` and the first of `y`, or along those named."""
+    """Sums of products along a number of the last axes of `x` and the first of `y`, or along lists
+    of the axes of each."""
     ours, theirs = (
         (range(x.ndim - axes, x.ndim), range(axes)) if isinstance(axes, int) else map(list, axes)
     )
@@ -38,7 +39,7 @@ def tensordot(x: Array, y: Array, axes: tuple[Shape, Shape] | int) -> Array:
 
 
 def dot(x: Array, y: Array) -> Array:
-    """Sums of products along the last axis of one and the last but one of the other."""
+    """Sums of products along the last axis of `x` and the second to last of `y`."""
     return tensordot(x, y, ((x.ndim - 1,), (max(y.ndim - 2, 0),)))
 
 
@@ -58,22 +59,22 @@ def triangular_product(x: Array, triangle: Array, right: bool) -> Array:
     return x @ np.tril(triangle) if right else np.tril(triangle) @ x
 
 
-def triangular_solution(x: Array, triangle: Array, right: bool) -> Array:
+def solve_triangular(x: Array, triangle: Array, right: bool) -> Array:
     """The solution of a lower triangular system."""
     inverse = np.linalg.inv(np.tril(triangle))
     return x @ inverse if right else inverse @ x
 
 
-def unpacked(x: Array) -> Array:
-    """Lower triangles from their elements."""
+def unpack_triangle(x: Array) -> Array:
+    """Lower triangular matrices from vectors of their elements."""
     order = int(np.sqrt(2 * x.shape[-1]))
     made = np.zeros((*x.shape[:-1], order, order))
     made[last(np.tril_indices(order))] = x
     return made
 
 
-def heads_apart(projected: Array, heads: int, parts: int) -> tuple[Array, ...]:
-    """Projections that are interleaved head by head, each as (batch * heads, length, width)."""
+def split_heads(projected: Array, heads: int, parts: int) -> tuple[Array, ...]:
+    """Each projection as (batch * heads, length, width), from projections interleaved by head."""
     length, batch, total = projected.shape
     split = projected.reshape(length, batch, heads, parts, total // heads // parts)
     return tuple(
@@ -82,7 +83,7 @@ def heads_apart(projected: Array, heads: int, parts: int) -> tuple[Array, ...]:
     )
 
 
-def heads_joined(vectors: Array, heads: int) -> Array:
+def join_heads(vectors: Array, heads: int) -> Array:
     """The inverse of `heads_apart` for one projection."""
     many, length, width = vectors.shape
     joined = vectors.reshape(many // heads, heads, length, width).transpose(2, 0, 1, 3)
@@ -90,34 +91,34 @@ def heads_joined(vectors: Array, heads: int) -> Array:
 
 
 def scores(queries: Array, keys: Array) -> Array:
-    """Products of queries and keys, over the root of their length."""
-    return queries @ flipped(keys) / np.sqrt(queries.shape[-1])
+    """Products of queries and keys, divided by the root of their length."""
+    return queries @ transpose_matrices(keys) / np.sqrt(queries.shape[-1])
 
 
 def self_attention_scores(queries_keys_values: Array, heads: int) -> Array:
-    """Scores of tokens of one sentence."""
-    queries, keys, _ = heads_apart(queries_keys_values, heads, 3)
+    """Scores between the tokens of a sentence."""
+    queries, keys, _ = split_heads(queries_keys_values, heads, 3)
     return scores(queries, keys)
 
 
 def self_attention_context(queries_keys_values: Array, attention: Array, heads: int) -> Array:
-    """Values of one sentence weighted."""
-    return heads_joined(attention @ heads_apart(queries_keys_values, heads, 3)[2], heads)
+    """Sums of a sentence's values, weighted by attention."""
+    return join_heads(attention @ split_heads(queries_keys_values, heads, 3)[2], heads)
 
 
 def cross_attention_scores(queries: Array, keys_values: Array, heads: int) -> Array:
-    """Scores of tokens of two sentences."""
-    return scores(heads_apart(queries, heads, 1)[0], heads_apart(keys_values, heads, 2)[0])
+    """Scores between the tokens of two sentences."""
+    return scores(split_heads(queries, heads, 1)[0], split_heads(keys_values, heads, 2)[0])
 
 
 def cross_attention_context(keys_values: Array, attention: Array, heads: int) -> Array:
-    """Values of another sentence weighted."""
-    return heads_joined(attention @ heads_apart(keys_values, heads, 2)[1], heads)
+    """Sums of another sentence's values, weighted by attention."""
+    return join_heads(attention @ split_heads(keys_values, heads, 2)[1], heads)
 
 
 def convolve(x: Array, y: Array, mode: str) -> Array:
-    """Sums of products of one vector and the other turned around, at each distance, or at those
-    where the result is as long as the longer one or where one is all inside the other."""
+    """The convolution of two vectors: at every overlap ("full"), as many elements as the longer one
+    has ("same"), or where one is inside the other ("valid")."""
     every = np.zeros(len(x) + len(y) - 1, np.result_type(x, y))
     for i, element in enumerate(y):
         every[i : i + len(x)] += element * x
@@ -128,18 +129,18 @@ def convolve(x: Array, y: Array, mode: str) -> Array:
 
 
 def correlate(x: Array, y: Array, mode: str) -> Array:
-    """`convolve` with the second vector as it is, its complex conjugate if it has one."""
+    """The cross-correlation of two vectors, with the complex conjugate of the second."""
     return convolve(x, np.conj(y[::-1]), mode)
 
 
 def covariance(x: Array) -> Array:
-    """Means of products of what rows have beside their means, without the bias of the mean."""
+    """The unbiased covariance of rows."""
     beside = x - x.mean(1, keepdims=True)
     return beside @ beside.T / (x.shape[1] - 1)
 
 
 def correlation(x: Array) -> Array:
-    """Covariances over both standard deviations."""
+    """The correlation coefficients of rows."""
     made = covariance(x)
     deviations = np.diagonal(made) ** 0.5
     return made / deviations[:, None] / deviations
@@ -164,7 +165,7 @@ REFERENCES = references(
         "matrix_power": lambda x, exponent: functools.reduce(np.matmul, [x] * exponent),
         "matrix_product": matrix_product,
         "matrix_product_chain": lambda matrices: functools.reduce(np.matmul, matrices),
-        "matrix_times_own_transpose": lambda x: x @ flipped(x),
+        "matrix_times_own_transpose": lambda x: x @ transpose_matrices(x),
         "outer_product": lambda x, y: x.reshape(-1, 1) * y.reshape(-1),
         "pack_triangle": lambda x: x[last(np.tril_indices(x.shape[-1]))],
         "self_attention_context": self_attention_context,
@@ -172,8 +173,8 @@ REFERENCES = references(
         "sum_of_log_diagonal": lambda x: np.log(np.diagonal(x, axis1=-2, axis2=-1)).sum(-1),
         "tensordot": tensordot,
         "triangular_product": triangular_product,
-        "triangular_solution": triangular_solution,
-        "unpack_triangle": unpacked,
+        "triangular_solution": solve_triangular,
+        "unpack_triangle": unpack_triangle,
         "vector_dot": lambda x, y: (np.conj(x.ravel()) * y.ravel()).sum(),
     }
 )

@@ -1,4 +1,4 @@
-"""Operations that bring numbers to one scale: by their moments, their length or their sum."""
+"""Normalisation: by moments, by length and by sum."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def softmax(data: Array, axis: int = -1) -> Array:
 
 
 def masked_softmax(data: Array, mask: Array, axis: int) -> Array:
-    """Over what is not masked, zero elsewhere; a row that is masked altogether is zero."""
+    """Softmax over the elements where the mask is set, zero elsewhere and in rows without any."""
     raised = np.where(mask, np.exp(data), 0.0)
     total = raised.sum(axis, keepdims=True)
     return np.divide(raised, total, out=np.zeros_like(raised), where=total > 0)
@@ -29,50 +29,50 @@ def masked_log_softmax(data: Array, mask: Array, axis: int) -> Array:
         return np.log(masked_softmax(data, mask, axis))
 
 
-def scaled(data: Array, axes: Shape, epsilon: float) -> Array:
-    """Mean zero and variance one along the axes."""
+def standardise(data: Array, axes: Shape, epsilon: float) -> Array:
+    """Data with mean zero and variance one along the axes."""
     beside = data - data.mean(axes, keepdims=True)
     return beside / np.sqrt(data.var(axes, keepdims=True) + epsilon)
 
 
 def per_channel(values: Array, data: Array) -> Array:
-    """A value for each channel, to go with images."""
+    """A value for each channel, in a shape that broadcasts to the data's."""
     return values.reshape(-1, *[1] * (data.ndim - 2))
 
 
 def batch_norm(data: Array, scale: Array, shift: Array, epsilon: float) -> Array:
-    """Each channel, as in training, by the statistics of the batch and not by the running ones."""
-    normal = scaled(data, (0, *range(2, data.ndim)), epsilon)
+    """Data normalised by channel, with the statistics of the batch, as in the train phase."""
+    normal = standardise(data, (0, *range(2, data.ndim)), epsilon)
     return normal * per_channel(scale, data) + per_channel(shift, data)
 
 
 def layer_norm(data: Array, scale: Array, shift: Array, axis: int, epsilon: float) -> Array:
-    """Along one axis."""
-    return scaled(data, (axis,), epsilon) * scale + shift
+    """Data normalised along one axis."""
+    return standardise(data, (axis,), epsilon) * scale + shift
 
 
 def instance_norm(data: Array, scale: Array, shift: Array, epsilon: float) -> Array:
-    """Each channel of each sample."""
-    normal = scaled(data, tuple(range(2, data.ndim)), epsilon)
+    """Data normalised by channel of each sample."""
+    normal = standardise(data, tuple(range(2, data.ndim)), epsilon)
     return normal * per_channel(scale, data) + per_channel(shift, data)
 
 
 def group_norm(data: Array, scale: Array, shift: Array, groups: int, epsilon: float) -> Array:
-    """Each group of channels of each sample; scale and shift for each channel."""
+    """Data normalised by group of channels of each sample; scale and shift are of channels."""
     grouped = data.reshape(len(data), groups, -1)
-    normal = scaled(grouped, (2,), epsilon).reshape(data.shape)
+    normal = standardise(grouped, (2,), epsilon).reshape(data.shape)
     return normal * per_channel(scale, data) + per_channel(shift, data)
 
 
 def unit_length(data: Array, axes: Shape, epsilon: float) -> Array:
-    """Divided by the length."""
+    """Data divided by its length along the axes."""
     return data / np.sqrt((data**2).sum(axes, keepdims=True) + epsilon)
 
 
 def local_response_norm(
     data: Array, alpha: float, beta: float, offset: float, channels: int
 ) -> Array:
-    """Divided by a power of the sum of squares across neighbouring channels."""
+    """Data divided by a power of the sum of squares across neighbouring channels."""
     half = channels // 2
     squares = np.pad(data**2, ((0, 0), (half, half), (0, 0), (0, 0)))
     near: Any = sum(squares[:, i : i + data.shape[1]] for i in range(channels))
@@ -82,7 +82,7 @@ def local_response_norm(
 REFERENCES = references(
     {
         "batch_norm": batch_norm,
-        "batch_norm_relu": lambda **given: np.maximum(batch_norm(**given), 0),
+        "batch_norm_relu": lambda **inputs: np.maximum(batch_norm(**inputs), 0),
         "group_norm": group_norm,
         "instance_norm": instance_norm,
         "layer_norm": layer_norm,

@@ -1,7 +1,7 @@
 """Optimizer updates by their formulas: the new values of weights and state, by their roles.
 
-`rate` is the learning rate, `decay` the weight decay; what an update keeps from step to step is
-named for what it is (`step`, `mean`, `variance` ...).
+`rate` is the learning rate, `decay` the weight decay; `step`, `mean`, `variance` and the like are
+an update's state.
 """
 
 from __future__ import annotations
@@ -16,14 +16,14 @@ State = dict[str, Array]
 
 
 def sgd(weight: Array, gradient: Array, rate: float, decay: float) -> State:
-    """Against the gradient."""
+    """Stochastic gradient descent."""
     return {"weight": weight - rate * (gradient + decay * weight)}
 
 
 def sgd_momentum(
     weight: Array, gradient: Array, step: Array, rate: float, decay: float, momentum: float
 ) -> State:
-    """Along the running sum of the steps."""
+    """Stochastic gradient descent with momentum."""
     step = momentum * step - rate * (gradient + decay * weight)
     return {"weight": weight + step, "step": step}
 
@@ -31,14 +31,14 @@ def sgd_momentum(
 def nesterov(
     weight: Array, gradient: Array, step: Array, rate: float, decay: float, momentum: float
 ) -> State:
-    """As momentum, with the gradient of where the momentum leads."""
+    """Stochastic gradient descent with Nesterov's momentum."""
     slope = gradient + decay * weight
     step = momentum * step - rate * slope
     return {"weight": weight + momentum * step - rate * slope, "step": step}
 
 
 def sign_sgd(weight: Array, gradient: Array, rate: float, decay: float) -> State:
-    """Steps of one length."""
+    """Descent by the sign of the gradient."""
     return {"weight": (1 - rate * decay) * weight - rate * np.sign(gradient)}
 
 
@@ -51,7 +51,7 @@ def signum(
     momentum: float,
     separate_decay: float,
 ) -> State:
-    """Steps of one length along the momentum."""
+    """Descent by the sign of the momentum."""
     step = momentum * step - (1 - momentum) * (gradient + decay * weight)
     return {"weight": (1 - rate * separate_decay) * weight + rate * np.sign(step), "step": step}
 
@@ -74,8 +74,8 @@ def adam(
     beta2: float,
     epsilon: float,
 ) -> State:
-    """Steps of about one length, the decay a part of the gradient; the rate has the correction
-    of the means' bias in it."""
+    """Adam, with the decay as a part of the gradient. The rate includes the correction of the
+    means' bias."""
     m, v = means(gradient + decay * weight, mean, variance, beta1, beta2)
     return {"weight": weight - rate * m / (np.sqrt(v) + epsilon), "mean": m, "variance": v}
 
@@ -93,7 +93,7 @@ def adamw(
     gradient_scale: Array | float = 1.0,
     step_scale: float = 1.0,
 ) -> State:
-    """As Adam, with the decay beside the gradient."""
+    """Adam, with the decay separate from the gradient."""
     m, v = means(gradient * gradient_scale, mean, variance, beta1, beta2)
     step = rate * m / (np.sqrt(v) + epsilon) + decay * weight
     return {"weight": weight - step_scale * step, "mean": m, "variance": v}
@@ -110,7 +110,7 @@ def lamb_direction(
     beta2: float,
     epsilon: float,
 ) -> State:
-    """LAMB's first phase: Adam's direction, without the bias of the means, and the decay."""
+    """LAMB's first phase: Adam's direction, with the means' bias corrected, plus the decay."""
     m, v = means(gradient, mean, variance, beta1, beta2)
     root = np.sqrt(v / (1 - beta2**step_count))
     direction = m / (1 - beta1**step_count) / (root + epsilon) + decay * weight
@@ -120,13 +120,13 @@ def lamb_direction(
 def lamb_move(
     weight: Array, direction: Array, weight_norm: Array, direction_norm: Array, rate: float
 ) -> State:
-    """LAMB's second phase: the rate times the ratio of the norms."""
+    """LAMB's second phase: a step along the direction, by the rate times the ratio of the norms."""
     return {"weight": weight - rate * weight_norm / direction_norm * direction}
 
 
-def lamb(weight: Array, rate: float, **given: Any) -> State:
-    """Both phases."""
-    made = lamb_direction(weight=weight, **given)
+def lamb(weight: Array, rate: float, **inputs: Any) -> State:
+    """Both of LAMB's phases."""
+    made = lamb_direction(weight=weight, **inputs)
     direction = made.pop("direction")
     norms: tuple[Any, Any] = np.linalg.norm(weight), np.linalg.norm(direction)
     return {**lamb_move(weight, direction, *norms, rate), **made}
@@ -184,7 +184,7 @@ def rmsprop(
     gamma: float,
     epsilon: float,
 ) -> State:
-    """The gradient over the root of its running square."""
+    """RMSProp: the gradient divided by the root of its running mean square."""
     slope = gradient + decay * weight
     square = (1 - gamma) * slope**2 + gamma * squares
     return {"weight": weight - rate * slope / np.sqrt(square + epsilon), "squares": square}
@@ -202,7 +202,7 @@ def rmsprop_centred(
     momentum: float,
     epsilon: float,
 ) -> State:
-    """As RMSProp, about the running mean and with momentum, as Graves has it."""
+    """RMSProp by the variance in place of the mean square, with momentum (Graves, 2013)."""
     slope = gradient + decay * weight
     square = (1 - gamma) * slope**2 + gamma * squares
     mean = (1 - gamma) * slope + gamma * mean
@@ -218,13 +218,14 @@ def lars_rates(
     eta: float,
     epsilon: float,
 ) -> Array:
-    """Rates by the ratio of the norms of weights and gradients, from their sums of squares."""
+    """LARS's learning rates: by the ratio of the norms of weights and gradients, from their sums of
+    squares."""
     weights, gradients = np.sqrt(weight_squares), np.sqrt(gradient_squares)
     return rates * eta * weights / (gradients + decays * weights + epsilon)
 
 
 def adagrad(weight: Array, gradient: Array, squares: Array, rate: float, epsilon: float) -> State:
-    """The gradient over the root of the sum of its squares."""
+    """Adagrad: the gradient divided by the root of its sum of squares."""
     total = squares + gradient**2
     return {"weight": weight - rate * gradient / np.sqrt(total + epsilon), "squares": total}
 
@@ -232,7 +233,7 @@ def adagrad(weight: Array, gradient: Array, squares: Array, rate: float, epsilon
 def adagrad_by_row(
     weight: Array, gradient: Array, squares: Array, rate: float, epsilon: float
 ) -> State:
-    """As Adagrad, with one sum for each row, of the mean of its squares."""
+    """Adagrad with one sum for each row, of the means of its squares."""
     total = squares + (gradient**2).mean(1, keepdims=True)
     return {"weight": weight - rate * gradient / np.sqrt(total + epsilon), "squares": total}
 

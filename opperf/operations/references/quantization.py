@@ -1,4 +1,4 @@
-"""Quantisation to numbers of 8 bits, and back."""
+"""Quantisation to 8-bit numbers, and back."""
 
 from __future__ import annotations
 
@@ -7,18 +7,17 @@ import numpy as np
 from opperf.operations.references.reference import Array, references
 
 LARGEST = 2**7 - 1
-"""The largest number with a sign of 8 bits."""
+"""The largest signed 8-bit integer."""
 
 
-def symmetric(x: Array, end: float) -> Array:
-    """The numbers for values between an end and its negative, rounded away from zero where two
-    are as near."""
+def quantize_symmetric(x: Array, end: float) -> Array:
+    """The 8-bit numbers for values from -`end` to `end`; halves are rounded away from zero."""
     return np.sign(x) * np.floor(np.minimum(np.abs(x) * (LARGEST / end) + 0.5, LARGEST))
 
 
 REFERENCES = references(
     {
         "dequantize": lambda data, scale: data * scale,
-        "quantize_symmetric": symmetric,
+        "quantize_symmetric": quantize_symmetric,
     }
 )

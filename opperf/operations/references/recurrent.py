@@ -11,35 +11,35 @@ from scipy import special
 from opperf.operations.references.reference import Array, references
 
 Step = Callable[[Array, Array, Array, Array], tuple[Array, Array]]
-"""A new state, and a new cell, from what the input and the old state give to each gate, from that
-state, and from the old cell."""
+"""Computes the new state and the new cell, from the input's part of each gate, the state's part,
+the old state and the old cell."""
 
 
 def plain(activation: Callable[[Array], Array]) -> Step:
-    """One gate."""
-    return lambda given, kept, state, cell: (activation(given + kept), cell)
+    """The step of a layer of one gate."""
+    return lambda by_input, by_state, state, cell: (activation(by_input + by_state), cell)
 
 
-def lstm(given: Array, kept: Array, state: Array, cell: Array) -> tuple[Array, Array]:
-    """The gates of input, forgetting, candidate and output."""
-    into, forget, candidate, out = np.split(given + kept, 4, axis=-1)
+def lstm(by_input: Array, by_state: Array, state: Array, cell: Array) -> tuple[Array, Array]:
+    """The step of an LSTM. The gates are input, forget, candidate and output, in this order."""
+    into, forget, candidate, out = np.split(by_input + by_state, 4, axis=-1)
     cell = special.expit(forget) * cell + special.expit(into) * np.tanh(candidate)
     return special.expit(out) * np.tanh(cell), cell
 
 
-def gru(given: Array, kept: Array, state: Array, cell: Array) -> tuple[Array, Array]:
-    """The gates of reset, update and candidate."""
-    (reset, update, new), (kept_reset, kept_update, kept_new) = (
-        np.split(one, 3, axis=-1) for one in (given, kept)
+def gru(by_input: Array, by_state: Array, state: Array, cell: Array) -> tuple[Array, Array]:
+    """The step of a GRU. The gates are reset, update and candidate, in this order."""
+    (reset, update, new), (state_reset, state_update, state_new) = (
+        np.split(one, 3, axis=-1) for one in (by_input, by_state)
     )
-    part = special.expit(update + kept_update)
-    candidate = np.tanh(new + special.expit(reset + kept_reset) * kept_new)
+    part = special.expit(update + state_update)
+    candidate = np.tanh(new + special.expit(reset + state_reset) * state_new)
     return (1 - part) * candidate + part * state, cell
 
 
 def recurrent(step: Step) -> Callable[..., Array]:
-    """Layers of one kind. Weights and biases are those of the input and of the state in turn,
-    direction by direction and layer by layer."""
+    """The function of layers of one kind. Weights and biases are those of the input and of the
+    state in turn, direction by direction and layer by layer."""
 
     def outputs(
         data: Array,

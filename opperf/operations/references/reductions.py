@@ -1,4 +1,4 @@
-"""Operations that reduce a tensor along axes, and running ones."""
+"""Operations that reduce a tensor along axes, or accumulate along one."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from opperf.operations.references.shapes import diagonal
 Axes = int | tuple[int, ...] | None
 
 
-def in_last(x: Array, axis: Axes) -> Array:
-    """A tensor with everything along the axes in its last one; no axes mean all."""
+def merge_axes(x: Array, axis: Axes) -> Array:
+    """The tensor with these axes merged into its last one; None means all axes."""
     if axis is None:
         return x.reshape(-1)
     axes = [one % x.ndim for one in np.atleast_1d(axis)]
@@ -26,47 +26,48 @@ def in_last(x: Array, axis: Axes) -> Array:
     return x.transpose(*kept, *axes).reshape(*(x.shape[one] for one in kept), -1)
 
 
-def along(function: Callable[[Array], Any]) -> Callable[..., Array]:
-    """A reduction, from what it gives of the vectors in the last axis."""
+def reduction(function: Callable[[Array], Any]) -> Callable[..., Array]:
+    """The reduction along any axes, from a function that reduces the last axis."""
 
-    def reduced(x: Array, axis: Axes = None, keepdims: bool = False) -> Array:
-        made = np.asarray(function(in_last(x, axis)))
+    def reduce(x: Array, axis: Axes = None, keepdims: bool = False) -> Array:
+        made = np.asarray(function(merge_axes(x, axis)))
         if not keepdims:
             return made
         axes = range(x.ndim) if axis is None else [one % x.ndim for one in np.atleast_1d(axis)]
         return made.reshape([1 if i in axes else extent for i, extent in enumerate(x.shape)])
 
-    return reduced
+    return reduce
 
 
 def total(rows: Array) -> Array:
-    """Sums without an error of their own."""
+    """Sums, rounded once."""
     return np.apply_along_axis(math.fsum, -1, rows)
 
 
 def mean(rows: Array) -> Array:
-    """Sums by how many there are."""
+    """Arithmetic means."""
     return total(rows) / rows.shape[-1]
 
 
 def variance(rows: Array) -> Array:
-    """The mean square of what is left without the mean."""
+    """Mean squares of the deviations from the mean."""
     return mean((rows - mean(rows)[..., None]) ** 2)
 
 
 def product(rows: Array) -> Array:
-    """Products of Python's numbers."""
+    """Products, in Python's own numbers."""
     return np.apply_along_axis(math.prod, -1, rows)
 
 
-def without_nan(rows: Array, instead: float) -> Array:
-    """A number in place of what is none."""
+def replace_nan(rows: Array, instead: float) -> Array:
+    """The elements with a number in place of NaN."""
     return np.where(rows != rows, instead, rows)
 
 
 def quantile(x: Array, share: Any, axis: Axes = None) -> Array:
-    """Between the two nearest of the sorted elements, in proportion; shares come first."""
-    ordered = np.sort(in_last(x, axis), axis=-1)
+    """Quantiles, by linear interpolation between the two nearest sorted elements. The first axis is
+    that of the shares."""
+    ordered = np.sort(merge_axes(x, axis), axis=-1)
     place = np.asarray(share, dtype=float) * (ordered.shape[-1] - 1)
     below = np.floor(place).astype(int)
     above = np.minimum(below + 1, ordered.shape[-1] - 1)
@@ -76,13 +77,13 @@ def quantile(x: Array, share: Any, axis: Axes = None) -> Array:
 
 
 def norm(x: Array, order: int, axis: Axes = None) -> Array:
-    """The norm of everything along the axes as one vector."""
-    return total(np.abs(in_last(x, axis)) ** order) ** (1 / order)
+    """The norm of the elements along the axes as one vector."""
+    return total(np.abs(merge_axes(x, axis)) ** order) ** (1 / order)
 
 
 def moments(x: Array, axis: Axes) -> tuple[Array, Array]:
     """Mean and variance."""
-    return mean(in_last(x, axis)), variance(in_last(x, axis))
+    return mean(merge_axes(x, axis)), variance(merge_axes(x, axis))
 
 
 def average(x: Array, weights: Any = None, axis: Axes = None) -> Array:
@@ -92,18 +93,19 @@ def average(x: Array, weights: Any = None, axis: Axes = None) -> Array:
         assert isinstance(axis, int)
         weights = np.expand_dims(weights, [one for one in range(x.ndim) if one != axis % x.ndim])
         weights = np.broadcast_to(weights, x.shape)
-    return total(in_last(x * weights, axis)) / total(in_last(weights, axis))
+    return total(merge_axes(x * weights, axis)) / total(merge_axes(weights, axis))
 
 
-def running(function: Callable[[Any, Any], Any]) -> Callable[..., Array]:
-    """An operation of what went before and each element, along an axis or of everything."""
+def accumulation(function: Callable[[Any, Any], Any]) -> Callable[..., Array]:
+    """The running result of a function of the previous result and each element, along an axis or
+    over the flattened tensor."""
 
-    def accumulated(x: Array, axis: int | None = None) -> Array:
+    def accumulate(x: Array, axis: int | None = None) -> Array:
         rows = x.reshape(-1) if axis is None else np.moveaxis(x, axis, 0)
         made = np.stack(list(itertools.accumulate(rows, function)))
         return made if axis is None else np.moveaxis(made, 0, axis)
 
-    return accumulated
+    return accumulate
 
 
 def all_finite(tensors: list[Array]) -> Array:
@@ -111,8 +113,8 @@ def all_finite(tensors: list[Array]) -> Array:
     return np.array([all(np.isfinite(tensor).all() for tensor in tensors)], float)
 
 
-def extreme(pick: int) -> Callable[[Array], Array]:
-    """The element of the sorted vectors at a place."""
+def sorted_element(pick: int) -> Callable[[Array], Array]:
+    """The function that returns the element at a place of each sorted vector."""
     return lambda rows: np.sort(rows, axis=-1)[..., pick]
 
 
@@ -120,13 +122,13 @@ REDUCTIONS: dict[str, Callable[[Array], Any]] = {
     "all": lambda rows: (rows == 0).sum(-1) == 0,
     "any": lambda rows: (rows != 0).sum(-1) > 0,
     "count_nonzero": lambda rows: (rows != 0).astype(int).sum(-1),
-    "max": extreme(-1),
+    "max": sorted_element(-1),
     "mean": mean,
-    "min": extreme(0),
-    "nanprod": lambda rows: product(without_nan(rows, 1.0)),
-    "nansum": lambda rows: total(without_nan(rows, 0.0)),
+    "min": sorted_element(0),
+    "nanprod": lambda rows: product(replace_nan(rows, 1.0)),
+    "nansum": lambda rows: total(replace_nan(rows, 0.0)),
     "prod": product,
-    "ptp": lambda rows: extreme(-1)(rows) - extreme(0)(rows),
+    "ptp": lambda rows: sorted_element(-1)(rows) - sorted_element(0)(rows),
     "std": lambda rows: variance(rows) ** 0.5,
     "sum": total,
     "sum_of_squares": lambda rows: total(rows**2),
@@ -135,11 +137,11 @@ REDUCTIONS: dict[str, Callable[[Array], Any]] = {
 
 REFERENCES = references(
     {
-        **{name: along(function) for name, function in REDUCTIONS.items()},
+        **{name: reduction(function) for name, function in REDUCTIONS.items()},
         "all_finite": all_finite,
         "average": average,
-        "cumprod": running(operator.mul),
-        "cumsum": running(operator.add),
+        "cumprod": accumulation(operator.mul),
+        "cumsum": accumulation(operator.add),
         "median": functools.partial(quantile, share=0.5),
         "moments": moments,
         "norm": norm,

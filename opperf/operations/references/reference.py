@@ -11,21 +11,21 @@ import numpy.typing as npt
 Array = npt.NDArray[Any]
 Shape = tuple[int, ...]
 Pairs = Iterable[tuple[Any, Any]]
-Made = Any
-"""An array, a tuple of arrays, or arrays by role where an operation gives new values of several of
-its inputs, as the update of an optimizer does."""
+Outputs = Any
+"""An array, a tuple of arrays, or arrays by role where an operation has new values of several of
+its inputs, as the update of an optimizer has."""
 
-
-ERRORS = 5.0
-"""Standard errors that a statistic of draws may be off by: one correct draw in a million is."""
+STANDARD_ERRORS = 5.0
+"""Standard errors that a statistic of draws may deviate by: correct draws exceed them less than
+once in a million times."""
 
 
 @dataclass(frozen=True)
 class Reference:
     """An operation whose outputs follow from its inputs."""
 
-    compute: Callable[..., Made]
-    """Takes the inputs by role, floating tensors in double precision, and gives the outputs."""
+    compute: Callable[..., Outputs]
+    """Computes the outputs from the inputs by role, floating tensors in double precision."""
 
 
 @dataclass(frozen=True)
@@ -33,20 +33,19 @@ class Property:
     """An operation whose outputs are not unique: signs of eigenvectors, random numbers."""
 
     pairs: Callable[..., Pairs]
-    """Takes the outputs and the inputs by role, and gives pairs of arrays that must be alike."""
+    """Computes pairs of arrays that must be equal, from the outputs and the inputs by role."""
 
 
-def references(functions: Mapping[str, Callable[..., Made]]) -> dict[str, Reference]:
-    """References by the operation's name, of the functions that compute them."""
+def references(functions: Mapping[str, Callable[..., Outputs]]) -> dict[str, Reference]:
+    """References by the operation's name, from the functions that compute them."""
     return {name: Reference(function) for name, function in functions.items()}
 
 
 def properties(functions: Mapping[str, Callable[..., Pairs]]) -> dict[str, Property]:
-    """Properties by the operation's name, of the functions that give pairs of arrays that must be
-    alike."""
+    """Properties by the operation's name, from the functions that compute their pairs."""
     return {name: Property(function) for name, function in functions.items()}
 
 
 def last(places: Iterable[Any]) -> Any:
-    """The index of these places in the last axes."""
+    """The index of these places along the last axes."""
     return (..., *places)

@@ -1,4 +1,4 @@
-"""Random numbers: the means and variances they should have, and the densities of samples."""
+"""Random numbers: their expected means and variances, and the densities of samples."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 from scipy import special, stats
 
 from opperf.operations.references.reference import (
-    ERRORS,
+    STANDARD_ERRORS,
     Array,
     Pairs,
     Shape,
@@ -21,62 +21,65 @@ from opperf.operations.references.reference import (
 
 @dataclass(frozen=True)
 class Moments:
-    """Mean and variance of what is drawn, after `measured` has made them finite."""
+    """Expected mean and variance of draws after `transform`."""
 
     mean: Any
     variance: Any
-    measured: Callable[[Array], Array] = lambda drawn: drawn
+    transform: Callable[[Array], Array] = lambda draws: draws
+    """For distributions without finite moments, to one that has them."""
 
 
-def drawn(moments: Callable[..., Moments]) -> Callable[..., Pairs]:
-    """The property of an operator that draws: mean and variance of its numbers, each brought to
-    mean zero and variance one by the moments it should have."""
+def has_moments(moments: Callable[..., Moments]) -> Callable[..., Pairs]:
+    """The property of an operator that draws numbers: standardised by the expected moments, they
+    have mean zero and variance one, within `STANDARD_ERRORS`."""
 
-    def holds(outputs: list[Array], **given: Any) -> Pairs:
-        own = moments(**{name: rows(value) for name, value in given.items()})
-        numbers = own.measured(outputs[0].astype(float))
+    def pairs(outputs: list[Array], **parameters: Any) -> Pairs:
+        own = moments(**{name: per_row(value) for name, value in parameters.items()})
+        numbers = own.transform(outputs[0].astype(float))
         standard = ((numbers - own.mean) / np.sqrt(own.variance)).ravel()
         squares = standard**2
         within = [
-            abs(standard.mean()) <= ERRORS / np.sqrt(standard.size),
-            # Of an even coin all squares are one, and their spread is nothing.
-            abs(squares.mean() - 1) <= ERRORS * squares.std() / np.sqrt(standard.size) + 1e-6,
+            abs(standard.mean()) <= STANDARD_ERRORS / np.sqrt(standard.size),
+            # All squares of a fair coin's draws are one, so that their deviation is zero.
+            abs(squares.mean() - 1)
+            <= STANDARD_ERRORS * squares.std() / np.sqrt(standard.size) + 1e-6,
         ]
         return ((within, [True, True]), (len(np.unique(numbers)) > 1, True))
 
-    return holds
+    return pairs
 
 
-def rows(value: Any) -> Any:
-    """Parameters of a row each, to go with as many numbers in each row."""
+def per_row(value: Any) -> Any:
+    """A vector of parameters as a column, with one for each row of draws; any other value as it
+    is."""
     return value[:, None] if isinstance(value, np.ndarray) and value.ndim == 1 else value
 
 
 def weibull(a: float) -> Moments:
-    """Of scale 1."""
+    """Moments of the Weibull distribution of scale 1."""
     first, second = (special.gamma(1 + k / a) for k in (1, 2))
     return Moments(first, second - first**2)
 
 
 def beta(a: float, b: float) -> Moments:
-    """Between 0 and 1."""
+    """Moments of the beta distribution."""
     return Moments(a / (a + b), a * b / (a + b) ** 2 / (a + b + 1))
 
 
 def negative_binomial(failures: Any, p: Any) -> Moments:
-    """How often one outcome comes up before the other has so many times."""
+    """Moments of the number of successes before `failures` failures."""
     return Moments(failures * (1 - p) / p, failures * (1 - p) / p**2)
 
 
 def by_scipy(distribution: Any, *names: str) -> Callable[..., Moments]:
-    """The moments that SciPy has, which takes the parameters in this order."""
-    return lambda **given: Moments(*distribution.stats(*(given[name] for name in names)))
+    """The moments of one of SciPy's distributions, which takes the parameters in this order."""
+    return lambda **values: Moments(*distribution.stats(*(values[name] for name in names)))
 
 
 DISTRIBUTIONS: dict[str, Callable[..., Moments]] = {
     "beta": beta,
     "binomial": lambda n, p: Moments(n * p, n * p * (1 - p)),
-    # Its own moments are not finite; the angle whose tangent it is, is uniform.
+    # The moments are not finite; the arctangent is uniform.
     "cauchy": lambda: Moments(0.0, np.pi**2 / 12, np.arctan),
     "chi_square": lambda df: Moments(df, 2 * df),
     "exponential": lambda scale: Moments(scale, scale**2),
@@ -95,7 +98,7 @@ DISTRIBUTIONS: dict[str, Callable[..., Moments]] = {
     "negative_binomial": negative_binomial,
     "noncentral_chi_square": by_scipy(stats.ncx2, "df", "noncentrality"),
     "normal": lambda loc, scale: Moments(loc, scale**2),
-    # The logarithm is exponential; the numbers themselves may have no variance.
+    # The variance may not be finite; the logarithm is exponential.
     "pareto": lambda a: Moments(1 / a, 1 / a**2, np.log1p),
     "poisson": lambda rate: Moments(rate, rate),
     "power": lambda a: Moments(a / (a + 1), a / (a + 1) ** 2 / (a + 2)),
@@ -114,40 +117,41 @@ DISTRIBUTIONS: dict[str, Callable[..., Moments]] = {
 }
 
 
-def of_classes(probabilities: Array) -> Moments:
-    """Draws of classes by their probabilities."""
+def class_moments(probabilities: Array) -> Moments:
+    """Moments of class numbers drawn by their probabilities, for each row."""
     classes = np.arange(probabilities.shape[1])
     mean = probabilities @ classes
     return Moments(mean[:, None], (probabilities @ classes**2 - mean**2)[:, None])
 
 
 def categorical(outputs: list[Array], probabilities: Array) -> Pairs:
-    """Draws of classes, and the logarithm of the probability of each."""
-    yield from drawn(of_classes)(outputs[:1], probabilities=probabilities)
+    """The pairs of draws of classes, and of the logarithm of the probability of each."""
+    yield from has_moments(class_moments)(outputs[:1], probabilities=probabilities)
     for logarithm in outputs[1:]:
         yield logarithm, np.log(np.take_along_axis(probabilities, outputs[0], 1))
 
 
 def multinomial(outputs: list[Array], n: int, probabilities: Any, size: Shape) -> Pairs:
-    """How often each class comes up, in a number of throws."""
+    """The pairs of the counts of each class in `n` trials."""
     (made,) = outputs
     yield made.sum(-1), np.full(size, n)
     for column, p in zip(made.T, probabilities, strict=True):
-        yield from drawn(DISTRIBUTIONS["binomial"])([column[:, None]], n=n, p=float(p))
+        yield from has_moments(DISTRIBUTIONS["binomial"])([column[:, None]], n=n, p=float(p))
 
 
 def choice(outputs: list[Array], population: int, size: Shape, replace: bool) -> Pairs:
-    """Numbers below a limit, each once at most if none is put back."""
+    """The pairs of draws of numbers below `population`, which repeat only if `replace` is set."""
     (made,) = outputs
     yield made.shape, size
     yield (made.min() >= 0, made.max() < population), (True, True)
     if replace:
-        yield from drawn(DISTRIBUTIONS["uniform_integer"])([made], low=0, high=population)
+        yield from has_moments(DISTRIBUTIONS["uniform_integer"])([made], low=0, high=population)
     yield len(np.unique(made)) < made.size, replace
 
 
 def log_uniform_classes(outputs: list[Array], limit: int, shape: Shape) -> Pairs:
-    """Distinct classes in each row, small ones more often, and how many draws it took."""
+    """The pairs of distinct classes in each row, small ones more often, and of the number of draws
+    that they took."""
     classes, tries = outputs
     yield classes.shape, shape
     yield (classes.min() >= 0, classes.max() < limit), (True, True)
@@ -157,7 +161,7 @@ def log_uniform_classes(outputs: list[Array], limit: int, shape: Shape) -> Pairs
 
 
 def shuffle(outputs: list[Array], data: Array) -> Pairs:
-    """The same rows in another order."""
+    """The pairs of the same rows in another order."""
     (made,) = outputs
     made, data = made.reshape(len(made), -1), data.reshape(len(data), -1)
     yield made[np.lexsort(made.T)], data[np.lexsort(data.T)]
@@ -165,7 +169,7 @@ def shuffle(outputs: list[Array], data: Array) -> Pairs:
 
 
 def density(logarithm: Callable[..., Array]) -> Callable[..., Array]:
-    """The density, or its logarithm: parameters are of a row each."""
+    """The function of the density or its logarithm, with one set of parameters for each row."""
 
     def at(sample: Array, is_log: bool, **parameters: Array) -> Array:
         made = logarithm(sample, **{name: value[:, None] for name, value in parameters.items()})
@@ -175,7 +179,7 @@ def density(logarithm: Callable[..., Array]) -> Callable[..., Array]:
 
 
 def dirichlet(sample: Array, alpha: Array) -> Array:
-    """Of points of a simplex, along the last axis."""
+    """The logarithm of the Dirichlet density of points, whose coordinates are the last axis."""
     constant = special.gammaln(alpha.sum(-1)) - special.gammaln(alpha).sum(-1)
     return constant + ((alpha - 1) * np.log(sample)).sum(-1)
 
@@ -197,7 +201,7 @@ REFERENCES = {
     **references({f"{name}_density": density(one) for name, one in DENSITIES.items()}),
     **properties(
         {
-            **{f"random_{name}": drawn(moments) for name, moments in DISTRIBUTIONS.items()},
+            **{f"random_{name}": has_moments(moments) for name, moments in DISTRIBUTIONS.items()},
             "random_categorical": categorical,
             "random_choice": choice,
             "random_log_uniform_classes": log_uniform_classes,

@@ -1,4 +1,4 @@
-"""Operations that lay elements out anew: shapes, orders of axes, joining and splitting."""
+"""Operations that rearrange, repeat, join or split elements."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from opperf.operations.references.reference import Array, Shape, references
 
 
 def depth_to_space(data: Array, block: int) -> Array:
-    """Channels laid out as blocks, as ONNX's DepthToSpace in its default order."""
+    """Channels rearranged as blocks: ONNX's DepthToSpace in its default order."""
     n, c, h, w = data.shape
     b = block
     blocks = data.reshape(n, b, b, c // b**2, h, w).transpose(0, 3, 4, 1, 5, 2)
@@ -19,7 +19,7 @@ def depth_to_space(data: Array, block: int) -> Array:
 
 
 def space_to_depth(data: Array, block: int) -> Array:
-    """Blocks laid out as channels, as ONNX's SpaceToDepth."""
+    """Blocks rearranged as channels: ONNX's SpaceToDepth."""
     n, c, h, w = data.shape
     b = block
     blocks = data.reshape(n, c, h // b, b, w // b, b).transpose(0, 3, 5, 1, 2, 4)
@@ -27,8 +27,7 @@ def space_to_depth(data: Array, block: int) -> Array:
 
 
 def pad(x: Array, widths: Any, mode: str) -> Array:
-    """A border, its widths before and after each axis: each element of the result comes from a
-    place of the tensor, or is zero."""
+    """The tensor with a border. `widths` are those before and after each axis."""
     made = x
     for axis, (before, after) in enumerate(widths):
         extent = x.shape[axis]
@@ -50,7 +49,7 @@ PLACES: dict[str, Callable[[Array, int], Array]] = {
     ),
     "wrap": lambda places, extent: places % extent,
 }
-"""Where in the tensor the elements of an axis of the padded one come from."""
+"""By mode, the index in the tensor of each element along an axis of the padded one."""
 
 
 def split(x: Array, axis: int, parts: int = 0, starts: Shape = ()) -> tuple[Array, ...]:
@@ -62,8 +61,8 @@ def split(x: Array, axis: int, parts: int = 0, starts: Shape = ()) -> tuple[Arra
     return tuple(np.moveaxis(rows[a:b], 0, axis) for a, b in zip(edges, ends, strict=True))
 
 
-def joined(tensors: list[Array], axis: int) -> Array:
-    """Tensors one after the other along an axis, each written to its place."""
+def concatenate(tensors: list[Array], axis: int) -> Array:
+    """The tensors joined along an axis."""
     extents = [tensor.shape[axis] for tensor in tensors]
     shape = list(tensors[0].shape)
     shape[axis] = sum(extents)
@@ -76,19 +75,19 @@ def joined(tensors: list[Array], axis: int) -> Array:
     return made
 
 
-def stacked(tensors: list[Array], axis: int) -> Array:
-    """Tensors one after the other along a new axis."""
-    return joined([np.expand_dims(tensor, axis) for tensor in tensors], axis)
+def stack(tensors: list[Array], axis: int) -> Array:
+    """The tensors joined along a new axis."""
+    return concatenate([np.expand_dims(tensor, axis) for tensor in tensors], axis)
 
 
 def crop(data: Array, offset: Shape, size: Shape) -> Array:
-    """Images cut out at an offset."""
+    """Parts of images, of a size and at an offset."""
     (top, left), (height, width) = offset, size
     return data[:, :, top : top + height, left : left + width]
 
 
 def roll(x: Array, shift: Shape, axis: Shape | None = None) -> Array:
-    """Elements moved on, those at the end to the front."""
+    """Elements shifted along the axes; those beyond the end continue at the front."""
     if axis is None:
         (distance,) = shift
         return x.ravel()[(np.arange(x.size) - distance) % x.size].reshape(x.shape)
@@ -98,7 +97,7 @@ def roll(x: Array, shift: Shape, axis: Shape | None = None) -> Array:
 
 
 def repeat(x: Array, times: Any, axis: int | None = None) -> Array:
-    """Each element repeated, by one number or by one for each element."""
+    """Elements repeated: all as often, or each by its own number."""
     rows, along = (x.ravel(), 0) if axis is None else (x, axis)
     counts = np.broadcast_to(times, rows.shape[along])
     return np.take(rows, [i for i, count in enumerate(counts) for _ in range(count)], along)
@@ -108,17 +107,17 @@ def tile(x: Array, times: Shape) -> Array:
     """Copies of the whole tensor along each axis, or along the last ones."""
     x = x.reshape((1,) * (len(times) - x.ndim) + x.shape)
     for axis, count in enumerate(times, x.ndim - len(times)):
-        x = joined([x] * count, axis)
+        x = concatenate([x] * count, axis)
     return x
 
 
 def broadcast(x: Array, shape: Shape) -> Array:
-    """Repeated to a shape."""
+    """The tensor broadcast to a shape."""
     return x * np.ones(shape, dtype=x.dtype)
 
 
 def broadcast_axes(x: Array, axis: Shape, extents: Shape) -> Array:
-    """Axes of one element repeated."""
+    """The tensor with axes of one element repeated to these extents."""
     shape = list(x.shape)
     for one, extent in zip(axis, extents, strict=True):
         shape[one] = extent
@@ -126,10 +125,11 @@ def broadcast_axes(x: Array, axis: Shape, extents: Shape) -> Array:
 
 
 def diagonal(x: Array, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Array:
-    """The elements whose second index is the first one and an offset, in the last axis."""
+    """The elements whose index along `axis2` is that along `axis1` plus an offset, as the last
+    axis."""
     matrices = np.moveaxis(x, (axis1, axis2), (-2, -1))
     rows = [i for i in range(matrices.shape[-2]) if 0 <= i + offset < matrices.shape[-1]]
-    return stacked([matrices[..., i, i + offset] for i in rows], -1)
+    return stack([matrices[..., i, i + offset] for i in rows], -1)
 
 
 def diag(x: Array, offset: int = 0) -> Array:
@@ -144,84 +144,85 @@ def diag(x: Array, offset: int = 0) -> Array:
 
 
 def triangle(x: Array, keeps: Callable[[Array, Array], Array]) -> Array:
-    """Zeros except where the row's and the column's index satisfy a condition."""
+    """Matrices with zeros where the indices of row and column do not satisfy a condition."""
     rows, columns = np.arange(x.shape[-2])[:, None], np.arange(x.shape[-1])
     return np.where(keeps(rows, columns), x, 0)
 
 
 def flip(x: Array, axis: Any = None) -> Array:
-    """Elements from last to first, along every axis by default."""
+    """Elements in reverse order along these axes, by default along all."""
     for one in range(x.ndim) if axis is None else np.atleast_1d(axis):
         x = np.take(x, range(x.shape[one] - 1, -1, -1), int(one))
     return x
 
 
 def rot90(x: Array, times: int, axes: Shape = (0, 1)) -> Array:
-    """Turned from the first axis towards the second, a quarter at a time."""
+    """The tensor rotated by quarter turns, from the first of two axes towards the second."""
     for _ in range(times % 4):
         x = flip(np.swapaxes(x, *axes), axes[0])
     return x
 
 
 def squeeze(x: Array, axis: int | Shape | None = None) -> Array:
-    """Without axes of one element."""
+    """The tensor without axes of one element: these, or all."""
     axes = range(x.ndim) if axis is None else [one % x.ndim for one in np.atleast_1d(axis)]
     kept = [e for i, e in enumerate(x.shape) if e != 1 or i not in axes]
     return x.reshape(kept)
 
 
-def like_counted(x: Array, axis: int | None = None) -> Array:
-    """0, 1, 2, ... in a tensor's shape, or along one of its axes."""
+def arange_like(x: Array, axis: int | None = None) -> Array:
+    """0, 1, 2 ... in a tensor's shape, or as many as the extent of one of its axes."""
     if axis is None:
         return np.arange(x.size, dtype=float).reshape(x.shape)
     return np.arange(x.shape[axis], dtype=float)
 
 
-def positions(x: Array, axes: Shape | None = None) -> Array:
-    """The index of each element, on some of the axes."""
+def indices_of_elements(x: Array, axes: Shape | None = None) -> Array:
+    """The index of each element, along some of the axes or all."""
     every = np.stack(list(np.indices(x.shape)), axis=-1)
     return every if axes is None else every[..., list(axes)]
 
 
-def columns(tensors: list[Array]) -> Array:
-    """Vectors side by side, as the columns of a matrix; matrices side by side."""
-    return joined([one[:, None] if one.ndim == 1 else one for one in tensors], 1)
+def column_stack(tensors: list[Array]) -> Array:
+    """The matrix whose columns are vectors, or those of matrices."""
+    return concatenate([one[:, None] if one.ndim == 1 else one for one in tensors], 1)
 
 
-def each(function: Callable[[Array], Array]) -> Callable[..., tuple[Array, ...]]:
-    """An operation that treats the tensors of a list one by one."""
+def for_each(function: Callable[[Array], Array]) -> Callable[..., tuple[Array, ...]]:
+    """The operation of a list of tensors, from that of one tensor."""
     return lambda tensors: tuple(function(one) for one in tensors)
 
 
 def at_least_3d(x: Array) -> Array:
-    """Vectors get an axis before and one behind, matrices one behind."""
+    """The tensor with three axes or more: a vector gets one before and one after its own, a matrix
+    one after its own."""
     return x.reshape((1, *x.shape, 1) if x.ndim == 1 else x.shape + (1,) * (3 - x.ndim))
 
 
 REFERENCES = references(
     {
-        "atleast_1d": each(lambda x: x.reshape(x.shape or (1,))),
-        "atleast_2d": each(lambda x: x.reshape((1,) * (2 - x.ndim) + x.shape)),
-        "atleast_3d": each(at_least_3d),
+        "arange_like": arange_like,
+        "atleast_1d": for_each(lambda x: x.reshape(x.shape or (1,))),
+        "atleast_2d": for_each(lambda x: x.reshape((1,) * (2 - x.ndim) + x.shape)),
+        "atleast_3d": for_each(at_least_3d),
         "broadcast": broadcast,
         "broadcast_axes": broadcast_axes,
         "broadcast_like": lambda x, like: broadcast(x, like.shape),
         "cast": lambda x, dtype: x.astype(dtype),
-        "column_stack": columns,
-        "concatenate": joined,
+        "column_stack": column_stack,
+        "concatenate": concatenate,
         "crop": crop,
         "depth_to_space": depth_to_space,
         "diag": diag,
         "diagflat": lambda x: diag(x.ravel()),
         "diag_indices_from": lambda x: np.stack([np.arange(len(x))] * x.ndim),
         "diagonal": diagonal,
-        "dstack": lambda tensors: joined([at_least_3d(one) for one in tensors], 2),
+        "dstack": lambda tensors: concatenate([at_least_3d(one) for one in tensors], 2),
         "expand_dims": lambda x, axis: np.expand_dims(x, axis),
         "flatten": lambda x: x.reshape(len(x), -1),
         "flip": flip,
-        "hstack": lambda tensors: joined(tensors, min(tensors[0].ndim - 1, 1)),
-        "indices_of_elements": positions,
-        "like_counted": like_counted,
+        "hstack": lambda tensors: concatenate(tensors, min(tensors[0].ndim - 1, 1)),
+        "indices_of_elements": indices_of_elements,
         "moveaxis": lambda x, source, destination: np.moveaxis(x, source, destination),
         "pad": pad,
         "repeat": repeat,
@@ -235,12 +236,14 @@ REFERENCES = references(
         "space_to_depth": space_to_depth,
         "split": split,
         "squeeze": squeeze,
-        "stack": stacked,
+        "stack": stack,
         "swapaxes": lambda x, axis1, axis2: np.swapaxes(x, axis1, axis2),
         "tile": tile,
         "transpose": lambda x, axes=None: x.transpose(axes),
         "tril": lambda x, offset=0: triangle(x, lambda row, column: column <= row + offset),
         "triu": lambda x, offset=0: triangle(x, lambda row, column: column >= row + offset),
-        "vstack": lambda tensors: joined([one.reshape(-1, one.shape[-1]) for one in tensors], 0),
+        "vstack": lambda tensors: concatenate(
+            [one.reshape(-1, one.shape[-1]) for one in tensors], 0
+        ),
     }
 )

@@ -15,8 +15,8 @@ from scipy import special
 from opperf.operations.references.reference import Array, references
 
 
-def away_from_zero(x: Array) -> Array:
-    """Halves are rounded away from zero, where NumPy rounds them to even."""
+def round_half_away(x: Array) -> Array:
+    """The nearest whole numbers, with halves rounded away from zero; NumPy rounds them to even."""
     return np.trunc(x + np.copysign(0.5, x))
 
 
@@ -26,26 +26,26 @@ def arctan2(x: Array, y: Array) -> Array:
 
 
 def clip(x: Array, low: float, high: float) -> Array:
-    """The nearest number between two."""
+    """The nearest number from `low` to `high`."""
     return np.where(x < low, low, np.where(x > high, high, x))
 
 
 def polynomial(coefficients: Array, x: Array) -> Array:
-    """A polynomial by Horner's rule, the coefficient of the highest power first."""
+    """The value of a polynomial, by Horner's rule; the highest power comes first."""
     made = np.zeros_like(x)
     for coefficient in coefficients:
         made = made * x + coefficient
     return made
 
 
-def finite_numbers(x: Array) -> Array:
-    """Zeros in place of what is no number, the largest ones in place of infinities."""
+def nan_to_num(x: Array) -> Array:
+    """The elements with 0 in place of NaN, and the largest numbers in place of infinities."""
     largest = float(np.finfo(np.float64).max)
     return np.where(x != x, 0.0, clip(x, -largest, largest))
 
 
 def floor(x: Array) -> Array:
-    """The whole part, less one where that is above a number below zero."""
+    """The largest whole number that is not above each element."""
     whole = np.modf(x)[1]
     return whole - (whole > x)
 
@@ -97,7 +97,7 @@ FUNCTIONS: dict[str, Any] = {
     "log_sigmoid": special.log_expit,
     "logical_not": lambda x: x == 0,
     "mish": lambda x: x * np.tanh(np.logaddexp(x, 0)),
-    "nan_to_num": finite_numbers,
+    "nan_to_num": nan_to_num,
     "negative": lambda x: 0 - x,
     "ones_like": lambda x: np.full(x.shape, 1),
     "polynomial": polynomial,
@@ -106,7 +106,7 @@ FUNCTIONS: dict[str, Any] = {
     "reciprocal": lambda x: 1 / x,
     "relu": lambda x: np.where(x > 0, x, 0),
     "rint": lambda x: np.rint(x),
-    "round_half_away": away_from_zero,
+    "round_half_away": round_half_away,
     "rsqrt": lambda x: np.power(x, -0.5),
     "sigmoid": special.expit,
     "sign": lambda x: (x > 0) * 1.0 - (x < 0),
@@ -125,9 +125,9 @@ FUNCTIONS: dict[str, Any] = {
 }
 
 
-def of_x(function: Any) -> Callable[..., Array]:
-    """A function with a name for its one argument, which ufuncs have by its place."""
+def by_keyword(function: Any) -> Callable[..., Array]:
+    """The function with its one argument as `x`: NumPy's ufuncs take no keyword."""
     return (lambda x: function(x)) if isinstance(function, np.ufunc) else function
 
 
-REFERENCES = references({name: of_x(function) for name, function in FUNCTIONS.items()})
+REFERENCES = references({name: by_keyword(function) for name, function in FUNCTIONS.items()})

@@ -1,1 +1,1 @@
-"""Run files in the formats of tools that people already watch benchmarks with."""
+"""Run files in the formats of other benchmark tools."""

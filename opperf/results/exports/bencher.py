@@ -1,8 +1,7 @@
 """Bencher's metric format, version 0, as `bencher run --adapter json` reads it.
 
-An object of benchmarks, each an object of measures, each with a `value` and, where there is an
-interval, `lower_value` and `upper_value`. Of a measure that Bencher does not know it asks for no
-unit: it is given one in Bencher itself.
+An object of benchmarks, each an object of measures, each with a `value` and, if there is an
+interval, `lower_value` and `upper_value`. Units are set in Bencher itself.
 """
 
 from __future__ import annotations
@@ -14,13 +13,13 @@ from opperf.model import Run, Summary
 from opperf.results.exports.exported import are_finite, select_figures
 
 MEASURES = {FORWARD.name: "latency", BACKWARD.name: "backward-latency"}
-"""Metrics whose measure has another name. `latency`, in nanoseconds, every project of Bencher has;
-the others are made as they come, in the units that are measured in."""
+"""Metrics whose measure has another name. Every project of Bencher has `latency`, in nanoseconds;
+the other measures are created by their first use, in the metric's unit."""
 
 
 def bencher(run: Run) -> tuple[dict[str, Any], list[str]]:
-    """The run's medians with their intervals, and warnings. Raises `RunFileError` if there is
-    none."""
+    """Returns the run's medians with their intervals, and warnings. Raises `RunFileError` if there
+    is none."""
     found, warnings = select_figures(run)
     return {
         f"{one.name} {one.place}": {

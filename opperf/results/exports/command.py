@@ -1,4 +1,4 @@
-"""What the command `export` does, from options to the exit code."""
+"""The command `export`, from its options to the exit code."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from opperf.model import Run
 from opperf.results.exports.bencher import bencher
 from opperf.results.exports.github_action import github_action
 from opperf.results.exports.pytest_benchmark import pytest_benchmark
-from opperf.results.output import check_output, replace
+from opperf.results.output import check_output, write_report
 from opperf.results.runfile import read_run
 
 EXPORTS: dict[str, Callable[[Run], tuple[Any, list[str]]]] = {
@@ -22,21 +22,21 @@ EXPORTS: dict[str, Callable[[Run], tuple[Any, list[str]]]] = {
     "bencher": bencher,
     "github-action-benchmark": github_action,
 }
-"""By the tool's name: the content of its file, and what was excluded from it."""
+"""By the tool's name: functions that return the content of its file, and warnings about excluded
+figures."""
 
 
 def export_command(options: Mapping[str, Any]) -> int:
-    """Write a run file in another tool's format; the exit code.
+    """Writes a run file in another tool's format, and returns the exit code.
 
     Raises `OpperfError` for a file that cannot be exported, and for an output that cannot be
     written.
     """
     path: Path = options["run_file"]
-    output: Path | None = options["output_file"]
-    if output is not None:
-        if path.exists() and output.exists() and path.samefile(output):
-            raise OutputError(f"{output} is the run file itself; choose another output")
-        check_output(output, options["overwrite"])
+    output: Path = options["output_file"]
+    if path.exists() and output.exists() and path.samefile(output):
+        raise OutputError(f"{output} is the run file itself; choose another output")
+    check_output(output, options["overwrite"])
     run, warnings = read_run(path)
     if not run.records:
         raise RunFileError(f"{path}: the run has no record yet; there is nothing to export")
@@ -46,10 +46,6 @@ def export_command(options: Mapping[str, Any]) -> int:
         raise RunFileError(f"{path}: {error}") from error
     for warning in (*warnings, *(f"{path}: {what}" for what in excluded)):
         print(f"warning: {warning}", file=sys.stderr)
-    data = msgspec.json.format(msgspec.json.encode(content), indent=2) + b"\n"
-    if output is None:
-        print(data.decode(), end="")
-    else:
-        replace(output, data)
-        print(f"written to {output}", file=sys.stderr)
+    text = msgspec.json.format(msgspec.json.encode(content), indent=2).decode()
+    write_report(output, text + "\n")
     return 0

@@ -1,4 +1,4 @@
-"""What every export has in common: which figures of a run can be exported, and their names."""
+"""Selects the figures of a run for all exports, and names them."""
 
 from __future__ import annotations
 
@@ -10,29 +10,29 @@ from typing import NamedTuple
 from opperf.errors import RunFileError
 from opperf.metrics import metrics_in
 from opperf.model import Metric, Record, Run, Settings, Status
-from opperf.results.text import counted, inputs_text
+from opperf.results.text import inputs_text, pluralize
 
 LONGEST = 896
-"""Characters of a name: of the 1024 that Bencher takes, the fewest of all tools, an eighth is left
-for how the case was run."""
+"""Maximum characters of a name: Bencher allows 1024, the fewest of all tools, of which an eighth is
+for the settings."""
 
 
-class Exported(NamedTuple):
-    """A record with figures to export, and what it is called."""
+class ExportEntry(NamedTuple):
+    """A record with figures to export, and its name."""
 
     record: Record
     name: str
-    """`relu[data: (1024, 1024)]`, and the case's id behind it where that is not one case's only."""
+    """`relu[data: (1024, 1024)]`, with the case's id if several cases would have that name."""
     place: str
-    """Where and how it was run: `mxnet cpu(0) float32 native`."""
+    """Framework and settings: `mxnet cpu(0) float32 native`."""
     metrics: tuple[Metric, ...]
-    """The usual ones that it has a finite figure of."""
+    """The usual metrics with a finite figure."""
 
 
-def select_figures(run: Run) -> tuple[list[Exported], list[str]]:
-    """What of a run can be exported, and a warning for what cannot.
+def select_figures(run: Run) -> tuple[list[ExportEntry], list[str]]:
+    """Returns the records with figures to export, and warnings about excluded ones.
 
-    Raises `RunFileError` if that is everything.
+    Raises `RunFileError` if there is no figure.
     """
     found = [(record, _finite_metrics(record)) for record in run.records]
     kept = [(record, metrics) for record, metrics in found if metrics]
@@ -40,20 +40,20 @@ def select_figures(run: Run) -> tuple[list[Exported], list[str]]:
         raise RunFileError("the run has no figure that could be exported: no case was measured")
     names = unique_names([record for record, _ in kept])
     framework = run.environment.framework
-    told = [
-        Exported(record, name, place_of(record.case.settings, framework), metrics)
+    selected = [
+        ExportEntry(record, name, place_of(record.case.settings, framework), metrics)
         for (record, metrics), name in zip(kept, names, strict=True)
     ]
     left = len(found) - len(kept)
-    warnings = [f"excluded: {counted(left, 'case')} not measured"] if left else []
+    warnings = [f"excluded: {pluralize(left, 'case')} not measured"] if left else []
     odd = sum(len(_usual(record)) - len(metrics) for record, metrics in found)
     if odd:
-        warnings.append(f"excluded: {counted(odd, 'figure')} not finite")
-    return told, warnings
+        warnings.append(f"excluded: {pluralize(odd, 'figure')} not finite")
+    return selected, warnings
 
 
 def _usual(record: Record) -> tuple[Metric, ...]:
-    """The metrics that are exported: the others follow from them."""
+    """Returns the metrics that are exported, from which the others can be computed."""
     return tuple(metric for metric in metrics_in([record]) if metric.usual)
 
 
@@ -66,8 +66,8 @@ def _finite_metrics(record: Record) -> tuple[Metric, ...]:
 
 
 def unique_names(records: Sequence[Record]) -> list[str]:
-    """A name for each record, from operator and inputs. Where several cases would have one name,
-    which differ in what the inputs do not show, each has its id in it."""
+    """Returns a name for each record, from operator and inputs. If several cases would have the
+    same name, as they differ in their settings, each name contains the case's id."""
     names = [f"{record.case.label}[{inputs_text(record.case)}]" for record in records]
     shared = Counter(name[:LONGEST] for name in names)
     return [
@@ -82,7 +82,7 @@ def _with_id(name: str, id: str) -> str:
 
 
 def place_of(settings: Settings, framework: str) -> str:
-    """How a case was run, in words: what makes two cases of one name different ones."""
+    """Returns the framework and the settings of a case as text."""
     identity = settings.identity()
     usual = Settings().identity()
     always = ("device", "dtype", "profiler")
@@ -96,5 +96,5 @@ def place_of(settings: Settings, framework: str) -> str:
 
 
 def are_finite(values: Iterable[float]) -> bool:
-    """Whether all values can be written as JSON."""
+    """Returns whether all values can be written as JSON."""
     return all(math.isfinite(value) for value in values)

@@ -1,35 +1,35 @@
-"""The JSON of github-action-benchmark's tool `customSmallerIsBetter`: a list of figures, the
-smaller the better."""
+"""The JSON of github-action-benchmark's tool `customSmallerIsBetter`: a list of figures of which
+smaller ones are better."""
 
 from __future__ import annotations
 
 from typing import Any
 
 from opperf.model import Metric, Run
-from opperf.results.exports.exported import Exported, select_figures
+from opperf.results.exports.exported import ExportEntry, select_figures
 from opperf.results.figures import unit_of
-from opperf.results.text import counted
+from opperf.results.text import pluralize
 
 
 def github_action(run: Run) -> tuple[list[dict[str, Any]], list[str]]:
-    """The run's medians, an entry for each metric of each case, and warnings. Raises
+    """Returns the run's medians, an entry for each metric of each case, and warnings. Raises
     `RunFileError` if there is none."""
     found, warnings = select_figures(run)
     figures = [(one, metric) for one in found for metric in one.metrics]
     larger = sum(not metric.lower_is_better for _, metric in figures)
     if larger:
-        warnings.append(f"not exported: {counted(larger, 'figure')} where more is better")
+        warnings.append(f"excluded: {pluralize(larger, 'figure')} of which larger ones are better")
     return [_entry(one, metric) for one, metric in figures if metric.lower_is_better], warnings
 
 
-def _entry(one: Exported, metric: Metric) -> dict[str, Any]:
+def _entry(one: ExportEntry, metric: Metric) -> dict[str, Any]:
     summary = one.record.summaries[metric.name]
     unit = unit_of(summary.unit)
     entry: dict[str, Any] = {
         "name": f"{one.name} {metric.name} {one.place}",
         "unit": unit.name,
         "value": summary.median / unit.size,
-        "extra": f"median of {counted(summary.n, 'sample')}\ncase {one.record.id}",
+        "extra": f"median of {pluralize(summary.n, 'sample')}\ncase {one.record.id}",
     }
     reach = summary.half_width
     if reach is not None:

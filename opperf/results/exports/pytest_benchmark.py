@@ -1,4 +1,4 @@
-"""The JSON that pytest-benchmark writes and that its command line, and tools that know it, read.
+"""The JSON of pytest-benchmark, for its command line and other tools that read it.
 
 A benchmark is one time of one case, `relu.forward[data: (1024, 1024)]`, in a group with the other
 cases of that operator and metric. Times are in seconds. Other metrics, for which the format has no
@@ -14,21 +14,21 @@ from typing import Any
 
 from opperf.metrics import default_metrics
 from opperf.model import Environment, Run, Settings, display_arguments
-from opperf.results.exports.exported import Exported, are_finite, select_figures
-from opperf.results.text import counted, inputs_text
+from opperf.results.exports.exported import ExportEntry, are_finite, select_figures
+from opperf.results.text import inputs_text, pluralize
 
 VERSION = "5.3.1"
-"""The version of pytest-benchmark whose layout this is."""
+"""The version of pytest-benchmark with this layout."""
 
 NS = 1e-9
 """Seconds."""
 
 FENCE = 1.5
-"""Interquartile ranges beyond the quartiles where the format has an outlier begin."""
+"""Interquartile ranges from a quartile to the fence beyond which the format counts outliers."""
 
 
 def pytest_benchmark(run: Run) -> tuple[dict[str, Any], list[str]]:
-    """The run's times, and warnings. Raises `RunFileError` if there is no record with one."""
+    """Returns the run's times, and warnings. Raises `RunFileError` if no record has one."""
     found, warnings = select_figures(run)
     benchmarks, without = [], 0
     for one in found:
@@ -41,7 +41,7 @@ def pytest_benchmark(run: Run) -> tuple[dict[str, Any], list[str]]:
             else:
                 without += 1
     if without:
-        warnings.append(f"excluded: {counted(without, 'time')} without samples")
+        warnings.append(f"excluded: {pluralize(without, 'time')} without samples")
     return {
         "machine_info": _machine(run.environment),
         "commit_info": _commit(run.header.labels),
@@ -52,13 +52,13 @@ def pytest_benchmark(run: Run) -> tuple[dict[str, Any], list[str]]:
 
 
 def _commit(labels: Mapping[str, str]) -> dict[str, Any]:
-    """The commit that the user's labels name, as far as they do."""
+    """Returns the commit, with the fields that the user's labels have."""
     known = {field: labels[label] for label, field in LABELS.items() if label in labels}
     return {**COMMIT, **known}
 
 
 LABELS = {"commit": "id", "branch": "branch", "project": "project"}
-"""Labels that the format has fields for."""
+"""Labels with a field of the format."""
 
 COMMIT: dict[str, Any] = {
     "id": "unversioned",
@@ -68,8 +68,8 @@ COMMIT: dict[str, Any] = {
     "project": "opperf",
     "branch": "(unknown)",
 }
-"""In the words that the format has for a project without version control: a run file does not
-tell the framework's commit."""
+"""The format's values for a project without version control: a run file has no commit of a
+repository."""
 
 
 def _machine(environment: Environment) -> dict[str, Any]:
@@ -90,7 +90,7 @@ def _machine(environment: Environment) -> dict[str, Any]:
 
 
 def _benchmark(
-    one: Exported, metric: str, samples: Sequence[float], environment: Environment
+    one: ExportEntry, metric: str, samples: Sequence[float], environment: Environment
 ) -> dict[str, Any]:
     record, case = one.record, one.record.case
     name = f"{case.label}.{metric}{one.name.removeprefix(case.label)}"
@@ -115,7 +115,7 @@ UNIT_WORDS = {"B": "bytes"}
 """Units that the format's users spell out."""
 
 
-def _others(one: Exported) -> dict[str, float | None]:
+def _others(one: ExportEntry) -> dict[str, float | None]:
     """Figures of the metrics that are no times, each under its name and unit; None for a usual one
     that the case has none of."""
     metrics = dict.fromkeys((*default_metrics(), *one.metrics))
@@ -140,7 +140,7 @@ def _options(settings: Settings) -> dict[str, Any]:
 
 
 def _stats(data: list[float], iterations: int) -> dict[str, Any]:
-    """The statistics the format has, in seconds."""
+    """Returns the format's statistics, in seconds."""
     ordered = sorted(data)
     total, mean = sum(data), statistics.fmean(data)
     stddev = statistics.stdev(data) if len(data) > 1 else 0.0

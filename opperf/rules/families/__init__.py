@@ -1,5 +1,5 @@
-"""Inputs of canonical operations, by role, shared by all frameworks that have no rule of their own
-for an operator. A module for each kind of operation."""
+"""Inputs of canonical operations, by role, for the operators of any framework that have no rule of
+their own. Each kind of operation has a module."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ MODULES = (
     *(attention, convolution, creation, elementwise, indexing, layers, linalg, normalisation),
     *(recurrent, reductions, shapes, sorting),
 )
-"""Modules that offer `FAMILIES`."""
+"""Modules that have `FAMILIES`."""
 
 FAMILIES = Families()
 for _module in MODULES:

@@ -15,7 +15,7 @@ from opperf.rules.values import SIMPLEX, tensor
 FAMILIES = Families()
 
 
-def projected(size: Preset, parts: int) -> TensorSpec:
+def projections(size: Preset, parts: int) -> TensorSpec:
     """Tokens with `parts` projections side by side: queries, keys, values."""
     batch, length = tokens(size)
     return tensor(length, batch, parts * UNITS)
@@ -30,14 +30,14 @@ def weights(size: Preset) -> TensorSpec:
 @FAMILIES.operation("self_attention_scores")
 def self_scores(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
     """Scores of tokens of one sentence."""
-    yield {"queries_keys_values": projected(size, 3), "heads": HEADS}
+    yield {"queries_keys_values": projections(size, 3), "heads": HEADS}
 
 
 @FAMILIES.operation("self_attention_context")
 def self_context(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
     """Values of one sentence weighted."""
     yield {
-        "queries_keys_values": projected(size, 3),
+        "queries_keys_values": projections(size, 3),
         "attention": weights(size),
         "heads": HEADS,
     }
@@ -46,13 +46,13 @@ def self_context(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]
 @FAMILIES.operation("cross_attention_scores")
 def cross_scores(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
     """Scores of tokens of a sentence and its translation."""
-    yield {"queries": projected(size, 1), "keys_values": projected(size, 2), "heads": HEADS}
+    yield {"queries": projections(size, 1), "keys_values": projections(size, 2), "heads": HEADS}
 
 
 @FAMILIES.operation("cross_attention_context")
 def cross_context(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
     """Values of another sentence weighted."""
-    yield {"keys_values": projected(size, 2), "attention": weights(size), "heads": HEADS}
+    yield {"keys_values": projections(size, 2), "attention": weights(size), "heads": HEADS}
 
 
 @FAMILIES.operation("divided_by_root_of_width")

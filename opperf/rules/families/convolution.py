@@ -1,4 +1,4 @@
-"""Convolution, transposed convolution, pooling, and the columns that they are made of."""
+"""Convolution, transposed convolution, pooling, and conversions between images and columns."""
 
 from __future__ import annotations
 
@@ -80,8 +80,8 @@ def convolution(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
 
 @FAMILIES.operation("deconvolution")
 def deconvolution(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
-    """Signals enlarged, a generator's layer (DCGAN), and a segmentation's (FCN), which
-    enlarges each of the 21 classes' maps for itself."""
+    """A layer that enlarges signals, a generator's (DCGAN), and a segmentation's (FCN), which
+    enlarges the map of each of the 21 classes separately."""
     classes = 21
     for window in (
         Window(signals(size), stride=SCALE),
@@ -111,7 +111,7 @@ POOLS = ("avg", "max", "sum")
 
 
 def pools(window: Window) -> Iterable[Roles]:
-    """Every kind of pooling by a window."""
+    """The inputs of every kind of pooling by a window."""
     for kind in POOLS:
         yield {
             "data": tensor(*window.shape),
@@ -131,14 +131,15 @@ def pooling(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
 
 @FAMILIES.operation("adaptive_average_pooling")
 def adaptive_pooling(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
-    """To one number for each channel, as classifiers do, and to the grids of PSPNet."""
+    """Feature maps, pooled to one number for each channel, as in classifiers, and to the grids of
+    PSPNet."""
     for cells in (1, 2, 3, 6):
         yield {"data": tensor(*feature_maps(size)), "output_size": (cells, cells)}
 
 
 @FAMILIES.operation("im2col")
 def im2col(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
-    """The columns of a convolution of images by matrix product."""
+    """Images, to convert to the columns for a convolution by matrix product."""
     window = Window(images(size), stride=2, pad=1)
     yield {
         "data": tensor(*window.shape),
@@ -149,7 +150,7 @@ def im2col(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
 
 @FAMILIES.operation("col2im")
 def col2im(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
-    """The inverse of `im2col`."""
+    """Columns as `im2col` returns them."""
     window = Window(images(size), stride=2, pad=1)
     batch, channels, *extents = window.shape
     kernel = window.along(window.kernel)

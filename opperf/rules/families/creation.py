@@ -15,19 +15,19 @@ FAMILIES = Families()
 
 WINDOWS = ("bartlett_window", "blackman_window", "hamming_window", "hann_window", "kaiser_window")
 BETA = 14.0
-"""Of a Kaiser window, for side lobes some hundred decibels down."""
+"""Parameter of a Kaiser window whose side lobes are about 100 dB down."""
 
 
 @FAMILIES.operation(*WINDOWS)
 def window(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
-    """A window as long as a signal."""
+    """The length of a window, that of a long signal, and its parameter if it has one."""
     shape: Roles = {"beta": BETA} if "beta" in operation.inputs else {}
     yield {"length": vector(size)[0], **shape}
 
 
 @FAMILIES.operation("eye")
 def eye(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
-    """An identity matrix, and a wider one with its diagonal moved."""
+    """The extents of a square matrix, and of a wider one with an offset diagonal."""
     rows, columns = square(size)
     yield {"rows": rows}
     yield {"rows": rows, "columns": 2 * columns, "offset": 1}
@@ -35,38 +35,38 @@ def eye(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
 
 @FAMILIES.operation("tri", "tril_indices")
 def triangle(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
-    """As large as the matrices of other operations."""
+    """The rows of a matrix as large as those of other operations."""
     yield {"rows": square(size)[0]}
 
 
 @FAMILIES.operation("indices")
 def indices(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
-    """The indices of every element of a matrix."""
+    """The shape of the matrix whose indices are made."""
     yield {"shape": square(size)}
 
 
 @FAMILIES.operation("arange")
 def arange(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
-    """Numbers counted up from zero."""
+    """The limit of numbers counted up from zero."""
     yield {"start": vector(size)[0]}
 
 
 @FAMILIES.operation("linspace", "logspace")
 def space_evenly(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
-    """Numbers at equal distances, or ratios."""
+    """The ends and the count of numbers at equal distances, or ratios."""
     yield {"start": 1, "stop": 4, "num": vector(size)[0]}
 
 
 @FAMILIES.operation("full_like")
 def full_like(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
-    """One number, as often as a tensor has elements."""
+    """A tensor, and the number to fill its shape with."""
     for shape in shapes(size):
         yield {"x": fixed(*shape), "value": 2.0}
 
 
 @FAMILIES.operation("vandermonde")
 def vandermonde(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
-    """A few powers of many numbers."""
+    """Many numbers, and how many powers of them to compute."""
     yield {"x": tensor(*line(size)), "columns": 4}
 
 
@@ -75,7 +75,7 @@ KNOTS = 64
 
 @FAMILIES.operation("interpolate")
 def interpolate(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
-    """Many points between known ones at 0, 1, 2 ..."""
+    """Many points to interpolate at, and values at 0, 1, 2 ..."""
     places = literal([float(i) for i in range(KNOTS)])
     yield {
         "x": fixed(*vector(size), fill=between(0, KNOTS - 1)),

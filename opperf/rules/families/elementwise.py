@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from opperf.operations import OPERATIONS, CanonicalOperation
 from opperf.operations.uses import Roles
-from opperf.rules.domains import DOMAINS, PAIRS, WHOLE, Pair
+from opperf.rules.domains import DOMAINS, PAIRS, WHOLE_DTYPE, Pair
 from opperf.rules.engine import Families
 from opperf.rules.shapes import LIST_LENGTH, Shape, column, shapes, slim, square, tall
 from opperf.rules.sizes import Preset
@@ -19,7 +19,7 @@ OF_ONE = tuple(
     for operation in OPERATIONS.values()
     if operation.module == "unary"
     and set(operation.inputs) == {"x"}
-    # A step of attention, which is measured with that.
+    # A step of attention, whose family has its inputs.
     and operation.name != "divided_by_root_of_width"
 )
 OF_TWO = tuple(
@@ -39,7 +39,7 @@ WHOLE_ONLY = frozenset(
 
 def dtype_for(operation: str) -> str:
     """The only dtype that an operation takes, else the requested one."""
-    return WHOLE if operation in WHOLE_ONLY else REQUESTED
+    return WHOLE_DTYPE if operation in WHOLE_ONLY else REQUESTED
 
 
 @FAMILIES.operation(*OF_ONE)
@@ -51,12 +51,12 @@ def unary(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
 
 
 def alike(size: Preset) -> tuple[tuple[Shape, Shape], ...]:
-    """Pairs of one shape."""
+    """Pairs of equal shapes."""
     return tuple((shape, shape) for shape in (square(size), slim(size), column(size)))
 
 
 def broadcasting(size: Preset) -> tuple[tuple[Shape, Shape], ...]:
-    """Pairs of one shape and one that really broadcasts, along the last axis."""
+    """Two pairs of equal shapes, and one that broadcasts along the last axis."""
     return (*alike(size)[:2], (column(size), tall(size)))
 
 
@@ -78,35 +78,35 @@ def binary(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
 
 @FAMILIES.operation("allclose", "same_elements")
 def comparison(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
-    """Two tensors that are equal, as only then all elements are looked at."""
+    """Two equal tensors, as others may end the comparison early."""
     for shape in shapes(size):
         yield {"x": fixed(*shape, fill=ONES), "y": fixed(*shape, fill=ONES)}
 
 
 @FAMILIES.operation("sum_of_many")
 def sum_of_many(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
-    """A sum of several tensors."""
+    """Several tensors to sum."""
     for shape in shapes(size):
         yield {"tensors": tensors([tensor(*shape)] * LIST_LENGTH)}
 
 
 @FAMILIES.operation("affine_clip")
 def affine_clip(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
-    """Slope and offset of the hard sigmoid as layers have them."""
+    """A tensor, and the usual slope and offset of the hard sigmoid."""
     for shape in shapes(size):
         yield {"x": tensor(*shape), "slope": 0.2, "offset": 0.5}
 
 
 @FAMILIES.operation("polynomial")
 def polynomial(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
-    """A polynomial of the fourth degree at every element."""
+    """The coefficients of a polynomial of degree 4, and a tensor to evaluate it at."""
     for shape in shapes(size):
         yield {"coefficients": tensor(5), "x": tensor(*shape, fill=OPEN_UNIT)}
 
 
 @FAMILIES.operation("clip")
 def clip(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
-    """Bounds that cut off many elements on both sides; whole numbers not below zero, which every
-    dtype has."""
+    """A tensor, and bounds that many elements exceed on both sides: 0 and 1, which every dtype
+    represents."""
     for shape in shapes(size):
         yield {"x": tensor(*shape), "low": 0, "high": 1}

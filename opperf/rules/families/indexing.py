@@ -15,11 +15,11 @@ from opperf.rules.values import BOOLEAN, below, fixed, tensor, tensors
 FAMILIES = Families()
 
 INDEX = "int64"
-"""The dtype that arrays are indexed with: another would be cast first."""
+"""Dtype of indices: others would be cast to it first."""
 
 
 def mask(shape: Shape) -> TensorSpec:
-    """A condition that half the elements meet."""
+    """A mask of half of the elements."""
     return fixed(*shape, fill=BOOLEAN, dtype="bool")
 
 
@@ -30,20 +30,20 @@ def indices(shape: Shape, limit: int) -> TensorSpec:
 
 @FAMILIES.operation("where")
 def where(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
-    """From one tensor or the other."""
+    """A condition, and two tensors to choose from."""
     for shape in shapes(size):
         yield {"condition": mask(shape), "x": tensor(*shape), "y": tensor(*shape)}
 
 
 @FAMILIES.operation("boolean_mask")
 def boolean_mask(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
-    """The half of the elements that a mask picks."""
+    """A matrix, and a mask of half of its elements."""
     yield {"mask": mask(square(size)), "data": tensor(*square(size))}
 
 
 @FAMILIES.operation("choose")
 def choose(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
-    """Each element from one of several matrices."""
+    """Several matrices, and for each element the index of one of them."""
     yield {
         "indices": indices(square(size), LIST_LENGTH),
         "choices": tensors([tensor(*square(size))] * LIST_LENGTH),
@@ -60,14 +60,14 @@ def take(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
 
 @FAMILIES.operation("take_along_last")
 def take_along_last(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
-    """As many elements of each row as it has."""
+    """A matrix, and the indices of as many elements of each row as it has."""
     shape = square(size)
     yield {"data": tensor(*shape), "indices": indices(shape, shape[0])}
 
 
 @FAMILIES.operation("put_along_last")
 def put_along_last(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
-    """As many elements of each row overwritten as it has."""
+    """A matrix, and the indices and new values of as many elements of each row as it has."""
     shape = square(size)
     yield {
         "data": tensor(*shape),
@@ -78,7 +78,7 @@ def put_along_last(operation: CanonicalOperation, size: Preset) -> Iterable[Role
 
 @FAMILIES.operation("put")
 def put(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
-    """Single elements overwritten."""
+    """A long vector, and the indices and new values of some of its elements."""
     (count,) = vector(size)
     yield {
         "data": tensor(count),
@@ -89,20 +89,20 @@ def put(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
 
 @FAMILIES.operation("delete")
 def delete(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
-    """Rows taken out."""
+    """A matrix, and the indices of the rows to delete."""
     rows = tall(size)
     yield {"data": tensor(*rows), "where": indices(line(size), rows[0]), "axis": 0}
 
 
 @FAMILIES.operation("fill_diagonal")
 def fill_diagonal(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
-    """One number along the diagonal, in place."""
+    """A matrix, and the number to fill its diagonal with."""
     yield {"data": tensor(*square(size)), "value": 1}
 
 
 @FAMILIES.operation("ravel_multi_index")
 def ravel(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
-    """Positions among all elements from indices."""
+    """Indices, which become positions among all elements."""
     shape = square(size)
     every = tensors([indices(vector(size), extent) for extent in shape])
     yield {"indices": every, "shape": shape}
@@ -110,6 +110,6 @@ def ravel(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
 
 @FAMILIES.operation("unravel_index")
 def unravel(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
-    """Indices from positions among all elements."""
+    """Positions among all elements, which become indices."""
     (count,) = vector(size)
     yield {"flat": indices((count,), count), "shape": square(size)}

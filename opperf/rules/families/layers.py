@@ -77,7 +77,7 @@ def scores(size: Preset) -> tuple[Shape, Shape, Shape]:
     return (square(size), slim(size), tall(size))
 
 
-def classified(shape: Shape) -> Roles:
+def scores_and_labels(shape: Shape) -> Roles:
     """Scores and the right class of each sample."""
     samples, classes = shape
     return {"data": tensor(*shape), "label": fixed(samples, fill=below(classes))}
@@ -105,4 +105,4 @@ def ctc_loss(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
 @FAMILIES.operation("softmax_cross_entropy")
 def softmax_cross_entropy(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
     """A batch of scores against the right classes."""
-    return map(classified, scores(size))
+    return map(scores_and_labels, scores(size))

@@ -15,19 +15,19 @@ from opperf.rules.values import LOWER_TRIANGULAR, POSITIVE_DEFINITE, tensor, ten
 FAMILIES = Families()
 
 
-def factored(size: Preset) -> Shape:
+def matrix_to_factor(size: Preset) -> Shape:
     """Shape of a matrix to factor: the time grows as the cube of its side, and is some tens of
     milliseconds at 512."""
     return (size.extent(512, least=8),) * 2
 
 
-def diagonalised(size: Preset) -> Shape:
+def matrix_to_diagonalise(size: Preset) -> Shape:
     """Shape of a matrix to diagonalise, which takes several times as long as to factor it: half the
     side."""
     return (size.extent(256, least=8),) * 2
 
 
-def stacked(size: Preset) -> Shape:
+def stack_of_matrices(size: Preset) -> Shape:
     """Shape of a stack of small matrices. A determinant of more than 64 rows overflows."""
     return (size.batch, 64, 64)
 
@@ -41,7 +41,7 @@ def definite(shape: Shape) -> TensorSpec:
     return tensor(*shape, fill=POSITIVE_DEFINITE)
 
 
-def folded(size: Preset) -> Shape:
+def matrix_as_tensor(size: Preset) -> Shape:
     """Shape of a matrix of 576 rows with both its axes split in two, of which one grows: the time
     grows as the sixth power of a side where both do."""
     side = 24
@@ -51,45 +51,45 @@ def folded(size: Preset) -> Shape:
 @FAMILIES.operation("cholesky", "inverse", "sign_and_log_determinant")
 def positive_definite(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
     """A matrix, and a stack of small ones."""
-    yield {"x": definite(factored(size))}
-    yield {"x": definite(stacked(size))}
+    yield {"x": definite(matrix_to_factor(size))}
+    yield {"x": definite(stack_of_matrices(size))}
 
 
 @FAMILIES.operation("determinant")
 def determinant(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
     """A stack of matrices that are small enough for it, and a larger one, triangular with ones and
     more on its diagonal, as the determinant of a general one overflows float32."""
-    yield {"x": definite(stacked(size))}
-    yield {"x": tensor(*diagonalised(size), fill=LOWER_TRIANGULAR)}
+    yield {"x": definite(stack_of_matrices(size))}
+    yield {"x": tensor(*matrix_to_diagonalise(size), fill=LOWER_TRIANGULAR)}
 
 
 @FAMILIES.operation("eigenvectors_of_symmetric", "eigenvalues_of_symmetric")
 def symmetric(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
     """A matrix whose eigenvalues are far from zero, and a stack of small ones."""
-    yield {"x": definite(diagonalised(size))}
-    yield {"x": definite(stacked(size))}
+    yield {"x": definite(matrix_to_diagonalise(size))}
+    yield {"x": definite(stack_of_matrices(size))}
 
 
 @FAMILIES.operation("eigenvectors", "eigenvalues", "matrix_rank")
 def general(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
     """A square matrix of full rank."""
-    yield {"x": tensor(*diagonalised(size))}
+    yield {"x": tensor(*matrix_to_diagonalise(size))}
 
 
 @FAMILIES.operation("pseudo_inverse", "qr", "svd")
 def rectangular(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
     """A square matrix, and one of many rows."""
-    yield {"x": tensor(*diagonalised(size))}
+    yield {"x": tensor(*matrix_to_diagonalise(size))}
     yield {"x": tensor(*tall(size))}
 
 
 @FAMILIES.operation("solve")
 def solve(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
     """One right-hand side, as many as there are unknowns, and some for each of a stack."""
-    shape = factored(size)
+    shape = matrix_to_factor(size)
     for right in (shape[:1], shape):
         yield {"x": definite(shape), "right_hand_side": tensor(*right)}
-    stack = stacked(size)
+    stack = stack_of_matrices(size)
     yield {"x": definite(stack), "right_hand_side": tensor(*stack[:-1], SIDES)}
 
 
@@ -102,19 +102,22 @@ def least_squares(operation: CanonicalOperation, size: Preset) -> Iterable[Roles
 @FAMILIES.operation("tensor_solve")
 def tensor_solve(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
     """A square system written as tensors."""
-    yield {"x": tensor(*folded(size)), "right_hand_side": tensor(*folded(size)[:2])}
+    yield {
+        "x": tensor(*matrix_as_tensor(size)),
+        "right_hand_side": tensor(*matrix_as_tensor(size)[:2]),
+    }
 
 
 @FAMILIES.operation("tensor_inverse")
 def tensor_inverse(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
     """A square matrix written as a tensor: two axes of rows, two of columns."""
-    yield {"x": tensor(*folded(size)), "split": 2}
+    yield {"x": tensor(*matrix_as_tensor(size)), "split": 2}
 
 
 @FAMILIES.operation("matrix_power")
 def matrix_power(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
     """A power that takes three products."""
-    yield {"x": definite(factored(size)), "exponent": 5}
+    yield {"x": definite(matrix_to_factor(size)), "exponent": 5}
 
 
 @FAMILIES.operation("inner_product", "vector_dot")
@@ -173,7 +176,7 @@ EINSUMS = ("ij,jk->ik", "ij,kj->ik", "ij,ij->i")
 @FAMILIES.operation("einsum")
 def einsum(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
     """Products of two matrices."""
-    matrices = tensors([tensor(*diagonalised(size))] * 2)
+    matrices = tensors([tensor(*matrix_to_diagonalise(size))] * 2)
     for subscripts in EINSUMS:
         yield {"subscripts": subscripts, "tensors": matrices}
 

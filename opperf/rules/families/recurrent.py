@@ -16,11 +16,11 @@ from opperf.rules.values import ZEROS, between, tensor, tensors
 FAMILIES = Families()
 
 GATES = {"rnn_relu": 1, "rnn_tanh": 1, "lstm": 4, "gru": 3}
-"""Operation and how many matrices it has for each that a plain recurrent layer has."""
+"""Number of gates by operation: its weights have as many rows for each unit."""
 
 
 class Network(NamedTuple):
-    """A stack of recurrent layers: a small language model's, if nothing else is said."""
+    """A stack of recurrent layers, by default those of a small language model."""
 
     kind: str
     units: int = 256
@@ -41,7 +41,7 @@ class Network(NamedTuple):
 
     @property
     def limit(self) -> float:
-        """Bound of initial weights, as usual; it keeps states from growing step by step."""
+        """The usual bound of initial weights, with which states do not grow step by step."""
         return 1 / math.sqrt(self.units)
 
 
@@ -54,12 +54,13 @@ NETWORKS = (
     # A layer of GNMT's encoder and decoder, on sentences of about the usual length.
     Network("lstm", units=1024, layers=1, steps=50),
 )
-"""Each mode, both directions, and layers of larger models."""
+"""Networks of each kind, one of both directions, and layers of larger models."""
 
 
 @FAMILIES.operation(*GATES)
 def recurrent(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
-    """Recurrent layers over a batch of sequences. Time grows with the size, width does not."""
+    """Recurrent layers over a batch of sequences. The sequences' length grows with the size, the
+    layers' width does not."""
     for network in NETWORKS:
         if network.kind != operation.name:
             continue

@@ -1,4 +1,4 @@
-"""Reductions and running operations."""
+"""Reductions and accumulations."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ AXES = (0, 1, None)
 
 
 def along_axis(axis: int | None) -> dict[str, Argument]:
-    """The axis, omitted for all of them."""
+    """The axis argument, omitted for all axes."""
     return {} if axis is None else {"axis": axis}
 
 
 def reduced_shapes(size: Preset) -> tuple[tuple[Shape, int | None], ...]:
-    """One matrix along the first axis, the second and both, which shows the cost of memory order;
-    the other shapes along the first."""
+    """Shapes, each with an axis: one matrix along the first, the second and both, which shows the
+    cost of memory order, and the other shapes along the first."""
     first, *others = shapes(size)
     return (*((first, axis) for axis in AXES), *((shape, 0) for shape in others))
 
@@ -36,7 +36,7 @@ def reduced_shapes(size: Preset) -> tuple[tuple[Shape, int | None], ...]:
     *("nanprod", "nansum", "prod", "ptp", "std", "sum", "var"),
 )
 def reduction(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
-    """Along each axis and both of one matrix, and of the other shapes."""
+    """The tensors of `reduced_shapes`, with fills that suit the reduction."""
     for shape, axis in reduced_shapes(size):
         fill = reduction_fill(operation.name, shape, () if axis is None else (axis,))
         yield {"x": tensor(*shape, fill=fill), **along_axis(axis)}
@@ -44,14 +44,14 @@ def reduction(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
 
 @FAMILIES.operation("argmax", "argmin")
 def extremes(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
-    """As `reduction`, but without a gradient, which indices do not have."""
+    """The tensors of `reduced_shapes`, without a gradient, which indices do not have."""
     for shape, axis in reduced_shapes(size):
         yield {"x": fixed(*shape), **along_axis(axis)}
 
 
 @FAMILIES.operation("average")
 def average(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
-    """With a weight for each element, and with none."""
+    """A matrix with a weight for each element along each axis, and one without weights."""
     for axis in AXES:
         weights = tensor(*square(size), fill=POSITIVE)
         yield {"x": tensor(*square(size)), **along_axis(axis), "weights": weights}
@@ -60,15 +60,14 @@ def average(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
 
 @FAMILIES.operation("trace")
 def trace(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
-    """The diagonal of a matrix, and those of a stack of matrices."""
+    """A matrix, and a stack of matrices."""
     yield {"x": tensor(*square(size))}
     yield {"x": tensor(*cube(size))}
 
 
 @FAMILIES.operation("difference")
 def difference(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
-    """Differences of neighbours in each column and in each row, of those again, and of neighbours
-    in a vector."""
+    """A matrix, for differences along each axis and for second differences, and a vector."""
     for order, axis in ((1, 0), (1, 1), (2, 1)):
         yield {"x": tensor(*square(size)), "order": order, "axis": axis}
     yield {"x": tensor(*vector(size))}

@@ -1,4 +1,4 @@
-"""Operations that move, repeat, join, split or make elements and compute little or nothing."""
+"""Operations that rearrange, repeat, join or split elements, with little or no arithmetic."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from opperf.rules.values import tensor, tensors
 FAMILIES = Families()
 
 PARTS = 4
-"""Parts a tensor is split into; it divides the extents of `square` and `cube`."""
+"""Number of parts that a tensor is split into. It divides the extents of `square` and `cube`."""
 TIMES = 2
-"""How often elements are repeated, and the width of a border."""
+"""Repetitions of elements, and the width of a border."""
 
 PLAIN: dict[str, tuple[Roles, ...]] = {
     "expand_dims": ({"axis": 0}, {"axis": 1}, {"axis": -1}),
@@ -55,14 +55,14 @@ AXES: dict[str, tuple[Roles, ...]] = {
 
 @FAMILIES.operation(*AXES)
 def move_axes(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
-    """Axes of a stack of matrices in another order."""
+    """A stack of matrices with each of the values in `AXES`."""
     for values in AXES[operation.name]:
         yield {"x": tensor(*cube(size)), **values}
 
 
 @FAMILIES.operation("transpose")
 def transpose(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
-    """The axes of matrices exchanged, the last two of three, and the last brought to the front."""
+    """Matrices, and stacks of matrices with two orders of axes."""
     for shape in (square(size), tall(size)):
         yield {"x": tensor(*shape)}
     for axes in ((0, 2, 1), (2, 0, 1)):
@@ -71,7 +71,7 @@ def transpose(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
 
 @FAMILIES.operation("squeeze")
 def squeeze(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
-    """An axis of extent 1 taken out: the only one, the one named, and two of four."""
+    """Tensors with axes of extent 1 to remove: all of them, a named one, and two of four."""
     yield {"x": tensor(*column(size))}
     yield {"x": tensor(*column(size)), "axis": (1,)}
     rows, columns = tall(size)
@@ -80,7 +80,7 @@ def squeeze(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
 
 @FAMILIES.operation("tile")
 def tile(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
-    """Copies below each other, beside each other, and both."""
+    """A matrix to repeat along the first axis and along both, and a column along the second."""
     for times in ((TIMES, 1), (TIMES, TIMES)):
         yield {"x": tensor(*square(size)), "times": times}
     yield {"x": tensor(*column(size)), "times": (1, tall(size)[1])}
@@ -88,7 +88,7 @@ def tile(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
 
 @FAMILIES.operation("broadcast")
 def broadcast(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
-    """A column repeated, and a row."""
+    """A column and a row, each with the shape to broadcast to."""
     yield {"x": tensor(*column(size)), "shape": tall(size)}
     rows, columns = square(size)
     yield {"x": tensor(1, columns), "shape": (rows, columns)}
@@ -96,7 +96,7 @@ def broadcast(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
 
 @FAMILIES.operation("diag")
 def diag(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
-    """A matrix's diagonal, one below it, and a diagonal matrix."""
+    """Matrices, for their diagonal and one below it, and a vector, for a diagonal matrix."""
     yield {"x": tensor(*square(size))}
     yield {"x": tensor(*tall(size)), "offset": -1}
     yield {"x": tensor(*square(size)[:1])}
@@ -104,13 +104,13 @@ def diag(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
 
 @FAMILIES.operation("diagflat")
 def diagflat(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
-    """A diagonal matrix."""
+    """A vector, for a diagonal matrix."""
     yield {"x": tensor(*square(size)[:1])}
 
 
 @FAMILIES.operation("diagonal")
 def diagonal(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
-    """A matrix's diagonal, and those beside it of a stack of matrices."""
+    """A matrix, for its diagonal, and a stack of matrices, for their diagonals above it."""
     yield {"x": tensor(*square(size))}
     yield {"x": tensor(*cube(size)), "offset": 1, "axis1": 1, "axis2": 2}
 
@@ -122,13 +122,13 @@ def alike(shape: Shape) -> Roles:
 
 @FAMILIES.operation("atleast_1d", "atleast_2d", "atleast_3d")
 def atleast(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
-    """Vectors that get the axes they lack."""
+    """Vectors, to which axes are added."""
     yield alike(vector(size))
 
 
 @FAMILIES.operation("concatenate")
 def concatenate(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
-    """Below each other, and beside each other."""
+    """Tensors to join along each axis."""
     for shape in shapes(size):
         for axis in (0, 1):
             yield {**alike(shape), "axis": axis}
@@ -136,7 +136,7 @@ def concatenate(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
 
 @FAMILIES.operation("stack")
 def stack(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
-    """Along a new axis in front, and behind."""
+    """Tensors to join along a new first and a new last axis."""
     for shape in shapes(size):
         for axis in (0, -1):
             yield {**alike(shape), "axis": axis}
@@ -144,13 +144,14 @@ def stack(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
 
 @FAMILIES.operation("column_stack", "dstack", "hstack", "vstack")
 def join(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
-    """Along the axis that the name implies."""
+    """Tensors to join along the axis that the operation's name implies."""
     for shape in shapes(size):
         yield alike(shape)
 
 
 @FAMILIES.operation("split")
 def split(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
-    """Equal parts, and parts cut at given places, of three axes, as some cut the third."""
+    """Tensors to split into equal parts, and at indices. They have three axes, as some functions
+    split along the third."""
     yield {"x": tensor(*cube(size)), "parts": PARTS}
     yield {"x": tensor(*cube(size)), "starts": (1, PARTS)}

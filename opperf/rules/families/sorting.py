@@ -16,7 +16,7 @@ FAMILIES = Families()
 
 @FAMILIES.operation("sort", "argsort")
 def sort(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
-    """Columns, rows and a long vector, in random order. Only values have a gradient."""
+    """A matrix along each axis and a long vector, in random order. Only `sort` has a gradient."""
     make = tensor if operation.name == "sort" else fixed
     for shape, axis in ((square(size), 0), (square(size), 1), (vector(size), -1)):
         yield {"x": make(*shape), "axis": axis}
@@ -24,7 +24,7 @@ def sort(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
 
 @FAMILIES.operation("searchsorted")
 def search(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
-    """Many numbers in a rising sequence, from the left and from the right."""
+    """A rising sequence, and many numbers to insert, from the left and from the right."""
     (count,) = line(size)
     for side in ("left", "right"):
         yield {
@@ -38,7 +38,7 @@ def search(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
     *("isin", "set_difference", "set_exclusive_or", "set_intersection", "set_union")
 )
 def sets(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
-    """Whole numbers of which most occur, and many more than once."""
+    """Two vectors of whole numbers, of which most occur, many more than once."""
     (count,) = line(size)
     for shape in (line(size), vector(size)):
         yield {"x": fixed(*shape, fill=below(count)), "y": fixed(*shape, fill=below(count))}
@@ -46,7 +46,7 @@ def sets(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
 
 @FAMILIES.operation("unique")
 def unique(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
-    """As the operations of two sets, of one."""
+    """A vector of whole numbers, of which most occur, many more than once."""
     (count,) = line(size)
     for shape in (line(size), vector(size)):
         yield {"x": fixed(*shape, fill=below(count))}
@@ -54,7 +54,7 @@ def unique(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
 
 @FAMILIES.operation("flat_nonzero", "nonzero")
 def nonzero(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
-    """Indices of half of the elements."""
+    """Tensors, of which half of the elements are not zero."""
     for shape in shapes(size):
         yield {"x": fixed(*shape, fill=BOOLEAN)}
 
@@ -64,5 +64,5 @@ BINS = 64
 
 @FAMILIES.operation("bincount")
 def bincount(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
-    """How often each of a few numbers occurs."""
+    """A long vector of a few different whole numbers."""
     yield {"x": fixed(*vector(size), fill=below(BINS), dtype="int64"), "least": BINS}

@@ -1,4 +1,4 @@
-"""Inputs for MXNet's operators. Each module holds one family of rules; here they meet."""
+"""Inputs for MXNet's operators: the framework's rules module, from one module for each kind."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ MODULES = (
     shapes,
     sorting,
 )
-"""Modules that offer `FAMILIES`."""
+"""Modules that have `FAMILIES`."""
 
 FAMILIES = Families()
 FAMILIES.merge(shared.FAMILIES)
@@ -82,13 +82,12 @@ TRAIN_PHASE = frozenset(
         "_contrib_SyncBatchNorm",
     }
 )
-"""Operators that run in the training phase, where they compute something else: to predict, Dropout
-copies its input and BatchNorm reads its statistics instead of computing them. Pooling by oneDNN
-keeps the places of the maxima in that phase only: to predict, its gradient reads memory that
-nothing has written."""
+"""Operators that run in the train phase. In the predict phase Dropout only copies its input, and
+BatchNorm reads its statistics instead of computing them. Pooling by oneDNN keeps the places of the
+maxima in the train phase alone: after the predict phase its gradient reads uninitialised memory."""
 
 NEEDS_OUTPUT = frozenset({"_copyto"})
-"""Operators that only write to an array of the caller's."""
+"""Operators that require an output array from the caller."""
 
 NOT_BENCHMARKED: dict[str, str] = {
     "_CrossDeviceCopy": "cannot be called directly: only graphs split over devices run it",

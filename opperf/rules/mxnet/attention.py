@@ -9,7 +9,7 @@ import msgspec
 from opperf.model import Operator, TensorSpec
 from opperf.rules.bert import HEADS, UNITS, WIDTH, scores, tokens
 from opperf.rules.engine import Families
-from opperf.rules.families.attention import projected, weights
+from opperf.rules.families.attention import projections, weights
 from opperf.rules.families.layers import INDEX
 from opperf.rules.shapes import Shape
 from opperf.rules.sizes import Preset
@@ -46,23 +46,23 @@ def fused_context(operator: Operator, size: Preset) -> Iterable[Arguments]:
 
 @FAMILIES.add("_sg_mkldnn_selfatt_qk")
 def fused_scores_in_mxnet_1(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """As `self_scores`, fused: MXNet 1 has the tokens as that has them."""
-    yield {"queries_keys_values": in_single(projected(size, 3)), "heads": HEADS}
+    """As `self_scores`, with the same layout of tokens in MXNet 1."""
+    yield {"queries_keys_values": in_single(projections(size, 3)), "heads": HEADS}
 
 
 @FAMILIES.add("_sg_mkldnn_selfatt_valatt")
 def fused_context_in_mxnet_1(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """As `self_context`, fused: MXNet 1 has the tokens as that has them."""
+    """As `self_context`, with the same layout of tokens in MXNet 1."""
     yield {
-        "queries_keys_values": in_single(projected(size, 3)),
+        "queries_keys_values": in_single(projections(size, 3)),
         "attention": in_single(weights(size)),
         "heads": HEADS,
     }
 
 
 def band(size: Preset) -> tuple[Shape, Arguments, Arguments]:
-    """Sliding window attention, as in Longformer: shape of the heads' vectors, the heads'
-    dilation, and the window, a quarter of the sentence wide to either side."""
+    """Shape of the heads' vectors, and arguments of the heads' dilation and of the window, for
+    attention by a sliding window as in Longformer: a quarter of the sentence to either side."""
     batch, length = tokens(size)
     return (
         (batch, length, HEADS, WIDTH),
@@ -79,14 +79,14 @@ def band_scores(size: Preset) -> Shape:
 
 @FAMILIES.add("_contrib_sldwin_atten_score")
 def sliding_scores(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """Scores of tokens inside the window."""
+    """Queries and keys, whose scores inside the window are computed."""
     shape, dilation, window = band(size)
     yield {"query": tensor(*shape), "key": tensor(*shape), **dilation, **window}
 
 
 @FAMILIES.add("_contrib_sldwin_atten_context")
 def sliding_context(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """Values inside the window weighted."""
+    """Scores inside the window, and the values that they weight."""
     shape, dilation, window = band(size)
     yield {
         "score": tensor(*band_scores(size), fill=PROBABILITY),
@@ -98,7 +98,7 @@ def sliding_context(operator: Operator, size: Preset) -> Iterable[Arguments]:
 
 @FAMILIES.add("_contrib_sldwin_atten_mask_like")
 def sliding_mask(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """Where the window reaches beyond the sentence."""
+    """Scores and the sentences' lengths, beyond which the window is masked."""
     batch, length = tokens(size)
     _, dilation, window = band(size)
     yield {

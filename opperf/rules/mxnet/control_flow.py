@@ -1,7 +1,7 @@
 """Loops, branches and whole graphs: operators that run other operators.
 
-What they run is named here, and is in `opperf.frameworks.mxnet.bodies`. Tensors come in the order
-in which that names them.
+Rules name the functions and graphs to run, which are in `opperf.frameworks.mxnet.bodies`; tensors
+are in the order of their parameters there.
 """
 
 from __future__ import annotations
@@ -35,19 +35,19 @@ LIMIT = UNITS**-0.5
 """Bound of initial weights, as usual; it keeps states from growing step by step."""
 
 ITERATIONS = 16
-"""Steps of an iterative solver: the error is a fifth of what it was, at most. A loop that ended
-before it made as many as it may would leave the rest of its output unwritten."""
+"""Steps of an iterative solver, which reduce the error to a fifth or less. The loop always makes
+all of them: one that ended earlier would leave the rest of its output unwritten."""
 
 
 def weight(*shape: int) -> TensorSpec:
-    """Weights of a layer."""
+    """A layer's weights."""
     return tensor(*shape, fill=between(-LIMIT, LIMIT))
 
 
 @FAMILIES.add("_foreach", "_npx_foreach")
 def foreach(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """A recurrent layer over a batch of sequences, whose steps are three products of matrices;
-    and a running mean, whose steps take less than it takes to loop."""
+    """A recurrent layer over a batch of sequences, whose steps are three products of matrices; and
+    a running mean, whose steps take less time than the loop itself."""
     steps = size.extent(STEPS, least=4)
     yield {
         "fn": "elman",
@@ -67,7 +67,7 @@ def foreach(operator: Operator, size: Preset) -> Iterable[Arguments]:
 
 @FAMILIES.add("_while_loop", "_npx_while_loop")
 def while_loop(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """Linear equations solved step by step: one right side, and several."""
+    """Linear equations for an iterative solver, with one right-hand side and with several."""
     rows, _ = square(size)
     for sides in (1, size.batch):
         yield {
@@ -75,7 +75,7 @@ def while_loop(operator: Operator, size: Preset) -> Iterable[Arguments]:
             "func": "richardson",
             "data": tensors(
                 [
-                    # MXNet has no gradient of a loop that differentiates what it counts in.
+                    # MXNet has no gradient of a loop whose counter takes one.
                     fixed(1, fill=ZEROS),
                     tensor(rows, sides, fill=ZEROS),
                     tensor(rows, rows, fill=POSITIVE_DEFINITE),
@@ -87,12 +87,12 @@ def while_loop(operator: Operator, size: Preset) -> Iterable[Arguments]:
 
 
 WITHIN, BEYOND = 1e12, 0.0
-"""Limits that the sum of a gradient's squares is below, and above."""
+"""Limits that a gradient's sum of squares stays below, and exceeds."""
 
 
 @FAMILIES.add("_cond", "_npx_cond")
 def cond(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """A step of an optimizer, if the gradient is finite, for each shape; and one step skipped."""
+    """An optimizer's step for each shape, taken as the gradient is finite; and a skipped step."""
     steps = [(shape, WITHIN) for shape in shapes(size)]
     for shape, limit in (*steps, (square(size), BEYOND)):
         yield {
@@ -105,7 +105,7 @@ def cond(operator: Operator, size: Preset) -> Iterable[Arguments]:
 
 @FAMILIES.add("_CachedOp", "_CachedOpThreadSafe")
 def cached(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """Two dense layers: those of a classifier of digits, and of a block of BERT-base."""
+    """Two dense layers: of a classifier of digits, and of a feed-forward block of BERT-base."""
     for inputs, hidden, outputs in ((28 * 28, 128, 10), (WIDTH, FEED_FORWARD, WIDTH)):
         layers = (weight(inputs, hidden), weight(hidden, outputs))
         yield {"sym": "perceptron", "data": tensors([tensor(size.batch, inputs), *layers])}

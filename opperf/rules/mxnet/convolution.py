@@ -30,13 +30,13 @@ def later_stage(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
 
 @FAMILIES.add("Convolution_v1")
 def convolution_v1(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """A 3 x 3 and a narrowing layer of a later stage: the older operator has plain loops around
-    a matrix product, and takes many times as long as `Convolution`."""
+    """A 3 x 3 and a narrowing layer of a later stage, which are small: the older operator loops
+    around a matrix product, and takes many times as long as `Convolution`."""
     return arguments_by_role(operator, CONVOLUTIONS, later_stage, size)
 
 
 def offset_window(size: Preset) -> Window:
-    """A 3 x 3 layer of few channels: reading at learned offsets takes long."""
+    """A 3 x 3 layer of few channels, as reading at learned offsets is slow."""
     return Window(coarse_maps(size, FILTERS // 2), pad=1)
 
 
@@ -77,7 +77,7 @@ def modulated(operator: Operator, size: Preset) -> Iterable[Arguments]:
 
 
 def with_whole_maps(pooled: Iterable[Roles]) -> Iterable[Arguments]:
-    """Every pooling by a window, and of the whole map at once."""
+    """The arguments of each pooling, by its window and over the whole map."""
     for roles in pooled:
         for whole in (False, True):
             yield {
@@ -92,7 +92,7 @@ def with_whole_maps(pooled: Iterable[Roles]) -> Iterable[Arguments]:
 
 @FAMILIES.add("Pooling")
 def pooling_and_global(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """Signals and images, as MXNet's users know them."""
+    """Signals and images, as in MXNet's utility."""
     return with_whole_maps(pooling(OPERATIONS["pooling"], size))
 
 
@@ -104,8 +104,8 @@ def pooling_v1(operator: Operator, size: Preset) -> Iterable[Arguments]:
 
 @FAMILIES.add("Correlation")
 def correlation(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """Two frames' maps compared at displacements of up to four pixels, as optical flow
-    networks do (PWC-Net); by products and by differences."""
+    """Feature maps of two frames, compared by products and by differences at displacements of up to
+    four pixels, as in networks for optical flow (PWC-Net)."""
     reach = 4
     shape = coarse_maps(size, 32)
     for product in (True, False):
@@ -123,7 +123,8 @@ def correlation(operator: Operator, size: Preset) -> Iterable[Arguments]:
 
 @FAMILIES.add("UpSampling")
 def upsampling(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """Maps made twice as large: pixels repeated, two maps put together, a learned filter."""
+    """Feature maps to enlarge twofold: by repeated pixels, of one and of two maps, and by a learned
+    filter."""
     maps = tensor(*coarse_maps(size))
     kernel = 2 * SCALE - SCALE % 2
     for kind, data in (
@@ -143,14 +144,14 @@ def upsampling(operator: Operator, size: Preset) -> Iterable[Arguments]:
 
 @FAMILIES.add("BilinearSampler")
 def bilinear_sampler(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """Images read at random places, all of them inside."""
+    """Images, and random places inside them to read at."""
     batch, _, *extents = images(size)
     yield {"data": tensor(*images(size)), "grid": tensor(batch, 2, *extents, fill=OPEN_UNIT)}
 
 
 @FAMILIES.add("GridGenerator")
 def grid_generator(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """A grid for each image, from an affine transformation and from a flow field."""
+    """An affine transformation, and a flow field, from which the grid of each image is computed."""
     batch, _, *extents = images(size)
     yield {
         "data": tensor(batch, AFFINE, fill=OPEN_UNIT),
@@ -162,7 +163,7 @@ def grid_generator(operator: Operator, size: Preset) -> Iterable[Arguments]:
 
 @FAMILIES.add("SpatialTransformer")
 def spatial_transformer(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """Images warped by an affine transformation each."""
+    """Images, and an affine transformation of each."""
     batch, _, *extents = images(size)
     yield {
         "data": tensor(*images(size)),
@@ -175,7 +176,7 @@ def spatial_transformer(operator: Operator, size: Preset) -> Iterable[Arguments]
 
 @FAMILIES.add("_contrib_BilinearResize2D")
 def bilinear_resize(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """A segmentation's maps enlarged to a given size and to another tensor's, and halved."""
+    """A segmentation's feature maps, to enlarge to a size and to another tensor's, and to halve."""
     data = tensor(*coarse_maps(size))
     _, _, height, width = feature_maps(size)
     yield {"data": data, "height": height, "width": width}

@@ -13,8 +13,7 @@ ANY_OPERATOR = Operator(framework="mxnet", namespace="nd", name="any")
 
 
 def defaults(preset: Preset) -> dict[str, list[Any]]:
-    """By argument name, the values an argument takes, one for each configuration: tensors as
-    their shapes."""
+    """The values of arguments by name, one for each configuration, with shapes for tensors."""
     found: dict[str, list[Any]] = {}
     for (name, kind), alternatives in names.TABLE.items():
         if name not in found or kind is Kind.TENSOR:
@@ -34,7 +33,7 @@ DEFAULTS_INPUTS = defaults(PRESETS["default"])
 """Default values of arguments at the default size."""
 
 DEFAULTS_INPUTS_LARGE_TENSOR = defaults(PRESETS[INT64])
-"""The same for tensors of more than 2**31 elements."""
+"""Default values of arguments for tensors of more than 2**31 elements."""
 
 PARAMS_OF_TYPE_NDARRAY = sorted(
     {name for name, kind in names.TABLE if kind in (Kind.TENSOR, Kind.TENSORS)}

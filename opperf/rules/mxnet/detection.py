@@ -34,9 +34,9 @@ CLASSES = 20
 OBJECTS = 8
 """Objects in an image, at most."""
 VARIANCES = (0.1, 0.1, 0.2, 0.2)
-"""Scales of a box's four offsets, as SSD has them."""
+"""Scales of a box's four offsets, as in SSD."""
 OFFSETS = Fill("normal", 0.0, 0.1)
-"""Offsets from anchors: small, for anchors are near what they find."""
+"""Offsets from anchors: small, as an anchor is near the object that it is matched with."""
 
 
 def anchors(size: Preset) -> int:
@@ -45,14 +45,14 @@ def anchors(size: Preset) -> int:
 
 
 def candidates(size: Preset) -> int:
-    """Number of boxes compared with others, each with each."""
+    """Number of boxes that are compared pairwise."""
     return size.extent(1000)
 
 
 def sides(count: int, extent: float) -> list[tuple[float, float, float, float]]:
-    """Boxes (left, top, width, height) inside a square, of many sizes and places.
+    """Boxes (left, top, width, height) of many sizes and places inside a square.
 
-    Multiples of two irrational numbers are spread evenly and need no generator.
+    They come from multiples of two irrational numbers, which are spread evenly without a generator.
     """
     made = []
     for i in range(1, count + 1):
@@ -68,7 +68,7 @@ def sides(count: int, extent: float) -> list[tuple[float, float, float, float]]:
 
 
 def corners(count: int, extent: float) -> list[tuple[float, float, float, float]]:
-    """The boxes of `sides` by their corners."""
+    """The boxes of `sides` as (left, top, right, bottom)."""
     return [
         (left, top, round(left + width, 2), round(top + height, 2))
         for left, top, width, height in sides(count, extent)
@@ -76,17 +76,17 @@ def corners(count: int, extent: float) -> list[tuple[float, float, float, float]
 
 
 def regions(size: Preset) -> int:
-    """Number of regions of interest, of all images together."""
+    """Number of regions of interest in all images together."""
     return size.extent(128)
 
 
 def image_extent(size: Preset) -> float:
-    """Side of the image behind `coarse_maps`."""
+    """Side of the image that `coarse_maps` are computed from."""
     return float(coarse_maps(size)[-1] * STRIDE)
 
 
 def regions_of_interest(size: Preset) -> TensorSpec:
-    """Boxes, each after the number of its image."""
+    """Boxes by their corners, each after the number of its image."""
     count = regions(size)
     rows = tuple(
         (float(i % size.pictures), *box) for i, box in enumerate(corners(count, image_extent(size)))
@@ -96,7 +96,7 @@ def regions_of_interest(size: Preset) -> TensorSpec:
 
 @FAMILIES.add("ROIPooling", "_contrib_ROIAlign")
 def roi_pooling(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """Regions of a Faster R-CNN: of all sizes, from every image of the batch."""
+    """Feature maps and regions of interest of a Faster R-CNN."""
     yield {
         "data": tensor(*coarse_maps(size)),
         "rois": regions_of_interest(size),
@@ -107,7 +107,7 @@ def roi_pooling(operator: Operator, size: Preset) -> Iterable[Arguments]:
 
 @FAMILIES.add("_contrib_RROIAlign")
 def rotated_roi_align(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """Regions at every angle, as of text in photographs."""
+    """Feature maps and rotated regions of interest, as in the detection of text."""
     count = regions(size)
     rows = tuple(
         (
@@ -131,7 +131,7 @@ def rotated_roi_align(operator: Operator, size: Preset) -> Iterable[Arguments]:
 
 @FAMILIES.add("_contrib_PSROIPooling")
 def position_sensitive(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """Regions of an R-FCN: each cell of a region has channels of its own."""
+    """Feature maps and regions of an R-FCN: each cell of a region has its own channels."""
     yield {
         "data": tensor(*coarse_maps(size, OBJECTS * POOLED**2)),
         "rois": regions_of_interest(size),
@@ -161,8 +161,8 @@ def deformable_position_sensitive(operator: Operator, size: Preset) -> Iterable[
 
 @FAMILIES.add("_contrib_box_nms")
 def box_nms(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """Boxes by centre and extent, which any positive numbers are; the best 400 kept for
-    comparison, as SSD does."""
+    """Scored boxes by centre and size, as which any positive numbers serve. The best 400 are
+    compared, as in SSD."""
     yield {
         "data": tensor(size.batch, candidates(size), 2 + CORNERS, fill=PROBABILITY),
         "overlap_thresh": 0.5,
@@ -177,7 +177,7 @@ def box_nms(operator: Operator, size: Preset) -> Iterable[Arguments]:
 
 @FAMILIES.add("_contrib_box_iou")
 def box_iou(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """Each box of one set with each of another."""
+    """Two sets of boxes, by corners and by centre, whose boxes are compared pairwise."""
     count = candidates(size)
     yield {
         "lhs": fixed(count, CORNERS, fill=UNIT_BOXES),
@@ -193,7 +193,7 @@ def box_iou(operator: Operator, size: Preset) -> Iterable[Arguments]:
 
 @FAMILIES.add("_contrib_box_encode")
 def box_encode(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """Anchors against the objects they were matched with; some are negative or ignored."""
+    """Anchors and the objects that they are matched with; some are negative or ignored."""
     count = anchors(size)
     yield {
         "samples": fixed(size.batch, count, fill=below(2, start=-1)),
@@ -207,7 +207,7 @@ def box_encode(operator: Operator, size: Preset) -> Iterable[Arguments]:
 
 @FAMILIES.add("_contrib_box_decode")
 def box_decode(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """Offsets from anchors made boxes."""
+    """Offsets from anchors, which are by corners or by centre."""
     count = anchors(size)
     scales: Arguments = {f"std{i}": scale for i, scale in enumerate(VARIANCES)}
     for layout, fill in (("corner", UNIT_BOXES), ("center", PROBABILITY)):
@@ -221,7 +221,7 @@ def box_decode(operator: Operator, size: Preset) -> Iterable[Arguments]:
 
 @FAMILIES.add("_contrib_bipartite_matching")
 def bipartite_matching(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """Anchors and objects paired, best overlap first."""
+    """The overlap of each anchor with each object; the largest is matched first."""
     yield {
         "data": fixed(size.batch, candidates(size), OBJECTS, fill=PROBABILITY),
         "threshold": 0.1,
@@ -231,7 +231,7 @@ def bipartite_matching(operator: Operator, size: Preset) -> Iterable[Arguments]:
 
 @FAMILIES.add("_contrib_MultiBoxPrior")
 def multibox_prior(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """Anchors of one of SSD's feature maps: only its extents count."""
+    """One of SSD's feature maps, of which the operator reads only the extents."""
     yield {"data": fixed(*coarse_maps(size)), "sizes": (0.2, 0.27), "ratios": (1.0, 2.0, 0.5)}
 
 
@@ -242,7 +242,7 @@ def anchor_boxes(size: Preset) -> TensorSpec:
 
 @FAMILIES.add("_contrib_MultiBoxTarget")
 def multibox_target(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """Anchors matched with objects, three negative ones for each positive, as SSD does."""
+    """Anchors and labelled objects, with three negative anchors for each positive, as in SSD."""
     boxes = corners(size.batch * OBJECTS, 1.0)
     labels = tuple((float(i % CLASSES), *box) for i, box in enumerate(boxes))
     yield {
@@ -257,7 +257,7 @@ def multibox_target(operator: Operator, size: Preset) -> Iterable[Arguments]:
 
 @FAMILIES.add("_contrib_MultiBoxDetection")
 def multibox_detection(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """From scores of anchors to boxes, the best 400 compared with each other."""
+    """Scores, offsets and anchors; the best 400 boxes are compared with each other."""
     count = anchors(size)
     yield {
         "cls_prob": fixed(size.batch, CLASSES + 1, count, fill=PROBABILITY),
@@ -271,13 +271,13 @@ def multibox_detection(operator: Operator, size: Preset) -> Iterable[Arguments]:
 
 @FAMILIES.add("_contrib_Proposal")
 def proposal(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """Regions proposed for one image: the operator takes no more."""
+    """Inputs for one image: the operator takes no more."""
     return proposals(1, size)
 
 
 @FAMILIES.add("_contrib_MultiProposal")
 def multi_proposal(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """Regions proposed for as many images as such a detector is trained with on a device."""
+    """Inputs for two images, as many as such a detector is usually trained with on a device."""
     return proposals(2, size)
 
 
@@ -302,7 +302,7 @@ def proposals(batch: int, size: Preset) -> Iterable[Arguments]:
 
 @FAMILIES.add("_contrib_hawkesll")
 def hawkes(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """Likelihood of sequences of events of four kinds, which make each other likelier."""
+    """Sequences of events of four kinds, each of which makes others likelier."""
     marks, steps = 4, size.extent(128, least=8)
     longest = steps * POSITIVE.high
     yield {

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from opperf.model import Fill, Operator
 from opperf.operations import CanonicalOperation
 from opperf.operations.uses import Roles
-from opperf.rules.domains import BITS, COUNTING, FEW, SHIFTS, WHOLE
+from opperf.rules.domains import BITS, FEW_INTEGERS, POSITIVE_INTEGERS, SHIFTS, WHOLE_DTYPE
 from opperf.rules.engine import Families, arguments_by_role
 from opperf.rules.families import elementwise as shared
 from opperf.rules.mxnet.names import FACTOR
@@ -25,7 +25,7 @@ ALIKE = tuple(
     and not name.startswith(("broadcast_", "_npi_"))
     and not name.endswith("_scalar")
 )
-"""Operators of two tensors that want them of one shape."""
+"""Operators of two tensors that require them to have one shape."""
 
 
 def two_alike(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
@@ -50,36 +50,36 @@ def scalar_name(name: str) -> str:
 
 SCALAR_DOMAINS: dict[str, Fill] = {
     **dict.fromkeys(("rdiv", "rtrue_divide", "rfloor_divide", "rmod", "rfmod", "power"), POSITIVE),
-    **dict.fromkeys(("equal", "not_equal"), FEW),
+    **dict.fromkeys(("equal", "not_equal"), FEW_INTEGERS),
     **dict.fromkeys(("logical_and", "logical_or", "logical_xor"), BOOLEAN),
     **dict.fromkeys(
         ("bitwise_and", "bitwise_or", "bitwise_xor", "bitwise_left_shift", "bitwise_right_shift"),
         BITS,
     ),
     **dict.fromkeys(("rbitwise_left_shift", "rbitwise_right_shift", "ldexp", "rldexp"), SHIFTS),
-    **dict.fromkeys(("lcm", "gcd"), COUNTING),
+    **dict.fromkeys(("lcm", "gcd"), POSITIVE_INTEGERS),
 }
 """Fill of the tensor of an operator of a tensor and a number, by name without prefix and suffix.
 A leading `r` means that the number is the left operand."""
 
 AMONG = 0.5
-"""A number that many normal ones are above, and many below."""
+"""A number that many normal random ones are above, and many below."""
 
 SCALARS: dict[str, float] = {
     **dict.fromkeys(("greater", "greater_equal", "less", "less_equal"), AMONG),
     **dict.fromkeys(("lesser", "lesser_equal", "maximum", "minimum", "fmax", "fmin"), AMONG),
-    # Anything or a number that is not zero is true.
+    # With any other number the result is true everywhere.
     "logical_or": 0.0,
 }
-"""The number, where `FACTOR` would give nearly the same result for all elements; by name without
-prefix and suffix."""
+"""The number, by name without prefix and suffix, where with `FACTOR` nearly all results would be
+the same."""
 
 
 @FAMILIES.category("binary_scalar")
 def scalar(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """A tensor and a number."""
     base = scalar_name(operator.name)
-    dtype = WHOLE if base.removeprefix("r").startswith(WHOLE_ONLY) else REQUESTED
+    dtype = WHOLE_DTYPE if base.removeprefix("r").startswith(WHOLE_ONLY) else REQUESTED
     for shape in shapes(size):
         yield {
             "data": tensor(*shape, fill=SCALAR_DOMAINS.get(base, NORMAL), dtype=dtype),
@@ -89,13 +89,13 @@ def scalar(operator: Operator, size: Preset) -> Iterable[Arguments]:
 
 @FAMILIES.add("_contrib_gradientmultiplier")
 def gradientmultiplier(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """Copies forward, scales the gradient backward."""
+    """A tensor, which the forward pass copies, and the factor of its gradient."""
     for shape in shapes(size):
         yield {"data": tensor(*shape), "scalar": FACTOR}
 
 
 @FAMILIES.add("_contrib_quadratic")
 def quadratic(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """A quadratic polynomial with no coefficient zero."""
+    """A tensor, and the coefficients of a quadratic polynomial, none of them zero."""
     for shape in shapes(size):
         yield {"data": tensor(*shape), "a": 1.0, "b": -2.0, "c": 0.5}

@@ -1,4 +1,4 @@
-"""Graphs stored as sparse matrices: a row for each vertex, and in it the numbers of its edges."""
+"""Graphs stored as sparse matrices: a vertex's row holds the numbers of its edges."""
 
 from __future__ import annotations
 
@@ -18,28 +18,28 @@ INDEX = "int64"
 SEQUENCE = Fill("sequence")
 
 HOPS, NEIGHBOURS = 2, 10
-"""Two layers of ten neighbours each: a mini-batch of a small graph network."""
+"""Sampling for a mini-batch of a small graph network: two layers of ten neighbours each."""
 
 
 def vertices(size: Preset) -> int:
-    """How many vertices the graph has."""
+    """Number of vertices of the graph."""
     return square(size)[0]
 
 
 def graph(size: Preset) -> TensorSpec:
-    """A graph in which no two edges have one number."""
+    """A graph whose edges have distinct numbers."""
     count = vertices(size)
     return tensor(count, count, fill=SEQUENCE, dtype=INDEX, layout="csr", gradient=False)
 
 
 def first(count: int) -> TensorSpec:
-    """The first vertices, in order, as some of the operators want them."""
+    """The first vertices in ascending order, which some of the operators require."""
     return fixed(count, fill=SEQUENCE, dtype=INDEX)
 
 
 def sampling(size: Preset) -> Arguments:
-    """How far a sample reaches. It has room for one vertex more than there are: filling up, it
-    would end early and say so in the log, at each call."""
+    """Arguments of sampling. The limit of vertices is above the graph's number: a sample that
+    reaches the limit ends early and logs a message at each call."""
     return {
         "num_hops": HOPS,
         "num_neighbor": NEIGHBOURS,
@@ -49,14 +49,14 @@ def sampling(size: Preset) -> Arguments:
 
 @FAMILIES.add("_contrib_dgl_csr_neighbor_uniform_sample")
 def uniform_sample(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """Neighbours of a mini-batch of vertices, and the neighbours of these."""
+    """A graph, and a mini-batch of vertices whose neighbours are sampled."""
     inputs = tensors([graph(size), first(size.batch)])
     yield {"seed_arrays": inputs, "num_args": len(inputs), **sampling(size)}
 
 
 @FAMILIES.add("_contrib_dgl_csr_neighbor_non_uniform_sample")
 def weighted_sample(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """As `uniform_sample`, some vertices being likelier than others."""
+    """As `uniform_sample`, with a probability of each vertex."""
     likely = fixed(vertices(size), fill=PROBABILITY, dtype="float32")
     inputs = tensors([graph(size), likely, first(size.batch)])
     yield {"seed_arrays": inputs, "num_args": len(inputs), **sampling(size)}
@@ -64,8 +64,8 @@ def weighted_sample(operator: Operator, size: Preset) -> Iterable[Arguments]:
 
 @FAMILIES.add("_contrib_dgl_subgraph")
 def subgraph(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """Half of the vertices and the edges between them, without and with the numbers that these
-    edges had."""
+    """A graph and half of its vertices, without and with the numbers of the edges as a second
+    output."""
     inputs = tensors([graph(size), first(vertices(size) // 2)])
     for mapping in (False, True):
         yield {"data": inputs, "num_args": len(inputs), "return_mapping": mapping}
@@ -73,8 +73,8 @@ def subgraph(operator: Operator, size: Preset) -> Iterable[Arguments]:
 
 @FAMILIES.add("_contrib_dgl_graph_compact")
 def graph_compact(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """A sample that reached every vertex: the graph, its vertices and, behind them, how many
-    they are. Asked for the numbers that edges had, MXNet gives an empty matrix."""
+    """A sample that reached every vertex: the graph, its vertices and, as the last element, their
+    number. There is no mapping of edges, for which MXNet returns an empty matrix."""
     count = vertices(size)
     inputs = tensors([graph(size), first(count + 1)])
     yield {
@@ -87,13 +87,13 @@ def graph_compact(operator: Operator, size: Preset) -> Iterable[Arguments]:
 
 @FAMILIES.add("_contrib_dgl_adjacency")
 def adjacency(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """The graph as a matrix of ones where there is an edge."""
+    """A graph, which becomes a matrix of ones where there is an edge."""
     yield {"data": graph(size)}
 
 
 @FAMILIES.add("_contrib_edge_id")
 def edge_id(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """Values of the edges between pairs of vertices, most of them not in the graph."""
+    """A graph and pairs of vertices, most of which have no edge between them."""
     rows, columns = square(size)
     yield {
         "data": tensor(rows, columns, layout="csr", gradient=False),

@@ -1,4 +1,4 @@
-"""Image preparation: pictures as they come from a file, bytes with colours last."""
+"""Image preparation: pictures are bytes with the colours as last axis, as decoded from a file."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ BYTE = "uint8"
 LEVELS = below(256)
 
 MEAN, DEVIATION = (0.485, 0.456, 0.406), (0.229, 0.224, 0.225)
-"""Statistics of ImageNet's colours, on a scale to 1."""
+"""Mean and standard deviation of ImageNet's colours, on a scale from 0 to 1."""
 
 
 def extents(size: Preset) -> tuple[int, int]:
@@ -40,59 +40,59 @@ def pictures(size: Preset, dtype: str = BYTE) -> TensorSpec:
 
 
 def window(size: Preset) -> Arguments:
-    """Width and height of a part of a picture, seven eighths of it as is usual (224 of 256)."""
+    """Width and height of a crop: seven eighths of the picture's, as usual (224 of 256)."""
     height, width = extents(size)
     return {"width": width * 7 // 8, "height": height * 7 // 8}
 
 
 def each(size: Preset, values: Arguments, dtype: str = BYTE) -> Iterable[Arguments]:
-    """One picture, and a batch."""
+    """One picture and a batch of them, each with these plain values."""
     for data in (picture(size, dtype), pictures(size, dtype)):
         yield {"data": data, **values}
 
 
 @FAMILIES.add("_image_to_tensor")
 def to_tensor(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """Colours put first and scaled to [0, 1)."""
+    """A picture and a batch, whose colours become the first axis, on a scale from 0 to 1."""
     return each(size, {})
 
 
 @FAMILIES.add("_image_normalize")
 def normalize(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """After `to_tensor`: by ImageNet's mean and deviation."""
+    """A picture and a batch as `to_tensor` returns them, with ImageNet's mean and deviation."""
     for shape in (images(size)[1:], images(size)):
         yield {"data": tensor(*shape), "mean": MEAN, "std": DEVIATION}
 
 
 @FAMILIES.add("_image_crop")
 def crop(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """A part of bytes, and of numbers that have a gradient."""
+    """Pictures of bytes, and of floating-point numbers that take a gradient."""
     for dtype in (BYTE, REQUESTED):
         yield from each(size, {"x": 8, "y": 8, **window(size)}, dtype)
 
 
 @FAMILIES.add("_image_resize")
 def resize(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """To half, with the neighbours interpolated."""
+    """Pictures resized to half by bilinear interpolation."""
     height, width = extents(size)
     return each(size, {"size": (width // 2, height // 2), "interp": 1})
 
 
 @FAMILIES.add("_image_random_crop", "_image_random_resized_crop")
 def random_crop(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """A part at a random place."""
+    """Pictures, cropped at a random place."""
     return each(size, window(size))
 
 
 @FAMILIES.add("_image_flip_left_right", "_image_flip_top_bottom")
 def flip(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """A picture mirrored."""
+    """A picture, which is mirrored."""
     yield {"data": picture(size)}
 
 
 @FAMILIES.add("_image_random_flip_left_right", "_image_random_flip_top_bottom")
 def random_flip(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """A picture mirrored, or copied, as chance has it."""
+    """A picture, which is mirrored or copied at random."""
     yield {"data": picture(size)}
 
 
@@ -112,51 +112,51 @@ COLOURING: dict[str, Arguments] = {
     "_image_adjust_lighting": {"alpha": (0.05, -0.05, 0.1)},
     "_image_random_lighting": {"alpha_std": 0.1},
 }
-"""Changes of colour, as strong as training on ImageNet has them."""
+"""Arguments of changes of colour, as strong as is usual in training on ImageNet."""
 
 
 @FAMILIES.add(*COLOURING)
 def colouring(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """A picture with its colours changed."""
+    """A picture, whose colours are changed."""
     yield {"data": picture(size), **COLOURING[operator.name]}
 
 
 @FAMILIES.add("_cvimresize")
 def cv_resize(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """To half, by OpenCV."""
+    """A picture resized to half by OpenCV."""
     height, width = extents(size)
     yield {"src": picture(size), "w": width // 2, "h": height // 2, "interp": 1}
 
 
 @FAMILIES.add("_cvcopyMakeBorder")
 def border(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """Eight black pixels around a picture."""
+    """A picture, which gets a border of eight black pixels."""
     width = 8
     sides: Arguments = dict.fromkeys(("top", "bot", "left", "right"), width)
     yield {"src": picture(size), **sides}
 
 
 def picture_file(size: Preset) -> TensorSpec:
-    """The bytes of a JPEG file of a picture as large as the others, or just larger."""
+    """The bytes of a JPEG file, of the other pictures' size rounded up to whole tiles."""
     height, width = (TILE_SIDE * math.ceil(extent / TILE_SIDE) for extent in extents(size))
     data = jpeg(height, width)
     return fixed(len(data), fill=literal(tuple(data)), dtype=BYTE)
 
 
 COLOUR, GREY = 1, 0
-"""What OpenCV calls the two ways to decode a picture."""
+"""OpenCV's flags for decoding in colour and in grey."""
 
 
 @FAMILIES.add("_cvimdecode")
 def decode(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """A JPEG file in colour, and in grey."""
+    """The bytes of a JPEG file, decoded in colour and in grey."""
     for flag in (COLOUR, GREY):
         yield {"buf": picture_file(size), "flag": flag}
 
 
 @FAMILIES.add("_cvimread")
 def read(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """A JPEG file opened and decoded in colour, and in grey."""
+    """A JPEG file on disk, decoded in colour and in grey."""
     path = msgspec.structs.replace(picture_file(size), layout="file")
     for flag in (COLOUR, GREY):
         yield {"filename": path, "flag": flag}

@@ -1,4 +1,4 @@
-"""Operators that write to a tensor in place: their output is their first input."""
+"""Operators that update their first input in place: it is their output."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from opperf.model import Operator
 from opperf.rules.engine import OUTPUT, Families
-from opperf.rules.mxnet.indexing import scattered
+from opperf.rules.mxnet.indexing import scatter_targets
 from opperf.rules.shapes import shapes, square
 from opperf.rules.sizes import Preset
 from opperf.rules.values import BOOLEAN, Arguments, fixed, same
@@ -16,10 +16,10 @@ FAMILIES = Families()
 
 @FAMILIES.add("_scatter_set_nd")
 def scatter_set_nd(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """A single element of each row and of each column, and whole rows."""
+    """Single elements, one in each row and column, and whole rows."""
     shape = square(size)
     written = fixed(*shape)
-    for values, places in scattered(shape):
+    for values, places in scatter_targets(shape):
         yield {
             "lhs": written,
             "rhs": fixed(*values),
@@ -31,7 +31,7 @@ def scatter_set_nd(operator: Operator, size: Preset) -> Iterable[Arguments]:
 
 @FAMILIES.add("_npi_boolean_mask_assign_scalar")
 def mask_assign_scalar(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """One value to half of the elements."""
+    """A number, written to half of the elements."""
     for shape in shapes(size):
         written = fixed(*shape)
         yield {
@@ -45,7 +45,7 @@ def mask_assign_scalar(operator: Operator, size: Preset) -> Iterable[Arguments]:
 
 @FAMILIES.add("_npi_boolean_mask_assign_tensor")
 def mask_assign_tensor(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """One value, as a tensor, to half of the elements."""
+    """A tensor of one element, written to half of the elements."""
     for shape in shapes(size):
         written = fixed(*shape)
         yield {

@@ -1,5 +1,5 @@
-"""Reading and writing by index, by slice and by mask. Indices are in range, and whole numbers
-of a dtype of their own: float16 holds none above 2048 exactly."""
+"""Reading and writing by index, by slice and by mask. Indices have an integer dtype, as float16 is
+exact up to 2048 only."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ FAMILIES = Families()
 
 INDEX = "int32"
 FLAT_INDEX = "int64"
-"""For positions among all elements, which may be more than 32 bits count."""
+"""Dtype of positions among all elements, which may exceed 32 bits."""
 PERMUTATION = Fill("permutation")
-"""Indices of which each occurs once: where two name one place, threads race to it."""
+"""Fill of indices that are written at: no index repeats, as threads would race for the place."""
 
 
 def indices(*shape: int, limit: int, dtype: str = INDEX) -> TensorSpec:
@@ -28,7 +28,7 @@ def indices(*shape: int, limit: int, dtype: str = INDEX) -> TensorSpec:
 
 @FAMILIES.add("take")
 def take(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """Rows, columns, and rows of a table as an embedding looks them up."""
+    """Indices of rows, of columns, and of rows of a table, as for an embedding."""
     rows, columns = square(size)
     yield {"a": tensor(rows, columns), "indices": indices(rows, limit=rows), "axis": 0}
     yield {"a": tensor(rows, columns), "indices": indices(columns, limit=columns), "axis": 1}
@@ -38,14 +38,14 @@ def take(operator: Operator, size: Preset) -> Iterable[Arguments]:
 
 @FAMILIES.add("batch_take")
 def batch_take(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """One element of each row."""
+    """A matrix, and the index of one element of each row."""
     for rows, columns in wide(size):
         yield {"a": tensor(rows, columns), "indices": indices(rows, limit=columns)}
 
 
 @FAMILIES.add("pick")
 def pick(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """One element of each row, or of each column."""
+    """A matrix, and the index of one element of each row, or of each column."""
     for rows, columns in wide(size):
         yield {"data": tensor(rows, columns), "index": indices(rows, limit=columns), "axis": -1}
     rows, columns = square(size)
@@ -54,7 +54,7 @@ def pick(operator: Operator, size: Preset) -> Iterable[Arguments]:
 
 @FAMILIES.add("gather_nd")
 def gather_nd(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """Single elements, and whole rows."""
+    """A matrix, and the indices of single elements, and of whole rows."""
     rows, columns = square(size)
     count, _ = column(size)
     extent = min(rows, columns)
@@ -62,9 +62,9 @@ def gather_nd(operator: Operator, size: Preset) -> Iterable[Arguments]:
     yield {"data": tensor(rows, columns), "indices": indices(1, rows, limit=rows)}
 
 
-def scattered(shape: Shape) -> Iterable[tuple[Shape, TensorSpec]]:
-    """Shape of the values, and the indices, of a single element of each row and of each column
-    of a matrix, as far as it has both, and of its rows."""
+def scatter_targets(shape: Shape) -> Iterable[tuple[Shape, TensorSpec]]:
+    """Shape of the values and their indices in a matrix: for single elements, one in each row and
+    column as far as there are both, and for all rows."""
     rows, columns = shape
     both = min(rows, columns)
     yield (both,), fixed(2, both, fill=PERMUTATION, dtype=INDEX)
@@ -73,22 +73,22 @@ def scattered(shape: Shape) -> Iterable[tuple[Shape, TensorSpec]]:
 
 @FAMILIES.add("scatter_nd")
 def scatter_nd(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """A single element of each row and of each column, and whole rows."""
+    """Values and indices of single elements, one in each row and column, and of whole rows."""
     shape = square(size)
-    for values, places in scattered(shape):
+    for values, places in scatter_targets(shape):
         yield {"data": tensor(*values), "indices": places, "shape": shape}
 
 
 @FAMILIES.add("one_hot")
 def one_hot(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """Class numbers as rows with a single one."""
+    """Class numbers, which become rows with a single one."""
     for rows, depth in (tall(size), square(size)):
         yield {"indices": indices(rows, limit=depth), "depth": depth}
 
 
 @FAMILIES.add("where")
 def where(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """A choice for each element, and one for each row."""
+    """Two tensors, and a condition for each element or for each row."""
     for shape in shapes(size):
         yield {"condition": fixed(*shape, fill=BOOLEAN), "x": tensor(*shape), "y": tensor(*shape)}
     rows, columns = square(size)
@@ -101,7 +101,7 @@ def where(operator: Operator, size: Preset) -> Iterable[Arguments]:
 
 @FAMILIES.add("_npi_where_lscalar", "_npi_where_rscalar")
 def where_numpy(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """A choice for each element between a tensor and a number."""
+    """A condition for each element, a tensor and a number."""
     for shape in shapes(size):
         chosen: Arguments = {
             parameter.name: tensor(*shape)
@@ -114,13 +114,13 @@ def where_numpy(operator: Operator, size: Preset) -> Iterable[Arguments]:
 
 @FAMILIES.add("_npi_where_scalar2")
 def where_scalars(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """A choice for each element between two numbers."""
+    """A condition for each element, and two numbers."""
     for shape in shapes(size):
         yield {"condition": fixed(*shape, fill=BOOLEAN), "x": 1.0, "y": FACTOR}
 
 
 def middle(shape: Shape) -> tuple[Shape, Shape]:
-    """Begin and end of the middle half of every axis."""
+    """Begin and end of the middle half along every axis."""
     return tuple(n // 4 for n in shape), tuple(n // 4 + max(1, n // 2) for n in shape)
 
 
@@ -131,7 +131,7 @@ def extents(begin: Shape, end: Shape) -> Shape:
 
 @FAMILIES.add("slice")
 def slice_of(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """The middle of a matrix, whole and every other element of it."""
+    """A matrix, of which the middle is taken, and every other element of it."""
     for shape in shapes(size):
         begin, end = middle(shape)
         yield {"data": tensor(*shape), "begin": begin, "end": end}
@@ -141,7 +141,7 @@ def slice_of(operator: Operator, size: Preset) -> Iterable[Arguments]:
 
 @FAMILIES.add("slice_axis")
 def slice_axis(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """The first half of the rows, and of the columns."""
+    """A matrix, of which the first half of the rows is taken, and of the columns."""
     shape = square(size)
     for axis in (0, 1):
         yield {"data": tensor(*shape), "axis": axis, "begin": 0, "end": shape[axis] // 2}
@@ -149,7 +149,7 @@ def slice_axis(operator: Operator, size: Preset) -> Iterable[Arguments]:
 
 @FAMILIES.add("slice_like")
 def slice_like(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """The corner of a matrix that has another's shape."""
+    """A matrix, of which the corner of another's shape is taken, along both axes and along one."""
     rows, columns = square(size)
     yield {"data": tensor(rows, columns), "shape_like": fixed(rows // 2, columns // 2)}
     yield {
@@ -161,7 +161,7 @@ def slice_like(operator: Operator, size: Preset) -> Iterable[Arguments]:
 
 @FAMILIES.add("_slice_assign")
 def slice_assign(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """The middle of a matrix overwritten by another."""
+    """A matrix, whose middle another matrix overwrites."""
     begin, end = middle(square(size))
     yield {
         "lhs": tensor(*square(size)),
@@ -173,14 +173,14 @@ def slice_assign(operator: Operator, size: Preset) -> Iterable[Arguments]:
 
 @FAMILIES.add("_slice_assign_scalar")
 def slice_assign_scalar(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """The middle of a matrix overwritten by a number."""
+    """A matrix, whose middle a number overwrites."""
     begin, end = middle(square(size))
     yield {"data": tensor(*square(size)), "scalar": FACTOR, "begin": begin, "end": end}
 
 
 @FAMILIES.add("fill_element_0index")
 def fill_element(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """One element of each row overwritten. Data and indices are of one dtype."""
+    """A matrix, and the index and the new value of one element of each row. All have one dtype."""
     for rows, columns in wide(size):
         yield {
             "lhs": fixed(rows, columns),
@@ -191,21 +191,22 @@ def fill_element(operator: Operator, size: Preset) -> Iterable[Arguments]:
 
 @FAMILIES.add("_onehot_encode")
 def onehot_encode(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """Class numbers as rows with a single one, as wide as a given matrix. All of one dtype."""
+    """Class numbers, and the matrix that is as wide as their rows with a single one. Both have one
+    dtype."""
     for rows, columns in wide(size):
         yield {"lhs": fixed(rows, fill=below(columns)), "rhs": fixed(rows, columns)}
 
 
 @FAMILIES.add("_contrib_boolean_mask")
 def boolean_mask(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """The half of the rows that a mask picks."""
+    """A matrix, and a mask of half of its rows."""
     for rows, columns in shapes(size):
         yield {"data": tensor(rows, columns), "index": fixed(rows, fill=BOOLEAN)}
 
 
 @FAMILIES.add("_contrib_index_array")
 def index_array(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """The indices of every element, all of them and along one axis."""
+    """Tensors, whose elements' indices are computed, along all axes and along one."""
     for shape in shapes(size):
         yield {"data": fixed(*shape)}
     yield {"data": fixed(*square(size)), "axes": (1,)}
@@ -213,7 +214,7 @@ def index_array(operator: Operator, size: Preset) -> Iterable[Arguments]:
 
 @FAMILIES.add("_contrib_index_copy")
 def index_copy(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """Half of a matrix's rows overwritten, each once."""
+    """A matrix, and the indices and new values of half of its rows; no index repeats."""
     for rows, columns in shapes(size):
         half = max(1, rows // 2)
         yield {
@@ -225,7 +226,7 @@ def index_copy(operator: Operator, size: Preset) -> Iterable[Arguments]:
 
 @FAMILIES.add("ravel_multi_index")
 def ravel(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """Positions among all elements from indices."""
+    """Indices, which become positions among all elements."""
     rows, columns = square(size)
     yield {
         "data": indices(2, *vector(size), limit=min(rows, columns), dtype=FLAT_INDEX),
@@ -235,7 +236,7 @@ def ravel(operator: Operator, size: Preset) -> Iterable[Arguments]:
 
 @FAMILIES.add("_npi_delete")
 def delete(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """A row taken out, and the middle half of the columns."""
+    """A matrix, from which a row is deleted, and the middle half of the columns."""
     rows, columns = square(size)
     yield {"arr": fixed(rows, columns), "int_ind": rows // 2, "axis": 0}
     (begin, _), (end, _) = middle((columns, 1))
@@ -244,14 +245,14 @@ def delete(operator: Operator, size: Preset) -> Iterable[Arguments]:
 
 @FAMILIES.add("_npi_insert_scalar")
 def insert_scalar(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """A row put in before the middle one."""
+    """A matrix, and a row to insert before the middle one."""
     rows, columns = square(size)
     yield {"arr": fixed(rows, columns), "values": fixed(columns), "int_ind": rows // 2, "axis": 0}
 
 
 @FAMILIES.add("_npi_insert_slice")
 def insert_slice(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """A row put in before each of the middle half."""
+    """A matrix, and a row to insert before each of the middle half."""
     rows, columns = square(size)
     (begin, _), (end, _) = middle((rows, 1))
     yield {
@@ -266,7 +267,7 @@ def insert_slice(operator: Operator, size: Preset) -> Iterable[Arguments]:
 
 @FAMILIES.add("_npi_insert_tensor")
 def insert_tensor(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """A row put in before each of those given."""
+    """A matrix, and a row to insert before each row of a tensor of indices."""
     rows, columns = square(size)
     yield {
         "arr": fixed(rows, columns),
@@ -278,14 +279,14 @@ def insert_tensor(operator: Operator, size: Preset) -> Iterable[Arguments]:
 
 @FAMILIES.add("_npi_advanced_indexing")
 def advanced_indexing(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """Rows by a list of indices."""
+    """A matrix, and the indices of rows."""
     for rows, columns in shapes(size):
         yield {"data": tensor(rows, columns), "indices": indices(rows, limit=rows)}
 
 
 @FAMILIES.add("_npi_advanced_indexing_multiple")
 def advanced_indexing_multiple(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """Single elements by a list of indices for each axis."""
+    """A matrix, and the indices of single elements along each axis."""
     rows, columns = square(size)
     yield {
         "data": tensor(rows, columns),
@@ -295,7 +296,7 @@ def advanced_indexing_multiple(operator: Operator, size: Preset) -> Iterable[Arg
 
 @FAMILIES.add("_npx_index_add")
 def index_add(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """A slice of a tensor of three axes for each pair of indices."""
+    """A tensor of three axes, and pairs of indices with the values to add there."""
     rows, columns, width = cube(size)
     count = size.extent(1000)
     extent = min(rows, columns)
@@ -308,7 +309,7 @@ def index_add(operator: Operator, size: Preset) -> Iterable[Arguments]:
 
 @FAMILIES.add("_npx_index_update")
 def index_update(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """Half of a matrix's rows overwritten, each once."""
+    """A matrix, and the indices and new values of half of its rows; no index repeats."""
     rows, width = tall(size)
     half = rows // 2
     yield {

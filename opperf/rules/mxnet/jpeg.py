@@ -1,8 +1,7 @@
-"""Picture files for operators that decode them: JPEG of any size, from one tile.
+"""Picture files for operators that decode them: JPEG files of any size, from one compressed tile.
 
-A JPEG made by an encoder would need one here, or be of one size. This one repeats a tile: a
-restart marker after each makes the decoder forget what came before, so that the compressed tile
-can be repeated, and the header gets another height and width.
+No encoder is needed. A restart marker after each tile resets the decoder, so that the compressed
+tile can be repeated; only the height and width in the header change.
 """
 
 from __future__ import annotations
@@ -10,7 +9,7 @@ from __future__ import annotations
 import base64
 
 TILE_SIDE = 16
-"""Height and width of the tile: one unit of a JPEG that has half as many colours each way."""
+"""Height and width of the tile: one coding unit of a JPEG with colours at half resolution."""
 
 TILE = base64.b64decode(
     "/9j/4AAQSkZJRgABAQAAAQABAAD/2wBDABALDA4MChAODQ4SERATGCgaGBYWGDEjJR0oOjM9PDkzODdASFxOQERX"
@@ -20,20 +19,20 @@ TILE = base64.b64decode(
     "BAIDAAAAAAAAAAAAAAABAAMEEQISEyEi/9oADAMBAAIRAxEAPwCIyCTgY2YZQcZ7FOIDAZ9wyotLVABlkK4GN9GG"
     "WmzNTFpk1gzsMa6A++IrcfZ4bv0jiSctgQel/9k="
 )
-"""A JFIF file of quality 50: a blue disc of five pixels' radius on colours that turn redder to the
-right and greener downwards. JFIF is the one kind whose size MXNet reads beforehand, and so decodes
-where it runs other operators; the others it decodes before the call returns."""
+"""A JFIF file of quality 50: a blue disc on a gradient of red and green. MXNet reads the size of
+JFIF files alone from their header, and decodes these asynchronously, as it runs other operators;
+files of other kinds it decodes before the call returns."""
 
 START, END = b"\xff\xd8", b"\xff\xd9"
 FRAME, SCAN, INTERVAL = b"\xff\xc0", b"\xff\xda", b"\xff\xdd"
-"""Markers of a baseline frame, of a scan, and of the segment that says how often it restarts."""
+"""Markers of a baseline frame, of a scan, and of the segment with the interval of restarts."""
 
 RESTARTS = tuple(bytes((0xFF, 0xD0 + i)) for i in range(8))
-"""The restart markers, which follow each other in turn."""
+"""The restart markers, in the order in which they alternate."""
 
 
 def _segments(file: bytes) -> tuple[list[bytes], bytes]:
-    """A file's header as segments, each with its marker, and the compressed data behind them."""
+    """The segments of a file's header, each with its marker, and the compressed data after them."""
     segments, position = [], len(START)
     while True:
         length = 2 + int.from_bytes(file[position + 2 : position + 4], "big")
@@ -45,13 +44,13 @@ def _segments(file: bytes) -> tuple[list[bytes], bytes]:
 
 
 def _with_size(frame: bytes, height: int, width: int) -> bytes:
-    """A frame's segment with another height and width: two bytes each, behind marker, length and
-    bits per colour."""
+    """A frame's segment with another height and width: two bytes each, after the marker, the length
+    and the bits per colour."""
     return frame[:5] + height.to_bytes(2, "big") + width.to_bytes(2, "big") + frame[9:]
 
 
 def jpeg(height: int, width: int) -> bytes:
-    """A file of a picture of tiles. Raises `ValueError` if they do not fill it."""
+    """The file of a picture of tiles. Raises `ValueError` if the size is no multiple of theirs."""
     if height % TILE_SIDE or width % TILE_SIDE:
         raise ValueError(f"{height} x {width} is not made of tiles of {TILE_SIDE} x {TILE_SIDE}")
     segments, tile = _segments(TILE)

@@ -19,8 +19,8 @@ FAMILIES = Families()
 
 @FAMILIES.add("FullyConnected")
 def fully_connected(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """Images as one vector each, as MXNet's users know them, which it lays out itself, and then
-    what every framework's dense layer is measured with."""
+    """Images, which the operator flattens itself, as in MXNet's utility, and then the inputs of
+    every framework's dense layer."""
     shape = images(size)
     yield {
         "data": tensor(*shape),
@@ -33,17 +33,17 @@ def fully_connected(operator: Operator, size: Preset) -> Iterable[Arguments]:
 
 
 def kinds(operator: Operator) -> tuple[str, ...]:
-    """Every activation the operator of this build knows."""
+    """Every activation that this build's operator has."""
     choice = operator.parameter("act_type")
     return choice.choices if choice is not None else ()
 
 
 @FAMILIES.add("LeakyReLU")
 def leaky_relu(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """Every activation; the one that learns has a slope for each column.
+    """A tensor for each activation; PReLU has a slope for each column.
 
-    The one with random slopes is run without a gradient, which takes the slopes drawn while
-    training: predicting writes none, and training ends the process in MXNet 1.9.1 and 2.0.
+    RReLU takes no gradient. The gradient needs the random slopes, which the predict phase does not
+    write, and the train phase crashes in MXNet 1.9.1 and 2.0.
     """
     for kind in kinds(operator):
         for shape in shapes(size):
@@ -55,7 +55,7 @@ def leaky_relu(operator: Operator, size: Preset) -> Iterable[Arguments]:
 
 @FAMILIES.add("SoftmaxActivation")
 def softmax_activation(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """Classes of whole samples, and of each pixel."""
+    """Scores of classes, of whole samples and of each pixel."""
     for shape in wide(size):
         yield {"data": tensor(*shape), "mode": "instance"}
     yield {"data": tensor(*feature_maps(size)), "mode": "channel"}

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from opperf.model import Fill, Operator
 from opperf.rules.engine import Families
-from opperf.rules.families.layers import classified, scores
+from opperf.rules.families.layers import scores, scores_and_labels
 from opperf.rules.pictures import feature_maps
 from opperf.rules.shapes import shapes
 from opperf.rules.sizes import Preset
@@ -25,15 +25,15 @@ FAMILIES = Families()
 
 @FAMILIES.add("MakeLoss", "make_loss")
 def make_loss(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """A loss that is already computed: only its gradient is set."""
+    """A computed loss, of which the operator only sets the gradient."""
     for shape in shapes(size):
         yield {"data": tensor(*shape, fill=POSITIVE)}
 
 
 @FAMILIES.add("SoftmaxOutput")
 def softmax_output(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """Whole samples, and each pixel of a segmentation."""
-    yield from map(classified, scores(size))
+    """Scores and labels of whole samples, and of each pixel of a segmentation."""
+    yield from map(scores_and_labels, scores(size))
     maps = feature_maps(size)
     batch, classes, *extents = maps
     yield {
@@ -44,8 +44,8 @@ def softmax_output(operator: Operator, size: Preset) -> Iterable[Arguments]:
 
 
 TARGET = between(-1.0, 1.0)
-"""Not filled as the predictions are: tensors that are specified alike hold the same data, and
-where prediction and label agree the gradient is zero."""
+"""Fill of labels, other than that of predictions: equal specs make equal data, and where prediction
+and label are equal the gradient is zero."""
 
 TARGETS: dict[str, Fill] = {
     "LinearRegressionOutput": TARGET,
@@ -57,14 +57,14 @@ TARGETS: dict[str, Fill] = {
 
 @FAMILIES.add(*TARGETS)
 def regression(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """Several numbers for each sample."""
+    """Predictions and labels, several numbers for each sample."""
     for shape in shapes(size):
         yield {"data": tensor(*shape), "label": fixed(*shape, fill=TARGETS[operator.name])}
 
 
 @FAMILIES.add("SVMOutput")
 def svm_output(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """With the squared hinge and with the plain one."""
+    """Scores and labels, for the squared hinge loss and for the plain one."""
     for linear in (False, True):
         for shape in scores(size):
-            yield {**classified(shape), "use_linear": linear}
+            yield {**scores_and_labels(shape), "use_linear": linear}

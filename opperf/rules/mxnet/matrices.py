@@ -17,8 +17,8 @@ FAMILIES = Families()
 def products(
     rows: int, wide: int, narrow: int, short: int, batch: tuple[int, ...]
 ) -> Iterable[Arguments]:
-    """A product of large matrices, an outer one and a matrix by a vector, as MXNet's users
-    know them, plain and with one or both transposed."""
+    """The products of MXNet's utility: of large matrices, of narrow ones with the second
+    transposed, and of a vector and a matrix, both transposed."""
     yield {"lhs": tensor(*batch, rows, wide), "rhs": tensor(*batch, wide, rows)}
     yield {
         "lhs": tensor(*batch, rows, narrow),
@@ -35,17 +35,18 @@ def products(
 
 @FAMILIES.add("dot")
 def dot(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """Two matrices."""
+    """The products of single matrices."""
     rows, wide = square(size)
     return products(rows, wide, size.extent(10), size.extent(100), ())
 
 
 @FAMILIES.add("batch_dot", "_sg_onednn_batch_dot")
 def batch_dot(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """Batches of large products, of narrow ones, and those of BERT-base's attention: scores of
-    queries and keys, and values weighted by them.
+    """The products of batches of matrices, and those of BERT-base's attention: queries by keys, and
+    values by scores.
 
-    The batch grows with the size and the first matrices do not, so that time grows in proportion.
+    The batch grows with the size, and the matrices of the first products do not, so that the time
+    grows in proportion to the size.
     """
     yield from products(1000, 256, 10, 100, (size.extent(32),))
     batch, length = tokens(size)
@@ -56,7 +57,7 @@ def batch_dot(operator: Operator, size: Preset) -> Iterable[Arguments]:
 
 @FAMILIES.add("khatri_rao")
 def khatri_rao(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """Column by column Kronecker products: rows multiply, columns stay."""
+    """Two matrices, and a list of them, for Kronecker products column by column."""
     for extent in (32, 64):
         rows, columns = extent, size.extent(extent)
         yield {"args": tensors([tensor(rows, columns)] * 2)}
@@ -65,9 +66,9 @@ def khatri_rao(operator: Operator, size: Preset) -> Iterable[Arguments]:
 
 @FAMILIES.add("_npi_einsum")
 def einsum(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """A transposed copy, a sum of products along an axis, and a product of matrices.
+    """Operands of a transposed copy, of a sum of products along an axis, and of a matrix product.
 
-    The last is small: without a matrix library behind it, it takes a loop per element.
+    The last are small, as the operator computes their product by loops, without a matrix library.
     """
     rows, columns = square(size)
     yield {"data": tensors([tensor(rows, columns)]), "subscripts": "ij->ji"}

@@ -1,4 +1,4 @@
-"""Operators of no larger family: casts, sums of lists, checks, sparse formats, new tensors."""
+"""Other operators: casts, sums of lists, checks, sparse formats, new tensors."""
 
 from __future__ import annotations
 
@@ -26,19 +26,19 @@ FAMILIES = Families()
 INDEX = "int64"
 
 CASTS = (("float16", "float32"), ("int32", "int64"), ("float64", "float32"))
-"""To which type, and to which other one where the tensor is of that type already."""
+"""Dtypes to cast to: a preferred one, and another where the tensor has that dtype already."""
 
 
 @FAMILIES.add("Cast")
 def cast(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """To a narrower, a whole and a wider type. In the gradient the way back is taken."""
+    """Tensors to cast to a narrower, an integer and a wider dtype. The gradient casts back."""
     for shape, wanted in zip(shapes(size), CASTS, strict=True):
         yield {"data": tensor(*shape), "dtype": wanted}
 
 
 @FAMILIES.add("amp_cast")
 def amp_cast(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """To a narrower type and from it, as mixed precision does; the dtypes are the point."""
+    """Tensors of fixed dtypes to cast to half precision and back, as mixed precision does."""
     for shape in shapes(size):
         yield {"data": tensor(*shape, dtype="float32"), "dtype": "float16"}
         yield {"data": tensor(*shape, dtype="float16"), "dtype": "float32"}
@@ -46,8 +46,8 @@ def amp_cast(operator: Operator, size: Preset) -> Iterable[Arguments]:
 
 @FAMILIES.add("amp_multicast")
 def amp_multicast(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """Tensors of different types, all to the widest and all to the narrowest. On a CPU MXNet
-    casts lists with bfloat16 and refuses those with float16."""
+    """Tensors of different dtypes to cast to the widest, and to the narrowest. On a CPU MXNet casts
+    lists with bfloat16 and refuses those with float16."""
     types = ("bfloat16", "float32", "bfloat16")
     for shape, narrow in zip(shapes(size)[:2], (False, True), strict=True):
         yield {
@@ -59,7 +59,7 @@ def amp_multicast(operator: Operator, size: Preset) -> Iterable[Arguments]:
 
 @FAMILIES.add("Custom")
 def custom(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """An operator written in Python, which opperf registers: its time is that of the call into
+    """A tensor for the Python operator that opperf registers, whose time is that of the call into
     Python and back."""
     for shape in shapes(size):
         yield {"data": tensors([tensor(*shape)]), "op_type": "CustomAddOne"}
@@ -67,49 +67,49 @@ def custom(operator: Operator, size: Preset) -> Iterable[Arguments]:
 
 @FAMILIES.add("_Native", "_NDArray", "_CustomFunction")
 def python_operator(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """As `custom`, in the other ways of writing an operator in Python."""
+    """As `custom`, for MXNet's other interfaces for operators in Python."""
     for shape in shapes(size):
         yield {"data": tensor(*shape)}
 
 
 @FAMILIES.add("all_finite")
 def all_finite(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """A check of one tensor that finds nothing: it cannot end early."""
+    """A tensor of finite numbers, so that the check cannot end early."""
     for shape in shapes(size):
         yield {"data": fixed(*shape)}
 
 
 @FAMILIES.add("multi_all_finite", "multi_sum_sq", "reset_arrays")
 def lists(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """Several tensors at once, as gradients of layers are treated."""
+    """A list of tensors, such as the gradients of layers."""
     for shape in shapes(size):
         yield {"data": alike(shape, gradient=False), "num_arrays": LIST_LENGTH}
 
 
 @FAMILIES.add("_contrib_arange_like")
 def arange_like(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """Numbers counted up, as many as a tensor has, and as it has rows."""
+    """A tensor to count the elements of, and one to count the rows of."""
     yield {"data": fixed(*square(size))}
     yield {"data": fixed(*tall(size)), "axis": 0}
 
 
 @FAMILIES.add("_copyto")
 def copyto(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """A copy into an array that is there already: one of `NEEDS_OUTPUT`."""
+    """A tensor to copy. The engine adds the array to copy to, as for all of `NEEDS_OUTPUT`."""
     for shape in shapes(size):
         yield {operator.tensors[0].name: fixed(*shape)}
 
 
 @FAMILIES.add("_set_value")
 def set_value(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """One number written to every element of an array that is there already."""
+    """A number, and the array to fill with it."""
     for shape in shapes(size):
         yield {"src": FACTOR, "out": fixed(*shape)}
 
 
 @FAMILIES.add("_histogram")
 def histogram(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """Bins of one width, and bins with given edges."""
+    """Tensors with a number of bins of equal width, and one with the edges of bins."""
     edges = tuple(float(edge) for edge in range(-4, 5))
     for shape in shapes(size):
         yield {"data": fixed(*shape), "bin_cnt": 100, "range": (-4.0, 4.0)}
@@ -117,13 +117,13 @@ def histogram(operator: Operator, size: Preset) -> Iterable[Arguments]:
 
 
 def csr(size: Preset, gradient: bool = False) -> TensorSpec:
-    """A sparse matrix by rows."""
+    """A matrix in compressed sparse rows."""
     return tensor(*square(size), layout="csr", gradient=gradient)
 
 
 @FAMILIES.add("cast_storage")
 def cast_storage(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """From each storage format to another."""
+    """A matrix in each storage format, to convert to another."""
     for layout, wanted in (
         ("dense", "csr"),
         ("dense", "row_sparse"),
@@ -138,7 +138,7 @@ def cast_storage(operator: Operator, size: Preset) -> Iterable[Arguments]:
 
 @FAMILIES.add("_sparse_retain")
 def sparse_retain(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """The first half of the rows."""
+    """A row-sparse matrix, and the indices of the first half of its rows."""
     rows, columns = square(size)
     yield {
         "data": tensor(rows, columns, layout="row_sparse"),
@@ -148,26 +148,27 @@ def sparse_retain(operator: Operator, size: Preset) -> Iterable[Arguments]:
 
 @FAMILIES.add("_contrib_getnnz")
 def getnnz(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """Stored elements of the whole matrix."""
+    """A sparse matrix, whose stored elements are counted."""
     yield {"data": csr(size)}
 
 
 @FAMILIES.add("_contrib_fft")
 def fft(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """A transform of each row."""
+    """A matrix, whose rows are transformed."""
     yield {"data": tensor(*square(size))}
 
 
 @FAMILIES.add("_contrib_ifft")
 def ifft(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """A transform of each row, real and imaginary parts in turn."""
+    """A matrix of complex numbers, with real and imaginary parts in turn, whose rows are
+    transformed."""
     rows, columns = square(size)
     yield {"data": tensor(rows, 2 * columns)}
 
 
 @FAMILIES.add("_contrib_count_sketch")
 def count_sketch(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """Rows projected to a quarter of their length."""
+    """A matrix, and the random projection of its rows to a quarter of their length."""
     rows, columns = square(size)
     wanted = columns // 4
     yield {
@@ -180,26 +181,26 @@ def count_sketch(operator: Operator, size: Preset) -> Iterable[Arguments]:
 
 @FAMILIES.add("_zeros", "_ones", "_npi_zeros", "_npi_ones")
 def constants(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """A new tensor of one value."""
+    """The shape of a new tensor."""
     for shape in shapes(size):
         yield {"shape": shape}
 
 
 FLOAT32 = 0
-"""MXNet's own number for the type."""
+"""MXNet's number for float32."""
 
 
 @FAMILIES.add("_zeros_without_dtype")
 def typed_zeros(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """A new tensor of zeros, with the dtype that it would otherwise get from a graph."""
+    """The shape and dtype of a new tensor of zeros; a graph would supply the dtype."""
     for shape in shapes(size):
         yield {"shape": shape, "dtype": FLOAT32}
 
 
 @FAMILIES.add("_full", "_npi_full")
 def full(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """A new tensor of a given value. MXNet 2's operator for NumPy takes the value in each of
-    three types, and the number of the type that counts: 2 is the floating one."""
+    """The shape and value of a new tensor. MXNet 2's operator for NumPy takes the value in three
+    types, and the number of the one to use: 2 for floating point."""
     typed: Arguments = {"double_value": FACTOR, "int_value": 0, "uint_value": 0, "value_type": 2}
     value = typed if operator.parameter("double_value") else {"value": FACTOR}
     for shape in shapes(size):
@@ -207,12 +208,12 @@ def full(operator: Operator, size: Preset) -> Iterable[Arguments]:
 
 
 SAME: dict[str, Fill] = {"_identity_with_attr_like_rhs": NORMAL, "_npi_share_memory": POSITIVE}
-"""Operators of two tensors of one shape that compute nothing with them."""
+"""Fill of the first tensor of operators of two tensors that compute nothing with the second."""
 
 
 @FAMILIES.add(*SAME)
 def same(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """Two tensors of one shape; the second only lends its shape or address."""
+    """Two tensors of one shape, of the second of which only shape or address is used."""
     one, other = (parameter.name for parameter in operator.tensors)
     values: dict[str, Argument]
     for shape in shapes(size):

@@ -1,6 +1,6 @@
-"""Values by argument name and kind: what the field uses for `data`, `axis`, `scalar` ...
+"""Default values by argument name and kind, such as `data`, `axis` and `scalar`.
 
-Only names that mean the same wherever they occur are here.
+Only names with the same meaning in every operator are here.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ def base_name(name: str) -> str:
 
 
 def matrices(fill: Fill = NORMAL, dtype: str = REQUESTED, gradient: bool = True) -> Alternatives:
-    """A tensor of each of `shapes`."""
+    """The alternatives of a tensor: one of each of `shapes`."""
 
     def alternatives(operator: Operator, size: Preset) -> list[Argument]:
         return [tensor(*shape, fill=fill, dtype=dtype, gradient=gradient) for shape in shapes(size)]
@@ -32,7 +32,7 @@ def matrices(fill: Fill = NORMAL, dtype: str = REQUESTED, gradient: bool = True)
 
 
 def lists(operator: Operator, size: Preset) -> list[Argument]:
-    """A list of tensors of each of `shapes`."""
+    """The alternatives of a list of tensors: one of each of `shapes`."""
     return [alike(shape) for shape in shapes(size)]
 
 
@@ -42,12 +42,12 @@ def alike(shape: Shape, fill: Fill = NORMAL, gradient: bool = True) -> tuple[Ten
 
 
 def always(value: Argument) -> Alternatives:
-    """The same value whatever the operator and the size."""
+    """The one alternative of an argument that depends on neither operator nor size."""
     return lambda operator, size: [value]
 
 
 def conditions(operator: Operator, size: Preset) -> list[Argument]:
-    """Masks of zeros and ones."""
+    """The alternatives of a mask of zeros and ones: one of each of `shapes`."""
     return [fixed(*shape, fill=BOOLEAN) for shape in shapes(size)]
 
 
@@ -95,4 +95,4 @@ OPTIONAL_TENSORS: frozenset[str] = frozenset(
         "state_cell",
     }
 )
-"""Tensors that an operator takes only when another argument says so."""
+"""Tensors that an operator takes only when another argument enables them."""

@@ -18,7 +18,7 @@ FAMILIES = Families()
 
 @FAMILIES.add("BatchNorm_v1")
 def first_batch_norm(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """As `BatchNorm`, of which it is an earlier form: channels are always the second axis."""
+    """As `BatchNorm`, its successor, but always with channels in the second axis."""
     return map(with_statistics, batch_norm(OPERATIONS["batch_norm"], size))
 
 

@@ -19,12 +19,12 @@ from opperf.rules.values import (
 FAMILIES = Families()
 
 WHOLE, DOUBLE = "int32", "float64"
-"""Types that operators insist on."""
+"""Dtypes that operators require."""
 
 
 @FAMILIES.add("_npi_percentile")
 def percentile(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """The median of each column, and quartiles of each row."""
+    """A matrix, for the median of each column, and for the quartiles of each row."""
     yield {"a": fixed(*square(size)), "q_scalar": 50.0, "axis": (0,)}
     quartiles = (25.0, 50.0, 75.0)
     yield {
@@ -36,14 +36,14 @@ def percentile(operator: Operator, size: Preset) -> Iterable[Arguments]:
 
 @FAMILIES.add("_npx_constraint_check")
 def constraint_check(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """A constraint that holds everywhere: the check cannot end early."""
+    """A mask that is set everywhere, so that the check cannot end early."""
     for shape in shapes(size):
         yield {"input": fixed(*shape, fill=Fill("constant", 1.0), dtype="bool")}
 
 
 @FAMILIES.add("_npi_fill_diagonal")
 def fill_diagonal(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """One number along the diagonal, in place: of an output of its own, which is what the
-    operator would make, it writes nothing else."""
+    """A number, and the matrix whose diagonal is filled in place: of a separate output the operator
+    would write the diagonal alone."""
     written = fixed(*square(size))
     yield {"a": written, "val": (FACTOR,), OUTPUT: same(written, "a")}

@@ -1,6 +1,6 @@
-"""Optimizer updates: of one tensor and of many, in single and in mixed precision.
+"""Optimizer updates: of one weight and of many, in single and in mixed precision.
 
-The tensors and values of every update follow from the names of its parameters, by tables.
+Tables have the tensors and plain values of every update by the names of its parameters.
 """
 
 from __future__ import annotations
@@ -30,13 +30,13 @@ from opperf.rules.values import (
 FAMILIES = Families()
 
 MASTER = "float32"
-"""Dtype of the state and the weights that are kept beside weights of half precision."""
+"""Dtype of the state and of the master copy of weights in mixed precision."""
 HALF = "float16"
 
-SCALE = "rescale_grad"
-"""A factor that updates of one tensor take in `MASTER`'s dtype, whatever the weights are."""
+GRADIENT_SCALE = "rescale_grad"
+"""A scale of the gradient, whose dtype is `MASTER` in updates of one weight of any dtype."""
 
-STATES: dict[str, Fill] = {
+FILLS: dict[str, Fill] = {
     "weight": NORMAL,
     "weight32": NORMAL,
     "grad": NORMAL,
@@ -45,7 +45,7 @@ STATES: dict[str, Fill] = {
     "mom": ZEROS,
     "z": ZEROS,
     "delta": ZEROS,
-    # Roots are taken of these.
+    # The updates take roots of these.
     "var": POSITIVE,
     "n": POSITIVE,
     "d": POSITIVE,
@@ -54,23 +54,23 @@ STATES: dict[str, Fill] = {
     # Norms of the weights and of the update.
     "r1": POSITIVE,
     "r2": POSITIVE,
-    SCALE: ONES,
+    GRADIENT_SCALE: ONES,
 }
 """Fill of each tensor of an update."""
 
 MOMENTS = dict.fromkeys(("n", "g"), Fill("constant", 0.5))
-"""What fills the running means of the gradient and of its square in `rmspropalex_update`. A
-root is taken of the latter less the former's square. Which of the two tensors is which is
-not the same in MXNet 1 and 2, so that each has to exceed the other's square."""
+"""Fills of the running means of the gradient and of its square in `rmspropalex_update`. The update
+takes the root of the latter minus the square of the former. The two tensors' names are exchanged
+between MXNet 1 and 2, so that each has to exceed the square of the other."""
 
-NUMBERS = frozenset({"r1", "r2", SCALE})
+SINGLE_ELEMENTS = frozenset({"r1", "r2", GRADIENT_SCALE})
 """Tensors of one element."""
 
-HALVES = frozenset({"weight", "grad"})
-"""Tensors that are of half precision in mixed precision."""
+HALF_PRECISION = frozenset({"weight", "grad"})
+"""Tensors whose dtype is `HALF` in mixed precision."""
 
-COPIES = {"weight": "weight32"}
-"""Tensors that hold another one's numbers, rounded, in mixed precision."""
+MASTER_COPIES = {"weight": "weight32"}
+"""Tensors that are a rounded copy of another one in mixed precision."""
 
 RATE, DECAY = 0.01, 1e-4
 
@@ -83,22 +83,22 @@ VALUES: dict[str, Argument] = {
     "t": 1,
     "eps": 1e-8,
 }
-"""Plain values that an update gets if it has them. The others keep their defaults."""
+"""Plain values of an update, for the arguments that it has. Other arguments keep their defaults."""
 
-LISTS: dict[str, Argument] = {
+LIST_VALUES: dict[str, Argument] = {
     "lrs": RATE,
     "learning_rates": RATE,
     "wds": DECAY,
     "etas": 1.0,
     "step_count": 1,
 }
-"""Plain values of which each tensor of a list has its own."""
+"""Plain values that are lists, with one for each weight."""
 
 COUNTERS = ("num_weights", "num_tensors")
 
 
-def accepted(operator: Operator, values: dict[str, Argument]) -> Arguments:
-    """The values that the operator has a parameter for, in the order it declares them."""
+def select_values(operator: Operator, values: dict[str, Argument]) -> Arguments:
+    """The plain values that the operator has a parameter for, in the parameters' order."""
     return {
         p.name: values[p.name]
         for p in operator.parameters
@@ -107,28 +107,28 @@ def accepted(operator: Operator, values: dict[str, Argument]) -> Arguments:
 
 
 def is_mixed(operator: Operator) -> bool:
-    """Whether the update keeps weights of full precision beside those of half."""
+    """Whether the update is in mixed precision."""
     return "mp_" in operator.name
 
 
-def state(
+def state_tensor(
     operator: Operator, name: str, shape: Shape, place: Callable[[str], str] = str
 ) -> TensorSpec:
-    """One tensor of an update. None takes a gradient. `place` is where a tensor of a name is
-    among the arguments, if not there."""
-    fills = STATES | MOMENTS if operator.name == "rmspropalex_update" else STATES
-    fill, dtype = fills[name], MASTER if name == SCALE else REQUESTED
+    """One tensor of an update, which takes no gradient. `place` returns the position of a named
+    tensor among the arguments; by default its name."""
+    fills = FILLS | MOMENTS if operator.name == "rmspropalex_update" else FILLS
+    fill, dtype = fills[name], MASTER if name == GRADIENT_SCALE else REQUESTED
     if is_mixed(operator):
-        dtype = HALF if name in HALVES else MASTER
-        fill = rounded_copy(fill, place(COPIES[name])) if name in COPIES else fill
-    return fixed(*((1,) if name in NUMBERS else shape), fill=fill, dtype=dtype)
+        dtype = HALF if name in HALF_PRECISION else MASTER
+        fill = rounded_copy(fill, place(MASTER_COPIES[name])) if name in MASTER_COPIES else fill
+    return fixed(*((1,) if name in SINGLE_ELEMENTS else shape), fill=fill, dtype=dtype)
 
 
 def update(operator: Operator, shape: Shape) -> Arguments:
-    """An update of one tensor."""
+    """The arguments of an update of one weight."""
     return {
-        **{p.name: state(operator, p.name, shape) for p in operator.tensors},
-        **accepted(operator, VALUES),
+        **{p.name: state_tensor(operator, p.name, shape) for p in operator.tensors},
+        **select_values(operator, VALUES),
     }
 
 
@@ -156,8 +156,8 @@ def update(operator: Operator, shape: Shape) -> Arguments:
     "_mp_adabelief_update",
 )
 def updates(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """Weights of each of the usual shapes; and, where the operator has a kernel for them, with
-    gradients of few rows, as embeddings have them."""
+    """Weights of each of the usual shapes; and, where the operator has a kernel for it, a
+    row-sparse gradient, as embeddings have."""
     for shape in shapes(size):
         yield update(operator, shape)
     if operator.name in LAZY:
@@ -165,13 +165,13 @@ def updates(operator: Operator, size: Preset) -> Iterable[Arguments]:
 
 
 LAZY = frozenset({"sgd_update", "sgd_mom_update", "adam_update"})
-"""Updates with a kernel for row-sparse gradients of dense weights. Of others that take them
-(`ftrl_update`), the gradient is made dense first."""
+"""Updates with a kernel for row-sparse gradients of dense weights. Others that accept them, such as
+`ftrl_update`, make the gradient dense first."""
 
 
 def with_sparse_gradient(arguments: Arguments) -> Arguments:
-    """The arguments with a gradient that has few rows. The weights are written in place, for
-    those of the other rows are not written at all."""
+    """The arguments with a row-sparse gradient. The weights are updated in place, as the update
+    writes only the gradient's rows."""
     weight, gradient = arguments["weight"], arguments["grad"]
     assert isinstance(weight, TensorSpec)
     assert isinstance(gradient, TensorSpec)
@@ -181,24 +181,24 @@ def with_sparse_gradient(arguments: Arguments) -> Arguments:
 
 @FAMILIES.add("_sparse_adagrad_update")
 def adagrad(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """Gradients of few rows and no decay of weights: the operator takes nothing else."""
+    """A row-sparse gradient, and no decay of weights, which the operator does not support."""
     yield {**with_sparse_gradient(update(operator, square(size))), "wd": 0.0}
 
 
 @FAMILIES.add("_contrib_group_adagrad_update")
 def group_adagrad(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """Gradients of few rows, with one rate for each row."""
+    """A row-sparse gradient, with one element of history for each row."""
     rows, columns = square(size)
-    history = {"history": state(operator, "history", (rows, 1))}
+    history = {"history": state_tensor(operator, "history", (rows, 1))}
     yield {**with_sparse_gradient(update(operator, (rows, columns))), **history}
 
 
 @FAMILIES.add("multi_lars")
 def multi_lars(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """Learning rates for as many layers as a ResNet-50 has tensors of weights."""
+    """Learning rates of as many layers as ResNet-50 has tensors of weights."""
     layers = size.extent(161)
     rates = {p.name: fixed(layers, fill=POSITIVE, dtype=MASTER) for p in operator.tensors}
-    yield {**rates, **accepted(operator, {**VALUES, "eta": 0.001})}
+    yield {**rates, **select_values(operator, {**VALUES, "eta": 0.001})}
 
 
 SGD, MOMENTUM, ADAM = (
@@ -222,11 +222,11 @@ INTERLEAVED: dict[str, tuple[str, ...]] = {
         for name in ("adamw", "adabelief", "lamb", "lans")
     },
 }
-"""Updates of many tensors, and which tensors they take for each of them, in this order."""
+"""Tensors of each weight, in their order, of updates of many weights."""
 
 
-def after_all(operator: Operator) -> list[TensorSpec]:
-    """Tensors that come once, after those of all weights."""
+def trailing_tensors(operator: Operator) -> list[TensorSpec]:
+    """The tensors that follow those of all weights."""
     if operator.name.startswith("preloaded_"):
         return [
             fixed(LIST_LENGTH, fill=literal((value,) * LIST_LENGTH), dtype=MASTER)
@@ -234,33 +234,38 @@ def after_all(operator: Operator) -> list[TensorSpec]:
         ]
     if operator.parameter("etas") is not None:
         dtype = MASTER if is_mixed(operator) else REQUESTED
-        return [fixed(1, fill=STATES[SCALE], dtype=dtype)]
+        return [fixed(1, fill=FILLS[GRADIENT_SCALE], dtype=dtype)]
     return []
 
 
 @FAMILIES.add(*INTERLEAVED)
 def multi_updates(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """Several weights of one shape in one call, written in place: the operator cannot tell the
-    shapes of tensors to make."""
+    """Several weights of one shape in one call, updated in place, as the operator cannot infer the
+    shapes of outputs."""
     names = INTERLEAVED[operator.name]
     counts: dict[str, Argument] = dict.fromkeys(COUNTERS, LIST_LENGTH)
-    lists: dict[str, Argument] = {name: (value,) * LIST_LENGTH for name, value in LISTS.items()}  # type: ignore[misc]
+    lists: dict[str, Argument] = {
+        name: (value,) * LIST_LENGTH  # type: ignore[misc]
+        for name, value in LIST_VALUES.items()
+    }
     for shape in shapes(size):
         made = {
-            place_of(names, name, i): state(operator, name, shape, partial(place_of, names, i=i))
+            position_of(names, name, i): state_tensor(
+                operator, name, shape, partial(position_of, names, i=i)
+            )
             for i in range(LIST_LENGTH)
             for name in names
         }
         yield {
-            "data": tensors([*made.values(), *after_all(operator)]),
-            **accepted(operator, {**VALUES, **lists, **counts}),
+            "data": tensors([*made.values(), *trailing_tensors(operator)]),
+            **select_values(operator, {**VALUES, **lists, **counts}),
             OUTPUT: tensors(
                 same(made[place], place)
-                for place in (place_of(names, "weight", i) for i in range(LIST_LENGTH))
+                for place in (position_of(names, "weight", i) for i in range(LIST_LENGTH))
             ),
         }
 
 
-def place_of(names: tuple[str, ...], name: str, i: int) -> str:
-    """Where a tensor of the i-th weights is in the list of all."""
+def position_of(names: tuple[str, ...], name: str, i: int) -> str:
+    """The position of a tensor of the i-th weight in the list of all tensors."""
     return f"data.{i * len(names) + names.index(name)}"

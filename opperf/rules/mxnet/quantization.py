@@ -1,6 +1,6 @@
-"""Quantisation: to 8 bits and back, and layers that work on 8 bits.
+"""Quantisation to 8 bits and back, and layers of 8-bit numbers.
 
-The dtype is the point here, so these rules fix it where the operator does.
+The dtype defines these operators, so their rules fix it.
 """
 
 from __future__ import annotations
@@ -16,53 +16,53 @@ from opperf.rules.values import Arguments, below, between, fixed, literal, tenso
 FAMILIES = Families()
 
 FLOAT, WIDE, SIGNED, UNSIGNED = "float32", "int32", "int8", "uint8"
-"""Types of numbers before they are quantised, of sums of products, and of quantised numbers."""
+"""Dtypes of numbers that are not quantised, of sums of products, and of quantised numbers."""
 
 LIMIT = 4.0
-"""Range [-LIMIT, LIMIT] that quantised numbers stand for."""
+"""Quantised numbers represent the range [-LIMIT, LIMIT]."""
 
 RANGE = between(-LIMIT, LIMIT)
 
 SUM = 2**20
-"""Below this are sums of products of 8 bits: of some 64 products, as a layer has them."""
+"""Bound of sums of some 64 products of 8-bit numbers, as in a layer."""
 SUM_LIMIT = LIMIT * 2**31 / SUM
-"""End of the range that all of `WIDE` stands for, where sums stand for up to `LIMIT`."""
+"""End of the range of all numbers of `WIDE`, where the sum `SUM` represents `LIMIT`."""
 
 LOWEST = {SIGNED: -LIMIT, UNSIGNED: 0.0}
-"""Lower end of the range, by dtype: unsigned numbers represent none below zero."""
+"""Lower end of the range, by dtype: unsigned numbers represent no negative ones."""
 
 DIGITS: dict[str, Fill] = {
     SIGNED: below(128, start=-127),
     UNSIGNED: below(256),
     WIDE: below(SUM, start=-SUM),
 }
-"""The whole numbers that values in the range become."""
+"""Whole numbers that represent the range, by dtype."""
 
 
 def end(value: float) -> TensorSpec:
-    """One end of a range, as operators take it: a tensor of one element."""
+    """One end of a range, as a tensor of one element."""
     return fixed(1, fill=Fill("constant", value), dtype=FLOAT)
 
 
 def ends(low: str, high: str, dtype: str = SIGNED) -> Arguments:
-    """Both ends of the range of quantised numbers, under the names an operator gives them."""
+    """Both ends of the range of quantised numbers, as arguments of these names."""
     return {low: end(LOWEST[dtype]), high: end(LIMIT)}
 
 
 def digits(*shape: int, dtype: str = SIGNED) -> TensorSpec:
-    """Quantised numbers."""
+    """A tensor of quantised numbers."""
     return fixed(*shape, fill=DIGITS[dtype], dtype=dtype)
 
 
 def feature_maps(size: Preset) -> Shape:
-    """Shape of a batch of feature maps. Channels are a multiple of 16, as vector instructions
-    for 8 bits want them."""
+    """Shape of a batch of feature maps, whose channels are a multiple of 16, as vector instructions
+    for 8-bit numbers require."""
     return (size.pictures, 64, size.side(56), size.side(56))
 
 
 @FAMILIES.add("_contrib_quantize")
 def quantize(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """With a given range, to unsigned and to signed numbers."""
+    """Tensors and their range, to unsigned and to signed numbers."""
     for shape in shapes(size):
         for out in (UNSIGNED, SIGNED):
             yield {
@@ -74,7 +74,7 @@ def quantize(operator: Operator, size: Preset) -> Iterable[Arguments]:
 
 @FAMILIES.add("_contrib_quantize_v2")
 def quantize_v2(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """With the range calibrated before, and with the range of the data, found on the way."""
+    """Tensors with a calibrated range, and with the range that the operator finds in the data."""
     for shape in shapes(size):
         data = fixed(*shape, fill=RANGE, dtype=FLOAT)
         yield {
@@ -88,9 +88,10 @@ def quantize_v2(operator: Operator, size: Preset) -> Iterable[Arguments]:
 
 @FAMILIES.add("_contrib_quantize_asym")
 def quantize_asym(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """A range that is not symmetric about zero, for the input of a recurrent layer.
+    """The input of a recurrent layer, with a calibrated range, which is not symmetric about zero,
+    and with the data's own.
 
-    The input has three axes: with two of them MXNet 1.9.1 ends the process.
+    The input has three axes: with two of them MXNet 1.9.1 crashes.
     """
     yield {
         "data": fixed(*cube(size), fill=RANGE, dtype=FLOAT),
@@ -102,7 +103,7 @@ def quantize_asym(operator: Operator, size: Preset) -> Iterable[Arguments]:
 
 @FAMILIES.add("_contrib_dequantize")
 def dequantize(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """From signed and from unsigned numbers."""
+    """Signed and unsigned numbers, and their range."""
     for shape in shapes(size):
         for dtype in (SIGNED, UNSIGNED):
             yield {"data": digits(*shape, dtype=dtype), **ends("min_range", "max_range", dtype)}
@@ -110,7 +111,7 @@ def dequantize(operator: Operator, size: Preset) -> Iterable[Arguments]:
 
 @FAMILIES.add("_contrib_requantize")
 def requantize(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """From sums of products, with the range calibrated before and with the data's own."""
+    """Sums of products, with a calibrated range and with the data's own."""
     for shape in shapes(size):
         made: Arguments = {
             "data": digits(*shape, dtype=WIDE),
@@ -123,7 +124,7 @@ def requantize(operator: Operator, size: Preset) -> Iterable[Arguments]:
 
 @FAMILIES.add("_contrib_calibrate_entropy")
 def calibrate(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """A histogram of activations, as calibration makes it: an odd number of bins."""
+    """A histogram of activations, with an odd number of bins, as calibration makes it."""
     bins = 2 * size.extent(1000, least=256) + 1
     edges = tuple(LIMIT * (2 * i / bins - 1) for i in range(bins + 1))
     yield {
@@ -135,13 +136,13 @@ def calibrate(operator: Operator, size: Preset) -> Iterable[Arguments]:
 
 @FAMILIES.add("_contrib_quantized_act")
 def activation(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """The rectifier, the only one there is for 8 bits."""
+    """The rectifier, the only activation of 8-bit numbers."""
     yield {"data": digits(*feature_maps(size)), **ends("min_data", "max_data"), "act_type": "relu"}
 
 
 @FAMILIES.add("_contrib_quantized_batch_norm")
 def batch_norm(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """Normalisation with running statistics."""
+    """Feature maps, with scale, shift and running statistics of channels."""
     maps = feature_maps(size)
     channels = maps[1]
     positive = between(0.5, 2.0)
@@ -159,7 +160,7 @@ def batch_norm(operator: Operator, size: Preset) -> Iterable[Arguments]:
 
 @FAMILIES.add("_contrib_quantized_concat")
 def concat(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """Two batches joined along the channels: the tensors, then the ends of each one's range."""
+    """Two batches, joined along the channels: the tensors, then the ends of the range of each."""
     maps = feature_maps(size)
     yield {
         "data": tensors([digits(*maps)] * 2 + [end(-LIMIT), end(LIMIT)] * 2),
@@ -170,7 +171,7 @@ def concat(operator: Operator, size: Preset) -> Iterable[Arguments]:
 
 @FAMILIES.add("_contrib_quantized_conv")
 def convolution(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """A 3 x 3 convolution of unsigned numbers, as they come out of a rectifier."""
+    """A 3 x 3 convolution of unsigned numbers, as a rectifier returns them."""
     maps = feature_maps(size)
     filters = maps[1]
     yield {
@@ -202,7 +203,7 @@ def elementwise(operator: Operator, size: Preset) -> Iterable[Arguments]:
 
 @FAMILIES.add("_contrib_quantized_embedding")
 def embedding(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """Rows of a table looked up."""
+    """Indices of rows and a table of quantised weights."""
     words, width = size.extent(10000), 512
     yield {
         "data": fixed(size.batch, 128, fill=below(words), dtype=FLOAT),
@@ -215,13 +216,13 @@ def embedding(operator: Operator, size: Preset) -> Iterable[Arguments]:
 
 @FAMILIES.add("_contrib_quantized_flatten")
 def flatten(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """Every axis but the first made one."""
+    """Feature maps, of which all axes but the first are merged."""
     yield {"data": digits(*feature_maps(size)), **ends("min_data", "max_data")}
 
 
 @FAMILIES.add("_contrib_quantized_fully_connected")
 def fully_connected(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """A layer as wide as its input, on unsigned numbers and on signed ones."""
+    """A layer as wide as its input, of unsigned and of signed numbers."""
     rows, width = square(size)
     for dtype in (UNSIGNED, SIGNED):
         yield {
@@ -237,7 +238,7 @@ def fully_connected(operator: Operator, size: Preset) -> Iterable[Arguments]:
 
 @FAMILIES.add("_contrib_quantized_pooling")
 def pooling(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """The maximum and the mean of blocks of 2 x 2."""
+    """The maximum and the mean of windows of 2 x 2."""
     for kind in ("max", "avg"):
         yield {
             "data": digits(*feature_maps(size)),
@@ -250,7 +251,7 @@ def pooling(operator: Operator, size: Preset) -> Iterable[Arguments]:
 
 @FAMILIES.add("_contrib_quantized_rnn")
 def recurrent(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """One layer of an LSTM, as wide as its input, on unsigned numbers."""
+    """One layer of an LSTM, as wide as its input, of unsigned numbers."""
     steps, batch, width = cube(size)
     gates = 4
     weights = gates * width * (2 * width) + 2 * gates * width
@@ -260,7 +261,7 @@ def recurrent(operator: Operator, size: Preset) -> Iterable[Arguments]:
         "parameters": fixed(weights, fill=between(-0.1, 0.1), dtype=FLOAT),
         "state": state,
         "state_cell": state,
-        # A quantised number is the number times the scale, plus the shift.
+        # The quantised number is a number times the scale, plus the shift.
         "data_scale": end(127.5 / LIMIT),
         "data_shift": end(128.0),
         "state_size": width,
@@ -271,27 +272,27 @@ def recurrent(operator: Operator, size: Preset) -> Iterable[Arguments]:
 
 @FAMILIES.add("quantized_reshape", "_npx_quantized_reshape")
 def reshape(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """A matrix made a vector."""
+    """A matrix, reshaped to a vector."""
     name = "newshape" if operator.parameter("newshape") else "shape"
     yield {"data": digits(*square(size)), **ends("min_data", "max_data"), name: (-1,)}
 
 
 @FAMILIES.add("quantized_transpose", "_npx_quantized_transpose")
 def transpose(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """Rows and columns exchanged."""
+    """A matrix, transposed."""
     yield {"data": digits(*square(size)), **ends("min_data", "max_data"), "axes": (1, 0)}
 
 
 @FAMILIES.add("_contrib_intgemm_maxabsolute")
 def intgemm_maxabsolute(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """The largest magnitude, by which numbers are quantised."""
+    """Tensors whose largest magnitude is found, which quantisation needs."""
     for shape in shapes(size):
         yield {"data": fixed(*shape, fill=RANGE, dtype=FLOAT)}
 
 
 @FAMILIES.add("_contrib_intgemm_prepare_data", "_contrib_intgemm_prepare_weight")
 def intgemm_prepare(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """A matrix quantised, and weights laid out for the processor as well."""
+    """A matrix that is quantised; weights are also arranged for the processor."""
     yield {
         operator.tensors[0].name: fixed(*square(size), fill=RANGE, dtype=FLOAT),
         "maxabs": end(LIMIT),
@@ -300,7 +301,8 @@ def intgemm_prepare(operator: Operator, size: Preset) -> Iterable[Arguments]:
 
 @FAMILIES.add("_contrib_intgemm_take_weight")
 def intgemm_take(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """Some of the rows of weights laid out before; it takes a multiple of 8 of them."""
+    """Prepared weights, and the indices of half of their rows; the operator requires a multiple of
+    8."""
     rows, columns = square(size)
     yield {
         "weight": digits(rows, columns),
@@ -310,7 +312,7 @@ def intgemm_take(operator: Operator, size: Preset) -> Iterable[Arguments]:
 
 @FAMILIES.add("_contrib_intgemm_fully_connected")
 def intgemm_fully_connected(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """A layer as wide as its input, to numbers as they were before they were quantised."""
+    """A layer as wide as its input, whose output is not quantised."""
     rows, width = square(size)
     yield {
         "data": digits(rows, width),

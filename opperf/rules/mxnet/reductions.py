@@ -20,21 +20,22 @@ AXES: tuple[Axes, ...] = ((0,), (1,), ())
 
 
 def axis_argument(operator: Operator, axes: Axes) -> Arguments:
-    """The axis argument. For `mx.nd` an empty list is all axes, for `mx.np` none of them."""
+    """The axis argument; an empty tuple means all axes. In `mx.np` an empty list means no axis, so
+    that the argument is omitted."""
     return {"axis": axes} if axes or not operator.name.startswith("_np") else {}
 
 
 @FAMILIES.add("moments")
 def moments(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """Mean and variance along the first axis, the second and both, all of them named: this
-    operator alone does not take none to mean all."""
+    """A tensor, reduced along the first axis, the second and both. This operator does not accept an
+    empty list for all axes."""
     for shape, axes in zip(wide(size), ((0,), (1,), (0, 1)), strict=True):
         yield {"data": tensor(*shape), "axes": axes}
 
 
 @FAMILIES.add("norm")
 def norm(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """The norms of order 1 and 2, along the first axis, the second and both."""
+    """A tensor, for the norms of order 1 and 2 along the first axis, the second and both."""
     for order in (2, 1):
         for shape, axes in zip(wide(size), AXES, strict=True):
             yield {
@@ -46,7 +47,7 @@ def norm(operator: Operator, size: Preset) -> Iterable[Arguments]:
 
 @FAMILIES.add("_square_sum")
 def square_sum(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """Rows of a row-sparse matrix; the operator has no dense form."""
+    """A row-sparse matrix, reduced along each axis; the operator takes no dense one."""
     for axis in (0, 1):
         yield {
             "data": tensor(*square(size), layout="row_sparse"),

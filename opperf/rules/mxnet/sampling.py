@@ -31,15 +31,15 @@ NUMBERS: dict[str, dict[str, Argument]] = {
     "random_binomial": {"n": 10, "p": 0.5},
     "random_negative_binomial": {"k": 4, "p": 0.5},
     "random_generalized_negative_binomial": {"mu": 2.0, "alpha": 0.5},
-    # The engine would ask for the requested dtype, and only these make whole numbers.
+    # The operator takes integer dtypes only, and the engine would set the requested one.
     "random_randint": {"low": 0, "high": 100, "dtype": "int32"},
 }
-"""Distributions with scalar parameters, of ordinary values."""
+"""Scalar parameters of distributions, with ordinary values."""
 
 
 @FAMILIES.add(*NUMBERS)
 def draw(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """Numbers of one distribution."""
+    """The parameters of a distribution, and the shape of the draws."""
     for shape in shapes(size):
         yield {**NUMBERS[operator.name], "shape": shape}
 
@@ -49,7 +49,7 @@ WITHOUT_LIKE = ("random_binomial", "random_randint")
 
 @FAMILIES.add(*(f"_{name}_like" for name in NUMBERS if name not in WITHOUT_LIKE))
 def like(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """Numbers of one distribution, in the shape of a tensor."""
+    """The parameters of a distribution, and a tensor of the draws' shape."""
     for shape in shapes(size):
         numbers = NUMBERS[operator.name.removeprefix("_").removesuffix("_like")]
         yield {**numbers, "data": fixed(*shape)}
@@ -67,7 +67,7 @@ PARAMETERS: dict[str, Fill] = {
     "k": below(10, start=1),
     "n": below(10, start=1),
 }
-"""Fills of parameters that are tensors, with a distribution for each row."""
+"""Fills of parameters that are tensors, with an element for each row of draws."""
 
 SAMPLED = (
     "sample_uniform",
@@ -83,7 +83,7 @@ SAMPLED = (
 
 @FAMILIES.add(*SAMPLED)
 def sample_rows(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """A distribution for each row, and as many numbers of each as there are columns."""
+    """The parameters of a distribution for each row, and the number of draws in a row."""
     for rows, columns in shapes(size):
         parameters = {
             parameter.name: fixed(rows, fill=PARAMETERS[parameter.name])
@@ -94,9 +94,11 @@ def sample_rows(operator: Operator, size: Preset) -> Iterable[Arguments]:
 
 @FAMILIES.add("sample_multinomial", "sample_categorical")
 def categories(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """Draws by the probabilities in each row; with their logarithms, as policy gradients want.
+    """Probabilities in each row, and the number of draws; also with the draws' log-probabilities,
+    which policy gradients need.
 
-    MXNet 2 calls this categorical, and multinomial what counts how often each class comes up.
+    In MXNet 2 this operator is called categorical, and multinomial is one that counts the draws of
+    each class.
     """
     rows, classes = tall(size)
     if operator.parameter("n"):
@@ -112,13 +114,13 @@ def categories(operator: Operator, size: Preset) -> Iterable[Arguments]:
 
 @FAMILIES.add("_sample_unique_zipfian")
 def zipfian(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """Distinct classes for a sampled softmax over a large vocabulary."""
+    """The number of classes and of draws, as for a sampled softmax over a large vocabulary."""
     yield {"range_max": size.extent(100_000), "shape": (1, size.extent(4096))}
 
 
 @FAMILIES.add("shuffle")
 def shuffle(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """Rows in random order."""
+    """A matrix, whose rows are shuffled."""
     for shape in shapes(size):
         yield {"data": fixed(*shape)}
 
@@ -132,12 +134,12 @@ SAMPLES: dict[str, Fill] = {
     "random_pdf_negative_binomial": below(10),
     "random_pdf_generalized_negative_binomial": below(10),
 }
-"""Samples at which the distributions have a density above zero."""
+"""Fills of samples at which the distributions' densities are above zero."""
 
 
 @FAMILIES.add(*SAMPLES)
 def density(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """Density, and its logarithm, of a row of samples for each distribution."""
+    """A row of samples for each distribution, for the density and for its logarithm."""
     rows, columns = square(size)
     for logarithm in (False, True):
         yield {
@@ -152,7 +154,7 @@ def density(operator: Operator, size: Preset) -> Iterable[Arguments]:
 
 @FAMILIES.add("random_pdf_dirichlet")
 def dirichlet(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """Density, and its logarithm, of points of a simplex."""
+    """Points of a simplex, for the density and for its logarithm."""
     rows, classes = size.extent(1000), 10
     for logarithm in (False, True):
         yield {
@@ -178,19 +180,19 @@ NUMPY: dict[str, dict[str, Argument]] = {
     "_npi_powerd": {"a": 2.0},
     "_npi_weibull": {"a": 2.0},
 }
-"""Distributions of `mx.np`, with scalar parameters."""
+"""Scalar parameters of `mx.np`'s distributions."""
 
 
 @FAMILIES.add(*NUMPY)
 def draw_numpy(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """Numbers of one distribution."""
+    """The parameters of a distribution, and the shape of the draws."""
     for shape in shapes(size):
         yield {**NUMPY[operator.name], "size": shape}
 
 
 @FAMILIES.add("_npi_choice")
 def choice(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """Picks with repetition, and a random selection without."""
+    """The population and the number of draws, with repetition and without."""
     (pool,) = vector(size)
     yield {"a": pool, "size": square(size), "replace": True, "weighted": False}
     rows, _ = column(size)
@@ -199,6 +201,6 @@ def choice(operator: Operator, size: Preset) -> Iterable[Arguments]:
 
 @FAMILIES.add("_npi_multinomial")
 def multinomial(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """How often each of six faces comes up in a number of throws."""
+    """Trials of six equally likely classes, whose draws are counted."""
     rows, _ = column(size)
     yield {"n": 20, "pvals": (1 / 6,) * 6, "size": (rows,)}

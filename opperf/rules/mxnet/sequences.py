@@ -1,4 +1,4 @@
-"""The operator on batches of sequences that MXNet measures in a way of its own."""
+"""The operator on batches of sequences that has no shared family."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ FAMILIES = Families()
 
 @FAMILIES.add("SequenceLast")
 def last(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """Sequences of a length each, and of one length. The latter without a gradient: computing
-    it writes beyond its memory in MXNet 1.9.1 and 2.0, which ends the process."""
+    """Sequences of different lengths, and of one length. The latter take no gradient: its
+    computation writes out of bounds in MXNet 1.9.1 and 2.0, which crashes."""
     yield {
         "data": tensor(*cube(size)),
         "sequence_length": lengths(size),

@@ -1,4 +1,4 @@
-"""Operators that move, repeat, join or split elements and compute nothing."""
+"""Operators that rearrange, repeat, join or split elements, without arithmetic."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from opperf.rules.values import Arguments, fixed, literal, tensor, tensors
 FAMILIES = Families()
 
 PARTS = 4
-"""Parts a tensor is split into; it divides the extents of `square` and `cube`."""
+"""Number of parts that a tensor is split into. It divides the extents of `square` and `cube`."""
 TIMES = 2
-"""How often elements are repeated, and the side of the blocks of an image."""
+"""Repetitions of elements, and the side of an image's blocks."""
 
 
 def pictures(size: Preset) -> Shape:
@@ -24,7 +24,7 @@ def pictures(size: Preset) -> Shape:
 
 
 def first(operator: Operator) -> str:
-    """Name of an operator's first tensor: NumPy's is `a` where MXNet's is `data`."""
+    """Name of an operator's first tensor: `data` in `mx.nd`, `a` in some of `mx.np`."""
     return operator.tensors[0].name
 
 
@@ -32,14 +32,14 @@ Variants = tuple[tuple[Shape, dict[str, Argument]], ...]
 
 
 def one_tensor(operator: Operator, variants: Variants) -> Iterable[Arguments]:
-    """A tensor of each shape with the plain values beside it."""
+    """A tensor of each shape, with the plain values beside the shape."""
     for shape, values in variants:
         yield {first(operator): tensor(*shape), **values}
 
 
 @FAMILIES.add("Reshape")
 def reshape(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """To a vector, to a given shape, and with an axis kept."""
+    """Tensors to reshape to a vector, to a matrix, and with the first axis kept."""
     rows, columns = square(size)
     return one_tensor(
         operator,
@@ -53,7 +53,7 @@ def reshape(operator: Operator, size: Preset) -> Iterable[Arguments]:
 
 @FAMILIES.add("reshape_like")
 def reshape_like(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """To another tensor's shape."""
+    """A tensor, and another of the shape to reshape to."""
     rows, columns = square(size)
     yield {"lhs": tensor(rows, columns), "rhs": fixed(*vector(size))}
     yield {"lhs": tensor(*vector(size)), "rhs": fixed(rows, columns)}
@@ -61,7 +61,7 @@ def reshape_like(operator: Operator, size: Preset) -> Iterable[Arguments]:
 
 @FAMILIES.add("_contrib_dynamic_reshape")
 def dynamic_reshape(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """To a shape that is itself a tensor."""
+    """A matrix, and the shape to reshape to as a tensor."""
     rows, columns = square(size)
     shape = (rows * PARTS, columns // PARTS)
     yield {"data": fixed(rows, columns), "shape": fixed(2, fill=literal(shape), dtype="int64")}
@@ -69,38 +69,38 @@ def dynamic_reshape(operator: Operator, size: Preset) -> Iterable[Arguments]:
 
 @FAMILIES.add("Flatten")
 def flatten(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """Every axis but the first made one."""
+    """Tensors of which all axes but the first are merged."""
     return one_tensor(operator, ((cube(size), {}), (pictures(size), {})))
 
 
 @FAMILIES.add("depth_to_space")
 def depth_to_space(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """Channels laid out as blocks of an image."""
+    """Feature maps, whose channels become blocks of pixels."""
     return one_tensor(operator, ((pictures(size), {"block_size": TIMES}),))
 
 
 @FAMILIES.add("space_to_depth")
 def space_to_depth(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """Blocks of an image laid out as channels."""
+    """Feature maps, whose blocks of pixels become channels."""
     return one_tensor(operator, ((pictures(size), {"block_size": TIMES}),))
 
 
 @FAMILIES.add("_npi_diag_indices_from")
 def diag_indices(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """Indices of a square matrix's diagonal."""
+    """A square matrix, for the indices of its diagonal."""
     yield {"data": fixed(*square(size))}
 
 
 @FAMILIES.add("_npi_repeats")
 def repeats(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """Rows repeated, each as often as its own number says."""
+    """A matrix, and the number of repetitions of each row."""
     _, columns = square(size)
     yield {"data": tensor(PARTS, columns), "repeats": tuple(range(1, PARTS + 1)), "axis": 0}
 
 
 @FAMILIES.add("Pad")
 def pad(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """A border around every image, in each way of filling it."""
+    """Feature maps to pad, in each mode."""
     border = (0, 0, 0, 0, TIMES, TIMES, TIMES, TIMES)
     for mode in ("constant", "edge", "reflect"):
         yield {"data": tensor(*pictures(size)), "mode": mode, "pad_width": border}
@@ -108,7 +108,7 @@ def pad(operator: Operator, size: Preset) -> Iterable[Arguments]:
 
 @FAMILIES.add("broadcast_axis")
 def broadcast_axis(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """A column repeated, and a row."""
+    """A column and a row, each with the extent to broadcast to."""
     rows, columns = square(size)
     return one_tensor(
         operator,
@@ -121,7 +121,7 @@ def broadcast_axis(operator: Operator, size: Preset) -> Iterable[Arguments]:
 
 @FAMILIES.add("broadcast_like")
 def broadcast_like(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """A column repeated to another tensor's shape, and a row."""
+    """A column and a row, each with a tensor of the shape to broadcast to."""
     rows, columns = square(size)
     yield {"lhs": tensor(*column(size)), "rhs": fixed(*tall(size))}
     yield {"lhs": tensor(1, columns), "rhs": fixed(rows, columns)}
@@ -129,7 +129,7 @@ def broadcast_like(operator: Operator, size: Preset) -> Iterable[Arguments]:
 
 @FAMILIES.add("SliceChannel")
 def split(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """Equal parts above each other, and beside each other."""
+    """A matrix to split into equal parts along each axis."""
     return one_tensor(
         operator, tuple((square(size), {"num_outputs": PARTS, "axis": axis}) for axis in (1, 0))
     )
@@ -137,7 +137,7 @@ def split(operator: Operator, size: Preset) -> Iterable[Arguments]:
 
 @FAMILIES.add("_split_v2")
 def split_v2(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """Equal parts, and parts cut at given rows."""
+    """A matrix to split into equal parts along each axis, and at some rows."""
     rows, _ = square(size)
     return one_tensor(
         operator,
@@ -151,7 +151,7 @@ def split_v2(operator: Operator, size: Preset) -> Iterable[Arguments]:
 
 @FAMILIES.add("Crop")
 def crop(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """Images cut to a size, and to another image's size from their middle."""
+    """Feature maps to crop to a size at an offset, and in the middle to another tensor's size."""
     batch, channels, height, width = pictures(size)
     cut = (height // 2, width // 2)
     data = tensor(batch, channels, height, width)

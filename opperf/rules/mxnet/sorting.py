@@ -13,12 +13,14 @@ from opperf.rules.values import Arguments, fixed, tensor
 FAMILIES = Families()
 
 INDEX = "int32"
-"""Dtype of indices that come out: float16, which may be requested, counts to 2048 only."""
+"""Dtype of the output's indices: float16, which may be the requested dtype, is exact up to 2048
+only."""
 
 
 @FAMILIES.add("topk")
 def topk(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """Few of many, in every form the operator gives them in, and along the first axis."""
+    """A matrix, for a few elements of each row in every form of output, and one along the first
+    axis."""
     for form in ("indices", "value", "both", "mask"):
         yield {
             "data": tensor(*square(size)),
@@ -31,6 +33,6 @@ def topk(operator: Operator, size: Preset) -> Iterable[Arguments]:
 
 @FAMILIES.add("argmax_channel")
 def argmax_channel(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """The class with the highest score of each row."""
+    """Scores, for the class with the highest one in each row."""
     for shape in wide(size):
         yield {"data": fixed(*shape)}

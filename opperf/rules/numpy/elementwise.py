@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from opperf.model import Fill, Operator, TensorSpec
-from opperf.rules.domains import BITS, PAIRS, RATIO, SHIFTS, WHOLE, Pair
+from opperf.rules.domains import BITS, PAIRS, RATIO_PAIR, SHIFTS, WHOLE_DTYPE, Pair
 from opperf.rules.engine import Families
 from opperf.rules.families import elementwise as shared
 from opperf.rules.numpy.names import Variants, own
@@ -31,18 +31,18 @@ DATE = "datetime64[D]"
 DAYS = below(20000)
 """Dates from 1970 to 2024."""
 
-ONE: dict[str, tuple[Fill, str]] = {"bitwise_count": (BITS, WHOLE), "isnat": (DAYS, DATE)}
+ONE: dict[str, tuple[Fill, str]] = {"bitwise_count": (BITS, WHOLE_DTYPE), "isnat": (DAYS, DATE)}
 """Fill and dtype of the array of functions that do not take the requested dtype."""
 
 ABOUT_COMPLEX = frozenset(
     {"angle", "conjugate", "imag", "iscomplex", "isreal", "real", "real_if_close"}
 )
-"""Functions of complex numbers, which do little with real ones."""
+"""Functions of complex numbers, which compute little of real ones."""
 
 
 @FAMILIES.category("unary")
 def unary(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """One array of real numbers, and one of complex ones for functions of these."""
+    """One array of real numbers, and also one of complex numbers for functions of these."""
     array = operator.tensors[0].name
     for shape in shapes(size):
         yield {array: fixed(*shape)}
@@ -60,12 +60,12 @@ def fixed_dtype(operator: Operator, size: Preset) -> Iterable[Arguments]:
 
 RIGHT: dict[str, tuple[Pair, str]] = {
     "float_power": (PAIRS["power"], REQUESTED),
-    "divmod": (RATIO, REQUESTED),
+    "divmod": (RATIO_PAIR, REQUESTED),
     # The exponent is a whole number for every dtype of the first array.
-    "ldexp": (PAIRS["ldexp"], WHOLE),
+    "ldexp": (PAIRS["ldexp"], WHOLE_DTYPE),
 }
-"""Fills of the arrays and dtype of the second one, where NumPy restricts them further than the
-operation does."""
+"""Fills of both arrays and dtype of the second, where NumPy restricts them more than the operation
+does."""
 
 
 @FAMILIES.add(*RIGHT)
@@ -90,7 +90,7 @@ def binary(operator: Operator, size: Preset) -> Iterable[Arguments]:
 
 @FAMILIES.add("round")
 def round_to(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """To whole numbers, and to tenths."""
+    """Arrays to round to whole numbers, and to tenths."""
     for decimals in (0, 1):
         for shape in shapes(size):
             yield {"a": fixed(*shape), "decimals": decimals}
@@ -100,12 +100,13 @@ BEYOND: dict[str, tuple[Fill, Fill]] = {
     **dict.fromkeys(("emath.arccos", "emath.arcsin", "emath.arctanh"), (OPEN_UNIT, ABOVE_ONE)),
     **dict.fromkeys(("emath.log", "emath.log10", "emath.log2", "emath.sqrt"), (POSITIVE, NORMAL)),
 }
-"""Inside the domain of real numbers, and beyond it, where these functions give complex ones."""
+"""Fills inside the domain of real results, and outside it, where these functions return complex
+numbers."""
 
 
 @FAMILIES.add(*BEYOND)
 def beyond_domain(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """Inside the domain of real numbers, and beyond it."""
+    """An array inside the domain of real results, and one outside it."""
     for fill in BEYOND[operator.name]:
         yield {"x": fixed(*square(size), fill=fill)}
 
@@ -120,7 +121,7 @@ EXTENDED_POWERS: dict[str, Variants] = {
 
 @FAMILIES.add(*EXTENDED_POWERS)
 def extended_powers(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """To a base, and to a power, of two."""
+    """Arrays whose logarithm to base 2 and whose square are computed."""
     return own(EXTENDED_POWERS, operator, size)
 
 
@@ -138,11 +139,11 @@ DATES: dict[str, Variants] = {
 
 
 def dates(size: Preset) -> TensorSpec:
-    """Days of half a century."""
+    """An array of days of half a century."""
     return fixed(*column(size), fill=DAYS, dtype=DATE)
 
 
 @FAMILIES.add(*DATES)
 def working_days(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """Days of half a century."""
+    """Arrays of days of half a century."""
     return own(DATES, operator, size)

@@ -22,14 +22,14 @@ MASK = "bool"
 
 @FAMILIES.add("where")
 def where(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """From one array or the other, and the indices of where a condition is met."""
+    """A condition and two arrays, and a condition alone, for the indices where it holds."""
     yield from arguments_by_role(operator, INDEXING, indexing.where, size)
     yield {"condition": mask(square(size))}
 
 
 @FAMILIES.add("sort", "argsort")
 def sort(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """In random order, and then with an algorithm that leaves equal elements in theirs."""
+    """Arrays in random order, and one for a stable algorithm."""
     yield from arguments_by_role(operator, SEARCHED, sorting.sort, size)
     yield {"a": fixed(*vector(size)), "axis": -1, "kind": "stable"}
 
@@ -70,7 +70,7 @@ PICKED: dict[str, Variants] = {
 
 @FAMILIES.add(*PICKED)
 def pick(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """Indices within the extents, and conditions that half the elements meet."""
+    """Arrays with indices within their extents, or with conditions that half the elements meet."""
     return own(PICKED, operator, size)
 
 
@@ -90,13 +90,13 @@ SORTED: dict[str, Variants] = {
 
 @FAMILIES.add(*SORTED)
 def order(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """Rows, columns and a long vector, in random order."""
+    """Matrices and long vectors in random order."""
     return own(SORTED, operator, size)
 
 
 @FAMILIES.category("set")
 def sets(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """As the operations of sets, for functions that are none of them."""
+    """As the shared families of sets, for functions that are no canonical operation."""
     (count,) = line(size)
     required = [parameter.name for parameter in operator.parameters if parameter.required]
     yield {name: fixed(count, fill=below(count)) for name in required}

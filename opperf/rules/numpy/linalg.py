@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from opperf.model import Operator
 from opperf.rules.engine import Families
-from opperf.rules.families.linalg import EINSUMS, definite, diagonalised
+from opperf.rules.families.linalg import EINSUMS, definite, matrix_to_diagonalise
 from opperf.rules.numpy.names import Variants, own
 from opperf.rules.shapes import Shape, cube, square, tall, vector
 from opperf.rules.sizes import Preset
@@ -15,42 +15,42 @@ from opperf.rules.values import Arguments, fixed, tensors
 FAMILIES = Families()
 
 COMPLEX = "complex64"
-"""Dtype of a spectrum, which inverse transforms begin with."""
+"""Dtype of a spectrum, the input of inverse transforms."""
 
 NORMS: dict[str, Variants] = {
     "linalg.cond": lambda size: [
-        {"x": definite(diagonalised(size)), "p": norm} for norm in (None, "fro")
+        {"x": definite(matrix_to_diagonalise(size)), "p": norm} for norm in (None, "fro")
     ],
     "linalg.norm": lambda size: [
         {"x": fixed(*square(size))},
         {"x": fixed(*square(size)), "ord": 1, "axis": 0},
         {"x": fixed(*tall(size)), "ord": 2, "axis": 1},
-        {"x": fixed(*diagonalised(size)), "ord": "nuc"},
+        {"x": fixed(*matrix_to_diagonalise(size)), "ord": "nuc"},
     ],
     "linalg.matrix_norm": lambda size: [
         {"x": fixed(*square(size)), "ord": "fro"},
-        {"x": fixed(*diagonalised(size)), "ord": "nuc"},
+        {"x": fixed(*matrix_to_diagonalise(size)), "ord": "nuc"},
     ],
     "linalg.vector_norm": lambda size: [
         {"x": fixed(*square(size))},
         {"x": fixed(*tall(size)), "axis": 1, "ord": 1},
     ],
     "linalg.svdvals": lambda size: [
-        {"x": fixed(*shape)} for shape in (diagonalised(size), tall(size))
+        {"x": fixed(*shape)} for shape in (matrix_to_diagonalise(size), tall(size))
     ],
 }
 
 
 @FAMILIES.add(*NORMS)
 def norm(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """Norms of a whole matrix, of its rows and columns, and of its singular values."""
+    """Matrices, for norms of the whole, of rows and columns, and of singular values."""
     return own(NORMS, operator, size)
 
 
 @FAMILIES.add("einsum_path")
 def einsum_path(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """The order in which `einsum` would multiply."""
-    matrices = tensors([fixed(*diagonalised(size))] * 2)
+    """The inputs of `einsum`, for the order of its products."""
+    matrices = tensors([fixed(*matrix_to_diagonalise(size))] * 2)
     for subscripts in EINSUMS:
         yield {"subscripts": subscripts, "operands": matrices}
 
@@ -90,8 +90,8 @@ def is_inverse(name: str) -> bool:
 
 @FAMILIES.category("fft")
 def transform(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """One axis of a matrix and of a long vector, two axes, or three, as the name says; from a
-    spectrum for inverse transforms."""
+    """Arrays to transform along one axis, two or three, by the function's name; for inverse
+    transforms also a spectrum."""
     name, array = operator.name, operator.tensors[0].name
     shapes: tuple[Shape, ...] = (square(size), vector(size))
     if name.endswith("2"):
@@ -106,12 +106,12 @@ def transform(operator: Operator, size: Preset) -> Iterable[Arguments]:
 
 @FAMILIES.add("fft.fftfreq", "fft.rfftfreq")
 def frequencies(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """The frequencies of a long vector's transform, sampled a thousand times a second."""
+    """The length and the sampling interval of a long signal."""
     yield {"n": vector(size)[0], "d": 1e-3}
 
 
 @FAMILIES.add("fft.fftshift", "fft.ifftshift")
 def centre(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """A spectrum with its middle moved to the front, or back."""
+    """Spectra, shifted along all axes and along one."""
     yield {"x": fixed(*square(size))}
     yield {"x": fixed(*square(size)), "axes": (1,)}

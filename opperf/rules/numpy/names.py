@@ -1,4 +1,4 @@
-"""Values of NumPy's functions by argument name and kind, and what their families build on."""
+"""Default values of NumPy's functions by argument name and kind, and helpers of their families."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ def alike(shape: Shape, fill: Fill = NORMAL, dtype: str = REQUESTED) -> tuple[Te
 
 
 def own(table: Mapping[str, Variants], operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """The configurations that a table of families has under any name of a function."""
+    """The configurations of a function in a table, by any of the function's names."""
     return next(table[name] for name in operator.names if name in table)(size)
 
 
 def matrices(fill: Fill = NORMAL) -> Alternatives:
-    """An array of each of `shapes`."""
+    """The alternatives of an array: one of each of `shapes`."""
 
     def alternatives(operator: Operator, size: Preset) -> list[Argument]:
         return [fixed(*shape, fill=fill) for shape in shapes(size)]
@@ -34,7 +34,7 @@ def matrices(fill: Fill = NORMAL) -> Alternatives:
 
 
 def lists(operator: Operator, size: Preset) -> list[Argument]:
-    """A list of arrays of each of `shapes`."""
+    """The alternatives of a list of arrays: one of each of `shapes`."""
     return [alike(shape) for shape in shapes(size)]
 
 
@@ -45,7 +45,7 @@ TABLE: dict[tuple[str, Kind], Alternatives] = {
     **{(name, Kind.TENSOR): matrices() for name in ARRAYS},
     **{(name, Kind.TENSORS): lists for name in LISTS},
 }
-"""For functions without a family, of which the callables at a path without one are most."""
+"""Default values of arguments of functions without a family, most of them callables at a path."""
 
 OPTIONAL_TENSORS = frozenset(
     {
@@ -63,4 +63,4 @@ OPTIONAL_TENSORS = frozenset(
         "where",
     }
 )
-"""Arrays that a function runs without."""
+"""Arrays that a function does not require."""

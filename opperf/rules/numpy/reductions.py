@@ -1,4 +1,4 @@
-"""Functions that reduce an array along axes, or run along one."""
+"""Functions that reduce an array along axes, or accumulate along one."""
 
 from __future__ import annotations
 
@@ -49,5 +49,5 @@ VARIANTS: dict[str, Variants] = {
 
 @FAMILIES.add(*VARIANTS)
 def along(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """Sums and differences along an axis or a diagonal."""
+    """Arrays for sums and differences along an axis."""
     return own(VARIANTS, operator, size)

@@ -1,4 +1,4 @@
-"""Functions that draw random numbers, by the module's functions and by a generator's methods."""
+"""Functions that draw random numbers: those of `np.random`, and the methods of `Generator`."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from opperf.rules.values import POSITIVE, POSITIVE_DEFINITE, SIMPLEX, Arguments,
 FAMILIES = Families()
 
 HOLDERS = ("random.", "random.Generator.")
-"""Prefixes of functions that draw: those of `np.random`, and the methods of the generator that
-superseded them, with algorithms of their own."""
+"""Prefixes of functions that draw: the legacy ones of `np.random`, and the methods of `Generator`,
+whose algorithms differ."""
 
 DISTRIBUTIONS: dict[str, dict[str, Argument]] = {
     "beta": {"a": 2.0, "b": 3.0},
@@ -56,12 +56,13 @@ DISTRIBUTIONS: dict[str, dict[str, Argument]] = {
     "weibull": {"a": 1.5},
     "zipf": {"a": 3.0},
 }
-"""Parameters by distribution: the whole algorithm runs for them, and the moments exist."""
+"""Parameters of distributions, for which the whole algorithm runs and the moments are finite."""
 
 COLOURS = 8
-"""Kinds of balls in an urn, and outcomes of a throw."""
+"""Number of classes, and of variables."""
 DOUBLE = "float64"
-"""Dtype of a distribution's parameters. Probabilities of less precision add up to more than 1."""
+"""Dtype of parameters that are arrays: probabilities of less precision may add up to more than
+1."""
 
 
 def own_name(operator: Operator) -> str:
@@ -71,7 +72,7 @@ def own_name(operator: Operator) -> str:
 
 @FAMILIES.add(*(holder + name for holder in HOLDERS for name in DISTRIBUTIONS))
 def draw(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """A matrix of numbers drawn from one distribution."""
+    """The parameters of a distribution, and the shape of a matrix of draws."""
     yield {**DISTRIBUTIONS[own_name(operator)], "size": square(size)}
 
 
@@ -111,5 +112,5 @@ SEVERAL: dict[str, Variants] = {
 
 @FAMILIES.add(*(holder + name for holder in HOLDERS for name in SEVERAL))
 def draw_several(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """Vectors of numbers that depend on each other, and arrays in another order."""
+    """Parameters and number of draws of vectors, and arrays to permute."""
     return SEVERAL[own_name(operator)](size)

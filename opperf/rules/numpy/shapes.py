@@ -26,7 +26,7 @@ REARRANGED: dict[str, Variants] = {
 
 @FAMILIES.add(*REARRANGED)
 def rearrange(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """Another order or shape."""
+    """Arrays to bring into another order or shape."""
     return own(REARRANGED, operator, size)
 
 
@@ -46,20 +46,19 @@ JOINED: dict[str, Variants] = {
 
 @FAMILIES.add(*JOINED)
 def join(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """Arrays of one shape, below and beside each other."""
+    """Arrays of one shape to join along each axis."""
     return own(JOINED, operator, size)
 
 
 @FAMILIES.add("unstack")
 def unstack(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """Each matrix of a stack, and each column of a matrix."""
+    """A stack to split into matrices, and a matrix to split into columns."""
     yield {"x": fixed(*cube(size)), "axis": 0}
     yield {"x": fixed(*square(size)), "axis": 1}
 
 
 UNTOUCHED = "int32"
-"""Dtype of arrays that are not filled: uninitialised floats may be NaN, and int32 numbers have
-the size of the default dtype."""
+"""Dtype of uninitialised arrays: floats may be NaN, and int32 is as large as the default dtype."""
 
 MADE: dict[str, Variants] = {
     **dict.fromkeys(("ones", "zeros"), lambda size: [{"shape": shape} for shape in shapes(size)]),
@@ -74,7 +73,7 @@ MADE: dict[str, Variants] = {
 
 @FAMILIES.add(*MADE)
 def create(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """Arrays of the sizes that other functions are measured at."""
+    """Shapes or contents of new arrays, as large as the inputs of other functions."""
     return own(MADE, operator, size)
 
 
@@ -95,5 +94,6 @@ CONVERTED: dict[str, Variants] = {
 
 @FAMILIES.add(*CONVERTED)
 def convert(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """To another dtype, to bits and from them, from bytes, and to an order in memory."""
+    """Arrays to convert to another dtype, to and from bits, from bytes, and to an order in
+    memory."""
     return own(CONVERTED, operator, size)

@@ -16,11 +16,11 @@ FAMILIES = Families()
 
 BINS = 64
 SEQUENCE = between(0, BINS - 1)
-"""Between the ends of a rising sequence of `BINS` numbers from 0."""
+"""Fill of numbers between the ends of the bins."""
 
 
 def rising() -> TensorSpec:
-    """The bounds of bins: 0, 1, 2 ..."""
+    """The edges of bins: 0, 1, 2 ..."""
     return fixed(BINS, fill=RISING, dtype="float64")
 
 
@@ -28,7 +28,7 @@ RISING = literal([float(i) for i in range(BINS)])
 
 
 def samples(size: Preset) -> TensorSpec:
-    """Numbers between the ends of `rising`."""
+    """A long vector of numbers between the ends of the bins."""
     return fixed(*vector(size), fill=SEQUENCE)
 
 
@@ -45,15 +45,16 @@ COUNTED: dict[str, Variants] = {
 
 @FAMILIES.add(*COUNTED)
 def count(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """Samples that fall within the bins."""
+    """Samples, and the bins in which to count them."""
     return own(COUNTED, operator, size)
 
 
 ZEROS_OF = 16
-"""Degree of a polynomial whose zeros are found: of a higher one they are not, to any use."""
+"""Number of coefficients or zeros of a polynomial: the zeros of one of higher degree are
+ill-conditioned."""
 DEGREE = 4
 DIVISOR = literal([4.0, 1.0, 0.5])
-"""Its zeros are inside the unit circle, so that the remainders do not grow."""
+"""A divisor whose zeros are inside the unit circle, so that the remainders do not grow."""
 
 POLYNOMIALS: dict[str, Variants] = {
     "poly": lambda size: [{"seq_of_zeros": fixed(ZEROS_OF, fill=OPEN_UNIT)}],
@@ -75,5 +76,6 @@ POLYNOMIALS: dict[str, Variants] = {
 
 @FAMILIES.add(*POLYNOMIALS)
 def polynomial(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """As many coefficients as each operation computes in reasonable time and precision."""
+    """Polynomials or their zeros, as many as each function computes in reasonable time and
+    precision."""
     return own(POLYNOMIALS, operator, size)

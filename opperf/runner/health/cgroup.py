@@ -1,4 +1,4 @@
-"""How much of the processor's time the control group of this process may use."""
+"""The limit on CPU time of this process's control group."""
 
 from __future__ import annotations
 
@@ -7,24 +7,24 @@ from pathlib import Path, PurePosixPath
 from typing import NamedTuple
 
 from opperf.runner.health.finding import Reading
-from opperf.runner.health.machine import Machine, Unreadable, listing_of, number, text
+from opperf.runner.health.machine import Machine, Unreadable, format_cpus, read_number, read_text
 
 
 class Quota(NamedTuple):
     """A limit on CPU time."""
 
     cpus: float
-    """CPUs that a group may use in the mean of a period."""
+    """CPU time of a period, as a multiple of its length."""
     switch: Path
     """File that holds the limit."""
     never: str
-    """What to write to it to have none."""
+    """Content of the file without a limit."""
 
 
 def _folders(machine: Machine) -> Iterator[Path]:
-    """Folders that this process's group, and those above it, have in the hierarchies that may
-    limit CPU time. A container sees none but its own, as the root."""
-    for line in text(machine.proc / "self/cgroup").splitlines():
+    """Returns the folders of this process's group, and of those above it, in the hierarchies that
+    may limit CPU time. A container sees only its own group, as the root."""
+    for line in read_text(machine.proc / "self/cgroup").splitlines():
         _, controllers, path = line.split(":", 2)
         if controllers == "":
             mounts = ["", "unified"]
@@ -33,7 +33,7 @@ def _folders(machine: Machine) -> Iterator[Path]:
         else:
             continue
         group = PurePosixPath(path)
-        # A group outside of the namespace is told as `/../..`; only the root is visible then.
+        # A group outside of the namespace is listed as `/../..`; only the root is visible then.
         inside = [] if ".." in group.parts else [group, *group.parents]
         for mount in mounts:
             root = machine.sys / "fs/cgroup" / mount
@@ -44,20 +44,20 @@ def _folders(machine: Machine) -> Iterator[Path]:
 
 
 def _limit(folder: Path) -> Quota | None:
-    """The limit of one group, of either version of cgroups; None where it has none."""
+    """Returns the limit of one group, of either version of cgroups, or None."""
     second, first = folder / "cpu.max", folder / "cpu.cfs_quota_us"
     if second.exists():
-        most, period = text(second).split()
+        most, period = read_text(second).split()
         return None if most == "max" else Quota(int(most) / int(period), second, "max")
     if first.exists():
-        limit_us = number(first)
+        limit_us = read_number(first)
         if limit_us >= 0:
-            return Quota(limit_us / number(folder / "cpu.cfs_period_us"), first, "-1")
+            return Quota(limit_us / read_number(folder / "cpu.cfs_period_us"), first, "-1")
     return None
 
 
 def quota(machine: Machine) -> Quota | None:
-    """The least limit of this process's group and those above it; None where there is none.
+    """Returns the lowest limit of this process's group and those above it, or None.
 
     Raises `Unreadable`.
     """
@@ -69,30 +69,30 @@ def quota(machine: Machine) -> Quota | None:
 
 
 def whole_cpus(machine: Machine) -> int:
-    """CPUs that compute threads may keep busy for as long as they like: the usable ones, or as
-    many as the quota has room for."""
+    """Returns the number of CPUs that compute threads can keep busy without a break: the usable
+    ones, or fewer by the quota."""
     usable = len(machine.cpus)
     try:
         limit = quota(machine)
     except Unreadable:
-        # That it is not known is the finding of `cpu_quota`.
+        # The finding of `cpu_quota` reports it.
         return usable
     return usable if limit is None else max(1, min(usable, int(limit.cpus)))
 
 
 def _throttled(folder: Path) -> str:
-    """How often a group was stopped because it had used its quota up."""
+    """Returns how often a group was stopped because it had used its quota up, as text."""
     path = folder / "cpu.stat"
     if not path.exists():
         return ""
-    counts = dict(line.split() for line in text(path).splitlines())
+    counts = dict(line.split() for line in read_text(path).splitlines())
     if "nr_throttled" not in counts:
         return ""
     return f", used up in {counts['nr_throttled']} of {counts['nr_periods']} periods"
 
 
 def cpu_quota(machine: Machine) -> Reading:
-    """The quota against the cores that threads are started for."""
+    """Reads the quota, and compares it with the number of usable CPUs."""
     limit = quota(machine)
     if limit is None:
         return Reading("none")
@@ -102,9 +102,9 @@ def cpu_quota(machine: Machine) -> Reading:
     if limit.cpus >= usable:
         return Reading(state, short=short)
     if limit.cpus >= 1:
-        # Fewer threads than the quota has CPUs never use it up; no right is needed for that.
-        mend = f"taskset -cp {listing_of(sorted(machine.cpus)[: int(limit.cpus)])} $$"
+        # Fewer threads than the quota has CPUs never use it up, and taskset needs no privilege.
+        fix = f"taskset -cp {format_cpus(sorted(machine.cpus)[: int(limit.cpus)])} $$"
     else:
         switch = Path("/sys") / limit.switch.relative_to(machine.sys)
-        mend = f"echo {limit.never} | sudo tee {switch}"
-    return Reading(state, "warn", mend, short)
+        fix = f"echo {limit.never} | sudo tee {switch}"
+    return Reading(state, "warn", fix, short)

@@ -1,4 +1,4 @@
-"""What the command `doctor` does, from options to the exit code."""
+"""The command `doctor`, from its options to the exit code."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ from opperf.runner.health.jitter import (
     Timer,
     jitter_finding,
     jitter_of,
-    quantum,
-    repeated,
+    make_quantum,
+    repeat_for,
     timer,
     timer_finding,
 )
@@ -30,7 +30,7 @@ from opperf.runner.health.report import print_report
 
 
 class Report(msgspec.Struct, frozen=True):
-    """What there is to say, for a machine."""
+    """The content of `doctor --json`."""
 
     findings: list[Finding]
     timer: Timer
@@ -38,8 +38,8 @@ class Report(msgspec.Struct, frozen=True):
 
 
 def doctor_command(options: Mapping[str, Any], changed: Mapping[str, Any]) -> int:
-    """Print what makes this machine noisy; 1 if anything does and `strict` is asked for. `changed`
-    are the options the user gave."""
+    """Prints what makes this machine noisy, and returns the exit code: with `strict`, 1 if there is
+    a warning. `changed` are the options that the user set."""
     report_choice(options["framework"], changed, _say)
     machine = this_machine(variables_of(options["framework"]))
     found = report(machine, options["seconds"])
@@ -52,14 +52,14 @@ def doctor_command(options: Mapping[str, Any], changed: Mapping[str, Any]) -> in
 
 
 def report(machine: Machine, seconds: float) -> Report:
-    """Read everything, then keep a core busy for so many seconds to see how evenly it works."""
-    # Read first: the test itself is a load.
+    """Runs all probes, then a jitter test of `seconds`, unless that is 0."""
+    # The probes come first, as the test itself is a load.
     findings = {finding.name: finding for finding in examine(machine)}
     jitter = None
     if seconds > 0:
         _say(f"keeping a core busy for {duration(seconds)} to see how evenly it works")
         begun = _cpu_times()
-        jitter = jitter_of(repeated(seconds, quantum()))
+        jitter = jitter_of(repeat_for(seconds, make_quantum()))
         # Only a busy CPU can be stolen from.
         (findings["steal"],) = examine(machine._replace(since=begun), [contention.STEAL])
     clock = timer()
@@ -67,12 +67,13 @@ def report(machine: Machine, seconds: float) -> Report:
 
 
 def _say(text: str) -> None:
-    """Say what is being done, beside the report."""
+    """Prints a line of progress to standard error."""
     print(text, file=sys.stderr, flush=True)
 
 
 def _cpu_times() -> CpuTimes | None:
-    """The CPU times up to now; None where the finding on steal will say that they are not told."""
+    """Returns the CPU times so far; None if they cannot be read, which the finding on steal then
+    reports."""
     try:
         return contention.cpu_times()
     except (Unreadable, OSError, ValueError):

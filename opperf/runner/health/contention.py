@@ -1,4 +1,4 @@
-"""What else uses the machine: other processes, other guests, memory."""
+"""Probes of other load on the machine: processes, guests of the hypervisor, memory."""
 
 from __future__ import annotations
 
@@ -8,21 +8,21 @@ import psutil
 
 from opperf.runner.health.cgroup import cpu_quota
 from opperf.runner.health.finding import BUSIEST, NEGLIGIBLE, Probe, Reading
-from opperf.runner.health.machine import CpuTimes, Machine, Unreadable, text
+from opperf.runner.health.machine import CpuTimes, Machine, Unreadable, read_text
 
 GIB = 2**30
 PERCENT = 100
 
 RESTING_LOAD = 0.5
-"""Load of a machine on which nobody works, at most; one busy thread adds 1."""
+"""Maximum load of an idle machine; one busy thread adds 1."""
 
 RESTING_SHARE = 0.05
-"""The same for each usable core: machines of many cores run more housekeeping, and an operator
-there feels a single thread less."""
+"""The same for each usable core: machines with many cores run more housekeeping, and one thread
+disturbs an operator less there."""
 
 
 def load(machine: Machine) -> Reading:
-    """Threads that ran or wanted to in the last minute, against the usable cores."""
+    """Reads the number of running and waiting threads in the last minute."""
     last_minute = psutil.getloadavg()[0]
     usable = len(machine.cpus)
     state = f"{last_minute:.2f} in the last minute, {usable} usable cores"
@@ -32,50 +32,51 @@ def load(machine: Machine) -> Reading:
 
 
 CPU_PRESSURE = 5.0
-"""Percent of the time in which some thread waited for a core, at most. A thread that wakes up
-waits a little on every machine; one other busy process on all cores makes it tens of percent."""
+"""Maximum percentage of the time in which a thread waited for a core. A thread that wakes up waits
+a little on every machine; another process that is busy on all cores makes it tens of percent."""
 
 
 def _pressure(machine: Machine, resource: str) -> float:
-    """Percent of the last ten seconds in which some thread waited for the resource."""
+    """Returns the percentage of the last ten seconds in which a thread waited for the resource."""
     path = machine.proc / "pressure" / resource
-    for line in text(path).splitlines():
+    for line in read_text(path).splitlines():
         kind, ten_seconds, *_ = line.split()
         if kind == "some":
             return float(ten_seconds.removeprefix("avg10="))
-    raise Unreadable(f"{path} does not tell it")
+    raise Unreadable(f"{path} has no line for some threads")
 
 
 def cpu_pressure(machine: Machine) -> Reading:
-    """How much threads waited for a core just now."""
+    """Reads how much threads waited for a core in the last seconds."""
     share = _pressure(machine, "cpu")
     state = f"{share:g}% of the last 10 s"
     return Reading(state) if share <= CPU_PRESSURE else Reading(state, "warn", BUSIEST)
 
 
 LARGEST = "ps -eo rss,pid,args --sort=-rss | head -n 6"
-"""Who takes the memory."""
+"""Command that lists the processes with the most memory."""
 
 
 def memory_pressure(machine: Machine) -> Reading:
-    """How much threads waited for memory just now; with memory to spare, never."""
+    """Reads how much threads waited for memory in the last seconds, which they do only if it is
+    short."""
     share = _pressure(machine, "memory")
     state = f"{share:g}% of the last 10 s"
     return Reading(state) if share <= NEGLIGIBLE * PERCENT else Reading(state, "warn", LARGEST)
 
 
 LEAST_AVAILABLE = 0.1
-"""Share of the memory that is to be available: below it, the kernel begins to take pages back
-while threads wait."""
+"""Minimum share of the memory that is available: below it, the kernel begins to reclaim pages while
+threads wait."""
 
 SWAPPED_BYTES = 256 * 2**20
-"""Bytes that a long-lived machine swaps out of services nobody uses, at most."""
+"""Maximum bytes that a machine with a long uptime swaps out of unused services."""
 
 
 def memory(machine: Machine) -> Reading:
-    """How much memory is left, and how much had to be moved to disk."""
+    """Reads how much memory is available, and how much is swapped out."""
     with warnings.catch_warnings():
-        # Containers may hide figures that are not used here, which psutil warns of.
+        # psutil warns of figures that containers hide, none of which is used here.
         warnings.simplefilter("ignore", RuntimeWarning)
         present, swapped = psutil.virtual_memory(), psutil.swap_memory().used
     total, available = present.total, present.available
@@ -90,18 +91,18 @@ def memory(machine: Machine) -> Reading:
 
 
 def cpu_times() -> CpuTimes:
-    """What the CPUs have done so far. Raises `Unreadable`."""
+    """Returns the CPU times since boot. Raises `Unreadable`."""
     times = psutil.cpu_times()
     if not hasattr(times, "steal"):
-        raise Unreadable("the system does not count what a hypervisor takes")
-    # The time of guests is in that of users already.
+        raise Unreadable("the system does not count stolen time")
+    # The time of users includes that of guests.
     ran = times.user + times.nice + times.system + times.irq + times.softirq
     return CpuTimes(ran + times.steal, times.steal)
 
 
 def steal(machine: Machine) -> Reading:
-    """How much of the time in which CPUs had something to run the hypervisor gave to others, since
-    boot or since a measurement began."""
+    """Reads the share of the CPUs' busy time that the hypervisor gave to other guests, since boot
+    or since a measurement began."""
     begun = machine.since or CpuTimes(0, 0)
     now = cpu_times()
     busy, stolen = now.busy - begun.busy, now.stolen - begun.stolen
@@ -113,10 +114,9 @@ def steal(machine: Machine) -> Reading:
 STEAL = Probe(
     "steal",
     steal,
-    "The hypervisor ran something else while a CPU of this machine had work to do, which "
-    "samples cannot tell from their own time; only dedicated cores or another machine mend "
-    "that.",
-    told="passing",
+    "The hypervisor ran something else while a CPU of this machine had work to do, and samples "
+    "include that time; only dedicated cores or another machine help.",
+    persistence="transient",
 )
 
 PROBES = (
@@ -125,26 +125,26 @@ PROBES = (
         load,
         "Whatever else runs takes cores from operators that compute on all of them, and one late "
         "thread holds up the whole call.",
-        told="passing",
+        persistence="transient",
     ),
     Probe(
         "cpu_pressure",
         cpu_pressure,
         "Threads that were ready to run had to wait for a core, as an operator's threads will.",
-        told="passing",
+        persistence="transient",
     ),
     Probe(
         "memory",
         memory,
         "With little memory left, or much of it on disk, pages are fetched in the middle of a "
         "call.",
-        told="passing",
+        persistence="transient",
     ),
     Probe(
         "memory_pressure",
         memory_pressure,
         "Threads stood still until the kernel had found memory for them, as an operator's will.",
-        told="passing",
+        persistence="transient",
     ),
     Probe(
         "cpu_quota",

@@ -1,4 +1,4 @@
-"""From probes to findings, and to the short form in a run's environment."""
+"""Runs probes, and makes findings and the short form in a run's environment of them."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from opperf.runner.health.machine import Machine, Unreadable
 PROBES: tuple[Probe, ...] = (*processor.PROBES, *contention.PROBES, *process.PROBES)
 """All of them read a few small files and wait for nothing, so that a worker can afford them."""
 
-PASSING = frozenset(probe.name for probe in PROBES if probe.told == "passing")
-"""Names of what is of the moment."""
+TRANSIENT = frozenset(probe.name for probe in PROBES if probe.persistence == "transient")
+"""Names of the transient findings."""
 
 
-def reading(probe: Probe, machine: Machine) -> Reading:
-    """What the probe reads; where it cannot, the reason as the state."""
+def take_reading(probe: Probe, machine: Machine) -> Reading:
+    """Returns the probe's reading; if it fails, one whose state is the reason."""
     try:
         return probe.read(machine)
     except Unreadable as error:
@@ -30,26 +30,28 @@ def reading(probe: Probe, machine: Machine) -> Reading:
 
 
 def finding(probe: Probe, machine: Machine) -> Finding:
-    """What a user is told of one probe."""
-    state, level, mend, _ = reading(probe, machine)
-    return Finding(probe.name, state, level, probe.explanation, mend)
+    """Returns the finding of one probe."""
+    state, level, fix, _ = take_reading(probe, machine)
+    return Finding(probe.name, state, level, probe.explanation, fix)
 
 
 def examine(machine: Machine, probes: Iterable[Probe] = PROBES) -> list[Finding]:
-    """A finding for every probe, in their order."""
+    """Returns a finding for every probe, in their order."""
     return [finding(probe, machine) for probe in probes]
 
 
 def short_form(machine: Machine) -> dict[str, str]:
-    """What a run's environment tells of the machine, by probe.
+    """Returns the states for a run's environment, by probe.
 
-    What is of the moment is `ok` unless there is something to say, so that two quiet runs do not
-    differ in it. What cannot be read is `unknown`.
+    A transient state is `ok` unless it is a warning, so that two quiet runs do not differ in it.
+    A state that cannot be read is `unknown`.
     """
-    told = {}
+    states = {}
     for probe in PROBES:
-        if probe.told != "elsewhere":
-            found = reading(probe, machine)
-            quiet = found.level == "unknown" or (found.level == "ok" and probe.told == "passing")
-            told[probe.name] = found.level if quiet else found.short or found.state
-    return told
+        if not probe.has_own_field:
+            found = take_reading(probe, machine)
+            levels = ("ok", "unknown") if probe.persistence == "transient" else ("unknown",)
+            states[probe.name] = (
+                found.level if found.level in levels else found.short or found.state
+            )
+    return states

@@ -1,4 +1,4 @@
-"""What a probe reads, and what a user is told of it."""
+"""The types of probes, of their readings, and of the findings that users see."""
 
 from __future__ import annotations
 
@@ -13,46 +13,47 @@ from opperf.runner.health.machine import Machine
 Level = Literal["ok", "warn", "unknown"]
 """`warn`: it makes timings noisy. `unknown`: it could not be read, and the state says why."""
 
-Told = Literal["lasting", "passing", "elsewhere"]
-"""How a run's environment tells of something: as a fact that holds for all of a run, as one of
-the moment, or in a field of its own."""
+Persistence = Literal["lasting", "transient"]
+"""How long a reading holds: for all of a run, or for the moment."""
 
 
 class Finding(msgspec.Struct, frozen=True):
-    """One thing that may make timings noisy."""
+    """A possible cause of noise, and its state on this machine."""
 
     name: str
     state: str
     level: Level
     explanation: str
     """Why it matters for timings, in a sentence."""
-    mend: str = ""
-    """The shell command that mends it; empty where nothing is to be mended or none would."""
+    fix: str = ""
+    """The shell command that fixes it; empty if nothing is wrong, or no command helps."""
 
 
 class Reading(NamedTuple):
-    """How something stands on this machine."""
+    """What a probe found on this machine."""
 
     state: str
     level: Level = "ok"
-    mend: str = ""
+    fix: str = ""
     short: str = ""
-    """The state for a run's environment, where `state` has more than will hold for all of it."""
+    """The state for a run's environment, if `state` has details that change during a run."""
 
 
 class Probe(NamedTuple):
-    """How to find out about one thing, and why it matters."""
+    """Reads one possible cause of noise."""
 
     name: str
     read: Callable[[Machine], Reading]
     """Raises `Unreadable`."""
     explanation: str
-    told: Told = "lasting"
+    """Why it matters for timings, in a sentence."""
+    persistence: Persistence = "lasting"
+    has_own_field: bool = False
+    """Whether `Environment` has a field of its own for it, beside `health`."""
 
 
 NEGLIGIBLE = defaults.PRECISION / 2
-"""Share of the time that may be lost: half of how well medians are known unless more is asked
-for, so that it does not decide what they are."""
+"""Maximum share of the time that may be lost: half of the default precision of medians."""
 
 BUSIEST = "ps -eo pcpu,pid,args --sort=-pcpu | head -n 6"
-"""Who takes the processor's time: what to stop, or to wait for."""
+"""Command that lists the busiest processes: those to stop, or to wait for."""

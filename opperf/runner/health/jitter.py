@@ -1,4 +1,4 @@
-"""Measured noise: how finely time is told here, and how evenly the same work is done."""
+"""Measured noise: the resolution of the clock, and the jitter of repeated work."""
 
 from __future__ import annotations
 
@@ -15,24 +15,23 @@ from opperf.profilers.python import resolution_ns
 from opperf.runner.health.finding import BUSIEST, NEGLIGIBLE, Finding, Level
 
 QUANTUM_NS = 20_000
-"""Least time of the work that is repeated: hundreds of times what reading the clock takes, and
-short enough that an interruption of ten microseconds stands out."""
+"""Minimum time of the repeated work: hundreds of times that of reading the clock, and short enough
+that an interruption of ten microseconds stands out."""
 
 CALIBRATING = 50
-"""Times each amount of work is tried, the quickest of which counts: the others may have been
-interrupted. A millisecond for the last amount."""
+"""Attempts at each amount of work, of which the fastest counts: the others may have been
+interrupted. They take a millisecond at the last amount."""
 
 INTERRUPTED = 1.5
-"""Times the quickest quantum from which one was interrupted. A clock that falls from its boost to
-its base stays below; anything that took the core for half a quantum does not."""
+"""Multiple of the fastest quantum's time from which a quantum was interrupted. A clock rate that
+falls from boost to base stays below; an interruption of half a quantum does not."""
 
 P99_RATIO = 1.25
-"""Times the median that the slowest hundredth may begin at. Clocks that wander within their range
-stay below; beyond it a percentile of an operator tells of the machine."""
+"""Maximum ratio of the 99th percentile to the median. Clock rates that vary within their range stay
+below; above it an operator's percentiles are the machine's."""
 
 COARSE_NS = 1000
-"""Step of a clock from which it is coarse: the shortest operators take a few microseconds, of which
-it would tell one from the next, and no more."""
+"""Maximum step of a clock that is not coarse: the shortest operators take a few microseconds."""
 
 NS_PER_S = 1e9
 NS_PER_US = 1e3
@@ -40,45 +39,45 @@ NS_PER_MS = 1e6
 
 
 class Timer(msgspec.Struct, frozen=True):
-    """How finely time is told."""
+    """The resolution of the clock."""
 
     step_ns: float
-    """Time between two readings of the clock, which is no less than its step."""
+    """Smallest difference between two readings."""
     announced_ns: float
-    """Its step as the system says it."""
+    """Its step according to the system."""
 
 
 class Jitter(msgspec.Struct, frozen=True):
-    """How evenly the same work is done, over and over."""
+    """How the time of the same work varies."""
 
     seconds: float
-    """Time the work took in all."""
+    """Total time of the work."""
     quanta: int
-    """How often it was done."""
+    """Number of repetitions."""
     least_ns: float
     median_ns: float
     p99_ratio: float
     """99th percentile as a multiple of the median."""
     largest_ns: float
     lost_share: float
-    """Share of the time beyond what uninterrupted work may take."""
+    """Share of the time beyond the limit on uninterrupted work."""
     interruptions_per_s: float
 
 
 def timer() -> Timer:
-    """The clock that samples are timed with."""
+    """Measures the resolution of the clock that times samples."""
     announced = time.get_clock_info("perf_counter").resolution * NS_PER_S
     return Timer(step_ns=resolution_ns(), announced_ns=announced)
 
 
 def _spin(rounds: int) -> None:
-    """Work for the processor alone: no memory, no system call."""
+    """Keeps the processor busy, without memory accesses or system calls."""
     for _ in repeat(None, rounds):
         pass
 
 
-def quantum(clock: Callable[[], int] = time.perf_counter_ns) -> Callable[[], None]:
-    """Work that takes from one to two `QUANTUM_NS`, as this machine is now."""
+def make_quantum(clock: Callable[[], int] = time.perf_counter_ns) -> Callable[[], None]:
+    """Returns work that takes from one to two `QUANTUM_NS` on this machine."""
     rounds = 1
     while True:
         work = partial(_spin, rounds)
@@ -93,15 +92,15 @@ def _timed(work: Callable[[], None], clock: Callable[[], int]) -> int:
     return clock() - begin
 
 
-def repeated(
+def repeat_for(
     seconds: float,
     work: Callable[[], None],
     clock: Callable[[], int] = time.perf_counter_ns,
 ) -> array[int]:
-    """Do the work over and over for so many seconds, once at least; what each time took, in
+    """Repeats the work for `seconds`, at least once, and returns the time of each repetition in
     nanoseconds."""
     end = clock() + round(seconds * NS_PER_S)
-    # Eight bytes each, so that a test of minutes takes no memory worth mention.
+    # Eight bytes each, so that a test of minutes takes little memory.
     times = array("q", [_timed(work, clock)])
     while clock() < end:
         times.append(_timed(work, clock))
@@ -109,12 +108,12 @@ def repeated(
 
 
 def jitter_of(times: array[int]) -> Jitter:
-    """What is to be said of the times that the same work took, in nanoseconds, one at least."""
+    """Returns the jitter of the times of the same work, at least one, in nanoseconds."""
     taken = np.asarray(times)
     least, median, p99 = taken.min(), np.median(taken), np.percentile(taken, 99)
     limit = INTERRUPTED * least
     slow = taken > limit
-    # Of neighbours that are slow, the first: one interruption, however long it lasts.
+    # Consecutive slow quanta are one interruption, which begins at the first.
     begun = slow & ~np.concatenate([[False], slow[:-1]])
     total = taken.sum()
     return Jitter(
@@ -130,7 +129,7 @@ def jitter_of(times: array[int]) -> Jitter:
 
 
 def timer_finding(found: Timer) -> Finding:
-    """What a user is told of the clock."""
+    """Returns the finding on the clock."""
     return Finding(
         name="timer",
         state=f"{found.step_ns:.0f} ns between two readings, {found.announced_ns:g} ns announced",
@@ -147,7 +146,7 @@ JITTER_EXPLAINED = (
 
 
 def jitter_finding(found: Jitter | None) -> Finding:
-    """What a user is told of the test, None if it was not made."""
+    """Returns the finding on the jitter test; `found` is None if it was not run."""
     if found is None:
         return Finding("jitter", "not measured: --seconds 0", "unknown", JITTER_EXPLAINED)
     noisy = found.lost_share > NEGLIGIBLE or found.p99_ratio > P99_RATIO

@@ -1,4 +1,4 @@
-"""Where probes look: the kernel's files, the cores and the variables of this process."""
+"""The kernel's files, the cores and the environment variables that probes read."""
 
 from __future__ import annotations
 
@@ -23,18 +23,19 @@ each has more of its own."""
 
 
 READ_BYTES = 1 << 16
-"""More than any of the files that are read has, as a rule."""
+"""More than the size of most files that are read."""
 
 
 class Unreadable(Exception):
-    """What a probe looks for is not there, or not for this user; the message says what."""
+    """Something that a probe reads does not exist, or this user may not read it; the message says
+    which."""
 
 
 class CpuTimes(NamedTuple):
-    """Seconds that all CPUs together have spent since they were started."""
+    """Seconds of all CPUs together since boot."""
 
     busy: float
-    """Time in which something ran, or would have run had it not been stolen."""
+    """Time in which something ran, or would have run had the hypervisor not run another guest."""
     stolen: float
 
 
@@ -50,23 +51,23 @@ class Machine(NamedTuple):
     settings: dict[str, str | None]
     """Thread settings by environment variable; None for one that is not set."""
     since: CpuTimes | None = None
-    """When a measurement began; None for the machine's own start."""
+    """CPU times at the begin of a measurement; None for those at boot."""
 
     @property
     def cpu_folder(self) -> Path:
-        """The CPUs, below sysfs."""
+        """The folder of the CPUs in sysfs."""
         return self.sys / "devices/system/cpu"
 
-    def of_each_cpu(self, name: str) -> Iterator[str]:
-        """What is in the file of that name of every usable CPU that has one."""
+    def read_each_cpu(self, name: str) -> Iterator[str]:
+        """Returns the content of this file of every usable CPU that has it."""
         folder = self.cpu_folder
         for cpu in sorted(self.cpus):
             with suppress(Unreadable):
-                yield text(f"{folder}/cpu{cpu}/{name}")
+                yield read_text(f"{folder}/cpu{cpu}/{name}")
 
 
 def usable_cpus() -> frozenset[int]:
-    """CPUs this process may run on, which a container may limit."""
+    """Returns the CPUs this process may run on, which a container may limit."""
     process = psutil.Process()
     # On macOS a process has no affinity.
     if hasattr(process, "cpu_affinity"):
@@ -75,8 +76,8 @@ def usable_cpus() -> frozenset[int]:
 
 
 def this_machine(variables: Sequence[str]) -> Machine:
-    """The machine of this process. `variables` are environment variables of the framework's own
-    that decide how it computes."""
+    """Returns the machine of this process. `variables` are the framework's own environment
+    variables that decide how it computes."""
     return Machine(
         sys=Path("/sys"),
         proc=Path("/proc"),
@@ -85,9 +86,9 @@ def this_machine(variables: Sequence[str]) -> Machine:
     )
 
 
-def text(path: Path | str) -> str:
-    """What is in a file of the kernel's. Raises `Unreadable`."""
-    # Not `read_text`, nor paths of `pathlib`: there may be hundreds of CPUs to ask for, and workers
+def read_text(path: Path | str) -> str:
+    """Returns the content of one of the kernel's files. Raises `Unreadable`."""
+    # Not `Path.read_text`, nor paths of `pathlib`: there may be hundreds of CPUs, and workers
     # wait for that.
     try:
         file = os.open(path, os.O_RDONLY)
@@ -100,17 +101,18 @@ def text(path: Path | str) -> str:
     return b"".join(parts).decode(errors="replace").strip()
 
 
-def number(path: Path) -> int:
-    """The whole number that is in a file of the kernel's. Raises `Unreadable`."""
-    content = text(path)
+def read_number(path: Path) -> int:
+    """Returns the integer in one of the kernel's files. Raises `Unreadable`."""
+    content = read_text(path)
     try:
         return int(content)
     except ValueError as error:
         raise Unreadable(f"{path} has {content!r}, which is no number") from error
 
 
-def numbers_of(listed: str) -> frozenset[int]:
-    """CPUs as the kernel lists them, `0-3,8`. Raises `ValueError` for anything else."""
+def parse_cpus(listed: str) -> frozenset[int]:
+    """Returns the CPUs of a list as the kernel prints it, `0-3,8`. Raises `ValueError` for anything
+    else."""
     found: set[int] = set()
     for part in filter(None, listed.split(",")):
         first, _, last = part.partition("-")
@@ -118,9 +120,9 @@ def numbers_of(listed: str) -> frozenset[int]:
     return frozenset(found)
 
 
-def listing_of(cpus: Iterable[int]) -> str:
-    """CPUs as the kernel and `taskset` list them: `0-3,8`."""
+def format_cpus(cpus: Iterable[int]) -> str:
+    """Returns CPUs as the kernel and `taskset` list them: `0-3,8`."""
     counter = count()
-    # Neighbours keep their distance from a counter.
+    # Consecutive numbers have the same distance from a counter.
     runs = [list(run) for _, run in groupby(sorted(cpus), lambda cpu: cpu - next(counter))]
     return ",".join(f"{run[0]}-{run[-1]}" if len(run) > 1 else str(run[0]) for run in runs)

@@ -1,76 +1,76 @@
-"""How this process, and what it starts, is set: its cores, its threads, its addresses."""
+"""Probes of the settings of this process, which its children inherit: cores, threads, addresses."""
 
 from __future__ import annotations
 
-from opperf.results.text import counted
+from opperf.results.text import pluralize
 from opperf.runner.health.cgroup import whole_cpus
 from opperf.runner.health.finding import Probe, Reading
-from opperf.runner.health.machine import Machine, Unreadable, listing_of, numbers_of, text
+from opperf.runner.health.machine import Machine, Unreadable, format_cpus, parse_cpus, read_text
 
 
 def affinity(machine: Machine) -> Reading:
-    """Which CPUs may be used, and on how many memory nodes they are."""
-    online = numbers_of(text(machine.cpu_folder / "online"))
+    """Reads which CPUs may be used, and on how many memory nodes they are."""
+    online = parse_cpus(read_text(machine.cpu_folder / "online"))
     nodes = {
-        path.parent.name: numbers_of(text(path)) & machine.cpus
+        path.parent.name: parse_cpus(read_text(path)) & machine.cpus
         for path in machine.sys.glob("devices/system/node/node[0-9]*/cpulist")
     }
     spanned = [cpus for _, cpus in sorted(nodes.items()) if cpus]
     count = len(machine.cpus)
     if machine.cpus == online:
-        state = f"all of {counted(count, 'CPU')}"
+        state = f"all of {pluralize(count, 'CPU')}"
     else:
-        state = f"{count} of {len(online)} CPUs, {listing_of(machine.cpus)}"
+        state = f"{count} of {len(online)} CPUs, {format_cpus(machine.cpus)}"
     if len(spanned) < 2:
         return Reading(state)
     largest = max(spanned, key=len)
     return Reading(
         f"{state}, on {len(spanned)} memory nodes",
         "warn",
-        f"taskset -cp {listing_of(largest)} $$",
+        f"taskset -cp {format_cpus(largest)} $$",
     )
 
 
 COUNTS = "THREADS"
-"""How the names of variables end that say how many threads there are to be."""
+"""End of the names of variables that set a number of threads."""
 
 
 def threads(machine: Machine) -> Reading:
-    """Thread settings, and whether there are more threads than cores for them."""
+    """Reads the thread settings, and compares them with the number of cores."""
     most, usable = whole_cpus(machine), len(machine.cpus)
-    given = {name: value for name, value in machine.settings.items() if value is not None}
-    state = ", ".join(f"{name}={value}" for name, value in given.items())
-    counts = {name: _count(value) for name, value in given.items() if name.endswith(COUNTS)}
+    variables = {name: value for name, value in machine.settings.items() if value is not None}
+    state = ", ".join(f"{name}={value}" for name, value in variables.items())
+    counts = {name: _count(value) for name, value in variables.items() if name.endswith(COUNTS)}
     excessive = [name for name, count in counts.items() if count > most]
     if excessive:
-        mend = "export " + " ".join(f"{name}={most}" for name in excessive)
-        return Reading(f"{state}; room for {most}", "warn", mend)
+        fix = "export " + " ".join(f"{name}={most}" for name in excessive)
+        return Reading(f"{state}; room for {most}", "warn", fix)
     if not counts and usable > most:
-        # Libraries count the cores they may run on, and know nothing of a quota.
+        # Libraries count the cores they may run on, whatever the quota.
         state = "; ".join(filter(None, [state, f"{usable} threads each, room for {most}"]))
         return Reading(state, "warn", f"export OMP_NUM_THREADS={most}")
     return Reading(state or f"none set: libraries start {usable} threads")
 
 
 def _count(value: str) -> int:
-    """Threads that a setting asks for; those of the outermost level where it has several, and
-    none where it is no number, as libraries take it."""
+    """Returns the number of threads in a setting's value: that of the outermost level if it has
+    several, and 0 if it is no number, which libraries ignore."""
     first = value.partition(",")[0].strip()
     return int(first) if first.isdecimal() else 0
 
 
 ADDR_NO_RANDOMIZE = 0x0040000
-"""Flag of a process whose addresses are not random, from linux/personality.h."""
+"""Flag of a process without randomized addresses, from linux/personality.h."""
 
 
 def aslr(machine: Machine) -> Reading:
-    """Whether processes are laid out in memory anew each time."""
-    if text(machine.proc / "sys/kernel/randomize_va_space") == "0":
+    """Reads whether the addresses of processes are randomized."""
+    if read_text(machine.proc / "sys/kernel/randomize_va_space") == "0":
         return Reading("off")
     try:
-        personality = int(text(machine.proc / "self/personality"), 16)
+        personality = int(read_text(machine.proc / "self/personality"), 16)
     except Unreadable:
-        # Not told to every user: then what holds for the machine holds for the process.
+        # Not every user may read it; the machine's setting then applies.
         personality = 0
     if personality & ADDR_NO_RANDOMIZE:
         return Reading("off for this process")
@@ -89,7 +89,7 @@ PROBES = (
         threads,
         "Where there are more compute threads than cores for them, they take turns, and a call "
         "waits for threads that do not run.",
-        told="elsewhere",
+        has_own_field=True,
     ),
     Probe(
         "aslr",

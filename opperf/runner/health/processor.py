@@ -1,27 +1,27 @@
-"""How the processor is set: its clock, its cores, its temperature."""
+"""Probes of the processor: clock, cores, temperature."""
 
 from __future__ import annotations
 
 from collections import Counter
 from pathlib import Path
 
-from opperf.results.text import counted
+from opperf.results.text import pluralize
 from opperf.runner.health.finding import Probe, Reading
-from opperf.runner.health.machine import Machine, Unreadable, number, numbers_of, text
+from opperf.runner.health.machine import Machine, Unreadable, parse_cpus, read_number, read_text
 
 NO_FREQUENCIES = "no frequency scaling is visible here, as in most virtual machines"
 
 
 def governor(machine: Machine) -> Reading:
-    """What decides each core's clock, on every CPU that may be used."""
-    found = Counter(machine.of_each_cpu("cpufreq/scaling_governor"))
+    """Reads the governor of every usable CPU, which sets its clock."""
+    found = Counter(machine.read_each_cpu("cpufreq/scaling_governor"))
     if not found:
         raise Unreadable(NO_FREQUENCIES)
     if len(found) == 1:
         (state,) = found
     else:
         shares = sorted(found.items())
-        state = ", ".join(f"{name} on {counted(cpus, 'CPU')}" for name, cpus in shares)
+        state = ", ".join(f"{name} on {pluralize(cpus, 'CPU')}" for name, cpus in shares)
     if set(found) == {"performance"}:
         return Reading(state)
     return Reading(
@@ -32,30 +32,30 @@ def governor(machine: Machine) -> Reading:
 
 
 BOOSTS = (("intel_pstate/no_turbo", "0", "1"), ("cpufreq/boost", "1", "0"))
-"""Files that switch the boost, with what each has when it is on, and when it is off."""
+"""Files that switch the boost, each with its content for on, and for off."""
 
 
 def turbo(machine: Machine) -> Reading:
-    """Whether cores may clock higher than they can for long."""
+    """Reads whether cores may run at more than their base clock."""
     for name, on, off in BOOSTS:
         path = machine.cpu_folder / name
         if path.exists():
-            if text(path) != on:
+            if read_text(path) != on:
                 return Reading("off")
             return Reading("on", "warn", f"echo {off} | sudo tee /sys/devices/system/cpu/{name}")
     raise Unreadable(NO_FREQUENCIES)
 
 
 def smt(machine: Machine) -> Reading:
-    """Whether two of the CPUs that may be used are hardware threads of one core."""
-    if number(machine.cpu_folder / "smt/active") == 0:
+    """Reads whether two usable CPUs are hardware threads of one core."""
+    if read_number(machine.cpu_folder / "smt/active") == 0:
         return Reading("off")
     cores = [
-        numbers_of(listed) & machine.cpus
-        for listed in machine.of_each_cpu("topology/thread_siblings_list")
+        parse_cpus(listed) & machine.cpus
+        for listed in machine.read_each_cpu("topology/thread_siblings_list")
     ]
     if not cores:
-        raise Unreadable("on, and which CPUs share a core is not told")
+        raise Unreadable("on, and the kernel does not list the CPUs that share a core")
     if all(len(core) == 1 for core in cores):
         return Reading("on, no two usable CPUs share a core")
     return Reading(
@@ -73,25 +73,25 @@ pages on which hypervisors say how to scale them."""
 
 
 def clock_source(machine: Machine) -> Reading:
-    """What the clock that samples are timed with reads."""
+    """Reads the source of the clock that times samples."""
     folder = machine.sys / "devices/system/clocksource/clocksource0"
-    current = text(folder / "current_clocksource")
+    current = read_text(folder / "current_clocksource")
     if current in WITHOUT_SYSTEM_CALL:
         return Reading(current)
-    available = text(folder / "available_clocksource").split()
+    available = read_text(folder / "available_clocksource").split()
     better = next((name for name in available if name in WITHOUT_SYSTEM_CALL), "")
     if not better:
-        return Reading(f"{current}, and there is none better", "warn")
+        return Reading(f"{current}; no better one is available", "warn")
     switch = "/sys/devices/system/clocksource/clocksource0/current_clocksource"
     return Reading(current, "warn", f"echo {better} | sudo tee {switch}")
 
 
 def virtualisation(machine: Machine) -> Reading:
-    """Whether a hypervisor shares the processor out."""
+    """Reads whether this is a virtual machine."""
     path = machine.proc / "cpuinfo"
     try:
         with path.open(errors="replace") as lines:
-            # Of the first CPU alone: a large machine takes long to write the file to its end.
+            # Only of the first CPU, as the kernel takes long to write all of the file for many.
             flags = next((line.split() for line in lines if line.startswith("flags")), None)
     except OSError as error:
         raise Unreadable(f"{path}: {error.strerror}") from error
@@ -101,18 +101,18 @@ def virtualisation(machine: Machine) -> Reading:
 
 
 HOT_C = 85
-"""Degrees Celsius from which a sensor is called hot: processors slow themselves down from about 95
-on, which one that is as warm as this at rest will reach in a benchmark."""
+"""Degrees Celsius from which a sensor is hot: processors slow down from about 95 on, which one that
+is this warm at rest reaches in a benchmark."""
 
 MILLI = 1000
 
 
 def temperature(machine: Machine) -> Reading:
-    """How hot it is inside, and how often that slowed the processor down."""
+    """Reads the highest temperature, and how often heat slowed the processor down."""
     zones = machine.sys.glob("class/thermal/thermal_zone*/temp")
     heats = [(heat, zone.parent) for zone in zones if (heat := _heat_c(zone)) is not None]
     throttled = [
-        int(count) for count in machine.of_each_cpu("thermal_throttle/core_throttle_count")
+        int(count) for count in machine.read_each_cpu("thermal_throttle/core_throttle_count")
     ]
     if not heats and not throttled:
         raise Unreadable("no sensor is readable, as in most virtual machines")
@@ -128,18 +128,18 @@ def temperature(machine: Machine) -> Reading:
 
 
 def _heat_c(path: Path) -> int | None:
-    """Degrees Celsius; None for a sensor that does not answer, as those of devices that are
-    switched off."""
+    """Returns degrees Celsius; None for a sensor that does not answer, such as that of a device
+    that is switched off."""
     try:
-        return number(path) // MILLI
+        return read_number(path) // MILLI
     except Unreadable:
         return None
 
 
 def _kind(zone: Path) -> str:
-    """What a thermal zone measures."""
+    """Returns the type of a thermal zone: what it measures."""
     path = zone / "type"
-    return text(path) if path.exists() else zone.name
+    return read_text(path) if path.exists() else zone.name
 
 
 GOVERNOR = Probe(
@@ -147,7 +147,7 @@ GOVERNOR = Probe(
     governor,
     "Any governor but performance lowers the clock of a core at rest and raises it late, so "
     "that calls after a pause are slower than those before it.",
-    told="elsewhere",
+    has_own_field=True,
 )
 
 PROBES = (
@@ -174,13 +174,13 @@ PROBES = (
         "virtualisation",
         virtualisation,
         "Guests that cannot be seen from here share the cores, caches and memory; steal and "
-        "jitter tell what they cost.",
+        "jitter show their cost.",
     ),
     Probe(
         "temperature",
         temperature,
         "A hot processor lowers its clock until it is cooler, so that what is measured later is "
         "slower: let it cool, or switch turbo off.",
-        told="passing",
+        persistence="transient",
     ),
 )

@@ -246,16 +246,21 @@ def test_going_on_in_another_environment_is_refused(session, command):
     folder, _ = session
     before = (folder / "opperf_ab.jsonl").read_bytes()
     _, err = command(folder, "ab", "--resume", code=2, FAKE_THREADS="7")
-    assert "arm A of the session to resume was measured in another environment: " in err
+    assert "arm A of the session was measured in another environment: " in err
     assert "threads.FAKE_THREADS was 'absent' and is '7'" in err
     assert (folder / "opperf_ab.jsonl").read_bytes() == before
+
+
+def test_a_report_needs_a_file(session, command):
+    _, err = command(session[0], "ab", "add", *QUICK, "--b", "env:X=1", "--report", "-", code=2)
+    assert err == "opperf: --report is a file that every process is appended to; name a file\n"
 
 
 def test_a_file_that_exists_is_not_replaced(session, command):
     folder, _ = session
     before = (folder / "opperf_ab.jsonl").read_bytes()
     _, err = command(folder, "ab", "add", *QUICK, "--b", "env:X=1", code=2)
-    assert "opperf_ab.jsonl exists; give --overwrite to replace it, or --resume" in err
+    assert "opperf_ab.jsonl exists; add --overwrite to replace it, or --resume" in err
     assert err.count("\n") == 1
     assert (folder / "opperf_ab.jsonl").read_bytes() == before
 

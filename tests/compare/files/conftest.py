@@ -182,7 +182,7 @@ def _measured(*entries, path="some.jsonl", averages=False, selection=None, **env
 @pytest.fixture(autouse=True)
 def mxnet_is_preferred(monkeypatch):
     """A command without `--framework` takes MXNet, whatever is installed here."""
-    monkeypatch.setattr(frameworks, "preferred", lambda: "mxnet")
+    monkeypatch.setattr(frameworks, "default_framework", lambda: "mxnet")
 
 
 @pytest.fixture

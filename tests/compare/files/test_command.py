@@ -184,13 +184,19 @@ def test_nothing_is_overwritten(files, outcome, tmp_path):
     output = tmp_path / "report.md"
     output.write_text("mine")
     code, _, told = outcome(*files, "-o", output, "-f", "md")
-    assert code == 2 and "exists; give --overwrite" in told and output.read_text() == "mine"
+    assert code == 2 and "exists; add --overwrite" in told and output.read_text() == "mine"
     assert outcome(*files, "-o", output, "-f", "md", "--overwrite")[0] == 0
     assert output.read_text().startswith("## Operators")
     before = files[1].read_bytes()
     code, _, told = outcome(*files, "-o", files[1], "--overwrite")
     assert code == 2 and "is one of the files that are compared" in told
     assert files[1].read_bytes() == before
+
+
+def test_a_dash_is_standard_output(files, outcome, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert outcome(*files, "-f", "md", "-o", "-") == outcome(*files, "-f", "md")
+    assert not (tmp_path / "-").exists()
 
 
 @pytest.mark.parametrize("name", FORMATS)

@@ -154,7 +154,7 @@ def test_the_framework_is_named_where_another_or_none_would_be_chosen(
 
     run = measured(entry(), framework="mxnet")
     for preferred in (lambda: "numpy", none_installed):
-        monkeypatch.setattr(frameworks, "preferred", preferred)
+        monkeypatch.setattr(frameworks, "default_framework", preferred)
         assert command(base=run, new=run) == f"opperf ab relu {PYTHONS} --framework mxnet"
 
 

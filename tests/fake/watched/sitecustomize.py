@@ -9,7 +9,7 @@ at its end: the numbers of the calls that began its first record and its latest 
 latest call of all.
 """
 
-# A process is not to import more than it would.
+# The process should import no more than without this module.
 # ruff: noqa: PTH104, PTH108, PTH123
 
 import atexit
@@ -18,7 +18,7 @@ import sys
 
 
 def role():
-    """Which of opperf's processes this is."""
+    """Returns the kind of opperf's process that this is."""
     words = " ".join(sys.orig_argv)
     if "opperf.runner.worker" in words:
         return "worker"
@@ -26,11 +26,11 @@ def role():
 
 
 RECORDS = ("session.py", "keep"), ("measure.py", "measure")
-"""Where a manager and a worker begin a record: the file's name and the function's."""
+"""File and function in which a manager and a worker begin a record."""
 
 
 def watch(path, number, unit, moment):
-    """Count the calls and the records of this process's main thread."""
+    """Counts the calls and the records of this process's main thread."""
     counts = {"calls": 0, "records": 0}
     first = latest = 0
     mine = os.getpid()
@@ -58,14 +58,14 @@ def watch(path, number, unit, moment):
 
 
 def write(path, text):
-    """Write the file anew, whole."""
+    """Replaces the file as a whole."""
     with open(f"{path}.new", "w") as file:
         file.write(text)
     os.rename(f"{path}.new", path)
 
 
 def begin(path):
-    """Watch this process, if the file is there and asks for it."""
+    """Watches this process, if the file exists and requests it."""
     try:
         with open(path) as file:
             wanted, number, unit, moment = file.read().split()

@@ -13,7 +13,7 @@ from opperf.rules import numpy as rules
 from opperf.rules.sizes import PRESETS
 from opperf.runner.guard import GIB, estimated_bytes
 from opperf.runner.measure import measure
-from opperf.runner.prepared import Prepared
+from opperf.runner.prepared import PreparedCase
 from opperf.sources.registry import Selection, plan
 from tests.script_tensors import assert_script_makes
 
@@ -42,7 +42,7 @@ def outputs():
         warnings.simplefilter("ignore")
         for case in CASES:
             with FRAMEWORK.scope(case):
-                found[case.id] = list(arrays(Prepared(case, FRAMEWORK).call()))
+                found[case.id] = list(arrays(PreparedCase(case, FRAMEWORK).call()))
     return found
 
 
@@ -115,7 +115,7 @@ def test_every_script_runs():
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         for case in CASES:
-            prepared = Prepared(case, FRAMEWORK)
+            prepared = PreparedCase(case, FRAMEWORK)
             text = FRAMEWORK.source(case, prepared.arguments, prepared.call)
             assert_script_makes(text, case, prepared.arguments)
             namespace = {}

@@ -13,7 +13,7 @@ from opperf.frameworks.mxnet.bodies import BODIES, Graph
 from opperf.frameworks.mxnet.functions import operator_function
 from opperf.model import NoteCode, Status
 from opperf.runner.measure import measure
-from opperf.runner.prepared import Prepared
+from opperf.runner.prepared import PreparedCase
 
 OPERATORS = {name for operator in load("mxnet").operators() for name in operator.names}
 
@@ -98,7 +98,7 @@ def test_outputs_and_gradients_are_those_of_single_steps(cases, framework, name)
     assert len(planned) > 1
     for case in planned:
         with framework.scope(case):
-            prepared = Prepared(case, framework)
+            prepared = PreparedCase(case, framework)
             wanted = prepared.differentiated
             assert len(wanted) > 1
             found = with_gradients(prepared.call, wanted)
@@ -142,7 +142,7 @@ def test_a_branch_is_taken_both_ways(cases, outputs):
 def computed_branch(case, outputs):
     """Whether the gradient has had a part in the weights."""
     with load("mxnet").scope(case):
-        *_, weight = Prepared(case, load("mxnet")).arguments["data"]
+        *_, weight = PreparedCase(case, load("mxnet")).arguments["data"]
     return not np.allclose(outputs(case)[0], 0.9999 * weight.asnumpy())
 
 
@@ -157,7 +157,7 @@ def test_what_is_fused_gives_what_its_parts_give(cases, framework, name):
     activations = []
     for case in cases(name):
         with framework.scope(case):
-            prepared = Prepared(case, framework)
+            prepared = PreparedCase(case, framework)
             given = dict(prepared.arguments)
             activations.append(given.pop("act_type", None))
             expected = part(**given)
@@ -181,7 +181,7 @@ def test_fused_attention_gives_what_its_parts_give(cases, framework, name):
     part = operator_function(name.replace("_sg_mkldnn_", "_contrib_interleaved_matmul_"))
     (case,) = cases(name)
     with framework.scope(case):
-        prepared = Prepared(case, framework)
+        prepared = PreparedCase(case, framework)
         found, expected = prepared.call(), part(**prepared.arguments)
     assert_alike([found.asnumpy()], [expected.asnumpy()])
 
@@ -194,7 +194,7 @@ def test_operators_in_python_add_one(cases, framework, name):
             assert "ends the process" in record.reason and hasattr(mx.npx, "foreach")
             continue
         with framework.scope(case):
-            prepared = Prepared(case, framework)
+            prepared = PreparedCase(case, framework)
             found = with_gradients(prepared.call, prepared.differentiated)
         data = prepared.arguments["data"].asnumpy()
         assert_alike(found[0], [data + 1])

@@ -11,13 +11,13 @@ from opperf.frameworks import load
 from opperf.frameworks.mxnet import direct, functions, tensors
 from opperf.model import Fill, Status, TensorSpec
 from opperf.runner.measure import measure
-from opperf.runner.prepared import Prepared
+from opperf.runner.prepared import PreparedCase
 
 
 def made(case, name):
     """A case's tensor as it is filled."""
     with load("mxnet").scope(case):
-        return Prepared(case, load("mxnet")).arguments[name].asnumpy()
+        return PreparedCase(case, load("mxnet")).arguments[name].asnumpy()
 
 
 def present(*names):
@@ -79,7 +79,7 @@ def test_an_operator_without_a_function_is_called_all_the_same(cases, outputs, n
 def test_the_operator_behind_such_a_function_is_known():
     operator = load("mxnet").resolve("IdentityAttachKLSparseReg")
     assert functions.operator_behind(functions.operator_function(operator.name)) is operator
-    assert direct.takes(operator)
+    assert direct.is_direct(operator)
 
 
 def test_a_picture_is_read_as_it_is_decoded(cases, outputs):

@@ -16,7 +16,7 @@ from opperf.rules import mxnet, numpy
 from opperf.rules.engine import RULE, NoInputs, configurations, name_of
 from opperf.rules.mxnet import FAMILIES
 from opperf.rules.sizes import PRESETS
-from opperf.runner.prepared import Prepared
+from opperf.runner.prepared import PreparedCase
 from opperf.sources.registry import plan
 from opperf.sources.selecting import Selection
 
@@ -124,7 +124,7 @@ def test_every_configuration_runs_and_gives_finite_numbers(framework, family):
     for case in planned.cases:
         with framework.scope(case):
             try:
-                outputs = Prepared(case, framework).call()
+                outputs = PreparedCase(case, framework).call()
                 framework.synchronize(case.settings.device)
             except mx.base.MXNetError as error:
                 assert framework.unavailable(framework.refusal(error)), case

@@ -6,7 +6,7 @@ import pytest
 
 from opperf.model import Case, Fill, OperatorTarget, Settings, TensorSpec
 from opperf.runner.listing import script
-from opperf.runner.prepared import Prepared
+from opperf.runner.prepared import PreparedCase
 from tests.integration.mxnet_contents import contents
 from tests.script_tensors import assert_script_makes
 
@@ -50,7 +50,7 @@ SPECS = {
 def test_a_script_makes_the_tensors_that_are_measured(kind, framework):
     case = Case(OperatorTarget("mxnet", "add_n"), {"args": tuple(SPECS[kind])}, Settings(seed=2))
     with framework.scope(case):
-        prepared = Prepared(case, framework)
+        prepared = PreparedCase(case, framework)
         text = framework.source(case, prepared.arguments, prepared.call)
         assert_script_makes(text, case, prepared.arguments, contents)
 

@@ -27,6 +27,8 @@ def test_a_file_is_written_for_a_reader_and_said_to_be(tmp_path: Path, run: Run)
     write(run, path, "jsonl")
     words = [str(path), "--to", "github-action-benchmark"]
     printed = CliRunner().invoke(export, words)
+    dash = CliRunner().invoke(export, [*words, "-o", "-"])
+    assert dash.stdout == printed.stdout and dash.stderr == printed.stderr
     written = CliRunner().invoke(export, [*words, "-o", str(output)])
     assert output.read_text() == printed.stdout
     assert printed.stdout.startswith('[\n  {\n    "name": ') and printed.stdout.endswith("\n]\n")

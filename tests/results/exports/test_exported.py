@@ -11,7 +11,7 @@ import pytest
 from opperf.errors import RunFileError
 from opperf.model import Record, Run, Settings, Status
 from opperf.results.exports.exported import (
-    Exported,
+    ExportEntry,
     are_finite,
     place_of,
     select_figures,
@@ -21,7 +21,7 @@ from opperf.results.exports.exported import (
 MakeRecord = Callable[..., Record]
 
 
-def names(one: Exported) -> tuple[str, ...]:
+def names(one: ExportEntry) -> tuple[str, ...]:
     return tuple(metric.name for metric in one.metrics)
 
 

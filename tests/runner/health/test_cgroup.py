@@ -72,7 +72,7 @@ def test_without_a_group_all_usable_cpus_may_be_busy(faked):
 
 
 @pytest.mark.parametrize(
-    "quota_us, level, mend",
+    "quota_us, level, fix",
     [
         (400000, "ok", ""),
         (399999, "warn", "taskset -cp 2-4 $$"),
@@ -80,12 +80,12 @@ def test_without_a_group_all_usable_cpus_may_be_busy(faked):
         (99999, "warn", "echo max | sudo tee /sys/fs/cgroup/a/b/cpu.max"),
     ],
 )
-def test_as_many_cpus_as_the_quota_has_whole_ones_never_use_it_up(faked, quota_us, level, mend):
+def test_as_many_cpus_as_the_quota_has_whole_ones_never_use_it_up(faked, quota_us, level, fix):
     found = cpu_quota(faked(V2 | v2(quota_us), cpus=range(2, 6)))
-    assert (found.level, found.mend) == (level, mend)
+    assert (found.level, found.fix) == (level, fix)
 
 
-def test_how_often_it_was_used_up_is_told_where_the_kernel_counts_it(faked):
+def test_how_often_it_was_used_up_is_shown_if_the_kernel_counts_it(faked):
     def state(stat):
         return cpu_quota(faked(V2 | v2(250000) | {f"{GROUP}/a/b/cpu.stat": stat})).state
 

@@ -60,29 +60,29 @@ def test_only_when_strict_is_a_warning_a_failure(doctored):
 def test_as_json_it_has_the_numbers_too(doctored):
     # Standard error has the line that says what takes so long.
     written = doctored("--seconds", "0.01", "--json").output
-    told = json.loads(written[written.index("{") :])
-    findings = {one["name"]: one for one in told["findings"]}
+    report = json.loads(written[written.index("{") :])
+    findings = {one["name"]: one for one in report["findings"]}
     assert findings["governor"]["state"] == "performance"
     assert findings["steal"]["state"].endswith("during the jitter test")
-    assert told["jitter"]["quanta"] > 0 and told["timer"]["step_ns"] > 0
-    assert set(findings["aslr"]) == {"name", "state", "level", "explanation", "mend"}
+    assert report["jitter"]["quanta"] > 0 and report["timer"]["step_ns"] > 0
+    assert set(findings["aslr"]) == {"name", "state", "level", "explanation", "fix"}
 
 
 @pytest.fixture
 def steady(monkeypatch):
-    """A jitter test on a core that does the same work in the same time; tells for how long it
-    was asked to."""
+    """A jitter test on a core that does the same work in the same time; returns the
+    lengths of its tests."""
     asked = []
-    monkeypatch.setattr(command, "quantum", lambda: None)
+    monkeypatch.setattr(command, "make_quantum", lambda: None)
     monkeypatch.setattr(
         command,
-        "repeated",
+        "repeat_for",
         lambda seconds, work: asked.append(seconds) or array("q", [20_000] * 1000),
     )
     return asked
 
 
-def test_the_user_is_told_why_nothing_happens_for_so_long(quiet, steady, capsys):
+def test_the_wait_is_announced(quiet, steady, capsys):
     found = command.report(quiet(), 5.0)
     assert steady == [5.0] and found.jitter.quanta == 1000
     assert capsys.readouterr().err == "keeping a core busy for 5.0 s to see how evenly it works\n"
@@ -90,7 +90,7 @@ def test_the_user_is_told_why_nothing_happens_for_so_long(quiet, steady, capsys)
     assert steady == [5.0] and capsys.readouterr().err == ""
 
 
-def test_what_is_stolen_is_told_of_the_test_alone(quiet, steady, monkeypatch):
+def test_stolen_time_is_that_of_the_test(quiet, steady, monkeypatch):
     machine = quiet(**{"proc/stat": "cpu 60 20 10 900 5 5 5 100 0 0"})
 
     def states():
@@ -101,7 +101,7 @@ def test_what_is_stolen_is_told_of_the_test_alone(quiet, steady, monkeypatch):
     assert list(states()) == [*(probe.name for probe in PROBES), "timer", "jitter"]
 
 
-def test_what_is_stolen_may_not_be_told(quiet, steady):
+def test_stolen_time_may_be_unreadable(quiet, steady):
     found = command.report(quiet(**{"proc/stat": "cpu many"}), 5.0)
     (one,) = (finding for finding in found.findings if finding.name == "steal")
     assert one.level == "unknown" and found.jitter is not None

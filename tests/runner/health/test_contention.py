@@ -77,9 +77,9 @@ def test_what_nobody_uses_may_be_swapped_out_up_to_256_mebibytes(faked):
     )
 
 
-def test_little_memory_is_told_before_what_is_swapped_out(faked):
+def test_little_memory_is_reported_before_swapped_memory(faked):
     both = memory(faked(meminfo(8 * GIB_KB, 1, 2 * GIB_KB, 0)))
-    assert both.mend.startswith("ps ") and "2.0 GiB swapped out" in both.state
+    assert both.fix.startswith("ps ") and "2.0 GiB swapped out" in both.state
 
 
 STAT = "cpu 1 2 4 8 16 32 64 128 256 512"

@@ -1,15 +1,15 @@
-"""From a probe that reads, or cannot, to what a user and a run's environment are told."""
+"""Findings and environments of probes that succeed, and that fail."""
 
 import pytest
 
 from opperf.runner.health import examine as module
-from opperf.runner.health.examine import examine, reading, short_form
+from opperf.runner.health.examine import examine, short_form, take_reading
 from opperf.runner.health.finding import Finding, Probe, Reading
 from opperf.runner.health.machine import Unreadable
 
 
-def probe(read, told="lasting", name="one"):
-    return Probe(name, read, "It matters.", told)
+def probe(read, persistence="lasting", name="one", has_own_field=False):
+    return Probe(name, read, "It matters.", persistence, has_own_field)
 
 
 def raises(error):
@@ -31,12 +31,12 @@ def raises(error):
     ],
 )
 def test_what_cannot_be_read_keeps_nothing_from_starting(error, state):
-    assert reading(probe(raises(error)), None) == Reading(state, "unknown")
+    assert take_reading(probe(raises(error)), None) == Reading(state, "unknown")
 
 
 def test_a_fault_of_a_probe_is_not_taken_for_one_of_the_machine():
     with pytest.raises(TypeError):
-        reading(probe(raises(TypeError("a fault"))), None)
+        take_reading(probe(raises(TypeError("a fault"))), None)
 
 
 def test_findings_keep_the_order_and_the_command():
@@ -49,18 +49,24 @@ def test_findings_keep_the_order_and_the_command():
 
 
 @pytest.mark.parametrize(
-    "told, read, short",
+    "persistence, read, short",
     [
         ("lasting", Reading("off"), "off"),
         ("lasting", Reading("on", "warn"), "on"),
         ("lasting", Reading("2 CPUs, used up", "warn", "", "2 CPUs"), "2 CPUs"),
-        ("lasting", Reading("not told", "unknown"), "unknown"),
-        ("passing", Reading("0.1"), "ok"),
-        ("passing", Reading("9.0", "warn"), "9.0"),
-        ("passing", Reading("not told", "unknown"), "unknown"),
-        ("elsewhere", Reading("4", "warn"), None),
+        ("lasting", Reading("no file", "unknown"), "unknown"),
+        ("transient", Reading("0.1"), "ok"),
+        ("transient", Reading("9.0", "warn"), "9.0"),
+        ("transient", Reading("no file", "unknown"), "unknown"),
     ],
 )
-def test_the_moment_is_told_only_if_it_is_bad(monkeypatch, told, read, short):
-    monkeypatch.setattr(module, "PROBES", [probe(lambda machine: read, told)])
+def test_a_transient_state_is_shown_only_if_it_is_bad(monkeypatch, persistence, read, short):
+    monkeypatch.setattr(module, "PROBES", [probe(lambda machine: read, persistence)])
     assert short_form(None).get("one") == short
+
+
+def test_a_probe_with_a_field_of_its_own_is_not_repeated(monkeypatch):
+    monkeypatch.setattr(
+        module, "PROBES", [probe(lambda machine: Reading("4", "warn"), has_own_field=True)]
+    )
+    assert short_form(None) == {}

@@ -1,4 +1,4 @@
-"""The jitter test, on a clock that goes as it is told."""
+"""The jitter test, on a clock that the tests set."""
 
 from array import array
 from types import SimpleNamespace
@@ -11,8 +11,8 @@ from opperf.runner.health.jitter import (
     Timer,
     jitter_finding,
     jitter_of,
-    quantum,
-    repeated,
+    make_quantum,
+    repeat_for,
     timer,
     timer_finding,
 )
@@ -33,14 +33,14 @@ class Clock:
 
 def test_work_is_repeated_for_so_many_seconds_and_once_at_least():
     clock = Clock(30_000, 20_000)
-    assert repeated(1e-4, clock.work, clock) == array("q", [30_000] + [20_000] * 4)
-    assert len(repeated(1e-9, clock.work, clock)) == 1
+    assert repeat_for(1e-4, clock.work, clock) == array("q", [30_000] + [20_000] * 4)
+    assert len(repeat_for(1e-9, clock.work, clock)) == 1
 
 
 def test_a_quantum_is_as_long_as_it_is_to_be(monkeypatch):
     clock = Clock(0)
     monkeypatch.setattr(jitter, "_spin", lambda rounds: setattr(clock, "now", clock.now + rounds))
-    work = quantum(clock)
+    work = make_quantum(clock)
     assert jitter.QUANTUM_NS <= jitter._timed(work, clock) < 2 * jitter.QUANTUM_NS
 
 
@@ -52,7 +52,7 @@ def test_of_each_amount_of_work_the_quickest_of_fifty_tries_counts(monkeypatch):
         clock.now += rounds + (0 if len(tries) % 50 == 0 else 10**9)
 
     monkeypatch.setattr(jitter, "_spin", interrupted)
-    work = quantum(clock)
+    work = make_quantum(clock)
     assert work.args == (2**15,), "the first power of two that takes 20 us"
     assert tries == [2**power for power in range(16) for _ in range(50)]
 
@@ -63,7 +63,7 @@ def test_a_steady_core_is_well():
     assert (steady.lost_share, steady.interruptions_per_s, steady.largest_ns) == (0, 0, 21_000)
     assert steady.seconds == pytest.approx(0.0205)
     one = jitter_finding(steady)
-    assert (one.level, one.mend) == ("ok", "") and "0 interruptions a second" in one.state
+    assert (one.level, one.fix) == ("ok", "") and "0 interruptions a second" in one.state
 
 
 def test_neighbouring_slow_quanta_are_one_interruption():
@@ -75,7 +75,7 @@ def test_neighbouring_slow_quanta_are_one_interruption():
     assert rough.lost_share == pytest.approx((20_000 + 10_000 + 970_000) / total)
     assert rough.largest_ns == 1_000_000 and rough.median_ns == 20_000
     one = jitter_finding(rough)
-    assert one.level == "warn" and one.mend.startswith("ps ")
+    assert one.level == "warn" and one.fix.startswith("ps ")
     assert "33.00% of 0.0 s lost" in one.state and "worst 1.00 ms" in one.state
 
 
@@ -145,7 +145,7 @@ def test_the_finding_has_shares_in_percent_and_times_in_micro_and_milliseconds()
 
 def test_without_a_test_the_finding_says_so():
     one = jitter_finding(None)
-    assert (one.level, one.state, one.mend) == ("unknown", "not measured: --seconds 0", "")
+    assert (one.level, one.state, one.fix) == ("unknown", "not measured: --seconds 0", "")
 
 
 @pytest.mark.parametrize("step_ns, level", [(1000.0, "ok"), (1001.0, "warn")])

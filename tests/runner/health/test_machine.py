@@ -8,10 +8,10 @@ import pytest
 from opperf.runner.health.machine import (
     READ_BYTES,
     Unreadable,
-    listing_of,
-    number,
-    numbers_of,
-    text,
+    format_cpus,
+    parse_cpus,
+    read_number,
+    read_text,
     usable_cpus,
 )
 
@@ -19,16 +19,16 @@ from opperf.runner.health.machine import (
 def test_a_file_that_takes_several_reads_is_read_whole(tmp_path):
     path = tmp_path / "file"
     path.write_text("x" * (2 * READ_BYTES + 1) + "\n")
-    assert text(path) == "x" * (2 * READ_BYTES + 1)
+    assert read_text(path) == "x" * (2 * READ_BYTES + 1)
 
 
 def test_what_is_no_text_and_what_is_not_there(tmp_path):
     (tmp_path / "bytes").write_bytes(b" a\xff\n")
-    assert text(tmp_path / "bytes") == "a\N{REPLACEMENT CHARACTER}"
+    assert read_text(tmp_path / "bytes") == "a\N{REPLACEMENT CHARACTER}"
     with pytest.raises(Unreadable, match="nothing: No such file"):
-        text(tmp_path / "nothing")
+        read_text(tmp_path / "nothing")
     with pytest.raises(Unreadable, match="Is a directory"):
-        text(tmp_path)
+        read_text(tmp_path)
 
 
 def test_files_do_not_stay_open(tmp_path):
@@ -36,14 +36,14 @@ def test_files_do_not_stay_open(tmp_path):
     path.write_text("1")
     before = psutil.Process().num_fds()
     for _ in range(3):
-        assert number(path) == 1
+        assert read_number(path) == 1
     assert psutil.Process().num_fds() <= before
 
 
 def test_cpus_are_asked_in_their_order_and_some_do_not_answer(faked):
     files = {f"sys/devices/system/cpu/cpu{cpu}/name": f"of {cpu}" for cpu in (0, 2, 10)}
     machine = faked(files, cpus=(10, 2, 1, 0))
-    assert list(machine.of_each_cpu("name")) == ["of 0", "of 2", "of 10"]
+    assert list(machine.read_each_cpu("name")) == ["of 0", "of 2", "of 10"]
 
 
 def test_usable_cpus_are_those_of_the_process_if_it_says_so(monkeypatch):
@@ -60,10 +60,10 @@ def test_usable_cpus_are_those_of_the_process_if_it_says_so(monkeypatch):
     "cpus, listed", [((3, 1, 2), "1-3"), ((0, 2, 4), "0,2,4"), ((7, 8), "7-8")]
 )
 def test_neighbours_are_listed_as_a_range(cpus, listed):
-    assert listing_of(cpus) == listed and numbers_of(listed) == set(cpus)
+    assert format_cpus(cpus) == listed and parse_cpus(listed) == set(cpus)
 
 
 @pytest.mark.parametrize("listed", ["x", "1-y", "0x1"])
 def test_a_list_that_is_none(listed):
     with pytest.raises(ValueError):
-        numbers_of(listed)
+        parse_cpus(listed)

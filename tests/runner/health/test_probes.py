@@ -9,8 +9,8 @@ from opperf.runner.health.finding import Finding
 from opperf.runner.health.machine import (
     THREAD_VARIABLES,
     CpuTimes,
-    listing_of,
-    numbers_of,
+    format_cpus,
+    parse_cpus,
     this_machine,
 )
 
@@ -96,7 +96,7 @@ OK = [
 @pytest.mark.parametrize("name, files, state", OK)
 def test_what_is_well(found, name, files, state):
     one = found(name, files)
-    assert (one.state, one.level, one.mend) == (state, "ok", "")
+    assert (one.state, one.level, one.fix) == (state, "ok", "")
 
 
 QUOTA = {f"{GROUP}/a/b/cpu.max": "250000 100000", f"{GROUP}/a/cpu.max": "max 100000"}
@@ -140,7 +140,7 @@ WARNINGS = [
     (
         "clock_source",
         {f"{CLOCK}/current_clocksource": "hpet", f"{CLOCK}/available_clocksource": "hpet"},
-        "hpet, and there is none better",
+        "hpet; no better one is available",
         "",
     ),
     ("temperature", {f"{ZONE}0/temp": "91000"}, "91 C at the hottest sensor, thermal_zone0", ""),
@@ -180,7 +180,7 @@ WARNINGS = [
     ),
     (
         "cpu_quota",
-        # A container sees its own group as the root, and is told the path it has outside.
+        # A container sees its own group as the root, and reads the path it has outside.
         V1
         | {
             f"{GROUP}/cpu,cpuacct/cpu.cfs_quota_us": "50000",
@@ -220,11 +220,11 @@ WARNINGS = [
 ]
 
 
-@pytest.mark.parametrize("name, files, state, mend", WARNINGS)
-def test_what_is_noisy_and_what_mends_it(found, name, files, state, mend):
+@pytest.mark.parametrize("name, files, state, fix", WARNINGS)
+def test_what_is_noisy_and_what_fixes_it(found, name, files, state, fix):
     one = found(name, files)
-    assert one.level == "warn" and one.state.startswith(state) and one.mend.startswith(mend)
-    assert bool(one.mend) == bool(mend) and one.explanation.endswith(".")
+    assert one.level == "warn" and one.state.startswith(state) and one.fix.startswith(fix)
+    assert bool(one.fix) == bool(fix) and one.explanation.endswith(".")
 
 
 UNREADABLE = [
@@ -232,14 +232,14 @@ UNREADABLE = [
     ("turbo", {}, "no frequency scaling is visible"),
     ("smt", {}, "smt/active: No such file"),
     ("smt", {f"{CPU}/smt/active": "perhaps"}, "'perhaps', which is no number"),
-    ("smt", {f"{CPU}/smt/active": "1"}, "which CPUs share a core is not told"),
+    ("smt", {f"{CPU}/smt/active": "1"}, "does not list the CPUs that share a core"),
     ("clock_source", {}, "current_clocksource: No such file"),
     ("virtualisation", {}, "cpuinfo: No such file"),
     ("virtualisation", {"proc/cpuinfo": "Features: asimd"}, "no flags"),
     ("temperature", {}, "no sensor is readable"),
     ("load", {}, "loadavg: No such file"),
     ("cpu_pressure", {}, "pressure/cpu: No such file"),
-    ("cpu_pressure", {"proc/pressure/cpu": "full avg10=0 x"}, "does not tell it"),
+    ("cpu_pressure", {"proc/pressure/cpu": "full avg10=0 x"}, "has no line for some threads"),
     ("memory_pressure", {}, "pressure/memory: No such file"),
     ("memory", {}, "meminfo: No such file"),
     ("memory", {"proc/meminfo": "MemTotal: 1 kB"}, "in no known form: b'MemFree:'"),
@@ -256,7 +256,7 @@ UNREADABLE = [
 @pytest.mark.parametrize("name, files, reason", UNREADABLE)
 def test_what_cannot_be_read_is_unknown_and_why(found, name, files, reason):
     one = found(name, files)
-    assert one.level == "unknown" and reason in one.state and one.mend == ""
+    assert one.level == "unknown" and reason in one.state and one.fix == ""
 
 
 def test_every_probe_was_tried_in_every_state():
@@ -287,15 +287,15 @@ THREADS = [
 ]
 
 
-@pytest.mark.parametrize("settings, level, state, mend", THREADS)
-def test_more_threads_than_cores(found, settings, level, state, mend):
+@pytest.mark.parametrize("settings, level, state, fix", THREADS)
+def test_more_threads_than_cores(found, settings, level, state, fix):
     one = found("threads", settings=settings)
-    assert (one.level, one.mend) == (level, mend) and one.state.startswith(state)
+    assert (one.level, one.fix) == (level, fix) and one.state.startswith(state)
 
 
 def test_a_quota_counts_as_the_cores_that_threads_have(found):
     one = found("threads", V2 | QUOTA)
-    assert (one.level, one.mend) == ("warn", "export OMP_NUM_THREADS=2")
+    assert (one.level, one.fix) == ("warn", "export OMP_NUM_THREADS=2")
     assert one.state == "4 threads each, room for 2"
     assert found("threads", settings={"OMP_NUM_THREADS": "2"}).level == "ok"
     assert found("threads", settings={"OMP_NUM_THREADS": "3"}).level == "warn"
@@ -310,7 +310,7 @@ def test_steal_since_a_measurement_began(found):
 
 @pytest.mark.parametrize("text, cpus", [("0-3,8", (0, 1, 2, 3, 8)), ("5", (5,)), ("", ())])
 def test_cpus_as_the_kernel_lists_them(text, cpus):
-    assert numbers_of(text) == frozenset(cpus) and listing_of(cpus) == text
+    assert parse_cpus(text) == frozenset(cpus) and format_cpus(cpus) == text
 
 
 def test_this_machine_has_the_variables_of_the_framework_beside_all_others(monkeypatch):

@@ -13,7 +13,7 @@ def nodes(*lists):
 
 
 @pytest.mark.parametrize(
-    "lists, state, mend",
+    "lists, state, fix",
     [
         (["0-3"], "all of 4 CPUs", ""),
         (["0-3", "", "8-11"], "all of 4 CPUs", ""),
@@ -23,10 +23,10 @@ def nodes(*lists):
         (["0", "1", "2-3"], "all of 4 CPUs, on 3 memory nodes", "taskset -cp 2-3 $$"),
     ],
 )
-def test_memory_nodes_are_those_of_usable_cpus(faked, lists, state, mend):
+def test_memory_nodes_are_those_of_usable_cpus(faked, lists, state, fix):
     found = affinity(faked({f"{CPU}/online": "0-3"} | nodes(*lists)))
-    assert (found.state, found.mend) == (state, mend)
-    assert found.level == ("warn" if mend else "ok")
+    assert (found.state, found.fix) == (state, fix)
+    assert found.level == ("warn" if fix else "ok")
 
 
 def test_a_single_cpu(faked):

@@ -21,7 +21,7 @@ def test_hot_is_from_85_degrees_on(faked, millidegrees, level):
     assert found.level == level and found.state.startswith(f"{millidegrees // 1000} C ")
 
 
-def test_the_hottest_sensor_counts_and_throttling_is_told_beside_it(faked):
+def test_the_hottest_sensor_counts_and_throttling_is_beside_it(faked):
     zones = {
         f"{ZONE}0/temp": "30000",
         f"{ZONE}1/temp": "60000",
@@ -76,7 +76,7 @@ def test_the_first_clock_that_is_better_is_recommended(faked):
             }
         )
     )
-    assert found.mend.startswith("echo kvm-clock | sudo tee ")
+    assert found.fix.startswith("echo kvm-clock | sudo tee ")
 
 
 def test_the_first_cpus_flags_are_those_of_all(faked):

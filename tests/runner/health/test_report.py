@@ -41,7 +41,7 @@ def test_rows_have_no_blanks_at_their_ends():
 
 
 def test_only_warnings_are_explained_and_all_are_counted():
-    unknown = Finding("turbo", "not told", "unknown", "Why not.")
+    unknown = Finding("turbo", "no file", "unknown", "Why not.")
     blocks = report_text([LONG, SHORT, unknown, SHORT]).split("\n\n")
     assert len(blocks) == 3 and blocks[1].startswith("cpu quota: It is")
     assert blocks[-1] == "1 warning, 1 unknown, 2 ok"

@@ -7,22 +7,22 @@ from opperf.model import SCHEMA_VERSION, Environment, Header, Run
 from opperf.results.environment import differences
 from opperf.results.markdown import environment_facts
 from opperf.runner.environment import environment
-from opperf.runner.health.examine import PASSING, PROBES, short_form
+from opperf.runner.health.examine import PROBES, TRANSIENT, short_form
 from opperf.runner.resuming import find_lasting_differences
 
 
 def test_the_short_form_has_what_lasts_as_it_is_and_the_moment_only_if_it_is_bad(quiet):
-    told = short_form(quiet())
-    assert (told["turbo"], told["clock_source"], told["cpu_quota"]) == ("off", "tsc", "none")
-    assert {told[name] for name in PASSING} == {"ok"}
-    assert "governor" not in told and "threads" not in told
+    states = short_form(quiet())
+    assert (states["turbo"], states["clock_source"], states["cpu_quota"]) == ("off", "tsc", "none")
+    assert {states[name] for name in TRANSIENT} == {"ok"}
+    assert "governor" not in states and "threads" not in states
     noisy = short_form(quiet(**{"proc/loadavg": "9 0 0 1/2 3"}))
     assert noisy["load"] == "9.00 in the last minute, 4 usable cores"
 
 
 def test_what_cannot_be_read_is_unknown_in_the_short_form(faked):
-    told = short_form(faked())
-    assert set(told.values()) == {"unknown"} and len(told) == len(PROBES) - 2
+    states = short_form(faked())
+    assert set(states.values()) == {"unknown"} and len(states) == len(PROBES) - 2
 
 
 def test_how_often_a_quota_was_used_up_is_of_the_moment(quiet):
@@ -42,7 +42,7 @@ def here(fake) -> Environment:
 
 
 def test_a_run_has_the_short_form_in_its_environment(here):
-    assert set(here.health) == {probe.name for probe in PROBES if probe.told != "elsewhere"}
+    assert set(here.health) == {probe.name for probe in PROBES if not probe.has_own_field}
     assert all(here.health.values()) and here.governor
 
 
@@ -60,8 +60,8 @@ def test_environments_differ_in_what_both_were_asked_for(here):
 
 
 def test_a_run_goes_on_at_another_moment_and_not_on_another_setting(here):
-    here = msgspec.structs.replace(here, health=here.health | dict.fromkeys(PASSING, "ok"))
-    worse = here.health | dict.fromkeys(PASSING, "much")
+    here = msgspec.structs.replace(here, health=here.health | dict.fromkeys(TRANSIENT, "ok"))
+    worse = here.health | dict.fromkeys(TRANSIENT, "much")
     assert find_lasting_differences(here, msgspec.structs.replace(here, health=worse)) == []
     other = msgspec.structs.replace(here, health=here.health | {"turbo": "off for once"})
     ((name, _, after),) = find_lasting_differences(here, other)

@@ -72,7 +72,7 @@ def end(process, number=signal.SIGINT):
 
 def going_on(err):
     """The arguments of the command that goes on with the run."""
-    return shlex.split(err.partition("Go on with: opperf ")[2])
+    return shlex.split(err.partition("Resume with: opperf ")[2])
 
 
 @pytest.mark.parametrize(

@@ -8,5 +8,5 @@ import mxnet as mx
 
 
 def array(value: Any) -> Any:
-    """A tensor as NumPy has it, in memory of its own; a plain value as it is."""
+    """Returns a tensor as a NumPy array in its own memory; a plain value unchanged."""
     return value.asnumpy().copy() if isinstance(value, mx.nd.NDArray) else value

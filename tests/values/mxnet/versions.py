@@ -1,5 +1,5 @@
-"""What is particular about some of MXNet's operators: the versions that have them, the one number
-that some give everywhere, and why others are not compared."""
+"""Exceptions in the comparison of MXNet's operators: the versions that have them, results that are
+one number everywhere, and why some are not compared."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ CONSTANT = frozenset(
         "shape_array",
         # Matrices whose inverse is sought are of full rank.
         *("_npi_matrix_rank", "_npi_matrix_rank_none_tol"),
-        # No tensor of a benchmark holds what these look for.
+        # No tensor of a benchmark has the values that these look for.
         *("_npi_isfinite", "_npi_isinf", "_npi_isnan", "_npi_isneginf", "_npi_isposinf"),
     }
 )
-"""Operators that are to give one number everywhere."""
+"""Operators whose results are one number everywhere."""
 
 FIRST_ONLY = frozenset(
     {

@@ -1,4 +1,4 @@
-"""What is particular about some of NumPy's functions."""
+"""Exceptions in the comparison of NumPy's functions."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ CONSTANT = frozenset(
         *("full_like", "ones_like", "zeros_like"),
     }
 )
-"""Functions that are to give one number everywhere, some because no array of a benchmark holds
+"""Functions whose results are one number everywhere, some because no array of a benchmark holds
 the numbers they look for."""
 
 VERSIONED = frozenset(
@@ -19,7 +19,7 @@ VERSIONED = frozenset(
         "matrix_transpose",
     }
 )
-"""Functions that only some versions of NumPy have. Any other name is to be in all of them."""
+"""Functions that only some versions of NumPy have. All other names are in all of them."""
 
 ITSELF = frozenset(
     {
@@ -29,10 +29,10 @@ ITSELF = frozenset(
         "transpose",
     }
 )
-"""Functions that their operation's reference is, some as an operator of Python's or a method."""
+"""Functions that are their operation's reference, some as a Python operator or a method."""
 
 UNCOMPARED = ITSELF | {
-    # A condition alone asks for something else, the indices of where it holds.
+    # With a condition alone it returns indices, which is another operation.
     "where"
 }
 """Functions of the table that are not compared."""

@@ -19,7 +19,7 @@ from opperf.compare.files.comparison import (
 from opperf.compare.statistics.data import Verdict
 from opperf.model import DECLARED
 from opperf.results.figures import NOT_APPLICABLE, Unit
-from opperf.results.text import counted
+from opperf.results.text import pluralize
 from opperf.results.units import Figure, choose_unit, format_figure
 
 SHOWN_ROWS = 40
@@ -112,7 +112,7 @@ def summary_text(comparison: Comparison, metric: str) -> str:
     verdicts = ", ".join(_verdict_text(rows, one, n) for one, n in count_verdicts(rows).items())
     means = [m for m in comparison.means if m.category == ALL and m.metric == metric]
     mean = f"; geometric mean of the ratios {means[0].ratio:.3f}" if means else ""
-    return f"{counted(len(rows), 'case')} in common: {verdicts}{mean}"
+    return f"{pluralize(len(rows), 'case')} in common: {verdicts}{mean}"
 
 
 def _directions(row: Row) -> tuple[str, str]:
@@ -206,7 +206,7 @@ def closing_sentences(comparison: Comparison) -> list[str]:
     """Remarks on the verdicts, and the number of cases without figures."""
     sentences = list(comparison.notes)
     if comparison.unmeasured:
-        sentences.append(f"{counted(comparison.unmeasured, 'case')} measured in neither run.")
+        sentences.append(f"{pluralize(comparison.unmeasured, 'case')} measured in neither run.")
     return sentences
 
 

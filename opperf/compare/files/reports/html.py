@@ -20,7 +20,7 @@ from opperf.compare.files.reports.cells import (
 )
 from opperf.compare.statistics.data import Verdict
 from opperf.results.figures import Unit
-from opperf.results.text import counted
+from opperf.results.text import pluralize
 
 TEMPLATE = "comparison.html.jinja"
 """The fragment's text, beside this module."""
@@ -62,7 +62,7 @@ def _content(comparison: Comparison) -> dict[str, Any]:
         "mean_titles": ("Category", *comparison.metrics),
         "means": mean_rows(comparison),
         "changes": [
-            (f"{title}: {counted(len(found), 'case')}", [change_text(change) for change in found])
+            (f"{title}: {pluralize(len(found), 'case')}", [change_text(change) for change in found])
             for kind, title in CHANGES.items()
             if (found := comparison.changes_of(kind))
         ],

@@ -25,7 +25,7 @@ from opperf.compare.files.reports.cells import (
 from opperf.compare.statistics.data import Verdict
 from opperf.errors import one_line
 from opperf.results.markdown import grid
-from opperf.results.text import counted
+from opperf.results.text import pluralize
 
 INPUTS_WIDTH = 120
 """Most characters of a case's inputs: a comment on GitHub has at most 65536 in all."""
@@ -125,7 +125,7 @@ def _changes(comparison: Comparison, kind: ChangeKind) -> str:
     found = comparison.changes_of(kind)
     if not found:
         return ""
-    title = f"{CHANGES[kind]}: {counted(len(found), 'case')}"
+    title = f"{CHANGES[kind]}: {pluralize(len(found), 'case')}"
     if not any(change.reason for change in found):
         return fold(title, plain(operators_text(found)))
     lines = [f"- {plain(change_text(change))}" for change in found[:SHOWN_NAMES]]

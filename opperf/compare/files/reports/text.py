@@ -26,7 +26,7 @@ from opperf.compare.files.reports.cells import (
 from opperf.errors import one_line
 from opperf.results.table import inputs_cell
 from opperf.results.terminal import Column, table_text
-from opperf.results.text import counted, truncate, wrap
+from opperf.results.text import pluralize, truncate, wrap
 from opperf.results.units import align, format_figure
 
 WIDTH = 100
@@ -67,7 +67,7 @@ def _sides(comparison: Comparison, width: int | None) -> str:
 
 
 def _of_side(side: Side) -> str:
-    facts = (side.started, counted(side.cases, "case"), "averages only" if side.averages else "")
+    facts = (side.started, pluralize(side.cases, "case"), "averages only" if side.averages else "")
     return ", ".join(fact for fact in facts if fact)
 
 
@@ -138,7 +138,7 @@ def _changes(comparison: Comparison, kind: ChangeKind, width: int) -> str:
     changes = comparison.changes_of(kind)
     if not changes:
         return ""
-    title = f"{CHANGES[kind]}: {counted(len(changes), 'case')}"
+    title = f"{CHANGES[kind]}: {pluralize(len(changes), 'case')}"
     if not any(change.reason for change in changes):
         return wrap(f"{title}: {operators_text(changes)}", width)
     lines = [f"  {change_text(change)}" for change in changes[:SHOWN_NAMES]]

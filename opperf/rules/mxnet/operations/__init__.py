@@ -1,4 +1,4 @@
-"""MXNet's operators, of both major versions, and the canonical operations that they are."""
+"""The canonical operations of MXNet's operators, of both major versions."""
 
 from __future__ import annotations
 
@@ -32,6 +32,6 @@ GROUPS: dict[str, Table] = {
     "optimizers": optimizers.TABLE,
     "sampling": sampling.TABLE,
 }
-"""Tables of uses, each of which has a test."""
+"""Tables of uses. Values are tested table by table."""
 
 TABLE: Table = merge(*GROUPS.values())

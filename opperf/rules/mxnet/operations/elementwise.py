@@ -1,13 +1,13 @@
-"""MXNet's operators that treat elements one by one."""
+"""MXNet's elementwise operators."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from opperf.operations.uses import Table, family, merge, use
+from opperf.operations.uses import Table, merge, use, uses
 
 X = "x=data|x|a"
-"""The one tensor, as `mx.nd` and `mx.np` call it."""
+"""The one tensor, under its names in `mx.nd` and `mx.np`."""
 
 OF_ND = (
     *("arccos", "arccosh", "arcsin", "arcsinh", "arctan", "arctanh", "cbrt", "ceil"),
@@ -24,22 +24,22 @@ OF_NUMPY = (
     *("log2", "logical_not", "nan_to_num", "negative", "radians", "reciprocal", "rint", "sign"),
     *("sin", "sinh", "sqrt", "square", "tan", "tanh", "trunc"),
 )
-OTHER_UNARY = {
+RENAMED_UNARY = {
     "abs": "absolute",
     "around": "rint",
     "copy": "identity",
     "fix": "trunc",
     "round": "round_half_away",
 }
-"""What MXNet calls otherwise, and the operation that it is."""
+"""Operations of operators that have another name in MXNet."""
 
 UNARY = merge(
-    family(OF_ND, X, other=OTHER_UNARY),
-    family(OF_NUMPY, X, "_npi_{}", OTHER_UNARY),
-    family(("copy",), X, "_np_{}", OTHER_UNARY),
-    family(("relu", "sigmoid"), X, "_npx_{}"),
+    uses(OF_ND, X, other=RENAMED_UNARY),
+    uses(OF_NUMPY, X, "_npi_{}", RENAMED_UNARY),
+    uses(("copy",), X, "_np_{}", RENAMED_UNARY),
+    uses(("relu", "sigmoid"), X, "_npx_{}"),
     {
-        # They differ from what they are here in their gradients alone.
+        # Only their gradients differ from those of these operations.
         "BlockGrad": use("identity", X),
         "MakeLoss": use("identity", X),
         "make_loss": use("identity", X),
@@ -63,7 +63,7 @@ TWO = "x=lhs|x1 y=rhs|x2"
 NUMBER = "x=data y=scalar"
 LEFT_NUMBER = "y=data x=scalar"
 
-OTHER_BINARY = {
+RENAMED_BINARY = {
     "div": "divide",
     "lesser": "less",
     "lesser_equal": "less_equal",
@@ -74,11 +74,11 @@ OTHER_BINARY = {
     "sub": "subtract",
     "true_divide": "divide",
 }
-"""What MXNet calls otherwise, and the operation that it is."""
+"""Operations of operators that have another name in MXNet."""
 
-COMPARED = ("equal", "greater", "greater_equal", "lesser", "lesser_equal", "not_equal")
+COMPARISONS = ("equal", "greater", "greater_equal", "lesser", "lesser_equal", "not_equal")
 LOGICAL = ("logical_and", "logical_or", "logical_xor")
-CALCULATED = ("add", "div", "mul", "sub")
+ARITHMETIC = ("add", "div", "mul", "sub")
 SHARED = ("hypot", "maximum", "minimum", "mod", "power")
 BOTH_NUMPY = (
     *("add", "arctan2", "copysign", "equal", "floor_divide", "fmax", "fmin", "fmod"),
@@ -98,37 +98,37 @@ WHOLE = {
     "gcd": "gcd",
     "lcm": "lcm",
 }
-"""Operators of whole numbers, and the operations that they are."""
+"""Operations of the operators of whole numbers."""
 SHIFTS = ("bitwise_left_shift", "bitwise_right_shift")
 
 
-def whole_number(data: Any, scalar: float) -> dict[str, Any]:
-    """MXNet holds a whole number as a floating one."""
+def whole_number_roles(data: Any, scalar: float) -> dict[str, Any]:
+    """A tensor and a whole number on its right, which MXNet holds as a floating one."""
     return {"x": data, "y": int(scalar)}
 
 
-def whole_number_left(data: Any, scalar: float) -> dict[str, Any]:
-    """The same with the number as the left operand."""
+def left_whole_number_roles(data: Any, scalar: float) -> dict[str, Any]:
+    """A tensor and a whole number on its left, which MXNet holds as a floating one."""
     return {"x": int(scalar), "y": data}
 
 
 BINARY = merge(
-    family((*CALCULATED, *COMPARED, *LOGICAL, *SHARED), TWO, "broadcast_{}", OTHER_BINARY),
-    family(CALCULATED, TWO, "elemwise_{}", OTHER_BINARY),
-    family((*COMPARED, *LOGICAL, *SHARED), TWO, "_{}", OTHER_BINARY),
-    family((*BOTH_NUMPY, *LOGICAL, "hypot"), TWO, "_npi_{}", OTHER_BINARY),
-    family(WHOLE, TWO, "_npi_{}", WHOLE),
-    family(
-        (*COMPARED, *LOGICAL, *SHARED, "div", "minus", "mul", "plus"),
+    uses((*ARITHMETIC, *COMPARISONS, *LOGICAL, *SHARED), TWO, "broadcast_{}", RENAMED_BINARY),
+    uses(ARITHMETIC, TWO, "elemwise_{}", RENAMED_BINARY),
+    uses((*COMPARISONS, *LOGICAL, *SHARED), TWO, "_{}", RENAMED_BINARY),
+    uses((*BOTH_NUMPY, *LOGICAL, "hypot"), TWO, "_npi_{}", RENAMED_BINARY),
+    uses(WHOLE, TWO, "_npi_{}", WHOLE),
+    uses(
+        (*COMPARISONS, *LOGICAL, *SHARED, "div", "minus", "mul", "plus"),
         NUMBER,
         "_{}_scalar",
-        OTHER_BINARY,
+        RENAMED_BINARY,
     ),
-    family(("div", "minus", "mod", "power"), LEFT_NUMBER, "_r{}_scalar", OTHER_BINARY),
-    family((*BOTH_NUMPY, *LOGICAL), NUMBER, "_npi_{}_scalar", OTHER_BINARY),
-    family(LEFT_OF_NUMPY, LEFT_NUMBER, "_npi_r{}_scalar", OTHER_BINARY),
-    {f"_npi_{name}_scalar": use(WHOLE[name], whole_number) for name in WHOLE},
-    {f"_npi_r{name}_scalar": use(WHOLE[name], whole_number_left) for name in SHIFTS},
+    uses(("div", "minus", "mod", "power"), LEFT_NUMBER, "_r{}_scalar", RENAMED_BINARY),
+    uses((*BOTH_NUMPY, *LOGICAL), NUMBER, "_npi_{}_scalar", RENAMED_BINARY),
+    uses(LEFT_OF_NUMPY, LEFT_NUMBER, "_npi_r{}_scalar", RENAMED_BINARY),
+    {f"_npi_{name}_scalar": use(WHOLE[name], whole_number_roles) for name in WHOLE},
+    {f"_npi_r{name}_scalar": use(WHOLE[name], left_whole_number_roles) for name in SHIFTS},
     {
         "_contrib_allclose": use("allclose", "x=a y=b", relative=1e-5, absolute=1e-8),
         "_grad_add": use("add", TWO),

@@ -1,4 +1,4 @@
-"""MXNet's operators that pick elements, or put some in their places."""
+"""MXNet's operators that read or write elements by index, slice or mask."""
 
 from __future__ import annotations
 
@@ -8,48 +8,48 @@ from opperf.model import Operator
 from opperf.operations.uses import Table, use, written_to
 
 
-def masked(data: Any, mask: Any, value: Any, start_axis: int, out: Any) -> dict[str, Any]:
-    """A mask of the first axes."""
+def mask_roles(data: Any, mask: Any, value: Any, start_axis: int, out: Any) -> dict[str, Any]:
+    """Data, a mask of its first axes, and the values written where the mask is set."""
     assert start_axis == 0
     return {"data": data, "mask": mask, "values": value}
 
 
-def without(arr: Any, axis: int, int_ind: Any = None, **bounds: int) -> dict[str, Any]:
-    """A row, or a slice of rows."""
+def delete_roles(arr: Any, axis: int, int_ind: Any = None, **bounds: int) -> dict[str, Any]:
+    """Data, and the row or the slice of rows that is deleted."""
     where = slice(*bounds.values()) if int_ind is None else int_ind
     return {"data": arr, "where": where, "axis": axis}
 
 
-def before(
+def insert_roles(
     arr: Any, values: Any, axis: int, obj: Any = None, int_ind: Any = None, **bounds: int
 ) -> dict[str, Any]:
-    """Rows, a row, or a slice of rows."""
+    """Data, new values, and the rows before which they are inserted: one, a slice or a tensor."""
     where = obj if obj is not None else slice(*bounds.values()) if int_ind is None else int_ind
     return {"data": arr, "where": where, "values": values, "axis": axis}
 
 
-def looked_up(data: Any, weight: Any, input_dim: int, output_dim: int) -> dict[str, Any]:
-    """Weights, whose shape is given once more."""
+def embedding_roles(data: Any, weight: Any, input_dim: int, output_dim: int) -> dict[str, Any]:
+    """Indices and weights; the operator's plain arguments repeat the shape of the weights."""
     assert weight.shape == (input_dim, output_dim)
     return {"data": data, "weight": weight}
 
 
-def with_extents(operator: Operator, roles: dict[str, Any]) -> dict[str, Any]:
-    """A table of weights, with its shape once more."""
+def embedding_arguments(operator: Operator, roles: dict[str, Any]) -> dict[str, Any]:
+    """Indices and weights, and the shape of the weights as plain arguments."""
     words, width = roles["weight"].shape
     return {**roles, "input_dim": words, "output_dim": width}
 
 
-def scattered(lhs: Any, rhs: Any, indices: Any, shape: Any, out: Any) -> dict[str, Any]:
-    """What is written to, whose shape is given once more."""
+def scatter_roles(lhs: Any, rhs: Any, indices: Any, shape: Any, out: Any) -> dict[str, Any]:
+    """The tensor written to, indices and values; a plain argument repeats the tensor's shape."""
     assert lhs.shape == shape
     return {"data": lhs, "indices": indices, "values": rhs}
 
 
-EMBEDDING = use("embedding", looked_up, spell=with_extents)
-MASKED = use("masked_fill", masked, written_to("data"))
-INSERT = use("insert", before)
-# The number is on the left or right; the tensor is named for the operand that it is not.
+EMBEDDING = use("embedding", embedding_roles, to_arguments=embedding_arguments)
+MASKED = use("masked_fill", mask_roles, written_to("data"))
+INSERT = use("insert", insert_roles)
+# The number stands for `x` or for `y`. The tensor's argument has the name of the other operand.
 LEFT_NUMBER, RIGHT_NUMBER = "condition y=x x=scalar", "condition x=y y=scalar"
 
 TABLE: Table = {
@@ -63,7 +63,7 @@ TABLE: Table = {
     "_npi_advanced_indexing_multiple": use("gather", "data indices"),
     "_npi_boolean_mask_assign_scalar": MASKED,
     "_npi_boolean_mask_assign_tensor": MASKED,
-    "_npi_delete": use("delete", without),
+    "_npi_delete": use("delete", delete_roles),
     "_npi_fill_diagonal": use("fill_diagonal", "data=a value=val -out", written_to("a")),
     "_npi_insert_scalar": INSERT,
     "_npi_insert_slice": INSERT,
@@ -76,7 +76,7 @@ TABLE: Table = {
     "_npx_index_update": use("index_update", "data=a indices=ind values=val"),
     "_npx_nonzero": use("nonzero", "x"),
     "_onehot_encode": use("one_hot", lambda lhs, rhs: {"indices": lhs, "depth": rhs.shape[1]}),
-    "_scatter_set_nd": use("index_update", scattered, written_to("lhs")),
+    "_scatter_set_nd": use("index_update", scatter_roles, written_to("lhs")),
     "_slice_assign": use("slice_assign", "data=lhs values=rhs begin end"),
     "_slice_assign_scalar": use("slice_assign", "data values=scalar begin end"),
     "_sparse_retain": use("retain_rows", "data rows=indices"),

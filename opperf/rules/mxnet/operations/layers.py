@@ -14,8 +14,9 @@ LAYOUTS = {1: "NCW", 2: "NCHW", 3: "NCDHW"}
 """Layout by the number of spatial axes."""
 
 
-def windowed(roles: dict[str, Any], filters: int) -> dict[str, Any]:
-    """A convolution's arguments but for its layout. The kernel is said beside the weights."""
+def window_arguments(roles: dict[str, Any], filters: int) -> dict[str, Any]:
+    """Arguments of a convolution of either direction, without its layout. MXNet takes the kernel's
+    extents beside the weights."""
     grouped = {"num_group": roles["groups"]} if "groups" in roles else {}
     return {
         "data": roles["data"],
@@ -30,36 +31,40 @@ def windowed(roles: dict[str, Any], filters: int) -> dict[str, Any]:
     }
 
 
-def layout(roles: dict[str, Any]) -> dict[str, Any]:
-    """The layout of tensors with channels in front."""
+def layout_argument(roles: dict[str, Any]) -> dict[str, Any]:
+    """The layout argument of tensors with channels before the spatial axes."""
     return {"layout": LAYOUTS[len(roles["stride"])]}
 
 
-def convolved(operator: Operator, roles: dict[str, Any]) -> dict[str, Any]:
-    """A convolution's arguments: each filter has its weights in a row."""
-    return {**windowed(roles, roles["weight"].shape[0]), **layout(roles)}
+def convolution_arguments(operator: Operator, roles: dict[str, Any]) -> dict[str, Any]:
+    """Arguments of a convolution: the weights' first axis is that of the filters."""
+    return {**window_arguments(roles, roles["weight"].shape[0]), **layout_argument(roles)}
 
 
-def deconvolved(operator: Operator, roles: dict[str, Any]) -> dict[str, Any]:
-    """A transposed convolution's: the filters of a group are in the second axis. It has no bias
-    unless asked for one."""
+def deconvolution_arguments(operator: Operator, roles: dict[str, Any]) -> dict[str, Any]:
+    """Arguments of a transposed convolution: the weights' second axis is that of a group's filters.
+    By default the operator takes no bias."""
     filters = roles["weight"].shape[1] * roles.get("groups", 1)
-    return {**windowed(roles, filters), "no_bias": False, **layout(roles)}
+    return {**window_arguments(roles, filters), "no_bias": False, **layout_argument(roles)}
 
 
 SPATIAL = "stride dilation=dilate padding=pad"
 CONVOLVED = f"data weight bias {SPATIAL} groups=num_group"
 
-# MXNet wants the extents of the weights once more.
-CONVOLUTION = use("convolution", f"{CONVOLVED} -kernel -num_filter -layout", spell=convolved)
+# MXNet takes the extents of the weights as plain arguments too.
+CONVOLUTION = use(
+    "convolution", f"{CONVOLVED} -kernel -num_filter -layout", to_arguments=convolution_arguments
+)
 DECONVOLUTION = use(
-    "deconvolution", f"{CONVOLVED} -kernel -num_filter -layout -no_bias", spell=deconvolved
+    "deconvolution",
+    f"{CONVOLVED} -kernel -num_filter -layout -no_bias",
+    to_arguments=deconvolution_arguments,
 )
 POOLING = Choice(
     "global_pool",
     {
         False: use("pooling", "data kernel stride padding=pad kind=pool_type -global_pool"),
-        # What it does with a window does not matter where the window is all there is.
+        # The window is the whole image, so that stride and padding have no effect.
         True: use("global_pooling", "data kind=pool_type -kernel -stride -pad -global_pool"),
     },
 )
@@ -76,10 +81,10 @@ CONVOLUTIONS: Table = {
 }
 
 SLOPE = 0.25
-"""Of negative values, by default."""
+"""MXNet's default factor of negative values."""
 
 RANDOM_SLOPE = (0.125 + 0.334) / 2
-"""The slope when predicting: the middle of those drawn when training."""
+"""The slope in the predict phase: the middle of the range that is drawn from in the train phase."""
 
 ACTIVATED = "x=data -act_type"
 
@@ -100,7 +105,7 @@ LEAKY = {
     "gelu_tanh": use("gelu_tanh", ACTIVATED),
     "leaky": use("leaky_relu", ACTIVATED, slope=SLOPE),
     "prelu": use("leaky_relu", f"{ACTIVATED} slope=gamma"),
-    # The slopes, which only training writes, are an output too.
+    # The slopes are an output too, which is written in the train phase alone.
     "rrelu": use(
         "leaky_relu",
         ACTIVATED,
@@ -111,41 +116,44 @@ LEAKY = {
 }
 
 
-def whole_samples(data: Array, mode: str) -> dict[str, Any]:
-    """Everything of a sample in one row."""
+def sample_roles(data: Array, mode: str) -> dict[str, Any]:
+    """Data with each sample as one row."""
     return {"data": data.reshape(len(data), -1)}
 
 
-def rows(data: Array, weight: Array, bias: Array, num_hidden: int, flatten: bool) -> dict[str, Any]:
-    """Whole samples, or the last axis."""
+def dense_roles(
+    data: Array, weight: Array, bias: Array, num_hidden: int, flatten: bool
+) -> dict[str, Any]:
+    """Data with rows of whole samples or of the last axis, weights and bias."""
     assert len(weight) == num_hidden
     flat = data.reshape(len(data), -1) if flatten else data
     return {"data": flat, "weight": weight, "bias": bias}
 
 
-def batch_normalised(
+def batch_norm_roles(
     data: Array, gamma: Array, beta: Array, fix_gamma: bool, axis: int = 1, **other: Any
 ) -> dict[str, Any]:
-    """Scale and shift of channels. The running statistics are not read when training."""
+    """Data, scale and shift of channels. The train phase does not read the running statistics."""
     assert not fix_gamma and axis == 1
     assert other.keys() <= {"moving_mean", "moving_var", "ndev", "key"}
     return {"data": data, "scale": gamma, "shift": beta, "epsilon": 1e-3}
 
 
-def grouped(data: Array, gamma: Array, beta: Array, num_groups: int) -> dict[str, Any]:
-    """Scale and shift of channels, which MXNet 1 has of groups."""
+def group_norm_roles(data: Array, gamma: Array, beta: Array, num_groups: int) -> dict[str, Any]:
+    """Data, scale and shift of channels, from MXNet 1's scale and shift of groups."""
     times = data.shape[1] // len(gamma)
     scale, shift = gamma.repeat(times), beta.repeat(times)
     return {"data": data, "scale": scale, "shift": shift, "groups": num_groups, "epsilon": 1e-5}
 
 
-def dense(operator: Operator, roles: dict[str, Any]) -> dict[str, Any]:
-    """A dense layer's arguments, of the last axis."""
+def dense_arguments(operator: Operator, roles: dict[str, Any]) -> dict[str, Any]:
+    """Arguments of a dense layer along the last axis."""
     return {**roles, "num_hidden": roles["weight"].shape[0], "flatten": False}
 
 
 def with_statistics(roles: dict[str, Any]) -> dict[str, Any]:
-    """Data, scale and shift, and the running statistics, which take no gradient."""
+    """Arguments of batch normalisation: data, scale and shift, and the running statistics, which
+    take no gradient."""
     channels = roles["data"].shape[1]
     return {
         "data": roles["data"],
@@ -157,19 +165,19 @@ def with_statistics(roles: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def along_channels(operator: Operator, roles: dict[str, Any]) -> dict[str, Any]:
-    """Batch normalisation's arguments, channels in the second axis."""
+def batch_norm_arguments(operator: Operator, roles: dict[str, Any]) -> dict[str, Any]:
+    """Arguments of batch normalisation, with channels in the second axis."""
     return {**with_statistics(roles), "axis": 1}
 
 
-def in_step(operator: Operator, roles: dict[str, Any]) -> dict[str, Any]:
-    """Those of devices in step, on one device: it waits for no other. Layers of one key share
-    memory for as long as the process lives, so that each width needs its own."""
+def sync_batch_norm_arguments(operator: Operator, roles: dict[str, Any]) -> dict[str, Any]:
+    """Arguments of batch normalisation across devices, with one device, which waits for no other.
+    Layers with the same key share memory while the process lives, so each width has its own."""
     return {**with_statistics(roles), "ndev": 1, "key": f"opperf-{roles['data'].shape[1]}"}
 
 
-def in_groups(operator: Operator, roles: dict[str, Any]) -> dict[str, Any]:
-    """Group normalisation's arguments. MXNet 1 learns a scale for each group; MXNet 2, where `npx`
+def group_norm_arguments(operator: Operator, roles: dict[str, Any]) -> dict[str, Any]:
+    """Arguments of group normalisation. MXNet 1 has a scale for each group; MXNet 2, where `npx`
     has the operator too, one for each channel."""
     groups = roles["groups"]
     scales = {"gamma": roles["scale"], "beta": roles["shift"]}
@@ -180,8 +188,8 @@ def in_groups(operator: Operator, roles: dict[str, Any]) -> dict[str, Any]:
     return {"data": roles["data"], **scales, "num_groups": groups}
 
 
-def with_lengths(operator: Operator, roles: dict[str, Any]) -> dict[str, Any]:
-    """Sequences, and whether there is a length of each."""
+def sequence_arguments(operator: Operator, roles: dict[str, Any]) -> dict[str, Any]:
+    """Sequences, the length of each if there are lengths, and whether there are."""
     if "lengths" not in roles:
         return {"data": roles["data"]}
     return {
@@ -192,21 +200,21 @@ def with_lengths(operator: Operator, roles: dict[str, Any]) -> dict[str, Any]:
 
 
 def unit_length(axes: tuple[int, ...]) -> Use:
-    """Along these axes of images."""
+    """The use of division by the length along these axes of images."""
     return use("unit_length", "data -mode", axes=axes, epsilon=1e-10)
 
 
 SCALED = "data scale=gamma shift=beta"
 SEQUENCES = "data lengths=sequence_length -use_sequence_length"
-BATCH_NORM = use("batch_norm", batch_normalised, spell=along_channels)
+BATCH_NORM = use("batch_norm", batch_norm_roles, to_arguments=batch_norm_arguments)
 
 LAYERS: Table = {
     "Activation": Choice("act_type", ACTIVATIONS),
     "BatchNorm": BATCH_NORM,
     # Cases run in the training phase, whatever the operator's own `mode` is.
     "Dropout": use("dropout", "data rate=p axes -mode", also={"mode": "training"}),
-    "FullyConnected": use("dense", rows, spell=dense),
-    "GroupNorm": use("group_norm", grouped, spell=in_groups),
+    "FullyConnected": use("dense", dense_roles, to_arguments=dense_arguments),
+    "GroupNorm": use("group_norm", group_norm_roles, to_arguments=group_norm_arguments),
     "InstanceNorm": use("instance_norm", SCALED, epsilon=1e-3),
     "L2Normalization": Choice(
         "mode",
@@ -219,18 +227,22 @@ LAYERS: Table = {
     "LRN": use("local_response_norm", "data alpha beta offset=knorm channels=nsize"),
     "LayerNorm": use("layer_norm", f"{SCALED} axis", epsilon=1e-5),
     "LeakyReLU": Choice("act_type", LEAKY),
-    "SequenceLast": use("sequence_last", SEQUENCES, spell=with_lengths),
-    "SequenceMask": use("sequence_mask", SEQUENCES, spell=with_lengths),
-    "SequenceReverse": use("sequence_reverse", SEQUENCES, spell=with_lengths),
+    "SequenceLast": use("sequence_last", SEQUENCES, to_arguments=sequence_arguments),
+    "SequenceMask": use("sequence_mask", SEQUENCES, to_arguments=sequence_arguments),
+    "SequenceReverse": use("sequence_reverse", SEQUENCES, to_arguments=sequence_arguments),
     "SoftmaxActivation": Choice(
         "mode",
         {
             "channel": use("softmax", "data -mode", axis=1),
-            "instance": use("softmax", whole_samples),
+            "instance": use("softmax", sample_roles),
         },
     ),
-    "_contrib_BatchNormWithReLU": use("batch_norm_relu", batch_normalised, spell=along_channels),
-    "_contrib_SyncBatchNorm": use("batch_norm", batch_normalised, spell=in_step),
+    "_contrib_BatchNormWithReLU": use(
+        "batch_norm_relu", batch_norm_roles, to_arguments=batch_norm_arguments
+    ),
+    "_contrib_SyncBatchNorm": use(
+        "batch_norm", batch_norm_roles, to_arguments=sync_batch_norm_arguments
+    ),
     "log_softmax": use("log_softmax", "data axis"),
     "masked_log_softmax": use("masked_log_softmax", "data mask axis"),
     "masked_softmax": use("masked_softmax", "data mask axis"),
@@ -242,7 +254,7 @@ PREDICTION = use("identity", "x=data -label -use_linear")
 
 LOSSES: Table = {
     "CTCLoss": use("ctc_loss", "data label"),
-    # Of output layers, the output is the prediction.
+    # The output of an output layer is the prediction; the label affects the gradient alone.
     "LinearRegressionOutput": PREDICTION,
     "LogisticRegressionOutput": use("sigmoid", "x=data -label"),
     "MAERegressionOutput": PREDICTION,
@@ -253,47 +265,48 @@ LOSSES: Table = {
 }
 
 WIDEST = 2**31 - 1
-"""The largest number with a sign of 32 bits."""
+"""The largest signed 32-bit integer."""
 
 
-def largest(min_range: Array, max_range: Array) -> Array:
-    """The end of a range around zero."""
+def range_end(min_range: Array, max_range: Array) -> Array:
+    """The end of a range that is symmetric about zero."""
     import numpy as np
 
     return np.maximum(abs(min_range), abs(max_range))
 
 
-def dequantized(data: Array, min_range: Array, max_range: Array) -> dict[str, Any]:
-    """The end of the range is half a number beyond the largest one, as oneDNN has it."""
+def dequantize_roles(data: Array, min_range: Array, max_range: Array) -> dict[str, Any]:
+    """Numbers and their scale, which takes the end of the range to half a step beyond the largest
+    number, as in oneDNN."""
     import numpy as np
 
-    scale = largest(min_range, max_range) / (np.iinfo(data.dtype).max + 0.5)
+    scale = range_end(min_range, max_range) / (np.iinfo(data.dtype).max + 0.5)
     return {"data": data, "scale": scale}
 
 
-def requantized(
+def requantize_roles(
     data: Array,
     min_range: Array,
     max_range: Array,
     min_calib_range: float | None = None,
     max_calib_range: float | None = None,
 ) -> dict[str, Any]:
-    """What numbers of 32 bits stand for, and the range given or that of the values."""
-    values = data * (largest(min_range, max_range) / WIDEST)
+    """Values that 32-bit numbers represent, and the end of the calibrated range or of their own."""
+    values = data * (range_end(min_range, max_range) / WIDEST)
     if min_calib_range is None or max_calib_range is None:
         return {"x": values, "end": abs(values).max()}
     return {"x": values, "end": max(abs(min_calib_range), abs(max_calib_range))}
 
 
-def with_range(made: Array, arguments: Values) -> Written:
-    """Numbers, and the ends of their range."""
+def requantize_output(made: Array, arguments: Values) -> Written:
+    """Requantised numbers, and both ends of their range."""
     import numpy as np
 
-    end = np.full(1, requantized(**arguments)["end"])
+    end = np.full(1, requantize_roles(**arguments)["end"])
     return Written((made, -end, end))
 
 
 QUANTISED: Table = {
-    "_contrib_dequantize": use("dequantize", dequantized),
-    "_contrib_requantize": use("quantize_symmetric", requantized, with_range),
+    "_contrib_dequantize": use("dequantize", dequantize_roles),
+    "_contrib_requantize": use("quantize_symmetric", requantize_roles, requantize_output),
 }

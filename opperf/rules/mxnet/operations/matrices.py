@@ -8,31 +8,31 @@ from opperf.model import Argument, Operator
 from opperf.operations.uses import Roles, Table, use
 
 
-def least_squares(A: Any, B: Any, rcond: float) -> dict[str, Any]:
-    """A limit below zero is that of the precision."""
+def least_squares_roles(A: Any, B: Any, rcond: float) -> dict[str, Any]:
+    """A system of equations and the cutoff of singular values; MXNet's default is negative."""
     return {"x": A, "right_hand_side": B, "cutoff": None if rcond < 0 else rcond}
 
 
-def by_precision(operator: Operator, roles: Roles) -> dict[str, Argument]:
-    """Equations, with the limit of the precision."""
+def least_squares_arguments(operator: Operator, roles: Roles) -> dict[str, Argument]:
+    """A system of equations, with MXNet's default cutoff, which depends on the precision."""
     return {"A": roles["x"], "B": roles["right_hand_side"], "rcond": -1.0}
 
 
-def summed(a: Any, b: Any, a_axes_summed: Any, b_axes_summed: Any) -> dict[str, Any]:
-    """The axes of each that are summed over."""
+def tensordot_roles(a: Any, b: Any, a_axes_summed: Any, b_axes_summed: Any) -> dict[str, Any]:
+    """Two tensors, and a pair of the axes of each that are summed over."""
     return {"x": a, "y": b, "axes": (a_axes_summed, b_axes_summed)}
 
 
-def listed_axes(operator: Operator, roles: Roles) -> dict[str, Argument] | None:
-    """The arguments for these roles; a number of axes is for the operator that takes one."""
+def tensordot_arguments(operator: Operator, roles: Roles) -> dict[str, Argument] | None:
+    """Two tensors and the axes of each; None for a number of axes, which another operator takes."""
     axes = roles["axes"]
     if not isinstance(axes, tuple):
         return None
     return {"a": roles["x"], "b": roles["y"], "a_axes_summed": axes[0], "b_axes_summed": axes[1]}
 
 
-def counted_axes(operator: Operator, roles: Roles) -> dict[str, Argument] | None:
-    """How many of the last axes of one tensor are summed with the first of the other."""
+def tensordot_int_axes_arguments(operator: Operator, roles: Roles) -> dict[str, Argument] | None:
+    """Two tensors and the number of axes that are summed over; None for lists of axes."""
     if not isinstance(roles["axes"], int):
         return None
     return {"a": roles["x"], "b": roles["y"], "axes": roles["axes"]}
@@ -70,7 +70,7 @@ TABLE: Table = {
     "_npi_eigvalsh": use("eigenvalues_of_symmetric", ONE),
     "_npi_einsum": use("einsum", "tensors=data subscripts"),
     "_npi_kron": use("kronecker_product", TWO),
-    "_npi_lstsq": use("least_squares", least_squares, spell=by_precision),
+    "_npi_lstsq": use("least_squares", least_squares_roles, to_arguments=least_squares_arguments),
     "_npi_matmul": PRODUCT,
     "_npi_matrix_rank": use("matrix_rank", f"{ONE} least=tol"),
     "_npi_matrix_rank_none_tol": use("matrix_rank", ONE),
@@ -79,8 +79,10 @@ TABLE: Table = {
     "_npi_qr": use("qr", ONE),
     "_npi_solve": use("solve", "x=A right_hand_side=B"),
     "_npi_svd": use("svd", ONE),
-    "_npi_tensordot": use("tensordot", summed, spell=listed_axes),
-    "_npi_tensordot_int_axes": use("tensordot", f"{TWO} axes", spell=counted_axes),
+    "_npi_tensordot": use("tensordot", tensordot_roles, to_arguments=tensordot_arguments),
+    "_npi_tensordot_int_axes": use(
+        "tensordot", f"{TWO} axes", to_arguments=tensordot_int_axes_arguments
+    ),
     "_npi_tensorinv": use("tensor_inverse", "x=a split=ind"),
     "_npi_tensorsolve": use("tensor_solve", "x=a right_hand_side=b"),
     "batch_dot": PRODUCT,

@@ -1,5 +1,8 @@
-"""MXNet's optimizer updates, with the state they write: of one weight, of one of half precision
-beside one of single precision, and of many weights in one call."""
+"""MXNet's optimizer updates, with the state that they write: of one weight, of one in mixed
+precision, and of many weights in one call.
+
+In mixed precision, weights of half precision have a master copy of single precision.
+"""
 
 from __future__ import annotations
 
@@ -8,44 +11,46 @@ from collections.abc import Callable
 from typing import Any
 
 from opperf.model import Operator
-from opperf.operations.uses import Array, Gives, Roles, Table, Use, Values, Written, use
+from opperf.operations.uses import Array, Roles, Table, ToOutput, Use, Values, Written, use
 
 
-def single(value: float) -> Any:
-    """A number as MXNet holds it: most of its parameters are in single precision."""
+def to_single(value: float) -> Any:
+    """The number rounded to single precision, in which MXNet holds most parameters."""
     return struct.unpack("f", struct.pack("f", value))[0]
 
 
-BETA1, BETA2, EPSILON = single(0.9), single(0.999), 1e-8
+BETA1, BETA2, EPSILON = to_single(0.9), to_single(0.999), 1e-8
 """The defaults of `adam_update` and its like, in MXNet's single precision: 1 - beta2 is
 otherwise off by a hundred thousandth."""
 
-GAMMA = single(0.95)
+GAMMA = to_single(0.95)
 """RMSProp's default."""
 
 NARROW = "float16"
-"""What weights are in beside which there are those of single precision."""
+"""Dtype of weights that have a master copy."""
 
 
-def written(state: dict[str, str], output: str = "weight") -> Gives:
-    """One of the new values is given back, and state is written to arguments, by their names the
-    roles; the weight as well where the output has its place."""
+def write_state(state: dict[str, str], output: str = "weight") -> ToOutput:
+    """The conversion of an update's new values: the one of the role `output` is returned, and the
+    state written to arguments; `state` has the role of each argument. The weight is written too
+    where it is the call's output."""
 
-    def gives(made: dict[str, Array], arguments: Values) -> Written:
+    def to_output(made: dict[str, Array], arguments: Values) -> Written:
         after = {argument: made[role] for argument, role in state.items()}
         own = {"weight": made[output]} if "out" in arguments else {}
         return Written(made[output], after | own)
 
-    return gives
+    return to_output
 
 
-def lazily(gives: Gives) -> Gives:
-    """Rows that a gradient of few rows has not are left alone, with their state."""
+def skip_rows_without_gradient(to_output: ToOutput) -> ToOutput:
+    """The conversion of an update that leaves rows with a gradient of zero, and their state, as
+    they are."""
 
-    def masked(made: dict[str, Array], arguments: Values) -> Written:
+    def convert(made: dict[str, Array], arguments: Values) -> Written:
         import numpy as np
 
-        full = gives(made, arguments)
+        full = to_output(made, arguments)
         grad = arguments["grad"]
         rows = (grad != 0).any(axis=tuple(range(1, grad.ndim)), keepdims=True)
         return Written(
@@ -53,7 +58,7 @@ def lazily(gives: Gives) -> Gives:
             {name: np.where(rows, new, arguments[name]) for name, new in full.arguments.items()},
         )
 
-    return masked
+    return convert
 
 
 WEIGHT = "weight gradient=grad rate=lr decay=wd -out"
@@ -66,34 +71,36 @@ SGD_ROLES = WEIGHT
 MOMENTUM_ROLES = f"{WEIGHT} step=mom momentum"
 MEAN_ROLES = "mean variance=var"
 
-SGD = use("sgd_update", SGD_ROLES, lazily(written({})))
-MOMENTUM = use("sgd_momentum_update", MOMENTUM_ROLES, lazily(written(STEP)))
-NESTEROV = use("nesterov_update", MOMENTUM_ROLES, written(STEP))
+SGD = use("sgd_update", SGD_ROLES, skip_rows_without_gradient(write_state({})))
+MOMENTUM = use("sgd_momentum_update", MOMENTUM_ROLES, skip_rows_without_gradient(write_state(STEP)))
+NESTEROV = use("nesterov_update", MOMENTUM_ROLES, write_state(STEP))
 ADAMW = use(
     "adamw_update",
     f"{WEIGHT} {MEAN_ROLES} gradient_scale=rescale_grad step_scale=eta",
-    written(MEANS),
+    write_state(MEANS),
     **ADAM,
 )
 DIRECTION = use(
     "lamb_direction",
     f"weight gradient=grad {MEAN_ROLES} step_count=t decay=wd",
-    written(MEANS, "direction"),
+    write_state(MEANS, "direction"),
     **LAMB,
 )
-MOVE = use("lamb_move", "weight direction=g weight_norm=r1 direction_norm=r2 rate=lr", written({}))
+MOVE = use(
+    "lamb_move", "weight direction=g weight_norm=r1 direction_norm=r2 rate=lr", write_state({})
+)
 LAMB_UPDATE = use(
     "lamb_update",
     f"weight gradient=grad {MEAN_ROLES} rate=lr decay=wd step_count",
-    written(MEANS),
+    write_state(MEANS),
     **LAMB,
 )
 
 
-def adagrad(
+def adagrad_roles(
     weight: Array, grad: Array, history: Array, lr: float, out: Any, wd: float = 0.0
 ) -> dict[str, Any]:
-    """Without decay, which is refused for gradients of few rows."""
+    """The update's inputs without decay, which MXNet refuses for row-sparse gradients."""
     assert wd == 0
     return {"weight": weight, "gradient": grad, "squares": history, "rate": lr, "epsilon": 1e-7}
 
@@ -103,23 +110,30 @@ ONE: Table = {
     "_contrib_group_adagrad_update": use(
         "adagrad_by_row_update",
         "weight gradient=grad squares=history rate=lr -out",
-        written({"history": "squares"}),
+        write_state({"history": "squares"}),
         epsilon=1e-5,
     ),
-    "_sparse_adagrad_update": use("adagrad_update", adagrad, written({"history": "squares"})),
-    "adam_update": use("adam_update", f"{WEIGHT} {MEAN_ROLES}", lazily(written(MEANS)), **ADAM),
+    "_sparse_adagrad_update": use(
+        "adagrad_update", adagrad_roles, write_state({"history": "squares"})
+    ),
+    "adam_update": use(
+        "adam_update",
+        f"{WEIGHT} {MEAN_ROLES}",
+        skip_rows_without_gradient(write_state(MEANS)),
+        **ADAM,
+    ),
     "ftml_update": use(
         "ftml_update",
         f"{WEIGHT} divisor=d variance=v leader=z step_count=t",
-        written({"d": "divisor", "v": "variance", "z": "leader"}),
-        beta1=single(0.6),
+        write_state({"d": "divisor", "v": "variance", "z": "leader"}),
+        beta1=to_single(0.6),
         beta2=BETA2,
         epsilon=EPSILON,
     ),
     "ftrl_update": use(
         "ftrl_update",
         f"{WEIGHT} leader=z squares=n",
-        written({"z": "leader", "n": "squares"}),
+        write_state({"z": "leader", "n": "squares"}),
         lasso=0.01,
         beta=1.0,
     ),
@@ -134,11 +148,11 @@ ONE: Table = {
     "rmsprop_update": use(
         "rmsprop_update",
         f"{WEIGHT} squares=n",
-        written({"n": "squares"}),
+        write_state({"n": "squares"}),
         gamma=GAMMA,
         epsilon=EPSILON,
     ),
-    # The two means begin alike; which of them is `n` is not the same in MXNet 1 and 2.
+    # The two means are equal at first: `n` is one of them in MXNet 1, and the other in MXNet 2.
     "rmspropalex_update": use(
         "rmsprop_centred_update",
         lambda weight, grad, n, g, delta, lr, wd, momentum=0.9: {
@@ -150,81 +164,83 @@ ONE: Table = {
             "rate": lr,
             "decay": wd,
             "gamma": GAMMA,
-            "momentum": single(momentum),
+            "momentum": to_single(momentum),
             "epsilon": EPSILON,
         },
-        written({"delta": "step"}),
+        write_state({"delta": "step"}),
     ),
     "sgd_mom_update": MOMENTUM,
     "sgd_update": SGD,
-    "signsgd_update": use("sign_sgd_update", WEIGHT, written({})),
-    "signum_update": use("signum_update", f"{MOMENTUM_ROLES} separate_decay=wd_lh", written(STEP)),
+    "signsgd_update": use("sign_sgd_update", WEIGHT, write_state({})),
+    "signum_update": use(
+        "signum_update", f"{MOMENTUM_ROLES} separate_decay=wd_lh", write_state(STEP)
+    ),
 }
 
 
-def not_by_role(operator: Operator, roles: Roles) -> None:
-    """No arguments: an update of several precisions or weights has inputs that no role is for."""
+def no_arguments(operator: Operator, roles: Roles) -> None:
+    """None: an update in mixed precision, or of many weights, has inputs without a role."""
 
 
-def mixed(one: Use) -> Use:
-    """An update of weights of half precision, beside which there are those of single."""
+def mixed_precision(one: Use) -> Use:
+    """The use of an update in mixed precision, which updates both copies of the weights."""
 
-    def updated(function: Callable[..., Any], arguments: Values) -> Written:
+    def update(function: Callable[..., Any], arguments: Values) -> Written:
         master = arguments["weight32"]
         assert (arguments["weight"] == master.astype(NARROW)).all()
-        given = {name: value for name, value in arguments.items() if name != "weight32"}
-        made = one.apply(function, given | {"weight": master})
+        others = {name: value for name, value in arguments.items() if name != "weight32"}
+        made = one.apply(function, others | {"weight": master})
         return Written(made.output.astype(NARROW), {**made.arguments, "weight32": made.output})
 
-    return Use(one.operation, updated, not_by_role)
+    return Use(one.operation, update, no_arguments)
 
 
-def with_master(one: Use, narrow: Callable[[Array], Array]) -> Use:
-    """One of LAMB's phases, which reads the weights of single precision and leaves writing them
-    to its caller."""
+def mixed_precision_phase(one: Use, narrow: Callable[[Array], Array]) -> Use:
+    """The use of one of LAMB's phases in mixed precision, which reads the master copy of the
+    weights and does not write it."""
 
-    def updated(function: Callable[..., Any], arguments: Values) -> Written:
-        given = {name: value for name, value in arguments.items() if name != "weight32"}
-        made = one.apply(function, given | {"weight": arguments["weight32"]})
+    def update(function: Callable[..., Any], arguments: Values) -> Written:
+        others = {name: value for name, value in arguments.items() if name != "weight32"}
+        made = one.apply(function, others | {"weight": arguments["weight32"]})
         return Written(narrow(made.output), made.arguments)
 
-    return Use(one.operation, updated, not_by_role)
+    return Use(one.operation, update, no_arguments)
 
 
 HALF: Table = {
-    "_mp_adamw_update": mixed(ADAMW),
-    "mp_lamb_update_phase1": with_master(DIRECTION, lambda direction: direction),
-    "mp_lamb_update_phase2": with_master(MOVE, lambda weight: weight.astype(NARROW)),
-    "mp_nag_mom_update": mixed(NESTEROV),
-    "mp_sgd_mom_update": mixed(MOMENTUM),
-    "mp_sgd_update": mixed(SGD),
+    "_mp_adamw_update": mixed_precision(ADAMW),
+    "mp_lamb_update_phase1": mixed_precision_phase(DIRECTION, lambda direction: direction),
+    "mp_lamb_update_phase2": mixed_precision_phase(MOVE, lambda weight: weight.astype(NARROW)),
+    "mp_nag_mom_update": mixed_precision(NESTEROV),
+    "mp_sgd_mom_update": mixed_precision(MOMENTUM),
+    "mp_sgd_update": mixed_precision(SGD),
 }
 
-Own = Callable[[int, list[Array], Values], dict[str, Any]]
-"""What is a weight's own beside its tensors: its number among all, the tensors, the arguments."""
+WeightValues = Callable[[int, list[Array], Values], dict[str, Any]]
+"""Plain values of one of many weights, from its number, all tensors and all arguments."""
 
 
-def listed(index: int, data: list[Array], arguments: Values) -> dict[str, Any]:
-    """Rates and decays from lists."""
+def list_values(index: int, data: list[Array], arguments: Values) -> dict[str, Any]:
+    """Rate and decay, from lists."""
     return {"lr": arguments["lrs"][index], "wd": arguments["wds"][index]}
 
 
-def preloaded(index: int, data: list[Array], arguments: Values) -> dict[str, Any]:
-    """Rates and decays from the last two tensors."""
+def preloaded_values(index: int, data: list[Array], arguments: Values) -> dict[str, Any]:
+    """Rate and decay, from the last two tensors."""
     return {"lr": data[-2][index], "wd": data[-1][index]}
 
 
-def listed_adamw(index: int, data: list[Array], arguments: Values) -> dict[str, Any]:
-    """Scales of the step from a list, that of the gradients is the last tensor."""
+def adamw_values(index: int, data: list[Array], arguments: Values) -> dict[str, Any]:
+    """Rate, decay and scale of the step, from lists, and the gradients' scale, the last tensor."""
     return {
-        **listed(index, data, arguments),
+        **list_values(index, data, arguments),
         "eta": arguments["etas"][index],
         "rescale_grad": data[-1],
     }
 
 
-def listed_lamb(index: int, data: list[Array], arguments: Values) -> dict[str, Any]:
-    """Counts of steps too, from lists of other names."""
+def lamb_values(index: int, data: list[Array], arguments: Values) -> dict[str, Any]:
+    """Rate, decay and count of steps, from lists."""
     return {
         "lr": arguments["learning_rates"][index],
         "wd": arguments["wds"][index],
@@ -236,42 +252,49 @@ COMMON = ("momentum",)
 """Values that are the same for all weights."""
 
 
-def many(one: Use, tensors: str, own: Own) -> Use:
-    """An update of many weights in one call, the tensors of each in a row."""
+def many_weights(one: Use, tensors: str, own: WeightValues) -> Use:
+    """The use of an update of many weights in one call, which takes the tensors of one weight after
+    those of another; `tensors` are the names of one weight's."""
     names = tensors.split()
 
-    def updated(function: Callable[..., Any], arguments: Values) -> Written:
+    def update(function: Callable[..., Any], arguments: Values) -> Written:
         data = arguments["data"]
         common = {name: arguments[name] for name in COMMON if name in arguments}
         after, outputs = list(data), []
         for index in range(arguments.get("num_weights", arguments.get("num_tensors"))):
             first = index * len(names)
-            given = dict(zip(names, data[first : first + len(names)], strict=True))
-            made = one.apply(function, given | common | own(index, data, arguments))
+            one_weight = dict(zip(names, data[first : first + len(names)], strict=True))
+            made = one.apply(function, one_weight | common | own(index, data, arguments))
             outputs.append(made.output)
             for name, value in {"weight": made.output, **made.arguments}.items():
                 after[first + names.index(name)] = value
         return Written(tuple(outputs), {"data": after})
 
-    return Use(one.operation, updated, not_by_role)
+    return Use(one.operation, update, no_arguments)
 
 
 OF_SGD, OF_MOMENTUM, OF_ADAM = "weight grad", "weight grad mom", "weight grad mean var"
 
 MANY: Table = {
-    "_multi_adamw_update": many(ADAMW, OF_ADAM, listed_adamw),
-    "_multi_lamb_update": many(LAMB_UPDATE, OF_ADAM, listed_lamb),
-    "_multi_mp_adamw_update": many(mixed(ADAMW), f"{OF_ADAM} weight32", listed_adamw),
-    "multi_mp_sgd_mom_update": many(mixed(MOMENTUM), f"{OF_MOMENTUM} weight32", listed),
-    "multi_mp_sgd_update": many(mixed(SGD), f"{OF_SGD} weight32", listed),
-    "multi_sgd_mom_update": many(MOMENTUM, OF_MOMENTUM, listed),
-    "multi_sgd_update": many(SGD, OF_SGD, listed),
-    "preloaded_multi_mp_sgd_mom_update": many(
-        mixed(MOMENTUM), f"{OF_MOMENTUM} weight32", preloaded
+    "_multi_adamw_update": many_weights(ADAMW, OF_ADAM, adamw_values),
+    "_multi_lamb_update": many_weights(LAMB_UPDATE, OF_ADAM, lamb_values),
+    "_multi_mp_adamw_update": many_weights(
+        mixed_precision(ADAMW), f"{OF_ADAM} weight32", adamw_values
     ),
-    "preloaded_multi_mp_sgd_update": many(mixed(SGD), f"{OF_SGD} weight32", preloaded),
-    "preloaded_multi_sgd_mom_update": many(MOMENTUM, OF_MOMENTUM, preloaded),
-    "preloaded_multi_sgd_update": many(SGD, OF_SGD, preloaded),
+    "multi_mp_sgd_mom_update": many_weights(
+        mixed_precision(MOMENTUM), f"{OF_MOMENTUM} weight32", list_values
+    ),
+    "multi_mp_sgd_update": many_weights(mixed_precision(SGD), f"{OF_SGD} weight32", list_values),
+    "multi_sgd_mom_update": many_weights(MOMENTUM, OF_MOMENTUM, list_values),
+    "multi_sgd_update": many_weights(SGD, OF_SGD, list_values),
+    "preloaded_multi_mp_sgd_mom_update": many_weights(
+        mixed_precision(MOMENTUM), f"{OF_MOMENTUM} weight32", preloaded_values
+    ),
+    "preloaded_multi_mp_sgd_update": many_weights(
+        mixed_precision(SGD), f"{OF_SGD} weight32", preloaded_values
+    ),
+    "preloaded_multi_sgd_mom_update": many_weights(MOMENTUM, OF_MOMENTUM, preloaded_values),
+    "preloaded_multi_sgd_update": many_weights(SGD, OF_SGD, preloaded_values),
 }
 
 TABLE: Table = ONE | HALF | MANY

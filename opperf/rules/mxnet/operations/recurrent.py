@@ -1,4 +1,4 @@
-"""MXNet's recurrent layers, which have all weights, and then all biases, in one vector."""
+"""MXNet's recurrent layers, which take all weights, and then all biases, in one vector."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from opperf.operations.uses import Array, Choice, Table, use
 from opperf.rules.values import tensor
 
 
-def unpacked(
+def recurrent_roles(
     data: Array,
     parameters: Array,
     state: Array,
@@ -21,7 +21,8 @@ def unpacked(
     mode: str,
     state_cell: Any = None,
 ) -> dict[str, Any]:
-    """The vector in matrices, and vectors of their rows."""
+    """The layers' inputs, with the vector of parameters split into matrices of weights and vectors
+    of biases."""
     directions = 2 if bidirectional else 1
     assert len(state) == num_layers * directions
     # In the first layer the input is as wide as the state.
@@ -45,8 +46,9 @@ def unpacked(
     }
 
 
-def packed(operator: Operator, roles: dict[str, Any]) -> dict[str, Any]:
-    """The arguments for these roles, and the sizes that go with it."""
+def recurrent_arguments(operator: Operator, roles: dict[str, Any]) -> dict[str, Any]:
+    """The layers' arguments, with weights and biases in one vector, and the sizes that MXNet takes
+    beside it."""
     tensors = (*roles["weights"], *roles["biases"])
     state = roles["state"]
     directions = 2 if roles["bidirectional"] else 1
@@ -66,7 +68,7 @@ TABLE: Table = {
     "RNN": Choice(
         "mode",
         {
-            name: use(name, unpacked, spell=packed)
+            name: use(name, recurrent_roles, to_arguments=recurrent_arguments)
             for name in ("rnn_relu", "rnn_tanh", "lstm", "gru")
         },
     )

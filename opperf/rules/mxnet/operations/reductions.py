@@ -11,18 +11,18 @@ from opperf.operations.uses import (
     Roles,
     Table,
     as_list,
-    family,
     merge,
     only_written_to,
     use,
+    uses,
     written_to,
 )
 
 
-def along(
+def reduction_roles(
     axis: Any = None, keepdims: bool = False, data: Any = None, a: Any = None
 ) -> dict[str, Any]:
-    """A tensor and its axes, an empty list of which means all of them."""
+    """A tensor and the axes it is reduced along; an empty list means all axes."""
     return {
         "x": a if data is None else data,
         "axis": None if axis == () else axis,
@@ -30,9 +30,9 @@ def along(
     }
 
 
-def reduced(operator: Operator, roles: Roles) -> dict[str, Argument]:
-    """The axes in a list. All of them are an empty list for `mx.nd`, and no list for `mx.np`, where
-    an empty one is none of them."""
+def reduction_arguments(operator: Operator, roles: Roles) -> dict[str, Argument]:
+    """A tensor and a list of axes. For all axes the list is empty in `mx.nd`; in `mx.np`, where an
+    empty list means no axis, there is none."""
     x: Roles = {operator.tensors[0].name: roles["x"]}
     if "axis" in roles:
         return {**x, "axis": as_list(roles["axis"])}
@@ -43,19 +43,19 @@ BOTH = ("all", "any", "max", "min", "prod", "sum")
 """Reductions that MXNet 1 has as `_np_` and MXNet 2 as `_npi_`."""
 
 
-def percentile(a: Any, axis: Any, q: Any = None, q_scalar: Any = None) -> dict[str, Any]:
-    """A number or a list of them, of a hundred."""
+def percentile_roles(a: Any, axis: Any, q: Any = None, q_scalar: Any = None) -> dict[str, Any]:
+    """A tensor, the axis, and shares from percentages: a number or a tensor of them."""
     return {"x": a, "axis": axis, "share": (q_scalar if q is None else q) / 100}
 
 
-def average(a: Any, weights: Any, weighted: bool, axis: Any = None) -> dict[str, Any]:
-    """The weights, which every case gives."""
+def average_roles(a: Any, weights: Any, weighted: bool, axis: Any = None) -> dict[str, Any]:
+    """A tensor, its weights, which every case has, and the axis."""
     assert weighted
     return {"x": a, "weights": weights, "axis": axis}
 
 
-def with_weights(operator: Operator, roles: Roles) -> dict[str, Argument] | None:
-    """The arguments for these roles; without weights it is `mean`."""
+def average_arguments(operator: Operator, roles: Roles) -> dict[str, Argument] | None:
+    """A tensor, its weights and the axes; None without weights, as that is `mean`."""
     if "weights" not in roles:
         return None
     axes: Roles = {"axis": as_list(roles["axis"])} if "axis" in roles else {}
@@ -63,22 +63,27 @@ def with_weights(operator: Operator, roles: Roles) -> dict[str, Argument] | None
 
 
 OF_NUMPY: Table = {
-    **{f"_np_{name}": use(name, along, spell=reduced) for name in BOTH},
-    **{f"_npi_{name}": use(name, along, spell=reduced) for name in (*BOTH, "mean", "std", "var")},
+    **{
+        f"_np_{name}": use(name, reduction_roles, to_arguments=reduction_arguments) for name in BOTH
+    },
+    **{
+        f"_npi_{name}": use(name, reduction_roles, to_arguments=reduction_arguments)
+        for name in (*BOTH, "mean", "std", "var")
+    },
 }
 
 REDUCED = merge(
     {
-        name: use(name, along, spell=reduced)
+        name: use(name, reduction_roles, to_arguments=reduction_arguments)
         for name in ("max", "mean", "min", "nanprod", "nansum", "prod", "sum")
     },
     OF_NUMPY,
     {
         "_np_trace": use("trace", "x=data"),
         "_npi_trace": use("trace", "x=data"),
-        "_npi_average": use("average", average, spell=with_weights),
-        "_npi_percentile": use("quantile", percentile),
-        "_square_sum": use("sum_of_squares", along),
+        "_npi_average": use("average", average_roles, to_arguments=average_arguments),
+        "_npi_percentile": use("quantile", percentile_roles),
+        "_square_sum": use("sum_of_squares", reduction_roles),
         "all_finite": use("all_finite", lambda data: {"tensors": [data]}),
         "cumsum": use("cumsum", "x=a axis"),
         "moments": use("moments", "x=data axis=axes"),
@@ -107,22 +112,22 @@ SORTED: Table = {
 }
 
 
-def ends(num: int, endpoint: bool, dtype: str, **given: Any) -> dict[str, Any]:
-    """The two ends, which MXNet 2 has once for each type."""
-    start, stop, *_ = given.values()
+def linspace_roles(num: int, endpoint: bool, dtype: str, **ends: Any) -> dict[str, Any]:
+    """Count and ends. MXNet 2 takes each end in several types, which are equal here."""
+    start, stop, *_ = ends.values()
     return {"start": start, "stop": stop, "num": num, "endpoint": endpoint}
 
 
-def one_number(
+def full_roles(
     shape: Any, dtype: str, value: float = 0.0, double_value: Any = None, **other: Any
 ) -> dict[str, Any]:
-    """The number, which MXNet 2 has once for each type."""
+    """A shape and the value. MXNet 2 takes the value in several types."""
     assert other.keys() <= {"int_value", "uint_value", "value_type"}
     return {"shape": shape, "value": float(value if double_value is None else double_value)}
 
 
-def spaced(operator: Operator, roles: Roles) -> dict[str, Argument]:
-    """The arguments for these roles."""
+def linspace_arguments(operator: Operator, roles: Roles) -> dict[str, Argument]:
+    """Count and ends; each end in every type, where the operator has several."""
     ends = {name: roles[name] for name in ("start", "stop")}
     if operator.parameter("start_double"):
         ends = {f"{end}_{kind}": at for kind in ENDS for end, at in ends.items()}
@@ -130,25 +135,26 @@ def spaced(operator: Operator, roles: Roles) -> dict[str, Argument]:
 
 
 ENDS = ("double", "int", "uint")
+"""Types in which MXNet 2 takes the ends of `linspace`, as its arguments' names have them."""
 
 
-def identity(shape: tuple[int, ...], dtype: str) -> dict[str, Any]:
-    """The extents of a matrix."""
+def identity_roles(shape: tuple[int, ...], dtype: str) -> dict[str, Any]:
+    """Rows and columns, from a shape."""
     return dict(zip(("rows", "columns"), shape, strict=True))
 
 
-def square_shape(operator: Operator, roles: Roles) -> dict[str, Argument] | None:
-    """The arguments for these roles, of a square matrix alone."""
+def identity_arguments(operator: Operator, roles: Roles) -> dict[str, Argument] | None:
+    """The shape of a square matrix; None for any other."""
     return {"shape": as_list(roles["rows"]) * 2} if roles.keys() == {"rows"} else None
 
 
-def square_triangle(operator: Operator, roles: Roles) -> dict[str, Argument]:
-    """A square, whose extents the operator takes one by one."""
+def tril_indices_arguments(operator: Operator, roles: Roles) -> dict[str, Argument]:
+    """Rows and columns of a square matrix."""
     return {"n": roles["rows"], "m": roles["rows"]}
 
 
-def in_double(operator: Operator, roles: Roles) -> dict[str, Argument]:
-    """In double precision, the only one that the operator takes."""
+def interp_arguments(operator: Operator, roles: Roles) -> dict[str, Argument]:
+    """Known points and `x`, in double precision, the only dtype that the operator takes."""
     return {
         name: msgspec.structs.replace(spec, dtype="float64")
         for name, role in {"xp": "known", "fp": "values", "x": "x"}.items()
@@ -157,8 +163,8 @@ def in_double(operator: Operator, roles: Roles) -> dict[str, Argument]:
 
 
 ARANGE = use("arange", "start stop step -dtype")
-LINSPACE = use("linspace", ends, spell=spaced)
-FULL = use("full", one_number)
+LINSPACE = use("linspace", linspace_roles, to_arguments=linspace_arguments)
+FULL = use("full", full_roles)
 EYE = use("eye", "rows=N columns=M offset=k -dtype")
 ZEROS = use("full", "shape -dtype", value=0)
 ONES = use("full", "shape -dtype", value=1)
@@ -174,14 +180,16 @@ CREATED: Table = {
     "_npi_eye": EYE,
     "_npi_full": FULL,
     "_npi_full_like": use("full_like", "x=a value=fill_value"),
-    "_npi_identity": use("eye", identity, spell=square_shape),
+    "_npi_identity": use("eye", identity_roles, to_arguments=identity_arguments),
     "_npi_indices": use("indices", "shape=dimensions -dtype"),
-    "_npi_interp": use("interpolate", "x known=xp values=fp", spell=in_double),
+    "_npi_interp": use("interpolate", "x known=xp values=fp", to_arguments=interp_arguments),
     "_npi_linspace": LINSPACE,
     "_npi_logspace": use("logspace", "start stop num -dtype"),
     "_npi_ones": ONES,
     "_npi_tri": use("tri", "rows=N columns=M offset=k -dtype"),
-    "_npi_tril_indices": use("tril_indices", "rows=n offset=k columns=m", spell=square_triangle),
+    "_npi_tril_indices": use(
+        "tril_indices", "rows=n offset=k columns=m", to_arguments=tril_indices_arguments
+    ),
     "_npi_zeros": ZEROS,
     "_ones": ONES,
     "_set_value": use("full_like", "x=out value=src", written_to("out")),
@@ -189,7 +197,7 @@ CREATED: Table = {
     "reset_arrays": use(
         "full_of_each", "tensors=data -num_arrays", only_written_to("data"), value=0
     ),
-    **family(
+    **uses(
         ("blackman", "hamming", "hanning"),
         "length=M -dtype",
         "_npi_{}",

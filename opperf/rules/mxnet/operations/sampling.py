@@ -7,7 +7,7 @@ from typing import Any
 from opperf.operations.uses import Table, merge, use
 
 DRAWN = "-shape -dtype -data -size"
-"""How many are drawn, which the draws themselves show."""
+"""Arguments that do not affect the distribution, in the text of a use."""
 
 PARAMETERS = {
     "binomial": "n p",
@@ -21,14 +21,14 @@ PARAMETERS = {
 """The roles of the parameters of `mx.nd`'s distributions."""
 
 
-def by_rate(lam: Any, **other: Any) -> dict[str, Any]:
-    """The scale is one over the rate."""
+def exponential_roles(lam: Any, **other: Any) -> dict[str, Any]:
+    """The scale, one over the rate."""
     assert other.keys() <= {"shape", "dtype", "data"}
     return {"scale": 1 / lam}
 
 
 OF_ND = {
-    "exponential": use("random_exponential", by_rate),
+    "exponential": use("random_exponential", exponential_roles),
     **{name: use(f"random_{name}", f"{roles} {DRAWN}") for name, roles in PARAMETERS.items()},
 }
 
@@ -50,21 +50,21 @@ OF_NUMPY = {
 """Distributions of `mx.np`, and the roles of their parameters."""
 
 
-def thrown(prob: Any, logit: Any, is_logit: bool, size: Any) -> dict[str, Any]:
-    """One throw each, by probability."""
+def bernoulli_roles(prob: Any, logit: Any, is_logit: bool, size: Any) -> dict[str, Any]:
+    """One trial and its probability."""
     assert not is_logit and logit is None
     return {"n": 1, "p": prob}
 
 
-def unweighted(a: int, size: Any, replace: bool, weighted: bool) -> dict[str, Any]:
-    """Each number as likely as the others."""
+def choice_roles(a: int, size: Any, replace: bool, weighted: bool) -> dict[str, Any]:
+    """The population, whose members are equally likely, the shape, and whether draws repeat."""
     assert not weighted
     return {"population": a, "size": size, "replace": replace}
 
 
 DRAWS = merge(
     {f"random_{name}": one for name, one in OF_ND.items()},
-    # There is none of binomial numbers.
+    # MXNet has no `_random_binomial_like`.
     {f"_random_{name}_like": one for name, one in OF_ND.items() if name != "binomial"},
     {f"sample_{name}": one for name, one in OF_ND.items()},
     {
@@ -72,8 +72,8 @@ DRAWS = merge(
         for name, (operation, roles) in OF_NUMPY.items()
     },
     {
-        "_npi_bernoulli": use("random_binomial", thrown),
-        "_npi_choice": use("random_choice", unweighted),
+        "_npi_bernoulli": use("random_binomial", bernoulli_roles),
+        "_npi_choice": use("random_choice", choice_roles),
         "_npi_multinomial": use("random_multinomial", "n probabilities=pvals size"),
         "_sample_unique_zipfian": use("random_log_uniform_classes", "limit=range_max shape"),
         "random_randint": use("random_uniform_integer", f"low high {DRAWN}"),
@@ -87,7 +87,7 @@ DENSITIES: Table = {
     for name, roles in {
         "dirichlet": "alpha",
         "exponential": "rate=lam",
-        # Its second parameter is a rate here, and a scale where numbers are drawn.
+        # `beta` is a rate here, and a scale where numbers are drawn.
         "gamma": "shape=alpha rate=beta",
         "generalized_negative_binomial": "mu alpha",
         "negative_binomial": "failures=k p",

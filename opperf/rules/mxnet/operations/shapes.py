@@ -1,4 +1,4 @@
-"""MXNet's operators that lay elements out anew."""
+"""MXNet's operators that rearrange, repeat, join or split elements."""
 
 from __future__ import annotations
 
@@ -9,26 +9,28 @@ from opperf.operations.uses import Roles, Table, Use, as_list, merge, use
 from opperf.rules.shapes import LIST_LENGTH
 
 
-def reshaped(data: Any, shape: tuple[int, ...]) -> dict[str, Any]:
-    """A shape in which 0 keeps the extent that is there."""
+def reshape_roles(data: Any, shape: tuple[int, ...]) -> dict[str, Any]:
+    """A tensor and its new shape, in which MXNet's 0 stands for the old extent."""
     kept = [data.shape[i] if extent == 0 else extent for i, extent in enumerate(shape)]
     return {"x": data, "shape": kept}
 
 
-def bordered(data: Any, mode: str, pad_width: Any) -> dict[str, Any]:
-    """Widths before and after each axis, in one row."""
+def pad_roles(data: Any, mode: str, pad_width: Any) -> dict[str, Any]:
+    """A tensor, the mode, and pairs of widths, before and after each axis, from MXNet's flat list
+    of them."""
     pairs = list(zip(pad_width[::2], pad_width[1::2], strict=True))
     return {"x": data, "mode": mode, "widths": pairs}
 
 
-def parts(
+def split_roles(
     data: Any,
     indices: tuple[int, ...] = (),
     axis: int = 1,
     sections: int = 0,
     num_outputs: int = 0,
 ) -> dict[str, Any]:
-    """Equal parts, or parts that begin where said, the first of them at zero."""
+    """A tensor, the axis, and a number of equal parts or the starts of all parts but the first,
+    which MXNet's list has too."""
     return {
         "x": data,
         "axis": axis,
@@ -37,10 +39,10 @@ def parts(
     }
 
 
-def cropped(
+def crop_roles(
     data: list[Any], offset: Any = (0, 0), h_w: Any = None, center_crop: Any = 0
 ) -> dict[str, Any]:
-    """An offset, or from the middle to another image's size."""
+    """Images, the size to cut out, which may be another image's, and its offset."""
     size = h_w or data[1].shape[2:]
     if center_crop:
         offset = [
@@ -49,35 +51,35 @@ def cropped(
     return {"data": data[0], "offset": tuple(offset), "size": tuple(size)}
 
 
-def joined(operator: Operator, roles: Roles) -> dict[str, Argument]:
-    """Tensors and their axis. NumPy's operator declares `dim` and takes `axis`."""
+def concatenate_arguments(operator: Operator, roles: Roles) -> dict[str, Argument]:
+    """Tensors and the axis, which `_npi_concatenate` declares as `dim` and takes as `axis`."""
     name = "axis" if operator.name.startswith("_npi_") else "dim"
     return {"data": roles["tensors"], name: roles["axis"]}
 
 
-def flipped(operator: Operator, roles: Roles) -> dict[str, Argument] | None:
-    """A list of axes, without which these operators cannot be called."""
+def flip_arguments(operator: Operator, roles: Roles) -> dict[str, Argument] | None:
+    """A tensor and a list of axes; None without axes, which these operators require."""
     return {"data": roles["x"], "axis": as_list(roles["axis"])} if "axis" in roles else None
 
 
-def parts_along(axis: int) -> Use:
-    """As `parts`, along the axis that an operator's name stands for."""
+def split_along(axis: int) -> Use:
+    """The use of an operator that splits along a fixed axis."""
 
-    def spelled(operator: Operator, roles: Roles) -> dict[str, Argument]:
+    def arguments_of(operator: Operator, roles: Roles) -> dict[str, Argument]:
         starts = roles.get("starts")
         cuts: Roles = {"indices": (0, *starts)} if isinstance(starts, tuple) else {"indices": ()}
         equal: Roles = {"sections": roles["parts"]} if "parts" in roles else {}
         return {"data": roles["x"], **cuts, "axis": axis, **equal}
 
-    return use("split", parts, spell=spelled)
+    return use("split", split_roles, to_arguments=arguments_of)
 
 
-SPLIT = use("split", parts)
+SPLIT = use("split", split_roles)
 RESHAPE = use("reshape", "x=a shape=newshape")
 REPEAT = use("repeat", "x=data times=repeats axis")
 BROADCAST = use("broadcast", "x=data|array shape")
-CONCATENATE = use("concatenate", "tensors=data axis=axis|dim", spell=joined)
-FLIP = use("flip", "x=data axis", spell=flipped)
+CONCATENATE = use("concatenate", "tensors=data axis=axis|dim", to_arguments=concatenate_arguments)
+FLIP = use("flip", "x=data axis", to_arguments=flip_arguments)
 
 RENAMED = {
     "atleast_1d": use("atleast_1d", "tensors=arys"),
@@ -91,7 +93,7 @@ RENAMED = {
     "squeeze": use("squeeze", "x=data|a axis"),
     "transpose": use("transpose", "x=data|a axes"),
 }
-"""Operators that MXNet 1 has as `_np_` and MXNet 2 as `_npi_`."""
+"""Operators that have the prefix `_np_` in MXNet 1 and `_npi_` in MXNet 2."""
 
 TABLE: Table = merge(
     {f"_np_{name}": one for name, one in RENAMED.items()},
@@ -99,23 +101,23 @@ TABLE: Table = merge(
     {
         "Cast": use("cast", "x=data dtype"),
         "Concat": CONCATENATE,
-        "Crop": use("crop", cropped),
+        "Crop": use("crop", crop_roles),
         "Flatten": use("flatten", "x=data"),
-        "Pad": use("pad", bordered),
-        "Reshape": use("reshape", reshaped),
+        "Pad": use("pad", pad_roles),
+        "Reshape": use("reshape", reshape_roles),
         "SliceChannel": SPLIT,
         "SwapAxis": use("swapaxes", "x=data axis1=dim1 axis2=dim2"),
-        "_contrib_arange_like": use("like_counted", "x=data axis"),
+        "_contrib_arange_like": use("arange_like", "x=data axis"),
         "_contrib_dynamic_reshape": use("reshape", "x=data shape"),
         "_contrib_index_array": use("indices_of_elements", "x=data axes"),
         "_npi_broadcast_to": BROADCAST,
         "_npi_column_stack": use("column_stack", "tensors=data"),
         "_npi_concatenate": CONCATENATE,
         "_npi_diag_indices_from": use("diag_indices_from", "x=data"),
-        "_npi_dsplit": parts_along(2),
+        "_npi_dsplit": split_along(2),
         "_npi_dstack": use("dstack", "tensors=data"),
         "_npi_flip": FLIP,
-        "_npi_hsplit": parts_along(1),
+        "_npi_hsplit": split_along(1),
         "_npi_hstack": use("hstack", "tensors=data"),
         "_npi_pad": use("pad", "x=data widths=pad_width mode"),
         "_npi_repeats": REPEAT,

@@ -1,7 +1,7 @@
-"""NumPy's functions, and the canonical operations that they are.
+"""The canonical operations of NumPy's functions.
 
-A function is here if its operation's reference is written otherwise than by that function: by the
-definition, or through SciPy.
+A function is here only if its operation's reference does not call it: the reference is written by
+the definition, or through SciPy.
 """
 
 from __future__ import annotations
@@ -22,6 +22,6 @@ GROUPS: dict[str, Table] = {
     "transforms": matrices.TRANSFORMS,
     "sampling": sampling.TABLE,
 }
-"""Tables of uses, each of which has a test."""
+"""Tables of uses. Values are tested table by table."""
 
 TABLE: Table = merge(*GROUPS.values())

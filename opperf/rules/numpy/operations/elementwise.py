@@ -1,12 +1,12 @@
-"""NumPy's functions that treat elements one by one."""
+"""NumPy's elementwise functions."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from opperf.operations.uses import Table, family, merge, use
+from opperf.operations.uses import Table, merge, use, uses
 
-NAMED_ALIKE = (
+SAME_NAME = (
     *("absolute", "arccos", "arccosh", "arcsin", "arcsinh", "arctan", "arctanh", "cbrt", "ceil"),
     *("cos", "cosh", "degrees", "exp", "exp2", "expm1", "floor", "i0", "isfinite", "isinf"),
     *("isnan", "isneginf", "isposinf", "log", "log10", "log1p", "log2", "logical_not"),
@@ -14,17 +14,17 @@ NAMED_ALIKE = (
     *("rint", "sinh", "sqrt", "square", "tan", "tanh", "trunc"),
 )
 
-OTHERWISE = {
+RENAMED = {
     "deg2rad": "radians",
     "fabs": "absolute",
     "fix": "trunc",
     "invert": "bitwise_not",
     "rad2deg": "degrees",
 }
-"""What NumPy calls otherwise, and the operation that it is."""
+"""Operations of functions that have another name in NumPy."""
 
 UNARY: Table = merge(
-    family((*NAMED_ALIKE, *OTHERWISE), "x", other=OTHERWISE),
+    uses((*SAME_NAME, *RENAMED), "x", other=RENAMED),
     {
         "clip": use("clip", "x=a low=a_min high=a_max"),
         "ones_like": use("ones_like", "x=a"),
@@ -42,10 +42,10 @@ OF_TWO = (
 )
 
 CLOSE: dict[str, Any] = {"relative": 1e-5, "absolute": 1e-8}
-"""The defaults."""
+"""NumPy's default tolerances."""
 
 BINARY: Table = merge(
-    family(OF_TWO, "x=x1 y=x2"),
+    uses(OF_TWO, "x=x1 y=x2"),
     {
         "allclose": use("allclose", "x=a y=b", **CLOSE),
         "array_equal": use("same_elements", "x=a1 y=a2"),

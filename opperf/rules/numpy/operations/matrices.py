@@ -11,11 +11,11 @@ ONE = "x=a|A|x"
 TWO = "x=a|a1 y=b|v|a2"
 
 X1_X2 = "x=x1 y=x2"
-"""As ufuncs call them, and what NumPy 2 has under a standard's names."""
+"""The two arrays, under their names in ufuncs and in the array API standard."""
 
 
-def of_last_two(x: Array) -> dict[str, Any]:
-    """The first two axes are the last two of a stack of matrices."""
+def trace_roles(x: Array) -> dict[str, Any]:
+    """A stack of matrices, with the matrices' own axes first."""
     return {"x": x.transpose(-2, -1, *range(x.ndim - 2))}
 
 
@@ -35,7 +35,7 @@ PRODUCTS: Table = {
     "linalg.multi_dot": use("matrix_product_chain", "matrices=arrays"),
     "linalg.outer": use("outer_product", X1_X2),
     "linalg.tensordot": use("tensordot", f"{X1_X2} axes"),
-    "linalg.trace": use("trace", of_last_two),
+    "linalg.trace": use("trace", trace_roles),
     "matmul": use("matrix_product", X1_X2),
     "outer": use("outer_product", TWO),
     "polymul": use("convolve", TWO, mode="full"),
@@ -48,19 +48,21 @@ SINGLE_STEP = 2.0**-23
 """The distance from 1 to the next number in single precision."""
 
 
-def least_squares(a: Array, b: Array, rcond: float | None) -> dict[str, Any]:
-    """None is a limit by the precision and the longer side, which is said here."""
+def least_squares_roles(a: Array, b: Array, rcond: float | None) -> dict[str, Any]:
+    """A system of equations and the cutoff of singular values: NumPy's None stands for one that
+    depends on the precision and the longer side."""
     cutoff = SINGLE_STEP * max(a.shape) if rcond is None else rcond
     return {"x": a, "right_hand_side": b, "cutoff": cutoff}
 
 
-def by_precision(operator: Operator, roles: dict[str, Any]) -> dict[str, Any]:
-    """Equations, with the limit that the precision gives."""
+def least_squares_arguments(operator: Operator, roles: dict[str, Any]) -> dict[str, Any]:
+    """A system of equations, with NumPy's default cutoff."""
     return {"a": roles["x"], "b": roles["right_hand_side"], "rcond": None}
 
 
-def full_if_square(operator: Operator, roles: dict[str, Any]) -> dict[str, Any]:
-    """A matrix, and all of its singular vectors where that is not many more than it has rows."""
+def svd_arguments(operator: Operator, roles: dict[str, Any]) -> dict[str, Any]:
+    """A matrix, and whether to compute all singular vectors: for square ones alone, as a matrix of
+    many rows has as many vectors of that length."""
     *_, rows, columns = roles["x"].shape
     return {"a": roles["x"], "full_matrices": rows == columns}
 
@@ -74,19 +76,19 @@ FACTORISATIONS: Table = {
     "linalg.eigvals": use("eigenvalues", ONE),
     "linalg.eigvalsh": use("eigenvalues_of_symmetric", ONE),
     "linalg.inv": use("inverse", ONE),
-    "linalg.lstsq": use("least_squares", least_squares, spell=by_precision),
+    "linalg.lstsq": use("least_squares", least_squares_roles, to_arguments=least_squares_arguments),
     "linalg.matrix_rank": use("matrix_rank", ONE),
     "linalg.pinv": use("pseudo_inverse", ONE),
     "linalg.qr": use("qr", ONE),
     "linalg.slogdet": use("sign_and_log_determinant", ONE),
     "linalg.solve": use("solve", "x=a right_hand_side=b"),
-    "linalg.svd": use("svd", f"{ONE} -full_matrices", spell=full_if_square),
+    "linalg.svd": use("svd", f"{ONE} -full_matrices", to_arguments=svd_arguments),
     "linalg.tensorinv": use("tensor_inverse", "x=a split=ind"),
     "linalg.tensorsolve": use("tensor_solve", "x=a right_hand_side=b"),
 }
 
 AXES = {"": (-1,), "2": (-2, -1), "n": None}
-"""The axes that are transformed, by the end of the function's name."""
+"""The transformed axes, by the end of the function's name."""
 
 TRANSFORMS: Table = {
     f"fft.{start}fft{end}": use(f"{operation}fourier_transform", "x=a", axes=axes)

@@ -5,23 +5,23 @@ from __future__ import annotations
 from typing import Any
 
 from opperf.model import Operator
-from opperf.operations.uses import Array, Choice, Table, family, merge, use
+from opperf.operations.uses import Array, Choice, Table, merge, use, uses
 
 
-def percentile(a: Array, q: Array, axis: int | None = None) -> dict[str, Any]:
-    """Shares of a hundred."""
+def percentile_roles(a: Array, q: Array, axis: int | None = None) -> dict[str, Any]:
+    """An array, the axis, and shares from percentages."""
     return {"x": a, "share": q / 100, "axis": axis}
 
 
-def one_axis(operator: Operator, roles: dict[str, Any]) -> dict[str, Any] | None:
-    """The arguments for these roles, where an axis is named: these functions flatten nothing."""
+def cumulative_arguments(operator: Operator, roles: dict[str, Any]) -> dict[str, Any] | None:
+    """An array and the axis; None without an axis, as these functions do not flatten arrays."""
     return roles if "axis" in roles else None
 
 
 NORM = use("norm", "x order=ord axis")
 
 REDUCED: Table = merge(
-    family(
+    uses(
         (
             *("all", "any", "argmax", "argmin", "average", "count_nonzero", "cumprod", "cumsum"),
             *("max", "mean", "median", "min", "nanprod", "nansum", "prod", "ptp", "std", "sum"),
@@ -40,13 +40,13 @@ REDUCED: Table = merge(
             },
         ),
         "linalg.vector_norm": Choice("ord", {None: use("norm", "x", order=2), 1: NORM}),
-        "cumulative_prod": use("cumprod", "x axis", spell=one_axis),
-        "cumulative_sum": use("cumsum", "x axis", spell=one_axis),
+        "cumulative_prod": use("cumprod", "x axis", to_arguments=cumulative_arguments),
+        "cumulative_sum": use("cumsum", "x axis", to_arguments=cumulative_arguments),
         "linalg.matrix_norm": Choice(
             "ord",
             {"fro": use("norm", "x -ord", order=2), "nuc": use("nuclear_norm", "x -ord")},
         ),
-        "percentile": use("quantile", percentile),
+        "percentile": use("quantile", percentile_roles),
         "quantile": use("quantile", "x=a share=q axis"),
         "trace": use("trace", "x=a"),
     },

@@ -1,4 +1,4 @@
-"""Where a case's peaks of memory are measured: in this process, or in one that has run nothing."""
+"""Measure a case's peak memory: in this process, or in a pristine one, which has run nothing."""
 
 from __future__ import annotations
 
@@ -10,55 +10,56 @@ from opperf.frameworks import Framework
 from opperf.metrics import MEMORY
 from opperf.model import Case, Note, NoteCode
 from opperf.runner.memory import Peaks, peaks
-from opperf.runner.prepared import Prepared
-from opperf.runner.pristine import is_self_contained, pristine
+from opperf.runner.prepared import PreparedCase
+from opperf.runner.pristine import is_self_contained, pristine_server
 from opperf.sources.bound import Bound
 
 
-class Memory(Protocol):
+class MemoryMeter(Protocol):
     """Measures the peaks of a case."""
 
     def begin(self, case: Case, framework: Framework) -> None:
-        """Begin to measure the case, whose tensors are made here meanwhile."""
+        """Begins to measure the case, if another process does it; this one makes the tensors
+        meanwhile."""
         ...
 
-    def peaks(self, prepared: Prepared) -> Peaks:
-        """The peaks of the case."""
+    def peaks(self, prepared: PreparedCase) -> Peaks:
+        """Returns the peaks of the case."""
         ...
 
 
-class Here:
+class LocalMeter:
     """Measures in this process, which may have run other cases before."""
 
     def begin(self, case: Case, framework: Framework) -> None:
-        """There is no second process that could begin."""
+        """Does nothing: there is no second process."""
 
-    def peaks(self, prepared: Prepared) -> Peaks:
+    def peaks(self, prepared: PreparedCase) -> Peaks:
         return peaks(prepared)
 
 
-HERE = Here()
+LOCAL_METER = LocalMeter()
 
 
-class Fresh:
-    """Measures in a process that has run nothing, where the case can be measured there; else in
-    this one, with a note. `bound` are the objects of a caller's that the case needs."""
+class PristineMeter:
+    """Measures in a pristine process; if the case cannot be measured there, in this one, with a
+    note. `bound` are the caller's objects that the case needs."""
 
     def __init__(self, bound: Bound) -> None:
         self._bound = bound
 
     def begin(self, case: Case, framework: Framework) -> None:
         if not self._obstacle(case, framework):
-            pristine(framework.name).begin(case)
+            pristine_server(framework.name).begin(case)
 
-    def peaks(self, prepared: Prepared) -> Peaks:
+    def peaks(self, prepared: PreparedCase) -> Peaks:
         case, framework = prepared.case, prepared.framework
         obstacle = self._obstacle(case, framework)
-        found = None if obstacle else pristine(framework.name).peaks(case)
-        return found or _with_note(prepared, obstacle or "the fork made for it gave no answer")
+        found = None if obstacle else pristine_server(framework.name).peaks(case)
+        return found or _measure_here(prepared, obstacle or "the fork made for it gave no answer")
 
     def _obstacle(self, case: Case, framework: Framework) -> str:
-        """Why the case cannot be measured in another process; empty if it can."""
+        """Returns why the case cannot be measured in another process; empty if it can."""
         if not is_self_contained(case, self._bound):
             return "its function or its arrays are its caller's"
         if not framework.supports_fork(case.settings.device):
@@ -66,8 +67,8 @@ class Fresh:
         return ""
 
 
-def _with_note(prepared: Prepared, why: str) -> Peaks:
-    """Peaks from this process, which has run this case and others before."""
+def _measure_here(prepared: PreparedCase, why: str) -> Peaks:
+    """Returns the peaks in this process, which has run operators before, with a note."""
     note = Note(
         MEMORY.name,
         NoteCode.NOT_PRISTINE,
