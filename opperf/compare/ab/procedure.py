@@ -15,8 +15,8 @@ from opperf.compare.statistics.design import block_order
 from opperf.compare.statistics.verdicts import analyse, undecided
 
 UNDECIDED = 0.5
-"""Share of the figures that a forecast counts as undecided after the first look, on average over the
-blocks that follow: in simulations of figures that scatter by 4 % a half, of quieter ones fewer."""
+"""Share of the figures that a forecast counts as undecided after the first look, on average over
+the blocks that follow: half of those that scatter by 4 %, fewer of quieter ones."""
 
 
 class Place(NamedTuple):

@@ -1,11 +1,12 @@
 """Decisions of cases, look by look: changed, same, or not yet decided.
 
-Looks are taken after fixed numbers of blocks (`Thresholds.looks`). At each, every undecided case has
-two hypotheses tested with moderated variances: that its ratio is within the threshold
-(`paired_t.p_beyond`) and that it is beyond `same_within` (`equivalence.p_within`). Their sequential
-p-values (`spending`) only fall. A case has changed if Benjamini and Hochberg's correction over all
-cases rejects the first, at `changed_q`; it is the same if the second is rejected at `same_level` and
-it has not changed. A decided case keeps its estimate and its p-values, and is measured no more.
+Looks are taken after fixed numbers of blocks (`Thresholds.looks`). At each, two hypotheses are
+tested for every undecided case, with moderated variances: that its ratio is within the threshold
+(`paired_t.p_beyond`), and that it is beyond `same_within` (`equivalence.p_within`). Their
+sequential p-values (`spending`) only fall. A case has changed if Benjamini and Hochberg's
+correction over all cases rejects the first, at `changed_q`; it is the same if the second is
+rejected at `same_level` and it has not changed. A decided case keeps its estimate and its p-values,
+and is measured no more.
 """
 
 from __future__ import annotations
