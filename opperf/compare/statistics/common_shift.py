@@ -10,7 +10,8 @@ Breaks when most cases changed by themselves: the measurements cannot distinguis
 and it is reported as one.
 
 A shift is a finding (a compiler's flag, an allocator, a clock) and is not subtracted: a case's
-effect contains it. It is one hypothesis per session and needs no correction.
+effect contains it. It is one hypothesis per session, is tested once, at the first look, when all
+cases are in all blocks, and needs no correction.
 """
 
 from __future__ import annotations
@@ -36,12 +37,11 @@ def median_effects(effects: Effects) -> Effects:
 
 
 def common_shift(comparison: Effects, thresholds: Thresholds) -> Shift:
-    """The shift of the cases and its verdict, by the tests of a single case but against
-    the threshold itself: a median over cases does not have the noise of a single one."""
+    """The shift of the cases and its verdict, by the tests of a single case."""
     found = estimate(median_effects(comparison))
     (n,) = found.n
     if n < 2:
-        return Shift(Verdict.AMBIGUOUS, note="fewer than two complete blocks ")
+        return Shift(Verdict.AMBIGUOUS, note="fewer than two complete blocks")
     figures = found.mean, *bounds(found, SHIFT_LEVEL / 2), p_beyond(found, 0.0)
     effect, low, high, p = (float(figure) for (figure,) in figures)
     (beyond,), (within,) = (

@@ -4,13 +4,16 @@ Assumption: the control's blocks have the same disturbances as the others, as th
 the same session in the same way. A difference in them is a fault of the measuring.
 Source: the A/A test of controlled experiments: R. Kohavi, D. Tang and Y. Xu, Trustworthy Online
 Controlled Experiments (2020), chapter 19; one test of many p-values by R. A. Fisher, Statistical
-Methods for Research Workers (4th ed., 1932), section 21.1.
+Methods for Research Workers (4th ed., 1932), section 21.1; for p-values that depend on each other
+M. B. Brown, A method for combining non-independent, one-sided tests of significance, Biometrics 31
+(1975).
 Breaks where a fault belongs to B's build alone: no control can see that.
 
-Two hypotheses, half of `control_q` each: that every case's effect is within the threshold, of all
-cases together, and that their common shift is. A single case that differs from itself does not make
-a session invalid. No effect of the control widens the margin of a verdict: its random error is in
-the case's own scatter already.
+Two hypotheses, half of `control_q` each: that the cases' common shift is within the threshold, and,
+over all cases together, that their differences from it are. A session's blocks disturb all cases
+alike, so that only the differences are nearly independent. No case alone makes a session invalid,
+however much it differs from itself. No effect of the control widens the margin of a verdict: its
+random error is in the case's own scatter already.
 """
 
 from __future__ import annotations
@@ -23,18 +26,33 @@ from opperf.compare.statistics.data import Thresholds
 from opperf.compare.statistics.moderation import moderate
 from opperf.compare.statistics.paired_t import Estimate, estimate, p_beyond
 
+SMALLEST_P = 0.01
+"""Smallest p-value that counts of a single case: a hiccup in one block of one case is no fault of
+the whole measurement."""
 
-def p_cases(control: Effects, scatter: Estimate, thresholds: Thresholds) -> float:
-    """The p-value of all cases together; NaN without a case. `scatter` has the variances of the
-    cases, over all their blocks."""
-    from scipy.stats import combine_pvalues
 
-    found = estimate(control)
+def p_cases(control: Effects, others: Effects, thresholds: Thresholds) -> float:
+    """The p-value of all cases' differences from their common shift together; NaN with fewer than
+    two cases. The blocks of A and B give the scatter of the cases too."""
+    from scipy.stats import chi2
+
+    control, others = _without_shift(control), _without_shift(others)
+    found, scatter = estimate(control), estimate(others, control)
     moderated = moderate(scatter.deviation**2, scatter.freedom)
     judged = Estimate.of(found.mean, moderated.variance, found.n, moderated.freedom)
     p = p_beyond(judged, thresholds.margin)
-    p = p[~np.isnan(p)]
-    return float(combine_pvalues(np.minimum(p, 1.0)).pvalue) if p.size else float("nan")
+    p = np.clip(p[~np.isnan(p)], SMALLEST_P, 1.0)
+    if p.size < 2:
+        return float("nan")
+    # The differences of k cases from what they have in common are k - 1 independent ones: Fisher's
+    # statistic has the mean of all k, and by Brown's approximation the distribution of k - 1.
+    independent = p.size - 1
+    statistic = -2 * np.log(p).sum() * independent / p.size
+    return float(chi2.sf(statistic, 2 * independent))
+
+
+def _without_shift(effects: Effects) -> Effects:
+    return Effects(effects.values - median_effects(effects).values, effects.resolution)
 
 
 def p_shift(control: Effects, others: Effects, thresholds: Thresholds) -> float:
@@ -50,6 +68,6 @@ def fault(control: Effects, others: Effects, thresholds: Thresholds) -> str:
     level = thresholds.control_q / 2
     if p_shift(control, others, thresholds) <= level:
         return "A differs from itself in all cases together"
-    if p_cases(control, estimate(others, control), thresholds) <= level:
+    if p_cases(control, others, thresholds) <= level:
         return "A differs from itself over all cases"
     return ""

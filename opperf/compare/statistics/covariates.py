@@ -8,19 +8,19 @@ ed., 1932), section 49.1; in controlled experiments A. Deng, Y. Xu, R. Kohavi an
 Improving the Sensitivity of Online Controlled Experiments by Utilizing Pre-Experiment Data, WSDM
 2013.
 Breaks when the arms differ in the reference work itself, as under another interpreter or beside
-threads that go on spinning: the difference would be subtracted from the operators. The screen is
-tested for that over all its figures, and nothing is adjusted where the test finds it. A difference
-too small for the test, times the slope, stays in the effects.
+threads that go on spinning: the difference would be subtracted from the operators. The blocks of A
+and B are tested for that over all figures, and nothing is adjusted where the test finds it. A
+difference too small for the test, times the slope, stays in the effects.
 
 The adjusted value is the trimmed mean of the figure's calls and not their median. Where the core
 changes its speed between calls, the means of the work and of the calls contain the same share of
 each speed; a median jumps from one to the other. A figure of which the work explains nothing keeps
 its median.
 
-The slopes are fit to all processes of a session, with the arms' effects removed first, and are then
-treated as known. Without their uncertainty the standard error is too small by a factor of about the
-root of 1 + slopes / freedom: 4 % for a screen of the default length, 10 % in the shortest session,
-less with the confirm blocks.
+The slopes are fit to all processes that a session has so far, with the arms' effects removed first,
+anew at each look, and are then treated as known. Without their uncertainty the standard error is
+too small by a factor of about the root of 1 + slopes / freedom: for two slopes 6 % at the first of
+the default looks, 2 % at the last, 9 % in the shortest session.
 """
 
 from __future__ import annotations
@@ -41,11 +41,12 @@ PHASES: tuple[Phase, ...] = ("control", "comparison")
 
 LEAST_FREEDOM = 8
 """Fewest residual degrees of freedom of a figure: with fewer, a slope fit to chance alone may
-remove half of the scatter. The shortest session has nine."""
+remove half of the scatter. The shortest session, of two control blocks and two of A and B, has
+nine with two slopes."""
 
 ARM_EFFECT_LEVEL = 0.01
-"""Level of the test for a difference of the work between the arms: the chance that nothing is
-adjusted although there is none."""
+"""Level of the test for a difference of the work between the arms: at each look, the chance that
+nothing is adjusted although there is none."""
 
 
 class Adjustment(NamedTuple):
@@ -87,7 +88,8 @@ def adjust(replicates: Sequence[Replicate]) -> Adjustment:
 
 
 def _has_arm_effect(replicates: Iterable[Replicate], work: str, level: float) -> bool:
-    """Whether the work itself took longer in one of the arms, tested over the whole screen."""
+    """Whether the work itself took longer in one of the arms, over all blocks of A and B. In later
+    looks, which lack decided cases, over the cases that are in all blocks."""
     of_work = [
         msgspec.structs.replace(
             one,
@@ -118,7 +120,7 @@ def _center(
 ) -> _Residuals:
     blocks = [
         [members[position] for position in sorted(members)]
-        for members in by_block(replicates, phase).values()
+        for _, members in sorted(by_block(replicates, phase).items())
         if len(members) == BLOCK
     ]
     names = (OWN, *works)

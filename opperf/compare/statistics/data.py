@@ -56,6 +56,9 @@ class Replicate(Struct, frozen=True):
 FIRST_LOOK = 4
 """Blocks before the first look."""
 
+PAIR = 2
+"""Blocks of a pair, in which both orders of the arms occur (`design.block_order`)."""
+
 
 class Thresholds(Struct, frozen=True):
     """The smallest change of interest, error rates and numbers of blocks of a session."""
@@ -91,13 +94,13 @@ class Thresholds(Struct, frozen=True):
     @property
     def looks(self) -> tuple[int, ...]:
         """Numbers of blocks after which the verdicts are made: 4, 6, 8, 10, 12, then each a quarter
-        more than the one before, even as blocks are balanced in pairs, and last the cap. A first
-        look after two blocks would break the error rate: with one or two degrees of freedom a
-        scatter may be far too small by chance."""
+        more than the one before, even as blocks are balanced in pairs, and last the cap, two blocks
+        or more after the look before it. A first look after two blocks would break the error rate:
+        with one or two degrees of freedom a scatter may be far too small by chance."""
         found = [FIRST_LOOK]
         while found[-1] < self.block_cap:
-            found.append(found[-1] + max(2, found[-1] // 8 * 2))
-        return (*(n for n in found if n < self.block_cap), self.block_cap)
+            found.append(found[-1] + max(PAIR, found[-1] // 8 * PAIR))
+        return (*(n for n in found if n + PAIR <= self.block_cap), self.block_cap)
 
 
 class CaseVerdict(Struct, frozen=True):
@@ -109,13 +112,13 @@ class CaseVerdict(Struct, frozen=True):
     """Mean over the blocks of log B - log A."""
     low: float | None = None
     high: float | None = None
-    """Bounds of the effect, each at the level `Thresholds.same_level`: the 90 % interval at 5 %.
-    A case is the same when both lie within delta."""
+    """Bounds of the effect, each wrong with the probability `Thresholds.same_level` over all looks:
+    the 90 % interval at 5 %. A case is the same when both lie within `same_within`."""
     p: float | None = None
-    """p-value of the hypothesis that the effect is within delta, not corrected for the number of
-    cases."""
+    """Sequential p-value of the hypothesis that the effect is within the threshold, the smallest of
+    all looks so far; not corrected for the number of cases."""
     detectable: float | None = None
-    """Log ratio of the smallest change that these blocks find four times out of five."""
+    """Log ratio of the smallest change that its latest look finds four times out of five."""
     n_blocks: int = 0
     """Blocks that the verdict rests on."""
     note: str = ""
@@ -133,7 +136,7 @@ class Shift(Struct, frozen=True):
     verdict: Verdict
     """Verdict on the shift against the threshold: `same` may be a shift that is small."""
     effect: float | None = None
-    """Mean over the screen's blocks of the median case's effect."""
+    """Mean of the median case's effect over the blocks up to the first look."""
     low: float | None = None
     high: float | None = None
     """Its 95 % confidence interval."""

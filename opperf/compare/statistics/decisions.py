@@ -4,9 +4,11 @@ Looks are taken after fixed numbers of blocks (`Thresholds.looks`). At each, two
 tested for every undecided case, with moderated variances: that its ratio is within the threshold
 (`paired_t.p_beyond`), and that it is beyond `same_within` (`equivalence.p_within`). Their
 sequential p-values (`spending`) only fall. A case has changed if Benjamini and Hochberg's
-correction over all cases rejects the first, at `changed_q`; it is the same if the second is
+correction over all cases rejects the first, at `changed_q`, and its latest estimate is still beyond
+the threshold, on the side on which its smallest p-value was found; it is the same if the second is
 rejected at `same_level` and it has not changed. A decided case keeps its estimate and its p-values,
-and is measured no more.
+and is measured no more. As the correction admits larger p-values the more cases have changed, one
+that was the same may still become one that has changed.
 """
 
 from __future__ import annotations
@@ -35,6 +37,8 @@ class Decisions:
     """Sequential p-value of no change beyond the threshold; NaN before the first look."""
     p_same: Floats
     """Sequential p-value of a change of `same_within` or more."""
+    side: Floats
+    """Sign of the estimate at the look with the smallest `p_changed`."""
     changed: Mask
     same: Mask
     mean: Floats
@@ -47,6 +51,8 @@ class Decisions:
     """Standard error of the mean, and its degrees of freedom."""
     n: Floats
     """Blocks."""
+    place: Floats
+    """Look of the estimate, from 0."""
     looks: int = 0
 
     @classmethod
@@ -62,6 +68,7 @@ class Decisions:
         return cls(
             p_changed=unknown(),
             p_same=unknown(),
+            side=np.zeros(cases),
             changed=no(),
             same=no(),
             mean=unknown(),
@@ -70,6 +77,7 @@ class Decisions:
             error=unknown(),
             freedom=unknown(),
             n=np.zeros(cases),
+            place=np.zeros(cases),
         )
 
     @property
@@ -86,7 +94,9 @@ class Decisions:
         low, high = bounds(judged, nominal_level(thresholds.same_level, place, schedule))
         p_changed = sequential_p(p_beyond(judged, thresholds.margin), place, schedule)
         p_same = sequential_p(p_within(judged, thresholds.same_margin), place, schedule)
+        smaller = ~(p_changed >= self.p_changed)
         new = {
+            "side": np.where(smaller, np.sign(judged.mean), self.side),
             "p_changed": np.fmin(self.p_changed, p_changed),
             "p_same": np.fmin(self.p_same, p_same),
             "mean": judged.mean,
@@ -95,9 +105,12 @@ class Decisions:
             "error": judged.error,
             "freedom": judged.freedom,
             "n": judged.n,
+            "place": np.full(judged.n.shape, float(place)),
         }
         for name, values in new.items():
             setattr(self, name, np.where(open_, values, getattr(self, name)))
-        self.changed = self.changed | reject(self.p_changed, thresholds.changed_q)
+        # A smallest p-value may be from an early look that later blocks contradict.
+        beyond = self.side * self.mean > thresholds.margin
+        self.changed = self.changed | (reject(self.p_changed, thresholds.changed_q) & beyond)
         self.same = (self.p_same <= thresholds.same_level) & ~self.changed
         self.looks += 1

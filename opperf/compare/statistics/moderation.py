@@ -40,11 +40,13 @@ before the prior is fitted, so that a few noisy cases do not widen it for all.""
 SMALLEST_FREEDOM = 0.1
 """A prior of less is none: variances that spread so far have nothing in common."""
 
+NEGLIGIBLE = 1e-5
+"""Share of the median variance below which a case has no scatter of its own, as where a clock is so
+coarse that all its values are equal: it is neither moderated nor a part of the fit."""
+
 STEPS = 400
 """Quantiles that stand for the prior's distribution: its winsorised variance is then right to some
 three digits."""
-
-OUTLYING = 1.0
 
 
 class Moderated(NamedTuple):
@@ -62,10 +64,10 @@ def moderate(variance: Floats, freedom: Floats) -> Moderated:
     Their t statistics have `freedom` degrees of freedom.
     """
     known = (freedom > 0) & (variance > 0)
-    lent, common = _prior(variance[known], freedom[known])
+    if known.any():
+        known &= variance > NEGLIGIBLE * np.median(variance[known])
     prior = np.zeros(variance.shape)
-    centre = np.zeros(variance.shape)
-    prior[known], centre[known] = lent, common
+    prior[known], centre = _prior(variance[known], freedom[known])
     with np.errstate(invalid="ignore", divide="ignore"):
         moderated = (prior * centre + freedom * variance) / (prior + freedom)
     return Moderated(moderated, freedom + prior, prior)
@@ -77,21 +79,22 @@ def _prior(variance: Floats, freedom: Floats) -> tuple[Floats, float]:
     if variance.size < LEAST_CASES:
         return none
     most = MOST_FREEDOM if variance.size >= FEW_CASES else MOST_FREEDOM_OF_FEW
-    lent, common = _fit(variance, float(np.median(freedom)))
+    lent, common = _fit(variance, freedom)
     lent = min(lent, most)
-    return (_shares(variance, freedom, lent, common), common) if lent > 0 else none
+    return (lent * _shares(variance / common, freedom, lent), common) if lent > 0 else none
 
 
-def _fit(variance: Floats, freedom: float) -> tuple[float, float]:
+def _fit(variance: Floats, freedom: Floats) -> tuple[float, float]:
     """Degrees of freedom and scale of the prior under which the logarithms of the variances have
-    the mean and the variance that they have, their tails drawn in."""
+    the mean and the variance that they have, their tails drawn in; zeros where there is none."""
     from scipy.optimize import brentq
 
-    seen = _drawn_in(np.sort(np.log(variance)))
+    logs = np.log(variance)
+    seen = np.clip(logs, *np.quantile(logs, (TAILS[0], 1 - TAILS[1])))
     spread = float(np.var(seen, ddof=1))
 
     def excess(log_lent: float) -> float:
-        return spread - float(np.var(_expected(freedom, math.exp(log_lent))))
+        return spread - _expected(freedom, math.exp(log_lent))[1]
 
     smallest, largest = math.log(SMALLEST_FREEDOM), math.log(MOST_FREEDOM)
     if excess(largest) <= 0:
@@ -101,27 +104,40 @@ def _fit(variance: Floats, freedom: float) -> tuple[float, float]:
     else:
         log_lent = brentq(excess, smallest, largest, xtol=1e-6)
     lent = math.exp(log_lent)
-    return lent, math.exp(float(seen.mean() - _expected(freedom, lent).mean()))
+    return lent, math.exp(float(seen.mean()) - _expected(freedom, lent)[0])
 
 
-def _drawn_in(ordered: Floats) -> Floats:
-    low, high = np.quantile(ordered, (TAILS[0], 1 - TAILS[1]))
-    return np.asarray(np.clip(ordered, low, high))
-
-
-def _expected(freedom: float, lent: float) -> Floats:
-    """Logarithms of variances as the prior has them around 1, at even steps of their probability,
-    the tails drawn in alike."""
+def _expected(freedom: Floats, lent: float) -> tuple[float, float]:
+    """Mean and variance that the logarithms of variances of such freedom have under a prior around
+    1, their tails drawn in alike."""
     from scipy.stats import f
 
-    return _drawn_in(np.log(f.ppf((np.arange(STEPS) + 0.5) / STEPS, freedom, lent)))
+    # Cases that are decided early have fewer blocks than others: each freedom has its quantiles,
+    # which count as often as it occurs.
+    freedoms, counts = np.unique(freedom, return_counts=True)
+    chances = (np.arange(STEPS) + 0.5) / STEPS
+    logs = np.log(f.ppf(chances, freedoms[:, None], lent)).ravel()
+    weights = np.repeat(counts, STEPS) / (freedom.size * STEPS)
+    order = np.argsort(logs)
+    logs, weights = logs[order], weights[order]
+    ends = np.searchsorted(np.cumsum(weights), (TAILS[0], 1 - TAILS[1]))
+    logs = np.clip(logs, *logs[ends])
+    mean = float(weights @ logs)
+    return mean, float(weights @ (logs - mean) ** 2)
 
 
-def _shares(variance: Floats, freedom: Floats, lent: float, common: float) -> Floats:
-    """What each case is lent: all of it, or, where more cases are as noisy as it than the prior
-    has, the less the more there are."""
+def _shares(ratio: Floats, freedom: Floats, lent: float) -> Floats:
+    """The share of the prior that each case is lent, from its variance as a multiple of the common
+    one: all of it, or, where more cases are as noisy as it than the prior has, the less the more
+    there are. A noisier case never has a larger share."""
     from scipy.stats import f, rankdata
 
-    p = f.sf(variance / common, freedom, lent)
-    expected = (rankdata(p) - 0.5) / p.size
-    return np.asarray(lent * np.minimum(1.0, p / expected) ** OUTLYING)
+    p = np.asarray(f.sf(ratio, freedom, lent))
+    share: Floats = np.minimum(1.0, p * p.size / (rankdata(p) - 0.5))
+    order = np.argsort(p)
+    ordered = share[order]
+    means = np.cumsum(ordered) / np.arange(1, p.size + 1)
+    least = int(np.argmin(means))
+    ordered[: least + 1] = means[least]
+    share[order] = np.maximum.accumulate(ordered)
+    return share

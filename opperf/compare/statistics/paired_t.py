@@ -13,7 +13,7 @@ rounding to the smallest observed step would cause. Where the clock is so coarse
 a case are equal, its step is unknown: smaller changes are invisible, and the case is reported as
 the same.
 
-All functions take an `Estimate` of many cases and return an array; cases with fewer than two blocks
+All functions take an `Estimate` of many cases and return an array; cases without a standard error
 have NaN.
 """
 
@@ -38,7 +38,7 @@ class Estimate:
     mean: Floats
     """NaN without a block."""
     error: Floats
-    """Standard error of the mean; NaN with fewer than two blocks."""
+    """Standard error of the mean; NaN without a block or a degree of freedom."""
     n: Floats
     """Blocks in which the case is complete."""
     freedom: Floats

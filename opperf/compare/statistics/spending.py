@@ -12,7 +12,8 @@ integration of P. Armitage, C. K. McPherson and B. C. Rowe, J. Royal Statistical
 Sequential Methods (2000), section 3.8; sequential p-values Q. Liu and K. M. Anderson, On adaptive
 extensions of group sequential trials, J. American Statistical Association 103 (2008).
 Breaks with very few blocks at the first look, where a t test's boundary is the normal one's in its
-level only.
+level only; and a little for a case that failed in some blocks, whose looks are correlated less or
+more than those of the schedule.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ import numpy as np
 from opperf.compare.statistics.blocks import Floats
 
 GAMMA = -2.0
-"""Shape of the spending: a seventh of the level at a third of the blocks, a third at half of
+"""Shape of the spending: a seventh of the level at a third of the blocks, a quarter at half of
 them. More negative spends later."""
 
 ALPHAS = np.geomspace(1e-9, 0.5, 60)

@@ -53,13 +53,13 @@ def analyse(replicates: Sequence[Replicate], thresholds: Thresholds) -> Analysis
         seen = [one for one in replicates if one.phase == "control" or one.block < n_blocks]
         adjustment = adjust(seen)
         control, others = (_effects(adjustment, seen, phase, cases) for phase in PHASES)
+        decisions.look(estimate(others, control), thresholds)
         if shift is None:
             # At the first look all cases are in all blocks.
             shift = common_shift(others, thresholds)
             reason = _why_invalid(control, others, thresholds)
         if reason:
             break
-        decisions.look(estimate(others, control), thresholds)
     return Analysis(
         valid=not reason,
         thresholds=thresholds,
@@ -119,7 +119,8 @@ def _verdicts(
     detectable = np.full(len(cases), np.nan)
     if found.looks:
         level = level_of_next(found.p_changed, thresholds.changed_q)
-        at = nominal_level(level, found.looks - 1, thresholds.looks)
+        levels = [nominal_level(level, place, thresholds.looks) for place in range(found.looks)]
+        at = np.array(levels)[found.place.astype(np.intp)]
         detectable = smallest_detectable(found.error, found.freedom, thresholds.margin, at)
     return tuple(
         CaseVerdict(
@@ -144,11 +145,11 @@ def _verdict(found: Decisions, row: int) -> Verdict:
 
 
 def _why_undecided(found: Decisions, row: int, thresholds: Thresholds) -> str:
-    """Why a case has no estimate; empty if it has one."""
+    """Why a case has no standard error; empty if it has one."""
     if not found.looks:
         return f"fewer than {thresholds.looks[0]} complete blocks"
     if np.isnan(found.error[row]):
-        return f"complete blocks: {int(found.n[row])}; at least 2 are needed"
+        return f"complete blocks: {int(found.n[row])}; too few for an estimate"
     return ""
 
 

@@ -34,36 +34,33 @@ def test_the_rules_are_those_of_the_guide():
     # docs/measuring.md, "What is compared with what", and its threshold.
     thresholds = Thresholds()
     assert thresholds.threshold == 0.02
-    assert (thresholds.control_blocks, thresholds.screen_blocks, thresholds.confirm_blocks) == (
-        4,
-        6,
-        12,
-    )
-    assert (thresholds.control_q, thresholds.screen_q, thresholds.screen_p) == (0.01, 0.30, 0.05)
-    assert (thresholds.confirm_q, thresholds.same_level) == (0.05, 0.05)
-    assert thresholds.block_cap == thresholds.confirm_blocks, "nothing is measured on unless asked"
+    assert thresholds.same_within == 0.04
+    assert (thresholds.control_blocks, thresholds.block_cap) == (2, 12)
+    assert (thresholds.control_q, thresholds.changed_q, thresholds.same_level) == (0.01, 0.05, 0.05)
 
 
 def test_the_margin_is_as_far_up_as_down():
     # 25 % more and, mirrored, 20 % less: 1.25 times 0.8 is 1.
     assert Thresholds(threshold=0.25).margin == pytest.approx(math.log(1.25))
     assert Thresholds(threshold=0.25).margin == pytest.approx(-math.log(0.8))
+    assert Thresholds(same_within=0.25).same_margin == pytest.approx(math.log(1.25))
 
 
 @pytest.mark.parametrize(
-    ("first", "cap", "looks"),
+    ("cap", "looks"),
     [
-        (12, 12, 1),
-        (12, 3, 1),
-        (12, 13, 2),  # at 12 and 13
-        (12, 24, 2),  # at 12 and 24
-        (12, 25, 3),  # at 12, 24 and 25
-        (4, 20, 4),  # at 4, 8, 16 and 20
-        (1, 8, 4),  # at 1, 2, 4 and 8
+        (2, (2,)),
+        (4, (4,)),
+        (5, (5,)),
+        (6, (4, 6)),
+        (12, (4, 6, 8, 10, 12)),
+        (13, (4, 6, 8, 10, 13)),  # none a single block before the last
+        (24, (4, 6, 8, 10, 12, 14, 16, 20, 24)),
+        (48, (4, 6, 8, 10, 12, 14, 16, 20, 24, 30, 36, 44, 48)),
     ],
 )
-def test_looks_are_counted_as_the_blocks_double(first, cap, looks):
-    assert Thresholds(confirm_blocks=first, block_cap=cap).looks == looks
+def test_looks_are_even_and_end_at_the_cap(cap, looks):
+    assert Thresholds(block_cap=cap).looks == looks
 
 
 def test_a_ratio_is_the_effect_without_the_logarithm():

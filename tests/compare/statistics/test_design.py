@@ -5,13 +5,13 @@ from opperf.compare.statistics.design import block_order, visiting_order
 
 def test_orders_are_balanced_after_any_even_number_of_blocks():
     for seed in range(20):
-        orders = [block_order(seed, "screen", block) for block in range(12)]
+        orders = [block_order(seed, "comparison", block) for block in range(12)]
         for done in range(2, 13, 2):
             assert orders[:done].count("ABBA") == orders[:done].count("BAAB")
 
 
 def test_either_order_may_be_the_first():
-    first = [block_order(seed, "screen", 0) for seed in range(200)]
+    first = [block_order(seed, "comparison", 0) for seed in range(200)]
     # Five standard deviations of 200 fair draws are 35.
     assert 65 <= first.count("ABBA") <= 135
 
@@ -20,19 +20,19 @@ def test_orders_follow_from_the_seed_and_the_phase():
     def orders(seed, phase):
         return [block_order(seed, phase, block) for block in range(40)]
 
-    assert orders(1, "screen") == orders(1, "screen")
-    assert orders(1, "screen") != orders(2, "screen")
-    assert orders(1, "screen") != orders(1, "confirm")
+    assert orders(1, "comparison") == orders(1, "comparison")
+    assert orders(1, "comparison") != orders(2, "comparison")
+    assert orders(1, "comparison") != orders(1, "control")
 
 
 def test_every_process_visits_every_case_once_in_its_own_order():
     cases = [f"case{number}" for number in range(30)]
-    orders = [visiting_order(cases, 3, "screen", block, 0) for block in range(5)]
+    orders = [visiting_order(cases, 3, "comparison", block, 0) for block in range(5)]
     assert all(sorted(order) == sorted(cases) for order in orders)
     assert len({tuple(order) for order in orders}) == 5
 
 
 def test_the_order_of_cases_does_not_depend_on_the_order_they_are_given_in():
     cases = ["a", "b", "c", "d"]
-    again = visiting_order(reversed(cases), 3, "confirm", 1, 2)
-    assert visiting_order(cases, 3, "confirm", 1, 2) == again
+    again = visiting_order(reversed(cases), 3, "control", 1, 2)
+    assert visiting_order(cases, 3, "control", 1, 2) == again
