@@ -6,6 +6,7 @@ import pytest
 from opperf.compare.statistics.blocks import Effects
 from opperf.compare.statistics.control import fault, p_cases, p_shift
 from opperf.compare.statistics.data import Thresholds
+from opperf.compare.statistics.paired_t import Estimate, estimate, p_beyond
 
 RULES = Thresholds()
 
@@ -55,6 +56,16 @@ def test_what_a_and_b_differ_by_is_no_fault():
     apart = effects(others.values + 0.5 * np.tile([1, -1], 10)[:, None])
     assert not fault(control, apart, RULES)
     assert p_cases(control, apart, RULES) > 0.5
+
+
+def test_two_cases_have_one_difference():
+    control, others = drawn(2, sd=0.05, seed=3)
+    half = [(one.values[:1] - one.values[1:]) / 2 for one in (control, others)]
+    found, scatter = estimate(effects(half[0])), estimate(*map(effects, reversed(half)))
+    of = Estimate.of(found.mean, scatter.deviation**2, found.n, scatter.freedom)
+    (p,) = p_beyond(of, RULES.margin)
+    assert 0.01 < p < 0.9
+    assert p_cases(control, others, RULES) == pytest.approx(p)
 
 
 def test_a_difference_within_the_threshold_is_no_fault():

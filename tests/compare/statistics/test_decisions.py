@@ -87,10 +87,10 @@ def test_an_early_p_value_that_later_blocks_contradict_is_no_change():
     other has changed, and it would be enough."""
     early, open_ = MARGIN + at_boundary(0, 0.04, 1.0), (MARGIN + SAME) / 2
     for sign in (1, -1):
-        for later, changed in ((MARGIN + 1e-4, True), (0.9 * MARGIN, False), (-MARGIN, False)):
-            found = looked([sign * early, open_], [sign * later, 0.5])
+        for later in (1.01, 0.9, -0.9, -1.01):
+            found = looked([sign * early, open_], [sign * later * MARGIN, 0.5])
             assert found.p_changed[0] == pytest.approx(0.04, rel=1e-3)
-            assert found.changed.tolist() == [changed, True]
+            assert found.changed.tolist() == [later > 1, True]
 
 
 def test_the_mirror_image_of_a_session_has_mirrored_decisions():

@@ -219,8 +219,11 @@ def test_a_case_alone_is_judged_by_its_own_scatter(session):
 
 
 def test_what_is_detectable_is_by_the_level_of_each_case_own_look(session):
-    found = by_case(analyse(session({"case000": LOG(0.5)}, sd=0.03), RULES))
+    replicates = session({"case000": LOG(0.5)}, sd=0.03)
+    found = by_case(analyse(replicates, RULES))
     early = found["case000"]
+    first = [one for one in replicates if one.phase == "control" or one.block < 4]
+    assert early == by_case(analyse(first, RULES))["case000"]
     late = [one for one in found.values() if one.n_blocks == 12]
     assert early.n_blocks == 4 and late
     assert RULES.margin < max(one.detectable for one in late) < early.detectable
