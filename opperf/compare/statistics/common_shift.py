@@ -36,12 +36,11 @@ def median_effects(effects: Effects) -> Effects:
 
 
 def common_shift(comparison: Effects, thresholds: Thresholds) -> Shift:
-    """The shift of the cases and its verdict, by the tests of a single case but against
-    the threshold itself: a median over cases does not have the noise of a single one."""
+    """The shift of the cases and its verdict, by the tests of a single case at a single look."""
     found = estimate(median_effects(comparison))
     (n,) = found.n
     if n < 2:
-        return Shift(Verdict.AMBIGUOUS, note="fewer than two complete blocks ")
+        return Shift(Verdict.AMBIGUOUS, note="fewer than two complete blocks")
     figures = found.mean, *bounds(found, SHIFT_LEVEL / 2), p_beyond(found, 0.0)
     effect, low, high, p = (float(figure) for (figure,) in figures)
     (beyond,), (within,) = (

@@ -8,19 +8,19 @@ ed., 1932), section 49.1; in controlled experiments A. Deng, Y. Xu, R. Kohavi an
 Improving the Sensitivity of Online Controlled Experiments by Utilizing Pre-Experiment Data, WSDM
 2013.
 Breaks when the arms differ in the reference work itself, as under another interpreter or beside
-threads that go on spinning: the difference would be subtracted from the operators. The screen is
-tested for that over all its figures, and nothing is adjusted where the test finds it. A difference
-too small for the test, times the slope, stays in the effects.
+threads that go on spinning: the difference would be subtracted from the operators. The blocks of A
+and B are tested for that, over all figures, and nothing is adjusted where the test finds it. A
+difference too small for the test, times the slope, stays in the effects.
 
 The adjusted value is the trimmed mean of the figure's calls and not their median. Where the core
 changes its speed between calls, the means of the work and of the calls contain the same share of
 each speed; a median jumps from one to the other. A figure of which the work explains nothing keeps
 its median.
 
-The slopes are fit to all processes of a session, with the arms' effects removed first, and are then
-treated as known. Without their uncertainty the standard error is too small by a factor of about the
-root of 1 + slopes / freedom: 4 % for a screen of the default length, 10 % in the shortest session,
-less with the confirm blocks.
+The slopes are fit at each look to all processes so far, with the arms' effects removed first, and
+are then treated as known. Without their uncertainty the standard error is too small by a factor of
+about the root of 1 + slopes / freedom: 6 % at the first look and 3 % at the last of a session of
+the default length, 10 % in the shortest.
 """
 
 from __future__ import annotations
@@ -87,7 +87,7 @@ def adjust(replicates: Sequence[Replicate]) -> Adjustment:
 
 
 def _has_arm_effect(replicates: Iterable[Replicate], work: str, level: float) -> bool:
-    """Whether the work itself took longer in one of the arms, tested over the whole screen."""
+    """Whether the work itself took longer in one of the arms, tested over all blocks."""
     of_work = [
         msgspec.structs.replace(
             one,
