@@ -120,7 +120,8 @@ def begin(
         start_s=start_s + rehearsal.first_s,
     )
     forecast = forecast_of(header)
-    say(f"{len(header.pairs)} of them run in both: {forecast_text(forecast, thresholds)}")
+    runnable = f"{len(header.pairs)} of {pluralize(len(pairing.pairs), 'case')} run in both arms"
+    say(f"{runnable}: {forecast_text(forecast, thresholds)}")
     check_budget(forecast, thresholds, case_time_s, options.budget_s)
     return SessionWriter.create(options.report, header, options.overwrite)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from decimal import ROUND_DOWN, Context
 
 import msgspec
 
@@ -47,6 +48,9 @@ class Forecast(Struct, frozen=True):
         """Seconds of the whole session."""
         return self.first_look_s(thresholds) + self.rest_s(thresholds)
 
+
+TWO_DIGITS = Context(prec=2, rounding=ROUND_DOWN)
+"""A time that is rounded up would not fit into the budget."""
 
 FEWEST_BLOCKS = 2
 """One block has no variance, and so no confidence interval."""
@@ -115,7 +119,8 @@ def _what_fits(
     if sweep_s >= visits / cases:
         advice.append(f"{pluralize(int(cases * sweep_s / visits), 'case')} of {cases}")
     if visits - sweep_s < timed_s:
-        advice.append(f"--case-time {case_time_s * (1 - (visits - sweep_s) / timed_s):.2g}")
+        fitting = TWO_DIGITS.create_decimal(case_time_s * (1 - (visits - sweep_s) / timed_s))
+        advice.append(f"--case-time {float(fitting):g}")
     for blocks in range(thresholds.block_cap - 1, FEWEST_BLOCKS - 1, -1):
         fewer = msgspec.structs.replace(thresholds, block_cap=blocks)
         if forecast.total_s(fewer) <= budget_s:

@@ -20,8 +20,8 @@ def report():
             ratio=1.0 + number / 10,
             low=1.0,
             high=1.5,
-            blocks=3,
-            more_blocks=2 if verdict is Verdict.AMBIGUOUS else None,
+            detectable=0.05 + number / 100,
+            blocks=6,
         )
         for number, verdict in enumerate((Verdict.REGRESSED, Verdict.REGRESSED, Verdict.AMBIGUOUS))
     )
@@ -34,10 +34,14 @@ def report():
         valid=True,
         reason="",
         cases=3,
-        processes=28,
+        processes=32,
+        blocks=6,
+        block_cap=12,
+        first_look=4,
         threshold=0.02,
-        delta=0.02,
-        floor=0.012,
+        same_within=0.04,
+        detectable=0.06,
+        detectable_with_four_times=0.04,
         explained=0.92,
         note="",
         counts={"regressed": 2, "ambiguous": 1},
@@ -53,9 +57,9 @@ def report():
 def test_a_file_has_whole_lines(report):
     lines = text_of(report).splitlines()
     assert f"relu (data: (2, 2)) in A  {LONG}" in lines
-    assert any(line.endswith("Measured by 28 processes.") for line in lines)
-    (row,) = [line for line in lines if "2 more blocks" in line]
-    assert row.split()[-8:] == ["1.200", "1.000", "to", "1.500", "3", "2", "more", "blocks"]
+    assert any(line.endswith("Measured by 32 processes.") for line in lines)
+    (row,) = [line for line in lines if "7.0%" in line]
+    assert row.split()[-6:] == ["1.200", "1.000", "to", "1.500", "7.0%", "6"]
 
 
 @pytest.mark.parametrize("width", [80, 120])
@@ -63,7 +67,11 @@ def test_a_terminal_is_not_exceeded_and_reasons_are_whole(report, width):
     lines = text_of(report, width).splitlines()
     assert max(map(len, lines)) <= width
     told = " ".join(" ".join(lines).split())
-    assert "Measured by 28 processes." in told and "2 more blocks" in told
+    assert "Measured by 32 processes." in told and told.count("7.0%") == 1
+    assert (
+        "A change of 6.0% could have been found in the median figure; half as far above the "
+        "threshold, 4.0%, takes four times the blocks."
+    ) in told
     words = set(LONG.split())
     assert words <= set(told.split())
 
