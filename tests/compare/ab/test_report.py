@@ -1,9 +1,10 @@
 """The report of a session on a terminal, in a file and on a page."""
 
+import msgspec
 import pytest
 
-from opperf.compare.ab.report import Report, Row, markdown_of, text_of
-from opperf.compare.statistics.data import Shift, Verdict
+from opperf.compare.ab.report import INTERVAL, MAX_SAME, Report, Row, markdown_of, text_of
+from opperf.compare.statistics.data import Shift, Thresholds, Verdict
 
 LONG = "measured in one arm only, as the other one's operator does not take these inputs at all"
 
@@ -85,3 +86,34 @@ def test_the_largest_change_is_first(report):
 def test_a_page_has_bars_between_cells(report):
     page = markdown_of(report)
     assert "## Regressed" in page and "| broadcast_add |" in " ".join(page.split())
+
+
+def test_the_interval_is_named_for_its_level():
+    assert f"{1 - 2 * Thresholds().same_level:.0%}".replace("%", " % interval") == INTERVAL
+
+
+def test_figures_that_are_the_same_come_last_and_most_of_them_are_counted(report):
+    same = msgspec.structs.replace(report.rows[0], verdict=Verdict.SAME, operator="copy")
+    many = msgspec.structs.replace(report, rows=(*report.rows, *[same] * (MAX_SAME + 7)))
+    for text in (text_of(many), markdown_of(many)):
+        assert text.index("Ambiguous") < text.index("Same") < text.index("copy")
+        assert text.count("copy") == MAX_SAME and "and 7 more; --format json has all" in text
+
+
+@pytest.mark.parametrize(
+    "blocks, words",
+    [
+        (0, "Unfinished: no verdicts before 4 blocks; --resume continues."),
+        (6, "Unfinished: verdicts after 6 of at most 12 blocks; --resume continues."),
+    ],
+)
+def test_an_unfinished_session_names_its_latest_look(report, blocks, words):
+    unfinished = msgspec.structs.replace(report, complete=False, blocks=blocks)
+    assert words in text_of(unfinished)
+    invalid = msgspec.structs.replace(unfinished, valid=False, reason="A differs from itself")
+    assert "Unfinished" not in text_of(invalid) and "Invalid: A differs" in text_of(invalid)
+
+
+def test_without_an_estimate_nothing_could_be_found(report):
+    none = msgspec.structs.replace(report, detectable=None, detectable_with_four_times=None)
+    assert "could have been found" not in text_of(none)
