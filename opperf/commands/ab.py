@@ -6,6 +6,7 @@ from pathlib import Path
 
 import click
 
+from opperf.compare.statistics.design import FEWEST_BLOCKS
 from opperf.model import DECLARED
 from opperf.parameters import (
     common_settings,
@@ -23,8 +24,7 @@ from opperf.parsing import parse_share, words_among
 FORMATS = ("text", "md", "json")
 FINDINGS = ("regressed", "improved", "ambiguous")
 
-BLOCKS = click.IntRange(min=2)
-"""One block has no variance, and so no confidence interval."""
+BLOCKS = click.IntRange(min=FEWEST_BLOCKS)
 
 ASSIGNED = ", ".join(
     f"{name}:" for name, one in DECLARED.items() if one.axis and name not in ("env", "python")

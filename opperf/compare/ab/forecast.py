@@ -12,6 +12,7 @@ from opperf.compare.ab.procedure import UNDECIDED, Stage, fixed_stages
 from opperf.compare.ab.session import ReplicateLine, SessionHeader, pair_of
 from opperf.compare.statistics.blocks import BLOCK
 from opperf.compare.statistics.data import Thresholds
+from opperf.compare.statistics.design import FEWEST_BLOCKS
 from opperf.errors import UsageError
 from opperf.model import Struct
 from opperf.results.text import duration, pluralize
@@ -51,9 +52,6 @@ class Forecast(Struct, frozen=True):
 
 TWO_DIGITS = Context(prec=2, rounding=ROUND_DOWN)
 """A time that is rounded up would not fit into the budget."""
-
-FEWEST_BLOCKS = 2
-"""One block has no variance, and so no confidence interval."""
 
 
 def forecast_of(header: SessionHeader, lines: Iterable[ReplicateLine] = ()) -> Forecast:

@@ -12,10 +12,9 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from opperf.compare.ab.command import exit_code, from_ab
+from opperf.compare.ab.command import from_ab
 from opperf.compare.ab.session import SessionWriter, key, read_session
 from opperf.compare.statistics.blocks import cases_of
-from opperf.compare.statistics.data import Analysis, CaseVerdict, Shift, Thresholds, Verdict
 from opperf.errors import UsageError
 from opperf.model import OWN
 from opperf.profilers.reference_work import WORKS
@@ -416,38 +415,3 @@ def test_a_session_whose_control_differs_is_invalid(session, command, tmp_path):
     assert "Regressed" not in out and "Unfinished" not in out
     # Nothing but the closing line came after the first look.
     assert path.read_bytes().count(b"\n") == lines + 1
-
-
-def analysed(*verdicts, shift=Verdict.SAME, valid=True):
-    cases = tuple(CaseVerdict(str(n), verdict) for n, verdict in enumerate(verdicts))
-    return Analysis(valid, Thresholds(), Shift(shift), cases)
-
-
-REGRESSED, IMPROVED, SAME, AMBIGUOUS = (
-    Verdict.REGRESSED,
-    Verdict.IMPROVED,
-    Verdict.SAME,
-    Verdict.AMBIGUOUS,
-)
-
-
-@pytest.mark.parametrize(
-    "analysis, fail_on, code",
-    [
-        (analysed(SAME, SAME), (REGRESSED, IMPROVED, AMBIGUOUS), 0),
-        (analysed(SAME, REGRESSED), (REGRESSED,), 1),
-        (analysed(SAME, REGRESSED), (IMPROVED,), 0),
-        (analysed(SAME, IMPROVED), (IMPROVED,), 1),
-        (analysed(SAME, AMBIGUOUS), (REGRESSED,), 0),
-        (analysed(SAME, AMBIGUOUS), (REGRESSED, AMBIGUOUS), 3),
-        (analysed(REGRESSED, AMBIGUOUS), (AMBIGUOUS, REGRESSED), 1),
-        # All operators together count as one of them.
-        (analysed(SAME, shift=REGRESSED), (REGRESSED,), 1),
-        # Nothing decided, or nothing that may be believed.
-        (analysed(AMBIGUOUS, AMBIGUOUS), (REGRESSED,), 3),
-        (analysed(), (REGRESSED,), 3),
-        (analysed(Verdict.INVALID, valid=False), (REGRESSED,), 3),
-    ],
-)
-def test_exit_codes(analysis, fail_on, code):
-    assert exit_code(analysis, fail_on) == code
