@@ -6,6 +6,7 @@ from pathlib import Path
 
 import click
 
+from opperf.compare.statistics.design import FEWEST_BLOCKS
 from opperf.model import DECLARED
 from opperf.parameters import (
     common_settings,
@@ -23,8 +24,7 @@ from opperf.parsing import parse_share, words_among
 FORMATS = ("text", "md", "json")
 FINDINGS = ("regressed", "improved", "ambiguous")
 
-BLOCKS = click.IntRange(min=2)
-"""One block has no variance, and so no confidence interval."""
+BLOCKS = click.IntRange(min=FEWEST_BLOCKS)
 
 ASSIGNED = ", ".join(
     f"{name}:" for name, one in DECLARED.items() if one.axis and name not in ("env", "python")
@@ -67,7 +67,7 @@ ASSIGNED = ", ".join(
     show_default=True,
     metavar="SHARE",
     callback=parse_share,
-    help="Report as the same what has changed by less than this.",
+    help="Largest change that is still the same.",
 )
 @click.option(
     "--control-blocks",
@@ -83,7 +83,7 @@ ASSIGNED = ", ".join(
     show_default=True,
     type=BLOCKS,
     metavar="N",
-    help="Most blocks that measure A and B. A case is measured until it is decided.",
+    help="Most blocks that measure A against B. A case is measured until it is decided.",
 )
 @click.option(
     "--until-settled",
@@ -92,7 +92,7 @@ ASSIGNED = ", ".join(
     default=None,
     type=click.IntRange(min=0),
     metavar="[N]",
-    help="Measure undecided cases for up to N blocks instead.  [default: 4 times --blocks]",
+    help="Raise the most blocks to N.  [default: 4 times --blocks]",
 )
 @click.option(
     "--case-time",
@@ -148,10 +148,9 @@ def ab(ctx: click.Context, /, **options: object) -> None:
     """Measure A against B, interleaved in fresh processes, and report which operators regressed,
     improved, stayed the same, or are ambiguous.
 
-    A is measured against itself first; if it differs from itself, the machine is too noisy and the
-    session is invalid (exit code 3). Then all cases are screened, and those that seem to differ
-    are confirmed in fresh processes. The exit code is 1 if an operator regressed, and 3 if nothing
-    could be decided.
+    A is measured against itself first; if it differs from itself, the session is invalid (exit code
+    3). Then A and B are measured in blocks, and a case until it is decided. The exit code is 1 if
+    an operator regressed, and 3 if nothing could be decided.
     """
     from opperf.compare.ab.command import ab_command
 

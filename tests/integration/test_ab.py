@@ -33,7 +33,7 @@ def test_a_session_has_a_verdict_for_every_figure(tmp_path):
         [
             *(sys.executable, "-m", "opperf", "ab", "gamma", "broadcast_add"),
             *("--size", "small", "--max-configs", "1", "--no-backward", "--case-time", "0.01"),
-            *("--control-blocks", "2", "--screen-blocks", "2", "--confirm-blocks", "2"),
+            *("--control-blocks", "2", "--blocks", "2"),
             *("--format", "json", "--quiet", "--report", str(path)),
             *("--b", "env:OMP_NUM_THREADS=1"),
         ],
@@ -61,7 +61,7 @@ def test_a_session_has_a_verdict_for_every_figure(tmp_path):
 )
 def test_cases_are_paired_by_their_inputs(arms, label):
     out, _ = opperf("ab", *arms, "--size", "small", "--dry-run")
-    assert "3 cases: control and screen" in out and "without a partner" not in out
+    assert "3 cases: 24 processes up to the first look" in out and "without a partner" not in out
     rows = [line for line in out.splitlines() if line.endswith(")") and "(64, 64)" in line]
     assert rows and all(label in row for row in rows)
 

@@ -15,6 +15,7 @@ from opperf.compare.ab.measure import WARMUP_FACTOR, Start, rehearse
 from opperf.compare.ab.options import (
     Options,
     arms_from,
+    block_cap,
     selection_from,
     thresholds_from,
 )
@@ -119,7 +120,8 @@ def begin(
         start_s=start_s + rehearsal.first_s,
     )
     forecast = forecast_of(header)
-    say(f"{len(header.pairs)} of them run in both: {forecast_text(forecast, thresholds)}")
+    runnable = f"{len(header.pairs)} of {pluralize(len(pairing.pairs), 'case')} run in both arms"
+    say(f"{runnable}: {forecast_text(forecast, thresholds)}")
     check_budget(forecast, thresholds, case_time_s, options.budget_s)
     return SessionWriter.create(options.report, header, options.overwrite)
 
@@ -184,6 +186,9 @@ SETTINGS = {name: setting.option for name, setting in DECLARED.items()} | {
 THRESHOLDS = ("threshold", "same_within", "control_blocks")
 """Options that are fields of `Thresholds`."""
 
+BLOCK_OPTIONS = {"until_settled": "--until-settled", "blocks": "--blocks"}
+"""Options that set `Thresholds.block_cap`; the first that is set decides it."""
+
 
 def resume(
     given: Mapping[str, Any], changed: Mapping[str, Any], options: Options, say: Say
@@ -228,7 +233,10 @@ def _check_same(
         if option in changed:
             shown = f"--{option.replace('_', '-')}"
             check_same(shown, getattr(header.thresholds, option), given[option])
+    for option, shown in BLOCK_OPTIONS.items():
+        if option in changed:
+            # Either sets the cap, which is fixed before the first look.
+            check_same(shown, header.thresholds.block_cap, block_cap(given))
+            break
     if "no_pace" in changed:
         check_same("--no-pace", not header.reference_work, given["no_pace"])
-    if {"blocks", "until_settled"} & set(changed):
-        check_same("--blocks", header.thresholds.block_cap, thresholds_from(given).block_cap)

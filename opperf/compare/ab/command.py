@@ -19,7 +19,7 @@ from opperf.compare.ab.procedure import Stage, next_stage
 from opperf.compare.ab.report import FORMATS, TEXT, report_of, text_of
 from opperf.compare.ab.session import Session, SessionClosing, SessionWriter, read_session
 from opperf.compare.statistics.blocks import BLOCK
-from opperf.compare.statistics.data import Analysis, Arm, Verdict
+from opperf.compare.statistics.data import Analysis, Arm, Thresholds, Verdict
 from opperf.compare.statistics.verdicts import analyse
 from opperf.errors import FOUND, INTERRUPTED, UNDECIDED, OpperfError, UsageError, suggest
 from opperf.results.text import duration, pluralize, terminal_width
@@ -127,15 +127,15 @@ def _measure(writer: SessionWriter, options: Options) -> None:
     arms: dict[Arm, ArmSpec] = {"A": header.a, "B": header.b}
     start = starter(arms, header.framework, options, header.reference_work)
     while True:
-        stage = next_stage(writer.session.replicates, header.thresholds)
+        session = writer.session
+        stage = next_stage(session.replicates, header.thresholds, session.ended)
         if stage is None:
             return
-        places = list(stage.places(header.seed, writer.session.replicates))
+        places = list(stage.places(header.seed, session.replicates))
         visits = {
-            arm: len(select_cases(header.pairs, stage.figures, writer.session.lost, arm))
-            for arm in ARMS
+            arm: len(select_cases(header.pairs, stage.figures, session.lost, arm)) for arm in ARMS
         }
-        _say(options, _stage_text(stage, len(places), visits["A"], writer.session))
+        _say(options, _stage_text(stage, len(places), visits["A"], session))
         total = sum(visits[place.arm] for place in places)
         with make_progress(sys.stderr, total, options.quiet) as shown:
             for place in places:
@@ -148,7 +148,17 @@ def _stage_text(stage: Stage, count: int, cases: int, session: Session) -> str:
     share = count / (BLOCK * stage.n_blocks)
     left = share * forecast_of(session.header, session.lines).stage_s(stage)
     work = f"{processes(count)}, {pluralize(cases, 'case')} each"
-    return f"{stage.phase}: {work}, about {duration(left)}"
+    return f"{_stage_name(stage, session.header.thresholds)}: {work}, about {duration(left)}"
+
+
+def _stage_name(stage: Stage, thresholds: Thresholds) -> str:
+    """The phase of a stage, and its blocks if the phase has other stages."""
+    if stage.phase == "control":
+        return "A against A"
+    last = stage.first_block + stage.n_blocks
+    return (
+        f"A against B, blocks {stage.first_block + 1} to {last} of at most {thresholds.block_cap}"
+    )
 
 
 def _resume_hint(report: Path) -> str:

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from decimal import ROUND_DOWN, Context
+
+import msgspec
 
 from opperf.compare.ab.measure import WARMUP_FACTOR
 from opperf.compare.ab.procedure import UNDECIDED, Stage, fixed_stages
 from opperf.compare.ab.session import ReplicateLine, SessionHeader, pair_of
 from opperf.compare.statistics.blocks import BLOCK
 from opperf.compare.statistics.data import Thresholds
+from opperf.compare.statistics.design import FEWEST_BLOCKS
 from opperf.errors import UsageError
 from opperf.model import Struct
 from opperf.results.text import duration, pluralize
@@ -41,6 +45,14 @@ class Forecast(Struct, frozen=True):
         blocks = thresholds.block_cap - thresholds.looks[0]
         return self.factor * BLOCK * blocks * (self.start_s + visits)
 
+    def total_s(self, thresholds: Thresholds) -> float:
+        """Seconds of the whole session."""
+        return self.first_look_s(thresholds) + self.rest_s(thresholds)
+
+
+TWO_DIGITS = Context(prec=2, rounding=ROUND_DOWN)
+"""A time that is rounded up would not fit into the budget."""
+
 
 def forecast_of(header: SessionHeader, lines: Iterable[ReplicateLine] = ()) -> Forecast:
     """The forecast of a session, scaled to the time that its processes have taken so far."""
@@ -54,8 +66,7 @@ def forecast_of(header: SessionHeader, lines: Iterable[ReplicateLine] = ()) -> F
 
 def forecast_text(forecast: Forecast, thresholds: Thresholds) -> str:
     """The duration of the whole session, as a sentence."""
-    first = BLOCK * (thresholds.control_blocks + thresholds.looks[0])
-    rest = BLOCK * (thresholds.block_cap - thresholds.looks[0])
+    first, rest = _process_counts(thresholds)
     text = (
         f"{processes(first)} up to the first look take about "
         f"{duration(forecast.first_look_s(thresholds))}"
@@ -77,31 +88,45 @@ def check_budget(
     forecast: Forecast, thresholds: Thresholds, case_time_s: float, budget_s: float | None
 ) -> None:
     """Raises `UsageError` for a session that is expected to take longer than the budget, with a
-    number of cases and a time for each that would fit."""
-    needed = forecast.first_look_s(thresholds) + forecast.rest_s(thresholds)
+    number of cases, of seconds for each, and of blocks that would fit."""
+    needed = forecast.total_s(thresholds)
     if budget_s is None or needed <= budget_s:
         return
-    first = BLOCK * (thresholds.control_blocks + thresholds.looks[0])
-    rest = BLOCK * (thresholds.block_cap - thresholds.looks[0])
-    sweeps = first + UNDECIDED * rest
-    starting = forecast.start_s * (first + rest)
-    visits = sum(forecast.visit_s.values())
-    # The seconds that a sweep of all cases may take, and those of it that --case-time changes.
-    sweep_s = (budget_s - starting) / sweeps
-    timed_s = WARMUP_FACTOR * case_time_s * len(forecast.visit_s)
-    fits = [
-        pluralize(int(len(forecast.visit_s) * sweep_s / visits), "case")
-        + f" of {len(forecast.visit_s)}"
-        if sweep_s >= visits / len(forecast.visit_s)
-        else "",
-        f"--case-time {case_time_s * (1 - (visits - sweep_s) / timed_s):.2g}"
-        if visits - sweep_s < timed_s
-        else "",
-    ]
-    what = " or ".join(text for text in fits if text)
+    advice = _what_fits(forecast, thresholds, case_time_s, budget_s)
     raise UsageError(
         f"the session would take about {duration(needed)} and --budget allows "
         f"{duration(budget_s)}: "
-        + (f"{what} would fit" if what else "starting its processes alone takes longer; ")
-        + ("" if what else "choose fewer --blocks")
+        + (
+            f"{' or '.join(advice)} would fit"
+            if advice
+            else "choose fewer cases and fewer --blocks"
+        )
     )
+
+
+def _what_fits(
+    forecast: Forecast, thresholds: Thresholds, case_time_s: float, budget_s: float
+) -> list[str]:
+    """Changes of a session, each of which makes it fit into the budget."""
+    first, rest = _process_counts(thresholds)
+    cases, visits = len(forecast.visit_s), sum(forecast.visit_s.values())
+    # The seconds that a process may take for all cases, and those of it that --case-time changes.
+    sweep_s = (budget_s - forecast.start_s * (first + rest)) / (first + UNDECIDED * rest)
+    timed_s = WARMUP_FACTOR * case_time_s * cases
+    advice: list[str] = []
+    if sweep_s >= visits / cases:
+        advice.append(f"{pluralize(int(cases * sweep_s / visits), 'case')} of {cases}")
+    if visits - sweep_s < timed_s:
+        fitting = TWO_DIGITS.create_decimal(case_time_s * (1 - (visits - sweep_s) / timed_s))
+        advice.append(f"--case-time {float(fitting):g}")
+    for blocks in range(thresholds.block_cap - 1, FEWEST_BLOCKS - 1, -1):
+        fewer = msgspec.structs.replace(thresholds, block_cap=blocks)
+        if forecast.total_s(fewer) <= budget_s:
+            return [*advice, f"{blocks} blocks at most"]
+    return advice
+
+
+def _process_counts(thresholds: Thresholds) -> tuple[int, int]:
+    """The number of processes up to the first look, and after it."""
+    first = thresholds.control_blocks + thresholds.looks[0]
+    return BLOCK * first, BLOCK * (thresholds.block_cap - thresholds.looks[0])

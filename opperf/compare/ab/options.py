@@ -25,8 +25,8 @@ PRECISION = 0.005
 iterations is small compared with the noise between processes, which is about one percent."""
 
 CAP_FACTOR = 4
-"""Default cap of `--until-settled`, as a multiple of the usual one: half the smallest change that
-can be found."""
+"""Cap of `--until-settled` without a number, as a multiple of the usual one: it halves the standard
+errors."""
 
 
 @dataclass(frozen=True)
@@ -75,11 +75,11 @@ def arms_from(given: Mapping[str, Any]) -> tuple[ArmSpec, ArmSpec]:
 
 def thresholds_from(given: Mapping[str, Any]) -> Thresholds:
     """The thresholds. Raises `UsageError` for those that contradict each other."""
-    usual, settled = given["blocks"], given["until_settled"]
-    cap = CAP_FACTOR * usual if settled == 0 else settled or usual
-    if cap < usual:
+    cap = block_cap(given)
+    if cap < given["blocks"]:
         raise UsageError(
-            f"--until-settled {cap} is below --blocks {usual}; raise the one or lower the other"
+            f"--until-settled {cap} is below --blocks {given['blocks']}; raise the one or lower "
+            "the other"
         )
     if given["same_within"] < given["threshold"]:
         raise UsageError(
@@ -93,6 +93,13 @@ def thresholds_from(given: Mapping[str, Any]) -> Thresholds:
         control_blocks=given["control_blocks"],
         block_cap=cap,
     )
+
+
+def block_cap(given: Mapping[str, Any]) -> int:
+    """Most blocks of A and B."""
+    settled: int | None = given["until_settled"]
+    blocks: int = given["blocks"]
+    return CAP_FACTOR * blocks if settled == 0 else settled or blocks
 
 
 def selection_from(given: Mapping[str, Any]) -> Selection:

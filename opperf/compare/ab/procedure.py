@@ -6,7 +6,7 @@ an uninterrupted one. It depends only on blocks that were complete before it beg
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -16,7 +16,7 @@ from opperf.compare.statistics.verdicts import analyse, undecided
 
 UNDECIDED = 0.5
 """Share of the figures that a forecast counts as undecided after the first look, on average over
-the blocks that follow: half of those that scatter by 4 %, fewer of quieter ones."""
+the blocks that follow: some half of those that scatter by 4 %, fewer of quieter ones."""
 
 
 class Place(NamedTuple):
@@ -58,15 +58,18 @@ def fixed_stages(thresholds: Thresholds) -> tuple[Stage, Stage]:
     )
 
 
-def next_stage(replicates: Sequence[Replicate], thresholds: Thresholds) -> Stage | None:
-    """The first stage that is not complete; None where the session is complete or invalid."""
+def next_stage(
+    replicates: Sequence[Replicate], thresholds: Thresholds, lost: Collection[str] = ()
+) -> Stage | None:
+    """The first stage that is not complete; None where the session is complete or invalid. `lost`
+    are figures that can be measured no more."""
     for stage in fixed_stages(thresholds):
         if not _is_complete(replicates, stage):
             return stage
     for taken, following in pairwise(thresholds.looks):
         early = [one for one in replicates if one.phase == "control" or one.block < taken]
         analysis = analyse(early, thresholds)
-        figures = undecided(analysis)
+        figures = tuple(figure for figure in undecided(analysis) if figure not in lost)
         if not analysis.valid or not figures:
             return None
         stage = Stage("comparison", taken, following - taken, figures)

@@ -26,6 +26,9 @@ INPUTS_WIDTH = 44
 MAX_ROWS = 100
 """Most rows of a table; JSON has all."""
 
+MAX_SAME = 20
+"""Most rows of the table of figures that are the same: the longest and the least urgent."""
+
 
 class Row(Struct, frozen=True, omit_defaults=False):
     """A figure and its verdict."""
@@ -69,11 +72,20 @@ class Report(Struct, frozen=True, omit_defaults=False):
     """Why the session is invalid, and what to do."""
     cases: int
     processes: int
+    blocks: int
+    """Blocks of A and B at the latest look, on which the verdicts rest."""
+    block_cap: int
+    """Most blocks of A and B."""
+    first_look: int
+    """Blocks before the first verdict."""
     threshold: float
     same_within: float
     """Share below which a change counts as none, where that could be shown."""
     detectable: float | None
-    """Median of the figures' own, as a share; None without one."""
+    """Median over the figures of their smallest detectable changes, as a share; None without
+    one."""
+    detectable_with_four_times: float | None
+    """The same with four times the blocks, whose standard errors are half as large."""
     explained: float | None
     """Share of the median figure's variance that the core's speed explains and that is subtracted;
     None where nothing is."""
@@ -114,6 +126,8 @@ def report_of(session: Session, analysis: Analysis) -> Report:
 
     rows = sorted(map(row, analysis.verdicts), key=lambda one: -(one.ratio or 0.0))
     environments = header.environments
+    looks = header.thresholds.looks
+    detectable = _median(one.detectable for one in analysis.verdicts)
     return Report(
         framework=" ".join([header.framework, *_versions(session)]),
         a=str(header.a),
@@ -124,9 +138,13 @@ def report_of(session: Session, analysis: Analysis) -> Report:
         reason=analysis.reason,
         cases=len(pairs),
         processes=len(session.lines),
+        blocks=looks[analysis.looks - 1] if analysis.looks else 0,
+        block_cap=looks[-1],
+        first_look=looks[0],
         threshold=header.thresholds.threshold,
         same_within=header.thresholds.same_within,
-        detectable=_median(row.detectable for row in rows),
+        detectable=_change(detectable),
+        detectable_with_four_times=_change(_halve_beyond(header.thresholds.margin, detectable)),
         explained=analysis.explained,
         note=analysis.note,
         counts=dict(Counter(one.verdict.value for one in rows)),
@@ -164,6 +182,11 @@ def _median(values: Iterable[float | None]) -> float | None:
     return statistics.median(known) if known else None
 
 
+def _halve_beyond(margin: float, value: float | None) -> float | None:
+    """The value with its distance to the margin halved."""
+    return None if value is None else margin + (value - margin) / 2
+
+
 def _exp(value: float | None) -> float | None:
     return None if value is None else math.exp(value)
 
@@ -179,11 +202,12 @@ class Table(NamedTuple):
 
 
 def _verdict_tables(report: Report) -> Iterable[Table]:
-    for verdict, columns in VERDICT_COLUMNS.items():
+    for verdict in SHOWN:
         found = [row for row in report.rows if row.verdict is verdict]
         found.sort(key=lambda row: -abs(math.log(row.ratio or 1.0)))
-        rows = [[read(row) for read in columns.values()] for row in found[:MAX_ROWS]]
-        yield Table(verdict.value.capitalize(), list(columns), rows, len(found) - len(rows))
+        most = MAX_SAME if verdict is Verdict.SAME else MAX_ROWS
+        rows = [[read(row) for read in COLUMNS.values()] for row in found[:most]]
+        yield Table(verdict.value.capitalize(), list(COLUMNS), rows, len(found) - len(rows))
 
 
 def _ratio(row: Row) -> str:
@@ -194,8 +218,12 @@ def _interval(row: Row) -> str:
     return "" if row.low is None or row.high is None else f"{row.low:.3f} to {row.high:.3f}"
 
 
-def _found(row: Row) -> str:
+def _detectable(row: Row) -> str:
     return row.note or ("" if row.detectable is None else f"{row.detectable:.1%}")
+
+
+INTERVAL = "90 % interval"
+"""Each bound is wrong with a probability of 5 %, `Thresholds.same_level`."""
 
 
 COLUMNS: dict[str, Callable[[Row], str]] = {
@@ -203,18 +231,14 @@ COLUMNS: dict[str, Callable[[Row], str]] = {
     "Inputs": lambda row: one_line(row.inputs, INPUTS_WIDTH),
     "Metric": lambda row: row.metric,
     "B/A": _ratio,
-    "Interval": _interval,
-    "Found from": _found,
+    INTERVAL: _interval,
+    "Detectable": _detectable,
     "Blocks": lambda row: str(row.blocks),
 }
 """Columns of a figure's row."""
 
-VERDICT_COLUMNS: dict[Verdict, dict[str, Callable[[Row], str]]] = {
-    Verdict.REGRESSED: COLUMNS,
-    Verdict.IMPROVED: COLUMNS,
-    Verdict.AMBIGUOUS: COLUMNS,
-}
-"""Columns of the table of each verdict that has one."""
+SHOWN = (Verdict.REGRESSED, Verdict.IMPROVED, Verdict.AMBIGUOUS, Verdict.SAME)
+"""Verdicts that have a table, in this order."""
 
 LISTS: tuple[tuple[str, str, str, Callable[[Report], dict[str, str]]], ...] = (
     ("Without a partner", "Case", "Reason", lambda report: report.alone),
@@ -250,22 +274,35 @@ def _summary(report: Report) -> list[str]:
     figures = pluralize(sum(report.counts.values()), "figure")
     return [
         *([f"Invalid: {report.reason}."] if not report.valid else []),
-        *(["Unfinished: --resume continues it."] if not report.complete else []),
+        *([_unfinished(report)] if report.valid and not report.complete else []),
         f"{figures} of {pluralize(report.cases, 'case')}: {counts or 'nothing measured'}.",
-        f"A change is more than {report.threshold:.1%}, the same less than "
-        f"{report.same_within:.1%}. Measured by {processes(report.processes)}.",
-        *([_power(report.detectable)] if report.detectable is not None else []),
+        f"Changed: by more than {report.threshold:.1%}; same: within {report.same_within:.1%}. "
+        f"Measured by {processes(report.processes)}.",
+        *_power(report),
         *([_adjustment(report)] if report.explained is not None or report.note else []),
         *([_shift(report.shift)] if report.valid else []),
     ]
 
 
-def _power(detectable: float) -> str:
-    """The sentence on the smallest change that could have been found."""
+def _unfinished(report: Report) -> str:
+    """The sentence on a session that is not complete."""
+    if not report.blocks:
+        return f"Unfinished: no verdicts before {report.first_look} blocks; --resume continues."
     return (
-        f"A change of {detectable:.1%} would have been found in half of the figures; half as much "
-        "takes four times the blocks."
+        f"Unfinished: verdicts after {report.blocks} of at most {report.block_cap} blocks; "
+        "--resume continues."
     )
+
+
+def _power(report: Report) -> list[str]:
+    """The sentence on the smallest change that could have been found, if there is one."""
+    if report.detectable is None or report.detectable_with_four_times is None:
+        return []
+    return [
+        f"A change of {report.detectable:.1%} could have been found in the median figure; half as "
+        f"far above the threshold, {report.detectable_with_four_times:.1%}, takes four times the "
+        "blocks."
+    ]
 
 
 def _adjustment(report: Report) -> str:
@@ -290,7 +327,7 @@ def _shift(shift: Shift) -> str:
     )
 
 
-NUMBERS = frozenset({"B/A", "Interval", "Found from", "Blocks"})
+NUMBERS = frozenset({"B/A", INTERVAL, "Detectable", "Blocks"})
 """Headers of columns that hold numbers."""
 
 REASONS = frozenset({"Reason"})

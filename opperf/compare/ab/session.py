@@ -19,7 +19,7 @@ from opperf.model import Environment, Pass, Struct
 from opperf.results.lines import FileKind, LineFile, Parsed, read_lines, reopen
 from opperf.sources.selecting import Selection
 
-SCHEMA = 1
+SCHEMA = 2
 """Version of the file's lines, raised when a reader of the old lines would misread the new ones; a
 new field with a default is no such change."""
 
@@ -104,6 +104,17 @@ class Session(Struct, frozen=True):
                 if name not in found or not found[name].ended:
                     found[name] = lost
         return found
+
+    @property
+    def ended(self) -> frozenset[str]:
+        """Figures of the pairs that have ended a process, and are measured no more."""
+        gone = {name for name, lost in self.lost.items() if lost.ended}
+        return frozenset(
+            key(pair.id, metric)
+            for pair in self.header.pairs
+            if pair.id in gone
+            for metric in pair.a.passes
+        )
 
 
 Line = Union[SessionHeader, ReplicateLine, SessionClosing]

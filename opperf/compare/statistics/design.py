@@ -27,6 +27,10 @@ ORDERS: tuple[Order, Order] = ("ABBA", "BAAB")
 """The two orders of two As and two Bs in which neither arm is earlier on average."""
 
 
+FEWEST_BLOCKS = 2
+"""Of a phase. One block has no variance, and so no confidence interval."""
+
+
 def block_order(seed: int, phase: Phase, block: int) -> Order:
     """The order of a block's four processes.
 

@@ -1,7 +1,6 @@
 """A session from the command line to its verdicts, with the fake framework in real processes."""
 
 import json
-import math
 import os
 import shlex
 import signal
@@ -10,22 +9,23 @@ import sys
 import time
 from pathlib import Path
 
+import msgspec
 import pytest
 
-from opperf.compare.ab.command import exit_code, from_ab
-from opperf.compare.ab.session import ReplicateLine, SessionWriter, key, read_session
-from opperf.compare.statistics.data import Analysis, CaseVerdict, Shift, Thresholds, Verdict
+from opperf.compare.ab.command import from_ab
+from opperf.compare.ab.session import SessionWriter, key, read_session
+from opperf.compare.statistics.blocks import cases_of
 from opperf.errors import UsageError
 from opperf.model import OWN
 from opperf.profilers.reference_work import WORKS
 
 TESTS = Path(__file__).resolve().parents[2]
 WAIT_S = 120
-FEW = ("--control-blocks", "2", "--screen-blocks", "2", "--confirm-blocks", "2")
+FEW = ("--control-blocks", "2", "--blocks", "4")
 QUICK = ("--framework", "fake", "--case-time", "0.001", *FEW)
 
 NOISE = "0.001"
-"""What processes scatter by: far below the threshold, so that two blocks are enough."""
+"""What processes scatter by: far below the threshold, so that the first look decides."""
 
 
 @pytest.fixture(scope="module")
@@ -143,15 +143,64 @@ def test_every_place_has_one_process_and_every_process_its_cases(session):
     read, warnings = read_session(folder / "opperf_ab.jsonl")
     assert warnings == [] and read.closing is not None
     places = [(one.phase, one.block, one.position) for one in read.replicates]
-    assert len(set(places)) == len(places) == 4 * (2 + 2 + 2)
+    assert len(set(places)) == len(places) == 4 * (2 + 4)
     kept = {pair.id for pair in read.header.pairs if pair.label != "flaky"}
     whole = {f"{name} {metric}" for name in kept for metric in ("forward", "backward")}
-    changed = {pair.id for pair in read.header.pairs if pair.label in ("relu", "negative")}
-    for one in read.replicates:
-        if one.phase == "confirm":
-            assert {f"{name} forward" for name in changed} <= one.values.keys() <= whole
-        else:
-            assert whole <= one.values.keys()
+    assert all(whole <= one.values.keys() for one in read.replicates)
+
+
+def copy_session(source, target, change, **thresholds):
+    """Copies a session without its closing line. `change` returns a line's values; `thresholds`
+    are those of the copy that differ."""
+    read, _ = read_session(source)
+    replace = msgspec.structs.replace
+    header = replace(read.header, thresholds=replace(read.header.thresholds, **thresholds))
+    with SessionWriter.create(target, header, overwrite=False) as writer:
+        for line in read.lines:
+            one = replace(line.replicate, values=change(line.replicate), reference={})
+            writer.add(replace(line, replicate=one, lost={}))
+    return read.header.pairs
+
+
+def test_undecided_figures_are_measured_further_and_no_others(session, command, tmp_path, capsys):
+    folder, _ = session
+    path = tmp_path / "opperf_ab.jsonl"
+    read, _ = read_session(folder / "opperf_ab.jsonl")
+    (pair,) = (pair.id for pair in read.header.pairs if pair.label == "add")
+    figure = key(pair, "backward")
+
+    def change(one):
+        swing = 0.3 * (-1) ** one.block if one.arm == "B" else 0.0
+        return {name: value + swing * (name == figure) for name, value in one.values.items()}
+
+    copy_session(folder / "opperf_ab.jsonl", path, change, block_cap=6)
+    with path.open("rb") as file:
+        before = sum(1 for _ in file)
+    _, err = command(tmp_path, "ab", "--resume", code=1)
+    assert "A against B, blocks 5 to 6 of at most 6: 8 processes, 1 case each" in err
+    after, _ = read_session(path)
+    assert [(one.block, one.position) for one in after.replicates[before - 1 :]] == [
+        (block, position) for block in (4, 5) for position in range(4)
+    ]
+    assert all(one.values.keys() == {figure} for one in after.replicates[before - 1 :])
+    report = json.loads(again(tmp_path, "json", capsys)[0])
+    blocks = {(row["operator"], row["metric"]): row["blocks"] for row in report["rows"]}
+    assert blocks["add", "backward"] == report["blocks"] == 6
+    assert blocks["add", "forward"] == blocks["relu", "forward"] == 4
+
+
+def test_an_unfinished_session_has_the_verdicts_of_its_latest_look(session, capsys, tmp_path):
+    folder, out = session
+    path = tmp_path / "opperf_ab.jsonl"
+    lines = (folder / "opperf_ab.jsonl").read_bytes().splitlines(keepends=True)
+    path.write_bytes(b"".join(lines[:-1]))
+    found, code = again(tmp_path, "text", capsys)
+    unfinished = "Unfinished: verdicts after 4 of at most 4 blocks; --resume continues.\n"
+    assert code == 1 and unfinished in found and found.replace(unfinished, "") == out
+    path.write_bytes(b"".join(lines[:-2]))
+    found, code = again(tmp_path, "text", capsys)
+    assert "Unfinished: no verdicts before 4 blocks; --resume continues." in found
+    assert code == 3 and "Regressed" not in found
 
 
 def test_fixed_work_is_timed_beside_every_figure(session):
@@ -224,8 +273,11 @@ def test_going_on_with_a_finished_session_measures_nothing(session, command):
         (("--b", "env:X=1"), "made with --a 'env:FAKE_FLAKY="),
         (("relu",), "OPERATOR"),
         (("--threshold", "5%"), "--threshold 0.02, not 0.05"),
-        (("--screen-blocks", "9"), "--screen-blocks 2, not 9"),
-        (("--until-settled",), "--until-settled 2, not 48"),
+        (("--blocks", "9"), "--blocks 4, not 9"),
+        (("--until-settled",), "--until-settled 4, not 48"),
+        (("--until-settled", "8"), "--until-settled 4, not 8"),
+        (("--same-within", "5%"), "--same-within 0.04, not 0.05"),
+        (("--control-blocks", "3"), "--control-blocks 2, not 3"),
         (("--no-pace",), "--no-pace False, not True"),
         (("--case-time", "1"), "--case-time 0.001, not 1.0"),
         (("--dtype", "float64"), "--dtype 'float32', not 'float64'"),
@@ -272,7 +324,7 @@ def test_two_arms_that_are_alike(command, tmp_path):
     assert "3 same" in out or "4 same" in out
     assert "| threads.FAKE_THREADS | 1 " in out
     assert "Regressed" not in out and "All operators together: same" in out
-    assert "about" in err and "control: 8 processes, 3 cases each" in err
+    assert "about" in err and "A against A: 8 processes, 3 cases each" in err
     assert [path.name for path in tmp_path.iterdir()] == ["like.jsonl"]
 
 
@@ -327,7 +379,9 @@ def test_a_framework_that_cannot_be_imported(command, tmp_path, framework):
 
 def test_a_dry_run_measures_nothing(command, tmp_path):
     out, _ = command(tmp_path, "ab", "relu", "add", *QUICK, "--b", "threads:1", "--dry-run")
-    assert "A: nothing set\nB: threads:1\n3 cases: control and screen, 16 processes" in out
+    assert (
+        "A: nothing set\nB: threads:1\n3 cases: 24 processes up to the first look take about" in out
+    )
     assert "data: (64, 64)" in out
     assert list(tmp_path.iterdir()) == []
 
@@ -344,63 +398,20 @@ def test_operators_without_a_case_in_common_with_their_options(command, tmp_path
     assert "none of the operators has a benchmark, e.g. placeholder: it does nothing" in err
 
 
-def invalid(session, path):
-    """A session in which A differs from itself, and nothing else was measured."""
-    read, _ = read_session(session)
-    pair = read.header.pairs[0].id
-    with SessionWriter.create(path, read.header, overwrite=False) as writer:
-        for line in read.lines:
-            if line.replicate.phase != "control":
-                continue
-            slow = 0.5 if line.replicate.arm == "B" else 0.0
-            luck = 0.001 * line.replicate.block
-            values = {key(pair, "forward"): math.log(1000.0) + slow + luck}
-            one = line.replicate
-            made = type(one)(one.phase, one.block, one.position, one.arm, values)
-            writer.add(ReplicateLine(made, line.started, line.wall_s))
-
-
 def test_a_session_whose_control_differs_is_invalid(session, command, tmp_path):
     folder, _ = session
-    invalid(folder / "opperf_ab.jsonl", tmp_path / "opperf_ab.jsonl")
-    lines = (tmp_path / "opperf_ab.jsonl").read_bytes().count(b"\n")
+    path = tmp_path / "opperf_ab.jsonl"
+
+    def change(one):
+        slow = 0.5 if one.phase == "control" and one.arm == "B" else 0.0
+        return {name: value + slow for name, value in one.values.items()}
+
+    copy_session(folder / "opperf_ab.jsonl", path, change, block_cap=12)
+    lines = path.read_bytes().count(b"\n")
     out, _ = command(tmp_path, "ab", "--resume", code=3)
-    assert "Invalid: A differs from itself in 1 of 1 cases" in out
-    assert "1 invalid" in out and "Regressed" not in out
-    # Nothing but the closing line came after the control.
-    assert (tmp_path / "opperf_ab.jsonl").read_bytes().count(b"\n") == lines + 1
-
-
-def analysed(*verdicts, shift=Verdict.SAME, valid=True):
-    cases = tuple(CaseVerdict(str(n), verdict) for n, verdict in enumerate(verdicts))
-    return Analysis(valid, Thresholds(), 0.02, 0.01, Shift(shift), cases)
-
-
-REGRESSED, IMPROVED, SAME, AMBIGUOUS = (
-    Verdict.REGRESSED,
-    Verdict.IMPROVED,
-    Verdict.SAME,
-    Verdict.AMBIGUOUS,
-)
-
-
-@pytest.mark.parametrize(
-    "analysis, fail_on, code",
-    [
-        (analysed(SAME, SAME), (REGRESSED, IMPROVED, AMBIGUOUS), 0),
-        (analysed(SAME, REGRESSED), (REGRESSED,), 1),
-        (analysed(SAME, REGRESSED), (IMPROVED,), 0),
-        (analysed(SAME, IMPROVED), (IMPROVED,), 1),
-        (analysed(SAME, AMBIGUOUS), (REGRESSED,), 0),
-        (analysed(SAME, AMBIGUOUS), (REGRESSED, AMBIGUOUS), 3),
-        (analysed(REGRESSED, AMBIGUOUS), (AMBIGUOUS, REGRESSED), 1),
-        # All operators together count as one of them.
-        (analysed(SAME, shift=REGRESSED), (REGRESSED,), 1),
-        # Nothing decided, or nothing that may be believed.
-        (analysed(AMBIGUOUS, AMBIGUOUS), (REGRESSED,), 3),
-        (analysed(), (REGRESSED,), 3),
-        (analysed(Verdict.INVALID, valid=False), (REGRESSED,), 3),
-    ],
-)
-def test_exit_codes(analysis, fail_on, code):
-    assert exit_code(analysis, fail_on) == code
+    assert "Invalid: A differs from itself in all cases together: " in out
+    figures = len(cases_of(read_session(path)[0].replicates))
+    assert f"\n{figures} figures of 6 cases: {figures} invalid.\n" in out
+    assert "Regressed" not in out and "Unfinished" not in out
+    # Nothing but the closing line came after the first look.
+    assert path.read_bytes().count(b"\n") == lines + 1

@@ -7,50 +7,61 @@ from opperf.compare.ab.procedure import Stage
 from opperf.compare.statistics.data import Thresholds
 from opperf.errors import UsageError
 
-RULES = Thresholds(control_blocks=2, screen_blocks=3, confirm_blocks=4, block_cap=4)
+SHORT = Thresholds(control_blocks=2, block_cap=6)
 TEN = Forecast({f"case{number}": 1.2 for number in range(10)}, start_s=2.0)
 """Ten cases of a second each, without anything beside it."""
 
 
 def test_a_stage_takes_its_processes_and_their_visits():
-    assert TEN.stage_s(Stage("screen", 0, 3, ())) == pytest.approx(4 * 3 * (2 + 12))
-    some = Stage("confirm", 0, 3, ("case1 forward", "case1 backward", "case2 forward"))
+    assert TEN.stage_s(Stage("comparison", 0, 3, ())) == pytest.approx(4 * 3 * (2 + 12))
+    some = Stage("comparison", 4, 3, ("case1 forward", "case1 backward", "case2 forward"))
     assert TEN.stage_s(some) == pytest.approx(4 * 3 * (2 + 2.4))
+
+
+def test_half_of_the_figures_count_after_the_first_look():
+    assert TEN.first_look_s(SHORT) == pytest.approx(4 * (2 + 4) * (2 + 12))
+    assert TEN.rest_s(SHORT) == pytest.approx(4 * 2 * (2 + 12 / 2))
+    assert TEN.rest_s(Thresholds(block_cap=3)) == 0.0
 
 
 def test_a_forecast_is_corrected_by_what_was_seen():
     slower = Forecast(TEN.visit_s, TEN.start_s, factor=1.5)
-    assert slower.fixed_s(RULES) == pytest.approx(1.5 * TEN.fixed_s(RULES))
+    assert slower.total_s(SHORT) == pytest.approx(1.5 * TEN.total_s(SHORT))
 
 
 def test_the_whole_in_words():
-    assert forecast_text(TEN, RULES) == (
-        "control and screen, 20 processes, take about 4 min 40 s; confirming takes about 42 s "
-        "more if one figure in 20 is a candidate"
+    assert forecast_text(TEN, SHORT) == (
+        "24 processes up to the first look take about 5 min 36 s; what is undecided then takes up "
+        "to 8 processes more, about 1 min 04 s"
     )
-    until_settled = Thresholds(control_blocks=2, screen_blocks=3, confirm_blocks=4, block_cap=16)
-    assert forecast_text(TEN, until_settled).endswith(
-        "a candidate, and then ambiguous cases get up to 16 blocks"
+    assert forecast_text(TEN, Thresholds(control_blocks=2, block_cap=3)) == (
+        "20 processes up to the first look take about 4 min 40 s"
     )
 
 
 def test_what_fits_is_not_refused():
-    check_budget(TEN, RULES, 1.0, None)
-    check_budget(TEN, RULES, 1.0, 322.0)
+    check_budget(TEN, SHORT, 1.0, None)
+    check_budget(TEN, SHORT, 1.0, 400.0)
 
 
 def test_what_does_not_fit_is_refused_with_what_would():
     with pytest.raises(UsageError) as caught:
-        check_budget(TEN, RULES, 1.0, 200.0)
+        check_budget(TEN, SHORT, 1.0, 300.0)
     assert str(caught.value) == (
-        "the session would take about 5 min 22 s and --budget allows 3 min 20 s: "
-        "5 cases of 10 or --case-time 0.51 would fit"
+        "the session would take about 6 min 40 s and --budget allows 5 min 00 s: "
+        "7 cases of 10 or --case-time 0.7 or 3 blocks at most would fit"
     )
     # They do.
-    check_budget(Forecast({str(n): 1.2 for n in range(5)}, 2.0), RULES, 1.0, 200.0)
-    check_budget(Forecast({str(n): 1.2 * 0.51 for n in range(10)}, 2.0), RULES, 0.51, 200.0)
+    check_budget(Forecast({str(n): 1.2 for n in range(7)}, 2.0), SHORT, 1.0, 300.0)
+    check_budget(Forecast({str(n): 1.2 * 0.7 for n in range(10)}, 2.0), SHORT, 0.7, 300.0)
+    check_budget(TEN, Thresholds(control_blocks=2, block_cap=3), 1.0, 300.0)
 
 
-def test_a_budget_that_starting_alone_spends():
-    with pytest.raises(UsageError, match="starting its processes alone takes longer; choose fewer"):
-        check_budget(TEN, RULES, 1.0, 50.0)
+def test_a_case_time_that_fits_is_rounded_down():
+    with pytest.raises(UsageError, match=r"--case-time 0\.86 or"):
+        check_budget(TEN, SHORT, 1.0, 355.0)
+
+
+def test_a_budget_that_no_single_change_meets():
+    with pytest.raises(UsageError, match="50 s: choose fewer cases and fewer --blocks$"):
+        check_budget(TEN, SHORT, 1.0, 50.0)

@@ -13,7 +13,7 @@ from opperf.model import Case, OperatorTarget, Record, Settings, Status, TensorS
 from opperf.profilers.summary import summarise
 from opperf.runner.progress import Quiet
 
-PLACE = Place("screen", 0, 1, "B", "B")
+PLACE = Place("comparison", 0, 1, "B", "B")
 
 
 def case(name, passes=("forward", "backward"), **settings):

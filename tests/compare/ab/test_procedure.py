@@ -7,7 +7,7 @@ import pytest
 from opperf.compare.ab.procedure import Stage, next_stage
 from opperf.compare.statistics.data import Replicate, Thresholds
 
-RULES = Thresholds(control_blocks=2, screen_blocks=3, confirm_blocks=3, block_cap=3)
+THRESHOLDS = Thresholds(control_blocks=2, block_cap=10)
 SEED = 5
 
 
@@ -16,7 +16,7 @@ def go_on():
     """Measures a session to its end, and says which stages it had. `effect` gives what a figure
     is by its place, and `forget` what the session is interrupted after."""
 
-    def gone(effect, thresholds=RULES, names=("x", "y", "z"), stop=None):
+    def gone(effect, thresholds=THRESHOLDS, names=("x", "y", "z"), stop=None):
         done, stages = [], []
         while (stage := next_stage(done, thresholds)) is not None:
             if not stages or stages[-1] != stage:
@@ -38,27 +38,29 @@ def go_on():
 
 
 def jitter(name, place):
-    """What a block differs from others by, which is nothing on average over three of them."""
+    """A small deviation of B in each block, which is nearly nothing on average."""
     return 0.001 * (place.block % 3 - 1) if place.label == "B" else 0.0
 
 
-def test_nothing_found(go_on):
-    stages, done = go_on(jitter)
-    assert [(stage.phase, stage.n_blocks) for stage in stages] == [("control", 2), ("screen", 3)]
-    assert len(done) == 20
+def wavering(name, place):
+    """y is about as large as the largest change that is the same, give or take."""
+    near = math.log(1.04) + 0.03 * (-1) ** place.block if place.arm == "B" else 0.0
+    return jitter(name, place) + (near if name == "y" else 0.0)
 
 
-def test_candidates_are_confirmed_and_nothing_else(go_on):
+FIXED = [Stage("control", 0, 2, ()), Stage("comparison", 0, 4, ())]
+
+
+def test_what_the_first_look_decides_is_measured_no_more(go_on):
     def effect(name, place):
         return jitter(name, place) + (0.1 if (name, place.arm) == ("x", "B") else 0.0)
 
     stages, done = go_on(effect)
-    assert stages[2:] == [Stage("confirm", 0, 3, ("x",))]
-    assert all(set(one.values) == {"x"} for one in done if one.phase == "confirm")
+    assert stages == FIXED and len(done) == 24
 
 
 def test_the_control_measures_a_twice(go_on):
-    arms = {"control": set(), "screen": set(), "confirm": set()}
+    arms = {"control": set(), "comparison": set()}
 
     def effect(name, place):
         arms[place.phase].add((place.label, place.arm))
@@ -66,37 +68,35 @@ def test_the_control_measures_a_twice(go_on):
 
     go_on(effect)
     assert arms["control"] == {("A", "A"), ("B", "A")}
-    assert arms["screen"] == {("A", "A"), ("B", "B")}
+    assert arms["comparison"] == {("A", "A"), ("B", "B")}
 
 
-def test_an_invalid_session_ends_with_its_control(go_on):
+def test_an_invalid_session_ends_at_its_first_look(go_on):
     def effect(name, place):
-        return jitter(name, place) + (0.5 if place.label == "B" else 0.0)
+        return wavering(name, place) + (0.5 if place.label == "B" else 0.0)
 
-    stages, done = go_on(effect)
-    assert [stage.phase for stage in stages] == ["control"] and len(done) == 8
-
-
-def wavering(name, place):
-    """y is at the threshold, give or take."""
-    near = math.log(1.02) + 0.02 * math.sin(place.block) if place.arm == "B" else 0.0
-    return jitter(name, place) + (near if name == "y" else 0.0)
+    assert go_on(effect)[0] == FIXED
 
 
-def test_what_is_ambiguous_is_measured_on_up_to_the_cap(go_on):
-    thresholds = Thresholds(control_blocks=2, screen_blocks=3, confirm_blocks=3, block_cap=10)
-    stages, _ = go_on(wavering, thresholds)
-    confirm = [stage for stage in stages if stage.phase == "confirm"]
-    assert [(stage.first_block, stage.n_blocks) for stage in confirm] == [(0, 3), (3, 3), (6, 4)]
-    assert all(stage.figures == ("y",) for stage in confirm)
+def test_undecided_figures_are_measured_further_up_to_the_cap(go_on):
+    stages, done = go_on(wavering)
+    assert stages == [*FIXED, *(Stage("comparison", n, 2, ("y",)) for n in (4, 6, 8))]
+    assert all(one.values.keys() == {"y"} for one in done if one.block >= 4)
+    assert all(len(one.values) == 3 for one in done if one.block < 4)
+
+
+def test_figures_that_cannot_be_measured_end_a_session(go_on):
+    _, done = go_on(wavering, stop=24)
+    stage = Stage("comparison", 4, 2, ("y",))
+    assert next_stage(done, THRESHOLDS) == next_stage(done, THRESHOLDS, {"x"}) == stage
+    assert next_stage(done, THRESHOLDS, {"y"}) is None
 
 
 def test_an_interrupted_session_goes_on_as_it_would_have(go_on):
-    thresholds = Thresholds(control_blocks=2, screen_blocks=3, confirm_blocks=3, block_cap=10)
-    _, whole = go_on(wavering, thresholds)
+    _, whole = go_on(wavering)
     for stop in range(1, len(whole), 3):
-        _, half = go_on(wavering, thresholds, stop=stop)
-        stage = next_stage(half, thresholds)
+        _, half = go_on(wavering, stop=stop)
+        stage = next_stage(half, THRESHOLDS)
         rest = list(stage.places(SEED, half))
         after = whole[stop]
         assert (rest[0].phase, rest[0].block, rest[0].position) == (

@@ -1,9 +1,10 @@
 """The report of a session on a terminal, in a file and on a page."""
 
+import msgspec
 import pytest
 
-from opperf.compare.ab.report import Report, Row, markdown_of, text_of
-from opperf.compare.statistics.data import Shift, Verdict
+from opperf.compare.ab.report import INTERVAL, MAX_SAME, Report, Row, markdown_of, text_of
+from opperf.compare.statistics.data import Shift, Thresholds, Verdict
 
 LONG = "measured in one arm only, as the other one's operator does not take these inputs at all"
 
@@ -20,8 +21,8 @@ def report():
             ratio=1.0 + number / 10,
             low=1.0,
             high=1.5,
-            blocks=3,
-            more_blocks=2 if verdict is Verdict.AMBIGUOUS else None,
+            detectable=0.05 + number / 100,
+            blocks=6,
         )
         for number, verdict in enumerate((Verdict.REGRESSED, Verdict.REGRESSED, Verdict.AMBIGUOUS))
     )
@@ -34,10 +35,14 @@ def report():
         valid=True,
         reason="",
         cases=3,
-        processes=28,
+        processes=32,
+        blocks=6,
+        block_cap=12,
+        first_look=4,
         threshold=0.02,
-        delta=0.02,
-        floor=0.012,
+        same_within=0.04,
+        detectable=0.06,
+        detectable_with_four_times=0.04,
         explained=0.92,
         note="",
         counts={"regressed": 2, "ambiguous": 1},
@@ -53,9 +58,9 @@ def report():
 def test_a_file_has_whole_lines(report):
     lines = text_of(report).splitlines()
     assert f"relu (data: (2, 2)) in A  {LONG}" in lines
-    assert any(line.endswith("Measured by 28 processes.") for line in lines)
-    (row,) = [line for line in lines if "2 more blocks" in line]
-    assert row.split()[-8:] == ["1.200", "1.000", "to", "1.500", "3", "2", "more", "blocks"]
+    assert any(line.endswith("Measured by 32 processes.") for line in lines)
+    (row,) = [line for line in lines if "7.0%" in line]
+    assert row.split()[-6:] == ["1.200", "1.000", "to", "1.500", "7.0%", "6"]
 
 
 @pytest.mark.parametrize("width", [80, 120])
@@ -63,7 +68,11 @@ def test_a_terminal_is_not_exceeded_and_reasons_are_whole(report, width):
     lines = text_of(report, width).splitlines()
     assert max(map(len, lines)) <= width
     told = " ".join(" ".join(lines).split())
-    assert "Measured by 28 processes." in told and "2 more blocks" in told
+    assert "Measured by 32 processes." in told and told.count("7.0%") == 1
+    assert (
+        "A change of 6.0% could have been found in the median figure; half as far above the "
+        "threshold, 4.0%, takes four times the blocks."
+    ) in told
     words = set(LONG.split())
     assert words <= set(told.split())
 
@@ -77,3 +86,34 @@ def test_the_largest_change_is_first(report):
 def test_a_page_has_bars_between_cells(report):
     page = markdown_of(report)
     assert "## Regressed" in page and "| broadcast_add |" in " ".join(page.split())
+
+
+def test_the_interval_is_named_for_its_level():
+    assert f"{1 - 2 * Thresholds().same_level:.0%}".replace("%", " % interval") == INTERVAL
+
+
+def test_figures_that_are_the_same_come_last_and_most_of_them_are_counted(report):
+    same = msgspec.structs.replace(report.rows[0], verdict=Verdict.SAME, operator="copy")
+    many = msgspec.structs.replace(report, rows=(*report.rows, *[same] * (MAX_SAME + 7)))
+    for text in (text_of(many), markdown_of(many)):
+        assert text.index("Ambiguous") < text.index("Same") < text.index("copy")
+        assert text.count("copy") == MAX_SAME and "and 7 more; --format json has all" in text
+
+
+@pytest.mark.parametrize(
+    "blocks, words",
+    [
+        (0, "Unfinished: no verdicts before 4 blocks; --resume continues."),
+        (6, "Unfinished: verdicts after 6 of at most 12 blocks; --resume continues."),
+    ],
+)
+def test_an_unfinished_session_names_its_latest_look(report, blocks, words):
+    unfinished = msgspec.structs.replace(report, complete=False, blocks=blocks)
+    assert words in text_of(unfinished)
+    invalid = msgspec.structs.replace(unfinished, valid=False, reason="A differs from itself")
+    assert "Unfinished" not in text_of(invalid) and "Invalid: A differs" in text_of(invalid)
+
+
+def test_without_an_estimate_nothing_could_be_found(report):
+    none = msgspec.structs.replace(report, detectable=None, detectable_with_four_times=None)
+    assert "could have been found" not in text_of(none)

@@ -66,7 +66,8 @@ def header():
 
 def line(position, **lost):
     values = {"x forward": -0.123456789012345678 * (position + 1)}
-    return ReplicateLine(Replicate("screen", 0, position, "AB"[position % 2], values), "", 1, lost)
+    replicate = Replicate("comparison", 0, position, "AB"[position % 2], values)
+    return ReplicateLine(replicate, "", 1, lost)
 
 
 @pytest.fixture
@@ -135,11 +136,12 @@ def test_a_second_writer_is_refused(header, written):
     [
         (b"", ":1: not a session of opperf ab: the file is empty"),
         (b"hello\n", ":1: not a session of opperf ab: the first line is no header"),
-        (b'{"line":"ab","schema":1}\n', ":1: the header is damaged"),
+        (b'{"line":"ab","schema":2}\n', ":1: the header is damaged"),
         (
             b'{"line":"header","schema":1}\n',
             "which `opperf ab` writes: its first line is of the kind",
         ),
+        (b'{"line":"ab","schema":1}\n', ":1: written in version 1 of the session of opperf ab"),
         (b'{"line":"ab","schema":99}\n', ":1: written in version 99 of the session of opperf ab"),
     ],
 )
@@ -168,3 +170,10 @@ def test_what_ended_a_process_is_remembered(header):
     )
     session = msgspec.structs.replace(Session(header), lines=lines)
     assert session.lost == {"x": Lost("failed again"), "y": Lost("crashed", ended=True)}
+
+
+def test_figures_of_a_pair_that_ended_its_process(header):
+    pair = header.pairs[0]
+    lines = (line(0, **{pair.id: Lost("crashed", ended=True)}), line(1, x=Lost("failed")))
+    session = msgspec.structs.replace(Session(header), lines=lines)
+    assert session.ended == {f"{pair.id} {metric}" for metric in pair.a.passes}

@@ -1,0 +1,41 @@
+"""Exit codes of a session, by its verdicts."""
+
+import pytest
+
+from opperf.compare.ab.command import exit_code
+from opperf.compare.statistics.data import Analysis, CaseVerdict, Shift, Thresholds, Verdict
+
+
+def analysed(*verdicts, shift=Verdict.SAME, valid=True):
+    cases = tuple(CaseVerdict(str(n), verdict) for n, verdict in enumerate(verdicts))
+    return Analysis(valid, Thresholds(), Shift(shift), cases)
+
+
+REGRESSED, IMPROVED, SAME, AMBIGUOUS = (
+    Verdict.REGRESSED,
+    Verdict.IMPROVED,
+    Verdict.SAME,
+    Verdict.AMBIGUOUS,
+)
+
+
+@pytest.mark.parametrize(
+    "analysis, fail_on, code",
+    [
+        (analysed(SAME, SAME), (REGRESSED, IMPROVED, AMBIGUOUS), 0),
+        (analysed(SAME, REGRESSED), (REGRESSED,), 1),
+        (analysed(SAME, REGRESSED), (IMPROVED,), 0),
+        (analysed(SAME, IMPROVED), (IMPROVED,), 1),
+        (analysed(SAME, AMBIGUOUS), (REGRESSED,), 0),
+        (analysed(SAME, AMBIGUOUS), (REGRESSED, AMBIGUOUS), 3),
+        (analysed(REGRESSED, AMBIGUOUS), (AMBIGUOUS, REGRESSED), 1),
+        # All operators together count as one of them.
+        (analysed(SAME, shift=REGRESSED), (REGRESSED,), 1),
+        # Nothing decided, or nothing that may be believed.
+        (analysed(AMBIGUOUS, AMBIGUOUS), (REGRESSED,), 3),
+        (analysed(), (REGRESSED,), 3),
+        (analysed(Verdict.INVALID, valid=False), (REGRESSED,), 3),
+    ],
+)
+def test_exit_codes(analysis, fail_on, code):
+    assert exit_code(analysis, fail_on) == code
