@@ -158,13 +158,14 @@ def interleaved(machine: Machine) -> Flags:
 
 
 def flags_of(analysis: Analysis, thresholds: Thresholds, chosen: int) -> Flags:
-    said = np.array([one.verdict for one in analysis.verdicts])
+    # By value: NumPy would cut the names of an enum's members short.
+    said = np.array([one.verdict.value for one in analysis.verdicts])
     return Flags(
-        said == Verdict.REGRESSED,
-        said == Verdict.IMPROVED,
+        said == Verdict.REGRESSED.value,
+        said == Verdict.IMPROVED.value,
         4 * (thresholds.control_blocks + thresholds.screen_blocks)
         + 4 * thresholds.confirm_blocks * chosen / OPERATORS,
-        int(np.count_nonzero(said == Verdict.AMBIGUOUS)),
+        int(np.count_nonzero(said == Verdict.AMBIGUOUS.value)),
     )
 
 
