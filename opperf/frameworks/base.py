@@ -176,7 +176,11 @@ class Devices(Protocol):
 
 
 class Arrays(Protocol):
-    """Operations on arrays. Default: one array type, and none for arrays that a user passes."""
+    """Operations on arrays. Default: one array type, no memory formats, and none for arrays that a
+    user passes."""
+
+    memory_formats: tuple[str, ...]
+    """Names for `TensorSpec.memory_format` that `tensor` supports, beside the default."""
 
     def array_type(self, target: Target) -> str:
         """Returns the array type that the target takes, as in `TensorSpec.array_type`."""

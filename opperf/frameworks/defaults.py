@@ -41,6 +41,7 @@ DEVICE = re.compile(r"(?P<kind>[a-z]+)(?:\((?P<index>\d+)\))?")
 class Defaults(Core):
     """Base of frameworks, which add a capability by overriding its methods."""
 
+    memory_formats: tuple[str, ...] = ()
     modes: tuple[str, ...] = ("eager",)
     variables: tuple[str, ...] = ()
     gradients: bool = False

@@ -70,17 +70,7 @@ THREAD_VARIABLES = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS"
 LOG_TAIL_BYTES = 2000
 """Length of the end of a worker's output that is searched for the reason of its end."""
 
-Answer = TypeVar(
-    "Answer",
-    ReadyResponse,
-    PlanResponse,
-    ResolveResponse,
-    ListResponse,
-    ChoicesResponse,
-    ScriptResponse,
-    MeasureResponse,
-    TryResponse,
-)
+Answer = TypeVar("Answer", bound=Response)
 
 
 class WorkerDied(Exception):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from opperf.errors import UnsupportedError
 from opperf.frameworks import Framework
 from opperf.frameworks.fill import seed_at, storage_spec
 from opperf.model import (
@@ -53,6 +54,10 @@ class PreparedCase:
             return self.framework.constant(argument, self.case.settings.device)
         if not isinstance(argument, TensorSpec):
             return argument
+        if argument.memory_format and argument.memory_format not in self.framework.memory_formats:
+            raise UnsupportedError(
+                f"{place}: {self.framework.name} has no memory format {argument.memory_format!r}"
+            )
         device = argument.device or self.case.settings.device
         if argument.fill.distribution == "same":
             # The tensor of another place, which is made already.

@@ -102,6 +102,12 @@ def test_contents_that_depend_on_a_shape_have_no_strides(prepare):
         prepare({"x": spec})
 
 
+def test_a_memory_format_that_the_framework_lacks_is_not_ignored(prepare):
+    spec = TensorSpec((2, 3, 4, 4), memory_format="channels_last")
+    with pytest.raises(UnsupportedError, match="^x.1: numpy has no memory format 'channels_last'"):
+        prepare({"x": (SPEC, spec)})
+
+
 def test_values_that_json_has_no_form_for(prepare):
     made = prepare(
         {
