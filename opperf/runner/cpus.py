@@ -33,6 +33,9 @@ THREAD_VARIABLES = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS"
 
 SYSFS = Path("/sys")
 
+TASKS = Path("/proc/self/task")
+"""Folder with an entry for each thread of this process."""
+
 
 class Cpus(NamedTuple):
     """The cores of a worker."""
@@ -165,12 +168,17 @@ def _find_obstacle() -> str:
 
 
 def _read_affinities() -> dict[int, set[int]]:
-    """Returns the cores of each thread of this process."""
+    """Returns the cores of each thread of this process; of the calling thread, as 0, where the
+    kernel does not list them."""
+    try:
+        threads = [int(path.name) for path in TASKS.iterdir()]
+    except OSError:
+        threads = [0]
     found = {}
-    for path in Path("/proc/self/task").iterdir():
-        # A thread may have ended.
+    for thread in threads:
+        # It may have ended.
         with suppress(ProcessLookupError):
-            found[int(path.name)] = os.sched_getaffinity(int(path.name))
+            found[thread] = os.sched_getaffinity(thread)
     return found
 
 

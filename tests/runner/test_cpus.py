@@ -312,6 +312,17 @@ def test_all_threads_of_this_process_are_moved_and_moved_back():
         assert [os.sched_getaffinity(thread) for thread in threads] == before
 
 
+@needs_pinning
+def test_threads_that_are_not_listed_or_have_ended(tmp_path, monkeypatch):
+    monkeypatch.setattr(module, "TASKS", tmp_path / "nothing")
+    assert module._read_affinities() == {0: os.sched_getaffinity(0)}
+    # Larger than any thread's number.
+    for name in (threading.get_native_id(), 2**30):
+        (tmp_path / str(name)).mkdir()
+    monkeypatch.setattr(module, "TASKS", tmp_path)
+    assert module._read_affinities() == {threading.get_native_id(): os.sched_getaffinity(0)}
+
+
 def test_words_that_make_a_choice_again():
     assert cpus_arguments("auto") == cpus_arguments("AUTO") == ()
     assert cpus_arguments("0-3") == ("--cpus", "0-3")
