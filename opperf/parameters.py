@@ -200,6 +200,15 @@ case_ids = click.option(
     help="Only the cases with these ids, or ids that begin so; --list and run files have them.",
 )
 
+cpus = click.option(
+    "--cpus",
+    default="auto",
+    show_default=True,
+    metavar="auto|none|LIST",
+    help="Cores that workers are pinned to, e.g. 2,3 or 0-3,8. auto: as many as a worker has "
+    "threads, and this process keeps off them. none: workers are not pinned.",
+)
+
 operator_options = combine(
     click.argument("names", nargs=-1, metavar="[OPERATOR]...", callback=split_commas),
     click.option(

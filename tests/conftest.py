@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from opperf.model import Case, OperatorTarget, Settings, TensorSpec
+from opperf.runner.cpus import NONE, Pinning
 from opperf.runner.environment import environment
 from opperf.runner.listing import list_operators, script
 from opperf.runner.measure import measure
@@ -109,8 +110,9 @@ def in_process(fake):
 class InProcessWorkers:
     """The workers of a run, all in this process."""
 
-    def __init__(self, worker, started, interpreters=()):
+    def __init__(self, worker, started, interpreters=(), pinning=None):
         self.worker, self.started, self.interpreters = worker, started, tuple(interpreters)
+        self.pinning = pinning or Pinning(NONE)
 
     def __enter__(self):
         return self
@@ -125,6 +127,8 @@ class InProcessWorkers:
         process = (framework, settings.threads if settings else None)
         if process not in self.started:
             self.started.append(process)
+            count = self.pinning.core_count(settings or Settings(), os.environ)
+            self.pinning.keep_off(self.pinning.choose(count))
         return self.worker
 
     def environment(self, case):

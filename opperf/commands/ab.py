@@ -10,6 +10,7 @@ from opperf.compare.statistics.design import FEWEST_BLOCKS
 from opperf.model import DECLARED
 from opperf.parameters import (
     common_settings,
+    cpus,
     debug,
     explicit_options,
     framework,
@@ -51,6 +52,7 @@ ASSIGNED = ", ".join(
 )
 @size
 @common_settings
+@cpus
 @no_backward
 @max_configs
 @click.option(

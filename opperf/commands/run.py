@@ -7,6 +7,7 @@ import click
 from opperf.parameters import (
     axis_option,
     case_ids,
+    cpus,
     debug,
     explicit_options,
     framework,
@@ -71,6 +72,7 @@ from opperf.parsing import RETRYABLE, parse_labels, parse_shapes, words_among
 @axis_option("threads")
 @axis_option("env")
 @axis_option("python")
+@cpus
 @no_backward
 @setting_option("memory")
 @random_shape_options

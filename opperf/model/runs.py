@@ -28,6 +28,7 @@ class Environment(Struct, frozen=True):
     hostname: str
     cpu: str
     cores: int
+    """Cores of the machine that opperf may use."""
     threads: dict[str, str]
     """Thread settings in force, by environment variable; and the framework's compute threads, where
     it says them."""
@@ -43,6 +44,8 @@ class Environment(Struct, frozen=True):
 
     commit: str = ""
     """Commit of the framework's source, if the build records it."""
+    cpus: str = ""
+    """Cores that the process is pinned to, `3` or `0-1`; empty if it may use the whole machine."""
     caches: dict[str, str] = {}
     """Sizes of the CPU's caches, by level."""
     gpus: tuple[dict[str, str], ...] = ()

@@ -103,6 +103,7 @@ def environment_facts(run: Run) -> list[tuple[str, str]]:
         ("Platform", environment.platform),
         ("Commit", environment.commit),
         ("CPU", f"{environment.cpu}, {environment.cores} cores"),
+        ("Pinned to cores", environment.cpus),
         ("Caches", ", ".join(f"{k} {v}" for k, v in environment.caches.items())),
         ("GPUs", "; ".join(" ".join(gpu.values()) for gpu in environment.gpus)),
         ("Memory", f"{environment.memory_bytes / GIB:.1f} GiB"),

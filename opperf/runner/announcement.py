@@ -34,8 +34,11 @@ def cases_table(plan: Plan, width: int | None = None) -> str:
     return "\n".join(lines)
 
 
-def announcement(plan: Plan, remaining: Sequence[Case], rounds: int, output: Path) -> str:
-    """Returns the announcement of a run: number of cases, settings, and output file."""
+def announcement(
+    plan: Plan, remaining: Sequence[Case], rounds: int, output: Path, cores: str = ""
+) -> str:
+    """Returns the announcement of a run: number of cases, settings, output file, and `cores`, a
+    sentence on the workers' cores."""
     operators = len({case.target.key for case in plan.cases})
     total = rounds * len(plan.cases)
     done = total - len(remaining)
@@ -45,7 +48,7 @@ def announcement(plan: Plan, remaining: Sequence[Case], rounds: int, output: Pat
     return (
         f"{pluralize(len(plan.cases), 'case')} of {pluralize(operators, 'operator')}{in_rounds}"
         f"{already}: {', '.join(_settings_in_use(plan.cases))}, {_effort(plan.cases[0].settings)}, "
-        f"to {display_path(output)}"
+        f"to {display_path(output)}{cores and '; '}{cores}"
     )
 
 

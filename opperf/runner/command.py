@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shlex
 import sys
 import time
@@ -20,6 +21,7 @@ from opperf.results.table import LEGEND, render_table
 from opperf.results.text import terminal_width, wrap
 from opperf.runner.announcement import announcement, cases_table
 from opperf.runner.assembling import assemble
+from opperf.runner.cpus import Pinning, cpus_arguments
 from opperf.runner.frameworks_command import report_choice
 from opperf.runner.options import (
     Options,
@@ -83,7 +85,7 @@ def run_command(raw: Mapping[str, Any], changed: Mapping[str, Any]) -> int:
         output.check_output(options.output, options.overwrite)
         _check_unfinished(run_file, options)
     interpreters = raw["python"] or (unfinished.header.interpreters if unfinished else ())
-    with Workers(interpreters) as workers:
+    with Pinning(options.cpus) as pinning, Workers(interpreters, pinning) as workers:
         if unfinished:
             work = _resume_work(unfinished, workers, selection, build_axes(raw), changed, options)
         else:
@@ -93,7 +95,10 @@ def run_command(raw: Mapping[str, Any], changed: Mapping[str, Any]) -> int:
         if options.list_only:
             print(cases_table(work.plan, terminal_width()))
             return 0
-        line = announcement(work.plan, work.remaining, work.rounds, options.output)
+        cores = pinning.describe(
+            {pinning.core_count(case.settings, os.environ) for case in work.remaining}
+        )
+        line = announcement(work.plan, work.remaining, work.rounds, options.output, cores)
         width = terminal_width()
         _print(options, line if width is None else wrap(line, width))
         if options.dry_run:
@@ -210,6 +215,7 @@ def _resume_advice(run_file: Path, options: Options) -> str:
         words += ["-f", options.output_format]
     if options.output != run_file:
         words += ["-o", str(options.output)]
+    words += cpus_arguments(options.cpus)
     return f"the records are in {run_file}. Resume with: {shlex.join(words)}"
 
 

@@ -12,6 +12,7 @@ import sys
 if __name__ == "__main__" and not getattr(sys.flags, "safe_path", False):
     del sys.path[0]
 
+import contextlib  # noqa: E402
 import importlib.util  # noqa: E402
 import os  # noqa: E402
 import runpy  # noqa: E402
@@ -23,6 +24,12 @@ PACKAGE = Path(__file__).parents[1]
 FALLBACK_PACKAGES = "OPPERF_FALLBACK_PACKAGES"
 """Environment variable with the starting process's version of Python and the folders of its
 packages, separated as in PATH."""
+
+PINNED_CPUS = "OPPERF_PINNED_CPUS"
+"""Environment variable with the cores that the process is pinned to, separated by commas."""
+
+USABLE_CPUS = "OPPERF_USABLE_CPUS"
+"""Environment variable with the cores that the starting process may use, separated by commas."""
 
 BASE = ("msgspec", "numpy", "psutil", "scipy")
 """Packages that a worker needs besides its framework."""
@@ -50,6 +57,16 @@ def install_fallback_finder() -> None:
         sys.meta_path.append(FallbackFinder(folders))
 
 
+def pin_process() -> None:
+    """Pins this process to the cores of `PINNED_CPUS`: before any import, as OpenMP counts its
+    cores when it is loaded."""
+    cpus = os.environ.pop(PINNED_CPUS, "")
+    if cpus:
+        # A control group may have lost them; the environment then shows others.
+        with contextlib.suppress(OSError):
+            os.sched_setaffinity(0, map(int, cpus.split(",")))
+
+
 def import_package() -> None:
     """Imports the package of this file from its own folder."""
     spec = importlib.util.spec_from_file_location(
@@ -63,6 +80,7 @@ def import_package() -> None:
 
 if __name__ == "__main__":
     del sys.argv[0]
+    pin_process()
     install_fallback_finder()
     try:
         import_package()

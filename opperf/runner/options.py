@@ -37,6 +37,7 @@ class Options:
     dry_run: bool
     strict: bool
     quiet: bool
+    cpus: str
     command: str
     resuming: bool
     retry: frozenset[Status]
@@ -189,6 +190,7 @@ def build_options(options: Mapping[str, Any], changed: Mapping[str, Any]) -> Opt
         dry_run=options["dry_run"],
         strict=options["strict"],
         quiet=options["quiet"],
+        cpus=options["cpus"],
         command=shlex.join(["opperf", *sys.argv[1:]]),
         retry=frozenset(map(Status, options["retry"])),
     )

@@ -18,7 +18,8 @@ import msgspec
 from opperf import errors
 from opperf.errors import OpperfError, WorkerError, one_line
 from opperf.model import Case, Environment, Listing, Record, Settings, Status
-from opperf.runner.launch import FALLBACK_PACKAGES
+from opperf.runner.cpus import NOT_PINNED, THREAD_VARIABLES, Cpus
+from opperf.runner.launch import FALLBACK_PACKAGES, PINNED_CPUS, USABLE_CPUS
 from opperf.runner.messages import (
     ChoicesRequest,
     ChoicesResponse,
@@ -64,9 +65,6 @@ OWN_DISTUTILS = {"SETUPTOOLS_USE_DISTUTILS": "stdlib"} if sys.version_info < (3,
 """Variables that make `import distutils` load Python's own, where there is one: setuptools would
 replace it, and takes a fifth of a second to import."""
 
-THREAD_VARIABLES = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS")
-"""Variables that set a framework's compute threads; a framework reads them at import."""
-
 LOG_TAIL_BYTES = 2000
 """Length of the end of a worker's output that is searched for the reason of its end."""
 
@@ -92,8 +90,8 @@ class Worker(AbstractContextManager["Worker"]):
     `python` is the interpreter that runs it, by default this process's. Its environment needs the
     framework only: opperf is imported from here, and so are its dependencies (numpy, scipy, psutil,
     msgspec) that are missing there, if both have the same version of Python. `reference_work` times
-    reference work between the calls. Every request raises `WorkerError` if the process cannot be
-    started, and the `OpperfError` that the worker raised.
+    reference work between the calls. `cpus` are the cores of the process. Every request raises
+    `WorkerError` if the process cannot be started, and the `OpperfError` that the worker raised.
     """
 
     def __init__(
@@ -103,6 +101,7 @@ class Worker(AbstractContextManager["Worker"]):
         environment: Mapping[str, str] | None = None,
         python: str = "",
         reference_work: bool = False,
+        cpus: Cpus = NOT_PINNED,
     ) -> None:
         self._reference_work = reference_work
         self._framework, self._python = framework, python or sys.executable
@@ -113,6 +112,9 @@ class Worker(AbstractContextManager["Worker"]):
         if settings.threads is not None:
             self._variables.update(dict.fromkeys(THREAD_VARIABLES, str(settings.threads)))
         self._variables.update(settings.env)
+        if cpus.pinned:
+            for name, cores in ((PINNED_CPUS, cpus.pinned), (USABLE_CPUS, cpus.usable)):
+                self._variables[name] = ",".join(map(str, sorted(cores)))
         self._settings = msgspec.json.encode(settings.process()).decode()
         self._process: subprocess.Popen[bytes] | None = None
         self._buffer = b""

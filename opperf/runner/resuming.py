@@ -11,6 +11,7 @@ from opperf.model import DECLARED, Case, Environment, Run
 from opperf.results.environment import differences
 from opperf.results.runfile import is_run_file, read_run
 from opperf.runner.health import examine as health
+from opperf.runner.health.machine import parse_cpus
 from opperf.runner.options import Options
 from opperf.sources.selecting import Selection
 from opperf.sources.varying import Axes, process_key
@@ -90,12 +91,19 @@ available and not what is used."""
 
 
 def find_lasting_differences(one: Environment, other: Environment) -> list[tuple[str, Any, Any]]:
-    """Returns the differences of two environments that are not transient: name, and both values."""
+    """Returns the differences of two environments that are not transient: name, and both values.
+    Other cores of the same machine are no difference, another number of them is."""
+    ignored = TRANSIENT | ({"cpus"} if _count_cpus(one) == _count_cpus(other) else set())
     return [
         (name, before, after)
         for name, before, after in differences(one, other)
-        if not TRANSIENT & {name, name.partition(".")[0]}
+        if not ignored & {name, name.partition(".")[0]}
     ]
+
+
+def _count_cpus(environment: Environment) -> int:
+    """Returns the number of cores that a process may run on."""
+    return len(parse_cpus(environment.cpus)) or environment.cores
 
 
 def check_environment(name: str, before: Environment, after: Environment) -> None:

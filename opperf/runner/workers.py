@@ -3,11 +3,13 @@ settings, one at a time."""
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Sequence
 from contextlib import AbstractContextManager
 
 from opperf.errors import WorkerError
 from opperf.model import Case, Environment, Interpreter, Record, Settings
+from opperf.runner.cpus import NONE, Pinning
 from opperf.runner.pool import Worker
 from opperf.sources.varying import process_key
 
@@ -31,10 +33,13 @@ def interpreter_of(
 
 class Workers(AbstractContextManager["Workers"]):
     """Starts the worker that a case needs, and ends the previous one: two at once would share
-    memory and caches. Raises what `Worker` raises."""
+    memory and caches. `pinning` chooses their cores. Raises what `Worker` raises."""
 
-    def __init__(self, interpreters: Sequence[Interpreter] = ()) -> None:
+    def __init__(
+        self, interpreters: Sequence[Interpreter] = (), pinning: Pinning | None = None
+    ) -> None:
         self.interpreters = tuple(interpreters)
+        self._pinning = pinning or Pinning(NONE)
         self._key = ""
         self._worker: Worker | None = None
 
@@ -56,7 +61,11 @@ class Workers(AbstractContextManager["Workers"]):
         if self._worker is None or key != self._key:
             self.__exit__()
             found = interpreter_of(self.interpreters, framework, settings.python)
-            self._worker = Worker(framework, settings, python=found.path if found else "")
+            cpus = self._pinning.choose(self._pinning.core_count(settings, os.environ))
+            self._pinning.keep_off(cpus)
+            self._worker = Worker(
+                framework, settings, python=found.path if found else "", cpus=cpus
+            )
             self._key = key
         return self._worker
 

@@ -22,6 +22,7 @@ from opperf.opperf import main
 from opperf.runner import registry_commands as registry_module
 from opperf.runner import workers as workers_module
 from opperf.runner.calls import call_settings, measure_here
+from opperf.runner.cpus import NOT_PINNED, Cpus
 from opperf.runner.pool import Worker
 from opperf.runner.prepared import PreparedCase
 from opperf.sources.call import UserCall
@@ -186,12 +187,17 @@ class SharedWorker(Worker):
 @pytest.fixture(scope="session")
 def shared_worker() -> Iterator[Callable[..., Worker]]:
     """In place of `Worker`: one process for each framework and set of process settings."""
-    started: dict[tuple[str, str], SharedWorker] = {}
+    started: dict[tuple[str, str, Cpus], SharedWorker] = {}
 
-    def given(framework: str, settings: Settings | None = None, python: str = "") -> Worker:
-        key = (process_key(framework, settings or Settings()), python)
+    def given(
+        framework: str,
+        settings: Settings | None = None,
+        python: str = "",
+        cpus: Cpus = NOT_PINNED,
+    ) -> Worker:
+        key = (process_key(framework, settings or Settings()), python, cpus)
         if key not in started:
-            started[key] = SharedWorker(framework, settings, python=python)
+            started[key] = SharedWorker(framework, settings, python=python, cpus=cpus)
         return started[key]
 
     yield given

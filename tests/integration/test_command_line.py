@@ -228,7 +228,7 @@ def test_a_dry_run_checks_everything_and_writes_nothing(command_here):
     )
     assert re.fullmatch(
         r"\d+ cases of \d+ operators: \w+\(0\), float64, native profiler, 2 warmup, "
-        r"1 timed call, to results\.json\n",
+        r"1 timed call, to results\.json(; workers .*)?\n",
         out,
     )
     assert err == ""

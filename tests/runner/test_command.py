@@ -13,6 +13,8 @@ from opperf.errors import FOUND, INTERRUPTED, OutputError, RunFileError, UsageEr
 from opperf.results import output
 from opperf.results.runfile import RunWriter, read_run
 from opperf.runner import command
+from opperf.runner.cpus import NOT_PINNED, Pinning, choose_others
+from opperf.runner.health.machine import usable_cpus
 
 NAMED = ("--framework", "mxnet")
 COUNTS = ("-w", "0", "-r", "2", "--no-memory")
@@ -56,7 +58,8 @@ def interrupt_at(opperf, monkeypatch, number):
 
 
 def test_a_run_is_announced_measured_shown_and_written(opperf):
-    code, out, err = opperf("relu", "add", *COUNTS, "-f", "jsonl", "-o", "run.jsonl")
+    options = (*COUNTS, "-f", "jsonl", "-o", "run.jsonl", "--cpus", "none")
+    code, out, err = opperf("relu", "add", *options)
     assert (code, measured(opperf)) == (0, ["add", "relu", "relu"])
     first, *rest = out.splitlines()
     assert first == (
@@ -70,6 +73,42 @@ def test_a_run_is_announced_measured_shown_and_written(opperf):
     assert made.header.options["command"].startswith("opperf run relu add -w 0")
     # The progress is beside it.
     assert "3/3 relu" in err and opperf.started == [("fake", None)]
+
+
+def test_the_announcement_ends_with_the_workers_cores(opperf):
+    usable = usable_cpus()
+    _, out, _ = opperf("relu", "--dry-run", "--threads", "1", "-o", "out.json")
+    with Pinning() as pinning:
+        line = pinning.describe([1])
+    assert line and out.endswith(f", to out.json; {line}\n")
+    code, out, _ = opperf("relu", *COUNTS, "--cpus", str(min(usable)), "--quiet", "-o", "out.json")
+    assert (code, out) == (0, "")
+
+
+def test_cores_that_do_not_exist_are_refused(opperf):
+    with pytest.raises(UsageError, match="this process may not use core 999999; usable: "):
+        opperf("relu", *COUNTS, "--cpus", "999999", "-o", "out.json")
+    assert measured(opperf) == [] and run_files(opperf) == []
+
+
+def test_an_interrupted_run_gives_this_process_its_cores_back(opperf, monkeypatch):
+    before = usable_cpus()
+    during = []
+    measure = opperf.worker.measure
+
+    def interrupt(case):
+        during.append(usable_cpus())
+        measure(case)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(opperf.worker, "measure", interrupt)
+    cpus = str(max(before))
+    code, _, err = opperf("relu", *COUNTS, "-o", "out.json", "--cpus", cpus)
+    assert code == INTERRUPTED and going_on(err)[-2:] == ["--cpus", cpus]
+    assert usable_cpus() == before
+    with Pinning(cpus) as pinning:
+        moved = pinning.choose(1) != NOT_PINNED and choose_others({max(before)}, before)
+    assert during == [moved or before]
 
 
 def test_quiet_is_nothing_but_the_file(opperf):
@@ -115,7 +154,7 @@ def test_a_list_where_all_have_a_benchmark_says_no_more(opperf):
 
 
 def test_a_dry_run_says_what_it_would_do_and_does_not(opperf):
-    code, out, _ = opperf("relu", "--dry-run", "-o", "out.json")
+    code, out, _ = opperf("relu", "--dry-run", "-o", "out.json", "--cpus", "none")
     assert code == 0 and measured(opperf) == [] and not (opperf.folder / "out.json").exists()
     assert out == (
         "2 cases of 1 operator: cpu(0), float32, native profiler, medians to 2.0%, "

@@ -9,6 +9,7 @@ from opperf.runner import environment as module
 from opperf.runner.environment import cpu_model, environment, usable_cores
 from opperf.runner.health.finding import Reading
 from opperf.runner.health.machine import Machine
+from opperf.runner.launch import USABLE_CPUS
 
 
 @pytest.mark.parametrize(
@@ -50,6 +51,33 @@ def test_load_cores_and_threads_are_this_processes(fake, monkeypatch):
         {"fake": "1.0"},
         ("cpu(0)",),
     )
+
+
+@pytest.mark.parametrize(
+    "online, own, usable, expected",
+    [
+        ("0-3", {3}, "", (1, "3")),
+        ("0-3", {3}, "0,1,3", (3, "3")),
+        ("0-3", {0, 1, 2}, "0,1,2", (3, "0-2")),
+        ("0-3", {0, 1, 2, 3}, "0,1,2,3", (4, "")),
+        ("nonsense", {0, 2}, "", (2, "")),
+    ],
+)
+def test_cores_are_those_of_opperf_and_cpus_those_of_the_process(
+    fake, monkeypatch, tmp_path, online, own, usable, expected
+):
+    folder = tmp_path / "devices/system/cpu"
+    folder.mkdir(parents=True)
+    (folder / "online").write_text(f"{online}\n")
+    machine = Machine(tmp_path, Path("/nowhere"), frozenset(own), {})
+    monkeypatch.setattr(module, "this_machine", lambda variables: machine)
+    monkeypatch.setenv(USABLE_CPUS, usable)
+    found = environment(fake)
+    assert (found.cores, found.cpus) == expected
+    if expected[1]:
+        # Those that opperf may use, without their numbers.
+        count = "all of 4" if expected[0] == 4 else f"{expected[0]} of 4"
+        assert found.health["affinity"] == f"{count} CPUs"
 
 
 @pytest.mark.parametrize(

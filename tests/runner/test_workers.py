@@ -7,6 +7,7 @@ import pytest
 from opperf.errors import WorkerError
 from opperf.model import Interpreter, Settings
 from opperf.runner import workers as module
+from opperf.runner.cpus import NOT_PINNED
 from opperf.runner.workers import Workers, interpreter_of
 
 
@@ -15,8 +16,8 @@ class Started:
 
     log = []
 
-    def __init__(self, framework, settings, python=""):
-        self.name = (framework, settings.threads, python)
+    def __init__(self, framework, settings, python="", cpus=NOT_PINNED):
+        self.name, self.cpus = (framework, settings.threads, python), cpus
         self.log.append(("start", self.name))
 
     def __exit__(self, *error):
@@ -49,6 +50,30 @@ def test_a_worker_is_kept_while_its_settings_are_asked_for_and_ended_before_anot
         for name in (("fake", None, ""), ("fake", 2, ""), ("other", None, ""))
         for what in ("start", "end")
     ]
+
+
+class Kept:
+    """Stands in for a choice of cores: as many as threads, and logs which are kept off."""
+
+    def __init__(self):
+        self.kept_off = []
+
+    def core_count(self, settings, variables):
+        return settings.threads or 4
+
+    def choose(self, count):
+        return range(count)
+
+    def keep_off(self, cpus):
+        self.kept_off.append(cpus)
+
+
+def test_every_worker_has_the_cores_of_its_threads_and_this_process_keeps_off_them(log):
+    pinning = Kept()
+    with Workers(pinning=pinning) as workers:
+        cpus = [workers.of("fake", Settings(threads=n)).cpus for n in (1, 1, 2, None)]
+    assert cpus == [range(1), range(1), range(2), range(4)]
+    assert pinning.kept_off == [range(1), range(2), range(4)]
 
 
 def test_an_interpreter_is_found_by_its_label_and_framework(log):

@@ -13,6 +13,7 @@ import msgspec
 
 from opperf.errors import UsageError, suggest
 from opperf.model import DECLARED, Setting, Settings, Struct
+from opperf.runner.cpus import NOT_PINNED, Cpus
 from opperf.runner.pool import Worker
 from opperf.runner.process import find_program
 from opperf.sources.selecting import REGEX, Selection
@@ -146,8 +147,13 @@ def settings_of(arm: ArmSpec, common: Settings) -> Settings:
 
 
 def worker_of(
-    arm: ArmSpec, framework: str, environment: Mapping[str, str], reference_work: bool = False
+    arm: ArmSpec,
+    framework: str,
+    environment: Mapping[str, str],
+    reference_work: bool = False,
+    cpus: Cpus = NOT_PINNED,
 ) -> Worker:
     """A fresh worker of an arm; `environment` are the inherited variables. With `reference_work`,
-    that is timed between calls."""
-    return Worker(framework, settings_of(arm, Settings()), environment, arm.python, reference_work)
+    that is timed between calls. `cpus` are its cores."""
+    settings = settings_of(arm, Settings())
+    return Worker(framework, settings, environment, arm.python, reference_work, cpus)

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from tabulate import tabulate
 
-from opperf.compare.ab.arms import ArmSpec, selection_of, worker_of
+from opperf.compare.ab.arms import ArmSpec, selection_of, settings_of, worker_of
 from opperf.compare.ab.forecast import Forecast, check_budget, forecast_of, forecast_text, processes
 from opperf.compare.ab.measure import WARMUP_FACTOR, Start, rehearse
 from opperf.compare.ab.options import (
@@ -23,9 +23,10 @@ from opperf.compare.ab.pairs import Pairing, pair_cases, plans_of
 from opperf.compare.ab.session import SCHEMA, SessionHeader, SessionWriter, read_session
 from opperf.compare.statistics.data import Arm
 from opperf.errors import OpperfError, RunFileError, UsageError
-from opperf.model import DECLARED, Environment
+from opperf.model import DECLARED, Environment, Settings
 from opperf.results import output
 from opperf.results.text import inputs_text, pluralize, terminal_width, truncate
+from opperf.runner.pool import Worker
 from opperf.runner.progress import Progress
 from opperf.runner.resuming import check_environment, check_same, check_selection
 from opperf.runner.session import utc_now
@@ -45,7 +46,29 @@ def starter(
 ) -> Start:
     """Returns a function that makes fresh workers of the arms; with `reference_work`, workers time
     it between calls."""
-    return lambda arm: worker_of(arms[arm], framework, options.environment, reference_work)
+    cpus = options.pinning.choose(core_count(arms, options))
+
+    def start(arm: Arm) -> Worker:
+        options.pinning.keep_off(cpus)
+        return worker_of(arms[arm], framework, options.environment, reference_work, cpus)
+
+    return start
+
+
+def core_count(arms: Mapping[Arm, ArmSpec], options: Options) -> int:
+    """Returns the number of cores of either arm's workers: that of the arm with more threads, so
+    that the arms differ in nothing else."""
+    return max(
+        options.pinning.core_count(settings_of(arm, Settings()), options.environment)
+        for arm in arms.values()
+    )
+
+
+def say_cores(arms: Mapping[Arm, ArmSpec], options: Options, say: Say) -> None:
+    """Says which cores the arms' workers are pinned to, if they are to be."""
+    line = options.pinning.describe([core_count(arms, options)])
+    if line:
+        say(line)
 
 
 @contextmanager
@@ -68,6 +91,7 @@ def begin(
     thresholds, common = thresholds_from(given), selection_from(given)
     if not options.dry_run:
         output.check_output(options.report, options.overwrite)
+    say_cores(arms, options, say)
     start = starter(arms, options.framework, options)
     planned = {
         name: _plan(start, name, arm, common, options.framework, say) for name, arm in arms.items()
@@ -205,9 +229,10 @@ def resume(
     header = session.header
     _check_same(header, given, changed)
     arms: dict[Arm, ArmSpec] = {"A": header.a, "B": header.b}
+    say_cores(arms, options, say)
+    start = starter(arms, header.framework, options)
     for name, arm in arms.items():
-        worker = worker_of(arm, header.framework, options.environment)
-        with _name_arm_in_errors(name, arm), worker:
+        with _name_arm_in_errors(name, arm), start(name) as worker:
             now_there = worker.environment()
         check_environment(f"arm {name} of the session", header.environments[name], now_there)
     forecast = forecast_of(header, session.lines)

@@ -23,6 +23,7 @@ from opperf.compare.statistics.data import Analysis, Arm, Thresholds, Verdict
 from opperf.compare.statistics.verdicts import analyse
 from opperf.errors import FOUND, INTERRUPTED, UNDECIDED, OpperfError, UsageError, suggest
 from opperf.results.text import duration, pluralize, terminal_width
+from opperf.runner.cpus import cpus_arguments
 from opperf.runner.frameworks_command import report_choice
 from opperf.runner.progress import make_progress
 from opperf.runner.session import utc_now
@@ -35,6 +36,12 @@ def ab_command(given: Mapping[str, Any], changed: Mapping[str, Any]) -> int:
     cannot start or go on.
     """
     options = options_from(given)
+    with options.pinning:
+        return _run_session(given, changed, options)
+
+
+def _run_session(given: Mapping[str, Any], changed: Mapping[str, Any], options: Options) -> int:
+    """Starts or resumes a session, measures it to its end and prints its report; the exit code."""
     say = partial(_say, options)
     if not options.resume:
         elsewhere = any(arm.python for arm in arms_from(given))
@@ -53,12 +60,12 @@ def ab_command(given: Mapping[str, Any], changed: Mapping[str, Any]) -> int:
             _measure(writer, options)
         except KeyboardInterrupt:
             done = processes(len(writer.session.lines))
-            hint = _resume_hint(options.report)
+            hint = _resume_hint(options)
             print(f"interrupted; {done} measured, in {hint}", file=sys.stderr)
             return INTERRUPTED
         except OpperfError as error:
             raise type(error)(
-                f"{error}; the measurements are in {_resume_hint(options.report)}"
+                f"{error}; the measurements are in {_resume_hint(options)}"
             ) from error
         session = writer.session
         analysis = analyse(session.replicates, session.header.thresholds)
@@ -163,9 +170,10 @@ def _stage_name(stage: Stage, thresholds: Thresholds) -> str:
     )
 
 
-def _resume_hint(report: Path) -> str:
-    command = shlex.join(["opperf", "ab", "--resume", "--report", str(report)])
-    return f"{report}. Resume with: {command}"
+def _resume_hint(options: Options) -> str:
+    words = ["opperf", "ab", "--resume", "--report", str(options.report)]
+    command = shlex.join([*words, *cpus_arguments(options.pinning.choice)])
+    return f"{options.report}. Resume with: {command}"
 
 
 def _say(options: Options, text: str) -> None:

@@ -17,6 +17,7 @@ from opperf.compare.ab.arms import ArmSpec, two_arms
 from opperf.compare.statistics.data import Thresholds, Verdict
 from opperf.errors import UsageError
 from opperf.results.output import STDOUT
+from opperf.runner.cpus import Pinning
 from opperf.runner.options import build_choice, build_common_settings
 from opperf.sources.selecting import Selection
 
@@ -45,6 +46,8 @@ class Options:
     command: str
     environment: Mapping[str, str]
     """The inherited environment variables of the arms."""
+    pinning: Pinning
+    """Chooses the cores of the arms' workers."""
 
 
 def options_from(given: Mapping[str, Any]) -> Options:
@@ -65,6 +68,7 @@ def options_from(given: Mapping[str, Any]) -> Options:
         budget_s=given["budget"],
         command=shlex.join(["opperf", *sys.argv[1:]]),
         environment=dict(os.environ),
+        pinning=Pinning(given["cpus"]),
     )
 
 

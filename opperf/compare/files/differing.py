@@ -25,6 +25,7 @@ ORDER = (
     "cpu",
     "caches",
     "cores",
+    "cpus",
     "hostname",
     "threads",
     "settings",

@@ -36,7 +36,8 @@ class Reading(NamedTuple):
     level: Level = "ok"
     fix: str = ""
     short: str = ""
-    """The state for a run's environment, if `state` has details that change during a run."""
+    """The state for a run's environment, if `state` has details that change during a run, or that
+    have a field of their own there."""
 
 
 class Probe(NamedTuple):

@@ -18,17 +18,15 @@ def affinity(machine: Machine) -> Reading:
     spanned = [cpus for _, cpus in sorted(nodes.items()) if cpus]
     count = len(machine.cpus)
     if machine.cpus == online:
-        state = f"all of {pluralize(count, 'CPU')}"
+        short, listed = f"all of {pluralize(count, 'CPU')}", ""
     else:
-        state = f"{count} of {len(online)} CPUs, {format_cpus(machine.cpus)}"
+        short, listed = f"{count} of {len(online)} CPUs", f", {format_cpus(machine.cpus)}"
     if len(spanned) < 2:
-        return Reading(state)
+        return Reading(short + listed, short=short)
     largest = max(spanned, key=len)
-    return Reading(
-        f"{state}, on {len(spanned)} memory nodes",
-        "warn",
-        f"taskset -cp {format_cpus(largest)} $$",
-    )
+    spread = f", on {len(spanned)} memory nodes"
+    fix = f"taskset -cp {format_cpus(largest)} $$"
+    return Reading(short + listed + spread, "warn", fix, short + spread)
 
 
 COUNTS = "THREADS"
@@ -40,7 +38,9 @@ def threads(machine: Machine) -> Reading:
     most, usable = whole_cpus(machine), len(machine.cpus)
     variables = {name: value for name, value in machine.settings.items() if value is not None}
     state = ", ".join(f"{name}={value}" for name, value in variables.items())
-    counts = {name: _count(value) for name, value in variables.items() if name.endswith(COUNTS)}
+    counts = {
+        name: count_threads(value) for name, value in variables.items() if name.endswith(COUNTS)
+    }
     excessive = [name for name, count in counts.items() if count > most]
     if excessive:
         fix = "export " + " ".join(f"{name}={most}" for name in excessive)
@@ -52,7 +52,7 @@ def threads(machine: Machine) -> Reading:
     return Reading(state or f"none set: libraries start {usable} threads")
 
 
-def _count(value: str) -> int:
+def count_threads(value: str) -> int:
     """Returns the number of threads in a setting's value: that of the outermost level if it has
     several, and 0 if it is no number, which libraries ignore."""
     first = value.partition(",")[0].strip()

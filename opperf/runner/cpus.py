@@ -1,0 +1,265 @@
+"""The cores that workers are pinned to, and that the manager keeps off.
+
+A core is what the kernel calls a CPU: one hardware thread. A pinned worker does not move between
+cores, nor do its threads wait for the manager's.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterable, Mapping
+from contextlib import AbstractContextManager, suppress
+from pathlib import Path
+from typing import NamedTuple
+
+from opperf.errors import UsageError
+from opperf.model import Settings
+from opperf.runner.health.machine import (
+    Unreadable,
+    format_cpus,
+    parse_cpus,
+    read_number,
+    read_text,
+    usable_cpus,
+)
+from opperf.runner.health.process import count_threads
+
+AUTO, NONE = "auto", "none"
+"""Words in place of a list of cores: as many as a worker has threads; workers are not pinned."""
+
+THREAD_VARIABLES = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS")
+"""Variables that set a framework's compute threads; a framework reads them at import."""
+
+SYSFS = Path("/sys")
+
+TASKS = Path("/proc/self/task")
+"""Folder with an entry for each thread of this process."""
+
+
+class Cpus(NamedTuple):
+    """The cores of a worker."""
+
+    pinned: frozenset[int] = frozenset()
+    """Those that it is pinned to; empty if it is not pinned."""
+    usable: frozenset[int] = frozenset()
+    """Those that opperf may use."""
+
+
+NOT_PINNED = Cpus()
+
+
+def parse_list(text: str, usable: frozenset[int]) -> frozenset[int]:
+    """Returns the cores of a list such as `0-3,8`.
+
+    Raises `UsageError`, with the usable cores, for another text and for cores that are not usable.
+    """
+    found: set[int] = set()
+    for part in text.split(","):
+        match = re.fullmatch(r"\s*([0-9]+)(?:-([0-9]+))?\s*", part)
+        first, last = (int(match[1]), int(match[2] or match[1])) if match else (0, -1)
+        if first > last:
+            raise UsageError(
+                f"--cpus {text!r} is not auto, none or a list of cores such as 0-3,8; "
+                f"usable: {format_cpus(usable)}"
+            )
+        # Not a set of the range, which may be longer than memory.
+        missing = next((cpu for cpu in range(first, last + 1) if cpu not in usable), None)
+        if missing is not None:
+            raise UsageError(
+                f"--cpus {text}: this process may not use core {missing}; "
+                f"usable: {format_cpus(usable)}"
+            )
+        found.update(range(first, last + 1))
+    return frozenset(found)
+
+
+def cpus_arguments(choice: str) -> tuple[str, ...]:
+    """Returns the words of a command line that make this choice of cores."""
+    return () if choice.lower() == AUTO else ("--cpus", choice)
+
+
+def thread_count(settings: Settings, variables: Mapping[str, str]) -> int | None:
+    """Returns the number of compute threads of a worker with these settings and inherited
+    environment variables; None for as many as there are cores."""
+    if settings.threads is not None:
+        return settings.threads
+    merged = {**variables, **settings.env}
+    counts = [count_threads(merged.get(name, "")) for name in THREAD_VARIABLES]
+    return max(counts) or None
+
+
+def siblings(cpu: int, sys: Path = SYSFS) -> frozenset[int]:
+    """Returns the hardware threads of a core's physical core; the core alone if the kernel does not
+    list them."""
+    # The second is the older name.
+    for name in ("core_cpus_list", "thread_siblings_list"):
+        with suppress(Unreadable, ValueError):
+            path = f"{sys}/devices/system/cpu/cpu{cpu}/topology/{name}"
+            return parse_cpus(read_text(path)) | {cpu}
+    return frozenset({cpu})
+
+
+def _group_by_node(usable: frozenset[int], sys: Path) -> dict[int, frozenset[int]]:
+    """Returns, for each core, the usable cores of its memory node, or of its package if the kernel
+    lists no nodes."""
+    nodes: list[frozenset[int]] = []
+    for path in sys.glob("devices/system/node/node[0-9]*/cpulist"):
+        with suppress(Unreadable, ValueError):
+            nodes.append(parse_cpus(read_text(path)) & usable)
+    found = {cpu: node for node in nodes for cpu in node}
+    packages: dict[int, set[int]] = {}
+    for cpu in usable - found.keys():
+        package = -1
+        with suppress(Unreadable):
+            package = read_number(sys / f"devices/system/cpu/cpu{cpu}/topology/physical_package_id")
+        packages.setdefault(package, set()).add(cpu)
+    return found | {cpu: frozenset(group) for group in packages.values() for cpu in group}
+
+
+def _find_slow(usable: frozenset[int], sys: Path) -> frozenset[int]:
+    """Returns the efficiency cores of a hybrid processor."""
+    # Intel's have a list of their own; Arm's have a capacity below the largest.
+    with suppress(Unreadable, ValueError):
+        return parse_cpus(read_text(sys / "devices/cpu_atom/cpus")) & usable
+    capacities: dict[int, int] = {}
+    for cpu in usable:
+        with suppress(Unreadable):
+            capacities[cpu] = read_number(sys / f"devices/system/cpu/cpu{cpu}/cpu_capacity")
+    most = max(capacities.values(), default=0)
+    return frozenset(cpu for cpu, capacity in capacities.items() if capacity < most)
+
+
+def choose_cpus(count: int, usable: frozenset[int], sys: Path = SYSFS) -> frozenset[int]:
+    """Returns cores for a worker of `count` threads: one hardware thread per physical core before
+    any second one, performance cores before efficiency cores, of one memory node if that has
+    enough, and from the highest number down."""
+    first = {cpu for cpu in usable if cpu == min(siblings(cpu, sys) & usable)}
+    nodes, slow = _group_by_node(usable, sys), _find_slow(usable, sys)
+
+    def order(cpu: int) -> tuple[bool, bool, bool, int, int]:
+        node = nodes[cpu]
+        is_too_small = len(node & first - slow) < count
+        # The kernel handles most interrupts on core 0, so the last cores are the quietest.
+        return cpu not in first, cpu in slow, is_too_small, -max(node), -cpu
+
+    return frozenset(sorted(usable, key=order)[:count])
+
+
+def choose_others(
+    pinned: frozenset[int], usable: frozenset[int], sys: Path = SYSFS
+) -> frozenset[int]:
+    """Returns the usable cores beside a worker's, without hardware threads of its physical cores
+    if there are others; empty if no core is left."""
+    others = usable - pinned
+    shared = frozenset[int]().union(*(siblings(cpu, sys) for cpu in pinned))
+    return others - shared or others
+
+
+def _find_obstacle() -> str:
+    """Returns why this system cannot pin processes; empty if it can."""
+    if not hasattr(os, "sched_setaffinity"):
+        return "this system cannot pin processes"
+    try:
+        os.sched_setaffinity(0, os.sched_getaffinity(0))
+    except OSError as error:
+        return f"this process may not set its cores ({error.strerror})"
+    return ""
+
+
+def _read_affinities() -> dict[int, set[int]]:
+    """Returns the cores of each thread of this process; of the calling thread, as 0, where the
+    kernel does not list them."""
+    try:
+        threads = [int(path.name) for path in TASKS.iterdir()]
+    except OSError:
+        threads = [0]
+    found = {}
+    for thread in threads:
+        # It may have ended.
+        with suppress(ProcessLookupError):
+            found[thread] = os.sched_getaffinity(thread)
+    return found
+
+
+def _set_affinities(threads: Mapping[int, Iterable[int]]) -> None:
+    """Pins threads of this process, each to its cores."""
+    for thread, cpus in threads.items():
+        # A thread may have ended, and a control group may have lost a core: neither stops a run.
+        with suppress(OSError):
+            os.sched_setaffinity(thread, cpus)
+
+
+class Pinning(AbstractContextManager["Pinning"]):
+    """Chooses the cores of workers as `--cpus` says, and keeps this process off them; at the end,
+    its threads have the cores that they had at the begin.
+
+    Raises `UsageError` for a wrong `choice`: `auto`, `none` or a list of cores.
+    """
+
+    def __init__(self, choice: str = AUTO, sys: Path = SYSFS) -> None:
+        self._sys, self.usable = sys, usable_cpus()
+        self.choice = choice.lower()
+        self._is_wanted = self.choice != NONE
+        self._fixed = frozenset[int]()
+        if self.choice not in (AUTO, NONE):
+            self._fixed = parse_list(choice, self.usable)
+        self._obstacle = _find_obstacle() if self._is_wanted else ""
+        self._chosen: dict[int, Cpus] = {}
+        self._before: dict[int, set[int]] = {}
+        """Cores of this process's threads before they were moved; empty if they were not."""
+
+    def __exit__(self, *error: object) -> None:
+        if self._before:
+            # Threads started since then have inherited their creator's cores.
+            _set_affinities(
+                {thread: self._before.get(thread, self.usable) for thread in _read_affinities()}
+            )
+        self._before = {}
+
+    def core_count(self, settings: Settings, variables: Mapping[str, str]) -> int:
+        """Returns the number of cores of a worker with these settings and inherited environment
+        variables: as many as it has threads."""
+        count = thread_count(settings, variables)
+        return len(self.usable) if count is None else min(count, len(self.usable))
+
+    def choose(self, count: int) -> Cpus:
+        """Returns the cores of a worker that needs `count`."""
+        if not self._is_wanted or self._obstacle:
+            return NOT_PINNED
+        if count not in self._chosen:
+            cpus = self._fixed or choose_cpus(count, self.usable, self._sys)
+            self._chosen[count] = Cpus(cpus, self.usable)
+        return self._chosen[count]
+
+    def keep_off(self, cpus: Cpus) -> None:
+        """Moves this process off a worker's cores if others are left, and else lets it use all."""
+        if not cpus.pinned:
+            return
+        threads = _read_affinities()
+        self._before = self._before or threads
+        others = choose_others(cpus.pinned, self.usable, self._sys)
+        _set_affinities(dict.fromkeys(threads, others or self.usable))
+
+    def describe(self, counts: Iterable[int]) -> str:
+        """Returns the cores of workers that need these numbers of cores, and of this process, in a
+        sentence; empty if workers are not to be pinned."""
+        if self._obstacle:
+            return f"workers are not pinned: {self._obstacle}"
+        found = {self.choose(count).pinned for count in counts} - {frozenset()}
+        if not found:
+            return ""
+        ordered = sorted(found, key=len)
+        workers = " or ".join(self._name(cpus) for cpus in ordered)
+        others = {choose_others(cpus, self.usable, self._sys) for cpus in ordered}
+        if len(others) > 1:
+            return f"workers on {workers}, this process on others where any are left"
+        (left,) = others
+        if not left:
+            return f"workers on {workers}, shared with this process"
+        return f"workers on {workers}, this process on {self._name(left)}"
+
+    def _name(self, cpus: frozenset[int]) -> str:
+        if len(cpus) == 1:
+            return f"core {min(cpus)}"
+        return f"all {len(cpus)} cores" if cpus == self.usable else f"cores {format_cpus(cpus)}"
