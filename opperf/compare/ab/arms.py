@@ -148,6 +148,9 @@ def settings_of(arm: ArmSpec, common: Settings) -> Settings:
 def worker_of(
     arm: ArmSpec, framework: str, environment: Mapping[str, str], reference_work: bool = False
 ) -> Worker:
-    """A fresh worker of an arm; `environment` are the inherited variables. With `reference_work`,
-    that is timed between calls."""
-    return Worker(framework, settings_of(arm, Settings()), environment, arm.python, reference_work)
+    """A worker of an arm; `environment` are the inherited variables. With `reference_work`, that is
+    timed between calls."""
+    settings = settings_of(arm, Settings())
+    return Worker(
+        framework, settings, environment, arm.python, reference_work, measures_memory=False
+    )
