@@ -1,11 +1,14 @@
 """How long a session takes, and what fits into a budget."""
 
+from types import SimpleNamespace
+
 import msgspec
 import pytest
 
-from opperf.compare.ab.forecast import Forecast, check_budget, forecast_text
+from opperf.compare.ab.forecast import Forecast, check_budget, forecast_of, forecast_text
 from opperf.compare.ab.procedure import Stage
-from opperf.compare.statistics.data import Thresholds
+from opperf.compare.ab.session import ReplicateLine
+from opperf.compare.statistics.data import Replicate, Thresholds
 from opperf.errors import UsageError
 
 SHORT = Thresholds(control_blocks=2, block_cap=6)
@@ -17,6 +20,21 @@ def test_a_stage_takes_its_processes_and_their_visits():
     assert TEN.stage_s(Stage("comparison", 0, 3, ())) == pytest.approx(4 * 3 * (2 + 12))
     some = Stage("comparison", 4, 3, ("case1 forward", "case1 backward", "case2 forward"))
     assert TEN.stage_s(some) == pytest.approx(4 * 3 * (2 + 2.4))
+
+
+def test_the_first_process_of_an_arm_in_a_block_takes_longer_to_start():
+    header = SimpleNamespace(visit_s=TEN.visit_s, start_s=2.5, later_start_s=1.5)
+
+    def line(block, position, arm, wall_s):
+        replicate = Replicate(
+            "comparison", block, position, arm, dict.fromkeys(header.visit_s, 1.0)
+        )
+        return ReplicateLine(replicate, "", wall_s)
+
+    assert TEN.starts_s == pytest.approx(2 * 2.5 + 2 * 1.5)
+    expected = [(0, 0, "A", 2.5), (0, 1, "B", 2.5), (0, 2, "B", 1.5), (1, 0, "B", 2.5)]
+    lines = [line(*place, 2 * (start_s + 12)) for *place, start_s in expected]
+    assert forecast_of(header, lines).factor == pytest.approx(2.0)
 
 
 def test_half_of_the_figures_count_after_the_first_look():
