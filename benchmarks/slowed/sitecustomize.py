@@ -2,8 +2,9 @@
 
 Python imports this at its start where this folder is on PYTHONPATH. SLOWED names the operators, as
 the registry does, with commas between them, and SLOWED_SHARE says how many more rows each of their
-tensors gets. The rows are put there before the first call, so that every call is one call of the
-operator, and its extra work the operator's own.
+tensors gets; with a share of 0 everything is as with others, but for the extra rows. They are put
+there before the first call, so that every call is one call of the operator, and its extra work the
+operator's own, backward too.
 """
 
 import ctypes
@@ -48,12 +49,18 @@ def slow_down(module, names, share):
 
     def with_more_rows(tensor):
         known, made = longer.get(id(tensor), (None, None))
-        if known is not tensor:
+        differentiated = tensor.grad is not None
+        if known is not tensor or differentiated != (made.grad is not None):
             import mxnet as mx
 
             more = math.ceil(share * tensor.shape[0])
-            made = mx.nd.concat(tensor, tensor[:more], dim=0)
-            made.wait_to_read()
+            with mx.autograd.pause():
+                made = mx.nd.concat(tensor, tensor[:more], dim=0) if more else tensor.copy()
+                if differentiated:
+                    made.attach_grad()
+                    # The caller checks the gradient of its own tensor, which gets none now.
+                    tensor.grad[:] = 1
+            mx.nd.waitall()
             longer[id(tensor)] = (tensor, made)
         return made
 

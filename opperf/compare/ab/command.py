@@ -110,7 +110,9 @@ def exit_code(analysis: Analysis, fail_on: tuple[Verdict, ...]) -> int:
     decided = {one.verdict for one in analysis.verdicts} - {Verdict.AMBIGUOUS}
     if not analysis.valid or not decided:
         return UNDECIDED
-    verdicts = {one.verdict for one in analysis.verdicts} | {analysis.shift.verdict}
+    verdicts = {one.verdict for one in analysis.verdicts}
+    if analysis.shift is not None:
+        verdicts.add(analysis.shift.verdict)
     codes = [EXIT_CODES[one.value] for one in fail_on if one in verdicts]
     return min(codes, default=0)
 

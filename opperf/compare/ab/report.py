@@ -92,7 +92,8 @@ class Report(Struct, frozen=True, omit_defaults=False):
     note: str
     """Why nothing is subtracted although reference work was timed."""
     counts: dict[str, int]
-    shift: Shift
+    shift: Shift | None
+    """None with too few figures."""
     rows: tuple[Row, ...]
     """One for every figure, the largest ratio first."""
     differences: tuple[Difference, ...]
@@ -280,7 +281,7 @@ def _summary(report: Report) -> list[str]:
         f"Measured by {processes(report.processes)}.",
         *_power(report),
         *([_adjustment(report)] if report.explained is not None or report.note else []),
-        *([_shift(report.shift)] if report.valid else []),
+        *([_shift(report.shift)] if report.valid and report.shift is not None else []),
     ]
 
 
@@ -317,8 +318,6 @@ def _adjustment(report: Report) -> str:
 
 def _shift(shift: Shift) -> str:
     """The sentence on the shift of all operators together."""
-    if shift.effect is None or shift.low is None or shift.high is None or shift.p is None:
-        return f"All operators together: {shift.note}."
     ratio, low, high = (math.exp(value) for value in (shift.effect, shift.low, shift.high))
     note = f"; {shift.note}" if shift.note else ""
     return (

@@ -20,8 +20,12 @@ import numpy as np
 
 from opperf.compare.statistics.blocks import Effects
 from opperf.compare.statistics.data import Shift, Thresholds, Verdict
+from opperf.compare.statistics.design import FEWEST_BLOCKS
 from opperf.compare.statistics.equivalence import p_within
 from opperf.compare.statistics.paired_t import bounds, estimate, p_beyond
+
+LEAST_CASES = 3
+"""Below this number of cases their median is a case's own effect, or the mean of two."""
 
 SHIFT_LEVEL = 0.05
 """Level of the test for a shift, and of its interval: the field's convention."""
@@ -36,12 +40,18 @@ def median_effects(effects: Effects) -> Effects:
     return Effects(np.median(complete, axis=0)[None, :], np.zeros(1))
 
 
-def common_shift(comparison: Effects, thresholds: Thresholds) -> Shift:
-    """The shift of the cases and its verdict, by the tests of a single case."""
-    found = estimate(median_effects(comparison))
+def common_shift(
+    comparison: Effects, thresholds: Thresholds, control: Effects | None = None
+) -> Shift | None:
+    """The shift of the cases and its verdict, by the tests of a single case; None for too few cases
+    or blocks. The control's blocks around their own mean give its scatter too."""
+    complete = ~np.isnan(comparison.values).any(axis=1)
+    if comparison.values.shape[1] < FEWEST_BLOCKS or np.count_nonzero(complete) < LEAST_CASES:
+        return None
+    found = estimate(
+        median_effects(comparison), None if control is None else median_effects(control)
+    )
     (n,) = found.n
-    if n < 2:
-        return Shift(Verdict.AMBIGUOUS, note="fewer than two complete blocks")
     figures = found.mean, *bounds(found, SHIFT_LEVEL / 2), p_beyond(found, 0.0)
     effect, low, high, p = (float(figure) for (figure,) in figures)
     (beyond,), (within,) = (

@@ -18,6 +18,8 @@ random error is in the case's own scatter already.
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from opperf.compare.statistics.blocks import Effects
@@ -67,7 +69,10 @@ def fault(control: Effects, others: Effects, thresholds: Thresholds) -> str:
     """How A differs from itself; empty where it does not. `others` are the blocks of A and B."""
     level = thresholds.control_q / 2
     if p_shift(control, others, thresholds) <= level:
-        return "A differs from itself in all cases together"
+        (shift,) = estimate(median_effects(control)).mean
+        return f"A differs from itself by {math.expm1(shift):+.1%} in all cases together"
     if p_cases(control, others, thresholds) <= level:
-        return "A differs from itself over all cases"
+        differences = np.abs(estimate(_without_shift(control)).mean)
+        share = math.expm1(float(np.nanmedian(differences)))
+        return f"A differs from itself by {share:.1%} in the median case, one way or the other"
     return ""

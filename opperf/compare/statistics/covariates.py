@@ -18,14 +18,16 @@ each speed; a median jumps from one to the other. A figure of which the work exp
 its median.
 
 The slopes are fit to all processes that a session has so far, with the arms' effects removed first,
-anew at each look, and are then treated as known. Without their uncertainty the standard error is
-too small by a factor of about the root of 1 + slopes / freedom: for two slopes 6 % at the first of
-the default looks, 2 % at the last, 9 % in the shortest session.
+anew at each look. Fit to the same data, they leave too small a scatter, by a factor of
+(freedom - slopes) / freedom of the variance, and are themselves uncertain, which adds a share of
+some slopes / freedom: `Adjustment.inflation` restores both. For two slopes it is 1.27 at the first
+of the default looks and 1.10 at the last.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from types import MappingProxyType
 from typing import NamedTuple
 
 import msgspec
@@ -45,7 +47,7 @@ remove half of the scatter. The shortest session, of two control blocks and two 
 nine with two slopes."""
 
 ARM_EFFECT_LEVEL = 0.01
-"""Level of the test for a difference of the work between the arms: at each look, the chance that
+"""Level, over all looks, of the test for a difference of the work between the arms: the chance that
 nothing is adjusted although there is none."""
 
 
@@ -59,17 +61,20 @@ class Adjustment(NamedTuple):
     nothing was adjusted."""
     note: str = ""
     """Why nothing was adjusted although work was timed."""
+    inflation: Mapping[str, float] = MappingProxyType({})
+    """By adjusted figure, the factor of its variance that restores what fitting the slopes has
+    removed and added."""
 
 
-def adjust(replicates: Sequence[Replicate]) -> Adjustment:
+def adjust(replicates: Sequence[Replicate], level: float) -> Adjustment:
     """Subtracts what reference work explains from the replicates; returns them unchanged where none
-    was timed, or where it differs between the arms."""
+    was timed, or where it differs between the arms by a test at that level."""
     names = {name for one in replicates for times in one.reference.values() for name in times}
     works = sorted(names - {OWN})
     if not works:
         return Adjustment(tuple(replicates), None)
-    level = ARM_EFFECT_LEVEL / len(works)
-    differing = [name for name in works if _has_arm_effect(replicates, name, level)]
+    each = level / len(works)
+    differing = [name for name in works if _has_arm_effect(replicates, name, each)]
     if differing:
         note = (
             f"not adjusted for the core's speed: the {differing[0]} work differs between the arms"
@@ -77,13 +82,19 @@ def adjust(replicates: Sequence[Replicate]) -> Adjustment:
         return Adjustment(tuple(replicates), None, note)
     cases = cases_of(replicates)
     phases = [_center(replicates, phase, cases, works) for phase in PHASES]
-    slopes, explained = _slopes(phases, len(works))
+    slopes, explained, freedom = _slopes(phases, len(works))
     if np.isnan(explained).all():
         return Adjustment(tuple(replicates), None)
     of_case = dict(zip(cases, slopes, strict=True))
+    inflation = (freedom + len(works)) / np.maximum(freedom - len(works), 1.0)
     return Adjustment(
         tuple(_subtract_work(one, works, of_case) for one in replicates),
         float(np.nanmedian(explained)),
+        inflation={
+            case: float(factor)
+            for case, factor in zip(cases, inflation, strict=True)
+            if of_case[case].any()
+        },
     )
 
 
@@ -149,9 +160,10 @@ def _center(
     return _Residuals(values, timed, freedom)
 
 
-def _slopes(phases: Iterable[_Residuals], works: int) -> tuple[Floats, Floats]:
-    """The slopes of each figure, 0 where the work explains none of its scatter; and the explained
-    share of its variance, NaN where there is none or too few processes."""
+def _slopes(phases: Iterable[_Residuals], works: int) -> tuple[Floats, Floats, Floats]:
+    """The slopes of each figure, 0 where the work explains none of its scatter; the explained share
+    of its variance, NaN where there is none or too few processes; and the degrees of freedom that
+    the slopes were fit with."""
     among, along, total, freedom = (
         sum(parts)
         for parts in zip(
@@ -174,7 +186,7 @@ def _slopes(phases: Iterable[_Residuals], works: int) -> tuple[Floats, Floats]:
         explained = 1.0 - (rest / left) / (total / freedom)
     explained[left < LEAST_FREEDOM] = np.nan
     slopes[~(explained > 0.0)] = 0.0
-    return slopes, np.maximum(explained, 0.0)
+    return slopes, np.maximum(explained, 0.0), freedom
 
 
 def _subtract_work(one: Replicate, works: Sequence[str], slopes: Mapping[str, Floats]) -> Replicate:

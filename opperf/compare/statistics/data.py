@@ -135,14 +135,14 @@ class Shift(Struct, frozen=True):
 
     verdict: Verdict
     """Verdict on the shift against the threshold: `same` may be a shift that is small."""
-    effect: float | None = None
+    effect: float
     """Mean of the median case's effect over the blocks up to the first look."""
-    low: float | None = None
-    high: float | None = None
+    low: float
+    high: float
     """Its 95 % confidence interval."""
-    p: float | None = None
+    p: float
     """p-value of the hypothesis that there is no shift at all."""
-    n_blocks: int = 0
+    n_blocks: int
     note: str = ""
 
 
@@ -151,7 +151,8 @@ class Analysis(Struct, frozen=True):
 
     valid: bool
     thresholds: Thresholds
-    shift: Shift
+    shift: Shift | None
+    """None with too few cases or without a look."""
     verdicts: tuple[CaseVerdict, ...]
     """One for every case that any replicate measured, sorted by case."""
     looks: int = 0

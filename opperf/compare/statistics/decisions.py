@@ -6,9 +6,11 @@ tested for every undecided case, with moderated variances: that its ratio is wit
 sequential p-values (`spending`) only fall. A case has changed if Benjamini and Hochberg's
 correction over all cases rejects the first, at `changed_q`, and its latest estimate is still beyond
 the threshold, on the side on which its smallest p-value was found; it is the same if the second is
-rejected at `same_level` and it has not changed. A decided case keeps its estimate and its p-values,
-and is measured no more. As the correction admits larger p-values the more cases have changed, one
-that was the same may still become one that has changed.
+rejected at `same_level` and it has not changed.
+
+A case is decided once it has changed, or is the same and its estimate is within the threshold: one
+between the threshold and `same_within` is measured on, as it may have changed. A decided case keeps
+its estimate and its p-values, and is measured no more.
 """
 
 from __future__ import annotations
@@ -36,11 +38,12 @@ class Decisions:
     p_changed: Floats
     """Sequential p-value of no change beyond the threshold; NaN before the first look."""
     p_same: Floats
-    """Sequential p-value of a change of `same_within` or more."""
+    """Sequential p-value of a change of `same_within` or more, at the look of the estimate."""
     side: Floats
     """Sign of the estimate at the look with the smallest `p_changed`."""
     changed: Mask
     same: Mask
+    decided: Mask
     mean: Floats
     low: Floats
     high: Floats
@@ -71,6 +74,7 @@ class Decisions:
             side=np.zeros(cases),
             changed=no(),
             same=no(),
+            decided=no(),
             mean=unknown(),
             low=unknown(),
             high=unknown(),
@@ -79,10 +83,6 @@ class Decisions:
             n=np.zeros(cases),
             place=np.zeros(cases),
         )
-
-    @property
-    def decided(self) -> Mask:
-        return self.changed | self.same
 
     def look(self, found: Estimate, thresholds: Thresholds) -> None:
         """Takes the next look at estimates of all cases; those of decided cases only count for the
@@ -98,7 +98,9 @@ class Decisions:
         new = {
             "side": np.where(smaller, np.sign(judged.mean), self.side),
             "p_changed": np.fmin(self.p_changed, p_changed),
-            "p_same": np.fmin(self.p_same, p_same),
+            # Not the smallest: a case may be the same at one look and be measured on, and its
+            # interval is that of the latest.
+            "p_same": p_same,
             "mean": judged.mean,
             "low": low,
             "high": high,
@@ -113,4 +115,5 @@ class Decisions:
         beyond = self.side * self.mean > thresholds.margin
         self.changed = self.changed | (reject(self.p_changed, thresholds.changed_q) & beyond)
         self.same = (self.p_same <= thresholds.same_level) & ~self.changed
+        self.decided |= self.changed | (self.same & (np.abs(self.mean) <= thresholds.margin))
         self.looks += 1

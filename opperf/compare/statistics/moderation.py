@@ -14,6 +14,7 @@ more tightly for few cases, and absent for fewer than `LEAST_CASES`.
 
 from __future__ import annotations
 
+import functools
 import math
 from typing import NamedTuple
 
@@ -47,6 +48,10 @@ coarse that all its values are equal: it is neither moderated nor a part of the 
 STEPS = 400
 """Quantiles that stand for the prior's distribution: its winsorised variance is then right to some
 three digits."""
+
+FREEDOMS = np.geomspace(SMALLEST_FREEDOM, MOST_FREEDOM, 60)
+"""Degrees of freedom of the prior for which the spread of variances is computed; those between are
+interpolated: right to some three digits, too."""
 
 
 class Moderated(NamedTuple):
@@ -87,43 +92,48 @@ def _prior(variance: Floats, freedom: Floats) -> tuple[Floats, float]:
 def _fit(variance: Floats, freedom: Floats) -> tuple[float, float]:
     """Degrees of freedom and scale of the prior under which the logarithms of the variances have
     the mean and the variance that they have, their tails drawn in; zeros where there is none."""
-    from scipy.optimize import brentq
-
     logs = np.log(variance)
     seen = np.clip(logs, *np.quantile(logs, (TAILS[0], 1 - TAILS[1])))
     spread = float(np.var(seen, ddof=1))
-
-    def excess(log_lent: float) -> float:
-        return spread - _expected(freedom, math.exp(log_lent))[1]
-
-    smallest, largest = math.log(SMALLEST_FREEDOM), math.log(MOST_FREEDOM)
-    if excess(largest) <= 0:
-        log_lent = largest
-    elif excess(smallest) >= 0:
-        return 0.0, 0.0
-    else:
-        log_lent = brentq(excess, smallest, largest, xtol=1e-6)
-    lent = math.exp(log_lent)
-    return lent, math.exp(float(seen.mean()) - _expected(freedom, lent)[0])
-
-
-def _expected(freedom: Floats, lent: float) -> tuple[float, float]:
-    """Mean and variance that the logarithms of variances of such freedom have under a prior around
-    1, their tails drawn in alike."""
-    from scipy.stats import f
-
-    # Cases that are decided early have fewer blocks than others: each freedom has its quantiles,
-    # which count as often as it occurs.
+    # Cases that are decided early have fewer blocks than others.
     freedoms, counts = np.unique(freedom, return_counts=True)
-    chances = (np.arange(STEPS) + 0.5) / STEPS
-    logs = np.log(f.ppf(chances, freedoms[:, None], lent)).ravel()
-    weights = np.repeat(counts, STEPS) / (freedom.size * STEPS)
+    means, variances = _expected(tuple(freedoms), tuple(counts / freedom.size))
+    if spread >= variances[0]:
+        return 0.0, 0.0
+    # The larger the prior, the smaller the spread.
+    log_lent = np.interp(spread, variances[::-1], np.log(FREEDOMS)[::-1])
+    mean = np.interp(log_lent, np.log(FREEDOMS), means)
+    return math.exp(log_lent), math.exp(float(seen.mean() - mean))
+
+
+@functools.lru_cache(maxsize=32)
+def _expected(freedoms: tuple[float, ...], shares: tuple[float, ...]) -> tuple[Floats, Floats]:
+    """Mean and variance, by the prior's `FREEDOMS`, that the logarithms of variances have under a
+    prior around 1, their tails drawn in alike. `shares` of the cases have the `freedoms`."""
+    found = [_expected_under(lent, freedoms, shares) for lent in FREEDOMS]
+    means, variances = np.array(found).T
+    return means, variances
+
+
+def _expected_under(
+    lent: float, freedoms: tuple[float, ...], shares: tuple[float, ...]
+) -> tuple[float, float]:
+    logs = np.concatenate([_log_quantiles(freedom, lent) for freedom in freedoms])
+    weights = np.repeat(shares, STEPS) / STEPS
     order = np.argsort(logs)
     logs, weights = logs[order], weights[order]
     ends = np.searchsorted(np.cumsum(weights), (TAILS[0], 1 - TAILS[1]))
     logs = np.clip(logs, *logs[ends])
     mean = float(weights @ logs)
     return mean, float(weights @ (logs - mean) ** 2)
+
+
+@functools.cache
+def _log_quantiles(freedom: float, lent: float) -> Floats:
+    """Of a variance of such freedom under the prior."""
+    from scipy.stats import f
+
+    return np.asarray(np.log(f.ppf((np.arange(STEPS) + 0.5) / STEPS, freedom, lent)))
 
 
 def _shares(ratio: Floats, freedom: Floats, lent: float) -> Floats:

@@ -19,7 +19,7 @@ have NaN.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -50,6 +50,10 @@ class Estimate:
         with np.errstate(invalid="ignore", divide="ignore"):
             error = np.sqrt(variance / n)
         return cls(mean, np.where((n >= 1) & (freedom > 0), error, np.nan), n, freedom)
+
+    def inflate(self, factor: Floats) -> Estimate:
+        """The same with variances that are larger by a factor, by case."""
+        return replace(self, error=np.asarray(self.error * np.sqrt(factor)))
 
     @property
     def deviation(self) -> Floats:

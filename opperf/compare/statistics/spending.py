@@ -43,6 +43,10 @@ NODES = 96
 some twenty of its standard deviations wide."""
 
 
+BISECTIONS = 50
+"""Halvings of the interval in which a boundary is sought: to the last digits of a float."""
+
+
 def spent(alpha: float | Floats, fraction: float) -> Floats:
     """What of a level is spent once that fraction of the blocks is there."""
     return np.asarray(alpha * np.expm1(-GAMMA * fraction) / np.expm1(-GAMMA))
@@ -54,39 +58,40 @@ def nominal_levels(looks: tuple[int, ...]) -> Floats:
 
     `looks` are the numbers of blocks after which one looks, ascending; the last one ends it.
     """
-    return np.array([_nominal(alpha, looks) for alpha in ALPHAS])
-
-
-def _nominal(alpha: float, looks: Sequence[int]) -> list[float]:
-    from scipy.special import roots_legendre
-    from scipy.stats import norm
+    from scipy.special import ndtr, roots_legendre
 
     # In terms of the sum of all effects: a Brownian motion of variance n / looks[-1].
     times = [n / looks[-1] for n in looks]
-    targets = np.diff([0.0, *(float(spent(alpha, time)) for time in times)])
+    targets = np.diff([np.zeros(ALPHAS.size), *(spent(ALPHAS, time) for time in times)], axis=0)
     unit, unit_weights = roots_legendre(NODES)
-    levels: list[float] = []
-    nodes, weights = np.zeros(1), np.ones(1)
+    levels: list[Floats] = []
+    # By alpha and node.
+    nodes, weights = np.zeros((ALPHAS.size, 1)), np.ones((ALPHAS.size, 1))
     for before, now, target in zip([0.0, *times[:-1]], times, targets, strict=True):
         step = math.sqrt(now - before)
-        bound = _bound(nodes, weights, step, float(target))
-        levels.append(float(norm.sf(bound / math.sqrt(now))))
+        bound = _bound(nodes, weights, step, target)
+        levels.append(ndtr(-bound / math.sqrt(now)))
         low = -REACH * math.sqrt(now)
-        at = low + (bound - low) * (unit + 1) / 2
-        density = norm.pdf((at[:, None] - nodes) / step) @ weights / step
-        nodes, weights = at, density * unit_weights * (bound - low) / 2
-    return levels
+        at = low + (bound - low)[:, None] * (unit + 1) / 2
+        steps = (at[:, :, None] - nodes[:, None, :]) / step
+        density = np.einsum("aij,aj->ai", np.exp(-(steps**2) / 2), weights)
+        density /= step * math.sqrt(2 * math.pi)
+        nodes, weights = at, density * unit_weights * (bound - low)[:, None] / 2
+    return np.stack(levels, axis=1)
 
 
-def _bound(nodes: Floats, weights: Floats, step: float, target: float) -> float:
-    """The boundary that is crossed with probability `target` by a step from these nodes."""
-    from scipy.optimize import brentq
-    from scipy.stats import norm
+def _bound(nodes: Floats, weights: Floats, step: float, target: Floats) -> Floats:
+    """The boundaries that are crossed with the probabilities `target` by a step from these
+    nodes."""
+    from scipy.special import ndtr
 
-    def excess(at: float) -> float:
-        return float(weights @ norm.sf((at - nodes) / step)) - target
-
-    return float(brentq(excess, -REACH, REACH, xtol=1e-12))
+    low, high = np.full(target.shape, -REACH), np.full(target.shape, REACH)
+    for _ in range(BISECTIONS):
+        middle = (low + high) / 2
+        crossed = (weights * ndtr((nodes - middle[:, None]) / step)).sum(axis=1)
+        low = np.where(crossed > target, middle, low)
+        high = np.where(crossed > target, high, middle)
+    return np.asarray((low + high) / 2)
 
 
 def sequential_p(p: Floats, look: int, looks: Sequence[int]) -> Floats:

@@ -22,7 +22,7 @@ import numpy as np
 from opperf.compare.statistics.blocks import BLOCK, Effects, by_block, cases_of, effects
 from opperf.compare.statistics.common_shift import common_shift
 from opperf.compare.statistics.control import fault
-from opperf.compare.statistics.covariates import Adjustment, adjust
+from opperf.compare.statistics.covariates import ARM_EFFECT_LEVEL, Adjustment, adjust
 from opperf.compare.statistics.data import (
     Analysis,
     CaseVerdict,
@@ -51,25 +51,35 @@ def analyse(replicates: Sequence[Replicate], thresholds: Thresholds) -> Analysis
     reason, shift = "", None
     for n_blocks in thresholds.looks[: looks_taken(replicates, thresholds)]:
         seen = [one for one in replicates if one.phase == "control" or one.block < n_blocks]
-        adjustment = adjust(seen)
+        # Found once, a difference of the work between the arms stays.
+        if not adjustment.note:
+            adjustment = adjust(seen, _level_of_work(decisions.looks, thresholds))
+        else:
+            adjustment = adjustment._replace(replicates=tuple(seen))
         control, others = (_effects(adjustment, seen, phase, cases) for phase in PHASES)
-        decisions.look(estimate(others, control), thresholds)
+        inflation = np.array([adjustment.inflation.get(case, 1.0) for case in cases])
+        decisions.look(estimate(others, control).inflate(inflation), thresholds)
         if shift is None:
             # At the first look all cases are in all blocks.
-            shift = common_shift(others, thresholds)
+            shift = common_shift(others, thresholds, control)
             reason = _why_invalid(control, others, thresholds)
         if reason:
             break
     return Analysis(
         valid=not reason,
         thresholds=thresholds,
-        shift=shift or common_shift(_no_effects(len(cases)), thresholds),
+        shift=shift,
         explained=adjustment.explained,
         verdicts=_verdicts(cases, decisions, thresholds, bool(reason)),
         looks=decisions.looks,
         reason=reason,
         note=adjustment.note,
     )
+
+
+def _level_of_work(place: int, thresholds: Thresholds) -> float:
+    """Level, at a look, of the two-sided test for a difference of the work between the arms."""
+    return 2 * nominal_level(ARM_EFFECT_LEVEL / 2, place, thresholds.looks)
 
 
 PHASES: tuple[Phase, Phase] = ("control", "comparison")
@@ -85,11 +95,14 @@ def looks_taken(replicates: Sequence[Replicate], thresholds: Thresholds) -> int:
 
 
 def undecided(analysis: Analysis) -> tuple[str, ...]:
-    """The cases that further blocks may decide, sorted."""
+    """The cases that are measured on, sorted: those that further blocks may decide, and those that
+    are the same by an estimate beyond the threshold."""
+    margin = analysis.thresholds.margin
     return tuple(
         one.case
         for one in analysis.verdicts
-        if one.verdict is Verdict.AMBIGUOUS and one.p is not None
+        if (one.verdict is Verdict.AMBIGUOUS and one.p is not None)
+        or (one.verdict is Verdict.SAME and one.effect is not None and abs(one.effect) > margin)
     )
 
 
@@ -101,13 +114,10 @@ def _effects(
     return replace(found, resolution=effects(measured, phase, cases).resolution)
 
 
-def _no_effects(cases: int) -> Effects:
-    return Effects(np.empty((cases, 0)), np.zeros(cases))
-
-
 def _why_invalid(control: Effects, others: Effects, thresholds: Thresholds) -> str:
     """Why the session is invalid, and what to do; empty where it is not."""
-    if control.values.shape[1] < thresholds.control_blocks or thresholds.control_blocks < 1:
+    too_few = control.values.shape[1] < max(1, thresholds.control_blocks)
+    if too_few or np.isnan(control.values).all():
         return "A was not compared with itself: measure the control blocks"
     found = fault(control, others, thresholds)
     return f"{found}: {REMEDY}" if found else ""

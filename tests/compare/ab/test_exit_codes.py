@@ -8,7 +8,8 @@ from opperf.compare.statistics.data import Analysis, CaseVerdict, Shift, Thresho
 
 def analysed(*verdicts, shift=Verdict.SAME, valid=True):
     cases = tuple(CaseVerdict(str(n), verdict) for n, verdict in enumerate(verdicts))
-    return Analysis(valid, Thresholds(), Shift(shift), cases)
+    common = None if shift is None else Shift(shift, 0.1, 0.0, 0.2, 0.01, 4)
+    return Analysis(valid, Thresholds(), common, cases)
 
 
 REGRESSED, IMPROVED, SAME, AMBIGUOUS = (
@@ -31,6 +32,7 @@ REGRESSED, IMPROVED, SAME, AMBIGUOUS = (
         (analysed(REGRESSED, AMBIGUOUS), (AMBIGUOUS, REGRESSED), 1),
         # All operators together count as one of them.
         (analysed(SAME, shift=REGRESSED), (REGRESSED,), 1),
+        (analysed(SAME, shift=None), (REGRESSED, AMBIGUOUS), 0),
         # Nothing decided, or nothing that may be believed.
         (analysed(AMBIGUOUS, AMBIGUOUS), (REGRESSED,), 3),
         (analysed(), (REGRESSED,), 3),

@@ -46,7 +46,7 @@ def report():
         explained=0.92,
         note="",
         counts={"regressed": 2, "ambiguous": 1},
-        shift=Shift(Verdict.AMBIGUOUS, note="too few"),
+        shift=Shift(Verdict.AMBIGUOUS, 0.01, -0.01, 0.03, 0.2, 4),
         rows=rows,
         differences=(),
         alone={"relu (data: (2, 2)) in A": LONG},

@@ -45,26 +45,41 @@ def test_cases_that_changed_by_themselves_do_not_move_the_shift():
 
 def test_blocks_that_disagree_say_nothing_of_a_shift():
     # Three steps apart: with one degree of freedom the interval is 12.7 standard errors either way.
-    shift = common_shift(effects([[0.01, 0.04]]), RULES)
+    shift = common_shift(effects([[0.01, 0.04]] * 3), RULES)
     assert (shift.verdict, shift.n_blocks, shift.note) == (Verdict.AMBIGUOUS, 2, "")
     assert shift.effect == pytest.approx(0.025)
     assert shift.high == pytest.approx(0.025 + 12.706 * 0.015, rel=1e-4)
 
 
-@pytest.mark.parametrize("blocks", [[0.05], [0.05, np.nan], []])
-def test_a_shift_needs_two_blocks(blocks):
-    shift = common_shift(effects([blocks]), RULES)
-    assert (shift.verdict, shift.effect, shift.n_blocks) == (Verdict.AMBIGUOUS, None, 0)
-    assert "fewer than two complete blocks" in shift.note
+@pytest.mark.parametrize(
+    "values",
+    [
+        [[0.05]] * 4,
+        [[0.05, np.nan]] * 4,
+        [[]] * 4,
+        [[0.05, 0.06]] * 2,
+        [[0.05, 0.06]] * 2 + [[0.05, np.nan]],
+        np.empty((0, 4)),
+        np.empty((0, 0)),
+    ],
+)
+def test_a_shift_needs_two_blocks_and_three_cases(values):
+    assert common_shift(effects(values), RULES) is None
+
+
+def test_the_scatter_of_the_control_counts():
+    values, control = effects([[0.05, 0.06]] * 3), effects([[0.10, 0.0, 0.05]] * 3)
+    alone, both = common_shift(values, RULES), common_shift(values, RULES, control)
+    # Squares of 5e-5 with one degree of freedom; of 5e-3 with two more.
+    error = np.sqrt((5e-5 + 5e-3) / 3 / 2)
+    assert both.effect == alone.effect == pytest.approx(0.055)
+    assert both.high - both.effect == pytest.approx(stats.t.ppf(0.975, 3) * error)
+    assert both.n_blocks == 2
 
 
 def test_only_complete_cases_have_a_part_in_the_shift():
     values = np.array([[0.1, 0.2], [0.1, 0.2], [0.9, np.nan]])
     assert median_effects(effects(values)).values.tolist() == [[0.1, 0.2]]
-    nothing = common_shift(effects(np.full((2, 3), np.nan)), RULES)
-    assert nothing.verdict == Verdict.AMBIGUOUS
-    assert nothing.effect is None
-    assert common_shift(effects(np.empty((0, 0))), RULES).verdict == Verdict.AMBIGUOUS
 
 
 @pytest.mark.parametrize(

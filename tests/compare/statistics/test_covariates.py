@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from opperf.compare.statistics.blocks import effects
-from opperf.compare.statistics.covariates import adjust
+from opperf.compare.statistics.covariates import ARM_EFFECT_LEVEL, adjust
 from opperf.compare.statistics.data import Replicate, Thresholds
 from opperf.compare.statistics.design import block_order
 from opperf.compare.statistics.verdicts import analyse
@@ -49,7 +49,7 @@ def without_paces(replicates):
 
 def test_what_the_core_did_is_taken_off_and_what_the_arm_did_is_not():
     session = phase("control", 4) + phase("comparison", 6, effect=0.05)
-    found = adjust(session)
+    found = adjust(session, ARM_EFFECT_LEVEL)
     assert found.note == "" and found.explained > 0.99
     # Two slopes are estimated from forty processes: little more than the figures' own scatter.
     assert np.median(scatter(found.replicates, "comparison")) < 1.5 * OWN_SD
@@ -84,7 +84,7 @@ def test_later_blocks_change_nothing_of_what_was_decided_before_them():
 
 def test_work_that_differs_between_the_arms_takes_nothing_off():
     session = phase("control", 4) + phase("comparison", 6, work_effect=0.2)
-    found = adjust(session)
+    found = adjust(session, ARM_EFFECT_LEVEL)
     assert found.replicates == tuple(session) and found.explained is None
     assert "the interpreter work" not in found.note
     assert found.note.startswith("not adjusted for the core's speed: the one work differs")
@@ -93,7 +93,7 @@ def test_work_that_differs_between_the_arms_takes_nothing_off():
 def test_work_that_has_nothing_to_do_with_a_figure_is_left_alone():
     unrelated = dict.fromkeys(CASES, (0.0, 0.0))
     session = phase("control", 4, slopes=unrelated) + phase("comparison", 6, slopes=unrelated)
-    found = adjust(session)
+    found = adjust(session, ARM_EFFECT_LEVEL)
     assert found.explained < 0.05
     raw = np.median(scatter(session, "comparison"))
     assert np.median(scatter(found.replicates, "comparison")) == pytest.approx(raw, rel=0.1)
@@ -101,18 +101,20 @@ def test_work_that_has_nothing_to_do_with_a_figure_is_left_alone():
 
 def test_sessions_without_work_and_with_too_few_processes():
     session = phase("control", 2)
-    assert adjust(without_paces(session)).replicates == tuple(without_paces(session))
+    assert adjust(without_paces(session), ARM_EFFECT_LEVEL).replicates == tuple(
+        without_paces(session)
+    )
     # Two blocks have six degrees of freedom, less two slopes.
-    assert adjust(session).explained is None
-    assert adjust(session).replicates == tuple(session)
-    assert adjust([]).replicates == ()
+    assert adjust(session, ARM_EFFECT_LEVEL).explained is None
+    assert adjust(session, ARM_EFFECT_LEVEL).replicates == tuple(session)
+    assert adjust([], ARM_EFFECT_LEVEL).replicates == ()
 
 
 def test_a_figure_without_its_work_is_left_out_where_the_rest_is_adjusted():
     session = phase("control", 4) + phase("comparison", 6)
     reference = {case: one for case, one in session[0].reference.items() if case != "case07"}
     session[0] = msgspec.structs.replace(session[0], reference=reference)
-    found = adjust(session).replicates
+    found = adjust(session, ARM_EFFECT_LEVEL).replicates
     assert "case07" not in found[0].values and "case08" in found[0].values
     assert "case07" in found[1].values
 
@@ -153,7 +155,7 @@ def test_what_is_taken_off_is_what_least_squares_say():
     def rest(matrix, figures):
         return figures - matrix @ np.linalg.lstsq(matrix, figures, rcond=None)[0]
 
-    found = adjust(made)
+    found = adjust(made, ARM_EFFECT_LEVEL)
     unknown = {(cases[2], "comparison", 1), (cases[3], "control", 1)}
     shares = []
     for case in cases:
@@ -214,14 +216,14 @@ def crossing(blocks, name="comparison", **paces_of):
 @pytest.mark.parametrize("pace", [[1, -1, 1, -1], [1.1, -0.9, 0.9, -1.1]])
 def test_work_that_explains_no_more_than_chance_takes_nothing_off(pace):
     session = crossing(6, one=pace)
-    found = adjust(session)
+    found = adjust(session, ARM_EFFECT_LEVEL)
     assert (found.explained, found.note) == (0.0, "")
     assert found.replicates == tuple(session), "the medians, and not the middle means"
 
 
 def test_work_that_explains_all_of_a_figure_leaves_the_effect_of_the_arm():
     session = crossing(6, one=[3, 3, -1, -1])
-    found = adjust(session)
+    found = adjust(session, ARM_EFFECT_LEVEL)
     assert found.explained == pytest.approx(1.0)
     # The slope is a half: 1 - 3/2, 2 - 3/2, 0 + 1/2, -1 + 1/2.
     for one in found.replicates:
@@ -233,7 +235,8 @@ def test_a_figure_that_never_changes_has_no_share():
         msgspec.structs.replace(one, reference={"x": one.reference["x"] | {OWN: 0.0}})
         for one in crossing(6, one=[3, 3, -1, -1])
     ]
-    assert adjust(still) == (tuple(still), None, "")
+    found = adjust(still, ARM_EFFECT_LEVEL)
+    assert (found.replicates, found.explained, found.inflation) == (tuple(still), None, {})
 
 
 # Three degrees of freedom a block, less one for the effect of the arm in those of A and B, less one
@@ -246,7 +249,7 @@ def test_slopes_need_eight_degrees_of_freedom(control, comparison, works, enough
     reference = {"one": [3, 3, -1, -1], "other": [1, -1, 1, -1]}
     reference = dict(list(reference.items())[:works])
     session = crossing(control, "control", **reference) + crossing(comparison, **reference)
-    assert (adjust(session).explained is not None) is enough
+    assert (adjust(session, ARM_EFFECT_LEVEL).explained is not None) is enough
 
 
 # A table of Student's t, three degrees of freedom: both tails beyond 5.841 hold 1 %, and beyond
@@ -268,12 +271,21 @@ def test_work_differs_at_one_percent_over_all_works(works, t, differs, sign):
         session += [msgspec.structs.replace(one, block=block) for one in made]
     # What the work does in the control is no matter.
     session += crossing(4, "control", **dict.fromkeys(("one", "other")[:works], [0, 9, 9, 0]))
-    assert ("the one work" in adjust(session).note) is differs
+    assert ("the one work" in adjust(session, ARM_EFFECT_LEVEL).note) is differs
+
+
+def test_variances_make_up_for_the_fit_of_the_slopes():
+    session = phase("control", 2) + phase("comparison", 4)
+    # Three degrees of freedom a block, less one for the arm; a slope for each of two works.
+    found = adjust(session, ARM_EFFECT_LEVEL).inflation
+    assert found == dict.fromkeys(CASES, pytest.approx((17 + 2) / (17 - 2)))
+    for case, factor in adjust(without_paces(session), ARM_EFFECT_LEVEL).inflation.items():
+        assert factor == 1.0, case
 
 
 def test_the_first_work_that_differs_is_named():
     session = crossing(4, other=[0, 9, 9, 0], one=[0, 9, 9, 0])
-    assert "the one work differs" in adjust(session).note
+    assert "the one work differs" in adjust(session, ARM_EFFECT_LEVEL).note
 
 
 def test_false_findings_are_as_rare_as_without():

@@ -8,7 +8,7 @@ import pytest
 
 from opperf.compare.statistics import data
 from opperf.compare.statistics.blocks import Effects
-from opperf.compare.statistics.data import CaseVerdict, Shift, Thresholds, Verdict
+from opperf.compare.statistics.data import CaseVerdict, Thresholds, Verdict
 from opperf.compare.statistics.paired_t import Estimate
 
 STRUCTS = [
@@ -71,4 +71,3 @@ def test_a_ratio_is_the_effect_without_the_logarithm():
 
 def test_without_blocks_there_are_none():
     assert CaseVerdict("x", Verdict.SUSPECT).n_blocks == 0
-    assert Shift(Verdict.AMBIGUOUS).n_blocks == 0

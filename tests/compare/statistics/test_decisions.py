@@ -58,6 +58,18 @@ def test_changed_has_precedence_over_same():
     assert (found.changed.tolist(), found.same.tolist()) == ([True], [False])
 
 
+@pytest.mark.parametrize("sign", [1, -1])
+def test_a_case_that_is_the_same_by_an_estimate_beyond_the_threshold_is_measured_on(sign):
+    first = [sign * 0.027, 0.019]
+    found = looked(first, sd=0.008)
+    assert (found.same.tolist(), found.decided.tolist()) == ([True, True], [False, True])
+    # Later blocks may show that it has changed, or not.
+    for later, changed, same in ((0.03, True, False), (0.01, False, True)):
+        found = looked(first, [sign * later, 0.9], sd=0.008)
+        assert (found.changed[0], found.same[0], found.decided[0]) == (changed, same, True)
+        assert (found.mean[1], found.n[1]) == (0.019, 4)
+
+
 def test_a_decided_case_keeps_its_figures():
     once = looked([0.0, 0.03])
     twice = looked([0.0, 0.03], [0.9, 0.031])
