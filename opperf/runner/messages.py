@@ -10,6 +10,9 @@ from opperf.sources.registry import Found, Plan, Resolution
 from opperf.sources.selecting import Selection
 from opperf.sources.varying import Axes
 
+MEMORY = "memory"
+"""Argument of a worker whose cases' memory is measured."""
+
 
 class PlanRequest(Struct, frozen=True, tag="plan"):
     """Asks for the plan of a selection."""
@@ -51,6 +54,18 @@ class TryRequest(Struct, frozen=True, tag="try"):
     """Asks for one call of a case, to see whether the framework accepts it."""
 
     case: Case
+
+
+class ForkRequest(Struct, frozen=True, tag="fork"):
+    """Asks for a fork of this process, which answers the requests that follow. The process has run
+    no operator yet."""
+
+    devices: tuple[str, ...]
+    """Those that the fork uses."""
+
+
+class EndRequest(Struct, frozen=True, tag="end"):
+    """Asks a fork to end; the process it was forked from answers with `EndResponse`."""
 
 
 class ReadyResponse(Struct, frozen=True, tag="ready"):
@@ -103,6 +118,17 @@ class TryResponse(Struct, frozen=True, tag="tried"):
     trial: Trial
 
 
+class ForkResponse(Struct, frozen=True, tag="forked"):
+    """Answers a `ForkRequest`."""
+
+    forked: bool
+    """Whether there is a fork: some frameworks or devices do not work in one."""
+
+
+class EndResponse(Struct, frozen=True, tag="ended"):
+    """Answers an `EndRequest` once the fork has ended."""
+
+
 class ErrorResponse(Struct, frozen=True, tag="refused"):
     """Answers any request that raised an exception."""
 
@@ -120,6 +146,8 @@ Request = Union[
     ScriptRequest,
     MeasureRequest,
     TryRequest,
+    ForkRequest,
+    EndRequest,
 ]
 Response = Union[
     ReadyResponse,
@@ -130,5 +158,7 @@ Response = Union[
     ScriptResponse,
     MeasureResponse,
     TryResponse,
+    ForkResponse,
+    EndResponse,
     ErrorResponse,
 ]

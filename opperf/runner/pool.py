@@ -9,9 +9,9 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from contextlib import AbstractContextManager, suppress
-from typing import TypeVar
+from typing import IO, Literal, TypeVar
 
 import msgspec
 
@@ -19,11 +19,17 @@ from opperf import errors
 from opperf.errors import OpperfError, WorkerError, one_line
 from opperf.model import Case, Environment, Listing, Record, Settings, Status
 from opperf.runner.cpus import NOT_PINNED, THREAD_VARIABLES, Cpus
+from opperf.runner.crashes import WorkerDied, describe_end
 from opperf.runner.launch import FALLBACK_PACKAGES, PINNED_CPUS, USABLE_CPUS
 from opperf.runner.messages import (
+    MEMORY,
     ChoicesRequest,
     ChoicesResponse,
+    EndRequest,
+    EndResponse,
     ErrorResponse,
+    ForkRequest,
+    ForkResponse,
     ListRequest,
     ListResponse,
     MeasureRequest,
@@ -68,15 +74,10 @@ replace it, and takes a fifth of a second to import."""
 LOG_TAIL_BYTES = 2000
 """Length of the end of a worker's output that is searched for the reason of its end."""
 
+Use = Literal["fresh", "used", "forked"]
+"""What has run operators: nothing, the process itself, or a fork of it."""
+
 Answer = TypeVar("Answer", bound=Response)
-
-
-class WorkerDied(Exception):
-    """The worker ended before it responded; `returncode` is that of `subprocess`."""
-
-    def __init__(self, returncode: int, log: str) -> None:
-        super().__init__(returncode)
-        self.returncode, self.log = returncode, log
 
 
 class WorkerTimeout(Exception):
@@ -90,8 +91,10 @@ class Worker(AbstractContextManager["Worker"]):
     `python` is the interpreter that runs it, by default this process's. Its environment needs the
     framework only: opperf is imported from here, and so are its dependencies (numpy, scipy, psutil,
     msgspec) that are missing there, if both have the same version of Python. `reference_work` times
-    reference work between the calls. `cpus` are the cores of the process. Every request raises
-    `WorkerError` if the process cannot be started, and the `OpperfError` that the worker raised.
+    reference work between the calls. `cpus` are the cores of the process. `measures_memory` is
+    whether cases' memory is measured, for which the process begins with a fork. Every request
+    raises `WorkerError` if the process cannot be started, and the `OpperfError` that the worker
+    raised.
     """
 
     def __init__(
@@ -102,8 +105,10 @@ class Worker(AbstractContextManager["Worker"]):
         python: str = "",
         reference_work: bool = False,
         cpus: Cpus = NOT_PINNED,
+        measures_memory: bool = True,
     ) -> None:
         self._reference_work = reference_work
+        self._options = [MEMORY] if measures_memory else []
         self._framework, self._python = framework, python or sys.executable
         self._variables = child_variables(os.environ if environment is None else environment)
         own = {FALLBACK_PACKAGES: fallback_packages()} if self.is_foreign else OWN_DISTUTILS
@@ -120,8 +125,9 @@ class Worker(AbstractContextManager["Worker"]):
         self._buffer = b""
         self._log = tempfile.TemporaryFile()
         self._environment: Environment | None = None
+        self._use: Use = "fresh"
         self.launches = 0
-        """Number of processes started so far."""
+        """Number of processes started so far, forks included."""
 
     def __exit__(self, *error: object) -> None:
         self.end()
@@ -145,6 +151,25 @@ class Worker(AbstractContextManager["Worker"]):
         self._start()
         assert self._environment is not None
         return self._environment
+
+    def begin_process(self, devices: Iterable[str]) -> bool:
+        """Begins a fresh process, which has run no operator, for the next requests, and returns
+        whether it is a fork. Where the framework supports no fork on the devices, it is a new
+        process. A fork before it ends first."""
+        if self._use == "used":
+            self.end()
+        elif self._use == "forked" and self._is_running():
+            try:
+                self._ask(EndRequest(), EndResponse, KILL_WAIT_S)
+                self._use = "fresh"
+            except (WorkerDied, WorkerTimeout):
+                self.end()
+        request = ForkRequest(devices=tuple(devices))
+        forked = self._ask_or_fail(request, ForkResponse, START_TIMEOUT_S, "forking").forked
+        if forked:
+            self._use = "forked"
+            self.launches += 1
+        return forked
 
     def resolve(self, axes: Axes) -> Resolution:
         """Returns the axes with the framework's default device and profiler filled in, and with
@@ -179,6 +204,7 @@ class Worker(AbstractContextManager["Worker"]):
         started = time.monotonic()
         try:
             self._start()
+            self._note_use()
             request = MeasureRequest(case=case, reference_work=self._reference_work)
             return self._ask(request, MeasureResponse, case.settings.timeout_s).record
         except WorkerDied as died:
@@ -199,6 +225,7 @@ class Worker(AbstractContextManager["Worker"]):
         refusal."""
         try:
             self._start()
+            self._note_use()
             return self._ask(TryRequest(case=case), TryResponse, timeout_s).trial
         except WorkerDied as died:
             return Trial(refusal=describe_end(died), ended=True)
@@ -207,20 +234,32 @@ class Worker(AbstractContextManager["Worker"]):
             return Trial(refusal=f"not finished after {timeout_s:g} s", ended=True)
 
     def end(self) -> None:
-        """Kills the process, if there is one."""
+        """Kills the process and its forks, if there is one."""
         if self._process is None:
             return
-        self._process.kill()
+        if self._process.poll() is None:
+            # Its session is its own, and its forks are in its process group.
+            os.killpg(self._process.pid, signal.SIGKILL)
         with suppress(subprocess.TimeoutExpired):
             # It ends, but with a hundred gigabytes, or on a hanging disk, that may take longer.
             self._process.wait(timeout=KILL_WAIT_S)
-        for stream in (self._process.stdin, self._process.stdout):
-            if stream is not None:
-                stream.close()
+        stdin, stdout = self._process.stdin, self._process.stdout
+        assert stdin is not None and stdout is not None
+        stdin.close()
+        with stdout:
+            _await_end(stdout)
         self._process = None
 
+    def _is_running(self) -> bool:
+        return self._process is not None and self._process.poll() is None
+
+    def _note_use(self) -> None:
+        """Notes that the process itself, and not a fork of it, runs operators."""
+        if self._use == "fresh":
+            self._use = "used"
+
     def _start(self) -> None:
-        if self._process is not None and self._process.poll() is None:
+        if self._is_running():
             return
         for attempts_left in reversed(range(START_ATTEMPTS)):
             # A process that ended after its last response has cost no case.
@@ -247,6 +286,7 @@ class Worker(AbstractContextManager["Worker"]):
 
     def _launch(self) -> None:
         self.launches += 1
+        self._use = "fresh"
         self._buffer = b""
         # The output of one worker is no reason for the end of the next.
         self._log.seek(0)
@@ -254,7 +294,11 @@ class Worker(AbstractContextManager["Worker"]):
         try:
             self._process = subprocess.Popen(
                 module_command(
-                    "opperf.runner.worker", self._framework, self._settings, python=self._python
+                    "opperf.runner.worker",
+                    self._framework,
+                    self._settings,
+                    *self._options,
+                    python=self._python,
                 ),
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
@@ -267,16 +311,18 @@ class Worker(AbstractContextManager["Worker"]):
         except OSError as error:
             raise WorkerError(f"cannot start a worker process: {error}") from error
 
-    def _ask_or_fail(self, request: Request, kind: type[Answer], timeout_s: float) -> Answer:
-        """Sends a request whose failure ends the run, and returns the response."""
+    def _ask_or_fail(
+        self, request: Request, kind: type[Answer], timeout_s: float, work: str = "planning"
+    ) -> Answer:
+        """Sends a request for some work whose failure ends the run, and returns the response."""
         self._start()
         try:
             return self._ask(request, kind, timeout_s)
         except WorkerDied as died:
-            raise WorkerError(f"the worker ended while planning: {describe_end(died)}") from died
+            raise WorkerError(f"the worker ended while {work}: {describe_end(died)}") from died
         except WorkerTimeout as silent:
             self.end()
-            raise WorkerError(f"planning took over {timeout_s:g} s") from silent
+            raise WorkerError(f"{work} took over {timeout_s:g} s") from silent
 
     def _ask(self, request: Request, kind: type[Answer], timeout_s: float) -> Answer:
         process = self._process
@@ -334,28 +380,12 @@ class Worker(AbstractContextManager["Worker"]):
         return WorkerDied(returncode, log)
 
 
-FATAL = (signal.SIGSEGV, signal.SIGBUS, signal.SIGFPE, signal.SIGILL, signal.SIGABRT)
-"""Signals of a fault in a program, which a framework may handle: MXNet 1 prints "Segmentation
-fault: 11" and exits with 255."""
-
-
-def handled_signal(log: str) -> signal.Signals | None:
-    """Returns the signal whose handler, the framework's own, ended the process, by its output."""
-    lines = set(log.splitlines())
-    return next((s for s in FATAL if f"{signal.strsignal(s)}: {s.value}" in lines), None)
-
-
-def describe_end(died: WorkerDied) -> str:
-    """Returns why a worker ended, in words: signal or exit code, and its last line of output."""
-    code, handled = died.returncode, handled_signal(died.log)
-    if code < 0:
-        name = signal.Signals(-code).name
-        reason = f"the process was ended by {name}"
-        if -code == signal.SIGKILL:
-            reason += " (probably out of memory; choose a smaller --size)"
-    elif handled:
-        reason = f"the process was ended by {handled.name}, with exit code {code}"
-    else:
-        reason = f"the process ended with exit code {code}"
-    last = one_line((died.log.strip().splitlines() or [""])[-1], 160)
-    return f"{reason}; last output: {last}" if last else reason
+def _await_end(output: IO[bytes]) -> None:
+    """Waits until no fork of an ended process has its output open, as a fork has until its memory
+    is freed."""
+    deadline = time.monotonic() + KILL_WAIT_S
+    with selectors.DefaultSelector() as selector:
+        selector.register(output, selectors.EVENT_READ)
+        while selector.select(max(0.0, deadline - time.monotonic())):
+            if not os.read(output.fileno(), READ_BYTES):
+                return

@@ -37,7 +37,7 @@ from opperf.frameworks import Framework, load
 from opperf.model import Case, TensorSpec
 from opperf.runner.allocator import configure_heap
 from opperf.runner.memory import Peaks, measure_case_peaks
-from opperf.runner.process import begin_child, child_variables, end_with_parent, module_command
+from opperf.runner.process import begin_child, child_variables, fork, module_command
 from opperf.sources.bound import Bound
 
 TIME_SHARE = 0.25
@@ -185,17 +185,13 @@ class Child:
 
     def __init__(self, answer: Callable[[BinaryIO, BinaryIO], None]) -> None:
         (requests, stdin), (stdout, answers) = os.pipe(), os.pipe()
-        self.pid = os.fork()
-        if not self.pid:
-            try:
-                end_with_parent()
-                _keep_only(requests, answers)
-                with os.fdopen(requests, "rb") as lines, os.fdopen(answers, "wb") as out:
-                    answer(lines, out)
-            finally:
-                # Without cleanup, which would flush the parent's buffers and end the framework's
-                # threads.
-                os._exit(0)
+
+        def run() -> None:
+            _keep_only(requests, answers)
+            with os.fdopen(requests, "rb") as lines, os.fdopen(answers, "wb") as out:
+                answer(lines, out)
+
+        self.pid = fork(run)
         os.close(requests)
         os.close(answers)
         self.stdin, self.stdout = os.fdopen(stdin, "wb"), os.fdopen(stdout, "rb")

@@ -5,13 +5,15 @@ from __future__ import annotations
 import ctypes
 import importlib.util
 import os
+import resource
 import select
 import shutil
 import signal
 import sys
-from collections.abc import Mapping
+import traceback
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import BinaryIO
+from typing import BinaryIO, NoReturn
 
 from opperf.runner.launch import BASE
 
@@ -35,6 +37,42 @@ def parent_is_gone() -> bool:
     # A closed other end is reported for any mask.
     poll.register(sys.stdin.fileno(), 0)
     return bool(poll.poll(0))
+
+
+def fork(run: Callable[[], None]) -> int:
+    """Forks this process, and returns the id of the child, which calls `run` and then ends, as it
+    does at its parent's end. Its exit code is that of `sys.exit`, or 1 after another error."""
+    parent = os.getpid()
+    child = os.fork()
+    if child:
+        return child
+    code = 1
+    try:
+        end_with_parent()
+        if os.getppid() == parent:
+            run()
+        code = 0
+    except SystemExit as end:
+        code = end.code if isinstance(end.code, int) else int(end.code is not None)
+    except BaseException:
+        traceback.print_exc()
+    finally:
+        sys.stderr.flush()
+        # Without cleanup, which would flush the parent's buffers and end the framework's threads.
+        os._exit(code)
+
+
+def end_like(status: int) -> NoReturn:
+    """Ends this process in the way that a child has ended, by its status from `os.waitpid`."""
+    if os.WIFSIGNALED(status):
+        # The child has dumped its core, and this process is not at fault.
+        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+        number = os.WTERMSIG(status)
+        if number != signal.SIGKILL:
+            # A framework may have a handler, and no process can handle SIGKILL.
+            signal.signal(number, signal.SIG_DFL)
+        os.kill(os.getpid(), number)
+    os._exit(os.waitstatus_to_exitcode(status))
 
 
 def take_standard_output() -> BinaryIO:

@@ -1,31 +1,47 @@
 """A worker process: imports one framework, then answers requests to plan and to measure.
 
-`opperf.runner.worker FRAMEWORK SETTINGS`, started by `launch.py`, reads requests from standard
-input and writes responses to what was its standard output. The framework's own output goes to
-standard error, so that it cannot be taken for a response.
+`opperf.runner.worker FRAMEWORK SETTINGS [MEMORY]`, started by `launch.py`, reads requests from
+standard input and writes responses to what was its standard output. The framework's own output goes
+to standard error, so that it cannot be taken for a response. With `MEMORY`, it begins with a fork
+that measures memory.
+
+A fork of a worker answers requests in its place. A fork takes some ten milliseconds, and an import
+more than a second. The fork has the same standard input and output, and its parent waits for its
+end, so that only one of them reads. If the fork crashes, so does its parent, in the same way: the
+manager then sees what it sees when a worker crashes that has no fork.
 """
 
 from __future__ import annotations
 
+import gc
+import os
 import sys
 import traceback
 from collections.abc import Callable, Iterable
 from typing import Any, BinaryIO
 
 import msgspec
+import numpy as np
 
 from opperf import errors
 from opperf.frameworks import Framework, load
 from opperf.model import Record, Status
+from opperf.profilers import find_profilers
+from opperf.profilers.python import overhead_ns, resolution_ns
 from opperf.runner.allocator import configure_heap
 from opperf.runner.environment import environment
 from opperf.runner.listing import list_operators, script
 from opperf.runner.measure import measure
 from opperf.runner.memory_meters import PristineMeter
 from opperf.runner.messages import (
+    MEMORY,
     ChoicesRequest,
     ChoicesResponse,
+    EndRequest,
+    EndResponse,
     ErrorResponse,
+    ForkRequest,
+    ForkResponse,
     ListRequest,
     ListResponse,
     MeasureRequest,
@@ -43,7 +59,7 @@ from opperf.runner.messages import (
     TryResponse,
 )
 from opperf.runner.pristine import start_pristine_server
-from opperf.runner.process import begin_child
+from opperf.runner.process import begin_child, end_like, fork
 from opperf.runner.trial import try_call
 from opperf.sources.bound import NOTHING_BOUND
 from opperf.sources.choices import choices
@@ -99,32 +115,84 @@ ANSWERS: dict[type, Callable[[Framework, Any], Response]] = {
 """Functions that answer requests, by the request's type."""
 
 
-def serve(requests: Iterable[bytes], responses: BinaryIO, framework_name: str) -> None:
-    """Answers requests until there are no more."""
-    encoder = msgspec.json.Encoder()
-    decoder: msgspec.json.Decoder[Request] = msgspec.json.Decoder(Request)
+class Server:
+    """Answers requests in this process or in a fork of it."""
 
-    def say(response: Response) -> None:
-        responses.write(encoder.encode(response) + b"\n")
-        responses.flush()
+    def __init__(
+        self, requests: Iterable[bytes], responses: BinaryIO, measures_memory: bool
+    ) -> None:
+        self._requests, self._responses = requests, responses
+        self._measures_memory = measures_memory
+        self._encoder = msgspec.json.Encoder()
+        self._decoder: msgspec.json.Decoder[Request] = msgspec.json.Decoder(Request)
 
-    try:
-        configure_heap()
-        framework = load(framework_name)
-        if PROCESS_SETTINGS.get("threads") is not None:
-            framework.set_threads(PROCESS_SETTINGS["threads"])
-        start_pristine_server(framework)
-        say(ReadyResponse(environment=environment(framework)))
-    except Exception as error:
-        say(refusal(error))
-        return
-    for line in requests:
+    def start(self, framework_name: str) -> None:
+        """Imports the framework, and answers requests until there are no more."""
         try:
-            request = decoder.decode(line)
-            response = ANSWERS[type(request)](framework, request)
+            configure_heap()
+            framework = load(framework_name)
+            if PROCESS_SETTINGS.get("threads") is not None:
+                framework.set_threads(PROCESS_SETTINGS["threads"])
+            self._begin_process(framework)
+            ready = ReadyResponse(environment=environment(framework))
         except Exception as error:
-            response = refusal(error)
-        say(response)
+            self._respond(refusal(error))
+            return
+        self._respond(ready)
+        self._answer_requests(framework)
+
+    def _begin_process(self, framework: Framework) -> None:
+        """Does what each process that answers requests does first."""
+        if self._measures_memory:
+            start_pristine_server(framework)
+
+    def _respond(self, response: Response) -> None:
+        self._responses.write(self._encoder.encode(response) + b"\n")
+        self._responses.flush()
+
+    def _answer_requests(self, framework: Framework) -> None:
+        """Answers requests until there are no more, or one to end."""
+        for line in self._requests:
+            try:
+                request = self._decoder.decode(line)
+                if isinstance(request, EndRequest):
+                    return
+                if isinstance(request, ForkRequest):
+                    response = self._fork(framework, request.devices)
+                else:
+                    response = ANSWERS[type(request)](framework, request)
+            except Exception as error:
+                response = refusal(error)
+            self._respond(response)
+
+    def _fork(self, framework: Framework, devices: Iterable[str]) -> Response:
+        """Has a fork answer requests if the devices support it, and returns the response that comes
+        after its last one. If it crashes, this process ends in the same way."""
+        if not all(map(framework.supports_fork, devices)):
+            return ForkResponse(forked=False)
+        prepare_forks(framework)
+
+        def run() -> None:
+            # As in a new process; Python's own generator does that by itself.
+            np.random.seed()
+            self._begin_process(framework)
+            self._respond(ForkResponse(forked=True))
+            self._answer_requests(framework)
+
+        _, status = os.waitpid(fork(run), 0)
+        if status:
+            end_like(status)
+        return EndResponse()
+
+
+def prepare_forks(framework: Framework) -> None:
+    """Does what each fork would do before its first sample, and which needs to be done once only.
+    Runs no operator: a fork lacks the threads that the framework starts for one."""
+    resolution_ns()
+    overhead_ns()
+    find_profilers(framework)
+    # Imported objects stay, so that forks look for garbage only among those they made.
+    gc.freeze()
 
 
 def refusal(error: Exception) -> ErrorResponse:
@@ -140,8 +208,9 @@ def refusal(error: Exception) -> ErrorResponse:
 def main() -> None:
     """Serves on standard input and output."""
     responses = begin_child()
-    PROCESS_SETTINGS.update(msgspec.json.decode(sys.argv[2]))
-    serve(sys.stdin.buffer, responses, sys.argv[1])
+    framework_name, settings, *options = sys.argv[1:]
+    PROCESS_SETTINGS.update(msgspec.json.decode(settings))
+    Server(sys.stdin.buffer, responses, MEMORY in options).start(framework_name)
 
 
 if __name__ == "__main__":

@@ -4,6 +4,7 @@ import sys
 
 import pytest
 
+from opperf.frameworks import installed
 from opperf.frameworks.installed import (
     UNKNOWN,
     Package,
@@ -40,6 +41,11 @@ def test_a_version_of_a_distribution_of_another_name(folder):
     (metadata / "METADATA").write_text("Metadata-Version: 2.1\nName: broken-cu112\nVersion: 1.3\n")
     (metadata / "top_level.txt").write_text("broken\n")
     assert package_version("broken") == "1.3"
+
+
+def test_a_distribution_of_the_packages_own_name_needs_no_search(monkeypatch):
+    monkeypatch.setattr(installed.metadata, "packages_distributions", None)
+    assert installed.distribution_name("pytest") == "pytest"
 
 
 @pytest.mark.parametrize(

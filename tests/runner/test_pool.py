@@ -13,8 +13,9 @@ import pytest
 from opperf.errors import DeviceError, FrameworkError, UnknownOperatorError, UsageError, WorkerError
 from opperf.model import Settings, Status
 from opperf.runner import pool
+from opperf.runner.crashes import WorkerDied, describe_end
 from opperf.runner.listing import list_operators
-from opperf.runner.pool import Worker, WorkerDied, describe_end
+from opperf.runner.pool import Worker
 from opperf.sources.choices import choices
 from opperf.sources.selecting import Selection
 
@@ -340,7 +341,8 @@ import msgspec
 from opperf.model import Case
 from opperf.runner import pool
 from opperf.runner.listing import list_operators
-from opperf.runner.pool import Worker, WorkerDied, describe_end
+from opperf.runner.crashes import WorkerDied, describe_end
+from opperf.runner.pool import Worker
 
 worker = Worker("fake")
 worker.environment()

@@ -153,7 +153,15 @@ def worker_of(
     reference_work: bool = False,
     cpus: Cpus = NOT_PINNED,
 ) -> Worker:
-    """A fresh worker of an arm; `environment` are the inherited variables. With `reference_work`,
-    that is timed between calls. `cpus` are its cores."""
+    """A worker of an arm; `environment` are the inherited variables. With `reference_work`, that is
+    timed between calls. `cpus` are its cores."""
     settings = settings_of(arm, Settings())
-    return Worker(framework, settings, environment, arm.python, reference_work, cpus)
+    return Worker(
+        framework,
+        settings,
+        environment,
+        arm.python,
+        reference_work,
+        cpus=cpus,
+        measures_memory=False,
+    )

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager, nullcontext
+from contextlib import ExitStack, contextmanager, nullcontext
 from typing import Any, NamedTuple
 
 from tabulate import tabulate
 
 from opperf.compare.ab.arms import ArmSpec, selection_of, settings_of, worker_of
 from opperf.compare.ab.forecast import Forecast, check_budget, forecast_of, forecast_text, processes
-from opperf.compare.ab.measure import WARMUP_FACTOR, Start, rehearse
+from opperf.compare.ab.measure import WARMUP_FACTOR, rehearse
 from opperf.compare.ab.options import (
     Options,
     arms_from,
@@ -21,6 +21,7 @@ from opperf.compare.ab.options import (
 )
 from opperf.compare.ab.pairs import Pairing, pair_cases, plans_of
 from opperf.compare.ab.session import SCHEMA, SessionHeader, SessionWriter, read_session
+from opperf.compare.ab.workers import Start
 from opperf.compare.statistics.data import Arm
 from opperf.errors import OpperfError, RunFileError, UsageError
 from opperf.model import DECLARED, Environment, Settings
@@ -44,8 +45,8 @@ ARMS: tuple[Arm, Arm] = ("A", "B")
 def starter(
     arms: Mapping[Arm, ArmSpec], framework: str, options: Options, reference_work: bool = False
 ) -> Start:
-    """Returns a function that makes fresh workers of the arms; with `reference_work`, workers time
-    it between calls."""
+    """Returns a function that makes workers of the arms; with `reference_work`, workers time it
+    between calls."""
     cpus = options.pinning.choose(core_count(arms, options))
 
     def start(arm: Arm) -> Worker:
@@ -88,13 +89,28 @@ def begin(
     Raises `OpperfError` if it cannot start; an existing file is then unchanged.
     """
     arms = dict(zip(ARMS, arms_from(given), strict=True))
+    say_cores(arms, options, say)
+    start = starter(arms, options.framework, options)
+    with ExitStack() as stack:
+        workers = {name: stack.enter_context(start(name)) for name in ARMS}
+        return _begin(arms, workers, given, options, say, make_progress)
+
+
+def _begin(
+    arms: Mapping[Arm, ArmSpec],
+    workers: Mapping[Arm, Worker],
+    given: Mapping[str, Any],
+    options: Options,
+    say: Say,
+    make_progress: MakeProgress,
+) -> SessionWriter | None:
+    """Starts a session with a worker of each arm, which plan and rehearse."""
     thresholds, common = thresholds_from(given), selection_from(given)
     if not options.dry_run:
         output.check_output(options.report, options.overwrite)
-    say_cores(arms, options, say)
-    start = starter(arms, options.framework, options)
     planned = {
-        name: _plan(start, name, arm, common, options.framework, say) for name, arm in arms.items()
+        name: _plan(workers[name], name, arm, common, options.framework, say)
+        for name, arm in arms.items()
     }
     a, b = planned["A"].plans, planned["B"].plans
     pairing = pair_cases(a, b, positional=bool(arms["A"].operators))
@@ -103,7 +119,8 @@ def begin(
     case_time_s = given["max_time_s"]
     visit_s = dict.fromkeys((pair.id for pair in pairing.pairs), WARMUP_FACTOR * case_time_s)
     start_s = max(one.start_s for one in planned.values())
-    forecast = Forecast(visit_s, start_s)
+    later_start_s = max(one.later_start_s for one in planned.values())
+    forecast = Forecast(visit_s, start_s, later_start_s)
     show = print if options.dry_run else say
     for name, arm in arms.items():
         show(f"{name}: {arm}")
@@ -118,7 +135,7 @@ def begin(
     reference_work = not given["no_pace"] and _has_same_interpreter(*environments)
     rehearsal = rehearse(
         pairing.pairs,
-        starter(arms, options.framework, options, reference_work),
+        workers,
         case_time_s,
         make_progress(len(arms) * len(pairing.pairs)),
     )
@@ -142,6 +159,7 @@ def begin(
         excluded=rehearsal.excluded,
         visit_s=rehearsal.visit_s,
         start_s=start_s + rehearsal.first_s,
+        later_start_s=later_start_s + rehearsal.first_s,
     )
     forecast = forecast_of(header)
     runnable = f"{len(header.pairs)} of {pluralize(len(pairing.pairs), 'case')} run in both arms"
@@ -162,23 +180,27 @@ class _ArmPlan(NamedTuple):
     environment: Environment
     start_s: float
     """Seconds that it took to start."""
+    later_start_s: float
+    """Seconds that another process of the arm takes to start."""
 
 
 def _plan(
-    start: Start, name: Arm, arm: ArmSpec, common: Selection, framework: str, say: Say
+    worker: Worker, name: Arm, arm: ArmSpec, common: Selection, framework: str, say: Say
 ) -> _ArmPlan:
-    """Starts a worker of an arm, and plans its cases."""
-    with start(name) as worker:
-        before = time.monotonic()
-        with _name_arm_in_errors(name, arm):
-            environment = worker.environment()
-        start_s = time.monotonic() - before
-        # An arm without assignments is not at fault: both arms have the same error.
-        own = arm.settings or arm.operators or arm.python
-        with _name_arm_in_errors(name, arm) if own else nullcontext():
-            selection = worker.resolve_selection(selection_of(arm, common))
-            plans = plans_of(worker, framework, selection, arm.operators, say)
-    return _ArmPlan(plans, environment, start_s)
+    """Starts the worker of an arm, and plans its cases."""
+    begun = time.monotonic()
+    with _name_arm_in_errors(name, arm):
+        environment = worker.environment()
+    start_s = time.monotonic() - begun
+    # An arm without assignments is not at fault: both arms have the same error.
+    own = arm.settings or arm.operators or arm.python
+    with _name_arm_in_errors(name, arm) if own else nullcontext():
+        selection = worker.resolve_selection(selection_of(arm, common))
+        begun = time.monotonic()
+        is_fork = worker.begin_process([selection.settings.device])
+        fork_s = time.monotonic() - begun
+        plans = plans_of(worker, framework, selection, arm.operators, say)
+    return _ArmPlan(plans, environment, start_s, fork_s if is_fork else start_s)
 
 
 def _why_nothing(pairing: Pairing, plans: list[Plan]) -> str:

@@ -7,6 +7,7 @@ import sys
 from collections import Counter
 from collections.abc import Mapping
 from functools import partial
+from itertools import groupby
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,7 @@ from opperf.compare.ab.options import Options, arms_from, options_from
 from opperf.compare.ab.procedure import Stage, next_stage
 from opperf.compare.ab.report import FORMATS, TEXT, report_of, text_of
 from opperf.compare.ab.session import Session, SessionClosing, SessionWriter, read_session
+from opperf.compare.ab.workers import BlockWorkers
 from opperf.compare.statistics.blocks import BLOCK
 from opperf.compare.statistics.data import Analysis, Arm, Thresholds, Verdict
 from opperf.compare.statistics.verdicts import analyse
@@ -147,9 +149,12 @@ def _measure(writer: SessionWriter, options: Options) -> None:
         _say(options, _stage_text(stage, len(places), visits["A"], session))
         total = sum(visits[place.arm] for place in places)
         with make_progress(sys.stderr, total, options.quiet) as shown:
-            for place in places:
-                cases = select_cases(header.pairs, stage.figures, writer.session.lost, place.arm)
-                writer.add(measure(place, cases, header.seed, start, shown))
+            for _, of_block in groupby(places, lambda place: place.block):
+                with BlockWorkers(start) as workers:
+                    for place in of_block:
+                        lost = writer.session.lost
+                        cases = select_cases(header.pairs, stage.figures, lost, place.arm)
+                        writer.add(measure(place, cases, header.seed, workers, shown))
 
 
 def _stage_text(stage: Stage, count: int, cases: int, session: Session) -> str:

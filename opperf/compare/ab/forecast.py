@@ -11,11 +11,14 @@ from opperf.compare.ab.measure import WARMUP_FACTOR
 from opperf.compare.ab.procedure import UNDECIDED, Stage, fixed_stages
 from opperf.compare.ab.session import ReplicateLine, SessionHeader, pair_of
 from opperf.compare.statistics.blocks import BLOCK
-from opperf.compare.statistics.data import Thresholds
+from opperf.compare.statistics.data import Arm, Phase, Thresholds
 from opperf.compare.statistics.design import FEWEST_BLOCKS
 from opperf.errors import UsageError
 from opperf.model import Struct
 from opperf.results.text import duration, pluralize
+
+ARMS = 2
+"""Labels of a block, each of which has a first process."""
 
 
 class Forecast(Struct, frozen=True):
@@ -24,15 +27,22 @@ class Forecast(Struct, frozen=True):
     visit_s: dict[str, float]
     """Seconds that a process takes for a pair, by pair."""
     start_s: float
-    """Seconds until a process has started."""
+    """Seconds until the first process of an arm in a block has started."""
+    later_start_s: float
+    """Seconds until another one of the arm in the block has started."""
     factor: float = 1.0
     """Measured time of processes so far, as a multiple of the expected."""
+
+    @property
+    def starts_s(self) -> float:
+        """Seconds until the processes of a block have started."""
+        return ARMS * self.start_s + (BLOCK - ARMS) * self.later_start_s
 
     def stage_s(self, stage: Stage) -> float:
         """Seconds that all of a stage takes."""
         named = {pair_of(figure) for figure in stage.figures} or self.visit_s.keys()
         visits = sum(self.visit_s[name] for name in named)
-        return self.factor * BLOCK * stage.n_blocks * (self.start_s + visits)
+        return self.factor * stage.n_blocks * (self.starts_s + BLOCK * visits)
 
     def first_look_s(self, thresholds: Thresholds) -> float:
         """Seconds of the stages that every session has: the control, and the blocks up to the
@@ -43,7 +53,7 @@ class Forecast(Struct, frozen=True):
         """Seconds of the blocks after the first look, up to the cap."""
         visits = UNDECIDED * sum(self.visit_s.values())
         blocks = thresholds.block_cap - thresholds.looks[0]
-        return self.factor * BLOCK * blocks * (self.start_s + visits)
+        return self.factor * blocks * (self.starts_s + BLOCK * visits)
 
     def total_s(self, thresholds: Thresholds) -> float:
         """Seconds of the whole session."""
@@ -57,11 +67,17 @@ TWO_DIGITS = Context(prec=2, rounding=ROUND_DOWN)
 def forecast_of(header: SessionHeader, lines: Iterable[ReplicateLine] = ()) -> Forecast:
     """The forecast of a session, scaled to the time that its processes have taken so far."""
     expected = taken = 0.0
+    started: set[tuple[Phase, int, Arm]] = set()
     for line in lines:
-        visited = {pair_of(name) for name in line.replicate.values}
-        expected += header.start_s + sum(header.visit_s[name] for name in visited)
+        one = line.replicate
+        worker = one.phase, one.block, one.arm
+        start_s = header.later_start_s if worker in started else header.start_s
+        started.add(worker)
+        visited = {pair_of(name) for name in one.values}
+        expected += start_s + sum(header.visit_s[name] for name in visited)
         taken += line.wall_s
-    return Forecast(header.visit_s, header.start_s, taken / expected if expected else 1.0)
+    factor = taken / expected if expected else 1.0
+    return Forecast(header.visit_s, header.start_s, header.later_start_s, factor)
 
 
 def forecast_text(forecast: Forecast, thresholds: Thresholds) -> str:
@@ -111,7 +127,8 @@ def _what_fits(
     first, rest = _process_counts(thresholds)
     cases, visits = len(forecast.visit_s), sum(forecast.visit_s.values())
     # The seconds that a process may take for all cases, and those of it that --case-time changes.
-    sweep_s = (budget_s - forecast.start_s * (first + rest)) / (first + UNDECIDED * rest)
+    starts_s = forecast.starts_s * (first + rest) / BLOCK
+    sweep_s = (budget_s - starts_s) / (first + UNDECIDED * rest)
     timed_s = WARMUP_FACTOR * case_time_s * cases
     advice: list[str] = []
     if sweep_s >= visits / cases:

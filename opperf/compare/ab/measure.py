@@ -1,15 +1,16 @@
 """Measures a session: one process of each arm for a rehearsal, and one for each replicate.
 
 A replicate is one process, because a case's time depends on the memory layout and other accidents
-of its process. So where a case ends its process, the replicate starts again without that case,
-which is then excluded from the session; where a process ends by itself, it starts again as it was.
+of its process; `workers` has which processes are forks of one. So where a case ends its process,
+the replicate starts again without that case, which is then excluded from the session; where a
+process ends by itself, it starts again as it was.
 """
 
 from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import msgspec
@@ -17,6 +18,7 @@ import msgspec
 from opperf.compare.ab.pairs import Pair
 from opperf.compare.ab.procedure import Place
 from opperf.compare.ab.session import Lost, ReplicateLine, key
+from opperf.compare.ab.workers import BlockWorkers
 from opperf.compare.statistics.data import Arm, Replicate
 from opperf.compare.statistics.design import visiting_order
 from opperf.errors import WorkerError
@@ -36,9 +38,6 @@ FATAL = (Status.CRASHED, Status.TIMEOUT)
 WARMUP_FACTOR = 1.2
 """Time of a case as a multiple of its time limit: warm-up adds a fifth."""
 
-Start = Callable[[Arm], Worker]
-"""Makes a fresh worker of an arm."""
-
 
 @dataclass(frozen=True)
 class Rehearsal:
@@ -50,19 +49,19 @@ class Rehearsal:
     visit_s: dict[str, float]
     """Seconds that a process of the slower arm takes for a pair, by pair."""
     first_s: float
-    """Seconds that a process's first case takes in addition."""
+    """Seconds that the first case of a process takes in addition."""
 
 
 def rehearse(
-    pairs: Sequence[Pair], start: Start, case_time_s: float, progress: Progress
+    pairs: Sequence[Pair], workers: Mapping[Arm, Worker], case_time_s: float, progress: Progress
 ) -> Rehearsal:
     """Calls every pair once in each arm, to find whether it runs, its passes, and how long it takes
-    in addition to the measured time."""
+    in addition to the measured time. Ends the workers, one before the other begins."""
     records: dict[Arm, dict[str, Record]] = {"A": {}, "B": {}}
     first_s = 0.0
     with progress:
         for arm, found in records.items():
-            with start(arm) as worker:
+            with workers[arm] as worker:
                 # Called twice: imports are not part of the first case's own time.
                 first = worker.measure(_once(pairs[0].of(arm)))
                 for pair in pairs:
@@ -138,7 +137,11 @@ class _IncompleteReplicate(Exception):
 
 
 def measure(
-    place: Place, cases: Mapping[str, Case], seed: int, start: Start, progress: Progress
+    place: Place,
+    cases: Mapping[str, Case],
+    seed: int,
+    workers: BlockWorkers,
+    progress: Progress,
 ) -> ReplicateLine:
     """Measures the cases once, in the order of a place, in one process.
 
@@ -152,7 +155,7 @@ def measure(
     for attempts_left in reversed(range(ATTEMPTS)):
         todo = [name for name in order if name not in lost]
         try:
-            records = _visit(todo, cases, place.arm, start, progress, counted) if todo else {}
+            records = _visit(todo, cases, place, workers, progress, counted) if todo else {}
             break
         except _IncompleteReplicate as broken:
             if broken.pair:
@@ -185,31 +188,30 @@ def measure(
 def _visit(
     order: Iterable[str],
     cases: Mapping[str, Case],
-    arm: Arm,
-    start: Start,
+    place: Place,
+    workers: BlockWorkers,
     progress: Progress,
     counted: set[str],
 ) -> dict[str, Record]:
     """Measures the cases in one process; their records, by pair. `counted` are those that an
     earlier attempt has added to the progress.
 
-    Raises `_Broken` if the process ended.
+    Raises `_IncompleteReplicate` if the process ended.
     """
     records: dict[str, Record] = {}
-    with start(arm) as worker:
-        worker.environment()
-        process = worker.launches
-        for name in order:
-            if name not in counted:
-                progress.begin(cases[name])
-            record = records[name] = worker.measure(cases[name])
-            if name not in counted:
-                progress.end(record)
-                counted.add(name)
-            if record.status in FATAL:
-                raise _IncompleteReplicate(name, f"{record.status.value}: {record.reason}")
-            if worker.launches != process:
-                raise _IncompleteReplicate
+    worker = workers.begin_process(place, cases.values())
+    process = worker.launches
+    for name in order:
+        if name not in counted:
+            progress.begin(cases[name])
+        record = records[name] = worker.measure(cases[name])
+        if name not in counted:
+            progress.end(record)
+            counted.add(name)
+        if record.status in FATAL:
+            raise _IncompleteReplicate(name, f"{record.status.value}: {record.reason}")
+        if worker.launches != process:
+            raise _IncompleteReplicate
     return records
 
 

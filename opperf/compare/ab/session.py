@@ -48,7 +48,10 @@ class SessionHeader(Struct, frozen=True, tag="ab", tag_field="line"):
     visit_s: dict[str, float]
     """Expected seconds of a process for a pair, by pair."""
     start_s: float
-    """Expected seconds until a process has started."""
+    """Expected seconds until the first process of an arm in a block has started."""
+    later_start_s: float
+    """Expected seconds until another one of the arm in the block has started, which is a fork if
+    the framework supports that."""
     reference_work: bool = False
     """Whether reference work was timed between the calls, to gauge the core's speed."""
 

@@ -16,6 +16,7 @@ from opperf.errors import UnknownOperatorError
 from opperf.frameworks import user_code
 from opperf.frameworks.base import Constant, Extent, Gradient, MemoryReading
 from opperf.frameworks.defaults import Defaults
+from opperf.frameworks.installed import distribution_name
 from opperf.frameworks.mxnet import (
     PACKAGE,
     functions,
@@ -248,6 +249,5 @@ class MXNet(Defaults):
 
 def _distribution() -> str:
     """Returns name and version of the installed distribution: CUDA builds have other names."""
-    for distribution in importlib.metadata.packages_distributions().get("mxnet", ()):
-        return f"{distribution} {importlib.metadata.version(distribution)}"
-    return "not installed as a package"
+    name = distribution_name("mxnet")
+    return f"{name} {importlib.metadata.version(name)}" if name else "not installed as a package"

@@ -31,7 +31,11 @@ NOISE = "0.001"
 @pytest.fixture(scope="module")
 def variables():
     paths = [str(TESTS / "fake"), str(TESTS.parent)]
-    return os.environ | {"PYTHONPATH": os.pathsep.join(paths), "FAKE_NOISE": NOISE}
+    return os.environ | {
+        "PYTHONPATH": os.pathsep.join(paths),
+        "FAKE_NOISE": NOISE,
+        "FAKE_FORKS": "1",
+    }
 
 
 @pytest.fixture(scope="module")

@@ -8,6 +8,7 @@ from opperf.compare.ab.measure import ATTEMPTS, measure, rehearse, select_cases
 from opperf.compare.ab.pairs import Pair
 from opperf.compare.ab.procedure import Place
 from opperf.compare.ab.session import Lost
+from opperf.compare.ab.workers import BlockWorkers
 from opperf.errors import WorkerError
 from opperf.model import Case, OperatorTarget, Record, Settings, Status, TensorSpec
 from opperf.profilers.summary import summarise
@@ -33,7 +34,7 @@ class Stub:
     def __exit__(self, *error):
         pass
 
-    def environment(self):
+    def begin_process(self, devices):
         self.launches += 1
 
     def measure(self, case):
@@ -51,7 +52,8 @@ def crashed(case, status=Status.CRASHED):
 
 def replicate(does, *names):
     cases = {name: case(name) for name in names}
-    return measure(PLACE, cases, 0, lambda arm: Stub(does, arm), Quiet())
+    with BlockWorkers(lambda arm: Stub(does, arm)) as workers:
+        return measure(PLACE, cases, 0, workers, Quiet())
 
 
 def test_values_are_logarithms_of_medians():
@@ -65,12 +67,8 @@ def test_values_are_logarithms_of_medians():
 
 @pytest.mark.parametrize("status", [Status.CRASHED, Status.TIMEOUT])
 def test_a_case_that_ends_its_process_begins_the_replicate_anew_without_it(status):
-    workers = []
-
     def does(worker, arm, case):
-        if worker not in workers:
-            workers.append(worker)
-        return crashed(case, status) if case.label == "bad" else ok(case, 100.0 * len(workers))
+        return crashed(case, status) if case.label == "bad" else ok(case, 100.0 * worker.launches)
 
     line = replicate(does, "bad", *"abcdefgh")
     # All values are from the process that lived.
@@ -84,9 +82,9 @@ def test_a_process_that_ends_between_two_cases_costs_none():
 
     def does(worker, arm, case):
         if case.label == "c" and not died:
-            died.append(worker)
+            died.append(case)
             worker.launches += 1
-        return ok(case, 100.0 if worker in died else 300.0)
+        return ok(case, 100.0 * worker.launches)
 
     line = replicate(does, *"abcd")
     assert set(line.replicate.values.values()) == {math.log(300.0)}
@@ -110,8 +108,8 @@ def test_a_machine_on_which_everything_ends_is_given_up():
 
 
 def test_without_cases_no_process_is_begun():
-    line = measure(PLACE, {}, 0, lambda arm: pytest.fail("a process"), Quiet())
-    assert line.replicate.values == {}
+    with BlockWorkers(lambda arm: pytest.fail("a process")) as workers:
+        assert measure(PLACE, {}, 0, workers, Quiet()).replicate.values == {}
 
 
 def test_a_figure_that_is_missing_has_a_reason():
@@ -138,7 +136,7 @@ def test_a_rehearsal_keeps_what_runs_in_both_arms():
 
     names = ("good", "bad", "onlyA", "half")
     pairs = [Pair(case(name), case(name, threads=2)) for name in names]
-    found = rehearse(pairs, lambda arm: Stub(does, arm), 1.0, Quiet())
+    found = rehearse(pairs, {arm: Stub(does, arm) for arm in "AB"}, 1.0, Quiet())
     assert {pair.label: pair.a.passes for pair in found.pairs} == {
         "good": ("forward", "backward"),
         "half": ("forward",),

@@ -61,6 +61,7 @@ def header():
         excluded={},
         visit_s={pair.id: 0.25},
         start_s=0.5,
+        later_start_s=0.1,
     )
 
 

@@ -1,0 +1,275 @@
+"""Compares the variance between forks of one process with that between fresh processes.
+
+`opperf ab` forks the processes of an arm in a block from one worker. Forks have their parent's
+memory layout in common. If they vary less than fresh processes, they hide a part of the variance,
+and forks of one parent may not count as independent; if they vary as much, nothing is lost.
+
+Starts several servers, takes several forks of each, and as many fresh processes, all for the same
+small operators of MXNet. All workers run on one core, and visits of servers and fresh processes
+come in random order, so that the machine's drift is common to both. Each visit's value of an
+operator is the logarithm of its trimmed mean of calls less what the reference work explains: its
+slopes are fitted to all visits, within servers and among fresh processes.
+
+Prints for each operator the standard deviations, in percent, by a nested analysis of variance:
+between servers, between forks of a server, and between fresh processes; and for the geometric mean
+of all operators the ratios of variances with their 90 % intervals, by a bootstrap over servers and
+over fresh processes. `forks/fresh` is the variance between forks of one server as a share of that
+between fresh processes: below 1, forks hide a part. `(servers+forks)/fresh` is that of forks of
+different servers, and 1 if servers are as different as fresh processes.
+
+Run: python benchmarks/fork_layouts.py [--servers N] [--forks N] [--padding] [--core N]
+
+`--padding` gives each fork a random amount of memory before its first case, a heap block and a
+mapping, in order to vary its layout.
+"""
+
+from __future__ import annotations
+
+import argparse
+import math
+import mmap
+import os
+import random
+import sys
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack
+from typing import NamedTuple
+
+import msgspec
+import numpy as np
+from numpy.typing import NDArray
+
+from opperf.model import OWN, Case, FileTarget, Record, Settings, Status, TensorSpec
+from opperf.profilers.reference_work import WORKS
+from opperf.runner.pool import Worker
+from opperf.sources.selecting import Selection
+
+Floats = NDArray[np.float64]
+
+OPERATORS = (
+    *("relu", "softmax", "exp", "sum", "dot"),
+    *("tanh", "broadcast_add", "transpose", "log", "sqrt"),
+)
+"""Elementwise, reducing, moving and multiplying operators, of a few microseconds each."""
+
+CASE_TIME_S = 0.15
+"""Measured time of an operator in a process; its median is then known to about half a percent."""
+
+SETTINGS = Settings(
+    device="cpu(0)", profiler="python", max_time_s=CASE_TIME_S, precision=0.005, memory=False
+)
+
+RESAMPLES = 2000
+"""Bootstrap resamples: the bounds of an interval are then stable in their second digit."""
+
+INTERVAL = (5.0, 95.0)
+"""Percentiles of a 90 % interval."""
+
+PADDING_BYTES = 2**20
+"""Limit on each of a fork's two random allocations: 256 pages, more than a second-level cache maps
+apart."""
+
+PADDINGS: list[object] = []
+"""Memory that a padded fork keeps."""
+
+
+def pad(data: object) -> object:
+    """Allocates a random amount of memory that is kept; the function of the padding's case."""
+    draw = random.SystemRandom().randrange
+    PADDINGS.extend([bytearray(draw(PADDING_BYTES)), mmap.mmap(-1, 1 + draw(PADDING_BYTES))])
+    return data
+
+
+PADDING_CASE = Case(
+    FileTarget("mxnet", __file__, "pad"),
+    {"data": TensorSpec((2,))},
+    msgspec.structs.replace(SETTINGS, warmup=0, runs=1),
+    ("forward",),
+)
+
+
+class Visit(NamedTuple):
+    """One pass of all operators in a process."""
+
+    server: int | None
+    """None for a fresh process."""
+    logs: Floats
+    """By operator: the logarithms of its own time and of each reference work."""
+
+
+def make_worker() -> Worker:
+    variables = {**os.environ, "OMP_NUM_THREADS": "1"}
+    return Worker("mxnet", environment=variables, reference_work=True, measures_memory=False)
+
+
+def plan_cases(worker: Worker) -> list[Case]:
+    """Returns a small case of each operator."""
+    plan = worker.plan(
+        Selection(
+            patterns=OPERATORS, size="small", configurations=1, backward=False, settings=SETTINGS
+        )
+    )
+    return list(plan.cases)
+
+
+def visit(worker: Worker, cases: Sequence[Case], server: int | None, padding: bool) -> Visit:
+    """Measures the cases in random order in a fresh process of a worker. Raises `RuntimeError` for
+    a case that fails."""
+    worker.begin_process([SETTINGS.device])
+    if padding:
+        measure_one(worker, PADDING_CASE)
+    records = {
+        case.id: measure_one(worker, case) for case in random.sample(list(cases), len(cases))
+    }
+    names = (OWN, *WORKS)
+    logs = [
+        [math.log(records[case.id].reference["forward"][name]) for name in names] for case in cases
+    ]
+    return Visit(server, np.array(logs))
+
+
+def measure_one(worker: Worker, case: Case) -> Record:
+    record = worker.measure(case)
+    if record.status is not Status.OK:
+        raise RuntimeError(f"{case.label}: {record.reason}")
+    return record
+
+
+def take(servers: int, forks: int, padding: bool) -> tuple[list[str], list[Visit]]:
+    """Returns the operators, and the visits of forks and fresh processes in random order."""
+    order: list[int | None] = [server for server in range(servers) for _ in range(forks)]
+    order += [None] * len(order)
+    random.shuffle(order)
+    visits = []
+    with ExitStack() as stack:
+        workers = [stack.enter_context(make_worker()) for _ in range(servers)]
+        with make_worker() as planner:
+            cases = plan_cases(planner)
+        for worker in workers:
+            # All servers are there from the beginning, so that none is older than its forks.
+            worker.environment()
+        for done, server in enumerate(order, 1):
+            print(f"\r{done}/{len(order)} processes", end="", file=sys.stderr, flush=True)
+            if server is None:
+                with make_worker() as fresh:
+                    fresh.environment()
+                    visits.append(visit(fresh, cases, None, padding=False))
+            else:
+                visits.append(visit(workers[server], cases, server, padding))
+    print(file=sys.stderr)
+    return [case.label for case in cases], visits
+
+
+def adjust(visits: Sequence[Visit]) -> Floats:
+    """Returns each operator's times (rows) in all visits, as logarithms, less what the reference
+    work explains within servers and among fresh processes."""
+    logs = np.array([one.logs for one in visits])
+    servers = np.array([-1 if one.server is None else one.server for one in visits])
+    centered = logs.copy()
+    for server in set(servers):
+        centered[servers == server] -= logs[servers == server].mean(axis=0)
+    values = []
+    for operator in range(logs.shape[1]):
+        own, works = centered[:, operator, 0], centered[:, operator, 1:]
+        slopes, *_ = np.linalg.lstsq(works, own, rcond=None)
+        values.append(logs[:, operator, 0] - logs[:, operator, 1:] @ slopes)
+    return np.array(values)
+
+
+class Variances(NamedTuple):
+    """Variances of each operator's logarithms."""
+
+    servers: Floats
+    """Between servers: the component beside that between their forks; negative by chance."""
+    forks: Floats
+    """Between forks of a server."""
+    fresh: Floats
+    """Between fresh processes."""
+
+
+def analyse(forked: Floats, fresh: Floats) -> Variances:
+    """Returns the variances by a nested analysis of variance. `forked` has an axis for operators,
+    one for servers and one for forks; `fresh` for operators and processes."""
+    forks = forked.shape[2]
+    within = forked.var(axis=2, ddof=1).mean(axis=1)
+    among = forks * forked.mean(axis=2).var(axis=1, ddof=1)
+    return Variances((among - within) / forks, within, fresh.var(axis=1, ddof=1))
+
+
+RATIOS: dict[str, Callable[[Variances], Floats]] = {
+    "forks/fresh": lambda found: found.forks / found.fresh,
+    "(servers+forks)/fresh": lambda found: (found.servers + found.forks) / found.fresh,
+}
+"""Ratios of variances, each of which is 1 if forks vary as fresh processes do."""
+
+
+def geometric_mean(values: Floats) -> float:
+    return float(np.exp(np.log(values).mean()))
+
+
+def bootstrap(forked: Floats, fresh: Floats) -> dict[str, tuple[float, float]]:
+    """Returns the interval of each ratio's geometric mean over the operators, by resampling servers
+    with all their forks, and fresh processes."""
+    generator = np.random.default_rng(0)
+    servers, processes = forked.shape[1], fresh.shape[1]
+    found: dict[str, list[float]] = {name: [] for name in RATIOS}
+    while len(found["forks/fresh"]) < RESAMPLES:
+        chosen = generator.integers(servers, size=servers)
+        if len(set(chosen)) == 1:
+            # One server has no variance between servers.
+            continue
+        drawn = analyse(forked[:, chosen], fresh[:, generator.integers(processes, size=processes)])
+        for name, ratio in RATIOS.items():
+            found[name].append(geometric_mean(ratio(drawn)))
+    return {
+        name: (float(low), float(high))
+        for name, (low, high) in ((n, np.percentile(v, INTERVAL)) for n, v in found.items())
+    }
+
+
+def report(labels: Sequence[str], forked: Floats, fresh: Floats) -> None:
+    """Prints the table and the conclusion."""
+    found = analyse(forked, fresh)
+    percent = {
+        name: 100 * np.sqrt(np.maximum(0.0, variance)) for name, variance in found._asdict().items()
+    }
+    print(f"{'standard deviation, %':22}" + "".join(f"{name:>10}" for name in percent))
+    for row, label in enumerate(labels):
+        print(f"{label:22}" + "".join(f"{one[row]:10.2f}" for one in percent.values()))
+    # The roots of mean variances, as a component may be zero and have no geometric mean.
+    means = (100 * math.sqrt(max(0.0, float(one.mean()))) for one in found)
+    print(f"{'root mean square':22}" + "".join(f"{mean:10.2f}" for mean in means))
+    bounds = bootstrap(forked, fresh)
+    for name, ratio in RATIOS.items():
+        low, high = bounds[name]
+        print(f"{name}: {geometric_mean(ratio(found)):.2f} ({low:.2f} to {high:.2f})")
+    low, high = bounds["forks/fresh"]
+    if high < 1.0:
+        print("Forks hide a part of the variance: they do not replace fresh processes.")
+    elif low > 1.0:
+        print("Forks vary more than fresh processes.")
+    else:
+        print("No difference found: forks vary as fresh processes do, within this interval.")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--servers", type=int, default=8)
+    parser.add_argument("--forks", type=int, default=5, help="of each server")
+    parser.add_argument("--padding", action="store_true")
+    parser.add_argument("--core", type=int, default=max(os.sched_getaffinity(0)))
+    options = parser.parse_args()
+    # Workers inherit it; this process waits while they measure.
+    os.sched_setaffinity(0, {options.core})
+    labels, visits = take(options.servers, options.forks, options.padding)
+    values = adjust(visits)
+    fresh = values[:, [one.server is None for one in visits]]
+    forked = np.stack(
+        [values[:, [one.server == server for one in visits]] for server in range(options.servers)],
+        axis=1,
+    )
+    report(labels, forked, fresh)
+
+
+if __name__ == "__main__":
+    main()
