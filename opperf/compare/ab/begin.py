@@ -10,7 +10,14 @@ from typing import Any, NamedTuple
 from tabulate import tabulate
 
 from opperf.compare.ab.arms import ArmSpec, selection_of, worker_of
-from opperf.compare.ab.forecast import Forecast, check_budget, forecast_of, forecast_text, processes
+from opperf.compare.ab.forecast import (
+    Forecast,
+    check_budget,
+    coarse_saving_s,
+    forecast_of,
+    forecast_text,
+    processes,
+)
 from opperf.compare.ab.measure import WARMUP_FACTOR, Start, rehearse
 from opperf.compare.ab.options import (
     Options,
@@ -21,11 +28,13 @@ from opperf.compare.ab.options import (
 )
 from opperf.compare.ab.pairs import Pairing, pair_cases, plans_of
 from opperf.compare.ab.session import SCHEMA, SessionHeader, SessionWriter, read_session
+from opperf.compare.ab.threads import COARSE_BLOCKS, ThreadPlan, plan_threads, with_threads
 from opperf.compare.statistics.data import Arm
 from opperf.errors import OpperfError, RunFileError, UsageError
 from opperf.model import DECLARED, Environment
 from opperf.results import output
 from opperf.results.text import inputs_text, pluralize, terminal_width, truncate
+from opperf.runner.health.machine import usable_cpus
 from opperf.runner.progress import Progress
 from opperf.runner.resuming import check_environment, check_same, check_selection
 from opperf.runner.session import utc_now
@@ -41,11 +50,15 @@ ARMS: tuple[Arm, Arm] = ("A", "B")
 
 
 def starter(
-    arms: Mapping[Arm, ArmSpec], framework: str, options: Options, reference_work: bool = False
+    arms: Mapping[Arm, ArmSpec],
+    framework: str,
+    options: Options,
+    threads: int | None = None,
+    reference_work: bool = False,
 ) -> Start:
-    """Returns a function that makes fresh workers of the arms; with `reference_work`, workers time
-    it between calls."""
-    return lambda arm: worker_of(arms[arm], framework, options.environment, reference_work)
+    """Returns a function that makes fresh workers of the arms, with `threads` for an arm that sets
+    none; with `reference_work`, workers time it between calls."""
+    return lambda arm: worker_of(arms[arm], framework, options.environment, threads, reference_work)
 
 
 @contextmanager
@@ -58,17 +71,25 @@ def _name_arm_in_errors(name: Arm, arm: ArmSpec) -> Iterator[None]:
 
 
 def begin(
-    given: Mapping[str, Any], options: Options, say: Say, make_progress: MakeProgress
+    given: Mapping[str, Any],
+    changed: Mapping[str, Any],
+    options: Options,
+    say: Say,
+    make_progress: MakeProgress,
 ) -> SessionWriter | None:
     """Starts a session; its file, without replicates, or None for a dry run.
 
     Raises `OpperfError` if it cannot start; an existing file is then unchanged.
     """
     arms = dict(zip(ARMS, arms_from(given), strict=True))
-    thresholds, common = thresholds_from(given), selection_from(given)
+    planned_threads = _plan_threads(given, changed, options, arms)
+    threads = planned_threads.threads
+    coarse_blocks = COARSE_BLOCKS if threads.coarse else 0
+    thresholds = thresholds_from(given, coarse_blocks)
+    common = with_threads(selection_from(given), threads.number)
     if not options.dry_run:
         output.check_output(options.report, options.overwrite)
-    start = starter(arms, options.framework, options)
+    start = starter(arms, options.framework, options, threads.number)
     planned = {
         name: _plan(start, name, arm, common, options.framework, say) for name, arm in arms.items()
     }
@@ -79,10 +100,11 @@ def begin(
     case_time_s = given["max_time_s"]
     visit_s = dict.fromkeys((pair.id for pair in pairing.pairs), WARMUP_FACTOR * case_time_s)
     start_s = max(one.start_s for one in planned.values())
-    forecast = Forecast(visit_s, start_s)
+    forecast = Forecast(visit_s, start_s, coarse_saving_s=coarse_saving_s(case_time_s))
     show = print if options.dry_run else say
     for name, arm in arms.items():
         show(f"{name}: {arm}")
+    show(str(planned_threads))
     alone = f", {pluralize(len(pairing.alone), 'case')} without a partner" if pairing.alone else ""
     show(f"{pluralize(len(pairing.pairs), 'case')}{alone}: {forecast_text(forecast, thresholds)}")
     check_budget(forecast, thresholds, case_time_s, options.budget_s)
@@ -94,7 +116,7 @@ def begin(
     reference_work = not given["no_pace"] and _has_same_interpreter(*environments)
     rehearsal = rehearse(
         pairing.pairs,
-        starter(arms, options.framework, options, reference_work),
+        starter(arms, options.framework, options, threads.number, reference_work),
         case_time_s,
         make_progress(len(arms) * len(pairing.pairs)),
     )
@@ -124,6 +146,22 @@ def begin(
     say(f"{runnable}: {forecast_text(forecast, thresholds)}")
     check_budget(forecast, thresholds, case_time_s, options.budget_s)
     return SessionWriter.create(options.report, header, options.overwrite)
+
+
+def _plan_threads(
+    given: Mapping[str, Any],
+    changed: Mapping[str, Any],
+    options: Options,
+    arms: Mapping[Arm, ArmSpec],
+) -> ThreadPlan:
+    """The threads of the session that these options begin."""
+    return plan_threads(
+        given["threads"],
+        "threads" in changed,
+        tuple(arms.values()),
+        options.environment,
+        len(usable_cpus()),
+    )
 
 
 def _has_same_interpreter(one: Environment, other: Environment) -> bool:
@@ -178,10 +216,11 @@ def _case_table(pairing: Pairing) -> str:
     return "\n".join(lines)
 
 
-SETTINGS = {name: setting.option for name, setting in DECLARED.items()} | {
+SETTINGS = {name: setting.option for name, setting in DECLARED.items() if name != "threads"} | {
     "max_time_s": "--case-time"
 }
-"""Settings that both arms have in common, each with its option of `ab`."""
+"""Settings that both arms have in common, each with its option of `ab`; of `--threads` they are a
+part only."""
 
 THRESHOLDS = ("threshold", "same_within", "control_blocks")
 """Options that are fields of `Thresholds`."""
@@ -203,10 +242,14 @@ def resume(
     for warning in warnings:
         say(f"warning: {warning}")
     header = session.header
-    _check_same(header, given, changed)
     arms: dict[Arm, ArmSpec] = {"A": header.a, "B": header.b}
+    _check_same(header, given, changed)
+    if "threads" in changed:
+        planned = _plan_threads(given, changed, options, arms)
+        check_same("--threads", str(header.threads), str(planned.threads))
+    start = starter(arms, header.framework, options, header.threads.number)
     for name, arm in arms.items():
-        worker = worker_of(arm, header.framework, options.environment)
+        worker = start(name)
         with _name_arm_in_errors(name, arm), worker:
             now_there = worker.environment()
         check_environment(f"arm {name} of the session", header.environments[name], now_there)

@@ -3,7 +3,8 @@
 import msgspec
 import pytest
 
-from opperf.compare.ab.report import INTERVAL, MAX_SAME, Report, Row, markdown_of, text_of
+from opperf.compare.ab.report import Report, Row
+from opperf.compare.ab.report_formats import INTERVAL, MAX_SAME, markdown_of, text_of
 from opperf.compare.statistics.data import Shift, Thresholds, Verdict
 
 LONG = "measured in one arm only, as the other one's operator does not take these inputs at all"
