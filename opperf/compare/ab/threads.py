@@ -20,8 +20,8 @@ from opperf.sources.selecting import Selection
 
 COARSE_BLOCKS = 4
 """Blocks of the coarse look. Of ten cases whose blocks scatter by 13 %, one that takes 1.5 times as
-long is found in 72 % of the sessions, and one that takes twice as long in 99 %; three blocks find
-45 % and 94 %, as with so few the scatter is hardly known."""
+long is found in 69 % of the sessions, and one that takes twice as long in 96 %; with three blocks
+in 42 % and 93 %, as so few hardly show the scatter (`benchmarks/coarse_simulation.py`)."""
 
 COARSE_TIME_S = 0.05
 """Time that a worker of the coarse look spends on a case, at most: differences between its
