@@ -33,6 +33,17 @@ ASSIGNED = ", ".join(
 """Settings that an arm can assign like the options of `run`."""
 
 
+def parse_threads(ctx: click.Context, param: click.Parameter, text: str) -> object:
+    """Parses the threads of a session."""
+    # Help and completion do without the import.
+    from opperf.compare.ab.threads import read_threads
+
+    try:
+        return read_threads(text)
+    except ValueError as error:
+        raise click.BadParameter(str(error), ctx, param) from error
+
+
 @click.command()
 @operator_options
 @click.option(
@@ -53,6 +64,16 @@ ASSIGNED = ", ".join(
 @size
 @common_settings
 @cpus
+@click.option(
+    "--threads",
+    default="1,all",
+    show_default=True,
+    callback=parse_threads,
+    metavar="N|all|N,all",
+    help="Number of compute threads of the verdicts, or all: the framework's own choice. N,all "
+    "adds a coarse look at changes of more than 20 % with all threads, which has no part in the "
+    "verdicts. An arm's own threads count before this.",
+)
 @no_backward
 @max_configs
 @click.option(

@@ -31,10 +31,13 @@ WALL_FACTOR = 1.25
 def luck(name):
     """Returns the factor of an operator's times by the fake profiler in this process.
 
-    FAKE_SLOWDOWN gives factors, as in `relu=1.1,add=0.9`; FAKE_NOISE is the width of what every
-    process draws for every operator anew.
+    FAKE_SLOWDOWN gives factors, as in `relu=1.1,add=0.9`, and FAKE_SLOWDOWN_ALL further ones of a
+    process with all threads; FAKE_NOISE is the width of what every process draws for every operator
+    anew.
     """
     factors = os.environ.get("FAKE_SLOWDOWN", "")
+    if not os.environ.get("OMP_NUM_THREADS"):
+        factors += "," + os.environ.get("FAKE_SLOWDOWN_ALL", "")
     by_name = dict(one.split("=") for one in factors.split(",") if one)
     noise = float(os.environ.get("FAKE_NOISE", "0"))
     drawn = random.Random(f"{os.getpid()} {name}").uniform(-noise, noise)

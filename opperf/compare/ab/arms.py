@@ -13,7 +13,7 @@ import msgspec
 
 from opperf.errors import UsageError, suggest
 from opperf.model import DECLARED, Setting, Settings, Struct
-from opperf.runner.cpus import NOT_PINNED, Cpus
+from opperf.runner.cpus import NOT_PINNED, THREAD_VARIABLES, Cpus
 from opperf.runner.pool import Worker
 from opperf.runner.process import find_program
 from opperf.sources.selecting import REGEX, Selection
@@ -143,19 +143,28 @@ def selection_of(arm: ArmSpec, common: Selection) -> Selection:
 
 def settings_of(arm: ArmSpec, common: Settings) -> Settings:
     """The settings of an arm's cases."""
-    return msgspec.structs.replace(common, **arm.settings, env={**common.env, **arm.variables})
+    # A number of threads would override the arm's variables.
+    threads = None if sets_threads(arm) else common.threads
+    own = {"threads": threads, **arm.settings}
+    return msgspec.structs.replace(common, **own, env={**common.env, **arm.variables})
+
+
+def sets_threads(arm: ArmSpec) -> bool:
+    """Whether an arm sets its threads itself, by the setting or by a variable."""
+    return "threads" in arm.settings or not arm.variables.keys().isdisjoint(THREAD_VARIABLES)
 
 
 def worker_of(
     arm: ArmSpec,
     framework: str,
     environment: Mapping[str, str],
+    threads: int | None = None,
     reference_work: bool = False,
     cpus: Cpus = NOT_PINNED,
 ) -> Worker:
-    """A worker of an arm; `environment` are the inherited variables. With `reference_work`, that is
-    timed between calls. `cpus` are its cores."""
-    settings = settings_of(arm, Settings())
+    """A worker of an arm, with `threads` if the arm sets none; `environment` are the inherited
+    variables. With `reference_work`, that is timed between calls. `cpus` are its cores."""
+    settings = settings_of(arm, Settings(threads=threads))
     return Worker(
         framework,
         settings,

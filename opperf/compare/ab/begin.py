@@ -10,7 +10,14 @@ from typing import Any, NamedTuple
 from tabulate import tabulate
 
 from opperf.compare.ab.arms import ArmSpec, selection_of, settings_of, worker_of
-from opperf.compare.ab.forecast import Forecast, check_budget, forecast_of, forecast_text, processes
+from opperf.compare.ab.forecast import (
+    Forecast,
+    check_budget,
+    coarse_saving_s,
+    forecast_of,
+    forecast_text,
+    processes,
+)
 from opperf.compare.ab.measure import WARMUP_FACTOR, rehearse
 from opperf.compare.ab.options import (
     Options,
@@ -21,6 +28,13 @@ from opperf.compare.ab.options import (
 )
 from opperf.compare.ab.pairs import Pairing, pair_cases, plans_of
 from opperf.compare.ab.session import SCHEMA, SessionHeader, SessionWriter, read_session
+from opperf.compare.ab.threads import (
+    COARSE_BLOCKS,
+    ThreadPlan,
+    Threads,
+    plan_threads,
+    with_threads,
+)
 from opperf.compare.ab.workers import Start
 from opperf.compare.statistics.data import Arm
 from opperf.errors import OpperfError, RunFileError, UsageError
@@ -43,31 +57,36 @@ ARMS: tuple[Arm, Arm] = ("A", "B")
 
 
 def starter(
-    arms: Mapping[Arm, ArmSpec], framework: str, options: Options, reference_work: bool = False
+    arms: Mapping[Arm, ArmSpec],
+    framework: str,
+    options: Options,
+    threads: int | None = None,
+    reference_work: bool = False,
 ) -> Start:
-    """Returns a function that makes workers of the arms; with `reference_work`, workers time it
-    between calls."""
-    cpus = options.pinning.choose(core_count(arms, options))
+    """Returns a function that makes workers of the arms, with `threads` for an arm that sets none;
+    with `reference_work`, workers time it between calls."""
+    cpus = options.pinning.choose(core_count(arms, options, threads))
 
     def start(arm: Arm) -> Worker:
         options.pinning.keep_off(cpus)
-        return worker_of(arms[arm], framework, options.environment, reference_work, cpus)
+        return worker_of(arms[arm], framework, options.environment, threads, reference_work, cpus)
 
     return start
 
 
-def core_count(arms: Mapping[Arm, ArmSpec], options: Options) -> int:
+def core_count(arms: Mapping[Arm, ArmSpec], options: Options, threads: int | None) -> int:
     """Returns the number of cores of either arm's workers: that of the arm with more threads, so
     that the arms differ in nothing else."""
     return max(
-        options.pinning.core_count(settings_of(arm, Settings()), options.environment)
+        options.pinning.core_count(settings_of(arm, Settings(threads=threads)), options.environment)
         for arm in arms.values()
     )
 
 
-def say_cores(arms: Mapping[Arm, ArmSpec], options: Options, say: Say) -> None:
+def say_cores(arms: Mapping[Arm, ArmSpec], options: Options, threads: Threads, say: Say) -> None:
     """Says which cores the arms' workers are pinned to, if they are to be."""
-    line = options.pinning.describe([core_count(arms, options)])
+    numbers = [threads.number, *([None] if threads.coarse else [])]
+    line = options.pinning.describe([core_count(arms, options, number) for number in numbers])
     if line:
         say(line)
 
@@ -82,30 +101,38 @@ def _name_arm_in_errors(name: Arm, arm: ArmSpec) -> Iterator[None]:
 
 
 def begin(
-    given: Mapping[str, Any], options: Options, say: Say, make_progress: MakeProgress
+    given: Mapping[str, Any],
+    changed: Mapping[str, Any],
+    options: Options,
+    say: Say,
+    make_progress: MakeProgress,
 ) -> SessionWriter | None:
     """Starts a session; its file, without replicates, or None for a dry run.
 
     Raises `OpperfError` if it cannot start; an existing file is then unchanged.
     """
     arms = dict(zip(ARMS, arms_from(given), strict=True))
-    say_cores(arms, options, say)
-    start = starter(arms, options.framework, options)
+    planned = _plan_threads(given, changed, options, arms)
+    say_cores(arms, options, planned.threads, say)
+    start = starter(arms, options.framework, options, planned.threads.number)
     with ExitStack() as stack:
         workers = {name: stack.enter_context(start(name)) for name in ARMS}
-        return _begin(arms, workers, given, options, say, make_progress)
+        return _begin(arms, workers, given, planned, options, say, make_progress)
 
 
 def _begin(
     arms: Mapping[Arm, ArmSpec],
     workers: Mapping[Arm, Worker],
     given: Mapping[str, Any],
+    planned_threads: ThreadPlan,
     options: Options,
     say: Say,
     make_progress: MakeProgress,
 ) -> SessionWriter | None:
     """Starts a session with a worker of each arm, which plan and rehearse."""
-    thresholds, common = thresholds_from(given), selection_from(given)
+    threads = planned_threads.threads
+    thresholds = thresholds_from(given, COARSE_BLOCKS if threads.coarse else 0)
+    common = with_threads(selection_from(given), threads.number)
     if not options.dry_run:
         output.check_output(options.report, options.overwrite)
     planned = {
@@ -120,10 +147,13 @@ def _begin(
     visit_s = dict.fromkeys((pair.id for pair in pairing.pairs), WARMUP_FACTOR * case_time_s)
     start_s = max(one.start_s for one in planned.values())
     later_start_s = max(one.later_start_s for one in planned.values())
-    forecast = Forecast(visit_s, start_s, later_start_s)
+    forecast = Forecast(
+        visit_s, start_s, later_start_s, coarse_saving_s=coarse_saving_s(case_time_s)
+    )
     show = print if options.dry_run else say
     for name, arm in arms.items():
         show(f"{name}: {arm}")
+    show(str(planned_threads))
     alone = f", {pluralize(len(pairing.alone), 'case')} without a partner" if pairing.alone else ""
     show(f"{pluralize(len(pairing.pairs), 'case')}{alone}: {forecast_text(forecast, thresholds)}")
     check_budget(forecast, thresholds, case_time_s, options.budget_s)
@@ -166,6 +196,22 @@ def _begin(
     say(f"{runnable}: {forecast_text(forecast, thresholds)}")
     check_budget(forecast, thresholds, case_time_s, options.budget_s)
     return SessionWriter.create(options.report, header, options.overwrite)
+
+
+def _plan_threads(
+    given: Mapping[str, Any],
+    changed: Mapping[str, Any],
+    options: Options,
+    arms: Mapping[Arm, ArmSpec],
+) -> ThreadPlan:
+    """The threads of the session that these options begin."""
+    return plan_threads(
+        given["threads"],
+        "threads" in changed,
+        tuple(arms.values()),
+        options.environment,
+        len(options.pinning.usable),
+    )
 
 
 def _has_same_interpreter(one: Environment, other: Environment) -> bool:
@@ -224,10 +270,11 @@ def _case_table(pairing: Pairing) -> str:
     return "\n".join(lines)
 
 
-SETTINGS = {name: setting.option for name, setting in DECLARED.items()} | {
+SETTINGS = {name: setting.option for name, setting in DECLARED.items() if name != "threads"} | {
     "max_time_s": "--case-time"
 }
-"""Settings that both arms have in common, each with its option of `ab`."""
+"""Settings that both arms have in common, each with its option of `ab`; of `--threads` they are a
+part only."""
 
 THRESHOLDS = ("threshold", "same_within", "control_blocks")
 """Options that are fields of `Thresholds`."""
@@ -249,10 +296,13 @@ def resume(
     for warning in warnings:
         say(f"warning: {warning}")
     header = session.header
-    _check_same(header, given, changed)
     arms: dict[Arm, ArmSpec] = {"A": header.a, "B": header.b}
-    say_cores(arms, options, say)
-    start = starter(arms, header.framework, options)
+    _check_same(header, given, changed)
+    if "threads" in changed:
+        planned = _plan_threads(given, changed, options, arms)
+        check_same("--threads", str(header.threads), str(planned.threads))
+    say_cores(arms, options, header.threads, say)
+    start = starter(arms, header.framework, options, header.threads.number)
     for name, arm in arms.items():
         with _name_arm_in_errors(name, arm), start(name) as worker:
             now_there = worker.environment()

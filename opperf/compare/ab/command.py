@@ -14,10 +14,11 @@ from typing import Any
 from opperf.compare.ab.arms import ArmSpec
 from opperf.compare.ab.begin import ARMS, begin, resume, starter
 from opperf.compare.ab.forecast import forecast_of, processes
-from opperf.compare.ab.measure import measure, select_cases
+from opperf.compare.ab.measure import cases_at, measure
 from opperf.compare.ab.options import Options, arms_from, options_from
 from opperf.compare.ab.procedure import Stage, next_stage
-from opperf.compare.ab.report import FORMATS, TEXT, report_of, text_of
+from opperf.compare.ab.report import report_of
+from opperf.compare.ab.report_formats import FORMATS, TEXT, text_of
 from opperf.compare.ab.session import Session, SessionClosing, SessionWriter, read_session
 from opperf.compare.ab.workers import BlockWorkers
 from opperf.compare.statistics.blocks import BLOCK
@@ -52,7 +53,11 @@ def _run_session(given: Mapping[str, Any], changed: Mapping[str, Any], options: 
         resume(given, changed, options, say)
         if options.resume
         else begin(
-            given, options, say, lambda total: make_progress(sys.stderr, total, options.quiet)
+            given,
+            changed,
+            options,
+            say,
+            lambda total: make_progress(sys.stderr, total, options.quiet),
         )
     )
     if writer is None:
@@ -136,24 +141,24 @@ def _measure(writer: SessionWriter, options: Options) -> None:
     """Measures the rest of the session; each replicate is in the file before the next begins."""
     header = writer.session.header
     arms: dict[Arm, ArmSpec] = {"A": header.a, "B": header.b}
-    start = starter(arms, header.framework, options, header.reference_work)
+    threads, reference_work = header.threads.number, header.reference_work
+    start = starter(arms, header.framework, options, threads, reference_work)
+    start_coarse = starter(arms, header.framework, options)
     while True:
         session = writer.session
         stage = next_stage(session.replicates, header.thresholds, session.ended)
         if stage is None:
             return
         places = list(stage.places(header.seed, session.replicates))
-        visits = {
-            arm: len(select_cases(header.pairs, stage.figures, session.lost, arm)) for arm in ARMS
-        }
+        begin = start_coarse if stage.phase == "coarse" else start
+        visits = {arm: len(cases_at(stage, session, arm)) for arm in ARMS}
         _say(options, _stage_text(stage, len(places), visits["A"], session))
         total = sum(visits[place.arm] for place in places)
         with make_progress(sys.stderr, total, options.quiet) as shown:
             for _, of_block in groupby(places, lambda place: place.block):
-                with BlockWorkers(start) as workers:
+                with BlockWorkers(begin) as workers:
                     for place in of_block:
-                        lost = writer.session.lost
-                        cases = select_cases(header.pairs, stage.figures, lost, place.arm)
+                        cases = cases_at(stage, writer.session, place.arm)
                         writer.add(measure(place, cases, header.seed, workers, shown))
 
 
@@ -169,6 +174,8 @@ def _stage_name(stage: Stage, thresholds: Thresholds) -> str:
     """The phase of a stage, and its blocks if the phase has other stages."""
     if stage.phase == "control":
         return "A against A"
+    if stage.phase == "coarse":
+        return "A against B with all threads"
     last = stage.first_block + stage.n_blocks
     return (
         f"A against B, blocks {stage.first_block + 1} to {last} of at most {thresholds.block_cap}"

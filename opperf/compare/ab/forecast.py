@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from decimal import ROUND_DOWN, Context
 
 import msgspec
 
 from opperf.compare.ab.measure import WARMUP_FACTOR
-from opperf.compare.ab.procedure import UNDECIDED, Stage, fixed_stages
+from opperf.compare.ab.procedure import UNDECIDED, Stage, coarse_stage, fixed_stages
 from opperf.compare.ab.session import ReplicateLine, SessionHeader, pair_of
+from opperf.compare.ab.threads import coarse_time_s
 from opperf.compare.statistics.blocks import BLOCK
 from opperf.compare.statistics.data import Arm, Phase, Thresholds
 from opperf.compare.statistics.design import FEWEST_BLOCKS
@@ -32,6 +33,8 @@ class Forecast(Struct, frozen=True):
     """Seconds until another one of the arm in the block has started."""
     factor: float = 1.0
     """Measured time of processes so far, as a multiple of the expected."""
+    coarse_saving_s: float = 0.0
+    """Seconds by which the coarse look's time of a case is shorter."""
 
     @property
     def starts_s(self) -> float:
@@ -41,8 +44,13 @@ class Forecast(Struct, frozen=True):
     def stage_s(self, stage: Stage) -> float:
         """Seconds that all of a stage takes."""
         named = {pair_of(figure) for figure in stage.figures} or self.visit_s.keys()
-        visits = sum(self.visit_s[name] for name in named)
-        return self.factor * stage.n_blocks * (self.starts_s + BLOCK * visits)
+        visits_s = BLOCK * self.visits_s(stage.phase, named)
+        return self.factor * stage.n_blocks * (self.starts_s + visits_s)
+
+    def visits_s(self, phase: Phase, pairs: Collection[str]) -> float:
+        """Expected seconds that a process takes for these pairs."""
+        saving_s = self.coarse_saving_s if phase == "coarse" else 0.0
+        return sum(self.visit_s[name] - saving_s for name in pairs)
 
     def first_look_s(self, thresholds: Thresholds) -> float:
         """Seconds of the stages that every session has: the control, and the blocks up to the
@@ -57,7 +65,13 @@ class Forecast(Struct, frozen=True):
 
     def total_s(self, thresholds: Thresholds) -> float:
         """Seconds of the whole session."""
-        return self.first_look_s(thresholds) + self.rest_s(thresholds)
+        return sum(
+            (
+                self.first_look_s(thresholds),
+                self.stage_s(coarse_stage(thresholds)),
+                self.rest_s(thresholds),
+            )
+        )
 
 
 TWO_DIGITS = Context(prec=2, rounding=ROUND_DOWN)
@@ -66,6 +80,13 @@ TWO_DIGITS = Context(prec=2, rounding=ROUND_DOWN)
 
 def forecast_of(header: SessionHeader, lines: Iterable[ReplicateLine] = ()) -> Forecast:
     """The forecast of a session, scaled to the time that its processes have taken so far."""
+    case_time_s = header.selection.settings.max_time_s or 0.0
+    found = Forecast(
+        header.visit_s,
+        header.start_s,
+        header.later_start_s,
+        coarse_saving_s=coarse_saving_s(case_time_s),
+    )
     expected = taken = 0.0
     started: set[tuple[Phase, int, Arm]] = set()
     for line in lines:
@@ -74,19 +95,26 @@ def forecast_of(header: SessionHeader, lines: Iterable[ReplicateLine] = ()) -> F
         start_s = header.later_start_s if worker in started else header.start_s
         started.add(worker)
         visited = {pair_of(name) for name in one.values}
-        expected += start_s + sum(header.visit_s[name] for name in visited)
+        expected += start_s + found.visits_s(one.phase, visited)
         taken += line.wall_s
-    factor = taken / expected if expected else 1.0
-    return Forecast(header.visit_s, header.start_s, header.later_start_s, factor)
+    return msgspec.structs.replace(found, factor=taken / expected) if expected else found
+
+
+def coarse_saving_s(case_time_s: float) -> float:
+    """Seconds by which a case takes less time in the coarse look than elsewhere."""
+    return WARMUP_FACTOR * (case_time_s - coarse_time_s(case_time_s))
 
 
 def forecast_text(forecast: Forecast, thresholds: Thresholds) -> str:
     """The duration of the whole session, as a sentence."""
-    first, rest = _process_counts(thresholds)
+    first, coarse, rest = _process_counts(thresholds)
     text = (
         f"{processes(first)} up to the first look take about "
         f"{duration(forecast.first_look_s(thresholds))}"
     )
+    if coarse:
+        coarse_s = forecast.stage_s(coarse_stage(thresholds))
+        text += f", {coarse} with all threads about {duration(coarse_s)}"
     if not rest:
         return text
     return (
@@ -124,18 +152,22 @@ def _what_fits(
     forecast: Forecast, thresholds: Thresholds, case_time_s: float, budget_s: float
 ) -> list[str]:
     """Changes of a session, each of which makes it fit into the budget."""
-    first, rest = _process_counts(thresholds)
-    cases, visits = len(forecast.visit_s), sum(forecast.visit_s.values())
-    # The seconds that a process may take for all cases, and those of it that --case-time changes.
-    starts_s = forecast.starts_s * (first + rest) / BLOCK
-    sweep_s = (budget_s - starts_s) / (first + UNDECIDED * rest)
-    timed_s = WARMUP_FACTOR * case_time_s * cases
+    first, coarse, rest = _process_counts(thresholds)
+    cases, needed = len(forecast.visit_s), forecast.total_s(thresholds)
+    starts_s = forecast.starts_s / BLOCK * (first + coarse + rest)
+    fitting_cases = int(cases * (budget_s - starts_s) / (needed - starts_s))
+    # The seconds of the session for each second of --case-time, which does not change the time of
+    # a case in the coarse look.
+    rate = WARMUP_FACTOR * cases * (first + UNDECIDED * rest)
+    fitting_s = case_time_s - (needed - budget_s) / rate
     advice: list[str] = []
-    if sweep_s >= visits / cases:
-        advice.append(f"{pluralize(int(cases * sweep_s / visits), 'case')} of {cases}")
-    if visits - sweep_s < timed_s:
-        fitting = TWO_DIGITS.create_decimal(case_time_s * (1 - (visits - sweep_s) / timed_s))
-        advice.append(f"--case-time {float(fitting):g}")
+    if fitting_cases >= 1:
+        advice.append(f"{pluralize(fitting_cases, 'case')} of {cases}")
+    if fitting_s > 0:
+        advice.append(f"--case-time {float(TWO_DIGITS.create_decimal(fitting_s)):g}")
+    without_coarse = msgspec.structs.replace(thresholds, coarse_blocks=0)
+    if coarse and forecast.total_s(without_coarse) <= budget_s:
+        advice.append("--threads without all")
     for blocks in range(thresholds.block_cap - 1, FEWEST_BLOCKS - 1, -1):
         fewer = msgspec.structs.replace(thresholds, block_cap=blocks)
         if forecast.total_s(fewer) <= budget_s:
@@ -143,7 +175,8 @@ def _what_fits(
     return advice
 
 
-def _process_counts(thresholds: Thresholds) -> tuple[int, int]:
-    """The number of processes up to the first look, and after it."""
+def _process_counts(thresholds: Thresholds) -> tuple[int, int, int]:
+    """The number of processes up to the first look, of the coarse look, and of what follows."""
     first = thresholds.control_blocks + thresholds.looks[0]
-    return BLOCK * first, BLOCK * (thresholds.block_cap - thresholds.looks[0])
+    rest = thresholds.block_cap - thresholds.looks[0]
+    return BLOCK * first, BLOCK * thresholds.coarse_blocks, BLOCK * rest

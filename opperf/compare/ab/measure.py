@@ -16,8 +16,9 @@ from dataclasses import dataclass
 import msgspec
 
 from opperf.compare.ab.pairs import Pair
-from opperf.compare.ab.procedure import Place
-from opperf.compare.ab.session import Lost, ReplicateLine, key
+from opperf.compare.ab.procedure import Place, Stage
+from opperf.compare.ab.session import Lost, ReplicateLine, Session, key
+from opperf.compare.ab.threads import with_all_threads
 from opperf.compare.ab.workers import BlockWorkers
 from opperf.compare.statistics.data import Arm, Replicate
 from opperf.compare.statistics.design import visiting_order
@@ -126,6 +127,20 @@ def select_cases(
         if passes:
             cases[pair.id] = msgspec.structs.replace(case, passes=passes)
     return cases
+
+
+def cases_at(stage: Stage, session: Session, arm: Arm) -> dict[str, Case]:
+    """The cases that a process of an arm measures in a stage, by pair. The coarse look omits what
+    has ended a process before, but costs the verdicts no case."""
+    pairs, lost = session.header.pairs, session.lost
+    if stage.phase != "coarse":
+        return select_cases(pairs, stage.figures, lost, arm)
+    chosen = select_cases(pairs, stage.figures, {**session.coarse_lost, **_ended(lost)}, arm)
+    return {name: with_all_threads(case) for name, case in chosen.items()}
+
+
+def _ended(lost: Mapping[str, Lost]) -> dict[str, Lost]:
+    return {name: one for name, one in lost.items() if one.ended}
 
 
 class _IncompleteReplicate(Exception):

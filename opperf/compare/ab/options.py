@@ -77,7 +77,7 @@ def arms_from(given: Mapping[str, Any]) -> tuple[ArmSpec, ArmSpec]:
     return two_arms(given["a"], given["b"], bool(given["names"] or given["ops"]))
 
 
-def thresholds_from(given: Mapping[str, Any]) -> Thresholds:
+def thresholds_from(given: Mapping[str, Any], coarse_blocks: int = 0) -> Thresholds:
     """The thresholds. Raises `UsageError` for those that contradict each other."""
     cap = block_cap(given)
     if cap < given["blocks"]:
@@ -96,6 +96,7 @@ def thresholds_from(given: Mapping[str, Any]) -> Thresholds:
         same_within=given["same_within"],
         control_blocks=given["control_blocks"],
         block_cap=cap,
+        coarse_blocks=coarse_blocks,
     )
 
 
@@ -112,6 +113,7 @@ def selection_from(given: Mapping[str, Any]) -> Selection:
         build_choice(given),
         settings=msgspec.structs.replace(
             build_common_settings(given),
+            threads=given["threads"].number,
             precision=PRECISION,
             max_time_s=given["max_time_s"],
             timeout_s=defaults.TIMEOUT_S,

@@ -1,4 +1,8 @@
-"""The stages of a session: the control, and the blocks of A and B from one look to the next.
+"""The stages of a session: the control, the blocks of A and B from one look to the next, and the
+coarse look with all threads.
+
+The coarse look comes after the first look at the verdicts: a session that is invalid there wastes
+no time on it, and one that is interrupted later has it.
 
 The next stage is a function of the replicates so far, so that a resumed session has the stages of
 an uninterrupted one. It depends only on blocks that were complete before it began.
@@ -10,7 +14,7 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
-from opperf.compare.statistics.data import Arm, Phase, Replicate, Thresholds
+from opperf.compare.statistics.data import Analysis, Arm, Phase, Replicate, Thresholds
 from opperf.compare.statistics.design import block_order
 from opperf.compare.statistics.verdicts import analyse, undecided
 
@@ -58,6 +62,11 @@ def fixed_stages(thresholds: Thresholds) -> tuple[Stage, Stage]:
     )
 
 
+def coarse_stage(thresholds: Thresholds) -> Stage:
+    """The stage of the coarse look, which has no blocks in a session without one."""
+    return Stage("coarse", 0, thresholds.coarse_blocks, ())
+
+
 def next_stage(
     replicates: Sequence[Replicate], thresholds: Thresholds, lost: Collection[str] = ()
 ) -> Stage | None:
@@ -66,9 +75,11 @@ def next_stage(
     for stage in fixed_stages(thresholds):
         if not _is_complete(replicates, stage):
             return stage
+    stage = coarse_stage(thresholds)
+    if not _is_complete(replicates, stage):
+        return stage if _analyse_early(replicates, thresholds, thresholds.looks[0]).valid else None
     for taken, following in pairwise(thresholds.looks):
-        early = [one for one in replicates if one.phase == "control" or one.block < taken]
-        analysis = analyse(early, thresholds)
+        analysis = _analyse_early(replicates, thresholds, taken)
         figures = tuple(figure for figure in undecided(analysis) if figure not in lost)
         if not analysis.valid or not figures:
             return None
@@ -76,6 +87,14 @@ def next_stage(
         if not _is_complete(replicates, stage):
             return stage
     return None
+
+
+def _analyse_early(
+    replicates: Sequence[Replicate], thresholds: Thresholds, n_blocks: int
+) -> Analysis:
+    """The analysis after `n_blocks` of A and B."""
+    early = [one for one in replicates if one.phase != "comparison" or one.block < n_blocks]
+    return analyse(early, thresholds)
 
 
 def _is_complete(replicates: Sequence[Replicate], stage: Stage) -> bool:

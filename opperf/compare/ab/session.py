@@ -14,7 +14,9 @@ import msgspec
 
 from opperf.compare.ab.arms import ArmSpec
 from opperf.compare.ab.pairs import Pair
-from opperf.compare.statistics.data import Arm, Replicate, Thresholds
+from opperf.compare.ab.threads import Threads
+from opperf.compare.statistics.data import Arm, Phase, Replicate, Thresholds
+from opperf.compare.statistics.verdicts import PHASES
 from opperf.model import Environment, Pass, Struct
 from opperf.results.lines import FileKind, LineFile, Parsed, read_lines, reopen
 from opperf.sources.selecting import Selection
@@ -54,6 +56,11 @@ class SessionHeader(Struct, frozen=True, tag="ab", tag_field="line"):
     the framework supports that."""
     reference_work: bool = False
     """Whether reference work was timed between the calls, to gauge the core's speed."""
+
+    @property
+    def threads(self) -> Threads:
+        """Threads of arms that set none."""
+        return Threads(self.selection.settings.threads, self.thresholds.coarse_blocks > 0)
 
     def arm(self, name: Arm) -> ArmSpec:
         """The arm of that name."""
@@ -100,9 +107,20 @@ class Session(Struct, frozen=True):
 
     @property
     def lost(self) -> dict[str, Lost]:
-        """By pair, the last lost figure, or the first one that ended its process."""
+        """By pair, the last figure lost by the verdicts, or the first one that ended its
+        process."""
+        return self._lost_in(*PHASES)
+
+    @property
+    def coarse_lost(self) -> dict[str, Lost]:
+        """The same of the coarse look."""
+        return self._lost_in("coarse")
+
+    def _lost_in(self, *phases: Phase) -> dict[str, Lost]:
         found: dict[str, Lost] = {}
         for line in self.lines:
+            if line.replicate.phase not in phases:
+                continue
             for name, lost in line.lost.items():
                 if name not in found or not found[name].ended:
                     found[name] = lost

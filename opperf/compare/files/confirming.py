@@ -16,6 +16,7 @@ from opperf.errors import FrameworkError
 from opperf.model import DECLARED
 from opperf.results.environment import ABSENT
 from opperf.results.settings import needed_settings, option_words
+from opperf.runner.cpus import THREAD_VARIABLES
 from opperf.sources.selecting import Selection
 
 MAX_OPERATORS = 20
@@ -27,6 +28,9 @@ PLACEHOLDERS = ("python:/path/to/base/python", "python:/path/to/new/python")
 
 BUILD = ("versions.", "features.", "python", "settings.python")
 """Prefixes of the fields in which two builds differ."""
+
+THREAD_FIELDS = frozenset({"settings.threads", *(f"threads.{name}" for name in THREAD_VARIABLES)})
+"""Fields that say how many threads computed; where one has no value, the framework chose."""
 
 ARM_SETTINGS = tuple(
     name for name, setting in DECLARED.items() if setting.axis and name != "python"
@@ -105,13 +109,16 @@ def _arm(differences: Iterable[Difference], side: int) -> list[str]:
     for one in differences:
         group, _, name = one.field.partition(".")
         value = (one.base, one.new)[side]
-        if value in (None, ABSENT) or isinstance(value, tuple):
+        if one.field in THREAD_FIELDS and value in (None, ABSENT):
+            # Without that, an arm has one thread.
+            found += DECLARED["threads"].assignments(None)
+        elif value in (None, ABSENT) or isinstance(value, tuple):
             continue
-        if group == "threads":
+        elif group == "threads":
             found += DECLARED["env"].assignments({name: value})
         elif group == "settings" and name in ARM_SETTINGS:
             found += DECLARED[name].assignments(value)
-    return found
+    return list(dict.fromkeys(found))
 
 
 def _framework_words(base: Measured, new: Measured) -> tuple[str, ...]:

@@ -13,8 +13,8 @@ from typing import Literal
 
 from opperf.model import Struct
 
-Phase = Literal["control", "comparison"]
-"""`control`: both arms are A. `comparison`: A and B."""
+Phase = Literal["control", "comparison", "coarse"]
+"""`control`: both arms are A. `comparison`: A and B. `coarse`: A and B, with all threads."""
 
 Arm = Literal["A", "B"]
 """Which build a process loads. In the control's blocks B is A once more."""
@@ -80,11 +80,22 @@ class Thresholds(Struct, frozen=True):
     """Enough for a test of the whole measurement, as all cases count together."""
     block_cap: int = 12
     """Most blocks of A and B."""
+    coarse_threshold: float = 0.2
+    """Smallest change of interest with all threads, as a share. Blocks there scatter by 12 to 14 %,
+    so that no few blocks show less; an operator that no longer runs in parallel is slower by half
+    or more."""
+    coarse_blocks: int = 0
+    """Blocks of the coarse look with all threads; 0 for none."""
 
     @property
     def margin(self) -> float:
         """The threshold as a logarithm of a ratio."""
         return math.log1p(self.threshold)
+
+    @property
+    def coarse_margin(self) -> float:
+        """`coarse_threshold` as a logarithm of a ratio."""
+        return math.log1p(self.coarse_threshold)
 
     @property
     def same_margin(self) -> float:
@@ -146,6 +157,42 @@ class Shift(Struct, frozen=True):
     note: str = ""
 
 
+def none_if_nan(value: float) -> float | None:
+    """The value, or None for NaN."""
+    return None if math.isnan(value) else float(value)
+
+
+class CoarseCase(Struct, frozen=True):
+    """The change of one case with all threads; None where it could not be computed."""
+
+    case: str
+    changed: Literal["slower", "faster"] | None = None
+    """The direction in which it changed by more than `Thresholds.coarse_threshold`; None if no such
+    change could be shown."""
+    effect: float | None = None
+    """Mean over the blocks of log B - log A."""
+    low: float | None = None
+    high: float | None = None
+    """Bounds of the effect, each wrong with the probability `Thresholds.same_level`."""
+    p: float | None = None
+    """p-value of the hypothesis that the effect is within the threshold; not corrected for the
+    number of cases."""
+    n_blocks: int = 0
+
+    @property
+    def ratio(self) -> float | None:
+        """B over A."""
+        return None if self.effect is None else math.exp(self.effect)
+
+
+class CoarseLook(Struct, frozen=True):
+    """The results of the coarse look with all threads, which has no part in the verdicts."""
+
+    n_blocks: int
+    cases: tuple[CoarseCase, ...]
+    """One for every case that any of its replicates measured, sorted by case."""
+
+
 class Analysis(Struct, frozen=True):
     """The results of a session."""
 
@@ -164,3 +211,5 @@ class Analysis(Struct, frozen=True):
     subtracted; None where nothing is."""
     note: str = ""
     """Why nothing is subtracted although reference work was timed."""
+    coarse: CoarseLook | None = None
+    """The coarse look with all threads; None before its blocks are complete, and without them."""

@@ -8,6 +8,7 @@ The tests of a session, and their error rates:
   are the cases of which the correction at `changed_q` rejects the hypothesis that the ratio is
   within the threshold: on average over sessions, a share of at most `changed_q` of them has not
   changed. `same` is tested case by case, at `same_level` each.
+- Coarse look (`coarse`): a family of its own, at `changed_q`; no verdict depends on it.
 
 Verdicts are made of whole looks: blocks after the latest look have no part in them yet.
 """
@@ -20,6 +21,7 @@ from dataclasses import replace
 import numpy as np
 
 from opperf.compare.statistics.blocks import BLOCK, Effects, by_block, cases_of, effects
+from opperf.compare.statistics.coarse import coarse_look
 from opperf.compare.statistics.common_shift import common_shift
 from opperf.compare.statistics.control import fault
 from opperf.compare.statistics.covariates import ARM_EFFECT_LEVEL, Adjustment, adjust
@@ -30,6 +32,7 @@ from opperf.compare.statistics.data import (
     Replicate,
     Thresholds,
     Verdict,
+    none_if_nan,
 )
 from opperf.compare.statistics.decisions import Decisions
 from opperf.compare.statistics.detectable import smallest_detectable
@@ -45,6 +48,8 @@ def analyse(replicates: Sequence[Replicate], thresholds: Thresholds) -> Analysis
 
     Raises what `blocks.effects` raises.
     """
+    coarse = coarse_look(replicates, thresholds)
+    replicates = [one for one in replicates if one.phase in PHASES]
     cases = cases_of(replicates)
     decisions = Decisions.none(len(cases))
     adjustment = Adjustment(tuple(replicates), None)
@@ -74,6 +79,7 @@ def analyse(replicates: Sequence[Replicate], thresholds: Thresholds) -> Analysis
         looks=decisions.looks,
         reason=reason,
         note=adjustment.note,
+        coarse=coarse,
     )
 
 
@@ -83,6 +89,7 @@ def _level_of_work(place: int, thresholds: Thresholds) -> float:
 
 
 PHASES: tuple[Phase, Phase] = ("control", "comparison")
+"""Phases that the verdicts are made of."""
 
 
 def looks_taken(replicates: Sequence[Replicate], thresholds: Thresholds) -> int:
@@ -136,11 +143,11 @@ def _verdicts(
         CaseVerdict(
             case=case,
             verdict=Verdict.INVALID if invalid else _verdict(found, row),
-            effect=_none_if_nan(found.mean[row]),
-            low=_none_if_nan(found.low[row]),
-            high=_none_if_nan(found.high[row]),
-            p=_none_if_nan(found.p_changed[row]),
-            detectable=_none_if_nan(detectable[row]),
+            effect=none_if_nan(found.mean[row]),
+            low=none_if_nan(found.low[row]),
+            high=none_if_nan(found.high[row]),
+            p=none_if_nan(found.p_changed[row]),
+            detectable=none_if_nan(detectable[row]),
             n_blocks=int(found.n[row]),
             note="" if invalid or found.decided[row] else _why_undecided(found, row, thresholds),
         )
@@ -161,7 +168,3 @@ def _why_undecided(found: Decisions, row: int, thresholds: Thresholds) -> str:
     if np.isnan(found.error[row]):
         return f"complete blocks: {int(found.n[row])}; too few for an estimate"
     return ""
-
-
-def _none_if_nan(value: float) -> float | None:
-    return None if np.isnan(value) else float(value)

@@ -1,5 +1,6 @@
 """What an arm is set to, and what is no arm."""
 
+import json
 import os
 import subprocess
 import sys
@@ -8,7 +9,14 @@ from pathlib import Path
 import pytest
 
 import opperf
-from opperf.compare.ab.arms import ArmSpec, arm_spec, selection_of, two_arms, worker_of
+from opperf.compare.ab.arms import (
+    ArmSpec,
+    arm_spec,
+    selection_of,
+    settings_of,
+    two_arms,
+    worker_of,
+)
 from opperf.errors import UsageError
 from opperf.model import Settings
 from opperf.runner.process import module_command
@@ -118,6 +126,28 @@ def test_settings_are_over_what_the_arms_have_in_common():
     found = selection_of(ArmSpec(settings={"dtype": "float64", "threads": 3}), common)
     assert found.patterns == ("add",)
     assert found.settings == Settings(dtype="float64", threads=3, seed=7)
+
+
+@pytest.mark.parametrize(
+    "arm, threads",
+    [
+        (ArmSpec(), 2),
+        (ArmSpec(variables={"X": "1"}), 2),
+        (ArmSpec(settings={"threads": 4}), 4),
+        (ArmSpec(settings={"threads": None}), None),
+        # A number of threads would override the variable.
+        (ArmSpec(variables={"OMP_NUM_THREADS": "4"}), None),
+        (ArmSpec(variables={"MKL_NUM_THREADS": "4"}, settings={"threads": 3}), 3),
+    ],
+)
+def test_the_threads_of_an_arm_are_its_own_first(arm, threads):
+    assert settings_of(arm, Settings(threads=2)).threads == threads
+    with worker_of(arm, "fake", {}, threads=2) as worker:
+        variable = worker._variables.get("OMP_NUM_THREADS")
+        process = json.loads(worker._settings)
+    assert variable == (arm.variables.get("OMP_NUM_THREADS") or (threads and str(threads)))
+    # A worker measures only cases with its own process settings.
+    assert process == settings_of(arm, Settings(threads=2)).process()
 
 
 def test_variables_are_over_those_there_are():

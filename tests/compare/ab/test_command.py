@@ -18,11 +18,12 @@ from opperf.compare.statistics.blocks import cases_of
 from opperf.errors import UsageError
 from opperf.model import OWN
 from opperf.profilers.reference_work import WORKS
+from opperf.runner.cpus import THREAD_VARIABLES
 
 TESTS = Path(__file__).resolve().parents[2]
 WAIT_S = 120
 FEW = ("--control-blocks", "2", "--blocks", "4")
-QUICK = ("--framework", "fake", "--case-time", "0.001", *FEW)
+QUICK = ("--framework", "fake", "--case-time", "0.001", "--threads", "1", *FEW)
 
 NOISE = "0.001"
 """What processes scatter by: far below the threshold, so that the first look decides."""
@@ -90,6 +91,7 @@ def session(start, command, tmp_path_factory):
         *("ab", "relu", "negative", "add", "flaky", "segfaults", *QUICK, "--seed", "1"),
         *("--a", f"env:FAKE_FLAKY={mood}"),
         *("--b", "env:FAKE_SLOWDOWN=relu=1.1,negative=0.9"),
+        *("--b", "env:FAKE_SLOWDOWN_ALL=add=2,relu=1.15"),
     )
     with start(folder, *begin) as process:
         err = stop(process, path, 3, signal.SIGINT)
@@ -193,6 +195,32 @@ def test_undecided_figures_are_measured_further_and_no_others(session, command, 
     assert blocks["add", "forward"] == blocks["relu", "forward"] == 4
 
 
+def test_the_coarse_look_finds_what_takes_longer_with_all_threads(
+    session, command, tmp_path, capsys
+):
+    folder, _ = session
+    path = tmp_path / "opperf_ab.jsonl"
+    # The copy has the look whatever the cores of this machine.
+    copy_session(folder / "opperf_ab.jsonl", path, lambda one: one.values, coarse_blocks=2)
+    before = path.read_bytes().count(b"\n")
+    verdicts = json.loads(again(tmp_path, "json", capsys)[0])["rows"]
+    out, err = command(tmp_path, "ab", "--resume", code=1, **dict.fromkeys(THREAD_VARIABLES, ""))
+    assert "A against B with all threads: 8 processes, 6 cases each" in err
+    after, _ = read_session(path)
+    added = after.lines[before - 1 :]
+    assert {one.replicate.phase for one in added} == {"coarse"} and len(added) == 8
+    assert not any(one.replicate.reference for one in added)
+    report = json.loads(again(tmp_path, "json", capsys)[0])
+    found = {(row["operator"], row["changed"]) for row in report["coarse"]["rows"]}
+    assert {one for one in found if one[1]} == {("add", "slower")}
+    assert "With all threads (2 blocks of 4): 2 figures changed by more than 20%" in out
+    assert report["rows"] == verdicts
+    lines = path.read_bytes().splitlines(keepends=True)
+    path.write_bytes(b"".join(lines[:-3]))
+    unfinished = json.loads(again(tmp_path, "json", capsys)[0])
+    assert unfinished["coarse"] is None and unfinished["rows"] == report["rows"]
+
+
 def test_an_unfinished_session_has_the_verdicts_of_its_latest_look(session, capsys, tmp_path):
     folder, out = session
     path = tmp_path / "opperf_ab.jsonl"
@@ -283,6 +311,7 @@ def test_going_on_with_a_finished_session_measures_nothing(session, command):
         (("--same-within", "5%"), "--same-within 0.04, not 0.05"),
         (("--control-blocks", "3"), "--control-blocks 2, not 3"),
         (("--no-pace",), "--no-pace False, not True"),
+        (("--threads", "2"), "--threads '1', not '2'"),
         (("--case-time", "1"), "--case-time 0.001, not 1.0"),
         (("--dtype", "float64"), "--dtype 'float32', not 'float64'"),
         (("--ctx", "cpu(1)"), "--ctx '', not 'cpu(1)'"),
@@ -382,9 +411,10 @@ def test_a_framework_that_cannot_be_imported(command, tmp_path, framework):
 
 
 def test_a_dry_run_measures_nothing(command, tmp_path):
-    out, _ = command(tmp_path, "ab", "relu", "add", *QUICK, "--b", "threads:1", "--dry-run")
+    out, _ = command(tmp_path, "ab", "relu", "add", *QUICK, "--b", "threads:2", "--dry-run")
     assert (
-        "A: nothing set\nB: threads:1\n3 cases: 24 processes up to the first look take about" in out
+        "A: nothing set\nB: threads:2\nVerdicts with 1 thread where an arm sets none\n"
+        "3 cases: 24 processes up to the first look take about" in out
     )
     assert "data: (64, 64)" in out
     assert list(tmp_path.iterdir()) == []

@@ -5,9 +5,17 @@ from types import SimpleNamespace
 import msgspec
 import pytest
 
-from opperf.compare.ab.forecast import Forecast, check_budget, forecast_of, forecast_text
+from opperf.compare.ab.forecast import (
+    Forecast,
+    check_budget,
+    coarse_saving_s,
+    forecast_of,
+    forecast_text,
+)
+from opperf.compare.ab.measure import WARMUP_FACTOR
 from opperf.compare.ab.procedure import Stage
 from opperf.compare.ab.session import ReplicateLine
+from opperf.compare.ab.threads import COARSE_TIME_S
 from opperf.compare.statistics.data import Replicate, Thresholds
 from opperf.errors import UsageError
 
@@ -35,6 +43,40 @@ def test_the_first_process_of_an_arm_in_a_block_takes_longer_to_start():
     expected = [(0, 0, "A", 2.5), (0, 1, "B", 2.5), (0, 2, "B", 1.5), (1, 0, "B", 2.5)]
     lines = [line(*place, 2 * (start_s + 12)) for *place, start_s in expected]
     assert forecast_of(header, lines).factor == pytest.approx(2.0)
+
+
+COARSE = Thresholds(control_blocks=2, block_cap=6, coarse_blocks=3)
+WITH_COARSE = Forecast(TEN.visit_s, TEN.start_s, TEN.later_start_s, coarse_saving_s=0.9)
+
+
+def test_the_coarse_look_is_a_part_of_the_time():
+    coarse_s = 4 * 3 * (2 + 10 * (1.2 - 0.9))
+    assert WITH_COARSE.total_s(COARSE) == pytest.approx(TEN.total_s(SHORT) + coarse_s)
+    assert WITH_COARSE.total_s(SHORT) == TEN.total_s(SHORT)
+    assert forecast_text(WITH_COARSE, COARSE).startswith(
+        "24 processes up to the first look take about 5 min 36 s, 12 with all threads about 1 min "
+        "00 s; what is undecided"
+    )
+
+
+def test_what_fits_with_a_coarse_look():
+    with pytest.raises(UsageError) as caught:
+        check_budget(WITH_COARSE, COARSE, 1.0, 410.0)
+    advice = str(caught.value)
+    assert advice.endswith(
+        "8 cases of 10 or --case-time 0.85 or --threads without all or 4 blocks at most would fit"
+    )
+    check_budget(WITH_COARSE, SHORT, 1.0, 410.0)
+    eight = {str(number): 1.2 for number in range(8)}
+    check_budget(Forecast(eight, 2.0, 2.0, coarse_saving_s=0.9), COARSE, 1.0, 410.0)
+    shorter = dict.fromkeys(TEN.visit_s, 1.2 * 0.85)
+    saving_s = 0.9 - 1.2 * (1 - 0.85)
+    check_budget(Forecast(shorter, 2.0, 2.0, coarse_saving_s=saving_s), COARSE, 0.85, 410.0)
+
+
+def test_the_coarse_look_shortens_the_time_of_a_case():
+    assert coarse_saving_s(1.0) == pytest.approx(WARMUP_FACTOR * (1.0 - COARSE_TIME_S))
+    assert coarse_saving_s(COARSE_TIME_S / 2) == 0.0
 
 
 def test_half_of_the_figures_count_after_the_first_look():

@@ -4,9 +4,9 @@ import math
 
 import pytest
 
-from opperf.compare.ab.measure import ATTEMPTS, measure, rehearse, select_cases
+from opperf.compare.ab.measure import ATTEMPTS, cases_at, measure, rehearse, select_cases
 from opperf.compare.ab.pairs import Pair
-from opperf.compare.ab.procedure import Place
+from opperf.compare.ab.procedure import Place, Stage
 from opperf.compare.ab.session import Lost
 from opperf.compare.ab.workers import BlockWorkers
 from opperf.errors import WorkerError
@@ -162,3 +162,23 @@ def test_what_is_visited():
     }
     lost = {x: Lost("crashed", ended=True), y: Lost("failed once")}
     assert select_cases(pairs, (), lost, "A").keys() == {y, z}
+
+
+class Measured:
+    """A session with these pairs, and what it has lost."""
+
+    def __init__(self, pairs, lost, coarse_lost):
+        self.header, self.pairs = self, pairs
+        self.lost, self.coarse_lost = lost, coarse_lost
+
+
+def test_the_coarse_look_measures_with_all_threads_what_has_ended_no_process():
+    pairs = [Pair(case(name, threads=1), case(name, threads=1)) for name in "xyz"]
+    x, y, z = (pair.id for pair in pairs)
+    ended, failed = Lost("crashed", ended=True), Lost("failed once")
+    session = Measured(pairs, {x: ended, y: failed}, {y: failed, z: ended})
+    coarse = cases_at(Stage("coarse", 0, 4, ()), session, "B")
+    assert coarse.keys() == {y}
+    assert coarse[y].settings.threads is None
+    verdicts = cases_at(Stage("comparison", 0, 4, ()), session, "B")
+    assert verdicts == {y: pairs[1].b, z: pairs[2].b}

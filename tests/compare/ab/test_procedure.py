@@ -2,6 +2,7 @@
 
 import math
 
+import msgspec
 import pytest
 
 from opperf.compare.ab.procedure import Stage, next_stage
@@ -83,6 +84,51 @@ def test_undecided_figures_are_measured_further_up_to_the_cap(go_on):
     assert stages == [*FIXED, *(Stage("comparison", n, 2, ("y",)) for n in (4, 6, 8))]
     assert all(one.values.keys() == {"y"} for one in done if one.block >= 4)
     assert all(len(one.values) == 3 for one in done if one.block < 4)
+
+
+COARSE = msgspec.structs.replace(THRESHOLDS, coarse_blocks=3)
+COARSE_STAGE = Stage("coarse", 0, 3, ())
+
+
+def test_the_coarse_look_follows_the_first_look_and_changes_no_other_stage(go_on):
+    stages, done = go_on(wavering, COARSE)
+    assert stages[:3] == [*FIXED, COARSE_STAGE]
+    assert [*FIXED, *stages[3:]] == go_on(wavering)[0]
+    coarse = [one for one in done if one.phase == "coarse"]
+    assert len(coarse) == 4 * 3
+    assert {arm: sum(one.arm == arm for one in coarse) for arm in "AB"} == {"A": 6, "B": 6}
+
+
+def test_the_coarse_look_is_taken_where_the_first_look_decides_all(go_on):
+    assert go_on(jitter, COARSE)[0] == [*FIXED, COARSE_STAGE]
+
+
+def test_the_coarse_look_measures_both_arms(go_on):
+    seen = set()
+
+    def effect(name, place):
+        seen.add((place.phase, place.label, place.arm))
+        return jitter(name, place)
+
+    go_on(effect, COARSE)
+    assert {one[1:] for one in seen if one[0] == "coarse"} == {("A", "A"), ("B", "B")}
+
+
+def test_an_invalid_session_has_no_coarse_look(go_on):
+    def effect(name, place):
+        return jitter(name, place) + (0.5 if place.label == "B" else 0.0)
+
+    assert go_on(effect, COARSE)[0] == FIXED
+
+
+def test_an_interrupted_coarse_look_goes_on(go_on):
+    _, whole = go_on(jitter, COARSE)
+    _, half = go_on(jitter, COARSE, stop=24 + 5)
+    stage = next_stage(half, COARSE)
+    assert stage == COARSE_STAGE
+    assert [place[:3] for place in stage.places(SEED, half)] == [
+        (one.phase, one.block, one.position) for one in whole[29:]
+    ]
 
 
 def test_figures_that_cannot_be_measured_end_a_session(go_on):

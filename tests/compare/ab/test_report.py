@@ -1,9 +1,12 @@
 """The report of a session on a terminal, in a file and on a page."""
 
+import json
+
 import msgspec
 import pytest
 
-from opperf.compare.ab.report import INTERVAL, MAX_SAME, Report, Row, markdown_of, text_of
+from opperf.compare.ab.report import CoarseReport, CoarseRow, Report, Row
+from opperf.compare.ab.report_formats import INTERVAL, MAX_SAME, json_of, markdown_of, text_of
 from opperf.compare.statistics.data import Shift, Thresholds, Verdict
 
 LONG = "measured in one arm only, as the other one's operator does not take these inputs at all"
@@ -75,6 +78,64 @@ def test_a_terminal_is_not_exceeded_and_reasons_are_whole(report, width):
     ) in told
     words = set(LONG.split())
     assert words <= set(told.split())
+
+
+@pytest.fixture
+def with_coarse(report):
+    """Makes a report with a coarse look in which these figures changed."""
+
+    def made(*changes):
+        rows = tuple(
+            CoarseRow(
+                id=str(number),
+                operator="batch_norm",
+                inputs="data: (64, 64, 56, 56), gamma: (64,), beta: (64,)",
+                metric="backward",
+                changed=changed,
+                ratio=2.0 + number if changed == "slower" else 0.25,
+                low=1.25,
+                high=3.25,
+                blocks=4,
+            )
+            for number, changed in enumerate(changes)
+        )
+        return msgspec.structs.replace(report, coarse=CoarseReport(4, 0.2, rows))
+
+    return made
+
+
+@pytest.mark.parametrize("width", [80, 120])
+def test_what_changed_with_all_threads_is_a_table(with_coarse, width):
+    text = text_of(with_coarse("slower", None, "faster"), width)
+    assert max(map(len, text.splitlines())) <= width
+    words = " ".join(text.split())
+    assert (
+        "With all threads (4 blocks of 4): 2 figures changed by more than 20%; this has no part in "
+        "the exit code."
+    ) in words
+    table = text[text.index("\n\nChanged by more than 20% with all threads\n\n") :]
+    table = table[: table.index("Without a partner")]
+    assert table.index("faster") < table.index("slower") and "1.250 to 3.250" in table
+    assert table.count("batch_norm") == 2 and text.count("batch_norm") == 2
+    assert text.index("Ambiguous") < text.index("Changed by more than 20% with all threads")
+
+
+def test_without_a_change_with_all_threads_there_is_one_line(with_coarse):
+    for write in (text_of, markdown_of):
+        text = write(with_coarse(None, None))
+        assert "With all threads (4 blocks of 4): no figure changed by more than 20%.\n" in text
+        assert text.count("all threads") == 1 and "batch_norm" not in text
+
+
+def test_a_page_and_json_have_the_coarse_look(with_coarse):
+    report = with_coarse("slower", None)
+    assert "## Changed by more than 20% with all threads\n\n| Operator" in markdown_of(report)
+    rows = json.loads(json_of(report))["coarse"]["rows"]
+    assert [row["changed"] for row in rows] == ["slower", None]
+
+
+def test_without_a_coarse_look_nothing_is_written_of_it(report):
+    assert "all threads" not in text_of(report)
 
 
 def test_the_largest_change_is_first(report):

@@ -173,6 +173,24 @@ def test_what_ended_a_process_is_remembered(header):
     assert session.lost == {"x": Lost("failed again"), "y": Lost("crashed", ended=True)}
 
 
+def test_a_case_that_ends_its_process_with_all_threads_costs_no_verdict(header):
+    pair = header.pairs[0]
+    crash = line(0, **{pair.id: Lost("crashed", ended=True)})
+    replicate = msgspec.structs.replace(crash.replicate, phase="coarse")
+    lines = (line(1), msgspec.structs.replace(crash, replicate=replicate))
+    session = msgspec.structs.replace(Session(header), lines=lines)
+    assert session.lost == {} and session.ended == frozenset()
+    assert session.coarse_lost == {pair.id: Lost("crashed", ended=True)}
+
+
+def test_threads_of_the_header(header):
+    replace = msgspec.structs.replace
+    selection = replace(header.selection, settings=Settings(threads=1))
+    thresholds = Thresholds(coarse_blocks=2)
+    assert str(header.threads) == "all"
+    assert str(replace(header, selection=selection, thresholds=thresholds).threads) == "1,all"
+
+
 def test_figures_of_a_pair_that_ended_its_process(header):
     pair = header.pairs[0]
     lines = (line(0, **{pair.id: Lost("crashed", ended=True)}), line(1, x=Lost("failed")))

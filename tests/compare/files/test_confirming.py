@@ -25,11 +25,11 @@ from opperf.model import DECLARED, DEFAULTS
             {"threads": {"OMP_NUM_THREADS": "4"}},
             "opperf ab relu --a env:OMP_NUM_THREADS=2 --b env:OMP_NUM_THREADS=4",
         ),
-        ({"threads": {}}, "opperf ab relu --a env:OMP_NUM_THREADS=2"),
+        ({"threads": {}}, "opperf ab relu --a env:OMP_NUM_THREADS=2 --b threads:all"),
         (
             {"versions": {"mxnet": "2.0.0"}, "threads": {}},
             "opperf ab relu --a python:/path/to/base/python --a env:OMP_NUM_THREADS=2 "
-            "--b python:/path/to/new/python",
+            "--b python:/path/to/new/python --b threads:all",
         ),
     ],
 )
@@ -94,7 +94,11 @@ def test_operators_are_named_once_and_the_furthest_from_one_first(command):
     ("differences", "arms"),
     [
         ([("settings.threads", 1, 4)], "--a threads:1 --b threads:4"),
-        ([("settings.threads", None, 4)], "--b threads:4"),
+        ([("settings.threads", None, 4)], "--a threads:all --b threads:4"),
+        (
+            [("settings.threads", None, 4), ("threads.OMP_NUM_THREADS", "absent", "4")],
+            "--a threads:all --b threads:4 --b env:OMP_NUM_THREADS=4",
+        ),
         (
             [("threads.A", "absent", "1"), ("threads.B", "2", "3")],
             "--a env:B=2 --b env:A=1 --b env:B=3",

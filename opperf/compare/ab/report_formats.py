@@ -1,0 +1,256 @@
+"""The report of a session as text, Markdown and JSON."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Sequence
+from typing import NamedTuple
+
+import msgspec
+from tabulate import tabulate
+
+from opperf.compare.ab.forecast import processes
+from opperf.compare.ab.report import CoarseReport, CoarseRow, Report, Row
+from opperf.compare.statistics.blocks import BLOCK
+from opperf.compare.statistics.data import Shift, Verdict
+from opperf.errors import one_line
+from opperf.results.terminal import Column, table_text
+from opperf.results.text import pluralize, wrap
+
+INPUTS_WIDTH = 44
+"""Most characters of the inputs in a table: the figures then fit beside them."""
+
+MAX_ROWS = 100
+"""Most rows of a table; JSON has all."""
+
+MAX_SAME = 20
+"""Most rows of the table of figures that are the same: the longest and the least urgent."""
+
+
+class Table(NamedTuple):
+    """A table of the report."""
+
+    title: str
+    headers: Sequence[str]
+    rows: Sequence[Sequence[str]]
+    more: int = 0
+    """Rows that are not in it."""
+
+
+def _verdict_tables(report: Report) -> Iterable[Table]:
+    for verdict in SHOWN:
+        found = [row for row in report.rows if row.verdict is verdict]
+        found.sort(key=lambda row: -abs(math.log(row.ratio or 1.0)))
+        most = MAX_SAME if verdict is Verdict.SAME else MAX_ROWS
+        rows = [[read(row) for read in COLUMNS.values()] for row in found[:most]]
+        yield Table(verdict.value.capitalize(), list(COLUMNS), rows, len(found) - len(rows))
+
+
+def _coarse_table(coarse: CoarseReport) -> Table:
+    """The figures that changed with all threads, the largest change first."""
+    found = sorted(_changed(coarse), key=lambda row: -abs(math.log(row.ratio or 1.0)))
+    rows = [[read(row) for read in COARSE_COLUMNS.values()] for row in found[:MAX_ROWS]]
+    title = f"Changed by more than {coarse.threshold:.0%} with all threads"
+    return Table(title, list(COARSE_COLUMNS), rows, len(found) - len(rows))
+
+
+def _changed(coarse: CoarseReport) -> list[CoarseRow]:
+    return [row for row in coarse.rows if row.changed]
+
+
+def _ratio(row: Row | CoarseRow) -> str:
+    return "" if row.ratio is None else f"{row.ratio:.3f}"
+
+
+def _interval(row: Row | CoarseRow) -> str:
+    return "" if row.low is None or row.high is None else f"{row.low:.3f} to {row.high:.3f}"
+
+
+def _detectable(row: Row) -> str:
+    return row.note or ("" if row.detectable is None else f"{row.detectable:.1%}")
+
+
+INTERVAL = "90 % interval"
+"""Each bound is wrong with a probability of 5 %, `Thresholds.same_level`."""
+
+
+COMMON: dict[str, Callable[[Row | CoarseRow], str]] = {
+    "Operator": lambda row: row.operator,
+    "Inputs": lambda row: one_line(row.inputs, INPUTS_WIDTH),
+    "Metric": lambda row: row.metric,
+    "B/A": _ratio,
+    INTERVAL: _interval,
+}
+
+COLUMNS: dict[str, Callable[[Row], str]] = {
+    **COMMON,
+    "Detectable": _detectable,
+    "Blocks": lambda row: str(row.blocks),
+}
+"""Columns of a figure's row."""
+
+COARSE_COLUMNS: dict[str, Callable[[CoarseRow], str]] = {
+    **COMMON,
+    "Change": lambda row: row.changed or "",
+}
+"""Columns of a figure's row in the coarse look."""
+
+SHOWN = (Verdict.REGRESSED, Verdict.IMPROVED, Verdict.AMBIGUOUS, Verdict.SAME)
+"""Verdicts that have a table, in this order."""
+
+LISTS: tuple[tuple[str, str, str, Callable[[Report], dict[str, str]]], ...] = (
+    ("Without a partner", "Case", "Reason", lambda report: report.alone),
+    ("Excluded: do not run in both arms", "Case", "Reason", lambda report: report.excluded),
+    ("Missing in some process", "Case", "Reason", lambda report: report.lost),
+)
+"""Tables of cases without a comparison: title, headers, and content."""
+
+
+def _tables(report: Report) -> list[Table]:
+    """The tables of the report that have rows."""
+    tables = [*_verdict_tables(report)] if report.valid else []
+    tables += [_coarse_table(report.coarse)] if report.coarse else []
+    tables.append(
+        Table(
+            "The arms' environments differ",
+            ("Field", "A", "B"),
+            [(one.field, one.a, one.b) for one in report.differences],
+        )
+    )
+    for title, name, why, read in LISTS:
+        found = list(read(report).items())
+        tables.append(Table(title, (name, why), found[:MAX_ROWS], max(0, len(found) - MAX_ROWS)))
+    return [table for table in tables if table.rows]
+
+
+def _summary(report: Report) -> list[str]:
+    """The summary of the session, a sentence each."""
+    counts = ", ".join(
+        f"{report.counts[verdict.value]} {verdict.value}"
+        for verdict in Verdict
+        if verdict.value in report.counts
+    )
+    figures = pluralize(sum(report.counts.values()), "figure")
+    return [
+        *([f"Invalid: {report.reason}."] if not report.valid else []),
+        *([_unfinished(report)] if report.valid and not report.complete else []),
+        f"{figures} of {pluralize(report.cases, 'case')}: {counts or 'nothing measured'}.",
+        f"Changed: by more than {report.threshold:.1%}; same: within {report.same_within:.1%}. "
+        f"Measured by {processes(report.processes)}.",
+        *_power(report),
+        *([_adjustment(report)] if report.explained is not None or report.note else []),
+        *([_shift(report.shift)] if report.valid and report.shift is not None else []),
+        *([_coarse(report.coarse)] if report.coarse else []),
+    ]
+
+
+def _unfinished(report: Report) -> str:
+    """The sentence on a session that is not complete."""
+    if not report.blocks:
+        return f"Unfinished: no verdicts before {report.first_look} blocks; --resume continues."
+    return (
+        f"Unfinished: verdicts after {report.blocks} of at most {report.block_cap} blocks; "
+        "--resume continues."
+    )
+
+
+def _power(report: Report) -> list[str]:
+    """The sentence on the smallest change that could have been found, if there is one."""
+    if report.detectable is None or report.detectable_with_four_times is None:
+        return []
+    return [
+        f"A change of {report.detectable:.1%} could have been found in the median figure; half as "
+        f"far above the threshold, {report.detectable_with_four_times:.1%}, takes four times the "
+        "blocks."
+    ]
+
+
+def _adjustment(report: Report) -> str:
+    """The sentence on the adjustment for the core's speed."""
+    if report.explained is None:
+        return f"{report.note[:1].upper()}{report.note[1:]}."
+    return (
+        f"Adjusted for the core's speed, which explains {report.explained:.0%} of the median "
+        "figure's variance."
+    )
+
+
+def _shift(shift: Shift) -> str:
+    """The sentence on the shift of all operators together."""
+    ratio, low, high = (math.exp(value) for value in (shift.effect, shift.low, shift.high))
+    note = f"; {shift.note}" if shift.note else ""
+    return (
+        f"All operators together: {shift.verdict.value}, B/A {ratio:.3f} "
+        f"({low:.3f} to {high:.3f}), p {shift.p:.2g}{note}."
+    )
+
+
+def _coarse(coarse: CoarseReport) -> str:
+    """The sentence on the coarse look with all threads."""
+    number = len(_changed(coarse))
+    figures = pluralize(number, "figure") if number else "no figure"
+    effect = "; this has no part in the exit code" if number else ""
+    return (
+        f"With all threads ({pluralize(coarse.blocks, 'block')} of {BLOCK}): {figures} changed by "
+        f"more than {coarse.threshold:.0%}{effect}."
+    )
+
+
+NUMBERS = frozenset({"B/A", INTERVAL, "Detectable", "Blocks"})
+"""Headers of columns that hold numbers."""
+
+REASONS = frozenset({"Reason"})
+"""Headers of columns whose texts wrap and are never cut."""
+
+
+def text_of(report: Report, width: int | None = None) -> str:
+    """The report as text, no wider than `width`."""
+    sentences = [wrap(line, width) if width else line for line in _summary(report)]
+    blocks = [f"{report.framework}\nA: {report.a}\nB: {report.b}", "\n".join(sentences)]
+    for table in _tables(report):
+        columns = [
+            Column(
+                header,
+                cells,
+                is_text=header not in NUMBERS,
+                is_extra=header == "Blocks",
+                wraps=header in REASONS,
+            )
+            for header, cells in zip(table.headers, zip(*table.rows, strict=True), strict=True)
+        ]
+        blocks.append(f"{table.title}\n\n{table_text(columns, width)}{_more(table)}")
+    return "\n\n".join(blocks)
+
+
+def markdown_of(report: Report) -> str:
+    """The report as Markdown."""
+    blocks = [
+        f"# {report.framework}: A against B",
+        f"- A: `{report.a}`\n- B: `{report.b}`",
+        "\n".join(f"- {line}" for line in _summary(report)),
+    ]
+    for table in _tables(report):
+        rows = [[cell.replace("|", "\\|") for cell in row] for row in table.rows]
+        grid = tabulate(rows, table.headers, tablefmt="github", disable_numparse=True)
+        blocks.append(f"## {table.title}\n\n{grid}{_more(table)}")
+    return "\n\n".join(blocks)
+
+
+def _more(table: Table) -> str:
+    return f"\n\nand {table.more} more; --format json has all" if table.more else ""
+
+
+def json_of(report: Report) -> str:
+    """The report as JSON, with every figure."""
+    return msgspec.json.format(msgspec.json.encode(report)).decode()
+
+
+TEXT = "text"
+"""The format for a terminal."""
+
+FORMATS: dict[str, Callable[[Report], str]] = {
+    TEXT: text_of,
+    "md": markdown_of,
+    "json": json_of,
+}
+"""Functions that write a report, by the name of the format."""
