@@ -15,7 +15,8 @@ between servers, between forks of a server, and between fresh processes; and for
 of all operators the ratios of variances with their 90 % intervals, by a bootstrap over servers and
 over fresh processes. `forks/fresh` is the variance between forks of one server as a share of that
 between fresh processes: below 1, forks hide a part. `(servers+forks)/fresh` is that of forks of
-different servers, and 1 if servers are as different as fresh processes.
+different servers, and 1 if servers are as different as fresh processes. Then the same without what
+all operators of a process have in common, which on a loaded machine is mostly the load.
 
 Run: python benchmarks/fork_layouts.py [--servers N] [--forks N] [--padding] [--core N]
 
@@ -262,13 +263,16 @@ def main() -> None:
     # Workers inherit it; this process waits while they measure.
     os.sched_setaffinity(0, {options.core})
     labels, visits = take(options.servers, options.forks, options.padding)
-    values = adjust(visits)
-    fresh = values[:, [one.server is None for one in visits]]
-    forked = np.stack(
-        [values[:, [one.server == server for one in visits]] for server in range(options.servers)],
-        axis=1,
-    )
-    report(labels, forked, fresh)
+    adjusted = adjust(visits)
+    for title, values in {
+        "as measured": adjusted,
+        "less the mean of all operators in the process": adjusted - adjusted.mean(axis=0),
+    }.items():
+        fresh = values[:, [one.server is None for one in visits]]
+        of_server = ([one.server == server for one in visits] for server in range(options.servers))
+        forked = np.stack([values[:, chosen] for chosen in of_server], axis=1)
+        print(f"\n{title}")
+        report(labels, forked, fresh)
 
 
 if __name__ == "__main__":

@@ -1,5 +1,6 @@
 """Operators that end MXNet's process: each costs its own case, and no other."""
 
+import msgspec
 import mxnet as mx
 import psutil
 import pytest
@@ -7,6 +8,7 @@ import pytest
 from benchmarks.worker_replacement import CRASHING, crashing_cases, healthy_cases
 from opperf.model import Status
 from opperf.results.runfile import read_run
+from opperf.runner.pool import Worker
 from opperf.runner.progress import Quiet
 from opperf.runner.session import execute, make_header
 from opperf.runner.workers import Workers
@@ -39,3 +41,16 @@ def test_each_crash_is_one_record_between_healthy_ones(tmp_path):
     for record in crashed.values():
         assert any(f"the process was ended by {name}" in record.reason for name in SIGNALS)
         assert "\n" not in record.reason
+
+
+@pytest.mark.skipif(not mx.__version__.startswith("1."), reason="MXNet 2 mended most of these")
+def test_a_crash_in_a_fork_is_reported_as_one_in_a_worker():
+    crashing = crashing_cases()[0]
+    settings = msgspec.structs.replace(crashing.settings, memory=False)
+    crashing = msgspec.structs.replace(crashing, settings=settings)
+    with Worker("mxnet", measures_memory=False) as worker:
+        own = worker.measure(crashing)
+        assert worker.begin_process([settings.device])
+        forked = worker.measure(crashing)
+    assert (forked.status, forked.reason) == (own.status, own.reason)
+    assert own.status is Status.CRASHED
