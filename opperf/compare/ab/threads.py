@@ -59,12 +59,14 @@ class ThreadPlan(NamedTuple):
     """The inherited variable that sets them instead."""
     why_not_coarse: str = ""
     """Why there is no coarse look, although `--threads` has one."""
+    set_by_arm: bool = False
+    """Whether an arm sets its own."""
 
     def __str__(self) -> str:
         count = self.threads.number
         verdicts = f"{ALL} threads" if count is None else pluralize(count, "thread")
         verdicts = f"the threads of {self.variable}" if self.variable else verdicts
-        text = f"Verdicts with {verdicts} where an arm sets none"
+        text = f"Verdicts with {verdicts}{' where an arm sets none' if self.set_by_arm else ''}"
         if self.threads.coarse:
             return f"{text}, and a coarse look with {ALL} threads"
         return f"{text}; no coarse look: {self.why_not_coarse}" if self.why_not_coarse else text
@@ -89,7 +91,12 @@ def plan_threads(
     if threads.coarse:
         why_not = _why_not_coarse(arms, _variable_in(environment), cores)
     count = None if variable else threads.number
-    return ThreadPlan(Threads(count, threads.coarse and not why_not), variable, why_not)
+    return ThreadPlan(
+        Threads(count, threads.coarse and not why_not),
+        variable,
+        why_not,
+        set_by_arm=any(map(sets_threads, arms)),
+    )
 
 
 def with_threads(selection: Selection, count: int | None) -> Selection:

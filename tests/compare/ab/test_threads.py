@@ -43,9 +43,7 @@ def test_wrong_values(text):
 def test_the_verdicts_have_one_thread_and_the_coarse_look_all():
     plan = plan_threads(BOTH, False, NOTHING_SET, {}, cores=2)
     assert plan.threads == BOTH
-    assert str(plan) == (
-        "Verdicts with 1 thread where an arm sets none, and a coarse look with all threads"
-    )
+    assert str(plan) == "Verdicts with 1 thread, and a coarse look with all threads"
 
 
 @pytest.mark.parametrize(
@@ -73,7 +71,7 @@ def test_the_option_counts_before_an_inherited_variable_and_that_before_the_defa
     environment = {"OMP_NUM_THREADS": "4"}
     by_default = plan_threads(BOTH, False, NOTHING_SET, environment, cores=2)
     assert by_default.threads.number is None
-    assert str(by_default).startswith("Verdicts with the threads of OMP_NUM_THREADS where")
+    assert str(by_default).startswith("Verdicts with the threads of OMP_NUM_THREADS; no coarse")
     explicit = plan_threads(Threads(2, coarse=True), True, NOTHING_SET, environment, cores=2)
     # All threads would be those of the variable.
     assert explicit.threads == Threads(2)
@@ -88,6 +86,9 @@ def test_the_option_counts_before_an_inherited_variable_and_that_before_the_defa
 def test_a_single_value_is_no_coarse_look_and_needs_no_reason(threads, words):
     plan = plan_threads(threads, True, NOTHING_SET, {}, cores=2)
     assert plan.threads == threads
+    assert str(plan) == f"Verdicts with {words}"
+    own = (ArmSpec(), ArmSpec(settings={"threads": 3}))
+    plan = plan_threads(threads, True, own, {}, cores=2)
     assert str(plan) == f"Verdicts with {words} where an arm sets none"
 
 
