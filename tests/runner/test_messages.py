@@ -29,6 +29,8 @@ def said(make_case, fake):
         messages.ScriptRequest((case,)),
         messages.MeasureRequest(case, reference_work=True),
         messages.TryRequest(case),
+        messages.ForkRequest(("cpu(0)", "gpu(0)")),
+        messages.EndRequest(),
         messages.ReadyResponse(environment(fake)),
         messages.PlanResponse(Plan((case,), {"x": "none"}, {"neg": "negative"}, ("x",))),
         messages.ResolveResponse(Resolution({"device": ("gpu(0)",)}, {"device": ()})),
@@ -37,6 +39,8 @@ def said(make_case, fake):
         messages.ScriptResponse(("print()",)),
         messages.MeasureResponse(record),
         messages.TryResponse(Trial(refusal="no", ended=True)),
+        messages.ForkResponse(forked=True),
+        messages.EndResponse(),
         messages.ErrorResponse("UsageError", "no", "trace"),
     ]
 

@@ -112,6 +112,8 @@ def begin(
     Raises `OpperfError` if it cannot start; an existing file is then unchanged.
     """
     arms = dict(zip(ARMS, arms_from(given), strict=True))
+    if not options.dry_run:
+        output.check_output(options.report, options.overwrite)
     planned = _plan_threads(given, changed, options, arms)
     say_cores(arms, options, planned.threads, say)
     start = starter(arms, options.framework, options, planned.threads.number)
@@ -133,8 +135,6 @@ def _begin(
     threads = planned_threads.threads
     thresholds = thresholds_from(given, COARSE_BLOCKS if threads.coarse else 0)
     common = with_threads(selection_from(given), threads.number)
-    if not options.dry_run:
-        output.check_output(options.report, options.overwrite)
     planned = {
         name: _plan(workers[name], name, arm, common, options.framework, say)
         for name, arm in arms.items()

@@ -1,14 +1,15 @@
 """Effects of cases in blocks of processes: mean log B minus mean log A.
 
 Assumption: the processes of a block differ in their arm, in what is common to the block, which
-the difference cancels, and in noise that is drawn anew for every process. Iterations within a
+the difference cancels, and in noise. That of two processes of one arm may have a part in common, as
+forks of one process have their memory layout; that of two blocks has none. Iterations within a
 process share its memory layout and other accidents; they are one observation, their median, and
 are never pooled across processes.
 Source: T. Kalibera and R. Jones, Rigorous Benchmarking in Reasonable Time, ISMM 2013, on the
 level of repetition that varies; G. E. P. Box, J. S. Hunter and W. G. Hunter, Statistics for
 Experimenters (2nd ed., 2005), chapter 4, on blocking.
-Breaks when processes are not fresh (a server that outlives them, a cache on disk that the first one
-fills), as their noise is then shared.
+Breaks when blocks are not independent (a process that outlives them, a cache on disk that the first
+one fills), as their noise is then shared.
 """
 
 from __future__ import annotations

@@ -1,8 +1,9 @@
 """Adjustment of figures for the speed of the core while they were measured.
 
 Assumption: within a block, the logarithm of a figure is linear in the logarithms of the reference
-work that was timed between its calls, with slopes of its own, and the arm makes no difference to
-that work. What the line explains comes from the core and is subtracted; the rest is the operator's.
+work that was timed between its calls, with slopes of its own from 0 to `MOST_SLOPE`, and the arm
+makes no difference to that work. What the line explains comes from the core and is subtracted; the
+rest is the operator's.
 Source: the analysis of covariance of R. A. Fisher, Statistical Methods for Research Workers (4th
 ed., 1932), section 49.1; in controlled experiments A. Deng, Y. Xu, R. Kohavi and T. Walker,
 Improving the Sensitivity of Online Controlled Experiments by Utilizing Pre-Experiment Data, WSDM
@@ -21,11 +22,13 @@ The slopes are fit to all processes that a session has so far, with the arms' ef
 anew at each look. Fit to the same data, they leave too small a scatter, by a factor of
 (freedom - slopes) / freedom of the variance, and are themselves uncertain, which adds a share of
 some slopes / freedom: `Adjustment.inflation` restores both. For two slopes it is 1.27 at the first
-of the default looks and 1.10 at the last.
+of the default looks and 1.10 at the last. Forks of one process, which have a part of their noise in
+common, have somewhat fewer degrees of freedom than are counted.
 """
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterable, Mapping, Sequence
 from types import MappingProxyType
 from typing import NamedTuple
@@ -49,6 +52,13 @@ nine with two slopes."""
 ARM_EFFECT_LEVEL = 0.01
 """Level, over all looks, of the test for a difference of the work between the arms: the chance that
 nothing is adjusted although there is none."""
+
+
+MOST_SLOPE = 2.0
+"""Largest slope. A core that slows the work by a share slows an operator by a share of the same
+order, and never speeds it up. Without bounds a few disturbed processes can make slopes of ten and
+more, and of opposite signs for two kinds of work that go together, by which a chance difference of
+the work between the arms, of a percent, becomes one of the operator, of ten."""
 
 
 class Adjustment(NamedTuple):
@@ -179,14 +189,33 @@ def _slopes(phases: Iterable[_Residuals], works: int) -> tuple[Floats, Floats, F
             strict=True,
         )
     )
-    slopes = np.einsum("fkl,fl->fk", np.linalg.pinv(among, hermitian=True), along)
-    rest = total - np.einsum("fk,fk->f", slopes, along)
+    slopes, gained = _bounded_slopes(among, along)
+    rest = total - gained
     left = freedom - works
     with np.errstate(invalid="ignore", divide="ignore"):
         explained = 1.0 - (rest / left) / (total / freedom)
     explained[left < LEAST_FREEDOM] = np.nan
     slopes[~(explained > 0.0)] = 0.0
     return slopes, np.maximum(explained, 0.0), freedom
+
+
+def _bounded_slopes(among: Floats, along: Floats) -> tuple[Floats, Floats]:
+    """The slopes from 0 to `MOST_SLOPE` that leave the smallest squares, and the squares that they
+    explain; by figure, from the squares and products of the work (`among`), and the products of
+    work and figure (`along`)."""
+    best, gained = np.zeros(along.shape), np.zeros(len(along))
+    # At the optimum each slope is at one of its bounds, or free.
+    for bounds in itertools.product((0.0, None, MOST_SLOPE), repeat=along.shape[1]):
+        slopes = np.tile([bound or 0.0 for bound in bounds], (len(along), 1))
+        free = [place for place, bound in enumerate(bounds) if bound is None]
+        left = along - np.einsum("fkl,fl->fk", among, slopes)
+        inverse = np.linalg.pinv(among[:, free][:, :, free], hermitian=True)
+        slopes[:, free] = np.einsum("fkl,fl->fk", inverse, left[:, free])
+        gain = np.einsum("fk,fk->f", slopes, 2 * along - np.einsum("fkl,fl->fk", among, slopes))
+        allowed = ((slopes >= 0) & (slopes <= MOST_SLOPE)).all(axis=1)
+        better = allowed & (gain > gained)
+        best[better], gained[better] = slopes[better], gain[better]
+    return best, gained
 
 
 def _subtract_work(one: Replicate, works: Sequence[str], slopes: Mapping[str, Floats]) -> Replicate:

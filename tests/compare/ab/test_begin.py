@@ -7,6 +7,7 @@ import pytest
 from opperf.compare.ab.arms import ArmSpec
 from opperf.compare.ab.begin import core_count, say_cores, starter
 from opperf.compare.ab.command import _resume_hint
+from opperf.compare.ab.threads import Threads
 from opperf.runner.cpus import Cpus, Pinning
 
 
@@ -31,21 +32,25 @@ REST = ArmSpec(variables={"X": "1"})
 
 
 @pytest.mark.parametrize(
-    "a, b, environment, count",
+    "a, b, environment, threads, count",
     [
-        (ONE, ONE, {}, 1),
-        (ONE, THREE, {}, 3),
-        (THREE, ONE, {}, 3),
-        (ONE, REST, {}, 8),
-        (ONE, REST, {"OMP_NUM_THREADS": "2"}, 2),
-        (THREE, ArmSpec(variables={"OMP_NUM_THREADS": "99"}), {}, 8),
+        (ONE, ONE, {}, None, 1),
+        (ONE, THREE, {}, None, 3),
+        (THREE, ONE, {}, 1, 3),
+        (ONE, REST, {}, None, 8),
+        (ONE, REST, {}, 1, 1),
+        (REST, REST, {}, 2, 2),
+        (ONE, REST, {"OMP_NUM_THREADS": "2"}, None, 2),
+        (THREE, ArmSpec(variables={"OMP_NUM_THREADS": "99"}), {}, 1, 8),
     ],
 )
-def test_both_arms_have_the_cores_of_the_one_with_more_threads(pinning, a, b, environment, count):
+def test_both_arms_have_the_cores_of_the_one_with_more_threads(
+    pinning, a, b, environment, threads, count
+):
     options = options_with(pinning, **environment)
     arms = {"A": a, "B": b}
-    assert core_count(arms, options) == count
-    start = starter(arms, "fake", options)
+    assert core_count(arms, options, threads) == count
+    start = starter(arms, "fake", options, threads)
     listed = ",".join(map(str, range(count)))
     for name in arms:
         with start(name) as worker:
@@ -56,10 +61,17 @@ def test_both_arms_have_the_cores_of_the_one_with_more_threads(pinning, a, b, en
 
 def test_the_cores_are_said_once_and_nothing_without_pinning(pinning):
     said = []
-    say_cores({"A": ONE, "B": THREE}, options_with(pinning), said.append)
+    say_cores({"A": ONE, "B": THREE}, options_with(pinning), Threads(1), said.append)
     assert said == ["workers on 3"]
-    say_cores({"A": ONE, "B": THREE}, options_with(Pinning("none")), said.append)
+    say_cores({"A": ONE, "B": THREE}, options_with(Pinning("none")), Threads(1), said.append)
     assert said == ["workers on 3"]
+
+
+def test_the_cores_of_the_coarse_look_are_said_too(pinning, monkeypatch):
+    said = []
+    monkeypatch.setattr(pinning, "describe", lambda counts: f"workers on {counts}")
+    say_cores({"A": REST, "B": REST}, options_with(pinning), Threads(1, coarse=True), said.append)
+    assert said == ["workers on [1, 8]"]
 
 
 def test_the_command_that_resumes_makes_the_same_choice_of_cores(pinning):

@@ -18,6 +18,8 @@ from opperf.compare.ab.session import ReplicateLine
 from opperf.compare.ab.threads import COARSE_TIME_S
 from opperf.compare.statistics.data import Replicate, Thresholds
 from opperf.errors import UsageError
+from opperf.model import Settings
+from opperf.sources.selecting import Selection
 
 SHORT = Thresholds(control_blocks=2, block_cap=6)
 TEN = Forecast({f"case{number}": 1.2 for number in range(10)}, start_s=2.5, later_start_s=1.5)
@@ -31,7 +33,10 @@ def test_a_stage_takes_its_processes_and_their_visits():
 
 
 def test_the_first_process_of_an_arm_in_a_block_takes_longer_to_start():
-    header = SimpleNamespace(visit_s=TEN.visit_s, start_s=2.5, later_start_s=1.5)
+    selection = Selection(settings=Settings(max_time_s=1.0))
+    header = SimpleNamespace(
+        visit_s=TEN.visit_s, start_s=2.5, later_start_s=1.5, selection=selection
+    )
 
     def line(block, position, arm, wall_s):
         replicate = Replicate(
