@@ -1,10 +1,10 @@
 """Makes some of MXNet's operators compute more rows than their inputs have.
 
-Python imports this at its start where this folder is on PYTHONPATH. SLOWED names the operators, as
-the registry does, with commas between them, and SLOWED_SHARE says how many more rows each of their
-tensors gets; with a share of 0 everything is as with others, but for the extra rows. They are put
-there before the first call, so that every call is one call of the operator, and its extra work the
-operator's own, backward too.
+Python imports this at its start where this folder is on PYTHONPATH. SLOWED has the operators, by
+the registry's names, each with the share of rows that each of its tensors gets in addition:
+`tanh=0.1,softmax=0.2`. With a share of 0 everything is as with others, but for the rows. They are
+put there before the first call, so that every call is one call of the operator, and its extra work
+the operator's own, backward too.
 """
 
 import ctypes
@@ -30,24 +30,25 @@ class Watch(importlib.abc.MetaPathFinder):
 
         def execute_and_change(module):
             execute(module)
-            slow_down(module, os.environ["SLOWED"].split(","), float(os.environ["SLOWED_SHARE"]))
+            pairs = (one.split("=") for one in os.environ["SLOWED"].split(","))
+            slow_down(module, {name: float(share) for name, share in pairs})
 
         spec.loader.exec_module = execute_and_change
         return spec
 
 
-def slow_down(module, names, share):
+def slow_down(module, shares):
     from mxnet.base import _LIB, c_str, check_call
 
-    handles = set()
-    for name in names:
+    by_handle = {}
+    for name, share in shares.items():
         handle = ctypes.c_void_p()
         check_call(_LIB.NNGetOpHandle(c_str(name), ctypes.byref(handle)))
-        handles.add(handle.value)
+        by_handle[handle.value] = share
     invoke = module._imperative_invoke
     longer = {}
 
-    def with_more_rows(tensor):
+    def with_more_rows(tensor, share):
         known, made = longer.get(id(tensor), (None, None))
         differentiated = tensor.grad is not None
         if known is not tensor or differentiated != (made.grad is not None):
@@ -65,8 +66,8 @@ def slow_down(module, names, share):
         return made
 
     def invoke_with_more_rows(handle, tensors, *rest):
-        if handle in handles:
-            tensors = [with_more_rows(tensor) for tensor in tensors]
+        if handle in by_handle:
+            tensors = [with_more_rows(tensor, by_handle[handle]) for tensor in tensors]
         return invoke(handle, tensors, *rest)
 
     module._imperative_invoke = invoke_with_more_rows
