@@ -85,8 +85,12 @@ def core_count(arms: Mapping[Arm, ArmSpec], options: Options, threads: int | Non
 
 def say_cores(arms: Mapping[Arm, ArmSpec], options: Options, threads: Threads, say: Say) -> None:
     """Says which cores the arms' workers are pinned to, if they are to be."""
-    numbers = [threads.number, *([None] if threads.coarse else [])]
-    line = options.pinning.describe([core_count(arms, options, number) for number in numbers])
+    line, coarse = (
+        options.pinning.describe([core_count(arms, options, number)])
+        for number in (threads.number, None)
+    )
+    if line and threads.coarse and coarse != line:
+        line = f"{line}; in the coarse look {coarse}"
     if line:
         say(line)
 

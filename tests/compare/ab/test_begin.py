@@ -69,9 +69,12 @@ def test_the_cores_are_said_once_and_nothing_without_pinning(pinning):
 
 def test_the_cores_of_the_coarse_look_are_said_too(pinning, monkeypatch):
     said = []
-    monkeypatch.setattr(pinning, "describe", lambda counts: f"workers on {counts}")
     say_cores({"A": REST, "B": REST}, options_with(pinning), Threads(1, coarse=True), said.append)
-    assert said == ["workers on [1, 8]"]
+    assert said == ["workers on 1; in the coarse look workers on 8"]
+    # Workers are not pinned, for one reason.
+    monkeypatch.setattr(pinning, "describe", lambda counts: "not pinned")
+    say_cores({"A": REST, "B": REST}, options_with(pinning), Threads(1, coarse=True), said.append)
+    assert said[1:] == ["not pinned"]
 
 
 def test_the_command_that_resumes_makes_the_same_choice_of_cores(pinning):
