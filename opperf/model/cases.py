@@ -31,6 +31,8 @@ class Case(Struct, frozen=True):
     """`backward` requests it; whether there is a gradient is found by trying."""
     origin: str = ""
     """The rule, file or call that made the case."""
+    why: str = ""
+    """In one line, which model, paper or kernel its inputs stand for."""
     category: str = ""
     tags: tuple[str, ...] = ()
     count: int = 1

@@ -71,5 +71,6 @@ def operator_text(listed: ListedOperator, cases: Sequence[Case], scripts: Sequen
         title = f"Case {number} of {len(cases)}, {case.id}: {inputs_text(case)}"
         facts_of_case = f"{case.origin}, {case.settings.phase} phase, {case.settings.dtype}"
         indented = "\n".join(f"    {line}".rstrip() for line in script.splitlines())
-        sections.append(f"{title}\n{facts_of_case}\n\n{indented}")
+        why = f"{case.why}\n" if case.why else ""
+        sections.append(f"{title}\n{why}{facts_of_case}\n\n{indented}")
     return "\n\n".join(sections)

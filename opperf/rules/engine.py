@@ -13,7 +13,7 @@ from __future__ import annotations
 import importlib
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Literal, Protocol, TypeVar
+from typing import Protocol, TypeVar
 
 import msgspec
 
@@ -21,10 +21,16 @@ from opperf.dtypes import HALF_PRECISION, is_floating
 from opperf.model import Argument, Fill, Kind, Operator, Parameter, TensorSpec
 from opperf.operations import OPERATIONS, CanonicalOperation
 from opperf.operations.uses import Choice, Roles, Use
+from opperf.rules.configurations import (
+    Configuration,
+    Phase,
+    inputs_of,
+    notes_of,
+    read_configuration,
+)
 from opperf.rules.sizes import Preset
 from opperf.rules.values import AT_LEAST_SINGLE, REQUESTED, Arguments
 
-Phase = Literal["train", "predict"]
 Family = Callable[[Operator, Preset], "Iterable[Arguments] | NoInputs"]
 """A rule: an operator's configurations, or the reason why it has none."""
 OperationFamily = Callable[[CanonicalOperation, Preset], Iterable[Roles]]
@@ -42,6 +48,8 @@ class Inputs:
     arguments: Arguments
     origin: str
     phase: Phase = "predict"
+    why: str = ""
+    """In one line, which model, paper or kernel the configuration stands for."""
 
 
 @dataclass(frozen=True)
@@ -135,6 +143,9 @@ def rules_module(path: str) -> RulesModule:
 RULE, OPERATION = "rule:", "operation:"
 """Prefixes of origins: of a framework's own families, and of shared ones."""
 
+FOUND = "Small inputs that the operator was found to accept, scaled up"
+"""Why an operator without a rule has its inputs."""
+
 SEARCH = "search"
 """Origin of inputs that were found by trying."""
 
@@ -158,21 +169,20 @@ def inputs_for(
     if isinstance(made, NoInputs):
         if found is None or not made.searchable:
             return made
-        made = [(found, SEARCH)]
+        made = [Configuration(found, SEARCH, FOUND, None)]
     inputs: list[Inputs] = []
-    for one, origin in made:
-        arguments = with_output(operator, rename_arguments(operator, one), rules)
+    for one in made:
+        arguments = with_output(operator, rename_arguments(operator, one.arguments), rules)
         if not rules.GRADIENTS:
             arguments = without_gradients(arguments)
-        inputs.append(Inputs(with_dtype(operator, arguments, dtype), origin, phase))
+        arguments = with_dtype(operator, arguments, dtype)
+        inputs.append(Inputs(arguments, one.origin, one.phase or phase, one.why))
     return inputs
 
 
-Made = tuple[Arguments, str]
-"""Arguments, and the rule that made them."""
-
-
-def configurations(operator: Operator, rules: RulesModule, preset: Preset) -> list[Made] | NoInputs:
+def configurations(
+    operator: Operator, rules: RulesModule, preset: Preset
+) -> list[Configuration] | NoInputs:
     """The configurations of the first rule that has any, with its name; or why none does."""
     families = rules.FAMILIES
     # A callable without tensors is no operator of its name: `np.random.gamma` is not `gamma`.
@@ -187,7 +197,7 @@ def configurations(operator: Operator, rules: RulesModule, preset: Preset) -> li
     if isinstance(made, NoInputs):
         return made
     origin = RULE + name_of(own) if own is not None else "table:names"
-    return [(one, origin) for one in made]
+    return [read_configuration(one, origin, own or from_table) for one in made]
 
 
 def name_of(family: Family | OperationFamily) -> str:
@@ -205,22 +215,25 @@ def uses_of(
     return ()
 
 
-def from_operations(operator: Operator, rules: RulesModule, preset: Preset) -> list[Made]:
+def from_operations(operator: Operator, rules: RulesModule, preset: Preset) -> list[Configuration]:
     """Configurations from the shared families of an operator's operations, under its own argument
     names. One with an input that the operator has no argument for is dropped."""
     entry = next(
         (rules.OPERATIONS[name] for name in operator.names if name in rules.OPERATIONS), None
     )
-    made: list[Made] = []
+    made: list[Configuration] = []
     for use, chosen in entry.each(operator) if entry is not None else ():
         family = rules.FAMILIES.by_operation.get(use.operation)
         if family is None:
             continue
         for roles in family(OPERATIONS[use.operation], preset):
-            arguments = use.to_arguments(operator, roles)
-            one = ({**(arguments or {}), **chosen}, OPERATION + name_of(family))
+            arguments = use.to_arguments(operator, inputs_of(roles))
+            if arguments is None:
+                continue
+            own = {**arguments, **chosen, **notes_of(roles)}
+            one = read_configuration(own, OPERATION + name_of(family), family)
             # Inputs that differ by a role that the operator has no argument for are the same.
-            if arguments is not None and one not in made:
+            if (one.arguments, one.phase) not in [(other.arguments, other.phase) for other in made]:
                 made.append(one)
     return made
 
@@ -232,9 +245,9 @@ def arguments_by_role(
     family that adds to them or replaces some."""
     for use, chosen in uses_of(operator, table):
         for roles in family(OPERATIONS[use.operation], preset):
-            arguments = use.to_arguments(operator, roles)
+            arguments = use.to_arguments(operator, inputs_of(roles))
             if arguments is not None:
-                yield {**arguments, **chosen}
+                yield {**arguments, **chosen, **notes_of(roles)}
 
 
 def without_gradients(arguments: Arguments) -> Arguments:

@@ -213,6 +213,7 @@ def _case(
         settings=msgspec.structs.replace(selection.settings, phase=selection.phase or inputs.phase),
         passes=passes,
         origin=inputs.origin,
+        why=inputs.why,
         category=operator.category,
     )
 

@@ -111,12 +111,14 @@ def test_every_case_has_its_script():
             {"data": TensorSpec(shape)},
             settings=Settings(dtype="float64", phase="train"),
             origin="family:reduce",
+            why=why,
         )
-        for shape in ((2, 3), (7,))
+        for shape, why in (((2, 3), "Rows of a matrix"), ((7,), ""))
     ]
     text = operator_text(SUM, cases, ("import mxnet\n\nmxnet.nd.sum()\n", "second()"))
     assert text.endswith(
         f"\n\nCase 1 of 2, {cases[0].id}: data: (2, 3)\n"
+        "Rows of a matrix\n"
         "family:reduce, train phase, float64\n\n"
         "    import mxnet\n\n    mxnet.nd.sum()\n\n"
         f"Case 2 of 2, {cases[1].id}: data: (7,)\n"

@@ -6,8 +6,11 @@ import pytest
 
 from opperf.model import Fill, Kind, Operator, Parameter, TensorSpec
 from opperf.operations.uses import Choice, use
+from opperf.rules.configurations import PHASE, WHY
 from opperf.rules.engine import (
+    FOUND,
     OUTPUT,
+    SEARCH,
     Families,
     Inputs,
     NoInputs,
@@ -59,6 +62,7 @@ def rules(families=None, table=None, **others):
 
 def family(*made):
     def some_rule(operator, preset):
+        """A rule for tests. Not more."""
         return list(made)
 
     return some_rule
@@ -123,7 +127,11 @@ class TestInputsFor:
         chosen = rules(families, {("data", Kind.TENSOR): [tensor(9)]})
         made = inputs_for(operator(), chosen, DEFAULT, "float32")
         assert made == [
-            Inputs({"data": TensorSpec((extent,), gradient=True)}, "rule:test_engine.some_rule")
+            Inputs(
+                {"data": TensorSpec((extent,), gradient=True)},
+                "rule:test_engine.some_rule",
+                why="A rule for tests",
+            )
             for extent in (2, 3)
         ]
 
@@ -175,6 +183,25 @@ class TestInputsFor:
         (only,) = inputs_for(asked, chosen, DEFAULT, "float32")
         assert only.arguments == {"m": TensorSpec((4,), gradient=True)}
         assert only.origin == "operation:test_engine.some_rule"
+
+    def test_a_configuration_says_why_and_in_which_phase(self):
+        families = Families()
+        x = tensor(4)
+        families.operation("flip")(
+            family({"x": x, WHY: "an image"}, {"x": x, WHY: "again"}, {"x": x, PHASE: "train"})
+        )
+        asked = operator("fliplr", parameter("m"))
+        chosen = rules(families, OPERATIONS={"fliplr": use("flip", "x=m", axis=1)})
+        found = inputs_for(asked, chosen, DEFAULT, "float32")
+        assert [(one.why, one.phase) for one in found] == [
+            ("an image", "predict"),
+            ("A rule for tests", "train"),
+        ]
+        assert all(one.arguments.keys() == {"m"} for one in found)
+        # Without a use of an operation.
+        families.add("negative")(family({"x": x, WHY: "an image"}))
+        (own,) = inputs_for(operator("negative", parameter("x")), chosen, DEFAULT, "float32")
+        assert (own.why, own.phase, own.arguments.keys()) == ("an image", "predict", {"x"})
 
     def test_an_operator_of_several_operations(self):
         families = Families()
@@ -238,7 +265,7 @@ class TestInputsFor:
         found = {"data": tensor(5)}
         (made,) = inputs_for(operator(), rules(TRAIN_PHASE={"op"}), DEFAULT, "float64", found)
         assert made == Inputs(
-            {"data": TensorSpec((5,), "float64", gradient=True)}, "search", "train"
+            {"data": TensorSpec((5,), "float64", gradient=True)}, SEARCH, "train", FOUND
         )
 
     def test_without_a_search_the_reason_says_that_it_could_be_searched(self):

@@ -76,7 +76,7 @@ def operators_by_family():
     found = {name: [] for name in OWN}
     for operator in load("mxnet").operators():
         made = configurations(operator, mxnet, PRESETS["small"])
-        for origin in {} if isinstance(made, NoInputs) else {origin: 0 for _, origin in made}:
+        for origin in {} if isinstance(made, NoInputs) else {one.origin: 0 for one in made}:
             if not origin.startswith("table:"):
                 found.setdefault(origin.removeprefix(RULE), []).append(operator.name)
     return found
