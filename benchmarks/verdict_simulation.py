@@ -225,7 +225,7 @@ def show_errors(report: Report, sessions: int) -> None:
 
 def rows_of_power() -> Iterator[tuple[Condition, int]]:
     for condition in CONDITIONS:
-        for cases in (3, FIGURES, 100) if condition is PINNED else (FIGURES,):
+        for cases in SIZES if condition is PINNED else (FIGURES,):
             yield condition, cases
 
 
