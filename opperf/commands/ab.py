@@ -120,7 +120,7 @@ def parse_threads(ctx: click.Context, param: click.Parameter, text: str) -> obje
 @click.option(
     "--case-time",
     "max_time_s",
-    default=0.15,
+    default=0.2,
     show_default=True,
     type=click.FloatRange(min=0, min_open=True),
     metavar="SECONDS",
