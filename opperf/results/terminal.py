@@ -100,5 +100,8 @@ def _fitting_columns(columns: list[Column], width: int | None) -> list[Column]:
 
 def _least_width(columns: Sequence[Column]) -> int:
     """Returns the characters of a table whose texts have their minimum width."""
-    cells = (min(one.width, LEAST_TEXT) if one.is_text else one.width for one in columns)
+    cells = (
+        min(one.width, LEAST_TEXT) if one.is_text and not one.is_whole else one.width
+        for one in columns
+    )
     return sum(cells) + GAP * (len(columns) - 1)

@@ -20,8 +20,8 @@ def cases_table(plan: Plan, width: int | None = None) -> str:
     names = differing_settings(cases)
     columns = [
         Column("Operator", [case.label for case in cases], wraps=True),
-        Column("Category", [case.category for case in cases], is_extra=True),
-        Column("Rule", [case.origin for case in cases], is_extra=True),
+        Column("Category", [case.category for case in cases], is_extra=True, is_whole=True),
+        Column("Rule", [case.origin for case in cases], is_extra=True, is_whole=True),
         Column("Id", [case.id for case in cases], is_text=False),
         *([Column("Settings", [settings_text(case, names) for case in cases])] if names else []),
         Column("Inputs", [inputs_text(case) for case in cases], wraps=True),

@@ -33,7 +33,7 @@ INPUTS_WIDTH = 120
 has at most 65536 in all."""
 
 LONGEST_INPUTS = 400
-"""Most characters of a case's inputs: a page of 100 rows is then within that limit."""
+"""Most characters of a case's inputs: the rows of a metric are then well within that limit."""
 
 BOLD = (Verdict.REGRESSED, Verdict.IMPROVED, Verdict.SUSPECT)
 """Verdicts in bold."""
