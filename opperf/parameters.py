@@ -262,3 +262,15 @@ def report_format(formats: Sequence[str]) -> Callable[[Command], Command]:
         type=click.Choice(formats, case_sensitive=False),
         help="Format of the report; md suits a comment on a pull request.",
     )
+
+
+listing_format = click.option(
+    "-f",
+    "--format",
+    "output_format",
+    default="text",
+    show_default=True,
+    type=click.Choice(["text", "json", "csv", "md"], case_sensitive=False),
+    help="Format of what is printed.",
+)
+"""The format of what is known without a measurement: operators, cases, coverage."""

@@ -40,7 +40,7 @@ COUNTS = ("-w", "0", "-r", "2", "--size", "small", "--dtype", "float64")
 
 def test_it_is_listed_measured_and_measured_again(opperf):
     out, _ = opperf("list", "--framework", "toy")
-    assert [line.split()[0] for line in out.splitlines()[1:3]] == ["add", "scale"]
+    assert [line.split()[0] for line in out.splitlines()[2:4]] == ["add", "scale"]
     opperf("run", "--framework", "toy", *COUNTS, "-f", "jsonl", "-o", "a.jsonl")
     run, warnings = read_run(opperf.folder / "a.jsonl")
     assert warnings == [] and run.environment.versions == {"toy": "1.0"}

@@ -7,7 +7,6 @@ from pathlib import Path
 import click
 
 from opperf.parameters import (
-    as_json,
     axis_option,
     case_ids,
     common_settings,
@@ -15,6 +14,7 @@ from opperf.parameters import (
     explicit_options,
     filter_options,
     framework,
+    listing_format,
     max_configs,
     random_shape_options,
     size,
@@ -25,13 +25,20 @@ from opperf.parsing import split_commas
 @click.command("list")
 @click.argument("names", nargs=-1, metavar="[OPERATOR]...", callback=split_commas)
 @filter_options
+@click.option(
+    "--categories",
+    "by_category",
+    is_flag=True,
+    help="List the operators' categories instead, with the numbers of operators and of cases.",
+)
 @axis_option("python")
-@as_json
+@listing_format
 @debug
 @framework
 @click.pass_context
 def list_operators(ctx: click.Context, /, **options: object) -> None:
-    """List operators: names, category, the rule that makes their inputs, parameters, aliases."""
+    """List operators: name, number of cases, category, parameters, the rule that makes their
+    inputs, aliases. Patterns ignore case, unless an operator has exactly that name."""
     from opperf.runner.registry_commands import list_command
 
     ctx.exit(list_command(options, explicit_options(ctx, options)))
@@ -45,7 +52,7 @@ def list_operators(ctx: click.Context, /, **options: object) -> None:
 @random_shape_options
 @case_ids
 @axis_option("python")
-@as_json
+@listing_format
 @debug
 @framework
 @click.pass_context
@@ -67,7 +74,7 @@ def show(ctx: click.Context, /, **options: object) -> None:
     help="Exit with 1 if a smaller share of the distinct operators is measured.",
 )
 @axis_option("python")
-@as_json
+@listing_format
 @click.option("--quiet", is_flag=True, help="Show no progress.")
 @debug
 @framework

@@ -7,7 +7,6 @@ same numbers.
 from __future__ import annotations
 
 import functools
-import json
 import math
 import zlib
 from collections.abc import Callable, Mapping
@@ -17,6 +16,7 @@ from typing import Any, NamedTuple
 
 from opperf.dtypes import DTYPES, is_whole
 from opperf.errors import UnsupportedError
+from opperf.frameworks.literals import data_literal, literal
 from opperf.model import Case, Fill, TensorSpec
 
 INTEGER_SPAN = 10
@@ -30,6 +30,9 @@ CHUNK = 1 << 18
 """Maximum number of random numbers drawn for a tensor; longer tensors repeat them. An operator's
 time does not depend on values so far apart, and a run of the whole registry would otherwise spend
 more time drawing than measuring."""
+
+DATA = "data"
+"""The named value that is a tensor's own data, with its dtype in the value `dtype`."""
 
 RESULT = "made"
 """The variable to which executed code assigns its result."""
@@ -67,7 +70,9 @@ class Code:
 
     def lines(self, name: str) -> list[str]:
         """Returns the lines of a script that assign the value to the variable `name`."""
-        written = {key: literal(value) for key, value in self.values.items()}
+        written = {key: literal(value) for key, value in self.values.items() if key != DATA}
+        if DATA in self.values:
+            written[DATA] = data_literal(self.values[DATA], self.values["dtype"])
         lines = [*self.before, f"{name} = {self.expression}"]
         return [line.format_map(written) for line in lines]
 
@@ -82,17 +87,6 @@ class _Names(dict[str, str]):
 @functools.cache
 def _compiled(lines: tuple[str, ...]) -> CodeType:
     return compile("\n".join(lines).format_map(_Names()), "<contents of a tensor>", "exec")
-
-
-def literal(value: Any) -> str:
-    """Returns the Python source of a plain value or a list of them."""
-    if isinstance(value, str):
-        return json.dumps(value)
-    if isinstance(value, float) and not math.isfinite(value):
-        return f"float({str(value)!r})"
-    if isinstance(value, list):
-        return f"[{', '.join(literal(element) for element in value)}]"
-    return repr(value)
 
 
 def seed_at(seed: int, place: str) -> int:
@@ -239,7 +233,7 @@ WHOLE: dict[str, Drawing] = {
         _corners,
         ("corner = rng.uniform({low}, {middle}, {corners})",),
     ),
-    "literal": Drawing("np.array({data}).reshape({shape})", lambda spec: {"data": spec.fill.data}),
+    "literal": Drawing("np.array({data}).reshape({shape})", lambda spec: {DATA: spec.fill.data}),
 }
 """Fills that depend on the whole shape."""
 

@@ -6,7 +6,8 @@ import keyword
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, NamedTuple
 
-from opperf.frameworks.fill import TEMPORARIES, literal, seed_at, storage_spec
+from opperf.frameworks.fill import TEMPORARIES, seed_at, storage_spec
+from opperf.frameworks.literals import literal
 from opperf.model import Argument, Case, TensorSpec
 from opperf.model import Mapping as Entries
 

@@ -78,6 +78,8 @@ class ListedOperator(Struct, frozen=True):
     """Name of the rule; empty if there is none."""
     reason: str = ""
     """Why there is no rule."""
+    cases: int | None = 0
+    """Number of cases at the default size; None if inputs have to be searched for first."""
 
 
 class Listing(Struct, frozen=True):

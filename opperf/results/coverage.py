@@ -9,7 +9,9 @@ from tabulate import tabulate
 from opperf.errors import one_line
 from opperf.metrics import BACKWARD
 from opperf.model import ListedOperator, Listing, Operator, Record, Status, Struct
-from opperf.results.text import truncate
+from opperf.results.listing import Content
+from opperf.results.markdown import grid
+from opperf.results.terminal import Column, table_text
 
 NOT_RUN = "not among the records"
 """Reason of an operator that has a rule and was not run."""
@@ -117,37 +119,80 @@ def _reason(listed: ListedOperator, records: Sequence[Record]) -> str:
     return listed.reason or NOT_RUN
 
 
+COUNT_TITLES = ("Distinct", "Forward", "%", "Backward")
+
+
+def _facts(found: Coverage) -> list[tuple[str, str]]:
+    total = found.total
+    return [
+        (f"{found.framework} {found.version}", ""),
+        ("registered names", str(found.registered)),
+        ("names of operators", str(found.names)),
+        ("distinct operators", str(total.distinct)),
+        ("measured forward", f"{total.forward} ({total.percent:.1f} %)"),
+        ("measured backward", str(total.backward)),
+    ]
+
+
 def coverage_text(found: Coverage, width: int | None = None) -> str:
     """Returns the coverage as tables, no wider than `width`."""
-    total = found.total
-    facts = [
-        (f"{found.framework} {found.version}", ""),
-        ("registered names", found.registered),
-        ("names of operators", found.names),
-        ("distinct operators", total.distinct),
-        ("measured forward", f"{total.forward} ({total.percent:.1f} %)"),
-        ("measured backward", total.backward),
-    ]
     sections = [
-        tabulate(facts, tablefmt="plain", colalign=("left", "left")),
-        _counts("Namespace", found.namespaces),
-        _counts("Category", found.categories),
+        tabulate(_facts(found), tablefmt="plain", disable_numparse=True),
+        _counts_text("Namespace", found.namespaces, width),
+        _counts_text("Category", found.categories, width),
     ]
     if found.not_measured:
-        rows = tabulate(sorted(found.not_measured.items()), ("Not measured", "Reason"))
-        sections.append("\n".join(truncate(line, width) for line in rows.splitlines()))
+        names, reasons = zip(*sorted(found.not_measured.items()), strict=True)
+        columns = [
+            Column("Not measured", names, is_whole=True),
+            Column("Reason", reasons, wraps=True),
+        ]
+        sections.append(table_text(columns, width))
     return "\n\n".join(sections)
 
 
-def _counts(title: str, counts: dict[str, Count]) -> str:
+def _count_cells(count: Count) -> list[str]:
+    return [str(count.distinct), str(count.forward), f"{count.percent:.1f}", str(count.backward)]
+
+
+def _counts_text(title: str, counts: dict[str, Count], width: int | None) -> str:
+    cells = zip(*map(_count_cells, counts.values()), strict=True)
+    numbers = [
+        Column(name, column, is_text=False)
+        for name, column in zip(COUNT_TITLES, cells, strict=True)
+    ]
+    return table_text([Column(title, list(counts), wraps=True), *numbers], width)
+
+
+def coverage_markdown(found: Coverage) -> str:
+    """Returns the coverage as a Markdown page."""
+    head, *facts = _facts(found)
+    sections = [f"# {head[0]}", grid(("Fact", "Number"), facts, 1)]
+    for title, counts in (("Namespace", found.namespaces), ("Category", found.categories)):
+        rows = [[name, *_count_cells(count)] for name, count in counts.items()]
+        sections.append(grid((title, *COUNT_TITLES), rows, 1))
+    if found.not_measured:
+        rows = [list(one) for one in sorted(found.not_measured.items())]
+        sections.append(grid(("Not measured", "Reason"), rows, 2))
+    return "\n\n".join(sections)
+
+
+def coverage_rows(found: Coverage) -> Content:
+    """Returns one table of all: the total, the namespaces, the categories, and the operators that
+    were not measured, each with the reason."""
+    groups = {
+        "total": {"": found.total},
+        "namespace": found.namespaces,
+        "category": found.categories,
+    }
     rows = [
-        (name, count.distinct, count.forward, f"{count.percent:.1f}", count.backward)
+        [kind, name, *_count_cells(count), ""]
+        for kind, counts in groups.items()
         for name, count in counts.items()
     ]
-    table: str = tabulate(
-        rows,
-        (title, "Distinct", "Forward", "%", "Backward"),
-        disable_numparse=True,
-        colalign=("left", "right", "right", "right", "right"),
-    )
-    return table
+    empty = [""] * len(COUNT_TITLES)
+    rows += [
+        ["not measured", name, *empty, reason]
+        for name, reason in sorted(found.not_measured.items())
+    ]
+    return ("Kind", "Name", "Distinct", "Forward", "Percent", "Backward", "Reason"), rows

@@ -10,6 +10,7 @@ import msgspec
 
 from opperf.metrics import default_metrics, metrics_in, sort_metrics
 from opperf.model import DECLARED, Metric, Record, Run, display_arguments
+from opperf.results.details import display_details
 from opperf.results.figures import unit_of
 
 Column = tuple[str, Callable[[Record], object]]
@@ -43,12 +44,19 @@ def _setting(name: str) -> Callable[[Record], object]:
     return setting
 
 
+def _details(record: Record) -> str:
+    """Returns the details of the tensors as JSON; empty without any."""
+    details = display_details(record.case)
+    return _json(details) if details else ""
+
+
 CASE: tuple[Column, ...] = (
     ("id", lambda record: record.id),
     ("operator", lambda record: record.case.label),
     ("category", lambda record: record.case.category),
     ("status", lambda record: record.status.value),
     ("inputs", lambda record: _json(display_arguments(record.case))),
+    ("details", _details),
     *((name, _setting(name)) for name in DECLARED),
     ("rounds", lambda record: record.rounds),
     ("origin", lambda record: record.case.origin),

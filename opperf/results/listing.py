@@ -1,15 +1,19 @@
-"""A registry as text: a line for each operator, or the details of one."""
+"""A registry as text, Markdown, CSV and values for JSON: its operators, or its categories."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import csv
+import io
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, NamedTuple
 
-from tabulate import tabulate
+from opperf.model import ListedOperator, Parameter
+from opperf.results.markdown import grid
+from opperf.results.terminal import GAP, Column, table_text
+from opperf.results.text import pluralize, wrap
 
-from opperf.model import Case, ListedOperator, Parameter
-from opperf.results.text import inputs_text, pluralize, truncate
-
-HEADERS = ("Operator", "Namespace", "Category", "Rule", "Parameters", "Aliases")
+LEAST_WRAPPED = 24
+"""Fewest characters of a column of parameters or aliases, most of which then take few lines."""
 
 
 def parameter_text(parameter: Parameter) -> str:
@@ -19,58 +23,156 @@ def parameter_text(parameter: Parameter) -> str:
     return f"{parameter.name}={parameter.default}"
 
 
+class Field(NamedTuple):
+    """A column of the list of operators."""
+
+    title: str
+    read: Callable[[ListedOperator], str]
+    wraps: bool = False
+    is_number: bool = False
+
+
+FIELDS = (
+    Field("Operator", lambda listed: listed.operator.name),
+    Field(
+        "Cases",
+        lambda listed: "" if listed.cases is None else str(listed.cases),
+        is_number=True,
+    ),
+    Field("Category", lambda listed: listed.operator.category),
+    Field(
+        "Parameters",
+        lambda listed: ", ".join(map(parameter_text, listed.operator.parameters)),
+        wraps=True,
+    ),
+    Field("Rule", lambda listed: listed.rule or "none"),
+    Field("Aliases", lambda listed: ", ".join(listed.operator.aliases), wraps=True),
+    Field("Namespace", lambda listed: listed.operator.namespace),
+)
+"""Columns of the list, the least important last. The cell of an operator whose inputs have to be
+searched for has no number of cases."""
+
+ALWAYS = 3
+"""Columns that a narrow terminal shows as well."""
+
+
 def list_text(operators: Sequence[ListedOperator], width: int | None = None) -> str:
-    """Returns a line for each operator, no wider than `width`; long columns are last."""
-    rows = [
-        (
-            listed.operator.name,
-            listed.operator.namespace,
-            listed.operator.category,
-            listed.rule or "none",
-            ", ".join(map(parameter_text, listed.operator.parameters)),
-            ", ".join(listed.operator.aliases),
+    """Returns a table with a row for each operator, no wider than `width`: long texts wrap, and the
+    last columns go if they do not fit."""
+    columns = [
+        Column(
+            field.title,
+            [field.read(listed) for listed in operators],
+            is_text=not field.is_number,
+            wraps=field.wraps,
+            is_whole=not field.wraps,
         )
-        for listed in operators
+        for field in FIELDS
     ]
-    table = tabulate(rows, HEADERS, tablefmt="plain", disable_numparse=True)
-    lines = [truncate(line.rstrip(), width) for line in table.splitlines()]
+    shown = columns if width is None else _fitting(columns, width)
+    left = [column.title.lower() for column in columns if column not in shown]
+    lines = [table_text(shown, width), "", _closing(operators)]
+    if left:
+        lines.append(f"No room for {', '.join(left)}; --format json has all.")
+    return "\n".join(wrap(line, width) if width and i else line for i, line in enumerate(lines))
+
+
+def _fitting(columns: Sequence[Column], width: int) -> list[Column]:
+    """Returns the columns that fit in this width, the first ones in any case."""
+    shown = list(columns[:ALWAYS])
+    taken = sum(column.width + GAP for column in shown) - GAP
+    for column in columns[ALWAYS:]:
+        least = min(column.width, LEAST_WRAPPED) if column.wraps else column.width
+        if taken + GAP + least <= width:
+            shown.append(column)
+            taken += GAP + least
+    return shown
+
+
+def _closing(operators: Sequence[ListedOperator]) -> str:
+    """Returns the numbers of operators and of cases."""
+    cases = pluralize(sum(listed.cases or 0 for listed in operators), "case")
     without = sum(not listed.rule for listed in operators)
-    closing = pluralize(len(operators), "operator") + (
-        f", {without} without a rule" if without else ""
-    )
-    return "\n".join([*lines, "", closing])
-
-
-def operator_text(listed: ListedOperator, cases: Sequence[Case], scripts: Sequence[str]) -> str:
-    """Returns the details of an operator: its facts, its parameters, and each case with the script
-    that reproduces it."""
-    operator = listed.operator
-    facts = [
-        ("operator", operator.name),
-        ("framework", operator.framework),
-        ("namespaces", ", ".join(operator.namespaces or (operator.namespace,))),
-        ("category", operator.category),
-        ("aliases", ", ".join(operator.aliases) or "none"),
-        ("rule", listed.rule or f"none: {listed.reason}"),
-    ]
-    rows = [
+    searched = sum(listed.cases is None for listed in operators)
+    return ", ".join(
         (
-            parameter.name,
-            parameter.kind.value,
-            "required" if parameter.required else "optional",
-            "" if parameter.default is None else parameter.default,
-            ", ".join(parameter.choices),
+            pluralize(len(operators), "operator"),
+            cases,
+            *([f"{without} without a rule"] if without else []),
+            *([f"{searched} with inputs to search for"] if searched else []),
         )
-        for parameter in operator.parameters
+    )
+
+
+class Category(NamedTuple):
+    """A category, and the numbers of its operators and of their cases."""
+
+    category: str
+    operators: int
+    cases: int
+
+
+def categories(operators: Iterable[ListedOperator]) -> list[Category]:
+    """Returns the categories of these operators, sorted by name."""
+    members: dict[str, list[ListedOperator]] = {}
+    for listed in operators:
+        members.setdefault(listed.operator.category, []).append(listed)
+    return [
+        Category(name, len(found), sum(listed.cases or 0 for listed in found))
+        for name, found in sorted(members.items())
     ]
-    sections = [tabulate(facts, tablefmt="plain", disable_numparse=True)]
-    if rows:
-        headers = ("Parameter", "Kind", "", "Default", "Choices")
-        sections.append(tabulate(rows, headers, disable_numparse=True))
-    for number, (case, script) in enumerate(zip(cases, scripts, strict=True), 1):
-        title = f"Case {number} of {len(cases)}, {case.id}: {inputs_text(case)}"
-        facts_of_case = f"{case.origin}, {case.settings.phase} phase, {case.settings.dtype}"
-        indented = "\n".join(f"    {line}".rstrip() for line in script.splitlines())
-        why = f"{case.why}\n" if case.why else ""
-        sections.append(f"{title}\n{why}{facts_of_case}\n\n{indented}")
-    return "\n\n".join(sections)
+
+
+def categories_text(operators: Sequence[ListedOperator], width: int | None = None) -> str:
+    """Returns a table with a row for each category, no wider than `width`."""
+    found = categories(operators)
+    columns = [
+        Column("Category", [one.category for one in found], wraps=True),
+        Column("Operators", [str(one.operators) for one in found], is_text=False),
+        Column("Cases", [str(one.cases) for one in found], is_text=False),
+    ]
+    number = len(found)
+    closing = f"{number} {'category' if number == 1 else 'categories'}, {_closing(operators)}"
+    return f"{table_text(columns, width)}\n\n{closing}"
+
+
+Content = tuple[Sequence[str], list[list[str]]]
+"""Titles and rows of a table."""
+
+
+def operator_rows(operators: Sequence[ListedOperator]) -> Content:
+    """Returns the table of the operators, with all columns."""
+    rows = [[field.read(listed) for field in FIELDS] for listed in operators]
+    return [field.title for field in FIELDS], rows
+
+
+def category_rows(operators: Sequence[ListedOperator]) -> Content:
+    """Returns the table of the categories."""
+    rows = [[str(value) for value in one] for one in categories(operators)]
+    return [name.capitalize() for name in Category._fields], rows
+
+
+def csv_of(content: Content) -> str:
+    """Returns a table as CSV, with titles as programs write them: `max_time`."""
+    titles, rows = content
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow([title.lower().replace(" ", "_") for title in titles])
+    writer.writerows(rows)
+    return text.getvalue().rstrip("\n")
+
+
+def markdown_of(content: Content) -> str:
+    """Returns a table as Markdown."""
+    titles, rows = content
+    return grid(titles, rows, text_columns=len(titles))
+
+
+def operators_as_values(operators: Sequence[ListedOperator]) -> Any:
+    """Returns the operators as values for JSON."""
+    return list(operators)
+
+
+def categories_as_values(operators: Sequence[ListedOperator]) -> Any:
+    """Returns the categories as values for JSON."""
+    return [one._asdict() for one in categories(operators)]

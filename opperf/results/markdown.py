@@ -76,7 +76,7 @@ def markdown_text(run: Run) -> str:
 
 def _settings_columns(records: Sequence[Record]) -> tuple[Column, ...]:
     """The settings in which the records differ, if they do."""
-    names = differing_settings(records)
+    names = differing_settings(record.case for record in records)
     return (("Settings", lambda record: settings_text(record.case, names)),) if names else ()
 
 

@@ -9,6 +9,7 @@ import msgspec
 
 from opperf.metrics import MEMORY, PASSES, TOTAL
 from opperf.model import MetricKind, Record, Run, Status, display_arguments
+from opperf.results.details import display_details
 from opperf.results.figures import device_label, sort_by_operator, statistic_value
 from opperf.results.settings import differing_settings
 
@@ -17,13 +18,16 @@ PERCENTILES = ("p50", "p90", "p99")
 
 def result_of(record: Record, inputs: Mapping[str, Any] | None = None) -> dict[str, Any]:
     """Returns the result of a record: inputs, memory in kB, times in ms; metrics that it lacks have
-    no key.
+    no key. `details` are those of tensors, by name, that differ from others in more than shape.
 
     `inputs` replace the record's own, for a caller who wrote them in another form.
     """
     case = record.case
     name = case.label
     result: dict[str, Any] = {"inputs": display_arguments(case) if inputs is None else dict(inputs)}
+    details = display_details(case) if inputs is None else {}
+    if details:
+        result["details"] = details
     figures = {
         f"max_storage_mem_alloc_{device_label(case.settings.device)}": statistic_value(
             record, MEMORY.name, "median"
@@ -46,7 +50,7 @@ def results_by_operator(records: Iterable[Record]) -> dict[str, list[dict[str, A
     """Returns the results of all measured records by operator, sorted by name, with the settings in
     which some differ."""
     listed = sort_by_operator(records)
-    names = differing_settings(listed)
+    names = differing_settings(record.case for record in listed)
     results: dict[str, list[dict[str, Any]]] = {}
     for record in listed:
         if record.status is Status.OK:

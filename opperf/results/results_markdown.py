@@ -36,7 +36,7 @@ def results_text(
     rows = [
         [
             name,
-            str(result.get("inputs", NOT_APPLICABLE)),
+            _inputs(result),
             *(_figure(result, key, name) for _, key in columns),
         ]
         for name, listed in sorted(results.items())
@@ -52,6 +52,13 @@ def results_text(
             grid(titles, rows, text_columns=2),
         ]
     )
+
+
+def _inputs(result: Mapping[str, Any]) -> str:
+    """Returns the inputs as written, and the details of tensors beside them."""
+    inputs = str(result.get("inputs", NOT_APPLICABLE))
+    details = ", ".join(f"{name}: {text}" for name, text in result.get("details", {}).items())
+    return f"{inputs}; {details}" if details else inputs
 
 
 def _figure(result: Mapping[str, Any], key: str, name: str) -> str:

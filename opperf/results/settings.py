@@ -5,19 +5,19 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from opperf.model import DECLARED, DEFAULTS, Case, Record
-from opperf.results.text import inputs_text
+from opperf.model import DECLARED, DEFAULTS, Case, display_arguments
 
 SELF_EXPLANATORY = ("device", "dtype")
 """Settings whose values need no name beside them."""
 
 
-def differing_settings(records: Iterable[Record]) -> tuple[str, ...]:
-    """Returns the settings in which cases of the same name and inputs differ."""
+def differing_settings(cases: Iterable[Case]) -> tuple[str, ...]:
+    """Returns the settings in which cases of the same name, shapes and values differ."""
     alike: dict[tuple[str, str], list[dict[str, Any]]] = {}
-    for record in records:
-        case = record.case
-        alike.setdefault((case.label, inputs_text(case)), []).append(case.settings.identity())
+    for case in cases:
+        alike.setdefault((case.label, str(display_arguments(case))), []).append(
+            case.settings.identity()
+        )
     found = {
         name
         for settings in alike.values()

@@ -91,7 +91,7 @@ def _slowest(records: Iterable[Record], width: int | None) -> str:
     slowest = timed[:SLOWEST]
     columns = (
         Column("Slowest", [record.case.label for record in slowest]),
-        inputs_column(slowest, width),
+        inputs_column(slowest, timed),
         *settings_columns(slowest),
         metric_column(FORWARD, slowest),
     )
@@ -107,7 +107,7 @@ def _outlier_table(run: Run, width: int | None) -> str:
     columns = (
         Column("Outlier", [record.case.label for record in records]),
         Column("Pass", [outlier.metric for outlier in found]),
-        inputs_column(records, width),
+        inputs_column(records, run.records),
         Column("Id", [record.id for record in records]),
         figure_column(MOVED, [Figure(record.moved_bytes) for record in records]),
         figure_column(

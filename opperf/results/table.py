@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from opperf.errors import one_line
 from opperf.metrics import metrics_in
 from opperf.model import Metric, Record, Status
 from opperf.results.settings import differing_settings, settings_text
 from opperf.results.terminal import Column, figure_column, table_text
-from opperf.results.text import inputs_text
+from opperf.results.text import Shown, inputs_text, short_inputs
 from opperf.results.units import figure_of
 
 INPUTS_WIDTH = 60
-"""Maximum characters of inputs without a terminal, so that figures are near their operators."""
+"""Characters of inputs in a table where fewer distinguish an operator's cases, so that figures are
+near their operators."""
 
 LEGEND = "Medians, each with the half-width of its 95 % interval."
 """Printed below a table, to explain its figures."""
@@ -26,7 +27,7 @@ def render_table(records: Sequence[Record], width: int | None = None) -> str:
     the status of those that are not ok. No wider than `width`."""
     columns = [
         Column("Operator", [record.case.label for record in records]),
-        inputs_column(records, width),
+        inputs_column(records, records),
         *settings_columns(records),
         *(metric_column(metric, records) for metric in metrics_in(records) if metric.usual),
     ]
@@ -38,19 +39,25 @@ def render_table(records: Sequence[Record], width: int | None = None) -> str:
 
 def settings_columns(records: Sequence[Record]) -> list[Column]:
     """Returns a column of the settings in which the records differ, if they do."""
-    names = differing_settings(records)
+    names = differing_settings(record.case for record in records)
     cells = [settings_text(record.case, names) for record in records]
     return [Column("Settings", cells)] if names else []
 
 
-def inputs_column(records: Sequence[Record], width: int | None) -> Column:
-    """Returns the column of the inputs, in a table of that width."""
-    return Column("Inputs", [inputs_cell(inputs_text(record.case), width) for record in records])
+def inputs_column(records: Sequence[Record], run: Iterable[Record]) -> Column:
+    """Returns the column of the inputs of some of a run's records."""
+    return inputs_texts(map(_shown, records), map(_shown, run))
 
 
-def inputs_cell(inputs: str, width: int | None) -> str:
-    """Returns the inputs, cut to `INPUTS_WIDTH`, or to the terminal's width if there is one."""
-    return one_line(inputs, width or INPUTS_WIDTH)
+def _shown(record: Record) -> Shown:
+    return record.case.label, inputs_text(record.case)
+
+
+def inputs_texts(cases: Iterable[Shown], run: Iterable[Shown]) -> Column:
+    """Returns the column of the inputs of some of a run's cases. It distinguishes the run's cases
+    at any width: texts are shortened first, and then wrapped."""
+    short = short_inputs(run, INPUTS_WIDTH)
+    return Column("Inputs", [short[case] for case in cases], wraps=True)
 
 
 def metric_column(metric: Metric, records: Sequence[Record], title: str = "") -> Column:

@@ -34,6 +34,8 @@ class Column(NamedTuple):
     """Whether it is dropped on a narrow terminal."""
     wraps: bool = False
     """Whether long texts take several lines instead of being cut."""
+    is_whole: bool = False
+    """Whether a text is neither cut nor wrapped while other columns can be."""
 
     @property
     def width(self) -> int:
@@ -72,7 +74,7 @@ def table_text(columns: Iterable[Column], width: int | None = None) -> str:
         table.add_column(
             Text(column.title, no_wrap=True, overflow="ellipsis"),
             justify="left" if column.is_text else "right",
-            no_wrap=not column.is_text,
+            no_wrap=column.is_whole or not column.is_text,
             overflow="ellipsis",
         )
     for row in zip(*(column.cells for column in kept), strict=True):
@@ -98,5 +100,8 @@ def _fitting_columns(columns: list[Column], width: int | None) -> list[Column]:
 
 def _least_width(columns: Sequence[Column]) -> int:
     """Returns the characters of a table whose texts have their minimum width."""
-    cells = (min(one.width, LEAST_TEXT) if one.is_text else one.width for one in columns)
+    cells = (
+        min(one.width, LEAST_TEXT) if one.is_text and not one.is_whole else one.width
+        for one in columns
+    )
     return sum(cells) + GAP * (len(columns) - 1)

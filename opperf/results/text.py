@@ -2,28 +2,114 @@
 
 from __future__ import annotations
 
+import itertools
 import shutil
 import sys
 import textwrap
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from opperf.model import Case, display_arguments
+from opperf.results.details import display_details
+
+MORE = "…"
+"""Stands for what a text leaves out."""
+
+REPEATED = 3
+"""Fewest equal elements of a list in a row that are written once, with their number."""
 
 
-def value_text(value: Any) -> str:
-    """Returns an argument's value as short text: a shape as Python writes it."""
+def value_text(value: Any, place: str = "", details: Mapping[str, str] | None = None) -> str:
+    """Returns an argument's value as short text: a shape as Python writes it, followed by the
+    tensor's details, those of its place."""
+    return _value_text(value, place, details or {}, "")
+
+
+def _value_text(value: Any, place: str, details: Mapping[str, str], inherited: str) -> str:
+    detail = details.get(place, inherited)
     if isinstance(value, list):
         if all(type(extent) is int for extent in value):
-            return str(tuple(value))
-        return f"[{', '.join(value_text(element) for element in value)}]"
-    return str(value)
+            return f"{tuple(value)} {detail}".rstrip()
+        texts = [_value_text(one, f"{place}.{i}", details, detail) for i, one in enumerate(value)]
+        return f"[{', '.join(_runs(texts))}]"
+    if isinstance(value, dict):
+        entries = (
+            f"{name}: {_value_text(one, f'{place}.{name}', details, detail)}"
+            for name, one in value.items()
+        )
+        return f"{{{', '.join(entries)}}}"
+    return " ".join(str(value).split())
+
+
+def _runs(texts: Iterable[str]) -> Iterator[str]:
+    """Yields the texts, several equal ones in a row as one: `12 x (64, 64)`."""
+    for text, group in itertools.groupby(texts):
+        number = len(list(group))
+        if number < REPEATED:
+            yield from [text] * number
+        else:
+            yield f"{number} x {text}"
+
+
+def arguments_text(inputs: Mapping[str, Any], details: Mapping[str, str]) -> str:
+    """Returns arguments in the form of `display_arguments`, with the details of tensors by their
+    places, on one line."""
+    return ", ".join(
+        f"{name}: {value_text(value, name, details)}" for name, value in inputs.items()
+    )
 
 
 def inputs_text(case: Case) -> str:
-    """Returns the case's arguments on one line: `lhs: (1024, 1024), rhs: (1024, 1024)`."""
-    return ", ".join(
-        f"{name}: {value_text(value)}" for name, value in display_arguments(case).items()
-    )
+    """Returns the case's arguments on one line: `lhs: (1024, 1024), rhs: (1024, 1024) csr`. Cases
+    of an operator with the same text have the same inputs."""
+    return arguments_text(display_arguments(case), display_details(case))
+
+
+Shown = tuple[str, str]
+"""An operator, and the text of a case's inputs."""
+
+
+def short_inputs(cases: Iterable[Shown], width: int) -> dict[Shown, str]:
+    """Returns shorter texts of the inputs of a run's cases, of no more than `width` characters if
+    that leaves an operator's different inputs different.
+
+    Of long texts, arguments that all cases of the operator have in common are left out, except for
+    the first.
+    """
+    groups: dict[str, dict[str, None]] = {}
+    for operator, text in cases:
+        groups.setdefault(operator, {})[text] = None
+    return {
+        (operator, text): short
+        for operator, texts in groups.items()
+        for text, short in zip(texts, _shorten(list(texts), width), strict=True)
+    }
+
+
+def _shorten(texts: list[str], width: int) -> list[str]:
+    """Returns the different texts of one operator, shorter and still different."""
+    parts = [split_arguments(text) for text in texts]
+    common = set.intersection(*map(set, parts)) if len(texts) > 1 else set()
+    kept = [[one for i, one in enumerate(own) if not i or one not in common] for own in parts]
+    short = [
+        ", ".join([*few, MORE]) if len(text) > width and len(few) < len(all_of) else text
+        for text, all_of, few in zip(texts, parts, kept, strict=True)
+    ]
+    cut = [truncate(text, width) for text in short]
+    number = Counter(cut)
+    return [one if number[one] == 1 else text for one, text in zip(cut, short, strict=True)]
+
+
+def split_arguments(text: str) -> list[str]:
+    """Splits a text of `inputs_text` into arguments, at the commas outside of brackets."""
+    parts, depth = [""], 0
+    for word in text.split(", "):
+        parts[-1] += f", {word}" if depth else word
+        depth = max(0, depth + sum(word.count(c) for c in "([{") - sum(map(word.count, ")]}")))
+        if not depth:
+            parts.append("")
+    return parts[:-1] if not parts[-1] else parts
 
 
 def pluralize(number: int, noun: str) -> str:
@@ -38,7 +124,7 @@ def terminal_width() -> int | None:
 
 def truncate(line: str, width: int | None) -> str:
     """Returns the line cut to this width, with an ellipsis if it was longer."""
-    return line if width is None or len(line) <= width else line[: width - 1] + "…"
+    return line if width is None or len(line) <= width else line[: width - 1] + MORE
 
 
 def wrap(text: str, width: int) -> str:

@@ -5,27 +5,30 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from tabulate import tabulate
-
 from opperf.model import DECLARED, DEFAULTS, Case, Settings
 from opperf.results.output import display_path
-from opperf.results.text import inputs_text, pluralize, truncate
+from opperf.results.settings import differing_settings, settings_text
+from opperf.results.terminal import Column, table_text
+from opperf.results.text import inputs_text, pluralize
 from opperf.sources.registry import Plan
 
 
 def cases_table(plan: Plan, width: int | None = None) -> str:
-    """Returns a table of the cases, their rules and inputs, cut to the width of a
-    terminal. The inputs come last, as they may be long."""
-    rows = [
-        (case.label, case.category, case.origin, case.id, inputs_text(case)) for case in plan.cases
+    """Returns a table of the cases, no wider than `width`. The inputs come last, as they may be
+    long."""
+    cases = plan.cases
+    names = differing_settings(cases)
+    columns = [
+        Column("Operator", [case.label for case in cases], wraps=True),
+        Column("Category", [case.category for case in cases], is_extra=True, is_whole=True),
+        Column("Rule", [case.origin for case in cases], is_extra=True, is_whole=True),
+        Column("Id", [case.id for case in cases], is_text=False),
+        *([Column("Settings", [settings_text(case, names) for case in cases])] if names else []),
+        Column("Inputs", [inputs_text(case) for case in cases], wraps=True),
     ]
-    headers = ("Operator", "Category", "Rule", "Id", "Inputs")
-    # An id may look like a number, and has to stay as it is.
-    table = tabulate(rows, headers=headers, disable_numparse=True)
-    text = "\n".join(truncate(line.rstrip(), width) for line in table.splitlines())
+    text = table_text(columns, width)
     operators = len({case.label for case in plan.cases})
-    cases = pluralize(len(plan.cases), "case")
-    lines = [text, "", f"{cases} of {pluralize(operators, 'operator')}"]
+    lines = [text, "", f"{pluralize(len(cases), 'case')} of {pluralize(operators, 'operator')}"]
     if plan.excluded:
         lines.append(
             f"No benchmark for {pluralize(len(plan.excluded), 'operator')}: "

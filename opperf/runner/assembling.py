@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from pathlib import Path
 
 import msgspec
@@ -128,7 +128,7 @@ def _plan_file(
     workers.add_interpreters(getattr(source, "interpreters", ()))
     for warning in getattr(source, "warnings", ()):
         say(f"warning: {warning}")
-    asked = [case for case in source.cases() if _is_selected(case, selection)]
+    asked = _selected(source.cases(), selection)
     plain = {
         name: getattr(selection.settings, name)
         for name, setting in DECLARED.items()
@@ -159,9 +159,18 @@ def _resolve(workers: Workers, framework: str, axes: Axes) -> Axes:
     return {**axes, **{name: found[name] for name in asked}}
 
 
-def _is_selected(case: Case, selection: Selection) -> bool:
-    """Whether a case is in the selected categories and not excluded."""
-    operator = Operator(framework=case.target.framework, namespace="", name=case.label)
-    return (not selection.categories or case.category in selection.categories) and not any(
-        make_matcher(pattern)(operator) for pattern in selection.exclude
-    )
+def _selected(cases: Iterable[Case], selection: Selection) -> list[Case]:
+    """Returns the cases that are in the selected categories and not excluded."""
+    found = list(cases)
+    # Patterns match operators, of which a file has only the names.
+    operators = {
+        case.label: Operator(framework=case.target.framework, namespace="", name=case.label)
+        for case in found
+    }
+    excluders = [make_matcher(pattern, operators.values()) for pattern in selection.exclude]
+    return [
+        case
+        for case in found
+        if (not selection.categories or case.category in selection.categories)
+        and not any(matches(operators[case.label]) for matches in excluders)
+    ]

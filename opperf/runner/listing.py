@@ -7,8 +7,10 @@ import msgspec
 from opperf.errors import NoGradientError, one_line
 from opperf.frameworks import Framework
 from opperf.model import Case, ListedOperator, Listing, Operator
+from opperf.rules.configurations import Phase
 from opperf.rules.engine import SEARCH, NoInputs, RulesModule, inputs_for, rules_module
 from opperf.rules.sizes import PRESETS
+from opperf.rules.values import Arguments
 from opperf.runner.prepared import PreparedCase
 
 BASELINE = "float32"
@@ -27,12 +29,16 @@ def list_operators(framework: Framework) -> Listing:
 
 
 def _listed(operator: Operator, rules: RulesModule) -> ListedOperator:
-    made = inputs_for(operator, rules, PRESETS["small"], BASELINE)
+    made = inputs_for(operator, rules, PRESETS["default"], BASELINE)
     if isinstance(made, NoInputs):
         if made.searchable:
-            return ListedOperator(operator=operator, rule=SEARCH)
+            return ListedOperator(operator=operator, rule=SEARCH, cases=None)
         return ListedOperator(operator=operator, reason=made.reason)
-    return ListedOperator(operator=operator, rule=made[0].origin)
+    different: list[tuple[Arguments, Phase]] = []
+    for one in made:
+        if (one.arguments, one.phase) not in different:
+            different.append((one.arguments, one.phase))
+    return ListedOperator(operator=operator, rule=made[0].origin, cases=len(different))
 
 
 def script(framework: Framework, case: Case) -> str:
@@ -48,7 +54,7 @@ def script(framework: Framework, case: Case) -> str:
                 except NoGradientError as error:
                     shown = msgspec.structs.replace(case, passes=("forward",))
                     note = f"# no backward pass: {error}\n"
-            return note + framework.source(shown, prepared.arguments, prepared.call)
+            return framework.source(shown, prepared.arguments, prepared.call) + note
     except Exception as error:
         reason = framework.refusal(error) or f"{type(error).__name__}: {error}"
         return f"# cannot be made here: {one_line(reason)}\n"

@@ -12,9 +12,24 @@ import msgspec
 
 from opperf.errors import FOUND, INTERRUPTED, RunFileError, UsageError
 from opperf.model import Case, ListedOperator, Listing, Record, Settings
-from opperf.results.coverage import coverage, coverage_text
-from opperf.results.listing import list_text, operator_text
+from opperf.results.coverage import coverage, coverage_markdown, coverage_rows, coverage_text
+from opperf.results.listing import (
+    categories_as_values,
+    categories_text,
+    category_rows,
+    csv_of,
+    list_text,
+    markdown_of,
+    operator_rows,
+    operators_as_values,
+)
 from opperf.results.runfile import read_run
+from opperf.results.showing import (
+    case_rows,
+    operator_as_values,
+    operator_markdown,
+    operator_text,
+)
 from opperf.results.text import terminal_width
 from opperf.runner.cache import cache_folder
 from opperf.runner.frameworks_command import report_choice
@@ -67,6 +82,10 @@ def listing_for(options: Mapping[str, Any]) -> Listing:
     return listing
 
 
+Writers = dict[str, Callable[[], str]]
+"""Writes what a command prints, by the name of the format."""
+
+
 def _say(text: str) -> None:
     print(text, file=sys.stderr, flush=True)
 
@@ -75,12 +94,12 @@ def _ignore(text: str) -> None:
     """Prints nothing."""
 
 
-def _print_json(value: object) -> None:
-    print(msgspec.json.format(msgspec.json.encode(value), indent=2).decode())
+def _json(value: object) -> str:
+    return msgspec.json.format(msgspec.json.encode(value), indent=2).decode()
 
 
 def list_command(options: Mapping[str, Any], changed: Mapping[str, Any]) -> int:
-    """Prints the selected operators as a table or JSON, and returns the exit code. `changed` are
+    """Prints the selected operators or their categories, and returns the exit code. `changed` are
     the options that the user set."""
     report_choice(options["framework"], changed, _say)
     listing = listing_for(options)
@@ -92,10 +111,17 @@ def list_command(options: Mapping[str, Any], changed: Mapping[str, Any]) -> int:
     )
     names = {o.name for o in select([one.operator for one in listing.operators], selection)}
     found = [listed for listed in listing.operators if listed.operator.name in names]
-    if options["json"]:
-        _print_json(found)
-    else:
-        print(list_text(found, terminal_width()))
+    by_category = options["by_category"]
+    rows = category_rows if by_category else operator_rows
+    text = categories_text if by_category else list_text
+    values = categories_as_values if by_category else operators_as_values
+    writers: Writers = {
+        "text": lambda: text(found, terminal_width()),
+        "json": lambda: _json(values(found)),
+        "csv": lambda: csv_of(rows(found)),
+        "md": lambda: markdown_of(rows(found)),
+    }
+    print(writers[options["output_format"]]())
     return 0
 
 
@@ -137,14 +163,13 @@ def show_command(options: Mapping[str, Any], changed: Mapping[str, Any]) -> int:
         if not cases:
             reason = plan.excluded[operator.name]
             listed = ListedOperator(operator=operator, reason=reason)
-    if options["json"]:
-        shown = [
-            {"id": case.id, "case": case, "script": script}
-            for case, script in zip(cases, scripts, strict=True)
-        ]
-        _print_json({"operator": operator, "rule": listed.rule, "cases": shown})
-    else:
-        print(operator_text(listed, cases, scripts))
+    writers: Writers = {
+        "text": lambda: operator_text(listed, cases, scripts, terminal_width()),
+        "json": lambda: _json(operator_as_values(listed, cases, scripts)),
+        "csv": lambda: csv_of(case_rows(cases, scripts)),
+        "md": lambda: operator_markdown(listed, cases, scripts),
+    }
+    print(writers[options["output_format"]]())
     return 0
 
 
@@ -159,10 +184,13 @@ def coverage_command(options: Mapping[str, Any], changed: Mapping[str, Any]) -> 
     if records is None:
         return INTERRUPTED
     found = coverage(listing, records)
-    if options["json"]:
-        _print_json(found.as_json())
-    else:
-        print(coverage_text(found, terminal_width()))
+    writers: Writers = {
+        "text": lambda: coverage_text(found, terminal_width()),
+        "json": lambda: _json(found.as_json()),
+        "csv": lambda: csv_of(coverage_rows(found)),
+        "md": lambda: coverage_markdown(found),
+    }
+    print(writers[options["output_format"]]())
     least = options["least"]
     if least is not None and found.total.percent < least:
         print(

@@ -75,8 +75,8 @@ def select(operators: Sequence[Operator], selection: Selection) -> list[Operator
 def find_matching(pattern: str, operators: Iterable[Operator]) -> list[Operator]:
     """Returns the operators with a name that a pattern matches. Raises the errors of
     `make_matcher`."""
-    matches = make_matcher(pattern)
-    return [operator for operator in operators if matches(operator)]
+    listed = list(operators)
+    return list(filter(make_matcher(pattern, listed), listed))
 
 
 def is_path(pattern: str) -> bool:
@@ -104,8 +104,9 @@ def check_known(kind: str, words: Iterable[str], known: Iterable[str], owner: st
             raise unknown(kind, word, listed, owner)
 
 
-def make_matcher(pattern: str) -> Callable[[Operator], bool]:
-    """Returns a predicate: whether an operator has a name that the pattern matches.
+def make_matcher(pattern: str, operators: Iterable[Operator]) -> Callable[[Operator], bool]:
+    """Returns a predicate: whether an operator has a name that the pattern matches, in upper or
+    lower case. A pattern that is exactly the name of some of the `operators` matches only these.
 
     Raises `UsageError` for a malformed regular expression.
     """
@@ -113,20 +114,23 @@ def make_matcher(pattern: str) -> Callable[[Operator], bool]:
         raise UsageError(f"{pattern!r} has no expression; write it behind the colon")
     if pattern.startswith(REGEX):
         try:
-            compiled = re.compile(pattern[len(REGEX) :])
+            compiled = re.compile(pattern[len(REGEX) :], re.IGNORECASE)
         except re.error as error:
             raise UsageError(f"{pattern!r} is not a regular expression: {error}") from error
         return lambda operator: any(compiled.search(name) for name in operator.names)
-    if any(character in pattern for character in "*?["):
-        return lambda operator: any(fnmatch.fnmatchcase(n, pattern) for n in operator.names)
-    return lambda operator: pattern in operator.names
+    if any(pattern in operator.names for operator in operators):
+        return lambda operator: pattern in operator.names
+    # A glob without a wildcard is a name.
+    folded = pattern.casefold()
+    return lambda operator: any(fnmatch.fnmatchcase(n.casefold(), folded) for n in operator.names)
 
 
 def _make_excluder(pattern: str, operators: Iterable[Operator]) -> Callable[[Operator], bool]:
     """Returns the matcher of excluded operators. Raises `UnknownOperatorError` if there are none:
     a misspelt pattern would otherwise go unnoticed."""
-    matches = make_matcher(pattern)
-    if not any(map(matches, operators)):
+    listed = list(operators)
+    matches = make_matcher(pattern, listed)
+    if not any(map(matches, listed)):
         raise _unknown_operator(pattern, operators, "--exclude: ")
     return matches
 

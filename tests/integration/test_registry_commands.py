@@ -7,6 +7,7 @@ import sys
 import mxnet as mx
 import pytest
 
+from opperf.frameworks import scripts
 from opperf.model import Settings
 from opperf.runner.listing import script
 from opperf.runner.prepared import PreparedCase
@@ -18,10 +19,11 @@ from tests.script_tensors import assert_script_makes
 
 def test_list_names_operators_and_the_second_time_loads_no_framework(command):
     first, _ = command("list", "broadcast_add", "re:^relu$")
-    head, *rows = first.splitlines()
-    assert head.split() == ["Operator", "Namespace", "Category", "Rule", "Parameters", "Aliases"]
-    assert rows[0].split()[:3] == ["broadcast_add", "nd", "binary_broadcast"]
-    assert rows[-1] == "2 operators"
+    head, _, *rows = first.splitlines()
+    assert head.split()[:4] == ["Operator", "Cases", "Category", "Parameters"]
+    name, cases, category, *_ = rows[0].split()
+    assert (name, category) == ("broadcast_add", "binary_broadcast") and int(cases) > 1
+    assert rows[-1].startswith("2 operators, ")
     again, err = command("list", "broadcast_add", "re:^relu$", "--framework", "mxnet")
     assert (again, err) == (first, "")
     (kept,) = command.home.rglob("registry/*.json")
@@ -31,7 +33,7 @@ def test_list_names_operators_and_the_second_time_loads_no_framework(command):
 
 
 def test_list_as_json_is_whole(command_here):
-    out, _ = command_here("list", "--category", "gemm", "--namespace", "nd", "--json")
+    out, _ = command_here("list", "--category", "gemm", "--namespace", "nd", "--format", "json")
     listed = json.loads(out)
     dot = next(one["operator"] for one in listed if one["operator"]["name"] == "dot")
     assert [p["name"] for p in dot["parameters"]][:2] == ["lhs", "rhs"]
@@ -39,7 +41,7 @@ def test_list_as_json_is_whole(command_here):
 
 
 def test_show_prints_a_script_that_runs(command):
-    out, _ = command("show", "sum_axis", "--size", "small", "--json")
+    out, _ = command("show", "sum_axis", "--size", "small", "--format", "json")
     shown = json.loads(out)
     assert shown["operator"]["name"] == "sum" and "sum_axis" in shown["operator"]["aliases"]
     assert len(shown["cases"]) > 1
@@ -78,7 +80,7 @@ def test_what_is_refused(command_here, arguments, words):
 def test_coverage_of_a_run_file(command_here):
     command_here("relu", "_NoGradient", "exp", "--size", "small", "-w", "0", "-r", "1",
             "-o", "run.jsonl", "-f", "jsonl")  # fmt: skip
-    out, _ = command_here("coverage", "run.jsonl", "--json")
+    out, _ = command_here("coverage", "run.jsonl", "--format", "json")
     found = json.loads(out)
     assert (found["forward"], found["backward"]) == (2, 2)
     assert found["distinct"] == len(found["not_measured"]) + 2
@@ -87,6 +89,53 @@ def test_coverage_of_a_run_file(command_here):
     assert "nd" in found["namespaces"] and found["categories"]["unary"]["forward"] == 2
     _, err = command_here("coverage", "run.jsonl", "--min", "97", code=1)
     assert "less than 97 %" in err
+
+
+def gradients(arrays):
+    """The type, dtype, shape and bytes of each array's gradient."""
+    return [None if one.grad is None else contents(one.grad) for one in arrays]
+
+
+def measured_gradients(framework, case):
+    """The gradients of a case as they are measured."""
+    with framework.scope(case):
+        prepared = PreparedCase(case, framework)
+        framework.gradient(case, prepared.call, prepared.differentiated)
+        mx.nd.waitall()
+        return gradients(
+            one.tensor
+            for one in scripts.tensors(case, prepared.arguments)
+            if one.tensor is not None and one.spec.gradient
+        )
+
+
+def test_the_script_of_every_case_has_the_gradients_that_are_measured(framework):
+    """Bit for bit: the same head gradients, in the same phase."""
+    cases = plan(framework, Selection(size="small", settings=Settings())).cases
+    compared, differing = set(), []
+    for case in cases:
+        text = script(framework, case)
+        if "mx.autograd.backward(" not in text:
+            continue
+        mx.random.seed(1)
+        measured = measured_gradients(framework, case)
+        with contextlib.ExitStack() as stack:
+            if "mx.npx.set_np()\n" in text:
+                text = text.replace("mx.npx.set_np()\n", "")
+                stack.enter_context(mx.util.np_shape(True))
+                stack.enter_context(mx.util.np_array(True))
+            mx.random.seed(1)
+            names = [
+                line.partition(".attach_grad()")[0]
+                for line in text.splitlines()
+                if line.endswith(".attach_grad()")
+            ]
+            namespace = {}
+            exec(text, namespace)
+            found = gradients(namespace[name] for name in names)
+        compared.add(case.label)
+        differing += [f"{case.label} {case.id}"] if found != measured else []
+    assert differing == [] and len(compared) > 300
 
 
 def test_the_script_of_every_case_runs(framework):

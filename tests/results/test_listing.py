@@ -3,16 +3,22 @@
 import pytest
 
 from opperf.model import (
-    Case,
     Kind,
     ListedOperator,
     Operator,
-    OperatorTarget,
     Parameter,
-    Settings,
-    TensorSpec,
 )
-from opperf.results.listing import list_text, operator_text, parameter_text
+from opperf.results.listing import (
+    FIELDS,
+    categories_as_values,
+    categories_text,
+    category_rows,
+    csv_of,
+    list_text,
+    markdown_of,
+    operator_rows,
+    parameter_text,
+)
 
 DATA = Parameter(name="data", kind=Kind.TENSOR, required=True)
 AXIS = Parameter(name="axis", kind=Kind.INT, required=False, default="-1")
@@ -32,6 +38,7 @@ SUM = ListedOperator(
         category="reduction",
     ),
     rule="family:reduce",
+    cases=12,
 )
 PLACEHOLDER = ListedOperator(
     operator=Operator(
@@ -54,76 +61,72 @@ def test_a_default_of_what_is_required_is_not_shown():
 
 
 def test_the_list_has_a_line_for_each_operator():
-    titles, first, second, blank, closing = list_text([SUM, PLACEHOLDER]).splitlines()
-    assert titles.split() == ["Operator", "Namespace", "Category", "Rule", "Parameters", "Aliases"]
+    titles, dashes, first, second, blank, closing = list_text([SUM, PLACEHOLDER]).splitlines()
+    assert titles.split() == [field.title for field in FIELDS] and set(dashes) == {"-", " "}
     assert first.split() == [
-        *("sum", "nd", "reduction", "family:reduce"),
-        *("data,", "axis=-1,", "mode=mean,", "bias", "sum_axis,", "_np_sum"),
+        *("sum", "12", "reduction", "data,", "axis=-1,", "mode=mean,", "bias"),
+        *("family:reduce", "sum_axis,", "_np_sum", "nd"),
     ]
-    assert second.split() == ["placeholder", "internal", "graph", "none"]
-    assert (blank, closing) == ("", "2 operators, 1 without a rule")
+    assert second.split() == ["placeholder", "0", "graph", "none", "internal"]
+    assert (blank, closing) == ("", "2 operators, 12 cases, 1 without a rule")
 
 
 def test_the_list_says_nothing_of_rules_where_none_is_missing():
-    assert list_text([SUM]).endswith("\n\n1 operator")
+    assert list_text([SUM]).endswith("\n\n1 operator, 12 cases")
+
+
+def test_what_has_to_be_searched_for_has_no_number():
+    searched = ListedOperator(operator=SUM.operator, rule="search", cases=None)
+    text = list_text([searched, SUM])
+    assert text.splitlines()[2].split()[:2] == ["sum", "reduction"]
+    assert text.endswith("2 operators, 12 cases, 1 with inputs to search for")
 
 
 def test_names_that_look_like_numbers_stay_as_they_are():
     exponent = ListedOperator(
         operator=Operator(framework="mxnet", namespace="nd", name="1e5"), rule="x"
     )
-    assert list_text([exponent]).splitlines()[1].startswith("1e5 ")
+    assert list_text([exponent]).splitlines()[2].startswith("1e5 ")
 
 
-def test_a_line_of_the_list_fits_the_terminal():
-    lines = list_text([SUM, PLACEHOLDER], 50).splitlines()
-    assert max(map(len, lines)) == 50 and lines[1].endswith("…")
+def squeezed(lines):
+    return "".join(lines).replace(" ", "")
 
 
-def fact(text, label):
-    """What is told in the line of this label."""
-    (line,) = [line for line in text.splitlines() if line.split()[:1] == [label]]
-    return line.removeprefix(label).strip()
+@pytest.mark.parametrize(
+    ("width", "shown"), [(30, 3), (55, 4), (70, 5), (90, 6), (100, 7), (200, 7)]
+)
+def test_in_a_terminal_texts_wrap_and_the_last_columns_go(width, shown):
+    text = list_text([SUM, PLACEHOLDER], width)
+    lines = text.splitlines()
+    assert max(map(len, lines)) <= width and "…" not in text
+    titles = [field.title for field in FIELDS]
+    assert lines[0].split() == titles[:shown]
+    assert ("--formatjson" in squeezed(lines)) == (shown < len(titles))
+    for title in titles[shown:]:
+        assert title.lower() in text.partition("No room for")[2], title
+    if shown > 3:
+        assert all(word in squeezed(lines) for word in ("data,axis=-1", "bias"))
 
 
-def test_all_facts_of_an_operator_are_told():
-    text = operator_text(SUM, (), ())
-    assert fact(text, "operator") == "sum" and fact(text, "framework") == "mxnet"
-    assert fact(text, "namespaces") == "nd, np" and fact(text, "category") == "reduction"
-    assert fact(text, "aliases") == "sum_axis, _np_sum" and fact(text, "rule") == "family:reduce"
-    assert fact(text, "data").split() == ["tensor", "required"]
-    assert fact(text, "axis").split() == ["int", "optional", "-1"]
-    assert fact(text, "mode").split() == ["enum", "optional", "mean", "mean,", "max"]
-    assert fact(text, "bias").split() == ["tensor", "optional"]
+def test_categories_have_their_numbers():
+    text = categories_text([SUM, PLACEHOLDER, SUM])
+    titles, _, graph, reduction, _, closing = text.splitlines()
+    assert titles.split() == ["Category", "Operators", "Cases"]
+    assert graph.split() == ["graph", "1", "0"] and reduction.split() == ["reduction", "2", "24"]
+    assert closing == "2 categories, 3 operators, 24 cases, 1 without a rule"
+    assert categories_text([SUM]).splitlines()[-1].startswith("1 category, ")
+    assert categories_as_values([SUM]) == [{"category": "reduction", "operators": 1, "cases": 12}]
 
 
-def test_what_an_operator_does_not_have():
-    text = operator_text(PLACEHOLDER, (), ())
-    assert fact(text, "namespaces") == "internal" and fact(text, "aliases") == "none"
-    assert fact(text, "rule") == "none: does nothing"
-    assert "Parameter" not in text and "Case" not in text
-
-
-def test_every_case_has_its_script():
-    cases = [
-        Case(
-            OperatorTarget("mxnet", "sum"),
-            {"data": TensorSpec(shape)},
-            settings=Settings(dtype="float64", phase="train"),
-            origin="family:reduce",
-            why=why,
-        )
-        for shape, why in (((2, 3), "Rows of a matrix"), ((7,), ""))
-    ]
-    text = operator_text(SUM, cases, ("import mxnet\n\nmxnet.nd.sum()\n", "second()"))
-    assert text.endswith(
-        f"\n\nCase 1 of 2, {cases[0].id}: data: (2, 3)\n"
-        "Rows of a matrix\n"
-        "family:reduce, train phase, float64\n\n"
-        "    import mxnet\n\n    mxnet.nd.sum()\n\n"
-        f"Case 2 of 2, {cases[1].id}: data: (7,)\n"
-        "family:reduce, train phase, float64\n\n"
-        "    second()"
+def test_tables_as_csv_and_markdown():
+    titles, first, second = csv_of(operator_rows([SUM, PLACEHOLDER])).splitlines()
+    assert titles == ",".join(field.title.lower() for field in FIELDS)
+    assert first == (
+        'sum,12,reduction,"data, axis=-1, mode=mean, bias",family:reduce,"sum_axis, _np_sum",nd'
     )
-    with pytest.raises(ValueError, match="shorter"):
-        operator_text(SUM, cases, ("only one",))
+    assert second == "placeholder,0,graph,,none,,internal"
+    assert csv_of(category_rows([SUM])) == "category,operators,cases\nreduction,1,12"
+    page = markdown_of(category_rows([SUM])).splitlines()
+    assert page[0].replace(" ", "") == "|Category|Operators|Cases|"
+    assert page[2].replace(" ", "") == "|reduction|1|12|"

@@ -18,10 +18,10 @@ def with_settings(record, **settings):
 def test_what_varies_is_shown_and_what_does_not_is_not(make_record):
     one = with_settings(make_record(), dtype="float16", threads=2, runs=3)
     other = with_settings(make_record(), threads=2, env={"A": "1"}, runs=4)
-    assert differing_settings([one, one]) == ()
-    assert differing_settings([one, other]) == ("dtype", "env")
+    assert differing_settings([one.case, one.case]) == ()
+    assert differing_settings([one.case, other.case]) == ("dtype", "env")
     elsewhere = with_settings(make_record("exp"), phase="train", runs=4)
-    assert differing_settings([one, elsewhere]) == (), "they do not look alike"
+    assert differing_settings([one.case, elsewhere.case]) == (), "they do not look alike"
     names = ("dtype", "threads", "env", "python")
     assert settings_text(one.case, names) == "float16, threads 2, env unset, python own"
     assert settings_text(other.case, names) == "float32, threads 2, env A=1, python own"

@@ -58,7 +58,7 @@ def test_long_texts_are_cut(make_record: MakeRecord) -> None:
     _, dashes, line = render_table([record]).splitlines()
     _, inputs, *_, status = cells(line, dashes)
     assert (len(inputs.rstrip()), len(status)) == (60, 50)
-    assert inputs.rstrip().endswith("t...") and status.endswith("r...")
+    assert inputs.rstrip().endswith("t…") and status.endswith("r...")
 
 
 def test_names_that_look_like_numbers_stay_as_they_are(make_record: MakeRecord) -> None:

@@ -143,7 +143,7 @@ def test_a_package_is_told_by_its_files_without_being_imported(tmp_path, monkeyp
     ("name", "shown"),
     [
         ("relu", "fake.relu(data)\n"),
-        ("rounded", "# no backward pass: its gradient is zero everywhere\nfake.rounded(data)\n"),
+        ("rounded", "fake.rounded(data)\n# no backward pass: its gradient is zero everywhere\n"),
         ("refuses", "# cannot be made here: shapes do not match\n"),
         ("fails", "# cannot be made here: RuntimeError: bad luck, over two lines\n"),
     ],

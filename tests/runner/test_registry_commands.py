@@ -36,7 +36,7 @@ def opperf(in_process, in_process_workers, monkeypatch, tmp_path, capsys):
 
 
 def listed(opperf, *arguments):
-    code, out, _ = opperf(list_operators, *arguments, "--json")
+    code, out, _ = opperf(list_operators, *arguments, "--format", "json")
     assert code == 0
     return [one["operator"]["name"] for one in json.loads(out)]
 
@@ -51,18 +51,45 @@ def test_the_operators_that_are_listed(opperf):
 
 def test_a_list_is_a_line_for_each(opperf):
     code, out, err = opperf(list_operators, "relu", "placeholder", "mystery")
-    head, *rows, _, closing = out.splitlines()
-    assert [row.split()[3] for row in rows] == ["search", "none", "rule:fake_rules.unary"]
-    assert (code, closing, err) == (0, "3 operators, 1 without a rule", "")
+    head, _, *rows, _, closing = out.splitlines()
+    assert ["rule:fake_rules.unary" in row for row in rows] == [False, False, True]
+    assert " search" in rows[0] and " none" in rows[1] and rows[2].split()[:2] == ["relu", "2"]
+    assert (code, closing, err) == (
+        0,
+        "3 operators, 2 cases, 1 without a rule, 1 with inputs to search for",
+        "",
+    )
+
+
+def test_categories_are_listed_with_their_numbers(opperf):
+    _, out, _ = opperf(list_operators, "add", "relu", "neg", "--categories", "--format", "json")
+    assert {one["category"]: one["operators"] for one in json.loads(out)} == {
+        "binary": 1,
+        "unary": 2,
+    }
+    _, out, _ = opperf(list_operators, "add", "--categories")
+    assert out.splitlines()[2].split()[:2] == ["binary", "1"]
+
+
+@pytest.mark.parametrize("command, of", [(list_operators, []), (show, ["relu"]), (coverage, [])])
+@pytest.mark.parametrize("form, begins", [("csv", ("operator,", "id,", "kind,")), ("md", "|#")])
+def test_the_formats_of_tables(opperf, command, of, form, begins):
+    code, out, _ = opperf(command, *of, "--format", form)
+    assert code == 0 and out.startswith(tuple(begins)) and "unary" in out
+
+
+def test_names_ignore_case(opperf):
+    assert listed(opperf, "RELU", "Ne*") == ["negative", "relu"]
+    assert json.loads(opperf(show, "RELU", "--format", "json")[1])["operator"]["name"] == "relu"
 
 
 @pytest.mark.parametrize("command, of", [(list_operators, []), (show, ["relu"]), (coverage, [])])
 def test_a_framework_that_nobody_named_is_said_beside_the_json(opperf, monkeypatch, command, of):
     monkeypatch.setattr(frameworks, "PREFERENCE", ("fake", "numpy"))
-    code, out, err = opperf(command, *of, "--json", framework=())
+    code, out, err = opperf(command, *of, "--format", "json", framework=())
     assert code == 0 and json.loads(out)
     assert err.splitlines()[0].startswith("framework: fake, the first installed of ")
-    assert "framework:" not in opperf(command, *of, "--json")[2]
+    assert "framework:" not in opperf(command, *of, "--format", "json")[2]
 
 
 def test_a_quiet_command_does_not_say_its_framework(opperf, monkeypatch):
@@ -77,7 +104,7 @@ def test_a_cache_that_cannot_be_used_is_a_warning(opperf, monkeypatch):
 
 
 def test_an_operator_is_shown_with_its_cases_and_their_scripts(opperf):
-    code, out, _ = opperf(show, "neg", "--size", "small", "--dtype", "FLOAT64", "--json")
+    code, out, _ = opperf(show, "neg", "--size", "small", "--dtype", "FLOAT64", "--format", "json")
     shown = json.loads(out)
     assert (code, shown["operator"]["name"]) == (0, "negative")
     assert shown["rule"] == "rule:fake_rules.unary"
@@ -92,7 +119,7 @@ def test_an_operator_is_shown_with_its_cases_and_their_scripts(opperf):
 
 def test_one_of_its_cases_is_shown_by_its_id(opperf):
     def shown(*arguments):
-        return json.loads(opperf(show, "relu", "--json", *arguments)[1])["cases"]
+        return json.loads(opperf(show, "relu", "--format", "json", *arguments)[1])["cases"]
 
     (first, second) = shown()
     assert shown("--id", second["id"]) == [second] and first != second
@@ -100,7 +127,9 @@ def test_one_of_its_cases_is_shown_by_its_id(opperf):
 
 def test_its_random_shapes_are_those_of_the_seed(opperf):
     def shown(seed):
-        code, out, err = opperf(show, "relu", "--fuzz-shapes", "3", "--seed", seed, "--json")
+        code, out, err = opperf(
+            show, "relu", "--fuzz-shapes", "3", "--seed", seed, "--format", "json"
+        )
         assert "trying which extents" in err
         return [one["id"] for one in json.loads(out)["cases"]]
 
@@ -108,7 +137,7 @@ def test_its_random_shapes_are_those_of_the_seed(opperf):
 
 
 def test_what_has_no_rule_is_searched_for(opperf):
-    _, out, err = opperf(show, "mystery", "--size", "small", "--json")
+    _, out, err = opperf(show, "mystery", "--size", "small", "--format", "json")
     shown = json.loads(out)
     assert shown["rule"] == "search" and len(shown["cases"]) == 1
     assert "searching for inputs of mystery" in err
@@ -145,7 +174,7 @@ MEASURED = {"add", "mystery", "negative", "relu", "rounded"}
 
 
 def test_coverage_runs_every_operator_once_and_counts_those_that_ran(opperf):
-    code, out, err = opperf(coverage, "--json")
+    code, out, err = opperf(coverage, "--format", "json")
     found = json.loads(out)
     assert code == 0
     assert (found["distinct"], found["forward"]) == (len(HARMLESS), len(MEASURED))
@@ -182,7 +211,7 @@ def run_file(opperf):
 
 
 def test_coverage_of_a_run_file_runs_nothing(opperf, run_file):
-    code, out, _ = opperf(coverage, str(run_file), "--json")
+    code, out, _ = opperf(coverage, str(run_file), "--format", "json")
     assert code == 0 and json.loads(out)["forward"] == len(MEASURED)
     assert opperf.worker.measured == []
 

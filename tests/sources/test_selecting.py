@@ -44,7 +44,7 @@ def test_a_dotted_name_may_be_a_path(pattern, path):
 
 def test_an_expression_that_is_empty_is_refused():
     with pytest.raises(UsageError, match="'re:' has no expression; write it behind"):
-        make_matcher("re:")
+        make_matcher("re:", OPERATORS)
 
 
 @pytest.mark.parametrize(
@@ -55,7 +55,10 @@ def test_an_expression_that_is_empty_is_refused():
         ("elemwise.add", ["add"]),
         ("?dd", ["add"]),
         ("[dr]*", ["relu", "dot"]),
-        ("ADD*", []),
+        ("ADD*", ["add"]),
+        ("ADD", ["add"]),
+        ("re:^D", ["dot"]),
+        ("Elemwise.ADD", ["add"]),
         ("re:^d", ["dot"]),
         ("re:d", ["add", "dot"]),
         ("ad", []),
@@ -97,3 +100,15 @@ def test_a_word_that_is_not_known_is_told_with_those_that_are():
         names(categories=("unary", "x"))
     with pytest.raises(UsageError, match="unknown namespace 'x'"):
         names(namespaces=("x",))
+
+
+def test_an_exact_name_matches_no_other_case():
+    both = [
+        Operator(framework="fake", namespace="nd", name=name) for name in ("Softmax", "softmax")
+    ]
+
+    def found(pattern):
+        return [one.name for one in find_matching(pattern, both)]
+
+    assert found("Softmax") == ["Softmax"] and found("softmax") == ["softmax"]
+    assert found("SOFTMAX") == found("soft*") == found("re:^softmax$") == ["Softmax", "softmax"]

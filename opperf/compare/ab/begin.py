@@ -7,8 +7,6 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager, nullcontext
 from typing import Any, NamedTuple
 
-from tabulate import tabulate
-
 from opperf.compare.ab.arms import ArmSpec, selection_of, settings_of, worker_of
 from opperf.compare.ab.forecast import (
     Forecast,
@@ -40,7 +38,8 @@ from opperf.compare.statistics.data import Arm
 from opperf.errors import OpperfError, RunFileError, UsageError
 from opperf.model import DECLARED, Environment, Settings
 from opperf.results import output
-from opperf.results.text import inputs_text, pluralize, terminal_width, truncate
+from opperf.results.terminal import Column, table_text
+from opperf.results.text import pluralize, terminal_width
 from opperf.runner.pool import Worker
 from opperf.runner.progress import Progress
 from opperf.runner.resuming import check_environment, check_same, check_selection
@@ -266,10 +265,13 @@ def _why_nothing(pairing: Pairing, plans: list[Plan]) -> str:
 
 def _case_table(pairing: Pairing) -> str:
     """A table of the pairs, and a line for each case without a partner."""
-    width = terminal_width()
-    rows = [(pair.label, pair.id, inputs_text(pair.a)) for pair in pairing.pairs]
-    text = tabulate(rows, headers=("Operator", "Id", "Inputs"), disable_numparse=True)
-    lines = [truncate(line.rstrip(), width) for line in text.splitlines()]
+    pairs = pairing.pairs
+    columns = [
+        Column("Operator", [pair.label for pair in pairs], wraps=True),
+        Column("Id", [pair.id for pair in pairs], is_text=False),
+        Column("Inputs", [pair.inputs for pair in pairs], wraps=True),
+    ]
+    lines = table_text(columns, terminal_width()).splitlines()
     lines += [f"excluded: {name}: {reason}" for name, reason in pairing.alone.items()]
     return "\n".join(lines)
 

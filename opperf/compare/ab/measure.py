@@ -24,7 +24,6 @@ from opperf.compare.statistics.data import Arm, Replicate
 from opperf.compare.statistics.design import visiting_order
 from opperf.errors import WorkerError
 from opperf.model import WITHOUT_FIGURE, Case, Record, Status
-from opperf.results.text import inputs_text
 from opperf.runner.pool import Worker
 from opperf.runner.progress import Progress
 from opperf.runner.session import utc_now
@@ -82,7 +81,7 @@ def rehearse(
         both = [found[pair.id].summaries for found in records.values()]
         passes = tuple(one for one in pair.a.passes if all(one in own for own in both))
         if reasons or not passes:
-            name = f"{pair.label} ({inputs_text(pair.a)})"
+            name = f"{pair.label} ({pair.inputs})"
             excluded[name] = _why_excluded(reasons)
         else:
             kept.append(pair.with_passes(passes))

@@ -12,7 +12,7 @@ from collections.abc import Callable, Hashable, Sequence
 import msgspec
 
 from opperf.errors import UsageError
-from opperf.model import Argument, CallableTarget, Case, Pass, Struct, TensorSpec
+from opperf.model import DEFAULTS, Argument, CallableTarget, Case, Pass, Struct, TensorSpec
 from opperf.results.text import inputs_text
 from opperf.runner.planning import plan_cases
 from opperf.runner.pool import Worker
@@ -26,6 +26,14 @@ OWN = "own"
 def name_of(case: Case) -> str:
     """The name of a case's operator, or the whole path of a callable."""
     return case.target.path if isinstance(case.target, CallableTarget) else case.label
+
+
+def case_inputs(case: Case) -> str:
+    """The inputs of a case as text, with its phase if that is not the usual one: cases may differ
+    in that alone."""
+    phase = case.settings.phase
+    usual = phase == DEFAULTS["phase"]
+    return inputs_text(case) if usual else f"{inputs_text(case)}, phase: {phase}"
 
 
 class Pair(Struct, frozen=True):
@@ -45,6 +53,11 @@ class Pair(Struct, frozen=True):
         if self.a.target == self.b.target:
             return self.a.label
         return f"{name_of(self.a)} | {name_of(self.b)}"
+
+    @property
+    def inputs(self) -> str:
+        """The inputs of A's case as text, with its phase if that is not the usual one."""
+        return case_inputs(self.a)
 
     def of(self, arm: str) -> Case:
         """The case of an arm."""
@@ -112,7 +125,7 @@ def pair_cases(a: Sequence[Plan], b: Sequence[Plan], positional: bool) -> Pairin
 
 
 def _shown(case: Case, arm: str) -> str:
-    return f"{name_of(case)} ({inputs_text(case)}) in {arm}"
+    return f"{name_of(case)} ({case_inputs(case)}) in {arm}"
 
 
 def _why_alone(case: Case, other: str, plan: Plan) -> str:

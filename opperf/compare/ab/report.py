@@ -19,7 +19,6 @@ from opperf.compare.statistics.data import (
     Verdict,
 )
 from opperf.model import Struct
-from opperf.results.text import inputs_text
 from opperf.runner.resuming import find_lasting_differences
 
 
@@ -136,7 +135,7 @@ def report_of(session: Session, analysis: Analysis) -> Report:
         return Row(
             id=pair.id,
             operator=pair.label,
-            inputs=inputs_text(pair.a),
+            inputs=pair.inputs,
             metric=metric_of(one.case),
             verdict=one.verdict,
             ratio=one.ratio,
@@ -193,7 +192,7 @@ def _lost(session: Session, pairs: Mapping[str, Pair]) -> dict[str, str]:
     for name, one in session.coarse_lost.items():
         reasons.setdefault(name, []).append(f"with all threads: {one.reason}")
     return {
-        f"{pairs[name].label} ({inputs_text(pairs[name].a)})": "; ".join(found)
+        f"{pairs[name].label} ({pairs[name].inputs})": "; ".join(found)
         for name, found in reasons.items()
     }
 
@@ -210,7 +209,7 @@ def _coarse(
         return CoarseRow(
             id=pair.id,
             operator=pair.label,
-            inputs=inputs_text(pair.a),
+            inputs=pair.inputs,
             metric=metric_of(one.case),
             changed=one.changed,
             ratio=one.ratio,

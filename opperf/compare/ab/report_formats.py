@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Sequence
-from typing import NamedTuple
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import NamedTuple, TypeVar
 
 import msgspec
 from tabulate import tabulate
@@ -13,12 +13,15 @@ from opperf.compare.ab.forecast import processes
 from opperf.compare.ab.report import CoarseReport, CoarseRow, Report, Row
 from opperf.compare.statistics.blocks import BLOCK
 from opperf.compare.statistics.data import Shift, Verdict
-from opperf.errors import one_line
 from opperf.results.terminal import Column, table_text
-from opperf.results.text import pluralize, wrap
+from opperf.results.text import pluralize, short_inputs, wrap
+
+INPUTS = "Inputs"
+"""Header of the column of the inputs."""
 
 INPUTS_WIDTH = 44
-"""Most characters of the inputs in a table: the figures then fit beside them."""
+"""Characters of the inputs in a table where fewer distinguish an operator's cases: the figures then
+fit beside them."""
 
 MAX_ROWS = 100
 """Most rows of a table; JSON has all."""
@@ -42,16 +45,33 @@ def _verdict_tables(report: Report) -> Iterable[Table]:
         found = [row for row in report.rows if row.verdict is verdict]
         found.sort(key=lambda row: -abs(math.log(row.ratio or 1.0)))
         most = MAX_SAME if verdict is Verdict.SAME else MAX_ROWS
-        rows = [[read(row) for read in COLUMNS.values()] for row in found[:most]]
+        rows = _cells(report.rows, found[:most], COLUMNS)
         yield Table(verdict.value.capitalize(), list(COLUMNS), rows, len(found) - len(rows))
 
 
 def _coarse_table(coarse: CoarseReport) -> Table:
     """The figures that changed with all threads, the largest change first."""
     found = sorted(_changed(coarse), key=lambda row: -abs(math.log(row.ratio or 1.0)))
-    rows = [[read(row) for read in COARSE_COLUMNS.values()] for row in found[:MAX_ROWS]]
+    rows = _cells(coarse.rows, found[:MAX_ROWS], COARSE_COLUMNS)
     title = f"Changed by more than {coarse.threshold:.0%} with all threads"
     return Table(title, list(COARSE_COLUMNS), rows, len(found) - len(rows))
+
+
+AnyRow = TypeVar("AnyRow", Row, CoarseRow)
+
+
+def _cells(
+    run: Sequence[AnyRow], shown: Sequence[AnyRow], columns: Mapping[str, Callable[[AnyRow], str]]
+) -> list[list[str]]:
+    """The cells of some of a session's rows; the inputs are as long as distinguishes its cases."""
+    short = short_inputs(((row.operator, row.inputs) for row in run), INPUTS_WIDTH)
+    return [
+        [
+            short[row.operator, row.inputs] if title == INPUTS else read(row)
+            for title, read in columns.items()
+        ]
+        for row in shown
+    ]
 
 
 def _changed(coarse: CoarseReport) -> list[CoarseRow]:
@@ -76,7 +96,7 @@ INTERVAL = "90 % interval"
 
 COMMON: dict[str, Callable[[Row | CoarseRow], str]] = {
     "Operator": lambda row: row.operator,
-    "Inputs": lambda row: one_line(row.inputs, INPUTS_WIDTH),
+    INPUTS: lambda row: row.inputs,
     "Metric": lambda row: row.metric,
     "B/A": _ratio,
     INTERVAL: _interval,
@@ -199,7 +219,7 @@ def _coarse(coarse: CoarseReport) -> str:
 NUMBERS = frozenset({"B/A", INTERVAL, "Detectable", "Blocks"})
 """Headers of columns that hold numbers."""
 
-REASONS = frozenset({"Reason"})
+WRAPPED = frozenset({"Reason", "Case", INPUTS})
 """Headers of columns whose texts wrap and are never cut."""
 
 
@@ -214,7 +234,7 @@ def text_of(report: Report, width: int | None = None) -> str:
                 cells,
                 is_text=header not in NUMBERS,
                 is_extra=header == "Blocks",
-                wraps=header in REASONS,
+                wraps=header in WRAPPED,
             )
             for header, cells in zip(table.headers, zip(*table.rows, strict=True), strict=True)
         ]

@@ -5,6 +5,7 @@ They hold averages and a peak for each configuration, and no spread.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -13,7 +14,7 @@ from opperf.compare.files.entries import Entry, Figure
 from opperf.errors import RunFileError
 from opperf.metrics import BACKWARD, FORWARD, MEMORY, TOTAL
 from opperf.results.figures import unit_of
-from opperf.results.text import value_text
+from opperf.results.text import arguments_text
 
 KEYS = (
     ("avg_time_forward_", FORWARD),
@@ -53,13 +54,21 @@ def _results(path: Path, operator: str, listed: Any) -> Iterator[dict[str, Any]]
 def _entry(operator: str, result: dict[str, Any], key: Callable[[str, Any], str]) -> Entry:
     inputs = result.get("inputs", {})
     shown = inputs if isinstance(inputs, dict) else {"inputs": inputs}
+    details = result.get("details")
+    details = details if isinstance(details, dict) else {}
     return Entry(
         operator=operator,
         pattern=operator,
-        inputs=", ".join(f"{name}: {value_text(value)}" for name, value in shown.items()),
+        inputs=arguments_text(shown, details),
         shown=key(operator, inputs),
+        details=details_key(details),
         figures=_figures(result),
     )
+
+
+def details_key(details: Any) -> str:
+    """The details of tensors in results by operator; empty without any."""
+    return json.dumps(details, sort_keys=True, default=str) if details else ""
 
 
 def _figures(result: dict[str, Any]) -> dict[str, Figure]:

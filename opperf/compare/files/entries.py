@@ -30,6 +30,8 @@ class Entry(Struct, frozen=True):
     inputs: str
     shown: str
     """Operator and inputs in the form of results by operator, which have no other key."""
+    details: str = ""
+    """Details of the tensors besides their shapes, which not every writer of such results has."""
     pattern: str = ""
     """The operator as a command takes it; empty where none can name it."""
     id: str = ""

@@ -24,12 +24,15 @@ class By(enum.Enum):
     """Target and arguments, with any settings."""
     SHOWN = "shown"
     """The operator's name and the inputs in the form of results by operator."""
+    DETAILED = "detailed"
+    """The same with the details of the tensors."""
 
 
 KEYS: dict[By, Callable[[Entry], str]] = {
     By.ID: lambda entry: entry.id,
     By.CALL: lambda entry: entry.call,
     By.SHOWN: lambda entry: entry.shown,
+    By.DETAILED: lambda entry: f"{entry.shown} {entry.details}",
 }
 
 
@@ -38,6 +41,12 @@ class Pair(NamedTuple):
 
     base: Entry | None
     new: Entry | None
+
+
+def by_inputs(base: Sequence[Entry], new: Sequence[Entry]) -> By:
+    """Returns the key of files of which one has no ids. Results of MXNet's own utility have no
+    details either."""
+    return By.DETAILED if all(any(e.details for e in side) for side in (base, new)) else By.SHOWN
 
 
 def join(base: Sequence[Entry], new: Sequence[Entry], by: By) -> list[Pair]:
@@ -71,7 +80,7 @@ def filter_operators(
     operators = [Operator(framework="", namespace="", name=name) for name in names]
     chosen: set[str] = set()
     for pattern in patterns:
-        matches = make_matcher(pattern)
+        matches = make_matcher(pattern, operators)
         fitting = {operator.name for operator in operators if matches(operator)}
         if not fitting:
             raise UsageError(

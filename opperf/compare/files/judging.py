@@ -19,7 +19,7 @@ from opperf.compare.files.confirming import confirming_command
 from opperf.compare.files.contents import contents_caveat, contents_notes
 from opperf.compare.files.differing import differences
 from opperf.compare.files.entries import Entry, Figure
-from opperf.compare.files.joining import By, Pair, check_common, filter_operators, join
+from opperf.compare.files.joining import By, Pair, by_inputs, check_common, filter_operators, join
 from opperf.compare.files.reading import Measured
 from opperf.compare.statistics.data import CaseVerdict, Thresholds, Verdict
 from opperf.compare.statistics.order_statistics import compare_samples
@@ -57,7 +57,9 @@ def compare(base: Measured, new: Measured, question: Question) -> Comparison:
     """
     base, new = filter_operators(base, new, question.patterns)
     averages = base.side.averages or new.side.averages
-    by = By.SHOWN if averages else By.CALL if question.ignore_settings else By.ID
+    by = By.CALL if question.ignore_settings else By.ID
+    if averages:
+        by = by_inputs(base.entries, new.entries)
     pairs = join(base.entries, new.entries, by)
     check_common(base, new, pairs)
     metrics = _metrics(pairs, question.metrics)

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from opperf.compare.files.averages import entries_of_results
+from opperf.compare.files.averages import details_key, entries_of_results
 from opperf.compare.files.comparison import Side
 from opperf.compare.files.entries import Entry, Figure
 from opperf.errors import RunFileError, one_line
@@ -29,6 +29,7 @@ from opperf.model import (
     Summary,
     display_arguments,
 )
+from opperf.results.details import display_details
 from opperf.results.output import sidecar
 from opperf.results.runfile import is_run_file, read_run
 from opperf.results.settings import differing_settings, settings_text
@@ -73,7 +74,7 @@ def _from_run(path: Path, run: Run, warnings: Iterable[str]) -> Measured:
         found.append(
             f"{path}: the run was not finished; {pluralize(left, 'case')} {verb} no record"
         )
-    names = differing_settings(run.records)
+    names = differing_settings(record.case for record in run.records)
     entries = tuple(entry_of(record, names) for record in run.records)
     found += _odd_figures(path, entries)
     return Measured(
@@ -94,6 +95,7 @@ def entry_of(record: Record, differing: Iterable[str] = ()) -> Entry:
         id=record.id,
         call=call_id(case),
         shown=shown_key(case.label, display_arguments(case)),
+        details=details_key(display_details(case)),
         operator=case.label,
         pattern=case.pattern,
         inputs=inputs_text(case),

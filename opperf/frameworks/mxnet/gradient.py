@@ -18,11 +18,39 @@ HEADS = Fill("uniform", 0.5, 1.5)
 zero gradient is the operator's own."""
 
 
+HEAD_SEED = 0
+
+
 def flatten(outputs: Any) -> list[Any]:
     """The arrays among a call's results, lists and tuples opened."""
+    return list(by_place(outputs).values())
+
+
+def by_place(outputs: Any, place: str = "") -> dict[str, Any]:
+    """The arrays among a call's results, by their places in source: `[1][0]`, or empty."""
     if isinstance(outputs, (list, tuple)):
-        return [array for output in outputs for array in flatten(output)]
-    return [outputs] if isinstance(outputs, mx.nd.NDArray) else []
+        found: dict[str, Any] = {}
+        for number, output in enumerate(outputs):
+            found |= by_place(output, f"{place}[{number}]")
+        return found
+    return {place: outputs} if isinstance(outputs, mx.nd.NDArray) else {}
+
+
+def head_specs(call: Callable[[], Any], train: bool) -> dict[str, TensorSpec]:
+    """The head gradients of a call, which is made once, by the places of its outputs."""
+    with mx.autograd.record(train_mode=train):
+        outputs = call()
+    return {place: head_spec(output) for place, output in by_place(outputs).items()}
+
+
+def head_spec(output: Any) -> TensorSpec:
+    """The head gradient of an output."""
+    return TensorSpec(
+        tuple(output.shape),
+        dtype_name(output.dtype),
+        HEADS,
+        array_type="np" if isinstance(output, mx.np.ndarray) else "",
+    )
 
 
 class RecordedGradient:
@@ -40,7 +68,7 @@ class RecordedGradient:
             for array in inputs:
                 array.attach_grad()
             self.record()
-            self._heads = [self._head(output, device) for output in self._outputs]
+            self._heads = [tensor(head_spec(output), device, HEAD_SEED) for output in self._outputs]
             self.backward()
             mx.nd.waitall()
             zero = not any(np.any(_dense(array.grad)) for array in inputs)
@@ -53,16 +81,6 @@ class RecordedGradient:
             self._outputs = []
         if zero:
             raise NoGradientError("its gradient is zero everywhere")
-
-    @staticmethod
-    def _head(output: Any, device: str) -> Any:
-        spec = TensorSpec(
-            tuple(output.shape),
-            dtype_name(output.dtype),
-            HEADS,
-            array_type="np" if isinstance(output, mx.np.ndarray) else "",
-        )
-        return tensor(spec, device, seed=0)
 
     def record(self) -> None:
         """Run and record the forward call."""

@@ -11,8 +11,8 @@ import mxnet as mx
 import numpy as np
 
 from opperf.frameworks import scripts
-from opperf.frameworks.fill import literal
-from opperf.frameworks.mxnet import functions, tensors
+from opperf.frameworks.literals import imports_of, literal
+from opperf.frameworks.mxnet import functions, gradient, tensors
 from opperf.frameworks.mxnet.calls import Call
 from opperf.frameworks.scripts import Names, ScriptTensor, render
 from opperf.model import Case
@@ -56,15 +56,19 @@ def script(case: Case, arguments: Mapping[str, Any], call: Callable[[], Any]) ->
     called = _render_call(call, names)
     wanted = [one.name for one in made if one.spec.gradient]
     backward = "backward" in case.passes and bool(wanted)
-    lines = [*_imports(case), *_define(call), ""]
-    for one in made:
-        lines += _tensor(one)
-    lines += [""]
     train = case.settings.phase == "train"
+    filled = [line for one in made for line in _tensor(one)]
+    heads = gradient.head_specs(call, train) if backward else {}
+    for number, spec in enumerate(heads.values()):
+        seed, device = gradient.HEAD_SEED, case.settings.device
+        filled += tensors.code(spec, device, seed).lines(f"head_gradient{number}")
+    lines = [*imports_of(filled), *_imports(case), *_define(call), "", *filled, ""]
     if backward:
+        outputs = ", ".join(f"out{place}" for place in heads)
+        gradients = ", ".join(f"head_gradient{number}" for number in range(len(heads)))
         lines += [f"{name}.attach_grad()" for name in wanted]
         lines += [f"with mx.autograd.record(train_mode={train}):", f"    out = {called}"]
-        lines += ["mx.autograd.backward(out)"]
+        lines += [f"mx.autograd.backward([{outputs}], [{gradients}], train_mode={train})"]
     elif train:
         lines += ["with mx.autograd.train_mode():", f"    out = {called}"]
     else:

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from opperf.frameworks import scripts
+from opperf.frameworks.literals import imports_of
 from opperf.frameworks.numpy import functions, tensors
 from opperf.frameworks.scripts import Names, ScriptTensor, render
 from opperf.model import Case, OperatorTarget
@@ -23,7 +24,8 @@ def script(case: Case, arguments: Mapping[str, Any], call: Callable[[], Any]) ->
     words = [render(value, names) for value in call.args]
     words += [f"{name}={render(value, names)}" for name, value in call.keywords.items()]
     called = f"out = {dotted_path(case, call.func)}({', '.join(words)})"
-    return "\n".join(["import numpy as np", "", *lines, "", called]) + "\n"
+    imports = [*imports_of(lines), "import numpy as np"]
+    return "\n".join([*imports, "", *lines, "", called]) + "\n"
 
 
 def _array(made: ScriptTensor) -> list[str]:

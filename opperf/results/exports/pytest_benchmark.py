@@ -14,6 +14,7 @@ from typing import Any
 
 from opperf.metrics import default_metrics
 from opperf.model import Environment, Run, Settings, display_arguments
+from opperf.results.details import display_details
 from opperf.results.exports.exported import ExportEntry, are_finite, select_figures
 from opperf.results.text import inputs_text, pluralize
 
@@ -102,6 +103,7 @@ def _benchmark(
         "param": inputs_text(case),
         "extra_info": {
             "id": record.id,
+            "details": display_details(case),
             "category": case.category,
             "versions": environment.versions,
             **_others(one),

@@ -18,7 +18,7 @@ from jsonschema import Draft7Validator
 
 from opperf.commands.export import TOOLS, export
 from opperf.errors import OpperfError, RunFileError
-from opperf.model import Record, Run, Status, Summary, TensorSpec
+from opperf.model import Record, Run, Settings, Status, Summary, TensorSpec
 from opperf.results.exports.command import EXPORTS
 from opperf.results.exports.exported import LONGEST, unique_names
 from opperf.results.output import write
@@ -312,13 +312,15 @@ def test_excluded_figures_are_warned_of(
 
 def test_names_are_unique_and_not_too_long(make_record: MakeRecord) -> None:
     usual = make_record()
-    uint = make_record(mask=TensorSpec((2,), "uint8"))
-    int8 = make_record(mask=TensorSpec((2,), "int8"))
+    train = msgspec.structs.replace(usual.case, settings=Settings(phase="train"))
+    trained = msgspec.structs.replace(usual, case=train, id=train.id)
+    names = unique_names([usual, trained])
+    assert names == [f"relu[data: (1024, 1024) {one.id}]" for one in (usual, trained)]
     long = make_record(text="x" * 2000)
-    names = unique_names([usual, uint, int8, long])
+    names = unique_names([usual, make_record(mask=TensorSpec((2,), "int8")), long])
     assert names[0] == "relu[data: (1024, 1024)]"
-    assert names[1:3] == [f"relu[data: (1024, 1024), mask: (2,) {one.id}]" for one in (uint, int8)]
-    assert len(names[3]) == LONGEST and names[3].endswith(f" {long.id}]")
+    assert names[1] == "relu[data: (1024, 1024), mask: (2,) int8]"
+    assert len(names[2]) == LONGEST and names[2].endswith(f" {long.id}]")
 
 
 def test_settings_are_part_of_a_name(run: Run, make_record: MakeRecord) -> None:

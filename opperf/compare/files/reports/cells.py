@@ -19,7 +19,7 @@ from opperf.compare.files.comparison import (
 from opperf.compare.statistics.data import Verdict
 from opperf.model import DECLARED
 from opperf.results.figures import NOT_APPLICABLE, Unit
-from opperf.results.text import pluralize
+from opperf.results.text import Shown, pluralize
 from opperf.results.units import Figure, choose_unit, format_figure
 
 SHOWN_ROWS = 40
@@ -152,6 +152,11 @@ def case_text(one: Row | Change) -> str:
     """The case of a row or a change: `relu (data: (64, 64); float16)`."""
     details = "; ".join(part for part in (one.inputs, one.settings) if part)
     return f"{one.operator} ({details})" if details else one.operator
+
+
+def shown_inputs(row: Row) -> Shown:
+    """The operator and the inputs of a row."""
+    return row.operator, row.inputs
 
 
 def change_text(change: Change) -> str:

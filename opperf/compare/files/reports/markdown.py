@@ -19,16 +19,21 @@ from opperf.compare.files.reports.cells import (
     ratio_text,
     reasons,
     select_rows,
+    shown_inputs,
     summary_text,
     unit_of,
 )
 from opperf.compare.statistics.data import Verdict
 from opperf.errors import one_line
 from opperf.results.markdown import grid
-from opperf.results.text import pluralize
+from opperf.results.text import pluralize, short_inputs
 
 INPUTS_WIDTH = 120
-"""Most characters of a case's inputs: a comment on GitHub has at most 65536 in all."""
+"""Characters of a case's inputs where fewer distinguish an operator's cases: a comment on GitHub
+has at most 65536 in all."""
+
+LONGEST_INPUTS = 400
+"""Most characters of a case's inputs: the rows of a metric are then well within that limit."""
 
 BOLD = (Verdict.REGRESSED, Verdict.IMPROVED, Verdict.SUSPECT)
 """Verdicts in bold."""
@@ -81,18 +86,19 @@ def _metric(comparison: Comparison, metric: str) -> str:
     rows = comparison.rows_of(metric)
     shown, more = select_rows(rows)
     notes = [*([more] if more else []), *map(plain, reasons(rows))]
-    body = "\n\n".join([_rows(shown), *notes])
+    body = "\n\n".join([_rows(shown, rows), *notes])
     if any(row.verdict in BOLD for row in shown):
         return f"### {metric}\n\n{body}"
     return fold(f"{metric}: no finding", body)
 
 
-def _rows(rows: Sequence[Row]) -> str:
-    """The table of one metric's rows."""
+def _rows(rows: Sequence[Row], metric: Sequence[Row]) -> str:
+    """The table of some of one metric's rows."""
     unit = unit_of(rows)
+    short = short_inputs(map(shown_inputs, metric), INPUTS_WIDTH)
     columns: dict[str, Callable[[Row], str]] = {
         "Operator": lambda row: code(row.operator),
-        "Inputs": lambda row: in_cell(one_line(row.inputs, INPUTS_WIDTH)),
+        "Inputs": lambda row: in_cell(one_line(short[shown_inputs(row)], LONGEST_INPUTS)),
         "Settings": lambda row: in_cell(row.settings),
         "Verdict": _verdict,
         "Ratio": lambda row: ratio_text(row.ratio),

@@ -20,11 +20,12 @@ from opperf.compare.files.reports.cells import (
     reasons,
     select_rows,
     shorten,
+    shown_inputs,
     summary_text,
     unit_of,
 )
 from opperf.errors import one_line
-from opperf.results.table import inputs_cell
+from opperf.results.table import inputs_texts
 from opperf.results.terminal import Column, table_text
 from opperf.results.text import pluralize, truncate, wrap
 from opperf.results.units import align, format_figure
@@ -88,15 +89,16 @@ def _metric(comparison: Comparison, metric: str, width: int | None) -> str:
     lines = [
         wrap(sentence, width or WIDTH),
         "",
-        _rows(shown, width),
+        _rows(shown, rows, width),
         *([more] if more else []),
         *reasons(rows),
     ]
     return "\n".join(lines)
 
 
-def _rows(rows: Sequence[Row], width: int | None) -> str:
-    """The table of one metric's rows; without the figures themselves in a narrow terminal."""
+def _rows(rows: Sequence[Row], metric: Sequence[Row], width: int | None) -> str:
+    """The table of some of one metric's rows; without the figures themselves in a narrow
+    terminal."""
     unit = unit_of(rows)
     names = [row.operator for row in rows]
     if width is not None:
@@ -117,7 +119,7 @@ def _rows(rows: Sequence[Row], width: int | None) -> str:
             for title, read in (("Base", base_figure), ("New", new_figure))
         ),
         *([Column("Settings", settings)] if any(settings) else []),
-        Column("Inputs", [inputs_cell(row.inputs, width) for row in rows]),
+        inputs_texts(map(shown_inputs, rows), map(shown_inputs, metric)),
     ]
     return table_text(columns, width)
 

@@ -116,7 +116,7 @@ def test_columns_of_numbers_end_and_columns_of_words_begin_alike(comparison, row
 def test_a_table_in_a_file_is_as_wide_as_it_is(comparison, row):
     wide = row("operator" * 5, inputs="data: (1, 2), " * 9)
     table = [line for line in text_report(comparison(wide)).splitlines() if "operator" * 5 in line]
-    assert len(table) == 1 and "1.000" in table[0] and table[0].endswith("...")
+    assert len(table) == 1 and "1.000" in table[0] and table[0].endswith("…")
     assert len(table[0]) > 100
 
 

@@ -1,0 +1,110 @@
+"""Details of tensors: everything besides shapes in which the inputs of two cases may differ."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import msgspec
+
+from opperf.model import Argument, Case, Fill, Mapping, TensorSpec
+
+LONGEST_DATA = 40
+"""Most characters of literal data; longer data are shown by a hash."""
+
+HASH_LENGTH = 8
+"""Characters of a hash: enough for the cases of one operator."""
+
+RANGES = frozenset({"uniform", "integers", "odds", "boxes"})
+"""Distributions that are always shown with their two numbers; others if these are not the
+defaults."""
+
+
+def display_details(case: Case) -> dict[str, str]:
+    """Returns the details of the case's tensors, each by its place: `name`, or `name.index` in a
+    list. A list whose tensors have the same details has one entry."""
+    found: dict[str, str] = {}
+    for name, argument in case.arguments.items():
+        places = dict(_places(name, argument, case.settings.dtype))
+        shared = set(places.values())
+        if len(shared) == 1:
+            places = {name: shared.pop()}
+        found |= {place: text for place, text in places.items() if text}
+    return found
+
+
+def _places(place: str, argument: Argument, dtype: str) -> Iterator[tuple[str, str]]:
+    """Yields each tensor's place and details."""
+    if isinstance(argument, TensorSpec):
+        yield place, tensor_details(argument, dtype)
+    elif isinstance(argument, tuple):
+        for index, element in enumerate(argument):
+            yield from _places(f"{place}.{index}", element, dtype)
+    elif isinstance(argument, Mapping):
+        for key, value in argument.entries.items():
+            yield from _places(f"{place}.{key}", value, dtype)
+
+
+def tensor_details(spec: TensorSpec, dtype: str) -> str:
+    """Returns the details of a tensor: `csr int32 integers(0, 10)`; empty if it is dense and
+    contiguous, has the requested dtype, and standard normal contents."""
+    words = [] if spec.dtype == dtype else [spec.dtype]
+    words += [
+        FIELDS.get(name, "{name} {value}").format(name=name, value=value)
+        for name, value in _non_defaults(spec, exclude=NOT_DETAILS)
+    ]
+    return " ".join([*words, *_fill_words(spec.fill)])
+
+
+NOT_DETAILS = frozenset({"shape", "dtype", "fill", "gradient", "array_type"})
+"""Fields of a tensor that are shown in other ways, and those that follow from the operator."""
+
+FIELDS = {"layout": "{value}", "memory_format": "{value}", "device": "on {value}"}
+"""Texts of fields that need no name before their value."""
+
+
+def _fill_words(fill: Fill) -> Iterator[str]:
+    """Yields the contents of a tensor, unless they are standard normal."""
+    if fill == Fill():
+        return
+    if fill.distribution in DATA:
+        yield DATA[fill.distribution](fill.data)
+    elif fill.distribution == "constant":
+        yield f"constant({_number(fill.low)})"
+    elif fill.distribution in RANGES or (fill.low, fill.high) != (Fill().low, Fill().high):
+        yield f"{fill.distribution}({_number(fill.low)}, {_number(fill.high)})"
+    else:
+        yield fill.distribution
+    for name, value in _non_defaults(fill, exclude=FILL_FIELDS):
+        yield f"{name} {value}"
+
+
+def _literal(data: Any) -> str:
+    """Returns short data as they are, and a hash of longer ones."""
+    text = str(data)
+    if len(text) <= LONGEST_DATA:
+        return text
+    return f"literal {hashlib.sha256(text.encode()).hexdigest()[:HASH_LENGTH]}"
+
+
+DATA: dict[str, Callable[[Any], str]] = {
+    "literal": _literal,
+    "same": lambda data: f"same as {data}",
+}
+"""Texts of the distributions that are defined by their data."""
+
+FILL_FIELDS = frozenset({"distribution", "low", "high", "data"})
+"""Fields of a fill that are in the text of its distribution."""
+
+
+def _non_defaults(struct: msgspec.Struct, exclude: frozenset[str]) -> Iterator[tuple[str, Any]]:
+    """Yields the fields that are not at their defaults, so that a new field is shown as well."""
+    for field in msgspec.structs.fields(struct):
+        value = getattr(struct, field.name)
+        if field.name not in exclude and value != field.default:
+            yield field.name, value
+
+
+def _number(value: float) -> str:
+    return str(int(value)) if value.is_integer() else f"{value:.4g}"
