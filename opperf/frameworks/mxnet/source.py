@@ -11,7 +11,7 @@ import mxnet as mx
 import numpy as np
 
 from opperf.frameworks import scripts
-from opperf.frameworks.fill import literal
+from opperf.frameworks.fill import Code, literal
 from opperf.frameworks.mxnet import functions, tensors
 from opperf.frameworks.mxnet.calls import Call
 from opperf.frameworks.scripts import Names, ScriptTensor, render
@@ -56,9 +56,10 @@ def script(case: Case, arguments: Mapping[str, Any], call: Callable[[], Any]) ->
     called = _render_call(call, names)
     wanted = [one.name for one in made if one.spec.gradient]
     backward = "backward" in case.passes and bool(wanted)
-    lines = [*_imports(case), *_define(call), ""]
+    codes = {one.name: tensors.code(one.spec, one.device, one.seed) for one in made}
+    lines = [*_imports(case), *scripts.definitions(codes.values()), *_define(call), ""]
     for one in made:
-        lines += _tensor(one)
+        lines += _tensor(one, codes[one.name])
     lines += [""]
     train = case.settings.phase == "train"
     if backward:
@@ -93,9 +94,8 @@ def _is_numpy(case: Case) -> bool:
     return functions.is_numpy(case.target) or any(s.array_type == "np" for _, s in case.tensors())
 
 
-def _tensor(made: ScriptTensor) -> list[str]:
+def _tensor(made: ScriptTensor, code: Code) -> list[str]:
     """The lines that make a tensor."""
-    code = tensors.code(made.spec, made.device, made.seed)
     if made.spec.layout == "file":
         return [
             *code.lines("contents"),
