@@ -33,11 +33,12 @@ USAGE = 2
 
 
 @functools.cache
-def planned(name: str, size: str) -> tuple[Case, ...]:
-    """Returns every case of a framework, as a run plans it."""
+def planned(name: str, size: str, patterns: tuple[str, ...] = ()) -> tuple[Case, ...]:
+    """Returns the cases of a framework's operators, all of them by default, as a run plans them.
+    Raises `UnknownOperatorError` for a pattern that matches none."""
     framework = load(name)
     settings = Settings(profiler=next(iter(find_profilers(framework))))
-    return plan(framework, Selection(size=size, settings=settings)).cases
+    return plan(framework, Selection(patterns, size=size, settings=settings)).cases
 
 
 def numbers(value: Any) -> Iterator[Any]:
@@ -109,7 +110,7 @@ def main(arguments: list[str]) -> int:
         return USAGE
     name, size, *operators = arguments
     framework = load(name)
-    cases = [one for one in planned(name, size) if not operators or one.label in operators]
+    cases = planned(name, size, tuple(operators))
     wrong = 0
     for number, case in enumerate(cases, 1):
         print(f"\r\033[K{number}/{len(cases)} {case.label}", end="", file=sys.stderr, flush=True)
