@@ -26,10 +26,31 @@ INTEGER_SPAN = 10
 DIAGONAL_MARGIN = 1.0
 """Added to the diagonal of triangular matrices so that solving with them is stable."""
 
-CHUNK = 1 << 18
-"""Maximum number of random numbers drawn for a tensor; longer tensors repeat them. An operator's
-time does not depend on values so far apart, and a run of the whole registry would otherwise spend
-more time drawing than measuring."""
+DRAWN = 1 << 16
+"""Maximum number of random numbers drawn for a tensor. Longer ones are sums of two series of half
+as many: a run of the whole registry would otherwise spend more time drawing than measuring."""
+
+LENGTH = 32749
+"""Length of such a series, a prime: in matrices, whose rows rarely are as long, no row has the same
+part of it as another. In single precision it fits the second-level cache several times."""
+
+TURN = 1082
+"""Elements by which the second series is turned from one block of sums to the next. Twice a prime,
+and from `LENGTH` a prime: turned, too, the series lies the same in no two rows."""
+
+FILL_BLOCKS = f'''def fill_blocks(series, shape, dtype, finish=lambda x: x):
+    """Returns sums of two series, of which the second is turned for each block."""
+    first, second = series[0], np.tile(series[1], 2)
+    size = int(np.prod(shape, dtype="int64"))
+    blocks = np.empty((-(-size // {LENGTH}), {LENGTH}), dtype)
+    for number, block in enumerate(blocks):
+        turn = {TURN} * number % {LENGTH}
+        block[:] = finish(first + second[turn : turn + {LENGTH}])
+    return blocks.ravel()[:size].reshape(shape)'''
+"""Function that makes long tensors. Its blocks stay in the caches until they are finished. They
+begin to repeat after LENGTH * LENGTH elements, 4 GB of single precision. Elements that share a
+number of one series are correlated (0.5 for a normal distribution), and those of the others, whose
+sums wrap, are not."""
 
 DATA = "data"
 """The named value that is a tensor's own data, with its dtype in the value `dtype`."""
@@ -37,7 +58,7 @@ DATA = "data"
 RESULT = "made"
 """The variable to which executed code assigns its result."""
 
-TEMPORARIES = ("contents", "corner", "drawn", "keep", "real", "rng")
+TEMPORARIES = ("contents", "corner", "drawn", "fill_blocks", "keep", "real", "rng", "series")
 """Variables of the code itself, which are no names for tensors."""
 
 
@@ -52,12 +73,15 @@ class Code:
     """Statements."""
     expression: str
     values: Mapping[str, Any]
+    definition: str = ""
+    """A function that the code calls; empty for none."""
 
     def within(self, template: str, *before: str, **values: Any) -> Code:
         """Returns the code of `template` with this expression in place of `{made}`, after more
         statements."""
         expression = template.replace("{made}", self.expression)
-        return Code((*self.before, *before), expression, {**self.values, **values})
+        merged = {**self.values, **values}
+        return replace(self, before=(*self.before, *before), expression=expression, values=merged)
 
     def run(self, **modules: Any) -> Any:
         """Runs the code and returns its value. `modules` are those that it uses beside NumPy."""
@@ -65,11 +89,13 @@ class Code:
         import numpy as np
 
         scope = {"np": np, **modules, **self.values}
-        exec(_compiled((*self.before, f"{RESULT} = {self.expression}")), scope)
+        lines = (*self.before, f"{RESULT} = {self.expression}")
+        exec(_compiled((self.definition, *lines) if self.definition else lines), scope)
         return scope[RESULT]
 
     def lines(self, name: str) -> list[str]:
-        """Returns the lines of a script that assign the value to the variable `name`."""
+        """Returns the lines of a script that assign the value to the variable `name`; the
+        definition comes before them, once in a script."""
         written = {key: literal(value) for key, value in self.values.items() if key != DATA}
         if DATA in self.values:
             written[DATA] = data_literal(self.values[DATA], self.values["dtype"])
@@ -138,8 +164,16 @@ class Drawing(NamedTuple):
 
     expression: str
     values: Callable[[TensorSpec], dict[str, Any]]
-    """Returns the named values of the code, except `shape`, the shape drawn."""
+    """Returns the named values of the code, except `shape` and `dtype`."""
     before: tuple[str, ...] = ()
+    dtype: str = ""
+    """Dtype of the numbers, `ASKED` for the tensor's; empty for what NumPy makes of them."""
+
+
+ASKED = "asked"
+
+SINGLE = "float32"
+"""Dtype in which real numbers are drawn."""
 
 
 INTEGERS = Drawing(
@@ -157,8 +191,12 @@ def _nothing(spec: TensorSpec) -> dict[str, Any]:
 
 
 DRAWINGS: dict[str, Drawing] = {
-    "normal": Drawing('rng.normal({low}, {high}, {shape}).astype("float32")', _domain),
-    "uniform": Drawing('rng.uniform({low}, {high}, {shape}).astype("float32")', _domain),
+    "normal": Drawing(
+        'rng.normal({low}, {high}, {shape}).astype("float32")', _domain, dtype=SINGLE
+    ),
+    "uniform": Drawing(
+        'rng.uniform({low}, {high}, {shape}).astype("float32")', _domain, dtype=SINGLE
+    ),
     "integers": INTEGERS,
     "boolean": Drawing("rng.integers(0, 2, {shape})", _nothing),
     "odds": Drawing(
@@ -173,6 +211,55 @@ IN_WHOLE_NUMBERS = Drawing(
     lambda spec: dict(zip(("low", "high"), whole_range(spec.fill, spec.dtype), strict=True)),
 )
 """The continuous fills in dtypes of whole numbers."""
+
+
+def _whole_sums(low: int, high: int) -> dict[str, Any]:
+    """Returns the values of `WHOLE_SUMS` for whole numbers in [low, high). Sums in 32 bits take
+    half the time."""
+    bits = 32 if -(2**31) <= low < high <= 2**31 and high - low <= 2**31 else 64
+    return {"low": low, "span": high - low, "signed": f"int{bits}", "unsigned": f"uint{bits}"}
+
+
+# A sum below the span has a difference that wraps to a large number.
+WHOLE_SUMS = Drawing(
+    "fill_blocks(series, {shape}, {dtype},"
+    " lambda x: np.minimum(x, x - {span}).view({signed}) + {low})",
+    lambda spec: _whole_sums(int(spec.fill.low), int(spec.fill.high)),
+    (f"series = rng.integers({{span}}, size=(2, {LENGTH}), dtype={{unsigned}})",),
+    ASKED,
+)
+
+UNIFORM_SERIES = f'series = rng.random((2, {LENGTH})).astype("float32")'
+
+SUMS: dict[str, Drawing] = {
+    "normal": Drawing(
+        'fill_blocks(series, {shape}, "float32")',
+        lambda spec: {"mean": spec.fill.low / 2, "sigma": spec.fill.high * math.sqrt(0.5)},
+        (f'series = rng.normal({{mean}}, {{sigma}}, (2, {LENGTH})).astype("float32")',),
+        SINGLE,
+    ),
+    # Rounded up, so that no number is zero if `low` is.
+    "uniform": Drawing(
+        'fill_blocks(series, {shape}, "float32", lambda x: {high} - {span} * (np.ceil(x) - x))',
+        lambda spec: {"high": spec.fill.high, "span": spec.fill.high - spec.fill.low},
+        (UNIFORM_SERIES,),
+        SINGLE,
+    ),
+    "integers": WHOLE_SUMS,
+    "boolean": WHOLE_SUMS._replace(values=lambda spec: _whole_sums(0, 2)),
+    "odds": Drawing(
+        "fill_blocks(series, {shape}, {dtype}, lambda x: (np.ceil(x) - x) * {total} < {ones})",
+        DRAWINGS["odds"].values,
+        (UNIFORM_SERIES,),
+        ASKED,
+    ),
+}
+"""The same fills for tensors that are too long to draw, in the dtype that they are to have, or in
+single precision if they are continuous. A real number may be below `low` by a rounding error."""
+
+IN_WHOLE_SUMS = WHOLE_SUMS._replace(
+    values=lambda spec: _whole_sums(*whole_range(spec.fill, spec.dtype))
+)
 
 CONTINUOUS = ("normal", "uniform")
 
@@ -246,9 +333,12 @@ GENERATOR = "rng = np.random.default_rng({entropy})"
 def _drawing(spec: TensorSpec) -> Drawing:
     """Returns the drawing of a tensor's fill. Raises `KeyError` for `given`, a user's own array."""
     distribution = spec.fill.distribution
-    if distribution in CONTINUOUS and is_whole(spec.dtype):
-        return IN_WHOLE_NUMBERS
-    return DRAWINGS.get(distribution) or WHOLE[distribution]
+    if distribution not in DRAWINGS:
+        return WHOLE[distribution]
+    whole = distribution in CONTINUOUS and is_whole(spec.dtype)
+    if spec.size <= DRAWN:
+        return IN_WHOLE_NUMBERS if whole else DRAWINGS[distribution]
+    return IN_WHOLE_SUMS if whole else SUMS[distribution]
 
 
 def code(spec: TensorSpec, seed: int) -> Code:
@@ -259,13 +349,12 @@ def code(spec: TensorSpec, seed: int) -> Code:
     """
     drawing = _drawing(spec)
     dtype = "float32" if spec.dtype == "bfloat16" else spec.dtype
-    expression = drawing.expression
-    if not expression.endswith(f'.astype("{dtype}")'):
+    expression, before = drawing.expression, drawing.before
+    if drawing.dtype not in (dtype, ASKED):
         expression += ".astype({dtype})"
-    before = drawing.before
     if any("rng." in text for text in (*before, expression)):
         before = (GENERATOR, *before)
-    made = Code(
+    return Code(
         before,
         expression,
         {
@@ -274,13 +363,5 @@ def code(spec: TensorSpec, seed: int) -> Code:
             "dtype": dtype,
             **drawing.values(spec),
         },
+        FILL_BLOCKS if "fill_blocks" in expression else "",
     )
-    return _repeat(made, spec) if spec.fill.distribution in DRAWINGS else made
-
-
-def _repeat(made: Code, spec: TensorSpec) -> Code:
-    """Returns the code with at most `CHUNK` numbers drawn, and repeated."""
-    if spec.size <= CHUNK:
-        return made
-    drawn = replace(made, values={**made.values, "shape": CHUNK})
-    return drawn.within("np.resize({made}, {whole})", whole=spec.shape)

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import keyword
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
-from opperf.frameworks.fill import TEMPORARIES, seed_at, storage_spec
+from opperf.frameworks.fill import TEMPORARIES, Code, seed_at, storage_spec
 from opperf.frameworks.literals import literal
 from opperf.model import Argument, Case, TensorSpec
 from opperf.model import Mapping as Entries
@@ -27,6 +27,12 @@ class ScriptTensor(NamedTuple):
     """The tensor that the call is bound to; None for a storage, of which tensors are views."""
     storage: str = ""
     """Variable of the storage of which it is a view; empty if it is no view."""
+
+
+def definitions(codes: Iterable[Code]) -> list[str]:
+    """Returns the lines that define the functions which a script's tensors are made with."""
+    texts = dict.fromkeys(one.definition for one in codes if one.definition)
+    return [line for text in texts for line in ("", *text.splitlines())]
 
 
 def variable(place: str) -> str:

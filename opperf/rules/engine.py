@@ -4,8 +4,8 @@ A framework's rules module has `FAMILIES` (a `Families`), `OPERATIONS` (the cano
 each operator, and the names of its arguments), `GRADIENTS` (whether the framework computes any),
 `TABLE` (values by argument name), `OPTIONAL_TENSORS` (names of tensors that may be omitted),
 `TRAIN_PHASE` (operators that run in the training phase), `NEEDS_OUTPUT` (operators that require an
-output array) and `NOT_BENCHMARKED` (operators that cannot be called on their own, each with the
-reason).
+output array), `NOT_BENCHMARKED` (operators that cannot be called on their own, each with the
+reason) and `NOT_FINITE` (operators whose results may have NaN or infinity).
 """
 
 from __future__ import annotations
@@ -28,6 +28,7 @@ from opperf.rules.configurations import (
     notes_of,
     read_configuration,
 )
+from opperf.rules.not_finite import NotFinite
 from opperf.rules.sizes import Preset
 from opperf.rules.values import AT_LEAST_SINGLE, REQUESTED, Arguments
 
@@ -132,6 +133,7 @@ class RulesModule(Protocol):
     TRAIN_PHASE: frozenset[str]
     NEEDS_OUTPUT: frozenset[str]
     NOT_BENCHMARKED: Mapping[str, str]
+    NOT_FINITE: Mapping[str, NotFinite]
 
 
 def rules_module(path: str) -> RulesModule:

@@ -32,6 +32,8 @@ from opperf.profilers.reference_work import ReferenceWork, middle_mean
 from opperf.profilers.sampling import Samples, loops_for, sample, warm_up
 from opperf.profilers.stopping import criteria, limit_s
 from opperf.profilers.summary import summarise
+from opperf.rules.engine import rules_module
+from opperf.rules.not_finite import may_lack_numbers
 from opperf.runner.cold import Flush, Ring, count_copies
 from opperf.runner.guard import guard
 from opperf.runner.memory_meters import LOCAL_METER, MemoryMeter
@@ -180,7 +182,7 @@ class _Measurement:
         with self._busy():
             outputs = self._prepared.call()
             self._framework.synchronize(settings.device)
-        if self._framework.has_nan(outputs):
+        if self._framework.has_nan(outputs) and not self._may_have_nan():
             self._note("", NoteCode.NAN, HAS_NAN)
         moved = moved_bytes(
             inputs, self._framework.extents(outputs), in_place=writes_in_place(self._case)
@@ -206,6 +208,10 @@ class _Measurement:
             moved_bytes=moved,
             time_kind=timer.kind,
         )
+
+    def _may_have_nan(self) -> bool:
+        """Returns whether NaN is no fault of the case's inputs."""
+        return may_lack_numbers(self._case, rules_module(self._framework.rules).NOT_FINITE)
 
     def _take_memory(self) -> None:
         begun = time.perf_counter()

@@ -29,3 +29,4 @@ OPTIONAL_TENSORS = frozenset()
 TRAIN_PHASE = frozenset({"dropout"})
 NEEDS_OUTPUT = frozenset({"copyto"})
 NOT_BENCHMARKED = {"placeholder": "it does nothing on its own"}
+NOT_FINITE = {}

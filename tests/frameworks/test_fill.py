@@ -87,9 +87,70 @@ def test_boxes_have_their_corners_in_order():
     assert (array[:, :2] < array[:, 2:]).all() and array.min() >= 0 and array.max() <= 1
 
 
-def test_long_tensors_repeat_their_numbers():
-    array = made((fill.CHUNK + 10,))
-    assert np.array_equal(array[:10], array[fill.CHUNK :])
+LONG = (600, 600)
+"""A shape of more elements than are drawn, in which a row has several times fewer than a block."""
+
+FILLS = {
+    "normal": {"low": 1.0, "high": 2.0},
+    "uniform": {"low": -1.0, "high": 2.0},
+    "integers": {"low": -5, "high": 995},
+    "boolean": {},
+    "odds": {"low": 9, "high": 1},
+}
+
+
+@pytest.mark.parametrize("distribution", FILLS)
+def test_no_row_of_a_long_tensor_is_made_of_others(distribution):
+    matrix = made(LONG, "float64", distribution=distribution, **FILLS[distribution])
+    assert np.linalg.matrix_rank(matrix) == LONG[0]
+
+
+def test_rows_as_long_as_a_power_of_two_are_independent():
+    assert np.linalg.cond(made((512, 512), "float64")) < 1e5
+
+
+@pytest.mark.parametrize("distribution", fill.SUMS)
+def test_long_tensors_are_distributed_as_short_ones(distribution):
+    """Their means, spreads and quantiles are the same within what that many draws differ by."""
+    options = {"distribution": distribution, **FILLS[distribution]}
+    long = made((fill.DRAWN * 10,), "float64", **options)
+    short = made((fill.DRAWN,), "float64", **options)
+    assert abs(long.mean() - short.mean()) < 5 * short.std() / np.sqrt(fill.DRAWN / 2)
+    assert long.std() == pytest.approx(short.std(), rel=0.02)
+    if distribution not in ("boolean", "odds"):
+        ordered = np.quantile(long, [0.1, 0.5, 0.9]), np.quantile(short, [0.1, 0.5, 0.9])
+        np.testing.assert_allclose(*ordered, atol=0.1 * short.std())
+
+
+@pytest.mark.parametrize("lag", [1, fill.LENGTH, fill.LENGTH - fill.TURN, 1 << 16, 1 << 18])
+@pytest.mark.parametrize("distribution", fill.SUMS)
+def test_a_long_tensor_does_not_repeat(distribution, lag):
+    numbers = made((1 << 19,), "float64", distribution=distribution, **FILLS[distribution])
+    correlation = np.corrcoef(numbers[lag:], numbers[:-lag])[0, 1]
+    assert abs(correlation) < (0.55 if distribution == "normal" else 0.02)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "int64", "bool"])
+def test_long_whole_numbers_are_in_range(dtype):
+    options = {"distribution": "integers", "low": 0, "high": 2 if dtype == "bool" else 7}
+    assert set(np.unique(made(LONG, dtype, **options))) == set(range(int(options["high"])))
+
+
+def test_long_whole_numbers_may_need_64_bits():
+    numbers = made(LONG, "int64", distribution="integers", low=-(2**40), high=2**40)
+    assert -(2**40) <= numbers.min() < -(2**39) and 2**39 < numbers.max() < 2**40
+
+
+def test_a_long_uniform_tensor_is_in_its_domain():
+    numbers = made((1 << 20,), distribution="uniform", low=0.0, high=1.0)
+    assert 0 < numbers.min() < 1e-4 and 1 - 1e-4 < numbers.max() <= 1
+
+
+def test_a_long_tensor_of_any_real_dtype_is_the_same_up_to_rounding():
+    single = made(LONG)
+    for dtype in ("float16", "float64", "bfloat16"):
+        rounded = single if dtype == "bfloat16" else single.astype(dtype)
+        np.testing.assert_array_equal(made(LONG, dtype), rounded)
 
 
 def test_literal_data_is_itself():
@@ -123,15 +184,15 @@ def test_a_script_has_the_numbers_of_the_tensor(distribution, dtype):
 
 
 @pytest.mark.parametrize("distribution", fill.DRAWINGS)
-def test_a_script_repeats_the_numbers_of_a_long_tensor(distribution):
-    spec = TensorSpec((2, fill.CHUNK), "float16", Fill(distribution, **DOMAIN))
+def test_a_script_has_the_numbers_of_a_long_tensor(distribution):
+    spec = TensorSpec((3, fill.DRAWN), "float16", Fill(distribution, **DOMAIN))
     assert fill.code(spec, 0).run().tobytes() == run(spec, 0).tobytes()
 
 
 def run(spec, seed):
     """What the lines of a script make."""
-    scope = {"np": np}
-    exec("\n".join(fill.code(spec, seed).lines("tensor")), scope)
+    scope, code = {"np": np}, fill.code(spec, seed)
+    exec("\n".join([code.definition, *code.lines("tensor")]), scope)
     return scope["tensor"]
 
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from opperf.frameworks import load, scripts
+from opperf.frameworks import fill, load, scripts
 from opperf.model import Case, Fill, Mapping, OperatorTarget, Settings, TensorSpec
 from opperf.runner.prepared import PreparedCase
 from tests.script_tensors import assert_script_makes
@@ -71,3 +71,10 @@ def test_a_script_makes_the_arrays_that_are_measured(name):
     prepared = PreparedCase(made, NUMPY)
     text = NUMPY.source(made, prepared.arguments, prepared.call)
     assert_script_makes(text, made, prepared.arguments)
+
+
+def test_a_function_that_several_tensors_are_made_with_is_defined_once():
+    codes = [fill.code(TensorSpec(shape), 0) for shape in ((2, 2), (1 << 17,), (1 << 18,))]
+    lines = scripts.definitions(codes)
+    assert lines == ["", *fill.FILL_BLOCKS.splitlines()]
+    assert scripts.definitions(codes[:1]) == []

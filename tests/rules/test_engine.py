@@ -55,6 +55,7 @@ def rules(families=None, table=None, **others):
             "TRAIN_PHASE": frozenset(),
             "NEEDS_OUTPUT": frozenset(),
             "NOT_BENCHMARKED": {},
+            "NOT_FINITE": {},
         }
         | others
     )

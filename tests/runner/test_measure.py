@@ -21,6 +21,8 @@ from opperf.model import (
     TensorSpec,
 )
 from opperf.profilers.reference_work import WORKS, ReferenceWork
+from opperf.rules.engine import rules_module
+from opperf.rules.not_finite import NotFinite
 from opperf.runner import measure as module
 from opperf.runner import memory_meters
 from opperf.runner.guard import estimated_bytes, guard
@@ -448,6 +450,12 @@ def test_nan_in_an_output_is_a_note(fake, make_case, monkeypatch):
     assert record.status is Status.OK
     (note,) = record.notes
     assert (note.metric, note.code) == ("", NoteCode.NAN)
+
+
+def test_nan_of_an_operator_that_may_have_it_is_no_note(fake, make_case, monkeypatch):
+    monkeypatch.setattr(fake, "has_nan", lambda outputs: True)
+    monkeypatch.setitem(rules_module(fake.rules).NOT_FINITE, "relu", NotFinite("unwritten"))
+    assert measure(make_case("relu"), fake).notes == ()
 
 
 class Peaked:

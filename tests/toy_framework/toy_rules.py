@@ -12,4 +12,4 @@ TABLE = {
     for name in ("data", "lhs", "rhs")
 }
 OPTIONAL_TENSORS = TRAIN_PHASE = NEEDS_OUTPUT = frozenset()
-NOT_BENCHMARKED = {}
+NOT_BENCHMARKED = NOT_FINITE = {}

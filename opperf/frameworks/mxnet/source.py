@@ -11,6 +11,7 @@ import mxnet as mx
 import numpy as np
 
 from opperf.frameworks import scripts
+from opperf.frameworks.fill import Code
 from opperf.frameworks.literals import imports_of, literal
 from opperf.frameworks.mxnet import functions, gradient, tensors
 from opperf.frameworks.mxnet.calls import Call
@@ -56,13 +57,16 @@ def script(case: Case, arguments: Mapping[str, Any], call: Callable[[], Any]) ->
     called = _render_call(call, names)
     wanted = [one.name for one in made if one.spec.gradient]
     backward = "backward" in case.passes and bool(wanted)
+    codes = {one.name: tensors.code(one.spec, one.device, one.seed) for one in made}
     train = case.settings.phase == "train"
-    filled = [line for one in made for line in _tensor(one)]
+    filled = [line for one in made for line in _tensor(one, codes[one.name])]
     heads = gradient.head_specs(call, train) if backward else {}
     for number, spec in enumerate(heads.values()):
-        seed, device = gradient.HEAD_SEED, case.settings.device
-        filled += tensors.code(spec, device, seed).lines(f"head_gradient{number}")
-    lines = [*imports_of(filled), *_imports(case), *_define(call), "", *filled, ""]
+        name = f"head_gradient{number}"
+        codes[name] = tensors.code(spec, case.settings.device, gradient.HEAD_SEED)
+        filled += codes[name].lines(name)
+    defined = [*scripts.definitions(codes.values()), *_define(call)]
+    lines = [*imports_of(filled), *_imports(case), *defined, "", *filled, ""]
     if backward:
         outputs = ", ".join(f"out{place}" for place in heads)
         gradients = ", ".join(f"head_gradient{number}" for number in range(len(heads)))
@@ -97,9 +101,8 @@ def _is_numpy(case: Case) -> bool:
     return functions.is_numpy(case.target) or any(s.array_type == "np" for _, s in case.tensors())
 
 
-def _tensor(made: ScriptTensor) -> list[str]:
+def _tensor(made: ScriptTensor, code: Code) -> list[str]:
     """The lines that make a tensor."""
-    code = tensors.code(made.spec, made.device, made.seed)
     if made.spec.layout == "file":
         return [
             *code.lines("contents"),

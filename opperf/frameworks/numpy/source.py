@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from opperf.frameworks import scripts
+from opperf.frameworks.fill import Code
 from opperf.frameworks.literals import imports_of
 from opperf.frameworks.numpy import functions, tensors
 from opperf.frameworks.scripts import Names, ScriptTensor, render
@@ -20,19 +21,21 @@ def script(case: Case, arguments: Mapping[str, Any], call: Callable[[], Any]) ->
     assert isinstance(call, partial)
     made = scripts.tensors(case, arguments)
     names: Names = {id(one.tensor): one.name for one in made if one.tensor is not None}
-    lines = [line for one in made for line in _array(one)]
+    codes = {one.name: tensors.code(one.spec, one.seed) for one in made if not one.storage}
+    lines = [line for one in made for line in _array(one, codes)]
     words = [render(value, names) for value in call.args]
     words += [f"{name}={render(value, names)}" for name, value in call.keywords.items()]
     called = f"out = {dotted_path(case, call.func)}({', '.join(words)})"
     imports = [*imports_of(lines), "import numpy as np"]
-    return "\n".join([*imports, "", *lines, "", called]) + "\n"
+    defined = scripts.definitions(codes.values())
+    return "\n".join([*imports, *defined, "", *lines, "", called]) + "\n"
 
 
-def _array(made: ScriptTensor) -> list[str]:
+def _array(made: ScriptTensor, codes: Mapping[str, Code]) -> list[str]:
     """The lines that make an array."""
     if made.storage:
         return [f"{made.name} = {tensors.view_expression(made.storage, made.spec)}"]
-    return tensors.code(made.spec, made.seed).lines(made.name)
+    return codes[made.name].lines(made.name)
 
 
 def dotted_path(case: Case, function: Callable[..., Any]) -> str:

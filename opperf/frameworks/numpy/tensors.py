@@ -38,19 +38,20 @@ def code(spec: TensorSpec, seed: int) -> fill.Code:
     real = fill.code(spec, seed)
     if not has_imaginary_part(spec):
         return real
-    imaginary = fill.entropy(spec, seed + IMAGINARY)
+    _, *drawn = real.before
     return real.within(
         f"real + 1j * {real.expression}",
         f"real = {real.expression}",
         "rng = np.random.default_rng({imaginary})",
-        imaginary=imaginary,
+        *drawn,
+        imaginary=fill.entropy(spec, seed + IMAGINARY),
     )
 
 
 def tensor(spec: TensorSpec, seed: int) -> Any:
     """An array as specified. Raises `UnsupportedError` if NumPy has no such array."""
-    # The code may return a view of a shared array, and a case may write to its arrays.
-    return np.require(code(spec, seed).run(), requirements=["C", "O", "W"])
+    # A case may write to its arrays, and none other has this one's memory.
+    return np.require(code(spec, seed).run(), requirements=["C", "W"])
 
 
 def view_expression(storage: str, spec: TensorSpec) -> str:

@@ -32,6 +32,7 @@ from opperf.rules.mxnet import (
     shapes,
     sorting,
 )
+from opperf.rules.not_finite import NotFinite
 
 MODULES = (
     attention,
@@ -96,3 +97,16 @@ NOT_BENCHMARKED: dict[str, str] = {
     "contains; `_cvimdecode` takes bytes",
 }
 """Operators that cannot be called on their own, each with the reason."""
+
+NOT_FINITE: dict[str, NotFinite] = {
+    "LeakyReLU": NotFinite(
+        "only training writes the second output, the slopes that it draws", {"act_type": "rrelu"}
+    ),
+    "_contrib_dgl_csr_neighbor_non_uniform_sample": NotFinite(
+        "writes the probabilities of the vertices of a sample, whose number is random, and nothing "
+        "behind them"
+    ),
+    "masked_log_softmax": NotFinite("the logarithm of what is masked is infinite"),
+}
+"""Operators whose results may have NaN or infinity, each with the reason: memory that is not
+written may hold anything."""

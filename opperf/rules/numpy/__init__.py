@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from opperf.rules import families as shared
 from opperf.rules.engine import Families
+from opperf.rules.not_finite import NotFinite
 from opperf.rules.numpy import (
     elementwise,
     indexing,
@@ -41,3 +42,8 @@ NOT_BENCHMARKED: dict[str, str] = dict.fromkeys(
     ("apply_along_axis", "apply_over_axes", "fromfunction", "mask_indices"), _CALLS_BACK
 )
 """Functions that cannot be called with arrays and plain values, each with the reason."""
+
+NOT_FINITE: dict[str, NotFinite] = dict.fromkeys(
+    ("empty", "empty_like"), NotFinite("returns memory that is not written")
+)
+"""Functions whose results may have NaN or infinity, each with the reason."""

@@ -15,12 +15,10 @@ from opperf.runner.guard import GIB, estimated_bytes
 from opperf.runner.measure import measure
 from opperf.runner.prepared import PreparedCase
 from opperf.sources.registry import Selection, plan
+from tests import finite
 from tests.script_tensors import assert_script_makes
 
 FRAMEWORK = load("numpy")
-
-UNDEFINED = frozenset({"empty", "empty_like"})
-"""Functions whose output is whatever lay in memory."""
 
 ROOM_GIB = 2
 """Memory that a case of the default size may take."""
@@ -46,11 +44,11 @@ def outputs():
     return found
 
 
-def test_every_output_is_finite(outputs):
-    for case in CASES:
-        for array in outputs[case.id]:
-            if array.dtype.kind in "fc" and case.label not in UNDEFINED:
-                assert np.isfinite(array).all(), (case.label, case.arguments)
+@pytest.mark.parametrize("size", ["small", pytest.param("default", marks=pytest.mark.sweep)])
+def test_every_case_gives_finite_numbers(size):
+    cases = finite.planned("numpy", size)
+    assert cases
+    assert [line for case in cases if (line := finite.check(case, FRAMEWORK))] == []
 
 
 def test_outputs_are_not_all_one_number(outputs):
@@ -60,7 +58,7 @@ def test_outputs_are_not_all_one_number(outputs):
         case.label
         for case in CASES
         for array in outputs[case.id]
-        if array.size > 100 and array.dtype.kind in "fc" and case.label not in UNDEFINED
+        if array.size > 100 and array.dtype.kind in "fc" and case.label not in rules.NOT_FINITE
         if (array == array.flat[0]).all()
     }
     # The imaginary part of real numbers is zero.

@@ -1,0 +1,22 @@
+"""Operators whose results may have NaN or infinity, which is no fault of their inputs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+from opperf.model import Case
+
+
+class NotFinite(NamedTuple):
+    """Why an operator's outputs or gradients may have NaN or infinity."""
+
+    reason: str
+    arguments: Mapping[str, Any] = {}
+    """Arguments with which they may; empty for any."""
+
+
+def may_lack_numbers(case: Case, listed: Mapping[str, NotFinite]) -> bool:
+    """Returns whether the results of a case may have NaN or infinity, by a framework's list."""
+    found = listed.get(case.label)
+    return found is not None and found.arguments.items() <= case.arguments.items()
