@@ -20,7 +20,8 @@ from opperf.model import (
     Target,
     TensorSpec,
 )
-from opperf.rules.engine import Inputs, NoInputs, inputs_for, rules_module
+from opperf.rules.callables import inputs_for_target
+from opperf.rules.engine import Inputs, NoInputs
 from opperf.rules.ranges import in_range, limit_at, shapes_by_place
 from opperf.rules.sizes import INT64, PRESETS
 from opperf.sources.choices import CHOICES, LISTED, is_misspelt, parse_device, refusal
@@ -69,11 +70,12 @@ class Registry:
         """Yields every case. Raises `UnknownOperatorError` for a name or pattern that matches no
         operator."""
         framework, selection = self._framework, self._selection
-        rules = rules_module(framework.rules)
         preset = PRESETS[INT64 if selection.int64_tensor else selection.size]
         for target, operator in _targets(framework, selection):
             own = self._found.get(target.label)
-            made = inputs_for(operator, rules, preset, selection.settings.dtype, own)
+            made = inputs_for_target(
+                framework, target, operator, preset, selection.settings.dtype, own
+            )
             if isinstance(made, NoInputs):
                 self.excluded[target.label] = made.reason
                 if made.searchable and isinstance(target, OperatorTarget):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from opperf.rules import families as shared
-from opperf.rules.engine import Families
+from opperf.rules.engine import Families, Family
 from opperf.rules.numpy import (
     elementwise,
     indexing,
@@ -25,6 +25,9 @@ for _module in MODULES:
     FAMILIES.merge(_module.FAMILIES)
 
 OPERATIONS = operations.TABLE
+FUNCTIONS: dict[str, Family | str] = {}
+"""Every function is an operator, by whose name its inputs are found."""
+NUMPY_INTERFACE = ""
 GRADIENTS = False
 TABLE = names.TABLE
 OPTIONAL_TENSORS = names.OPTIONAL_TENSORS
