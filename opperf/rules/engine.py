@@ -185,9 +185,7 @@ def make_inputs(
     if isinstance(made, NoInputs):
         return made
     origin = RULE + name_of(family)
-    return finish(
-        operator, rules, [read_configuration(one, origin, family) for one in made], dtype
-    )
+    return finish(operator, rules, [read_configuration(one, origin, family) for one in made], dtype)
 
 
 def finish(

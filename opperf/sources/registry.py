@@ -29,9 +29,8 @@ from opperf.sources.selecting import (
     Selection,
     check_groups,
     check_known,
-    find_matching,
-    is_path,
     select,
+    split_paths,
 )
 from opperf.sources.varying import Axes, deduplicate
 
@@ -186,8 +185,7 @@ def _targets(framework: Framework, selection: Selection) -> list[tuple[Target, O
     """Returns the selected targets with their signatures: operators in the registry's order, then
     callables by path in the order of the patterns."""
     operators = framework.operators()
-    paths = [p for p in selection.patterns if is_path(p) and not find_matching(p, operators)]
-    named = tuple(pattern for pattern in selection.patterns if pattern not in paths)
+    paths, named = split_paths(selection.patterns, operators)
     registered: list[tuple[Target, Operator]] = []
     if named or not paths:
         narrowed = msgspec.structs.replace(selection, patterns=named)
