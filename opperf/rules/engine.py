@@ -385,4 +385,4 @@ def _with_dtype(value: Argument, dtype: str) -> Argument:
     single = "float32" if dtype in HALF_PRECISION else dtype
     made = {REQUESTED: dtype, AT_LEAST_SINGLE: single}.get(value.dtype, value.dtype)
     gradient = value.gradient and is_floating(made)
-    return TensorSpec(value.shape, made, value.fill, value.layout, gradient, value.array_type)
+    return msgspec.structs.replace(value, dtype=made, gradient=gradient)

@@ -126,7 +126,7 @@ class MXNet(Defaults):
 
     def wrapped_operator(self, target: Target, called: Operator) -> Operator | None:
         target = functions.canonical_target(target)
-        if functions.falls_back_to_numpy(self.function(target)):
+        if functions.is_fallback(target):
             return None
         return wrapped.wrapped_operator(target, called)
 
@@ -134,9 +134,7 @@ class MXNet(Defaults):
         return wrapped.place_of(functions.canonical_target(target))
 
     def notes(self, target: Target) -> tuple[Note, ...]:
-        # MXNet has some functions of NumPy in places to which no path of MXNet leads back.
-        own = isinstance(target, CallableTarget) and target.path.startswith("numpy.")
-        if own or functions.falls_back_to_numpy(self.function(target)):
+        if functions.is_fallback(target):
             return (Note("", NoteCode.FALLBACK, FALLBACK),)
         return ()
 

@@ -312,6 +312,20 @@ def falls_back_to_numpy(function: Callable[..., Any]) -> bool:
     return bool(_fallback_module(function))
 
 
+def is_fallback(target: Target) -> bool:
+    """Whether a target is a function of the host's NumPy."""
+    if not isinstance(target, CallableTarget):
+        return False
+    if target.path.startswith("numpy."):
+        # MXNet has some functions of NumPy in places to which no path of MXNet leads back.
+        return True
+    try:
+        return falls_back_to_numpy(function_of(target))
+    except UnknownOperatorError:
+        # The path of a lambda or of a function inside another leads nowhere.
+        return False
+
+
 OUT = "out"
 """Keyword of the arrays a call writes to; MXNet's variadic functions do not declare it."""
 
