@@ -8,6 +8,7 @@ import pytest
 
 from opperf.frameworks import load
 from opperf.model import NoteCode, OperatorTarget, Settings, Status, TensorSpec
+from opperf.runner.measure import measure
 from opperf.runner.pool import Worker
 from opperf.sources.registry import plan
 from opperf.sources.selecting import Selection
@@ -45,7 +46,7 @@ BROKEN = {
     # MXNet passes a list on to NumPy's result type, which has another signature from NumPy 1.25 on.
     "mx.np.linalg.qr": "QRResult",
     # With drawn slopes it does not write its second output, which may hold NaN.
-    "mx.nd.LeakyReLU": "NaN",
+    **dict.fromkeys(("mx.nd.LeakyReLU", "mx.npx.leaky_relu"), "NaN"),
     # NumPy removed what MXNet looks up.
     **dict.fromkeys(("mx.np.mirr", "mx.np.npv", "mx.np.ppmt", "mx.np.pv", "mx.np.rate"), "NEP 32"),
 }
@@ -148,3 +149,26 @@ def test_numpys_functions_by_path_are_its_operators():
 def test_what_numpy_has_and_is_no_operator_has_the_reason():
     made = planned("numpy", "numpy.datetime_as_string", "np.format_float_positional")
     assert set(made.excluded.values()) == {"makes or reads text"}
+
+
+@pytest.mark.parametrize(
+    ("path", "shapes"),
+    [
+        ("np.matmul", {"x1": (5, 7)}),
+        ("np.matmul", {"x2": (7, 5)}),
+        ("dot", {"lhs": (5, 7)}),
+        ("np.linalg.solve", {"a": (6, 6)}),
+        ("FullyConnected", {"data": (4, 9)}),
+        ("Convolution", {"data": (2, 6, 16, 16)}),
+        ("BatchNorm", {"data": (2, 6, 16, 16)}),
+        ("Embedding", {"data": (4, 9)}),
+    ],
+)
+def test_other_tensors_follow_from_a_users_shape(path, shapes):
+    cases = planned("mxnet", path, size="small", shapes=shapes).cases
+    # Groups of channels are plain numbers, which do not follow.
+    records = [
+        measure(case, load("mxnet")) for case in cases if case.arguments.get("num_group", 1) == 1
+    ]
+    assert records
+    assert {record.reason for record in records if record.status is not Status.OK} == set()
