@@ -18,7 +18,21 @@ PREFIXES = {
 NUMPY_PREFIXES = ("_npi_", "_np_", "_npx_")
 """Prefixes of registered names that the functions of `mx.np` and `mx.npx` do not have."""
 
+BROADCASTING = {
+    **{name: name for name in ("equal", "not_equal", "greater", "greater_equal", "lesser")},
+    **{name: name for name in ("lesser_equal", "logical_and", "logical_or", "logical_xor")},
+    **{name: name for name in ("add", "maximum", "minimum", "power")},
+    "divide": "div",
+    "modulo": "mod",
+    "multiply": "mul",
+    "subtract": "sub",
+    "true_divide": "div",
+}
+"""Functions of `mx.nd` that broadcast, and the ends of their operators' names. Operators of their
+own names take equal shapes only."""
+
 WRAPPED = {
+    **{f"ndarray.ndarray.{name}": f"broadcast_{end}" for name, end in BROADCASTING.items()},
     "ndarray.random.multinomial": "_sample_multinomial",
     "numpy.bitwise_invert": "_npi_bitwise_not",
     "numpy.identity": "_npi_identity",
