@@ -85,8 +85,8 @@ class InProcess:
     def plan(self, selection, found=None):
         return plan(self.fake, selection, found)
 
-    def listing(self):
-        return list_operators(self.fake)
+    def listing(self, paths=()):
+        return list_operators(self.fake, paths)
 
     def scripts(self, cases):
         return tuple(script(self.fake, case) for case in cases)

@@ -141,6 +141,11 @@ class Naming(Protocol):
         framework; None for any other function. `called` is the target's signature."""
         ...
 
+    def place(self, target: Target) -> str:
+        """Returns the place of the framework's function that a target is, without the framework's
+        own name (`numpy.linalg.solve`); empty for any other target."""
+        ...
+
     def notes(self, target: Target) -> tuple[Note, ...]:
         """Returns notes for the reader of a target's results."""
         ...

@@ -87,6 +87,9 @@ class Defaults(Core):
     def wrapped_operator(self, target: Target, called: Operator) -> Operator | None:
         return called if self.resolve(called.name) == called else None
 
+    def place(self, target: Target) -> str:
+        return ""
+
     def notes(self, target: Target) -> tuple[Note, ...]:
         return ()
 

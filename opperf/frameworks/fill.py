@@ -14,6 +14,8 @@ from dataclasses import dataclass, replace
 from types import CodeType
 from typing import Any, NamedTuple
 
+from msgspec import structs
+
 from opperf.dtypes import DTYPES, is_whole
 from opperf.errors import UnsupportedError
 from opperf.frameworks.literals import data_literal, literal
@@ -341,12 +343,27 @@ def _drawing(spec: TensorSpec) -> Drawing:
     return IN_WHOLE_SUMS if whole else SUMS[distribution]
 
 
+def _with_missing(spec: TensorSpec, seed: int) -> Code:
+    """Returns the code of a tensor of which some elements are NaN; whole numbers have none."""
+    complete = structs.replace(spec, fill=structs.replace(spec.fill, missing=0.0))
+    made = code(complete, seed)
+    if is_whole(spec.dtype):
+        return made
+    return made.within(
+        "np.where(rng.random({whole}) < {missing}, np.nan, {made})",
+        whole=spec.shape,
+        missing=spec.fill.missing,
+    )
+
+
 def code(spec: TensorSpec, seed: int) -> Code:
     """Returns the code of a tensor's contents, in its dtype if NumPy has that, else in float32.
 
     Raises `ValueError` if the shape does not fit the fill, and `KeyError` for the fill `given`, a
     user's own array.
     """
+    if spec.fill.missing:
+        return _with_missing(spec, seed)
     drawing = _drawing(spec)
     dtype = "float32" if spec.dtype == "bfloat16" else spec.dtype
     expression, before = drawing.expression, drawing.before

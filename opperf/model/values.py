@@ -47,6 +47,8 @@ class Fill(Struct, frozen=True):
     of: str = ""
     """The argument, named as for `same`, whose contents this tensor copies, in its own dtype. Both
     are real, and have the same shape and the same fill. Empty: contents of its own."""
+    missing: float = 0.0
+    """Share of the elements that are NaN instead, in a floating dtype."""
 
 
 UNKNOWN = (-1,)

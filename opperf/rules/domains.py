@@ -7,6 +7,8 @@ import math
 from collections.abc import Callable
 from typing import NamedTuple
 
+import msgspec
+
 from opperf.model import Fill
 from opperf.rules.shapes import Shape
 from opperf.rules.values import (
@@ -33,7 +35,18 @@ FEW_INTEGERS = below(4)
 NEAR_ONE = between(0.999, 1.001)
 """A product of a million of these neither overflows nor vanishes."""
 
+MISSING = 0.05
+"""Share of NaN in the data of functions about it, as of gaps in a series of measurements: few
+enough that no row of a matrix has nothing else."""
+
+
+def with_missing(fill: Fill) -> Fill:
+    """The fill with some elements NaN."""
+    return msgspec.structs.replace(fill, missing=MISSING)
+
+
 DOMAINS: dict[str, Fill] = {
+    **dict.fromkeys(("isnan", "nan_to_num"), with_missing(NORMAL)),
     **dict.fromkeys(("log", "log2", "log10", "log1p", "sqrt", "reciprocal"), POSITIVE),
     # Between its poles at plus and minus pi / 2.
     "tan": OPEN_UNIT,
@@ -75,6 +88,14 @@ PAIRS: dict[str, Pair] = {
 }
 """Fills of binary operations."""
 
+IGNORES_NAN = frozenset(
+    {
+        *("nanargmax", "nanargmin", "nancumprod", "nancumsum", "nanmax", "nanmean", "nanmedian"),
+        *("nanmin", "nanpercentile", "nanprod", "nanquantile", "nanstd", "nansum", "nanvar"),
+    }
+)
+"""Reductions that leave out NaN, under the names of NumPy, which all frameworks have."""
+
 REDUCTIONS: dict[str, Fill] = {
     **dict.fromkeys(("prod", "nanprod", "cumprod", "nancumprod"), NEAR_ONE),
     "count_nonzero": BOOLEAN,
@@ -91,6 +112,8 @@ that are reduced to one: about a third of the results differs from the rest."""
 
 def reduction_fill(name: str, shape: Shape, axes: tuple[int, ...]) -> Fill:
     """The fill of a tensor that an operation reduces along these axes; an empty tuple means all."""
+    if name in IGNORES_NAN:
+        return with_missing(REDUCTIONS.get(name, NORMAL))
     if name not in DECIDED_BY_ONE:
         return REDUCTIONS.get(name, NORMAL)
     return DECIDED_BY_ONE[name](math.prod(shape[axis] for axis in axes or range(len(shape))))

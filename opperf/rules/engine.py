@@ -134,6 +134,11 @@ class RulesModule(Protocol):
     NEEDS_OUTPUT: frozenset[str]
     NOT_BENCHMARKED: Mapping[str, str]
     NOT_FINITE: Mapping[str, NotFinite]
+    FUNCTIONS: Mapping[str, Family | str]
+    """By the framework's place of a function: the family of one that no operator's inputs suit, or
+    why it has none."""
+    NUMPY_INTERFACE: str
+    """Beginning of the places of functions that compute as NumPy's; empty if there are none."""
 
 
 def rules_module(path: str) -> RulesModule:
@@ -166,12 +171,30 @@ def inputs_for(
     for name in operator.names:
         if name in rules.NOT_BENCHMARKED:
             return NoInputs(rules.NOT_BENCHMARKED[name])
-    phase: Phase = "train" if set(operator.names) & rules.TRAIN_PHASE else "predict"
     made = configurations(operator, rules, preset)
     if isinstance(made, NoInputs):
         if found is None or not made.searchable:
             return made
         made = [Configuration(found, SEARCH, FOUND, None)]
+    return finish(operator, rules, made, dtype)
+
+
+def make_inputs(
+    operator: Operator, rules: RulesModule, family: Family, preset: Preset, dtype: str
+) -> list[Inputs] | NoInputs:
+    """Every configuration of one family at one size, or why there is none."""
+    made = family(operator, preset)
+    if isinstance(made, NoInputs):
+        return made
+    origin = RULE + name_of(family)
+    return finish(operator, rules, [read_configuration(one, origin, family) for one in made], dtype)
+
+
+def finish(
+    operator: Operator, rules: RulesModule, made: Iterable[Configuration], dtype: str
+) -> list[Inputs]:
+    """Configurations with the output, dtype and phase that an operator needs."""
+    phase: Phase = "train" if set(operator.names) & rules.TRAIN_PHASE else "predict"
     inputs: list[Inputs] = []
     for one in made:
         arguments = with_output(operator, rename_arguments(operator, one.arguments), rules)
@@ -364,4 +387,4 @@ def _with_dtype(value: Argument, dtype: str) -> Argument:
     single = "float32" if dtype in HALF_PRECISION else dtype
     made = {REQUESTED: dtype, AT_LEAST_SINGLE: single}.get(value.dtype, value.dtype)
     gradient = value.gradient and is_floating(made)
-    return TensorSpec(value.shape, made, value.fill, value.layout, gradient, value.array_type)
+    return msgspec.structs.replace(value, dtype=made, gradient=gradient)

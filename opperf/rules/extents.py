@@ -15,6 +15,7 @@ from typing import NamedTuple
 import msgspec
 
 from opperf.model import Argument, TensorSpec
+from opperf.rules.ranges import reshaped
 from opperf.rules.values import Arguments
 
 FACTOR = 2
@@ -96,7 +97,7 @@ def with_extents(arguments: Arguments, extents: Mapping[Place, int]) -> Argument
             if fill.distribution == "integers" and fill.high in bounds:
                 high = max(bounds[fill.high], fill.low + 1)
                 fill = msgspec.structs.replace(fill, high=float(high))
-            return msgspec.structs.replace(value, shape=shape, fill=fill)
+            return msgspec.structs.replace(reshaped(value, shape), fill=fill)
         if isinstance(value, tuple):
             return tuple(
                 extents.get(Place(name, index, position, False), number)

@@ -68,7 +68,15 @@ def in_range(known: TensorSpec, shape: Shape, limit: int | None) -> TensorSpec:
             fill = Fill("integers", fill.low, max(fill.low + 1, min(fill.high, limit)))
         elif fill.distribution in COUNTED and _indexes(known) and shape and shape[-1] > limit:
             fill = below(max(1, limit))
-    return msgspec.structs.replace(known, shape=shape, fill=fill)
+    return msgspec.structs.replace(reshaped(known, shape), fill=fill)
+
+
+def reshaped(spec: TensorSpec, shape: Shape) -> TensorSpec:
+    """The tensor in another shape, contiguous and with a storage of its own, as strides and offset
+    are those of one shape; in its own shape unchanged."""
+    if shape == spec.shape:
+        return spec
+    return msgspec.structs.replace(spec, shape=shape, strides=(), offset=0, storage="")
 
 
 def _indexes(spec: TensorSpec) -> bool:

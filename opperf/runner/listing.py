@@ -6,9 +6,10 @@ import msgspec
 
 from opperf.errors import NoGradientError, one_line
 from opperf.frameworks import Framework
-from opperf.model import Case, ListedOperator, Listing, Operator
+from opperf.model import Case, ListedOperator, Listing, Operator, OperatorTarget, Target
+from opperf.rules.callables import inputs_for_target
 from opperf.rules.configurations import Phase
-from opperf.rules.engine import SEARCH, NoInputs, RulesModule, inputs_for, rules_module
+from opperf.rules.engine import SEARCH, NoInputs
 from opperf.rules.sizes import PRESETS
 from opperf.rules.values import Arguments
 from opperf.runner.prepared import PreparedCase
@@ -17,28 +18,45 @@ BASELINE = "float32"
 """Dtype of the inputs when only the names of the rules are needed."""
 
 
-def list_operators(framework: Framework) -> Listing:
-    """Returns every operator of a framework, with the rule that makes its inputs."""
-    rules = rules_module(framework.rules)
+def list_operators(framework: Framework, paths: tuple[str, ...] = ()) -> Listing:
+    """Returns every operator of a framework, or the callables at these paths under their paths;
+    each with the rule that makes its inputs.
+
+    Raises `UnknownOperatorError` for a path that leads to none.
+    """
+    found: list[tuple[Target, Operator, str]]
+    if paths:
+        targets = [framework.callable_target(path) for path in paths]
+        found = [
+            (target, framework.signature(target), path)
+            for target, path in zip(targets, paths, strict=True)
+        ]
+    else:
+        found = [
+            (OperatorTarget(framework=framework.name, name=one.name), one, one.name)
+            for one in framework.operators()
+        ]
     return Listing(
         framework=framework.name,
         version=framework.version(),
         registered=framework.registered(),
-        operators=tuple(_listed(operator, rules) for operator in framework.operators()),
+        operators=tuple(_listed(framework, *one) for one in found),
     )
 
 
-def _listed(operator: Operator, rules: RulesModule) -> ListedOperator:
-    made = inputs_for(operator, rules, PRESETS["default"], BASELINE)
+def _listed(framework: Framework, target: Target, operator: Operator, name: str) -> ListedOperator:
+    """Returns an operator under a name, with the rule that makes its inputs."""
+    made = inputs_for_target(framework, target, operator, PRESETS["default"], BASELINE)
+    shown = msgspec.structs.replace(operator, name=name)
     if isinstance(made, NoInputs):
-        if made.searchable:
-            return ListedOperator(operator=operator, rule=SEARCH, cases=None)
-        return ListedOperator(operator=operator, reason=made.reason)
+        if made.searchable and isinstance(target, OperatorTarget):
+            return ListedOperator(operator=shown, rule=SEARCH, cases=None)
+        return ListedOperator(operator=shown, reason=made.reason)
     different: list[tuple[Arguments, Phase]] = []
     for one in made:
         if (one.arguments, one.phase) not in different:
             different.append((one.arguments, one.phase))
-    return ListedOperator(operator=operator, rule=made[0].origin, cases=len(different))
+    return ListedOperator(operator=shown, rule=made[0].origin, cases=len(different))
 
 
 def script(framework: Framework, case: Case) -> str:

@@ -29,7 +29,10 @@ class ResolveRequest(Struct, frozen=True, tag="resolve"):
 
 
 class ListRequest(Struct, frozen=True, tag="list"):
-    """Asks for the registry."""
+    """Asks for the registry, or for the callables at some paths."""
+
+    paths: tuple[str, ...] = ()
+    """Dotted paths; empty for the registry."""
 
 
 class ChoicesRequest(Struct, frozen=True, tag="choices"):

@@ -187,9 +187,9 @@ class Worker(AbstractContextManager["Worker"]):
         request = PlanRequest(selection=selection, found=found or {})
         return self._ask_or_fail(request, PlanResponse, PLAN_TIMEOUT_S).plan
 
-    def listing(self) -> Listing:
-        """Returns the framework's registry."""
-        return self._ask_or_fail(ListRequest(), ListResponse, PLAN_TIMEOUT_S).listing
+    def listing(self, paths: tuple[str, ...] = ()) -> Listing:
+        """Returns the framework's registry, or the callables at these paths."""
+        return self._ask_or_fail(ListRequest(paths), ListResponse, PLAN_TIMEOUT_S).listing
 
     def choices(self) -> dict[str, tuple[str, ...]]:
         """What the framework offers, by setting or group of operators."""

@@ -41,7 +41,7 @@ from opperf.runner.progress import make_progress
 from opperf.runner.session import execute, make_header
 from opperf.runner.workers import Workers, interpreter_of
 from opperf.sources.registry import Plan
-from opperf.sources.selecting import Selection, select
+from opperf.sources.selecting import Selection, select, split_paths
 
 COVERAGE_SETTINGS = Settings(
     device="", profiler="python", warmup=0, runs=1, timeout_s=60.0, memory=False
@@ -86,6 +86,25 @@ Writers = dict[str, Callable[[], str]]
 """Writes what a command prints, by the name of the format."""
 
 
+def find_listed(
+    options: Mapping[str, Any], listing: Listing, selection: Selection
+) -> list[ListedOperator]:
+    """Returns the selected operators of the registry, then the callables at dotted paths, in the
+    order of the patterns. Raises the errors of `select`, and `UnknownOperatorError` for a path that
+    leads to no callable."""
+    operators = [one.operator for one in listing.operators]
+    paths, named = split_paths(selection.patterns, operators)
+    found: list[ListedOperator] = []
+    if named or not paths:
+        chosen = select(operators, msgspec.structs.replace(selection, patterns=named))
+        names = {operator.name for operator in chosen}
+        found = [one for one in listing.operators if one.operator.name in names]
+    if paths:
+        with worker_for(options) as worker:
+            found += worker.listing(paths).operators
+    return found
+
+
 def _say(text: str) -> None:
     print(text, file=sys.stderr, flush=True)
 
@@ -109,8 +128,7 @@ def list_command(options: Mapping[str, Any], changed: Mapping[str, Any]) -> int:
         categories=tuple(word.lower() for word in options["categories"]),
         namespaces=tuple(word.lower() for word in options["namespaces"]),
     )
-    names = {o.name for o in select([one.operator for one in listing.operators], selection)}
-    found = [listed for listed in listing.operators if listed.operator.name in names]
+    found = find_listed(options, listing, selection)
     by_category = options["by_category"]
     rows = category_rows if by_category else operator_rows
     text = categories_text if by_category else list_text
@@ -134,16 +152,15 @@ def show_command(options: Mapping[str, Any], changed: Mapping[str, Any]) -> int:
     check_shape_options(changed)
     report_choice(options["framework"], changed, _say)
     listing = listing_for(options)
-    operators = [one.operator for one in listing.operators]
-    found = select(operators, Selection(patterns=(options["name"],)))
+    found = find_listed(options, listing, Selection(patterns=(options["name"],)))
     if len(found) != 1:
-        names = ", ".join(operator.name for operator in found[:NAMED])
+        names = ", ".join(one.operator.name for one in found[:NAMED])
         more = f" and {len(found) - NAMED} more" if len(found) > NAMED else ""
         raise UsageError(
             f"{options['name']!r} matches several operators, and show takes one: {names}{more}"
         )
-    (operator,) = found
-    listed = next(one for one in listing.operators if one.operator == operator)
+    (listed,) = found
+    operator = listed.operator
     settings = build_common_settings(options)
     selection = Selection(
         patterns=(operator.name,),
@@ -161,7 +178,8 @@ def show_command(options: Mapping[str, Any], changed: Mapping[str, Any]) -> int:
             plan = plan_cases(worker, options["framework"], selection, _say)
             cases, scripts = plan.cases, worker.scripts(plan.cases)
         if not cases:
-            reason = plan.excluded[operator.name]
+            # One operator or callable was planned, and has no case.
+            (reason,) = plan.excluded.values()
             listed = ListedOperator(operator=operator, reason=reason)
     writers: Writers = {
         "text": lambda: operator_text(listed, cases, scripts, terminal_width()),

@@ -104,7 +104,9 @@ ANSWERS: dict[type, Callable[[Framework, Any], Response]] = {
     ResolveRequest: lambda framework, request: ResolveResponse(
         resolution=resolve(framework, request.axes)
     ),
-    ListRequest: lambda framework, request: ListResponse(listing=list_operators(framework)),
+    ListRequest: lambda framework, request: ListResponse(
+        listing=list_operators(framework, request.paths)
+    ),
     ChoicesRequest: lambda framework, request: ChoicesResponse(choices=choices(framework)),
     ScriptRequest: lambda framework, request: ScriptResponse(
         scripts=tuple(script(framework, case) for case in request.cases)

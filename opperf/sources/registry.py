@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import functools
 import random
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 import msgspec
 
-from opperf.errors import DeviceError, UsageError, suggest
+from opperf.errors import DeviceError, UsageError
 from opperf.frameworks import Framework
 from opperf.model import (
     Argument,
@@ -20,18 +21,18 @@ from opperf.model import (
     Target,
     TensorSpec,
 )
-from opperf.rules.engine import Inputs, NoInputs, inputs_for, rules_module
-from opperf.rules.ranges import in_range, limit_at, shapes_by_place
+from opperf.rules.callables import inputs_for_target
+from opperf.rules.engine import Inputs, NoInputs
 from opperf.rules.sizes import INT64, PRESETS
 from opperf.sources.choices import CHOICES, LISTED, is_misspelt, parse_device, refusal
 from opperf.sources.selecting import (
     Selection,
     check_groups,
     check_known,
-    find_matching,
-    is_path,
     select,
+    split_paths,
 )
+from opperf.sources.shapes import check_shapes, inputs_in_shapes, with_shapes
 from opperf.sources.varying import Axes, deduplicate
 
 Found = dict[str, dict[str, Argument]]
@@ -69,16 +70,23 @@ class Registry:
         """Yields every case. Raises `UnknownOperatorError` for a name or pattern that matches no
         operator."""
         framework, selection = self._framework, self._selection
-        rules = rules_module(framework.rules)
         preset = PRESETS[INT64 if selection.int64_tensor else selection.size]
+        dtype = selection.settings.dtype
         for target, operator in _targets(framework, selection):
             own = self._found.get(target.label)
-            made = inputs_for(operator, rules, preset, selection.settings.dtype, own)
+            made = inputs_for_target(framework, target, operator, preset, dtype, own)
             if isinstance(made, NoInputs):
                 self.excluded[target.label] = made.reason
                 if made.searchable and isinstance(target, OperatorTarget):
                     self.searchable.append(target.label)
                 continue
+            if selection.shapes:
+                made = inputs_in_shapes(
+                    made,
+                    selection.shapes,
+                    preset,
+                    functools.partial(inputs_for_target, framework, target, operator, dtype=dtype),
+                )
             for inputs in made[: selection.configurations]:
                 yield _case(framework, target, operator, inputs, selection)
 
@@ -90,9 +98,9 @@ def plan(framework: Framework, selection: Selection, found: Found | None = None)
     """
     source = Registry(framework, selection, found)
     cases = list(source.cases())
-    _check_shapes(cases, selection)
+    check_shapes(cases, selection.shapes)
     # Cases that differ in their shapes alone are the same with the user's shapes.
-    made = list(deduplicate(_with_shapes(case, selection.shapes) for case in cases))
+    made = list(deduplicate(with_shapes(framework, case, selection.shapes) for case in cases))
     if selection.shuffle:
         random.Random(selection.settings.seed).shuffle(made)
     return Plan(
@@ -184,8 +192,7 @@ def _targets(framework: Framework, selection: Selection) -> list[tuple[Target, O
     """Returns the selected targets with their signatures: operators in the registry's order, then
     callables by path in the order of the patterns."""
     operators = framework.operators()
-    paths = [p for p in selection.patterns if is_path(p) and not find_matching(p, operators)]
-    named = tuple(pattern for pattern in selection.patterns if pattern not in paths)
+    paths, named = split_paths(selection.patterns, operators)
     registered: list[tuple[Target, Operator]] = []
     if named or not paths:
         narrowed = msgspec.structs.replace(selection, patterns=named)
@@ -227,39 +234,3 @@ def with_array_type(argument: Argument, array_type: str) -> Argument:
     if isinstance(argument, TensorSpec):
         return msgspec.structs.replace(argument, array_type=array_type)
     return argument
-
-
-def _check_shapes(cases: list[Case], selection: Selection) -> None:
-    names = {name for case in cases for name, _ in case.tensors()}
-    for name in selection.shapes:
-        if name not in names:
-            raise UsageError(
-                f"--shape {name}=...: no selected operator has a tensor argument "
-                f"{name!r}{suggest(name, names)}"
-            )
-
-
-def _with_shapes(case: Case, shapes: dict[str, tuple[int, ...]]) -> Case:
-    """Returns the case with the user's shapes, which apply to each tensor of a list. Indices are
-    kept in range of the other tensors, as a framework may not check them."""
-    if not any(name in shapes for name in case.arguments):
-        return case
-    requested = {
-        name: (shapes[name],) * len(value) if isinstance(value, tuple) else shapes[name]
-        for name, value in case.arguments.items()
-        if name in shapes
-    }
-    places = shapes_by_place({**case.arguments, **requested})
-
-    def reshape(name: str, place: str, argument: Argument) -> Argument:
-        if isinstance(argument, tuple):
-            elements = enumerate(argument)
-            return tuple(reshape(name, f"{place}.{i}", element) for i, element in elements)  # type: ignore[misc]
-        if isinstance(argument, TensorSpec):
-            return in_range(argument, shapes.get(name, argument.shape), limit_at(place, places))
-        return argument
-
-    arguments = {name: reshape(name, name, value) for name, value in case.arguments.items()}
-    if arguments == case.arguments:
-        return case
-    return msgspec.structs.replace(case, arguments=arguments, origin=f"{case.origin}+shape")

@@ -87,6 +87,15 @@ def is_path(pattern: str) -> bool:
     return "." in pattern or ":" in pattern
 
 
+def split_paths(
+    patterns: Iterable[str], operators: Sequence[Operator]
+) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Returns the patterns that are paths of callables and match no operator, and the others."""
+    listed = tuple(patterns)
+    paths = tuple(p for p in listed if is_path(p) and not find_matching(p, operators))
+    return paths, tuple(pattern for pattern in listed if pattern not in paths)
+
+
 def check_groups(operators: Iterable[Operator], selection: Selection) -> None:
     """Raises `UsageError` for a category or namespace that no operator is in."""
     listed = list(operators)

@@ -27,6 +27,8 @@ TABLE = {
 }
 OPTIONAL_TENSORS = frozenset()
 TRAIN_PHASE = frozenset({"dropout"})
+FUNCTIONS = {}
+NUMPY_INTERFACE = ""
 NEEDS_OUTPUT = frozenset({"copyto"})
 NOT_BENCHMARKED = {"placeholder": "it does nothing on its own"}
 NOT_FINITE = {}

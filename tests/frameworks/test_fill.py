@@ -208,3 +208,15 @@ def test_a_script_has_literals_that_are_no_finite_number():
 def test_contents_that_only_a_caller_has_have_no_code():
     with pytest.raises(KeyError):
         made((2,), distribution="given")
+
+
+@pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])
+def test_a_share_of_the_elements_is_missing(dtype):
+    array = made((1000, 10), dtype, missing=0.1)
+    assert array.dtype == np.dtype(dtype)
+    assert 0.05 < np.isnan(array).mean() < 0.15
+    assert np.array_equal(array, made((1000, 10), dtype, missing=0.1), equal_nan=True)
+
+
+def test_no_whole_number_is_missing():
+    assert np.array_equal(made((100,), "int32", missing=0.5), made((100,), "int32"))

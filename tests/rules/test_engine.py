@@ -54,6 +54,8 @@ def rules(families=None, table=None, **others):
             "OPTIONAL_TENSORS": frozenset(),
             "TRAIN_PHASE": frozenset(),
             "NEEDS_OUTPUT": frozenset(),
+            "FUNCTIONS": {},
+            "NUMPY_INTERFACE": "",
             "NOT_BENCHMARKED": {},
             "NOT_FINITE": {},
         }

@@ -62,3 +62,9 @@ def test_literal_data_in_another_shape_are_random_numbers():
     edges = TensorSpec((3,), "float32", Fill("literal", data=[0.0, 1.0, 2.0]))
     assert in_range(edges, (3,), None) == edges
     assert in_range(edges, (4,), None).fill == Fill()
+
+
+def test_another_shape_of_a_view_is_contiguous():
+    view = TensorSpec((4, 8), strides=(1, 4), offset=3, storage="a")
+    assert in_range(view, (4, 8), None) == view
+    assert in_range(view, (5,), None) == TensorSpec((5,))

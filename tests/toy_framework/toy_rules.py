@@ -11,5 +11,7 @@ TABLE = {
     (name, Kind.TENSOR): lambda operator, size: [tensor(size.extent(1000))]
     for name in ("data", "lhs", "rhs")
 }
+FUNCTIONS = {}
+NUMPY_INTERFACE = ""
 OPTIONAL_TENSORS = TRAIN_PHASE = NEEDS_OUTPUT = frozenset()
 NOT_BENCHMARKED = NOT_FINITE = {}

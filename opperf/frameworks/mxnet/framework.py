@@ -125,12 +125,16 @@ class MXNet(Defaults):
         return functions.signature(function or self.function(target))
 
     def wrapped_operator(self, target: Target, called: Operator) -> Operator | None:
+        target = functions.canonical_target(target)
+        if functions.is_fallback(target):
+            return None
         return wrapped.wrapped_operator(target, called)
 
+    def place(self, target: Target) -> str:
+        return wrapped.place_of(functions.canonical_target(target))
+
     def notes(self, target: Target) -> tuple[Note, ...]:
-        # MXNet has some functions of NumPy in places to which no path of MXNet leads back.
-        own = isinstance(target, CallableTarget) and target.path.startswith("numpy.")
-        if own or functions.falls_back_to_numpy(self.function(target)):
+        if functions.is_fallback(target):
             return (Note("", NoteCode.FALLBACK, FALLBACK),)
         return ()
 

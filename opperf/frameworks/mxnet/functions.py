@@ -129,7 +129,10 @@ def function_of(target: Target) -> Callable[..., Any]:
     if own is not None:
         return own
     assert isinstance(target, CallableTarget)
-    return find(target.path)
+    found = find(target.path)
+    operator = operator_behind(found)
+    # Some of the functions that MXNet generates cannot call their operator.
+    return direct.function(operator) if operator and direct.is_direct(operator) else found
 
 
 NUMPY_TENSORS = frozenset({"x", "x1", "x2", "a", "b", "v", "m", "arr", "ary", "array", "y"})
@@ -229,6 +232,13 @@ def _kind(parameter: inspect.Parameter) -> Kind:
     return kind
 
 
+def _is_required(parameter: inspect.Parameter, place: int) -> bool:
+    """Whether a call has to pass a parameter: a variadic one only if it is the first."""
+    if parameter.kind is parameter.VAR_POSITIONAL:
+        return place == 0
+    return parameter.default is parameter.empty
+
+
 def signature(function: Callable[..., Any]) -> Operator:
     """The operator a generated function calls; for any other callable an operator of its
     name and parameters, tensors known by their names."""
@@ -237,11 +247,25 @@ def signature(function: Callable[..., Any]) -> Operator:
         return operator
     name = getattr(function, "__name__", type(function).__name__)
     parameters = tuple(
-        Parameter(name=p.name, kind=_kind(p), required=p.default is p.empty)
-        for p in _parameters(function).values()
+        Parameter(name=p.name, kind=_kind(p), required=_is_required(p, place))
+        for place, p in enumerate(_parameters(function).values())
         if p.kind is not p.VAR_KEYWORD
     )
     return Operator(framework=registry.FRAMEWORK, namespace="", name=name, parameters=parameters)
+
+
+def canonical_target(target: Target) -> Target:
+    """The target with the path of the module that has its function, for MXNet's own: `nd.random`
+    and `mx.nd.random` lead to `mxnet.ndarray.random`. A function of the user's stays as it is."""
+    if not isinstance(target, CallableTarget) or target.path.partition(".")[0] not in ROOTS:
+        return target
+    try:
+        path = path_of(find(target.path))
+        find(path)
+    except UnknownOperatorError:
+        # The path of a lambda or of a function inside another leads nowhere.
+        return target
+    return CallableTarget(framework=target.framework, path=path)
 
 
 def is_numpy(target: Target) -> bool:
@@ -286,6 +310,20 @@ def _fallback_module(function: Callable[..., Any]) -> str:
 def falls_back_to_numpy(function: Callable[..., Any]) -> bool:
     """Whether an `mx.np` function runs on the host's NumPy rather than on an operator."""
     return bool(_fallback_module(function))
+
+
+def is_fallback(target: Target) -> bool:
+    """Whether a target is a function of the host's NumPy."""
+    if not isinstance(target, CallableTarget):
+        return False
+    if target.path.startswith("numpy."):
+        # MXNet has some functions of NumPy in places to which no path of MXNet leads back.
+        return True
+    try:
+        return falls_back_to_numpy(function_of(target))
+    except UnknownOperatorError:
+        # The path of a lambda or of a function inside another leads nowhere.
+        return False
 
 
 OUT = "out"

@@ -18,10 +18,26 @@ PREFIXES = {
 NUMPY_PREFIXES = ("_npi_", "_np_", "_npx_")
 """Prefixes of registered names that the functions of `mx.np` and `mx.npx` do not have."""
 
+BROADCASTING = {
+    **{name: name for name in ("equal", "not_equal", "greater", "greater_equal", "lesser")},
+    **{name: name for name in ("lesser_equal", "logical_and", "logical_or", "logical_xor")},
+    **{name: name for name in ("add", "maximum", "minimum", "power")},
+    "divide": "div",
+    "modulo": "mod",
+    "multiply": "mul",
+    "subtract": "sub",
+    "true_divide": "div",
+}
+"""Functions of `mx.nd` that broadcast, and the ends of their operators' names. Operators of their
+own names take equal shapes only."""
+
 WRAPPED = {
+    **{f"ndarray.ndarray.{name}": f"broadcast_{end}" for name, end in BROADCASTING.items()},
     "ndarray.random.multinomial": "_sample_multinomial",
     "numpy.bitwise_invert": "_npi_bitwise_not",
+    "numpy.identity": "_npi_identity",
     "numpy.invert": "_npi_bitwise_not",
+    "numpy.random.power": "_npi_powerd",
     "numpy_extension.random.categorical": "_sample_categorical",
     "numpy_extension.random.multinomial": "_sample_multinomial",
 }
@@ -61,7 +77,15 @@ def _words() -> list[tuple[set[str], set[str]]]:
 def place_of(target: Target) -> str:
     """The place of a callable in MXNet: `numpy.linalg.svd`; empty for a registered operator. The
     functions that `mx.np` calls are in a namespace below `mx.nd`, with the same arguments."""
-    place = target.path.partition(".")[2] if isinstance(target, CallableTarget) else ""
+    if not isinstance(target, CallableTarget):
+        return ""
+    root, _, place = target.path.partition(".")
+    if root == "numpy":
+        # MXNet has some functions of NumPy itself in places to which no path of MXNet leads back.
+        return target.path
+    if root not in ("mx", "mxnet"):
+        return ""
+    place = place.replace("numpy.function_base.", "numpy.")
     return place.removeprefix("ndarray.") if place.startswith("ndarray.numpy") else place
 
 

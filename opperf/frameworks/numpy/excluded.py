@@ -47,7 +47,7 @@ is in neither table."""
 
 _DTYPES = "computes on dtypes, not on arrays"
 _FILES = "reads or writes files"
-_TEXT = "makes or reads text"
+TEXT = "makes or reads text"
 _STATE = "gets or sets NumPy's configuration"
 _HELP = "documentation and introspection"
 _SHAPE_ONLY = "reads an array's shape, type or address, not its elements"
@@ -58,7 +58,7 @@ PRIVATE = re.compile(r"^_(\w+)_impl(?=\.py$)")
 FILES: Mapping[str, str] = {
     "__config__.py": _HELP,
     "_ufunc_config.py": _STATE,
-    "arrayprint.py": _TEXT,
+    "arrayprint.py": TEXT,
     "npyio.py": _FILES,
     "numerictypes.py": _DTYPES,
     "utils.py": _HELP,
@@ -89,7 +89,7 @@ NAMES: Mapping[str, str] = {
             "disp",
             "fromstring",
         ),
-        _TEXT,
+        TEXT,
     ),
     **dict.fromkeys(
         (

@@ -22,7 +22,16 @@ from opperf.frameworks.numpy import (
     source,
     tensors,
 )
-from opperf.model import Case, DType, Generator, Operator, OperatorTarget, Target, TensorSpec
+from opperf.model import (
+    CallableTarget,
+    Case,
+    DType,
+    Generator,
+    Operator,
+    OperatorTarget,
+    Target,
+    TensorSpec,
+)
 
 
 class NumPy(Defaults):
@@ -71,6 +80,12 @@ class NumPy(Defaults):
 
     def signature(self, target: Target, function: Callable[..., Any] | None = None) -> Operator:
         return functions.signature(target, function or self.function(target))
+
+    def place(self, target: Target) -> str:
+        if not isinstance(target, CallableTarget):
+            return ""
+        root, _, place = target.path.partition(".")
+        return place if root in functions.ROOTS else ""
 
     def function(self, target: Target) -> Callable[..., Any]:
         return functions.function_of(target)

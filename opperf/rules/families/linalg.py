@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from opperf.model import TensorSpec
 from opperf.operations import CanonicalOperation
 from opperf.operations.uses import Roles
+from opperf.rules.configurations import WHY
 from opperf.rules.engine import Families
 from opperf.rules.shapes import Shape, cube, line, square, tall, vector
 from opperf.rules.sizes import Preset
@@ -72,8 +73,11 @@ def symmetric(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
 
 @FAMILIES.operation("eigenvectors", "eigenvalues", "matrix_rank")
 def general(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
-    """A square matrix of full rank."""
-    yield {"x": tensor(*matrix_to_diagonalise(size))}
+    """A square matrix of full rank that is not symmetric, and a stack of small ones to diagonalise:
+    the ranks of a stack would all be equal."""
+    yield {"x": tensor(*matrix_to_diagonalise(size)), WHY: "One matrix, not symmetric"}
+    if operation.name != "matrix_rank":
+        yield {"x": tensor(*stack_of_matrices(size)), WHY: "A stack of small ones: calls of LAPACK"}
 
 
 @FAMILIES.operation("pseudo_inverse", "qr", "svd")

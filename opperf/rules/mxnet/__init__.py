@@ -10,6 +10,7 @@ from opperf.rules.mxnet import (
     convolution,
     detection,
     elementwise,
+    functions,
     fused,
     graphs,
     image,
@@ -68,6 +69,8 @@ for _module in MODULES:
     FAMILIES.merge(_module.FAMILIES)
 
 OPERATIONS = operations.TABLE
+FUNCTIONS = functions.FUNCTIONS
+NUMPY_INTERFACE = "numpy."
 GRADIENTS = True
 TABLE = names.TABLE
 OPTIONAL_TENSORS = names.OPTIONAL_TENSORS

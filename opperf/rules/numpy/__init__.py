@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from opperf.frameworks.numpy import excluded
 from opperf.rules import families as shared
-from opperf.rules.engine import Families
+from opperf.rules.engine import Families, Family
 from opperf.rules.not_finite import NotFinite
 from opperf.rules.numpy import (
     elementwise,
     indexing,
+    layouts,
     linalg,
     names,
     operations,
@@ -17,7 +19,7 @@ from opperf.rules.numpy import (
     statistics,
 )
 
-MODULES = (elementwise, indexing, linalg, reductions, sampling, shapes, statistics)
+MODULES = (elementwise, indexing, layouts, linalg, reductions, sampling, shapes, statistics)
 """Modules that offer `FAMILIES`."""
 
 FAMILIES = Families()
@@ -26,6 +28,12 @@ for _module in MODULES:
     FAMILIES.merge(_module.FAMILIES)
 
 OPERATIONS = operations.TABLE
+FUNCTIONS: dict[str, Family | str] = {
+    **excluded.NAMES,
+    **dict.fromkeys(("format_float_positional", "format_float_scientific"), excluded.TEXT),
+}
+"""The public functions that are no operators, each with the reason."""
+NUMPY_INTERFACE = ""
 GRADIENTS = False
 TABLE = names.TABLE
 OPTIONAL_TENSORS = names.OPTIONAL_TENSORS

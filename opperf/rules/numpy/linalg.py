@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 
 from opperf.model import Operator
+from opperf.rules.configurations import WHY
 from opperf.rules.engine import Families
 from opperf.rules.families.linalg import EINSUMS, definite, matrix_to_diagonalise
 from opperf.rules.numpy.names import Variants, own
@@ -88,20 +90,41 @@ def is_inverse(name: str) -> bool:
     return name.startswith(("fft.i", "fft.hfft")) and name != "fft.ihfft"
 
 
+def prime_below(length: int) -> int:
+    """The largest prime below a length of at least 3."""
+    return next(
+        number
+        for number in range(length - 1, 1, -1)
+        if all(number % divisor for divisor in range(2, math.isqrt(number) + 1))
+    )
+
+
+def decimal_below(length: int) -> int:
+    """The largest multiple of a power of ten below a length: 1000 below 1024, 60 below 64."""
+    unit = int("1" + "0" * (len(str(length - 1)) - 1))
+    return (length - 1) // unit * unit
+
+
 @FAMILIES.category("fft")
 def transform(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """Arrays to transform along one axis, two or three, by the function's name; for inverse
     transforms also a spectrum."""
     name, array = operator.name, operator.tensors[0].name
-    shapes: tuple[Shape, ...] = (square(size), vector(size))
+    rows, columns = square(size)
+    shapes: tuple[tuple[Shape, str], ...] = (
+        (square(size), "Many signals, a power of two long: radix 4 and 2"),
+        (vector(size), "One long signal, which does not fit in the nearest cache"),
+        ((rows, decimal_below(columns)), "A multiple of many tens, as sampled sound: radix 5 too"),
+        ((rows, prime_below(columns)), "A prime length, which takes Bluestein's algorithm"),
+    )
     if name.endswith("2"):
-        shapes = (square(size), cube(size))
+        shapes = ((square(size), "One picture"), (cube(size), "A stack of pictures"))
     elif name.endswith("n"):
-        shapes = (cube(size),)
-    for shape in shapes:
-        yield {array: fixed(*shape)}
+        shapes = ((cube(size), "A volume"),)
+    for shape, why in shapes:
+        yield {array: fixed(*shape), WHY: why}
         if is_inverse(name):
-            yield {array: fixed(*shape, dtype=COMPLEX)}
+            yield {array: fixed(*shape, dtype=COMPLEX), WHY: f"{why}, from its spectrum"}
 
 
 @FAMILIES.add("fft.fftfreq", "fft.rfftfreq")

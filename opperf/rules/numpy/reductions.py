@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 
 from opperf.model import Argument, Operator
+from opperf.rules.configurations import WHY
 from opperf.rules.domains import reduction_fill
 from opperf.rules.engine import Families
 from opperf.rules.families.reductions import along_axis, reduced_shapes
 from opperf.rules.numpy.names import Variants, own
 from opperf.rules.shapes import line, square
 from opperf.rules.sizes import Preset
-from opperf.rules.values import Arguments, fixed, literal
+from opperf.rules.values import Arguments, between, fixed, literal
 
 FAMILIES = Families()
 
@@ -40,10 +42,14 @@ def reduction(operator: Operator, size: Preset) -> Iterable[Arguments]:
         yield {array: fixed(*shape, fill=fill), **also, **along_axis(axis)}
 
 
+PHASES = between(-math.pi, math.pi)
+
 VARIANTS: dict[str, Variants] = {
     **dict.fromkeys(("trapezoid", "trapz"), lambda size: [{"y": fixed(*square(size))}]),
     "gradient": lambda size: [{"f": fixed(*square(size))}, {"f": fixed(*line(size))}],
-    "unwrap": lambda size: [{"p": fixed(*square(size))}],
+    "unwrap": lambda size: [
+        {"p": fixed(*square(size), fill=PHASES), WHY: "Phases all over the circle, which wrap"}
+    ],
 }
 
 

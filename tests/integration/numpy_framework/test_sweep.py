@@ -79,7 +79,9 @@ def test_the_memory_of_an_addition_is_that_of_its_output(sweep):
     (record,) = [
         r
         for r in sweep.records
-        if r.case.label == "add" and r.case.arguments["x1"].shape == (64, 64)
+        if r.case.label == "add"
+        and r.case.arguments["x1"].shape == (64, 64)
+        and not any(spec.strides for _, spec in r.case.tensors())
     ]
     assert record.summaries["memory"].median == 64 * 64 * 4
 

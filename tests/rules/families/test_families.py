@@ -4,6 +4,7 @@ import pytest
 
 from opperf.model import TensorSpec
 from opperf.operations import OPERATIONS
+from opperf.rules.configurations import inputs_of
 from opperf.rules.engine import name_of
 from opperf.rules.families import FAMILIES
 from opperf.rules.sizes import PRESETS
@@ -50,13 +51,13 @@ def test_a_family_gives_what_its_operation_takes(name, size):
     made = list(FAMILIES.by_operation[name](operation, PRESETS[size]))
     assert made
     for roles in made:
-        for role, value in roles.items():
+        for role, value in inputs_of(roles).items():
             assert TAKES[operation.inputs[role]](value), (role, value)
 
 
 @pytest.mark.parametrize("name", FAMILIES.by_operation)
 def test_no_configuration_is_there_twice(name):
-    made = list(FAMILIES.by_operation[name](OPERATIONS[name], PRESETS["default"]))
+    made = list(map(inputs_of, FAMILIES.by_operation[name](OPERATIONS[name], PRESETS["default"])))
     assert len({repr(sorted(roles.items())) for roles in made}) == len(made)
 
 

@@ -1,0 +1,129 @@
+"""Inputs of callables by dotted path, by what they compute and not by the last word of the path."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterable, Iterator
+
+import msgspec
+
+from opperf.frameworks import Framework, load
+from opperf.model import Argument, Operator, OperatorTarget, Target, iter_tensors
+from opperf.rules.engine import (
+    Inputs,
+    NoInputs,
+    RulesModule,
+    inputs_for,
+    make_inputs,
+    rules_module,
+)
+from opperf.rules.sizes import Preset
+from opperf.rules.values import Arguments
+
+NUMPY = "numpy"
+"""The framework whose functions other frameworks' NumPy interfaces offer."""
+
+
+def inputs_for_target(
+    framework: Framework,
+    target: Target,
+    called: Operator,
+    preset: Preset,
+    dtype: str,
+    found: Arguments | None = None,
+) -> list[Inputs] | NoInputs:
+    """Returns the inputs of a target with the signature `called`, or why there are none.
+
+    A registered operator has those of its rule. A function of the framework has its own by its
+    place, else those of the operator that it calls or wraps, else those of NumPy's function if it
+    is one of the framework's NumPy interface. Any other callable has inputs by the names of its
+    arguments, whatever its own name: a user's `sum` need not compute a sum. `found` are a search's
+    inputs.
+    """
+    rules = rules_module(framework.rules)
+    if isinstance(target, OperatorTarget) or called.namespace:
+        return inputs_for(called, rules, preset, dtype, found)
+    place = framework.place(target)
+    own = rules.FUNCTIONS.get(place)
+    if isinstance(own, str):
+        return NoInputs(own)
+    if own is not None:
+        return make_inputs(called, rules, own, preset, dtype)
+    translated = [
+        _translate(framework, operator, called, made)
+        for operator, owner in _equals(framework, rules, target, called, place)
+        if not isinstance(made := inputs_for(operator, owner, preset, dtype), NoInputs)
+    ]
+    # First those that lose no argument: without its axes, `tensordot` takes other tensors.
+    for is_complete in (True, False):
+        for pairs in translated:
+            inputs = [one for one, complete in pairs if complete or not is_complete]
+            if inputs:
+                return inputs
+    nameless = msgspec.structs.replace(called, name="", category="")
+    return inputs_for(nameless, rules, preset, dtype)
+
+
+def _equals(
+    framework: Framework, rules: RulesModule, target: Target, called: Operator, place: str
+) -> Iterator[tuple[Operator, RulesModule]]:
+    """Yields the operators that compute what a callable does, each with the rules of its
+    framework."""
+    wrapped = framework.wrapped_operator(target, called)
+    if wrapped is not None:
+        yield wrapped, rules
+    prefix = rules.NUMPY_INTERFACE
+    if prefix and place.startswith(prefix):
+        numpy = load(NUMPY)
+        function = numpy.resolve(place.removeprefix(prefix))
+        if function is not None:
+            yield function, rules_module(numpy.rules)
+
+
+def _translate(
+    framework: Framework, operator: Operator, called: Operator, made: Iterable[Inputs]
+) -> list[tuple[Inputs, bool]]:
+    """Returns an operator's inputs under the names of the callable, each with whether they have all
+    arguments, without those that the callable or its framework does not take."""
+    pairs = []
+    for inputs in made:
+        arguments = own_arguments(operator, called, inputs.arguments)
+        if arguments is None or not _has_dtypes(framework, arguments):
+            continue
+        same = dataclasses.replace(inputs, arguments=arguments)
+        pairs.append((same, len(arguments) == len(inputs.arguments)))
+    return pairs
+
+
+def _has_dtypes(framework: Framework, arguments: Arguments) -> bool:
+    """Whether a framework has the dtypes of all tensors."""
+    specs = (spec for value in arguments.values() for spec in iter_tensors(value))
+    return all(spec.dtype in framework.dtypes for spec in specs)
+
+
+def own_arguments(operator: Operator, called: Operator, arguments: Arguments) -> Arguments | None:
+    """Returns an operator's arguments under the names of a callable that computes the same. None if
+    the callable requires another argument, or has no place for a tensor.
+
+    An argument keeps its name where the callable has it. Another has the callable's name at its
+    place in the signature: `x1` of `_npi_lcm` is `a` elsewhere. A plain value moves so only to an
+    argument that is required, as optional ones have another order, and is otherwise left to the
+    callable.
+    """
+    accepted = {parameter.name: parameter for parameter in called.parameters}
+    if not accepted:
+        return arguments
+    names, declared = list(accepted), [parameter.name for parameter in operator.parameters]
+    made: dict[str, Argument] = {}
+    for name, value in arguments.items():
+        place = declared.index(name) if name in declared else len(names)
+        other = names[place] if place < len(names) and names[place] not in arguments else ""
+        is_tensor = any(iter_tensors(value))
+        if name in accepted:
+            made[name] = value
+        elif other and (is_tensor or accepted[other].required):
+            made[other] = value
+        elif is_tensor:
+            return None
+    required = {parameter.name for parameter in called.parameters if parameter.required}
+    return made if required <= made.keys() else None

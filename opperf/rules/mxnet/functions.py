@@ -1,0 +1,147 @@
+"""MXNet's Python functions whose inputs are no operator's and none of NumPy's functions, by place.
+
+A few cannot be measured, each with the reason.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from opperf.model import Fill, Operator, TensorSpec
+from opperf.rules.configurations import WHY
+from opperf.rules.engine import Family
+from opperf.rules.families.linalg import EINSUMS, matrix_to_diagonalise
+from opperf.rules.mxnet.names import FACTOR
+from opperf.rules.shapes import LIST_LENGTH, Shape, line, shapes, square, vector
+from opperf.rules.sizes import Preset
+from opperf.rules.values import BOOLEAN, NORMAL, REQUESTED, Arguments, below, fixed, tensor
+
+
+def new_of_shape(operator: Operator, size: Preset) -> Iterable[Arguments]:
+    """The shape of a new array, and its value; or without one whole numbers, as floating ones that
+    were never written may be NaN."""
+    also: Arguments = {"val": FACTOR} if operator.parameter("val") else {"dtype": "int32"}
+    for shape in shapes(size):
+        yield {"shape": shape, **also}
+
+
+def batch_of_draws(operator: Operator, size: Preset) -> Iterable[Arguments]:
+    """The shape of a batch of draws of one distribution."""
+    for shape in shapes(size):
+        yield {"batch_shape": shape}
+
+
+def drawn_matrix(operator: Operator, size: Preset) -> Iterable[Arguments]:
+    """A matrix of draws of the standard normal distribution, its extents as a list."""
+    yield {"shape": square(size)}
+
+
+def einsum(operator: Operator, size: Preset) -> Iterable[Arguments]:
+    """Two matrices behind the subscripts of their product, all in one list of positions."""
+    matrix = tensor(*matrix_to_diagonalise(size))
+    for subscripts in EINSUMS:
+        yield {"operands": (subscripts, matrix, matrix), WHY: f"The product {subscripts}"}
+
+
+def ravel(operator: Operator, size: Preset) -> Iterable[Arguments]:
+    """A matrix as a vector, row by row, the only order that MXNet has."""
+    yield {operator.parameters[0].name: tensor(*square(size))}
+
+
+def identity(operator: Operator, size: Preset) -> Iterable[Arguments]:
+    """The side of an identity matrix."""
+    yield {"n": square(size)[0]}
+
+
+# MXNet has the functions below from the host's NumPy, and finds the device of its arrays among the
+# arguments but not in a list: an array of one more axis stands for the list.
+
+
+def stacked(shape: Shape, fill: Fill = NORMAL, dtype: str = REQUESTED) -> TensorSpec:
+    """Several arrays of one shape, stacked."""
+    return fixed(LIST_LENGTH, *shape, fill=fill, dtype=dtype)
+
+
+def choose(operator: Operator, size: Preset) -> Iterable[Arguments]:
+    """A choice among stacked matrices for each element."""
+    choice = fixed(*square(size), fill=below(LIST_LENGTH), dtype="int64")
+    yield {"a": choice, "choices": stacked(square(size))}
+
+
+def select(operator: Operator, size: Preset) -> Iterable[Arguments]:
+    """Stacked conditions, and stacked matrices to choose from."""
+    conditions = stacked(square(size), BOOLEAN, "bool")
+    yield {"condlist": conditions, "choicelist": stacked(square(size))}
+
+
+def piecewise(operator: Operator, size: Preset) -> Iterable[Arguments]:
+    """A matrix, stacked conditions, and a number for each."""
+    conditions = stacked(square(size), BOOLEAN, "bool")
+    values = tuple(range(1, LIST_LENGTH + 1))
+    yield {"x": fixed(*square(size)), "condlist": conditions, "funclist": values}
+
+
+def chain(operator: Operator, size: Preset) -> Iterable[Arguments]:
+    """Stacked matrices, of whose product the order is chosen."""
+    yield {"arrays": stacked(matrix_to_diagonalise(size))}
+
+
+def lexsort(operator: Operator, size: Preset) -> Iterable[Arguments]:
+    """Stacked keys to sort by, the last one first."""
+    yield {"keys": stacked(vector(size))}
+
+
+CLASSES_SEEN = 10_000
+"""Classes of the sampled softmax of a language model."""
+
+
+def sampled_classes(operator: Operator, size: Preset) -> Iterable[Arguments]:
+    """Labels and as many candidates, for a softmax over some of a language model's classes."""
+    (count,) = line(size)
+    labels = fixed(count, dtype="int32", fill=below(CLASSES_SEEN))
+    yield {"true_classes": labels, "num_sampled": count, "range_max": CLASSES_SEEN}
+
+
+def dense_to_sparse(operator: Operator, size: Preset) -> Iterable[Arguments]:
+    """A dense matrix to convert to a sparse one."""
+    yield {"arg1": fixed(*square(size))}
+
+
+_OF_PYTHON = "takes Python functions, which rules cannot make; its operator is measured by its name"
+_FILES = "reads or writes files"
+_STATE = "gets or sets MXNet's state and computes nothing"
+_CALLS_BACK = "calls a Python function for each part of an array, whose time would be measured"
+_TYPES = "computes on dtypes, not on arrays"
+
+FUNCTIONS: Mapping[str, Family | str] = {
+    **dict.fromkeys(("ndarray.ndarray.full", "ndarray.utils.empty"), new_of_shape),
+    **dict.fromkeys(
+        ("numpy_extension.random.normal_n", "numpy_extension.random.uniform_n"), batch_of_draws
+    ),
+    "ndarray.random.randn": drawn_matrix,
+    "ndarray.contrib.rand_zipfian": sampled_classes,
+    **dict.fromkeys(
+        ("ndarray.sparse.csr_matrix", "ndarray.sparse.row_sparse_array"), dense_to_sparse
+    ),
+    "numpy.choose": choose,
+    "numpy.einsum": einsum,
+    "numpy.identity": identity,
+    "numpy.lexsort": lexsort,
+    "numpy.linalg.multi_dot": chain,
+    "numpy.piecewise": piecewise,
+    "numpy.ravel": ravel,
+    "numpy.select": select,
+    **dict.fromkeys(
+        (
+            "ndarray.contrib.cond",
+            "ndarray.contrib.foreach",
+            "ndarray.contrib.while_loop",
+        ),
+        _OF_PYTHON,
+    ),
+    **dict.fromkeys(("numpy.apply_along_axis", "numpy.apply_over_axes"), _CALLS_BACK),
+    **dict.fromkeys(("numpy.min_scalar_type", "numpy.promote_types", "numpy.result_type"), _TYPES),
+    **dict.fromkeys(("numpy.io.genfromtxt", "ndarray.utils.load", "ndarray.utils.save"), _FILES),
+    **dict.fromkeys(("ndarray.ndarray.waitall", "numpy.set_printoptions"), _STATE),
+    "numpy.roots": "its results are complex numbers, which MXNet does not have",
+}

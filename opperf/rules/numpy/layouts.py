@@ -1,0 +1,130 @@
+"""Arrays that are views of others: transposed, strided, and offset, beside contiguous ones.
+
+NumPy computes on a view without a copy, and elements that are not adjacent cost it its vector
+instructions and the caches' lines. The functions here stand for the kinds of loops that it has.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+
+from opperf.model import Operator, TensorSpec
+from opperf.operations.uses import Table, merge
+from opperf.rules.configurations import WHY
+from opperf.rules.engine import Families, arguments_by_role
+from opperf.rules.families import FAMILIES as SHARED
+from opperf.rules.numpy.operations import elementwise, matrices, reductions
+from opperf.rules.shapes import Shape, square, vector
+from opperf.rules.sizes import Preset
+from opperf.rules.values import REQUESTED, Arguments
+
+FAMILIES = Families()
+
+STEP = 2
+"""Distance of the elements of a strided array: every other one."""
+
+WHOLE = "whole"
+"""The storage of which two arguments are views."""
+
+
+def transposed(shape: Shape, storage: str = "") -> TensorSpec:
+    """`a.T` of this shape, of a contiguous `a`."""
+    rows, columns = shape
+    return TensorSpec((rows, columns), REQUESTED, strides=(1, rows), storage=storage)
+
+
+def contiguous(shape: Shape, storage: str = "") -> TensorSpec:
+    """`a` of this shape."""
+    return TensorSpec(shape, REQUESTED, storage=storage)
+
+
+def every_other_column(shape: Shape) -> TensorSpec:
+    """`a[:, ::2]` of this shape."""
+    rows, columns = shape
+    return TensorSpec((rows, columns), REQUESTED, strides=(columns * STEP, STEP))
+
+
+def block(shape: Shape) -> TensorSpec:
+    """`a[1:-1, 1:-1]` of this shape, the inside of a matrix with a border."""
+    rows, columns = shape
+    return TensorSpec((rows, columns), REQUESTED, strides=(columns + 2, 1), offset=columns + 3)
+
+
+def shifted(shape: Shape, offset: int) -> TensorSpec:
+    """`a[offset : offset + n]` of a longer vector, which has that name as storage."""
+    return TensorSpec(shape, REQUESTED, strides=(1,), offset=offset, storage=WHOLE)
+
+
+Views = Callable[[Preset], Iterable[tuple[tuple[TensorSpec, ...], str]]]
+"""The tensors of a call, and why it is measured with them."""
+
+
+def of_one(size: Preset) -> Iterable[tuple[tuple[TensorSpec, ...], str]]:
+    """One view."""
+    shape = square(size)
+    yield (transposed(shape),), "a.T: elements of a row are a column's length apart"
+    yield (every_other_column(shape),), "a[:, ::2]: every other element, without a copy"
+
+
+def of_a_block(size: Preset) -> Iterable[tuple[tuple[TensorSpec, ...], str]]:
+    """A view of each kind, the inside of a matrix too."""
+    yield from of_one(size)
+    yield (block(square(size)),), "a[1:-1, 1:-1]: rows that begin at an odd address"
+
+
+def of_two(size: Preset) -> Iterable[tuple[tuple[TensorSpec, ...], str]]:
+    """Two arrays, at least one a view."""
+    rows, _ = square(size)
+    side = (rows, rows)
+    yield (
+        (contiguous(side, WHOLE), transposed(side, WHOLE)),
+        "a + a.T, as to make a matrix symmetric: one operand against the order of memory",
+    )
+    shape = square(size)
+    yield (every_other_column(shape), every_other_column(shape)), "Every other element of both"
+    yield (
+        (shifted(vector(size), 1), shifted(vector(size), 0)),
+        "a[1:] with a[:-1], as in finite differences: one operand at an odd address",
+    )
+
+
+def of_a_product(size: Preset) -> Iterable[tuple[tuple[TensorSpec, ...], str]]:
+    """Two factors of a product of matrices."""
+    rows, columns = square(size)
+    factors = contiguous((rows, columns)), transposed((columns, rows))
+    yield factors, "a @ b.T: BLAS reads it as it is"
+    # Thousands of times slower than BLAS: a matrix of 1024 rows takes half a minute.
+    small = (size.extent(128, least=8),) * 2
+    factors = contiguous(small), every_other_column(small)
+    yield factors, "a @ b[:, ::2]: a loop of NumPy's own, as BLAS takes no such factor"
+
+
+LAYOUTS: Mapping[str, Views] = {
+    **dict.fromkeys(("add", "subtract", "multiply", "maximum", "greater"), of_two),
+    **dict.fromkeys(("negative", "exp"), of_one),
+    **dict.fromkeys(("sum", "max", "argmax", "mean"), of_a_block),
+    "cumsum": of_one,
+    "matmul": of_a_product,
+}
+"""Views for one function of each kind of loop: of two arrays with vector instructions, of one,
+reductions, along an axis, and BLAS. All are defined for every number, as both operands of some are
+of the same elements."""
+
+USES: Table = merge(
+    elementwise.UNARY,
+    elementwise.BINARY,
+    reductions.REDUCED,
+    matrices.PRODUCTS,
+)
+
+
+@FAMILIES.add(*LAYOUTS)
+def with_views(operator: Operator, size: Preset) -> Iterable[Arguments]:
+    """As the shared family of the operation, and with views."""
+    use = USES[operator.name]
+    (operation,) = use.operations
+    yield from arguments_by_role(operator, USES, SHARED.by_operation[operation], size)
+    names = [parameter.name for parameter in operator.tensors]
+    axis: Arguments = {"axis": -1} if operator.parameter("axis") else {}
+    for tensors, why in LAYOUTS[operator.name](size):
+        yield {**dict(zip(names, tensors, strict=False)), **axis, WHY: why}

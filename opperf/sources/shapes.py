@@ -1,0 +1,162 @@
+"""Shapes that a user gives to some tensors, and those of the other tensors that follow."""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+from collections.abc import Callable, Iterable, Mapping, Sequence
+
+import msgspec
+
+from opperf.errors import UnsupportedError, UsageError, suggest
+from opperf.frameworks import Framework
+from opperf.model import Argument, Case, TensorSpec, iter_tensors
+from opperf.model.values import UNKNOWN
+from opperf.rules.engine import Inputs, NoInputs
+from opperf.rules.ranges import Shape, in_range, limit_at, reshaped, shapes_by_place
+from opperf.rules.sizes import Preset
+
+SHAPED = "+shape"
+"""End of the origin of inputs in a user's shapes."""
+
+MATRIX = 2
+"""Number of axes of a matrix."""
+
+Shapes = Mapping[str, Shape]
+"""A user's shapes, by argument."""
+
+
+def check_shapes(cases: Iterable[Case], shapes: Shapes) -> None:
+    """Raises `UsageError` for a shape of an argument that no case has."""
+    names = {name for case in cases for name, _ in case.tensors()}
+    for name in shapes:
+        if name not in names:
+            raise UsageError(
+                f"--shape {name}=...: no selected operator has a tensor argument "
+                f"{name!r}{suggest(name, names)}"
+            )
+
+
+def inputs_in_shapes(
+    inputs: list[Inputs],
+    shapes: Shapes,
+    preset: Preset,
+    make: Callable[[Preset], list[Inputs] | NoInputs],
+) -> list[Inputs]:
+    """Returns the inputs that suit a user's shapes best; `make` makes those of a preset.
+
+    Best are those that the rule makes for matrices of the user's extents, where they have the
+    user's shapes: all that follows from rows and columns belongs together then. Others are those
+    whose tensors have as many axes as the user's, else all.
+    """
+    for shape in shapes.values():
+        # The second factor of a product has the columns of the first as rows.
+        for matrix in (shape, shape[::-1]):
+            if len(matrix) != MATRIX:
+                continue
+            made = make(dataclasses.replace(preset, matrix=(matrix[0], matrix[1])))
+            found = [] if isinstance(made, NoInputs) else made
+            exact = [one for one in found if all(a == b for a, b in _pairs(one.arguments, shapes))]
+            if exact and _pairs(exact[0].arguments, shapes):
+                return [dataclasses.replace(one, origin=f"{one.origin}{SHAPED}") for one in exact]
+    ranked = [
+        one for one in inputs if all(len(a) == len(b) for a, b in _pairs(one.arguments, shapes))
+    ]
+    return ranked or inputs
+
+
+Change = tuple[Shape, Shape]
+"""A tensor's shape, and the one that the user gives it."""
+
+
+def _pairs(arguments: Mapping[str, Argument], shapes: Shapes) -> list[Change]:
+    """Returns the shapes of the tensors for which the user gives one, each with that."""
+    return [
+        (spec.shape, shapes[name])
+        for name, value in arguments.items()
+        if name in shapes
+        for spec in iter_tensors(value)
+    ]
+
+
+def with_shapes(framework: Framework, case: Case, shapes: Shapes) -> Case:
+    """Returns the case with the user's shapes, which apply to each tensor of a list, and the other
+    tensors in shapes that follow. Indices are kept in range of the other tensors, as a framework
+    may not check them."""
+    changes = _pairs(case.arguments, shapes)
+    if all(own == new for own, new in changes):
+        return case
+    wanted = _inferred(framework, case, shapes) or {
+        name: _each(value, functools.partial(_shape_of, shapes.get(name), changes))
+        for name, value in case.arguments.items()
+    }
+    places = shapes_by_place(wanted)
+
+    def limited(place: str, argument: Argument, own: Argument) -> Argument:
+        if isinstance(argument, tuple) and isinstance(own, tuple):
+            elements = enumerate(zip(argument, own, strict=True))
+            return tuple(limited(f"{place}.{i}", *both) for i, both in elements)  # type: ignore[misc]
+        if isinstance(argument, TensorSpec) and isinstance(own, TensorSpec):
+            return in_range(own, argument.shape, limit_at(place, places))
+        return argument
+
+    arguments = {name: limited(name, wanted[name], own) for name, own in case.arguments.items()}
+    return msgspec.structs.replace(case, arguments=arguments, origin=f"{case.origin}{SHAPED}")
+
+
+def _each(argument: Argument, shape_of: Callable[[TensorSpec], Shape]) -> Argument:
+    """Returns an argument with its tensors in other shapes."""
+    if isinstance(argument, tuple):
+        return tuple(_each(element, shape_of) for element in argument)  # type: ignore[misc]
+    if isinstance(argument, TensorSpec):
+        return reshaped(argument, shape_of(argument))
+    return argument
+
+
+def _shape_of(wanted: Shape | None, changes: Sequence[Change], spec: TensorSpec) -> Shape:
+    """Returns the user's shape of a tensor, else the one that follows. Literal data has a shape of
+    its own."""
+    if wanted is not None:
+        return wanted
+    return spec.shape if spec.fill.distribution == "literal" else follow(spec.shape, changes)
+
+
+def _known(shape: Shape, spec: TensorSpec) -> Shape:
+    """Returns the shape that a tensor has before inference: its own for literal data."""
+    return spec.shape if shape == UNKNOWN and spec.fill.distribution == "literal" else shape
+
+
+def _inferred(framework: Framework, case: Case, shapes: Shapes) -> dict[str, Argument] | None:
+    """Returns the arguments with the user's shapes and all other tensors as the framework infers
+    them; None where it does not."""
+    arguments = {
+        name: _each(value, functools.partial(_known, shapes.get(name, UNKNOWN)))
+        for name, value in case.arguments.items()
+    }
+    if any(isinstance(value, tuple) and any(iter_tensors(value)) for value in arguments.values()):
+        return None
+    try:
+        asked = msgspec.structs.replace(case, arguments=arguments)
+        return framework.with_inferred_shapes(asked).arguments
+    except UnsupportedError:
+        return None
+
+
+def follow(shape: Shape, changes: Sequence[Change]) -> Shape:
+    """Returns another tensor's shape after changes: the new one where it was the same, else with
+    each extent that changes to one other, wherever it is, changed too."""
+    for own, new in changes:
+        if shape == own:
+            return new
+    extents: dict[int, set[int]] = {}
+    for own, new in changes:
+        if len(own) == len(new):
+            for before, after in zip(own, new, strict=True):
+                extents.setdefault(before, set()).add(after)
+    # An extent of one is shared with no other tensor, but broadcasts.
+    certain = {
+        before: next(iter(after))
+        for before, after in extents.items()
+        if before > 1 and len(after) == 1
+    }
+    return tuple(certain.get(extent, extent) for extent in shape)
