@@ -4,6 +4,7 @@ import pytest
 
 from opperf.model import TensorSpec
 from opperf.operations import OPERATIONS
+from opperf.rules.configurations import inputs_of
 from opperf.rules.engine import name_of
 from opperf.rules.families import FAMILIES
 from opperf.rules.sizes import PRESETS
@@ -50,7 +51,7 @@ def test_a_family_gives_what_its_operation_takes(name, size):
     made = list(FAMILIES.by_operation[name](operation, PRESETS[size]))
     assert made
     for roles in made:
-        for role, value in roles.items():
+        for role, value in inputs_of(roles).items():
             assert TAKES[operation.inputs[role]](value), (role, value)
 
 
