@@ -11,7 +11,8 @@ import msgspec
 from opperf.model import Argument, Operator, TensorSpec
 from opperf.operations import CanonicalOperation
 from opperf.operations.uses import Roles
-from opperf.rules.engine import Families, arguments_by_role
+from opperf.rules.configurations import PHASE, WHY
+from opperf.rules.engine import Families, arguments_by_role, without_gradients
 from opperf.rules.families import convolution
 from opperf.rules.families.convolution import SCALE, layer
 from opperf.rules.mxnet.operations.layers import CONVOLUTIONS
@@ -79,11 +80,26 @@ def modulated(operator: Operator, size: Preset) -> Iterable[Arguments]:
         yield dict((data, offset, ("mask", mask), *others))
 
 
+def shared(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
+    """The poolings of every framework, by a window or of whole maps."""
+    return convolution.FAMILIES.by_operation[operation.name](operation, size)
+
+
+@FAMILIES.add("Pooling")
+def pooling_in_both_phases(operator: Operator, size: Preset) -> Iterable[Arguments]:
+    """The poolings of every framework, and the maximum that predicts: without the places of the
+    maxima, which oneDNN keeps in the train phase alone and the gradient needs."""
+    made = list(arguments_by_role(operator, CONVOLUTIONS, shared, size))
+    yield from made
+    notes = {WHY: "ResNet predicting, behind the first layer", PHASE: "predict"}
+    yield {**without_gradients(made[0]), **notes}
+
+
 def of_pictures(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
     """The poolings, by a window or of whole maps, of two spatial axes, a quarter of the maps each,
     as the older operator takes many times as long as `Pooling`. Its maximum counts the border as
     zeros, so that it is no other operator's."""
-    for roles in convolution.FAMILIES.by_operation[operation.name](operation, size):
+    for roles in shared(operation, size):
         data = roles["data"]
         bordered = roles["kind"] == "max" and roles.get("padding", (0, 0)) != (0, 0)
         if isinstance(data, TensorSpec) and len(data.shape) == 4 and not bordered:
