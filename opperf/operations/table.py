@@ -192,14 +192,22 @@ ALL: tuple[CanonicalOperation, ...] = (
     *operations(
         "normalisation",
         {
-            "data:tensor axis:axis": "log_softmax softmax softmin",
-            "data:tensor scale:tensor shift:tensor epsilon:float": (
-                "batch_norm batch_norm_relu instance_norm"
-            ),
+            "data:tensor axis:axis temperature:float": "log_softmax softmin",
+            "data:tensor axis:axis temperature:float lengths:tensor": "softmax",
+            "data:tensor scale:tensor shift:tensor epsilon:float": "batch_norm_relu instance_norm",
+            (
+                "data:tensor mean:tensor variance:tensor scale:tensor shift:tensor axis:axis "
+                "epsilon:float"
+            ): "batch_norm_inference",
+            (
+                "data:tensor mean:tensor variance:tensor scale:tensor shift:tensor epsilon:float"
+            ): "batch_norm_relu_inference",
             "data:tensor mask:tensor axis:tensor": "masked_log_softmax masked_softmax",
             "data:tensor alpha:float beta:float offset:float channels:int": "local_response_norm",
             "data:tensor axes:axes epsilon:float": "unit_length",
-            "data:tensor scale:tensor shift:tensor axis:axis epsilon:float": "layer_norm",
+            "data:tensor scale:tensor shift:tensor axis:axis epsilon:float": (
+                "batch_norm layer_norm"
+            ),
             "data:tensor scale:tensor shift:tensor groups:int epsilon:float": "group_norm",
         },
     ),
@@ -288,6 +296,7 @@ ALL: tuple[CanonicalOperation, ...] = (
             "data:tensor lengths:tensor": "sequence_last sequence_mask sequence_reverse",
             "x:tensor": "gelu gelu_tanh selu",
             "data:tensor rate:float axes:axes": "dropout",
+            "data:tensor rate:float": "dropout_inference",
             "data:tensor weight:tensor bias:tensor": "dense",
             "x:tensor slope:float": "elu",
             "x:tensor slope:tensor": "leaky_relu",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from opperf.rules.shapes import Shape
-from opperf.rules.sizes import Preset
+from opperf.rules.sizes import PICTURES, Preset
 
 COLOURS = 3
 FILTERS = 64
@@ -30,6 +30,21 @@ def photographs(size: Preset) -> Shape:
 def feature_maps(size: Preset, channels: int = FILTERS) -> Shape:
     """Shape of a batch of feature maps of a ResNet's first stage."""
     return (size.pictures, channels, size.side(56), size.side(56))
+
+
+def network_maps(
+    size: Preset, channels: int, *sides: int, samples: int = PICTURES, multiple: int = 1
+) -> Shape:
+    """Shape of a batch of feature maps of a real network, by their sides and their number at the
+    default size, whatever their number of spatial axes. Sides at other sizes are of a multiple, for
+    strides that are to divide them."""
+    return (size.samples(samples), channels, *(size.side(side, multiple) for side in sides))
+
+
+def channels_last(shape: Shape) -> Shape:
+    """Shape of the same maps with channels behind the spatial axes."""
+    batch, channels, *extents = shape
+    return (batch, *extents, channels)
 
 
 def coarse_maps(size: Preset, channels: int = FILTERS) -> Shape:

@@ -27,11 +27,20 @@ class Preset:
         """An extent, scaled from that at the default size, and at least `least`."""
         return max(least, round(default * self.scale))
 
-    def side(self, default: int) -> int:
+    def side(self, default: int, multiple: int = 8) -> int:
         """The side of an image, scaled from that at the default size. It is a multiple of 8, so
-        that strides and blocks divide it."""
-        return 8 * math.ceil(default * self.image / 8)
+        that strides and blocks divide it, or of what a network's maps are."""
+        return multiple * math.ceil(default * self.image / multiple)
 
+    def samples(self, default: int) -> int:
+        """A number of samples for a layer whose samples take more or less time than a picture,
+        scaled as `pictures` from that at the default size."""
+        return max(1, default * self.pictures // PICTURES)
+
+
+PICTURES = 8
+"""Pictures at the default size: with 32 of 256 x 256 a convolution's backward pass takes three
+seconds on two cores."""
 
 INT64 = "int64"
 """Name of the size for builds with 64-bit tensor indices; chosen by --int64-tensor."""
@@ -39,9 +48,8 @@ INT64 = "int64"
 PRESETS = {
     # A test's size: dispatch dominates, and a sweep takes seconds.
     "small": Preset("small", scale=1 / 16, batch=2, pictures=2, image=1 / 4),
-    # Matrices of 1024 x 1024 (4 MiB of float32), the size of MXNet's utility, and eight images of
-    # 256 x 256: with 32 of them a convolution's backward pass takes three seconds on two cores.
-    "default": Preset("default", scale=1.0, batch=32, pictures=8, image=1.0),
+    # Matrices of 1024 x 1024 (4 MiB of float32), the size of MXNet's utility.
+    "default": Preset("default", scale=1.0, batch=32, pictures=PICTURES, image=1.0),
     # Four times the default in each extent that grows: beyond most last-level caches.
     "large": Preset("large", scale=4.0, batch=64, pictures=64, image=1.0),
     # For 64-bit indices: 1024 x 1024 becomes 65536 x 65536, 2**32 elements, twice the number that a

@@ -17,6 +17,7 @@ from opperf.operations.uses import (
     uses,
     written_to,
 )
+from opperf.rules.configurations import PHASE
 
 
 def operator(*names: str, **choices: tuple[str, ...]) -> Operator:
@@ -99,6 +100,16 @@ def test_a_build_has_some_of_the_choices() -> None:
     one, other = use("relu"), use("mish")
     choice = Choice("kind", {"mish": other, "relu": one})
     assert list(choice.each(operator(kind=("relu", "none")))) == [(one, {"kind": "relu"})]
+
+
+def test_a_choice_is_by_the_phase_where_an_operator_is_two_operations() -> None:
+    train, predict = use("dropout"), use("dropout_inference")
+    choice = Choice(PHASE, {"train": train, "predict": predict})
+    assert choice.of({"x": 1, PHASE: "predict"}) is predict
+    assert list(choice.each(operator("x"))) == [
+        (train, {PHASE: "train"}),
+        (predict, {PHASE: "predict"}),
+    ]
 
 
 def test_a_use_is_its_only_one() -> None:

@@ -66,6 +66,22 @@ def test_sides_are_multiples_of_eight_rounded_up(default, side):
     assert PRESETS["default"].side(100) == 104
 
 
+def test_sides_of_real_maps_are_multiples_of_less():
+    assert [PRESETS["default"].side(side, 1) for side in (28, 14, 7)] == [28, 14, 7]
+    assert [PRESETS["small"].side(side, 1) for side in (28, 14, 7)] == [7, 4, 2]
+    assert PRESETS["small"].side(28, 2) == 8
+
+
+def test_samples_are_scaled_as_pictures_and_one_at_least():
+    made = {name: [size.samples(count) for count in (8, 1)] for name, size in PRESETS.items()}
+    assert made == {
+        "small": [2, 1],
+        "default": [8, 1],
+        "large": [64, 8],
+        INT64: [2**15, 2**12],
+    }
+
+
 def test_a_preset_that_every_rule_shares_cannot_be_changed_by_one():
     with pytest.raises(FrozenInstanceError):
         PRESETS["small"].scale = 1.0

@@ -15,6 +15,7 @@ from opperf.operations import OPERATIONS
 from opperf.operations.references.reference import Property
 from opperf.operations.uses import ANYTHING, Choice, Table, Use, Written
 from opperf.profilers import find_profilers
+from opperf.rules.configurations import PHASE
 from opperf.runner.prepared import PreparedCase
 from opperf.sources.registry import plan
 from opperf.sources.selecting import Selection
@@ -121,7 +122,7 @@ class Comparison:
 
     def check(self, name: str, case: Case, entry: Use | Choice) -> None:
         """Raises `AssertionError` unless a case's call has the operation's results."""
-        own = entry.of(case.arguments)
+        own = entry.of({**case.arguments, PHASE: case.settings.phase})
         tolerance = tolerance_of(name, own.operation)
         unique = not isinstance(OPERATIONS[own.operation].reference, Property)
         if not unique:

@@ -78,6 +78,7 @@ def sequence_reverse(data: Array, lengths: Array | None = None) -> Array:
 REFERENCES = {
     **references(
         {
+            "dropout_inference": lambda data, rate: data,
             "dense": lambda data, weight, bias: data @ weight.T + bias,
             "elu": elu,
             "gelu": lambda x: x * special.ndtr(x),

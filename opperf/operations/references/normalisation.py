@@ -10,9 +10,15 @@ from scipy import special
 from opperf.operations.references.reference import Array, Shape, references
 
 
-def softmax(data: Array, axis: int = -1) -> Array:
-    """Exponentials that sum to one along an axis."""
-    raised = np.exp(data - data.max(axis=axis, keepdims=True))
+def softmax(
+    data: Array, axis: int = -1, temperature: float = 1.0, lengths: Array | None = None
+) -> Array:
+    """Exponentials of data divided by a temperature, which sum to one along an axis, over a number
+    of first elements where there are lengths; zero beyond."""
+    if lengths is not None:
+        inside = np.arange(data.shape[axis]) < np.expand_dims(lengths, -1)
+        return masked_softmax(data / temperature, np.moveaxis(inside, -1, axis), axis)
+    raised = np.exp((data - data.max(axis=axis, keepdims=True)) / temperature)
     return raised / raised.sum(axis=axis, keepdims=True)
 
 
@@ -35,20 +41,40 @@ def standardise(data: Array, axes: Shape, epsilon: float) -> Array:
     return beside / np.sqrt(data.var(axes, keepdims=True) + epsilon)
 
 
-def per_channel(values: Array, data: Array) -> Array:
+def per_channel(values: Array, data: Array, axis: int = 1) -> Array:
     """A value for each channel, in a shape that broadcasts to the data's."""
-    return values.reshape(-1, *[1] * (data.ndim - 2))
+    extents = [1] * data.ndim
+    extents[axis] = -1
+    return values.reshape(extents)
 
 
-def batch_norm(data: Array, scale: Array, shift: Array, epsilon: float) -> Array:
+def batch_norm(data: Array, scale: Array, shift: Array, epsilon: float, axis: int = 1) -> Array:
     """Data normalised by channel, with the statistics of the batch, as in the train phase."""
-    normal = standardise(data, (0, *range(2, data.ndim)), epsilon)
-    return normal * per_channel(scale, data) + per_channel(shift, data)
+    others = tuple(one for one in range(data.ndim) if one != axis % data.ndim)
+    normal = standardise(data, others, epsilon)
+    return normal * per_channel(scale, data, axis) + per_channel(shift, data, axis)
+
+
+def batch_norm_inference(
+    data: Array,
+    mean: Array,
+    variance: Array,
+    scale: Array,
+    shift: Array,
+    epsilon: float,
+    axis: int = 1,
+) -> Array:
+    """Data normalised by channel, with running statistics, as in the predict phase."""
+    factor = scale / np.sqrt(variance + epsilon)
+    return (data - per_channel(mean, data, axis)) * per_channel(factor, data, axis) + per_channel(
+        shift, data, axis
+    )
 
 
 def layer_norm(data: Array, scale: Array, shift: Array, axis: int, epsilon: float) -> Array:
     """Data normalised along one axis."""
-    return standardise(data, (axis,), epsilon) * scale + shift
+    normal = standardise(data, (axis,), epsilon)
+    return normal * per_channel(scale, data, axis) + per_channel(shift, data, axis)
 
 
 def instance_norm(data: Array, scale: Array, shift: Array, epsilon: float) -> Array:
@@ -82,16 +108,22 @@ def local_response_norm(
 REFERENCES = references(
     {
         "batch_norm": batch_norm,
+        "batch_norm_inference": batch_norm_inference,
         "batch_norm_relu": lambda **inputs: np.maximum(batch_norm(**inputs), 0),
+        "batch_norm_relu_inference": (
+            lambda **inputs: np.maximum(batch_norm_inference(**inputs), 0)
+        ),
         "group_norm": group_norm,
         "instance_norm": instance_norm,
         "layer_norm": layer_norm,
         "local_response_norm": local_response_norm,
-        "log_softmax": lambda data, axis: special.log_softmax(data, axis),
+        "log_softmax": (
+            lambda data, axis, temperature=1.0: special.log_softmax(data / temperature, axis)
+        ),
         "masked_log_softmax": masked_log_softmax,
         "masked_softmax": masked_softmax,
         "softmax": softmax,
-        "softmin": lambda data, axis: softmax(-data, axis),
+        "softmin": lambda data, axis, temperature=1.0: softmax(-data, axis, temperature),
         "unit_length": unit_length,
     }
 )

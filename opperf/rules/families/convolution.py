@@ -7,17 +7,17 @@ from collections.abc import Iterable
 
 from opperf.operations import CanonicalOperation
 from opperf.operations.uses import Roles
+from opperf.rules.configurations import WHY
 from opperf.rules.engine import Families
 from opperf.rules.pictures import (
-    FILTERS,
     Window,
-    coarse_maps,
     feature_maps,
     images,
+    network_maps,
     photographs,
-    signals,
     video,
 )
+from opperf.rules.shapes import Shape
 from opperf.rules.sizes import Preset
 from opperf.rules.values import tensor
 
@@ -54,48 +54,71 @@ def layer(window: Window) -> Roles:
     }
 
 
+def text(size: Preset) -> Shape:
+    """Shape of a batch of sentences as Kim's classifier takes them, a vector of 300 numbers for
+    each word."""
+    return (size.batch, 300, size.extent(50, least=8))
+
+
 @FAMILIES.operation("convolution")
 def convolution(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
-    """Signals and images, as a first layer takes them, then the layers of real networks."""
-    maps = feature_maps(size)
-    return map(
-        layer,
-        (
-            Window(signals(size)),
-            Window(images(size)),
-            # ResNet-50 on ImageNet: its first layer, its bottlenecks' narrowing layer, their
-            # 3 x 3 layer and the one that halves the map.
-            Window(photographs(size), kernel=7, stride=2, pad=3),
-            Window(feature_maps(size, 4 * FILTERS), kernel=1),
-            Window(maps, pad=1),
-            Window(maps, filters=2 * FILTERS, stride=2, pad=1),
-            # ResNeXt's groups, MobileNet's one filter for each channel, DeepLab's dilation.
-            Window(maps, pad=1, groups=32),
-            Window(maps, pad=1, groups=FILTERS),
-            Window(maps, pad=DILATION, dilate=DILATION),
-            Window(video(size), pad=1),
-        ),
-    )
+    """Layers of networks for pictures, then of one for text and of one for video."""
+    halved = network_maps(size, 128, 56, 56, multiple=2)
+    eighth, sixteenth = network_maps(size, 256, 28, 28, samples=4), network_maps(size, 512, 14, 14)
+    for why, window in (
+        ("ResNet-50, the first layer", Window(photographs(size), kernel=7, stride=2, pad=3)),
+        ("ResNet-50, stage 1, narrowing", Window(feature_maps(size, 256), kernel=1)),
+        ("ResNet-50, stage 1", Window(feature_maps(size), pad=1)),
+        ("ResNet-50, stage 2, halving the map", Window(halved, 128, stride=2, pad=1)),
+        ("ResNet-50, stage 3", Window(network_maps(size, 256, 14, 14), 256, pad=1)),
+        ("ResNet-50, stage 4", Window(network_maps(size, 512, 7, 7), 512, pad=1)),
+        ("ResNeXt-50 (32 x 4d), stage 1", Window(feature_maps(size, 128), 128, pad=1, groups=32)),
+        ("MobileNet, depthwise", Window(sixteenth, 512, pad=1, groups=512)),
+        ("MobileNet, pointwise", Window(sixteenth, 512, kernel=1)),
+        ("DeepLab, stage 3, dilated", Window(eighth, 256, pad=DILATION, dilate=DILATION)),
+        ("TextCNN, five words at a time", Window(text(size), 100, kernel=5)),
+        ("C3D, the first layer, of pictures half as wide", Window(video(size), pad=1)),
+    ):
+        yield {WHY: why, **layer(window)}
 
 
 @FAMILIES.operation("deconvolution")
 def deconvolution(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
-    """A layer that enlarges signals, a generator's (DCGAN), and a segmentation's (FCN), which
-    enlarges the map of each of the 21 classes separately."""
+    """Layers that enlarge: of generators of pictures and of speech, and of networks that segment
+    pictures and volumes."""
     classes = 21
-    for window in (
-        Window(signals(size), stride=SCALE),
-        Window(coarse_maps(size, 2 * FILTERS), kernel=2 * SCALE, stride=SCALE, pad=1),
-        Window(
-            coarse_maps(size, classes),
-            filters=classes,
-            kernel=2 * SCALE,
-            stride=SCALE,
-            pad=1,
-            groups=classes,
+    double = 2 * SCALE
+    for why, window in (
+        (
+            "DCGAN, the generator's second layer",
+            Window(network_maps(size, 512, 8, 8), 256, double, SCALE, pad=1),
+        ),
+        (
+            "U-Net, the second enlargement",
+            Window(network_maps(size, 512, 28, 28, samples=2), 256, SCALE, SCALE),
+        ),
+        (
+            "FCN, which enlarges the map of each class separately",
+            Window(
+                network_maps(size, classes, 32, 32),
+                classes,
+                double,
+                SCALE,
+                pad=1,
+                groups=classes,
+            ),
+        ),
+        (
+            "HiFi-GAN, the first enlargement of speech, in one dimension",
+            Window(network_maps(size, 512, 32), 256, 16, 8, pad=4),
+        ),
+        (
+            "3D U-Net, an enlargement, in three dimensions",
+            Window(network_maps(size, 256, 16, 16, 8, samples=1), 256, SCALE, SCALE),
         ),
     ):
         yield {
+            WHY: why,
             "data": tensor(*window.shape),
             "weight": tensor(
                 window.shape[1], window.filters // window.groups, *window.along(window.kernel)
@@ -106,14 +129,48 @@ def deconvolution(operation: CanonicalOperation, size: Preset) -> Iterable[Roles
         }
 
 
-POOLS = ("avg", "max", "sum")
-"""Kinds of pooling."""
-
-
-def pools(window: Window) -> Iterable[Roles]:
-    """The inputs of every kind of pooling by a window."""
-    for kind in POOLS:
+@FAMILIES.operation("pooling")
+def pooling(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
+    """Layers of networks for pictures, then of one for sound and of one for video."""
+    for why, kind, window in (
+        (
+            "ResNet, behind the first layer",
+            "max",
+            Window(network_maps(size, 64, 112, 112), kernel=3, stride=2, pad=1),
+        ),
+        (
+            "VGG-16, behind the second block",
+            "max",
+            Window(network_maps(size, 128, 112, 112, multiple=2), kernel=2, stride=2),
+        ),
+        (
+            "DenseNet-121, the first transition",
+            "avg",
+            Window(feature_maps(size, 128), kernel=2, stride=2),
+        ),
+        (
+            "Inception v3, in the blocks of 35 x 35 pixels",
+            "avg",
+            Window(network_maps(size, 192, 35, 35), kernel=3, pad=1),
+        ),
+        (
+            "Inception v3, between blocks",
+            "max",
+            Window(network_maps(size, 288, 35, 35), kernel=3, stride=2),
+        ),
+        (
+            "M5, on sound, in one dimension",
+            "max",
+            Window(network_maps(size, 128, 2000, multiple=4), kernel=4, stride=4),
+        ),
+        (
+            "C3D, behind the second layer, in three dimensions",
+            "max",
+            Window(network_maps(size, 128, 16, 56, 56, samples=1, multiple=2), kernel=2, stride=2),
+        ),
+    ):
         yield {
+            WHY: why,
             "data": tensor(*window.shape),
             "kernel": window.along(window.kernel),
             "stride": window.along(window.stride),
@@ -122,11 +179,20 @@ def pools(window: Window) -> Iterable[Roles]:
         }
 
 
-@FAMILIES.operation("pooling")
-def pooling(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
-    """Signals and images, as a first layer takes them."""
-    yield from pools(Window(signals(size), pad=1))
-    yield from pools(Window(images(size)))
+@FAMILIES.operation("global_pooling")
+def global_pooling(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
+    """Whole maps, each to one number."""
+    for why, kind, shape in (
+        (
+            "ResNet-50, before the classifier",
+            "avg",
+            network_maps(size, 2048, 7, 7, samples=32),
+        ),
+        ("CBAM, attention to channels", "max", feature_maps(size, 256)),
+        ("SPoC, sums as descriptors of pictures", "sum", network_maps(size, 512, 14, 14)),
+        ("M5, before the classifier, in one dimension", "avg", network_maps(size, 512, 30)),
+    ):
+        yield {WHY: why, "data": tensor(*shape), "kind": kind}
 
 
 @FAMILIES.operation("adaptive_average_pooling")

@@ -8,9 +8,10 @@ from opperf.model import TensorSpec
 from opperf.operations import CanonicalOperation
 from opperf.operations.uses import Roles
 from opperf.rules.bert import FEED_FORWARD, UNITS, WORDS, sentences, tokens
+from opperf.rules.configurations import WHY
 from opperf.rules.engine import Families
 from opperf.rules.pictures import images
-from opperf.rules.shapes import Shape, cube, shapes, slim, square, tall
+from opperf.rules.shapes import Shape, column, cube, shapes, slim, square, tall
 from opperf.rules.sizes import Preset
 from opperf.rules.values import below, fixed, tensor
 
@@ -40,22 +41,51 @@ def dense(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
         yield layer(shape, hidden)
 
 
+OUTPUT_RATE, ATTENTION_RATE = 0.5, 0.1
+"""Share of elements dropped behind dense layers, since AlexNet, and in transformers."""
+
+
 @FAMILIES.operation("dropout")
 def dropout(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
-    """Half of the elements dropped; whole rows as well."""
-    for shape in shapes(size):
-        yield {"data": tensor(*shape), "rate": 0.5}
-    yield {"data": tensor(*square(size)), "rate": 0.5, "axes": (1,)}
+    """Activations of transformers and classifiers, and masks that all steps of a sequence share."""
+    for why, shape, rate in (
+        ("VGG, a dense layer's output for many pictures", square(size), OUTPUT_RATE),
+        ("few elements, so that the call itself takes most of the time", column(size), OUTPUT_RATE),
+        ("BERT-base, vectors of tokens", sentences(size), ATTENTION_RATE),
+    ):
+        yield {WHY: why, "data": tensor(*shape), "rate": rate}
+    # Three layers of the language model have one mask for all of their steps, the first axis.
+    steps, width = size.extent(70, least=4), 1150
+    yield {
+        WHY: "AWD-LSTM, one mask for all steps of a sequence",
+        "data": tensor(steps, size.batch, width),
+        "rate": 0.25,
+        "axes": (0,),
+    }
+
+
+@FAMILIES.operation("dropout_inference")
+def dropout_inference(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
+    """BERT-base that predicts, where dropout changes nothing."""
+    yield {"data": tensor(*sentences(size)), "rate": ATTENTION_RATE}
 
 
 @FAMILIES.operation("embedding")
 def embedding(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
-    """BERT-base's vocabulary, looked up for a batch of sentences."""
-    words = size.extent(WORDS)
-    yield {
-        "data": fixed(*tokens(size), fill=below(words), dtype=INDEX),
-        "weight": tensor(words, UNITS),
-    }
+    """Vocabularies of language models, and a table of a recommender."""
+    for why, words, width, looked_up in (
+        ("BERT-base, word pieces of a batch of sentences", WORDS, UNITS, tokens(size)),
+        ("GPT-2, byte pairs of a long text", 50_257, UNITS, (1, size.extent(1024))),
+        ("AWD-LSTM on WikiText-2, words", 33_278, 400, (size.extent(70, least=4), size.batch)),
+        # Rows far apart in a table that no cache holds: 26 features of each sample.
+        ("DLRM on Criteo, rows of a table of a million", 1_000_000, 16, (size.extent(2048), 26)),
+    ):
+        count = size.extent(words)
+        yield {
+            WHY: why,
+            "data": fixed(*looked_up, fill=below(count), dtype=INDEX),
+            "weight": tensor(count, width),
+        }
 
 
 def lengths(size: Preset) -> TensorSpec:

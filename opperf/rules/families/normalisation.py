@@ -6,12 +6,22 @@ from collections.abc import Iterable
 
 from opperf.operations import CanonicalOperation
 from opperf.operations.uses import Roles
-from opperf.rules.bert import UNITS, scores, sentences
+from opperf.rules.bert import WORDS, scores, sentences
+from opperf.rules.configurations import WHY
 from opperf.rules.engine import Families
-from opperf.rules.pictures import feature_maps, images
-from opperf.rules.shapes import Shape, square, wide
+from opperf.rules.families.layers import INDEX
+from opperf.rules.pictures import channels_last, feature_maps, network_maps, photographs
+from opperf.rules.shapes import Shape, slim, square, tall
 from opperf.rules.sizes import Preset
-from opperf.rules.values import AT_LEAST_SINGLE, BOOLEAN, POSITIVE, REQUESTED, fixed, tensor
+from opperf.rules.values import (
+    AT_LEAST_SINGLE,
+    BOOLEAN,
+    POSITIVE,
+    REQUESTED,
+    below,
+    fixed,
+    tensor,
+)
 
 FAMILIES = Families()
 
@@ -28,38 +38,117 @@ def data_scale_and_shift(shape: Shape, features: int, dtype: str = REQUESTED) ->
     }
 
 
+Maps = tuple[str, Shape, int]
+"""Why feature maps are normalised, their shape and the axis of channels."""
+
+
+def by_channel(operation: CanonicalOperation, layers: Iterable[Maps]) -> Iterable[Roles]:
+    """Layers that normalise by channel, with parameters in full precision. The channels are in the
+    second axis of operations without an axis."""
+    for why, shape, axis in layers:
+        made = {WHY: why, **data_scale_and_shift(shape, shape[axis], AT_LEAST_SINGLE)}
+        if "axis" in operation.inputs:
+            yield {**made, "axis": axis}
+        elif axis == 1:
+            yield made
+
+
+def running_statistics(features: int) -> Roles:
+    """Means and variances of channels that training has left."""
+    return {
+        "mean": fixed(features, dtype=AT_LEAST_SINGLE),
+        "variance": fixed(features, fill=POSITIVE, dtype=AT_LEAST_SINGLE),
+    }
+
+
 @FAMILIES.operation("batch_norm", "batch_norm_relu")
 def batch_norm(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
-    """Images, as the first layer of a network takes them, and a ResNet's feature maps."""
-    for shape in (images(size), feature_maps(size)):
-        yield data_scale_and_shift(shape, shape[1], AT_LEAST_SINGLE)
+    """Layers of ResNet-50, with the statistics of the batch."""
+    maps = feature_maps(size)
+    return by_channel(
+        operation,
+        (
+            ("ResNet-50 v2 normalises its pictures", photographs(size), 1),
+            ("ResNet-50, stage 1", maps, 1),
+            ("ResNet-50, stage 4: many channels of few pixels", network_maps(size, 512, 7, 7), 1),
+            ("ResNet-50, stage 1, with channels last", channels_last(maps), -1),
+        ),
+    )
+
+
+@FAMILIES.operation("batch_norm_inference", "batch_norm_relu_inference")
+def batch_norm_inference(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
+    """Layers of ResNet-50 that predicts, with running statistics."""
+    maps = feature_maps(size)
+    for made in by_channel(
+        operation,
+        (
+            ("ResNet-50 predicting, stage 1", maps, 1),
+            ("ResNet-50 predicting, stage 1, with channels last", channels_last(maps), -1),
+        ),
+    ):
+        yield {**made, **running_statistics(maps[1])}
 
 
 @FAMILIES.operation("layer_norm")
 def layer_norm(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
-    """BERT-base's sentences, token by token."""
-    yield {**data_scale_and_shift(sentences(size), UNITS), "axis": -1}
+    """Layers of transformers, and of a convolutional network with channels last and first."""
+    # The maps of a stage, a quarter of the pictures: other axes than the last take long.
+    maps = network_maps(size, 96, 56, 56, samples=2)
+    for why, shape, axis in (
+        ("BERT-base, token by token", sentences(size), -1),
+        ("ConvNeXt-T, stage 1, with channels last", channels_last(maps), -1),
+        ("ConvNeXt-T, stage 1, with channels first", maps, 1),
+        ("as BERT-base, along time: an axis whose neighbours are apart", sentences(size), 1),
+    ):
+        yield {WHY: why, **data_scale_and_shift(shape, shape[axis]), "axis": axis}
 
 
 @FAMILIES.operation("instance_norm")
 def instance_norm(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
-    """Images, as in style transfer, and a ResNet's feature maps."""
-    for shape in (images(size), feature_maps(size)):
-        yield data_scale_and_shift(shape, shape[1])
+    """Layers of networks that translate or segment pictures."""
+    for why, shape in (
+        ("fast style transfer, second layer", network_maps(size, 64, 128, 128, samples=1)),
+        ("CycleGAN, residual blocks", network_maps(size, 256, 64, 64, samples=1)),
+        (
+            "nnU-Net, a layer of its third stage, in three dimensions",
+            network_maps(size, 128, 32, 32, 16, samples=1, multiple=4),
+        ),
+    ):
+        yield {WHY: why, **data_scale_and_shift(shape, shape[1])}
 
 
 @FAMILIES.operation("group_norm")
 def group_norm(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
-    """A ResNet's feature maps, channels in groups."""
-    shape = feature_maps(size)
-    yield {**data_scale_and_shift(shape, shape[1]), "groups": GROUPS}
+    """Layers of networks that train with few pictures."""
+    for why, shape, groups in (
+        (
+            "ResNet-50 with group normalisation, stage 1: two channels a group",
+            network_maps(size, 64, 56, 56, samples=2),
+            GROUPS,
+        ),
+        (
+            "ResNet-50 with group normalisation, stage 1: eight channels a group",
+            network_maps(size, 256, 56, 56, samples=2),
+            GROUPS,
+        ),
+        ("Stable Diffusion, first blocks", network_maps(size, 320, 64, 64, samples=1), GROUPS),
+        ("PoolFormer: all channels in one group", network_maps(size, 64, 56, 56, samples=2), 1),
+    ):
+        yield {WHY: why, **data_scale_and_shift(shape, shape[1]), "groups": groups}
 
 
 @FAMILIES.operation("unit_length")
 def unit_length(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
-    """Feature maps, normalised as a whole, across channels (as in SSD), and within each channel."""
-    for axes in ((1, 2, 3), (1,), (2, 3)):
-        yield {"data": tensor(*feature_maps(size)), "axes": axes}
+    """Feature maps and vectors, normalised as a whole, across channels and within each."""
+    maps = feature_maps(size)
+    for why, shape, axes in (
+        ("FaceNet, embedding vectors", (size.extent(1800), 128), (1,)),
+        ("whole feature maps, as descriptors of pictures", maps, (1, 2, 3)),
+        ("SSD, conv4_3: across channels", network_maps(size, 512, 38, 38, samples=1), (1,)),
+        ("within each channel, as spatial attention", maps, (2, 3)),
+    ):
+        yield {WHY: why, "data": tensor(*shape), "axes": axes}
 
 
 @FAMILIES.operation("local_response_norm")
@@ -76,11 +165,38 @@ def local_response(operation: CanonicalOperation, size: Preset) -> Iterable[Role
 
 @FAMILIES.operation("softmax", "log_softmax", "softmin")
 def softmax(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
-    """Scores, those of BERT-base's heads among them, along the last axis; and a matrix along its
-    first, where neighbours are apart in memory."""
-    for shape in (*wide(size), scores(size)):
-        yield {"data": tensor(*shape), "axis": -1}
-    yield {"data": tensor(*square(size)), "axis": 0}
+    """Scores of classifiers, of BERT-base's heads and words, and of pixels; with a temperature, and
+    over each sentence's length."""
+    heads = scores(size)
+    *rows, length = heads
+    words = size.extent(WORDS)
+    for why, shape, axis, options in (
+        ("a classifier of about a thousand classes (ImageNet)", square(size), -1, {}),
+        ("a classifier of ten classes (CIFAR-10)", slim(size), -1, {}),
+        ("a classifier of a hundred classes (CIFAR-100)", tall(size), -1, {}),
+        ("BERT-base, scores of its heads", heads, -1, {}),
+        (
+            "BERT-base, over each sentence's own tokens",
+            heads,
+            -1,
+            {
+                "lengths": fixed(*rows, fill=below(length + 1, start=length // 2), dtype=INDEX),
+            },
+        ),
+        ("BERT-base, words that are masked", (size.samples(64), words), -1, {}),
+        (
+            "distillation of a classifier, at Hinton's temperature",
+            square(size),
+            -1,
+            {
+                "temperature": 4.0,
+            },
+        ),
+        ("DeepLab, 21 classes of each pixel", network_maps(size, 21, 64, 64), 1, {}),
+        ("a matrix along its first axis, whose neighbours are apart", square(size), 0, {}),
+    ):
+        if options.keys() <= operation.inputs.keys():
+            yield {WHY: why, "data": tensor(*shape), "axis": axis, **options}
 
 
 @FAMILIES.operation("masked_softmax", "masked_log_softmax")

@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from opperf.operations import CanonicalOperation
 from opperf.operations.uses import Roles
+from opperf.rules.configurations import PHASE, WHY
 from opperf.rules.engine import Families
 from opperf.rules.shapes import Shape
 from opperf.rules.sizes import Preset
@@ -22,12 +23,19 @@ GATES = {"rnn_relu": 1, "rnn_tanh": 1, "lstm": 4, "gru": 3}
 class Network(NamedTuple):
     """A stack of recurrent layers, by default those of a small language model."""
 
+    why: str
     kind: str
     units: int = 256
     layers: int = 2
     directions: int = 1
-    steps: int = 64
+    steps: int = 32
     """Length of a sequence at the default size."""
+    sequences: int = 32
+    """Number of sequences at the default size."""
+    width: int | None = None
+    """Width of the input; None for that of the state."""
+    one_step: bool = False
+    """Whether a network that predicts makes one step after the other, for one sequence."""
 
     @property
     def weights(self) -> list[Shape]:
@@ -35,9 +43,14 @@ class Network(NamedTuple):
         rows = GATES[self.kind] * self.units
         shapes: list[Shape] = []
         for layer in range(self.layers):
-            inputs = self.units if layer == 0 else self.units * self.directions
+            inputs = self.input if layer == 0 else self.units * self.directions
             shapes += [(rows, inputs), (rows, self.units)] * self.directions
         return shapes
+
+    @property
+    def input(self) -> int:
+        """Width of the input."""
+        return self.width or self.units
 
     @property
     def limit(self) -> float:
@@ -46,15 +59,45 @@ class Network(NamedTuple):
 
 
 NETWORKS = (
-    *map(Network, GATES),
-    Network("lstm", directions=2),
-    # The medium model of Zaremba et al., "Recurrent Neural Network Regularization", on Penn
-    # Treebank.
-    Network("lstm", units=650, steps=35),
-    # A layer of GNMT's encoder and decoder, on sentences of about the usual length.
-    Network("lstm", units=1024, layers=1, steps=50),
+    *(Network("a small language model, with layers of 256 units", kind) for kind in GATES),
+    Network(
+        "AWD-LSTM, the first layer, half of a sequence",
+        "lstm",
+        1150,
+        layers=1,
+        steps=35,
+        sequences=8,
+        width=400,
+    ),
+    Network(
+        "GNMT, the encoder's first layer: both directions, a dozen words",
+        "lstm",
+        1024,
+        layers=1,
+        directions=2,
+        steps=12,
+        sequences=8,
+    ),
+    Network(
+        "GNMT, a layer of the decoder: one word of one sentence",
+        "lstm",
+        1024,
+        layers=1,
+        one_step=True,
+    ),
+    Network(
+        "Deep Speech 2, a layer: both directions, half a second of speech",
+        "gru",
+        800,
+        layers=1,
+        directions=2,
+        steps=25,
+        sequences=8,
+    ),
+    Network("a small language model that generates one word", "gru", one_step=True),
 )
-"""Networks of each kind, one of both directions, and layers of larger models."""
+"""Small networks of each kind, layers of larger models, and networks that predict step by step. Of
+wide layers there are fewer steps and sequences, as a step costs the square of the width."""
 
 
 @FAMILIES.operation(*GATES)
@@ -64,11 +107,15 @@ def recurrent(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
     for network in NETWORKS:
         if network.kind != operation.name:
             continue
-        steps = size.extent(network.steps, least=4)
-        states = tensor(network.layers * network.directions, size.batch, network.units, fill=ZEROS)
+        steps, batch = size.extent(network.steps, least=4), size.samples(network.sequences)
+        if network.one_step:
+            steps, batch = 1, 1
+        states = tensor(network.layers * network.directions, batch, network.units, fill=ZEROS)
         initial = between(-network.limit, network.limit)
         yield {
-            "data": tensor(steps, size.batch, network.units),
+            WHY: network.why,
+            **({PHASE: "predict"} if network.one_step else {}),
+            "data": tensor(steps, batch, network.input),
             "weights": tensors(tensor(*shape, fill=initial) for shape in network.weights),
             "biases": tensors(tensor(shape[0], fill=initial) for shape in network.weights),
             "state": states,

@@ -9,7 +9,7 @@ import msgspec
 from opperf.model import Operator, TensorSpec
 from opperf.rules.bert import HEADS, UNITS, WIDTH, scores, tokens
 from opperf.rules.engine import Families
-from opperf.rules.families.attention import projections, weights
+from opperf.rules.families.attention import bert
 from opperf.rules.families.layers import INDEX
 from opperf.rules.shapes import Shape
 from opperf.rules.sizes import Preset
@@ -47,15 +47,15 @@ def fused_context(operator: Operator, size: Preset) -> Iterable[Arguments]:
 @FAMILIES.add("_sg_mkldnn_selfatt_qk")
 def fused_scores_in_mxnet_1(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """As `self_scores`, with the same layout of tokens in MXNet 1."""
-    yield {"queries_keys_values": in_single(projections(size, 3)), "heads": HEADS}
+    yield {"queries_keys_values": in_single(bert(size).projections(3)), "heads": HEADS}
 
 
 @FAMILIES.add("_sg_mkldnn_selfatt_valatt")
 def fused_context_in_mxnet_1(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """As `self_context`, with the same layout of tokens in MXNet 1."""
     yield {
-        "queries_keys_values": in_single(projections(size, 3)),
-        "attention": in_single(weights(size)),
+        "queries_keys_values": in_single(bert(size).projections(3)),
+        "attention": in_single(bert(size).weights),
         "heads": HEADS,
     }
 

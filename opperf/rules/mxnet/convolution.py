@@ -6,11 +6,15 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 
-from opperf.model import Argument, Operator
-from opperf.operations import OPERATIONS, CanonicalOperation
+import msgspec
+
+from opperf.model import Argument, Operator, TensorSpec
+from opperf.operations import CanonicalOperation
 from opperf.operations.uses import Roles
-from opperf.rules.engine import Families, arguments_by_role
-from opperf.rules.families.convolution import SCALE, layer, pooling, pools
+from opperf.rules.configurations import PHASE, WHY
+from opperf.rules.engine import Families, arguments_by_role, without_gradients
+from opperf.rules.families import convolution
+from opperf.rules.families.convolution import SCALE, layer
 from opperf.rules.mxnet.operations.layers import CONVOLUTIONS
 from opperf.rules.pictures import FILTERS, KERNEL, Window, coarse_maps, feature_maps, images
 from opperf.rules.sizes import Preset
@@ -76,30 +80,38 @@ def modulated(operator: Operator, size: Preset) -> Iterable[Arguments]:
         yield dict((data, offset, ("mask", mask), *others))
 
 
-def with_whole_maps(pooled: Iterable[Roles]) -> Iterable[Arguments]:
-    """The arguments of each pooling, by its window and over the whole map."""
-    for roles in pooled:
-        for whole in (False, True):
-            yield {
-                "data": roles["data"],
-                "kernel": roles["kernel"],
-                "pool_type": roles["kind"],
-                "global_pool": whole,
-                "stride": roles["stride"],
-                "pad": roles["padding"],
-            }
+def shared(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
+    """The poolings of every framework, by a window or of whole maps."""
+    return convolution.FAMILIES.by_operation[operation.name](operation, size)
 
 
 @FAMILIES.add("Pooling")
-def pooling_and_global(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """Signals and images, as in MXNet's utility."""
-    return with_whole_maps(pooling(OPERATIONS["pooling"], size))
+def pooling_in_both_phases(operator: Operator, size: Preset) -> Iterable[Arguments]:
+    """The poolings of every framework, and the maximum that predicts: without the places of the
+    maxima, which oneDNN keeps in the train phase alone and the gradient needs."""
+    made = list(arguments_by_role(operator, CONVOLUTIONS, shared, size))
+    yield from made
+    notes = {WHY: "ResNet predicting, behind the first layer", PHASE: "predict"}
+    yield {**without_gradients(made[0]), **notes}
+
+
+def of_pictures(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
+    """The poolings, by a window or of whole maps, of two spatial axes, a quarter of the maps each,
+    as the older operator takes many times as long as `Pooling`. Its maximum counts the border as
+    zeros, so that it is no other operator's."""
+    for roles in shared(operation, size):
+        data = roles["data"]
+        bordered = roles["kind"] == "max" and roles.get("padding", (0, 0)) != (0, 0)
+        if isinstance(data, TensorSpec) and len(data.shape) == 4 and not bordered:
+            batch, *others = data.shape
+            fewer = (max(1, batch // 4), *others)
+            yield {**roles, "data": msgspec.structs.replace(data, shape=fewer)}
 
 
 @FAMILIES.add("Pooling_v1")
 def pooling_v1(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """Images: the older operator takes no signals."""
-    return with_whole_maps(pools(Window(images(size))))
+    """Feature maps: the older operator takes no signals."""
+    return arguments_by_role(operator, CONVOLUTIONS, of_pictures, size)
 
 
 @FAMILIES.add("Correlation")

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 
 from opperf.model import Operator
 from opperf.operations import OPERATIONS
+from opperf.rules.configurations import notes_of
 from opperf.rules.engine import Families
 from opperf.rules.families.normalisation import batch_norm
 from opperf.rules.mxnet.operations.layers import with_statistics
@@ -19,7 +20,9 @@ FAMILIES = Families()
 @FAMILIES.add("BatchNorm_v1")
 def first_batch_norm(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """As `BatchNorm`, its successor, but always with channels in the second axis."""
-    return map(with_statistics, batch_norm(OPERATIONS["batch_norm"], size))
+    for roles in batch_norm(OPERATIONS["batch_norm"], size):
+        if roles["axis"] == 1:
+            yield {**with_statistics(roles), **notes_of(roles)}
 
 
 @FAMILIES.add("IdentityAttachKLSparseReg")

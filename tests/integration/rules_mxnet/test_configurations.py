@@ -7,6 +7,8 @@ from opperf.model import TensorSpec
 from opperf.rules import mxnet as rules
 from opperf.rules.engine import NoInputs, inputs_for
 from opperf.rules.sizes import PRESETS
+from opperf.sources.registry import plan
+from opperf.sources.selecting import Selection
 
 
 @pytest.mark.parametrize("size", ["small", "default", "large"])
@@ -15,7 +17,7 @@ def test_no_operator_has_one_configuration_twice(size):
     for operator in load("mxnet").operators():
         made = inputs_for(operator, rules, PRESETS[size], "float32")
         if not isinstance(made, NoInputs):
-            shown = [repr(inputs.arguments) for inputs in made]
+            shown = [repr((inputs.arguments, inputs.phase)) for inputs in made]
             twice += [operator.name] * (len(set(shown)) < len(shown))
     assert twice == []
 
@@ -37,3 +39,30 @@ def test_nothing_is_cast_to_its_own_type(dtype):
         assert isinstance(data, TensorSpec)
         assert data.dtype == dtype
         assert data.dtype != inputs.arguments["dtype"]
+
+
+LAYERS = ("BatchNorm", "Dropout", "Pooling", "RNN")
+"""Operators that train and predict differently."""
+
+
+def phases_by_layer(phase=None):
+    found = {}
+    for case in plan(load("mxnet"), Selection(patterns=LAYERS, size="small", phase=phase)).cases:
+        found.setdefault(case.label, []).append(case.settings.phase)
+    return found
+
+
+def test_layers_have_cases_of_both_phases_the_first_trains():
+    found = phases_by_layer()
+    assert {name: set(phases) for name, phases in found.items()} == dict.fromkeys(
+        LAYERS, {"train", "predict"}
+    )
+    assert {phases[0] for phases in found.values()} == {"train"}
+
+
+@pytest.mark.parametrize("phase", ["train", "predict"])
+def test_a_phase_that_is_asked_for_replaces_those_of_the_rules(phase):
+    found = phases_by_layer(phase)
+    assert {one for phases in found.values() for one in phases} == {phase}
+    # A layer that is measured in both phases is there once.
+    assert len(found["BatchNorm"]) < len(phases_by_layer()["BatchNorm"])

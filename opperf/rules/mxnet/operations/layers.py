@@ -8,7 +8,8 @@ import msgspec
 
 from opperf.model import Operator
 from opperf.operations.uses import ANYTHING, Array, Choice, Table, Use, Values, Written, use
-from opperf.rules.values import AT_LEAST_SINGLE, ONES, ZEROS, fixed
+from opperf.rules.configurations import PHASE
+from opperf.rules.families.normalisation import running_statistics
 
 LAYOUTS = {1: "NCW", 2: "NCHW", 3: "NCDHW"}
 """Layout by the number of spatial axes."""
@@ -134,9 +135,16 @@ def batch_norm_roles(
     data: Array, gamma: Array, beta: Array, fix_gamma: bool, axis: int = 1, **other: Any
 ) -> dict[str, Any]:
     """Data, scale and shift of channels. The train phase does not read the running statistics."""
-    assert not fix_gamma and axis == 1
+    assert not fix_gamma
     assert other.keys() <= {"moving_mean", "moving_var", "ndev", "key"}
-    return {"data": data, "scale": gamma, "shift": beta, "epsilon": 1e-3}
+    return {"data": data, "scale": gamma, "shift": beta, "axis": axis, "epsilon": 1e-3}
+
+
+def batch_norm_inference_roles(
+    moving_mean: Array, moving_var: Array, **arguments: Any
+) -> dict[str, Any]:
+    """As `batch_norm_roles`, with the running statistics."""
+    return {**batch_norm_roles(**arguments), "mean": moving_mean, "variance": moving_var}
 
 
 def group_norm_roles(data: Array, gamma: Array, beta: Array, num_groups: int) -> dict[str, Any]:
@@ -153,26 +161,30 @@ def dense_arguments(operator: Operator, roles: dict[str, Any]) -> dict[str, Any]
 
 def with_statistics(roles: dict[str, Any]) -> dict[str, Any]:
     """Arguments of batch normalisation: data, scale and shift, and the running statistics, which
-    take no gradient."""
-    channels = roles["data"].shape[1]
+    take no gradient; the train phase takes them too."""
+    channels = roles["scale"].shape[0]
+    statistics = {**running_statistics(channels), **roles}
     return {
         "data": roles["data"],
         "gamma": roles["scale"],
         "beta": roles["shift"],
-        "moving_mean": fixed(channels, fill=ZEROS, dtype=AT_LEAST_SINGLE),
-        "moving_var": fixed(channels, fill=ONES, dtype=AT_LEAST_SINGLE),
+        "moving_mean": statistics["mean"],
+        "moving_var": statistics["variance"],
         "fix_gamma": False,
     }
 
 
 def batch_norm_arguments(operator: Operator, roles: dict[str, Any]) -> dict[str, Any]:
-    """Arguments of batch normalisation, with channels in the second axis."""
-    return {**with_statistics(roles), "axis": 1}
+    """Arguments of batch normalisation, with the axis of channels."""
+    return {**with_statistics(roles), "axis": roles.get("axis", 1)}
 
 
-def sync_batch_norm_arguments(operator: Operator, roles: dict[str, Any]) -> dict[str, Any]:
-    """Arguments of batch normalisation across devices, with one device, which waits for no other.
-    Layers with the same key share memory while the process lives, so each width has its own."""
+def sync_batch_norm_arguments(operator: Operator, roles: dict[str, Any]) -> dict[str, Any] | None:
+    """Arguments of batch normalisation across devices, with one device, which waits for no other,
+    and with channels in the second axis. Layers with the same key share memory while the process
+    lives, so each width has its own."""
+    if roles["axis"] != 1:
+        return None
     return {**with_statistics(roles), "ndev": 1, "key": f"opperf-{roles['data'].shape[1]}"}
 
 
@@ -199,29 +211,66 @@ def sequence_arguments(operator: Operator, roles: dict[str, Any]) -> dict[str, A
     }
 
 
-def unit_length(axes: tuple[int, ...]) -> Use:
-    """The use of division by the length along these axes of images."""
-    return use("unit_length", "data -mode", axes=axes, epsilon=1e-10)
+def softmax_arguments(operator: Operator, roles: dict[str, Any]) -> dict[str, Any]:
+    """Arguments of softmax, with whether there are lengths."""
+    names = {"lengths": "length"}
+    lengths = {"use_length": True} if "lengths" in roles else {}
+    return {names.get(role, role): value for role, value in roles.items()} | lengths
+
+
+def unit_length(first: int, last: int | None, least: int) -> Use:
+    """The use of division by the length along the axes from `first` to, not including, `last`, of
+    tensors of at least so many axes."""
+
+    def axes(data: Any) -> tuple[int, ...]:
+        return tuple(range(len(data.shape)))[first:last]
+
+    def roles(data: Array, mode: str) -> dict[str, Any]:
+        return {"data": data, "axes": axes(data), "epsilon": 1e-10}
+
+    def arguments(operator: Operator, inputs: dict[str, Any]) -> dict[str, Any] | None:
+        data = inputs["data"]
+        fits = len(data.shape) >= least and inputs["axes"] == axes(data)
+        return {"data": data} if fits else None
+
+    return use("unit_length", roles, to_arguments=arguments)
+
+
+def by_phase(train: Use, predict: Use) -> Choice:
+    """The uses of an operator that is two operations, one in each phase."""
+    return Choice(PHASE, {"train": train, "predict": predict})
 
 
 SCALED = "data scale=gamma shift=beta"
+SOFTMAX = "data axis temperature"
 SEQUENCES = "data lengths=sequence_length -use_sequence_length"
 BATCH_NORM = use("batch_norm", batch_norm_roles, to_arguments=batch_norm_arguments)
+TRAINING = {"mode": "training"}
+"""`Dropout` has a mode of its own besides the phase."""
 
 LAYERS: Table = {
     "Activation": Choice("act_type", ACTIVATIONS),
-    "BatchNorm": BATCH_NORM,
-    # Cases run in the training phase, whatever the operator's own `mode` is.
-    "Dropout": use("dropout", "data rate=p axes -mode", also={"mode": "training"}),
+    "BatchNorm": by_phase(
+        BATCH_NORM,
+        use(
+            "batch_norm_inference",
+            batch_norm_inference_roles,
+            to_arguments=batch_norm_arguments,
+        ),
+    ),
+    "Dropout": by_phase(
+        use("dropout", "data rate=p axes -mode", also=TRAINING),
+        use("dropout_inference", "data rate=p -mode", also=TRAINING),
+    ),
     "FullyConnected": use("dense", dense_roles, to_arguments=dense_arguments),
     "GroupNorm": use("group_norm", group_norm_roles, to_arguments=group_norm_arguments),
     "InstanceNorm": use("instance_norm", SCALED, epsilon=1e-3),
     "L2Normalization": Choice(
         "mode",
         {
-            "instance": unit_length((1, 2, 3)),
-            "channel": unit_length((1,)),
-            "spatial": unit_length((2, 3)),
+            "instance": unit_length(1, None, least=2),
+            "channel": unit_length(1, 2, least=3),
+            "spatial": unit_length(2, None, least=3),
         },
     ),
     "LRN": use("local_response_norm", "data alpha beta offset=knorm channels=nsize"),
@@ -237,17 +286,26 @@ LAYERS: Table = {
             "instance": use("softmax", sample_roles),
         },
     ),
-    "_contrib_BatchNormWithReLU": use(
-        "batch_norm_relu", batch_norm_roles, to_arguments=batch_norm_arguments
+    "_contrib_BatchNormWithReLU": by_phase(
+        use("batch_norm_relu", batch_norm_roles, to_arguments=batch_norm_arguments),
+        use(
+            "batch_norm_relu_inference",
+            batch_norm_inference_roles,
+            to_arguments=batch_norm_arguments,
+        ),
     ),
     "_contrib_SyncBatchNorm": use(
         "batch_norm", batch_norm_roles, to_arguments=sync_batch_norm_arguments
     ),
-    "log_softmax": use("log_softmax", "data axis"),
+    "log_softmax": use("log_softmax", SOFTMAX),
     "masked_log_softmax": use("masked_log_softmax", "data mask axis"),
     "masked_softmax": use("masked_softmax", "data mask axis"),
-    "softmax": use("softmax", "data axis"),
-    "softmin": use("softmin", "data axis"),
+    "softmax": use(
+        "softmax",
+        f"{SOFTMAX} lengths=length -use_length",
+        to_arguments=softmax_arguments,
+    ),
+    "softmin": use("softmin", SOFTMAX),
 }
 
 PREDICTION = use("identity", "x=data -label -use_linear")

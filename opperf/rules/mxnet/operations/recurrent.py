@@ -25,10 +25,9 @@ def recurrent_roles(
     of biases."""
     directions = 2 if bidirectional else 1
     assert len(state) == num_layers * directions
-    # In the first layer the input is as wide as the state.
-    assert data.shape[2] == state_size
     later = 2 * directions * (num_layers - 1)
-    widths = [state_size] * (2 * directions) + [directions * state_size, state_size] * (later // 2)
+    widths = [data.shape[2], state_size] * directions
+    widths += [directions * state_size, state_size] * (later // 2)
     rows = len(parameters) // (sum(widths) + 2 * len(state))
     sizes = [rows * width for width in widths] + [rows] * len(widths)
     ends = list(itertools.accumulate(sizes))
