@@ -60,7 +60,10 @@ DATA = "data"
 RESULT = "made"
 """The variable to which executed code assigns its result."""
 
-TEMPORARIES = ("contents", "corner", "drawn", "fill_blocks", "keep", "real", "rng", "series")
+TEMPORARIES = (
+    *("across", "contents", "corner", "down", "drawn", "fill_blocks", "keep", "real", "rng"),
+    *("series", "sides", "which"),
+)
 """Variables of the code itself, which are no names for tensors."""
 
 
@@ -295,6 +298,28 @@ def _corners(spec: TensorSpec) -> dict[str, Any]:
     }
 
 
+def _detected(spec: TensorSpec) -> dict[str, Any]:
+    """Returns the numbers of samples, of boxes and objects of each, of classes and of columns."""
+    *samples, boxes, columns = spec.shape
+    if columns > DETECTION:
+        raise ValueError(f"a detection has at most {DETECTION} columns, not {columns}")
+    return {
+        "boxes": (math.prod(samples), boxes),
+        "objects": (math.prod(samples), int(spec.fill.high), 2),
+        "count": int(spec.fill.high),
+        "classes": max(1, int(spec.fill.low)),
+        "columns": columns,
+    }
+
+
+def _grid(spec: TensorSpec) -> dict[str, Any]:
+    _, _, rows, columns = spec.shape
+    return {"scale": spec.fill.low, "noise": spec.fill.high, "rows": rows, "columns": columns}
+
+
+DETECTION = 6
+"""Columns of a detection: class, score and a box's corners."""
+
 WHOLE: dict[str, Drawing] = {
     "constant": Drawing("np.full({shape}, {low})", lambda spec: {"low": spec.fill.low}),
     "sequence": Drawing("np.arange({size}).reshape({shape})", lambda spec: {"size": spec.size}),
@@ -321,6 +346,25 @@ WHOLE: dict[str, Drawing] = {
         "np.concatenate([corner, corner + rng.uniform({shortest}, {half}, {corners})], axis=-1)",
         _corners,
         ("corner = rng.uniform({low}, {middle}, {corners})",),
+    ),
+    # Around an object, boxes overlap by about half; few scores are high, as of most anchors.
+    "detections": Drawing(
+        "np.concatenate([(which % {classes})[..., None], rng.random({boxes})[..., None] ** 4,"
+        " corner, corner + sides], axis=-1)[..., -{columns}:].reshape({shape})",
+        _detected,
+        (
+            "which = rng.integers(0, {count}, {boxes})",
+            "drawn = [np.take_along_axis(rng.uniform(low, high, {objects}), which[..., None], 1)"
+            " for low, high in ((0.0, 0.7), (0.1, 0.3))]",
+            "sides = drawn[1] * rng.uniform(0.8, 1.2, drawn[1].shape)",
+            "corner = drawn[0] + drawn[1] * rng.normal(0.0, 0.1, drawn[0].shape)",
+        ),
+    ),
+    "grid": Drawing(
+        "(np.stack(np.broadcast_arrays(across, down)) * {scale}"
+        " + rng.normal(0.0, {noise}, {shape}))",
+        _grid,
+        ("across = np.linspace(-1, 1, {columns})", "down = np.linspace(-1, 1, {rows})[:, None]"),
     ),
     "literal": Drawing("np.array({data}).reshape({shape})", lambda spec: {DATA: spec.fill.data}),
 }

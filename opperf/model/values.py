@@ -18,6 +18,10 @@ class Fill(Struct, frozen=True):
     `simplex`: positive, summing to 1 along the last axis.
     `positive_definite`, `lower_triangular`: well-conditioned matrices in the last two axes.
     `boxes`: corner boxes (x1, y1, x2, y2) with x1 < x2, y1 < y2 in [low, high).
+    `detections`: a detector's boxes, (class, score, x1, y1, x2, y2) or those last of these columns
+    that fit, of `low` classes, spread around `high` objects of each sample in the unit square.
+    `grid`: places to read pictures at, by column and row in [-1, 1], scaled by `low`, with normal
+    noise of standard deviation `high`.
     `literal`: `data`. `given`: an object of the caller's, of which only the `digest` is known.
     `same`: the tensor of the argument named by `data` itself, for operators that write to an
     input; `data` is a name, or `name.index` for an element of a list.
@@ -36,6 +40,8 @@ class Fill(Struct, frozen=True):
         "positive_definite",
         "lower_triangular",
         "boxes",
+        "detections",
+        "grid",
         "literal",
         "given",
         "same",

@@ -32,6 +32,15 @@ CATEGORIES = {
     ),
     "gemm": ("run_gemm_operators_benchmarks", "matrix products: dot, batch_dot, khatri_rao"),
     "graph": ("run_graph_operators_benchmarks", "operators on graphs stored as sparse matrices"),
+    "creation": ("run_creation_operators_benchmarks", "operators that make a new array"),
+    "cumulative": (
+        "run_cumulative_operators_benchmarks",
+        "cumulative sums and differences along an axis",
+    ),
+    "conversion": (
+        "run_conversion_operators_benchmarks",
+        "conversions between dtypes and between storage formats",
+    ),
     "indexing": ("run_indexing_routines_benchmarks", "indexing, slicing, gathering and scattering"),
     "linalg": ("run_linalg_operators_benchmarks", "linear algebra"),
     "misc": (
@@ -41,13 +50,13 @@ CATEGORIES = {
     "activation": ("run_activation_operators_benchmarks", "activations, each kind on each shape"),
     "nn_basic": ("run_nn_basic_operators_benchmarks", "layers of neural networks"),
     "attention": ("run_attention_operators_benchmarks", "the matrix products of attention layers"),
-    "pooling": ("run_pooling_operators_benchmarks", "pooling: 1D and 2D, each type, global or not"),
+    "pooling": ("run_pooling_operators_benchmarks", "pooling by windows and of regions"),
     "convolution": ("run_convolution_operators_benchmarks", "convolution"),
     "transpose_convolution": (
         "run_transpose_convolution_operators_benchmarks",
         "transposed convolution",
     ),
-    "loss": ("run_loss_operators_benchmarks", "losses"),
+    "loss": ("run_loss_operators_benchmarks", "losses and output layers"),
     "optimizer": ("run_optimizer_operators_benchmarks", "optimizers' updates"),
     "quantization": (
         "run_quantization_operators_benchmarks",
@@ -66,7 +75,7 @@ CATEGORIES = {
     "image": ("run_image_operators_benchmarks", "operators on images"),
     "detection": (
         "run_detection_operators_benchmarks",
-        "object detection: boxes, anchors, regions",
+        "object detection: boxes, anchors, proposals",
     ),
 }
 """The name of each category's runner, and the title of its operators."""

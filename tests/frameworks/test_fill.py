@@ -153,6 +153,36 @@ def test_a_long_tensor_of_any_real_dtype_is_the_same_up_to_rounding():
         np.testing.assert_array_equal(made(LONG, dtype), rounded)
 
 
+def test_detections_have_classes_scores_and_boxes_that_overlap():
+    array = made((2, 200, 6), distribution="detections", low=5.0, high=3.0)
+    assert set(np.unique(array[..., 0])) <= set(range(5))
+    assert array[..., 1].min() >= 0 and array[..., 1].max() < 1
+    assert (array[..., 2:4] < array[..., 4:]).all()
+    assert overlap(array[0, 0, 2:], array[0, array[0, :, 0] == array[0, 0, 0], 2:]).mean() > 0.3
+    assert overlap(array[0, 0, 2:], array[1, :, 2:]).mean() < 0.3
+
+
+def overlap(box, others):
+    """The intersection over union of a box with each of others."""
+    sides = np.minimum(box[2:], others[:, 2:]) - np.maximum(box[:2], others[:, :2])
+    both = sides.clip(min=0).prod(axis=-1)
+    areas = [(boxes[..., 2:] - boxes[..., :2]).prod(axis=-1) for boxes in (box, others)]
+    return both / (areas[0] + areas[1] - both)
+
+
+def test_detections_of_no_class_have_a_score_and_a_box():
+    array = made((4, 5), distribution="detections", low=5.0, high=3.0)
+    assert (array[:, 1:3] < array[:, 3:]).all() and array[:, 0].max() < 1
+    with pytest.raises(ValueError, match="at most 6 columns"):
+        made((4, 7), distribution="detections", low=5.0, high=3.0)
+
+
+def test_a_grid_has_columns_before_rows():
+    array = made((2, 2, 3, 5), distribution="grid", low=0.5, high=0.0)
+    np.testing.assert_allclose(array[1, 0], np.tile(np.linspace(-0.5, 0.5, 5), (3, 1)))
+    np.testing.assert_allclose(array[0, 1, :, 2], [-0.5, 0.0, 0.5])
+
+
 def test_literal_data_is_itself():
     assert made((2,), "int64", distribution="literal", data=[3, 4]).tolist() == [3, 4]
 
@@ -176,11 +206,12 @@ DTYPES = ("float16", "float32", "float64", "bfloat16", "int8", "uint8", "int64",
 @pytest.mark.parametrize("distribution", (*fill.DRAWINGS, *fill.WHOLE))
 def test_a_script_has_the_numbers_of_the_tensor(distribution, dtype):
     data = np.arange(16.0).reshape(4, 4).tolist() if distribution == "literal" else None
-    spec = TensorSpec((4, 4), dtype, Fill(distribution, **DOMAIN, data=data))
+    shape = (2, 2, 2, 3) if distribution == "grid" else (4, 4)
+    spec = TensorSpec(shape, dtype, Fill(distribution, **DOMAIN, data=data))
     filled, shown = fill.code(spec, 3).run(), run(spec, 3)
     assert filled.dtype == shown.dtype and filled.tobytes() == shown.tobytes()
     assert filled.dtype.name == ("float32" if dtype == "bfloat16" else dtype)
-    assert filled.shape == shown.shape == (4, 4)
+    assert filled.shape == shown.shape == shape
 
 
 @pytest.mark.parametrize("distribution", fill.DRAWINGS)

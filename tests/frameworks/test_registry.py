@@ -8,7 +8,7 @@ import pytest
 
 from opperf.errors import UnknownOperatorError
 from opperf.frameworks.mxnet import registry
-from opperf.frameworks.mxnet.categories import CATEGORIES
+from opperf.frameworks.mxnet.categories import CATEGORIES, MISC
 from opperf.frameworks.mxnet.functions import operator_function
 from opperf.model import Kind
 
@@ -160,7 +160,10 @@ def test_every_operator_has_a_category():
 @pytest.mark.parametrize(
     ("name", "category"),
     [
-        ("relu", "unary"),
+        ("relu", "activation"),
+        ("sigmoid", "activation"),
+        ("_npx_relu", "activation"),
+        ("tanh", "unary"),
         ("exp", "unary"),
         ("broadcast_add", "binary_broadcast"),
         ("elemwise_add", "binary_elementwise"),
@@ -185,11 +188,29 @@ def test_every_operator_has_a_category():
         ("transpose", "rearrange"),
         ("Reshape", "shape"),
         ("Custom", "misc"),
+        ("ROIPooling", "pooling"),
+        ("_contrib_ROIAlign", "pooling"),
+        ("_contrib_box_nms", "detection"),
+        ("SoftmaxOutput", "loss"),
+        ("LinearRegressionOutput", "loss"),
+        ("_contrib_hawkesll", "loss"),
+        ("norm", "reduction"),
+        ("_npi_norm", "reduction"),
+        ("_npi_identity", "creation"),
+        ("identity", "unary"),
+        ("zeros_like", "creation"),
+        ("cumsum", "cumulative"),
+        ("Cast", "conversion"),
+        ("_cond", "control_flow"),
         ("random_normal", "random_sampling"),
     ],
 )
 def test_categories(name, category):
     assert registry.by_name()[name].category == category
+
+
+def test_few_operators_are_of_no_other_category():
+    assert sum(operator.category == MISC for operator in registry.operators()) < 15
 
 
 def test_every_operator_has_a_function():

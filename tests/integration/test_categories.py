@@ -16,6 +16,7 @@ from opperf.frameworks.mxnet import registry
 from opperf.model import Case, OperatorTarget, Settings, TensorSpec
 from opperf.mxnet_api import benchmarks
 from opperf.rules import sizes
+from opperf.rules.engine import rules_module
 from opperf.sources.choices import categories
 from opperf.sources.registry import Plan
 
@@ -30,7 +31,14 @@ RUNNERS = {
     ],
     "gemm_operators": ["run_gemm_operators_benchmarks"],
     "random_sampling_operators": ["run_mx_random_sampling_operators_benchmarks"],
-    "reduction_operators": ["run_mx_reduction_operators_benchmarks"],
+    "reduction_operators": [
+        "run_mx_reduction_operators_benchmarks",
+        "run_cumulative_operators_benchmarks",
+    ],
+    "creation_operators": [
+        "run_creation_operators_benchmarks",
+        "run_conversion_operators_benchmarks",
+    ],
     "sorting_searching_operators": ["run_sorting_searching_operators_benchmarks"],
     "array_manipulation_operators": [
         "run_rearrange_operators_benchmarks",
@@ -130,7 +138,7 @@ def check(results, expected):
         (
             "nn_loss_operators",
             "run_loss_operators_benchmarks",
-            {"smooth_l1", "CTCLoss", "MakeLoss", "softmax_cross_entropy"},
+            {"smooth_l1", "CTCLoss", "MakeLoss", "softmax_cross_entropy", "SoftmaxOutput"},
         ),
     ],
 )
@@ -162,14 +170,17 @@ def test_a_category_at_its_default_size(module, name, expected):
         (
             "nn_activation_operators",
             "run_activation_operators_benchmarks",
-            {"Activation", "LeakyReLU", "softmax", "log_softmax", "hard_sigmoid"},
+            {"Activation", "LeakyReLU", "softmax", "log_softmax", "hard_sigmoid", "relu"},
         ),
         (
             "nn_optimizer_operators",
             "run_optimizer_operators_benchmarks",
             {"sgd_update", "sgd_mom_update", "adam_update", "ftrl_update"},
         ),
-        ("misc_operators", "run_mx_misc_operators_benchmarks", {"Custom", "add_n", "Cast"}),
+        ("misc_operators", "run_mx_misc_operators_benchmarks", {"Custom", "add_n"}),
+        ("creation_operators", "run_creation_operators_benchmarks", {"zeros_like", "ones_like"}),
+        ("creation_operators", "run_conversion_operators_benchmarks", {"Cast", "cast_storage"}),
+        ("reduction_operators", "run_cumulative_operators_benchmarks", {"cumsum"}),
         (
             "indexing_routines",
             "run_indexing_routines_benchmarks",
@@ -227,6 +238,61 @@ def test_a_case_that_crashes_costs_itself_alone(caplog):
         results = benchmarks.measure_plan(Plan(cases=(crashing, fine), excluded={}))
     assert list(results) == ["relu"]
     assert "LeakyReLU: crashed: the process was ended by SIG" in caplog.text
+
+
+LIKE = {
+    "creation": {"creation", "window"},
+    "cumulative": {"cumulative"},
+    "expanding": {"shape"},
+    "gemm": {"linalg"},
+    "indexing": {"indexing"},
+    "join_split": {"joining", "splitting"},
+    "linalg": {"linalg"},
+    "polynomial": {"polynomial"},
+    "random_sampling": {"random"},
+    "rearrange": {"shape"},
+    "reduction": {"reduction"},
+    "rounding": {"unary"},
+    "shape": {"shape"},
+    "sorting_searching": {"sorting", "set"},
+    "statistics": {"statistics"},
+    "unary": {"unary"},
+    **dict.fromkeys(
+        ("binary_broadcast", "binary_elementwise", "binary_misc", "binary_scalar"), {"binary"}
+    ),
+}
+"""NumPy's categories of the operations that MXNet has in one of its own. Where NumPy has one for
+several of MXNet's, these are of users who look for them by name."""
+
+FIXED_COEFFICIENTS = {"_contrib_quadratic"}
+"""A polynomial of three coefficients that are plain numbers: of one tensor, as the unary ones."""
+
+
+def categories_of_operations(name):
+    """The categories of each operation's operators, of those that are of one operation."""
+    framework = load(name)
+    uses = rules_module(framework.rules).OPERATIONS
+    found = {}
+    for operator in framework.operators():
+        own = next((uses[one] for one in operator.names if one in uses), None)
+        if own is not None and len(own.operations) == 1:
+            (operation,) = own.operations
+            found.setdefault(operation, {})[operator.name] = operator.category
+    return found
+
+
+def test_an_operation_has_the_same_category_in_either_framework():
+    ours, theirs = (categories_of_operations(name) for name in ("mxnet", "numpy"))
+    shared = set(ours) & set(theirs)
+    assert len(shared) > 140
+    wrong = [
+        (name, category, other, like)
+        for operation in shared
+        for name, category in ours[operation].items()
+        for other, like in theirs[operation].items()
+        if like not in LIKE.get(category, ()) and name not in FIXED_COEFFICIENTS
+    ]
+    assert wrong == []
 
 
 def test_categories_whose_times_depend_on_values_exist():

@@ -42,6 +42,15 @@ def named(names: str) -> Rule:
 
 
 RULES: Mapping[str, tuple[Rule, ...]] = {
+    "sorting": (
+        named("argpartition argsort lexsort msort partition sort sort_complex searchsorted"),
+        named("argmax argmin nanargmax nanargmin"),
+    ),
+    # Before linear algebra, whose namespace has the norms.
+    "reduction": (
+        parameter("keepdims"),
+        named("allclose array_equal array_equiv trace trapz trapezoid"),
+    ),
     "linalg": (
         namespace("linalg"),
         named("dot einsum einsum_path inner kron matmul matvec outer tensordot vdot cross"),
@@ -56,10 +65,6 @@ RULES: Mapping[str, tuple[Rule, ...]] = {
         named("angle i0 imag iscomplex isreal nan_to_num real real_if_close round sinc clip"),
     ),
     "binary": (elementwise(2), named("isclose")),
-    "reduction": (
-        parameter("keepdims"),
-        named("allclose array_equal array_equiv trace trapz trapezoid"),
-    ),
     "cumulative": (
         named("cumprod cumsum nancumprod nancumsum diff ediff1d gradient unwrap"),
         named("cumulative_prod cumulative_sum"),
@@ -69,9 +74,6 @@ RULES: Mapping[str, tuple[Rule, ...]] = {
     "statistics": (
         defined_in("histograms.py"),
         named("bincount corrcoef cov digitize histogram2d interp convolve correlate"),
-    ),
-    "sorting": (
-        named("argpartition argsort lexsort msort partition sort sort_complex searchsorted"),
     ),
     "window": (named("bartlett blackman hamming hanning kaiser"),),
     "date": (named("busday_count busday_offset is_busday"),),

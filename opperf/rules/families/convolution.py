@@ -12,7 +12,6 @@ from opperf.rules.engine import Families
 from opperf.rules.pictures import (
     Window,
     feature_maps,
-    images,
     network_maps,
     photographs,
     video,
@@ -205,8 +204,8 @@ def adaptive_pooling(operation: CanonicalOperation, size: Preset) -> Iterable[Ro
 
 @FAMILIES.operation("im2col")
 def im2col(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
-    """Images, to convert to the columns for a convolution by matrix product."""
-    window = Window(images(size), stride=2, pad=1)
+    """A 3 x 3 layer of ResNet-50's first stage, as columns for a convolution by matrix product."""
+    window = Window(feature_maps(size), pad=1)
     yield {
         "data": tensor(*window.shape),
         "kernel": window.along(window.kernel),
@@ -216,8 +215,8 @@ def im2col(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
 
 @FAMILIES.operation("col2im")
 def col2im(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
-    """Columns as `im2col` returns them."""
-    window = Window(images(size), stride=2, pad=1)
+    """Columns of a 3 x 3 layer of ResNet-50's first stage, as `im2col` returns them."""
+    window = Window(feature_maps(size), pad=1)
     batch, channels, *extents = window.shape
     kernel = window.along(window.kernel)
     yield {

@@ -8,17 +8,19 @@ from collections.abc import Iterable
 
 import msgspec
 
-from opperf.model import Argument, Operator, TensorSpec
+from opperf.model import Argument, Fill, Operator, TensorSpec
 from opperf.operations import CanonicalOperation
 from opperf.operations.uses import Roles
 from opperf.rules.configurations import PHASE, WHY
 from opperf.rules.engine import Families, arguments_by_role, without_gradients
 from opperf.rules.families import convolution
 from opperf.rules.families.convolution import SCALE, layer
+from opperf.rules.mxnet.boxes import spread
 from opperf.rules.mxnet.operations.layers import CONVOLUTIONS
 from opperf.rules.pictures import FILTERS, KERNEL, Window, coarse_maps, feature_maps, images
+from opperf.rules.pyramid import few_pictures, maps
 from opperf.rules.sizes import Preset
-from opperf.rules.values import OPEN_UNIT, PROBABILITY, Arguments, tensor, tensors
+from opperf.rules.values import OPEN_UNIT, PROBABILITY, Arguments, fixed, literal, tensor, tensors
 
 FAMILIES = Families()
 
@@ -40,8 +42,9 @@ def convolution_v1(operator: Operator, size: Preset) -> Iterable[Arguments]:
 
 
 def offset_window(size: Preset) -> Window:
-    """A 3 x 3 layer of few channels, as reading at learned offsets is slow."""
-    return Window(coarse_maps(size, FILTERS // 2), pad=1)
+    """The 3 x 3 layer of a detector's last stage, at stride 32."""
+    channels = 512
+    return Window(maps(size, 32, channels), filters=channels, pad=1)
 
 
 def plain(window: Window) -> Arguments:
@@ -57,20 +60,21 @@ def plain(window: Window) -> Arguments:
 
 @FAMILIES.add("_contrib_DeformableConvolution", "_npx_deformable_convolution")
 def deformable(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """A 3 x 3 layer of a later stage of a ResNet, where offsets are learned."""
+    """A 3 x 3 layer of the last stage of a detector's ResNet, where offsets are learned
+    (Deformable ConvNets)."""
     window = offset_window(size)
     yield {
         "data": tensor(*window.shape),
         "offset": tensor(window.shape[0], 2 * math.prod(window.along(KERNEL)), *window.positions),
-        "weight": tensor(FILTERS, window.shape[1], *window.along(KERNEL)),
-        "bias": tensor(FILTERS),
+        "weight": tensor(window.filters, window.shape[1], *window.along(KERNEL)),
+        "bias": tensor(window.filters),
         **plain(window),
     }
 
 
 @FAMILIES.add("_contrib_ModulatedDeformableConvolution", "_npx_modulated_deformable_convolution")
 def modulated(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """As `deformable`, with a weight for each offset."""
+    """As `deformable`, with a weight for each offset, as in Deformable ConvNets v2."""
     for arguments in deformable(operator, size):
         data, offset, *others = arguments.items()
         window = offset_window(size)
@@ -116,81 +120,134 @@ def pooling_v1(operator: Operator, size: Preset) -> Iterable[Arguments]:
 
 @FAMILIES.add("Correlation")
 def correlation(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """Feature maps of two frames, compared by products and by differences at displacements of up to
-    four pixels, as in networks for optical flow (PWC-Net)."""
-    reach = 4
-    shape = coarse_maps(size, 32)
-    for product in (True, False):
+    """Feature maps of two frames, compared at displacements, as in networks for optical flow."""
+    flow = coarse_maps(size, 32)
+    frames = (few_pictures(size), 256, size.side(48), size.side(64))
+    for data, reach, step, product, why in (
+        (tensor(*flow), 4, 1, True, "PWC-Net: all displacements of up to 4 pixels"),
+        # Without a gradient, which takes some seconds.
+        (fixed(*frames), 20, 2, True, "FlowNet in use: every second of up to 20 pixels"),
+        (tensor(*flow), 4, 1, False, "By differences, as in matching of stereo pairs"),
+    ):
         yield {
-            "data1": tensor(*shape),
-            "data2": tensor(*shape),
+            "data1": data,
+            "data2": data,
             "kernel_size": 1,
             "max_displacement": reach,
             "stride1": 1,
-            "stride2": 1,
+            "stride2": step,
             "pad_size": reach,
             "is_multiply": product,
+            WHY: why,
         }
+
+
+SEGMENTED = 21
+"""Classes of a segmentation of the Pascal VOC data, background included."""
 
 
 @FAMILIES.add("UpSampling")
 def upsampling(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """Feature maps to enlarge twofold: by repeated pixels, of one and of two maps, and by a learned
-    filter."""
-    maps = tensor(*coarse_maps(size))
+    """Feature maps to enlarge twofold: by repeated pixels, and by a learned filter."""
+    level, skipped = tensor(*maps(size, 32)), tensor(*maps(size, 16))
+    scores = tensor(*coarse_maps(size, SEGMENTED))
     kernel = 2 * SCALE - SCALE % 2
-    for kind, data in (
-        ("nearest", [maps]),
-        ("nearest", [maps, maps]),
-        ("bilinear", [maps, tensor(FILTERS, 1, kernel, kernel)]),
+    learned = tensor(SEGMENTED, 1, kernel, kernel)
+    for kind, data, why in (
+        ("nearest", [level], "A feature pyramid: a level, enlarged to the next finer one"),
+        ("nearest", [level, skipped], "Two levels of a pyramid, enlarged to one size and joined"),
+        ("bilinear", [scores, learned], "FCN: scores of classes, by a filter for each class"),
     ):
-        filters: dict[str, Argument] = {"num_filter": FILTERS} if kind == "bilinear" else {}
+        filters: dict[str, Argument] = {"num_filter": SEGMENTED} if kind == "bilinear" else {}
         yield {
             "data": tensors(data),
             "scale": SCALE,
             **filters,
             "sample_type": kind,
             "num_args": len(data),
+            WHY: why,
         }
+
+
+INSIDE = Fill("grid", 0.95, 0.01)
+"""Places that follow the picture's own grid, almost all inside it."""
 
 
 @FAMILIES.add("BilinearSampler")
 def bilinear_sampler(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """Images, and random places inside them to read at."""
-    batch, _, *extents = images(size)
-    yield {"data": tensor(*images(size)), "grid": tensor(batch, 2, *extents, fill=OPEN_UNIT)}
+    """Images and feature maps, and places to read them at."""
+    for shape, fill, why in (
+        (images(size), INSIDE, "A frame, warped by a smooth flow"),
+        (feature_maps(size), INSIDE, "Feature maps, warped by a smooth flow"),
+        (images(size), OPEN_UNIT, "Places in no order, as of points in a scene"),
+    ):
+        batch, _, *extents = shape
+        yield {
+            "data": tensor(*shape),
+            "grid": tensor(batch, 2, *extents, fill=fill),
+            WHY: why,
+        }
+
+
+def transformations(size: Preset) -> TensorSpec:
+    """An affine transformation for each picture, which turns and shifts it a little and reads
+    mostly inside it."""
+    turns = [0.1 * spread(i, 2) - 0.05 for i in range(size.pictures)]
+    rows = tuple((0.9, turn, turn / 2, -turn, 0.9, turn / 3) for turn in turns)
+    return tensor(size.pictures, AFFINE, fill=literal(rows))
 
 
 @FAMILIES.add("GridGenerator")
 def grid_generator(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """An affine transformation, and a flow field, from which the grid of each image is computed."""
+    """An affine transformation, and a flow of a few pixels, from which the grid of each image is
+    computed."""
     batch, _, *extents = images(size)
     yield {
-        "data": tensor(batch, AFFINE, fill=OPEN_UNIT),
+        "data": transformations(size),
         "transform_type": "affine",
         "target_shape": tuple(extents),
+        WHY: "A spatial transformer's grid",
     }
-    yield {"data": tensor(batch, 2, *extents), "transform_type": "warp"}
+    yield {
+        "data": tensor(batch, 2, *extents, fill=Fill("normal", 0.0, 4.0)),
+        "transform_type": "warp",
+        WHY: "The grid of a flow field, to warp a frame",
+    }
 
 
 @FAMILIES.add("SpatialTransformer")
 def spatial_transformer(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """Images, and an affine transformation of each."""
-    batch, _, *extents = images(size)
-    yield {
-        "data": tensor(*images(size)),
-        "loc": tensor(batch, AFFINE, fill=OPEN_UNIT),
-        "target_shape": tuple(extents),
-        "transform_type": "affine",
-        "sampler_type": "bilinear",
-    }
+    """Images and feature maps, turned and shifted a little."""
+    for shape, why in (
+        (images(size), "A spatial transformer of images"),
+        (feature_maps(size), "A spatial transformer inside a network"),
+    ):
+        yield {
+            "data": tensor(*shape),
+            "loc": transformations(size),
+            "target_shape": shape[2:],
+            "transform_type": "affine",
+            "sampler_type": "bilinear",
+            WHY: why,
+        }
 
 
 @FAMILIES.add("_contrib_BilinearResize2D")
 def bilinear_resize(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """A segmentation's feature maps, to enlarge to a size and to another tensor's, and to halve."""
-    data = tensor(*coarse_maps(size))
-    _, _, height, width = feature_maps(size)
-    yield {"data": data, "height": height, "width": width}
-    yield {"data": data, "like": tensor(*feature_maps(size)), "mode": "like"}
-    yield {"data": data, "scale_height": 1 / SCALE, "scale_width": 1 / SCALE, "mode": "odd_scale"}
+    crop = size.side(480)
+    scores = tensor(few_pictures(size), SEGMENTED, size.side(64), size.side(64))
+    yield {"data": scores, "height": crop, "width": crop, WHY: "DeepLab: scores to pixels"}
+    yield {
+        "data": tensor(*maps(size, 32)),
+        "like": tensor(*maps(size, 16)),
+        "mode": "like",
+        WHY: "A feature pyramid: a level, enlarged to the next finer one",
+    }
+    yield {
+        "data": tensor(*coarse_maps(size)),
+        "scale_height": 1 / SCALE,
+        "scale_width": 1 / SCALE,
+        "mode": "odd_scale",
+        WHY: "Feature maps at half size, as ICNet takes them",
+    }

@@ -8,9 +8,10 @@ from collections.abc import Iterable
 import msgspec
 
 from opperf.model import Operator, TensorSpec
+from opperf.rules.configurations import WHY
 from opperf.rules.engine import Families
 from opperf.rules.mxnet.jpeg import TILE_SIDE, jpeg
-from opperf.rules.pictures import COLOURS, images
+from opperf.rules.pictures import COLOURS, images, photographs
 from opperf.rules.sizes import Preset
 from opperf.rules.values import REQUESTED, Arguments, below, fixed, literal, tensor
 
@@ -23,20 +24,34 @@ MEAN, DEVIATION = (0.485, 0.456, 0.406), (0.229, 0.224, 0.225)
 """Mean and standard deviation of ImageNet's colours, on a scale from 0 to 1."""
 
 
-def extents(size: Preset) -> tuple[int, int]:
-    """Height and width of a picture."""
+Extents = tuple[int, int]
+
+
+def decoded(size: Preset) -> Extents:
+    """Height and width of a picture as most are in ImageNet."""
+    return size.side(375), size.side(500)
+
+
+def extents(size: Preset) -> Extents:
+    """Height and width of a picture that is resized, and not yet cropped."""
     _, _, height, width = images(size)
     return height, width
 
 
-def picture(size: Preset, dtype: str = BYTE) -> TensorSpec:
+def cropped(size: Preset) -> Extents:
+    """Height and width of a picture that is cropped, as a network takes it."""
+    _, _, height, width = photographs(size)
+    return height, width
+
+
+def picture(sides: Extents, dtype: str = BYTE) -> TensorSpec:
     """One picture."""
-    return tensor(*extents(size), COLOURS, fill=LEVELS, dtype=dtype)
+    return tensor(*sides, COLOURS, fill=LEVELS, dtype=dtype)
 
 
-def pictures(size: Preset, dtype: str = BYTE) -> TensorSpec:
+def pictures(size: Preset, sides: Extents, dtype: str = BYTE) -> TensorSpec:
     """A batch of pictures of one size."""
-    return tensor(size.pictures, *extents(size), COLOURS, fill=LEVELS, dtype=dtype)
+    return tensor(size.pictures, *sides, COLOURS, fill=LEVELS, dtype=dtype)
 
 
 def window(size: Preset) -> Arguments:
@@ -45,22 +60,26 @@ def window(size: Preset) -> Arguments:
     return {"width": width * 7 // 8, "height": height * 7 // 8}
 
 
-def each(size: Preset, values: Arguments, dtype: str = BYTE) -> Iterable[Arguments]:
+def each(size: Preset, sides: Extents, values: Arguments, dtype: str = BYTE) -> Iterable[Arguments]:
     """One picture and a batch of them, each with these plain values."""
-    for data in (picture(size, dtype), pictures(size, dtype)):
-        yield {"data": data, **values}
+    yield {"data": picture(sides, dtype), **values, WHY: "A picture, as a data loader takes it"}
+    yield {
+        "data": pictures(size, sides, dtype),
+        **values,
+        WHY: "A batch, as a network's first layer takes it",
+    }
 
 
 @FAMILIES.add("_image_to_tensor")
 def to_tensor(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """A picture and a batch, whose colours become the first axis, on a scale from 0 to 1."""
-    return each(size, {})
+    return each(size, cropped(size), {})
 
 
 @FAMILIES.add("_image_normalize")
 def normalize(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """A picture and a batch as `to_tensor` returns them, with ImageNet's mean and deviation."""
-    for shape in (images(size)[1:], images(size)):
+    for shape in (photographs(size)[1:], photographs(size)):
         yield {"data": tensor(*shape), "mean": MEAN, "std": DEVIATION}
 
 
@@ -68,32 +87,48 @@ def normalize(operator: Operator, size: Preset) -> Iterable[Arguments]:
 def crop(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """Pictures of bytes, and of floating-point numbers that take a gradient."""
     for dtype in (BYTE, REQUESTED):
-        yield from each(size, {"x": 8, "y": 8, **window(size)}, dtype)
+        yield from each(size, extents(size), {"x": 8, "y": 8, **window(size)}, dtype)
+
+
+NEAREST, BILINEAR, CUBIC = 0, 1, 2
+"""OpenCV's numbers for the ways to interpolate."""
+
+
+def resized(size: Preset) -> Extents:
+    """Width and height of a picture whose shorter side is resized to that of `extents`."""
+    height, width = decoded(size)
+    short, _ = extents(size)
+    return width * short // height, short
 
 
 @FAMILIES.add("_image_resize")
 def resize(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """Pictures resized to half by bilinear interpolation."""
-    height, width = extents(size)
-    return each(size, {"size": (width // 2, height // 2), "interp": 1})
+    """ImageNet's pictures, resized before they are cropped."""
+    wanted: Arguments = {"size": resized(size)}
+    yield from each(size, decoded(size), {**wanted, "interp": BILINEAR})
+    for way, why in (
+        (CUBIC, "A picture, by cubic interpolation, as vision transformers take it"),
+        (NEAREST, "A mask of classes, whose pixels are not mixed"),
+    ):
+        yield {"data": picture(decoded(size)), **wanted, "interp": way, WHY: why}
 
 
 @FAMILIES.add("_image_random_crop", "_image_random_resized_crop")
 def random_crop(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """Pictures, cropped at a random place."""
-    return each(size, window(size))
+    return each(size, extents(size), window(size))
 
 
 @FAMILIES.add("_image_flip_left_right", "_image_flip_top_bottom")
 def flip(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """A picture, which is mirrored."""
-    yield {"data": picture(size)}
+    yield {"data": picture(cropped(size))}
 
 
 @FAMILIES.add("_image_random_flip_left_right", "_image_random_flip_top_bottom")
 def random_flip(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """A picture, which is mirrored or copied at random."""
-    yield {"data": picture(size)}
+    yield {"data": picture(cropped(size))}
 
 
 RANGE: Arguments = {"min_factor": 0.6, "max_factor": 1.4}
@@ -118,14 +153,24 @@ COLOURING: dict[str, Arguments] = {
 @FAMILIES.add(*COLOURING)
 def colouring(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """A picture, whose colours are changed."""
-    yield {"data": picture(size), **COLOURING[operator.name]}
+    yield {"data": picture(cropped(size)), **COLOURING[operator.name]}
 
 
 @FAMILIES.add("_cvimresize")
 def cv_resize(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """A picture resized to half by OpenCV."""
-    height, width = extents(size)
-    yield {"src": picture(size), "w": width // 2, "h": height // 2, "interp": 1}
+    """A picture of ImageNet, resized by OpenCV."""
+    width, height = resized(size)
+    for way, why in (
+        (BILINEAR, "ImageNet's pictures for most networks"),
+        (CUBIC, "ImageNet's pictures for vision transformers"),
+    ):
+        yield {
+            "src": picture(decoded(size)),
+            "w": width,
+            "h": height,
+            "interp": way,
+            WHY: why,
+        }
 
 
 @FAMILIES.add("_cvcopyMakeBorder")
@@ -133,7 +178,7 @@ def border(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """A picture, which gets a border of eight black pixels."""
     width = 8
     sides: Arguments = dict.fromkeys(("top", "bot", "left", "right"), width)
-    yield {"src": picture(size), **sides}
+    yield {"src": picture(extents(size)), **sides}
 
 
 def picture_file(size: Preset) -> TensorSpec:

@@ -1,4 +1,4 @@
-"""Output layers whose gradient is that of a loss."""
+"""Losses, output layers whose gradient is that of a loss, and the likelihood of events."""
 
 from __future__ import annotations
 
@@ -13,6 +13,8 @@ from opperf.rules.sizes import Preset
 from opperf.rules.values import (
     BOOLEAN,
     POSITIVE,
+    PROBABILITY,
+    ZEROS,
     Arguments,
     below,
     between,
@@ -68,3 +70,20 @@ def svm_output(operator: Operator, size: Preset) -> Iterable[Arguments]:
     for linear in (False, True):
         for shape in scores(size):
             yield {**scores_and_labels(shape), "use_linear": linear}
+
+
+@FAMILIES.add("_contrib_hawkesll")
+def hawkes(operator: Operator, size: Preset) -> Iterable[Arguments]:
+    """Log likelihoods of sequences of events of four kinds, each of which makes others likelier."""
+    marks, steps = 4, size.extent(512, least=8)
+    longest = steps * POSITIVE.high
+    yield {
+        "lda": tensor(size.batch, marks, fill=POSITIVE),
+        "alpha": tensor(marks, fill=PROBABILITY),
+        "beta": tensor(marks, fill=POSITIVE),
+        "state": tensor(size.batch, marks, fill=ZEROS),
+        "lags": fixed(size.batch, steps, fill=POSITIVE),
+        "marks": fixed(size.batch, steps, fill=below(marks), dtype="int32"),
+        "valid_length": fixed(size.batch, fill=Fill("constant", float(steps))),
+        "max_time": fixed(size.batch, fill=Fill("constant", longest)),
+    }

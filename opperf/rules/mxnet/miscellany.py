@@ -5,9 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from opperf.model import Argument, Fill, Operator, TensorSpec
+from opperf.rules.configurations import WHY
 from opperf.rules.engine import Families
-from opperf.rules.mxnet.names import FACTOR, alike
-from opperf.rules.shapes import LIST_LENGTH, shapes, square, tall
+from opperf.rules.mxnet.names import FACTOR
+from opperf.rules.mxnet.optimizers import layer_parameters
+from opperf.rules.parameters import resnet_50
+from opperf.rules.shapes import shapes, square, tall
 from opperf.rules.sizes import Preset
 from opperf.rules.values import (
     NORMAL,
@@ -74,16 +77,17 @@ def python_operator(operator: Operator, size: Preset) -> Iterable[Arguments]:
 
 @FAMILIES.add("all_finite")
 def all_finite(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """A tensor of finite numbers, so that the check cannot end early."""
-    for shape in shapes(size):
-        yield {"data": fixed(*shape)}
+    """A layer's gradient of finite numbers, so that the check cannot end early."""
+    for shape, why in layer_parameters(size):
+        yield {"data": fixed(*shape), WHY: why}
 
 
 @FAMILIES.add("multi_all_finite", "multi_sum_sq", "reset_arrays")
 def lists(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """A list of tensors, such as the gradients of layers."""
-    for shape in shapes(size):
-        yield {"data": alike(shape, gradient=False), "num_arrays": LIST_LENGTH}
+    """The gradients of all parameters of ResNet-50, which are checked, summed (by LARS) or set to
+    zero in one call."""
+    model = resnet_50(size)
+    yield {"data": tensors(fixed(*shape) for shape in model), "num_arrays": len(model)}
 
 
 @FAMILIES.add("_contrib_arange_like")

@@ -9,8 +9,10 @@ from collections.abc import Callable, Iterable
 from functools import partial
 
 from opperf.model import Argument, Fill, Kind, Operator, TensorSpec
+from opperf.rules.configurations import WHY
 from opperf.rules.engine import OUTPUT, Families
-from opperf.rules.shapes import LIST_LENGTH, Shape, shapes, square
+from opperf.rules.parameters import bert_layer, bert_layers, feed_forward, resnet_50
+from opperf.rules.shapes import Shape, square
 from opperf.rules.sizes import Preset
 from opperf.rules.values import (
     NORMAL,
@@ -156,12 +158,31 @@ def update(operator: Operator, shape: Shape) -> Arguments:
     "_mp_adabelief_update",
 )
 def updates(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """Weights of each of the usual shapes; and, where the operator has a kernel for it, a
-    row-sparse gradient, as embeddings have."""
-    for shape in shapes(size):
-        yield update(operator, shape)
+    """Parameters of real layers; and, where the operator has a kernel for it, a row-sparse
+    gradient, as embeddings have."""
+    for shape, why in layer_parameters(size):
+        yield {**update(operator, shape), WHY: why}
     if operator.name in LAZY:
-        yield with_sparse_gradient(update(operator, square(size)))
+        yield {
+            **with_sparse_gradient(update(operator, square(size))),
+            WHY: "An embedding, of which a batch looks up few rows",
+        }
+
+
+def layer_parameters(size: Preset) -> tuple[tuple[Shape, str], ...]:
+    """Shapes of parameters: a large one, one that caches hold, and a very small one."""
+    early, scale = resnet_50(size)[CONVOLUTION], resnet_50(size)[-NORM]
+    return (
+        (feed_forward(size)[0], "BERT's feed-forward weights"),
+        (early, "A 3 x 3 layer of ResNet-50's first stage, which caches hold"),
+        (scale, "The scale of ResNet-50's last normalisation: mostly dispatch"),
+    )
+
+
+CONVOLUTION = 6
+"""Position of ResNet-50's first 3 x 3 layer among its parameters."""
+NORM = 4
+"""Position of the scale of its last normalisation, from the end."""
 
 
 LAZY = frozenset({"sgd_update", "sgd_mom_update", "adam_update"})
@@ -201,6 +222,49 @@ def multi_lars(operator: Operator, size: Preset) -> Iterable[Arguments]:
     yield {**rates, **select_values(operator, {**VALUES, "eta": 0.001})}
 
 
+AGGREGATED = 4
+"""Parameters that MXNet's optimizers update in one call, by default."""
+LAMB_AGGREGATED = 45
+"""Parameters that LAMB and LANS update in one call, at most and by default."""
+LAST_CONVOLUTION = 8
+"""Position of ResNet-50's last 3 x 3 layer among its parameters, from the end."""
+
+Group = tuple[tuple[Shape, ...], str]
+"""Shapes of parameters that are updated in one call, and why."""
+
+
+def convolution_groups(size: Preset) -> tuple[Group, ...]:
+    """Parameters of a network for images."""
+    model = resnet_50(size)
+    first, last = CONVOLUTION, len(model) - LAST_CONVOLUTION
+    return (
+        (model[last : last + AGGREGATED], "Two layers and a norm of ResNet-50's last stage"),
+        (model[first : first + AGGREGATED], "Two layers and a norm of ResNet-50's first stage"),
+    )
+
+
+def transformer_groups(size: Preset) -> tuple[Group, ...]:
+    """Parameters of a network for text."""
+    projections = bert_layer(size)[:AGGREGATED]
+    return (
+        (feed_forward(size), "A feed-forward block of BERT, with biases"),
+        (projections, "Two projections of BERT's attention, with biases"),
+    )
+
+
+def many_layers(size: Preset) -> tuple[Group, ...]:
+    """As many parameters of a network for text as fit in a call."""
+    return ((bert_layers(size)[-LAMB_AGGREGATED:], "The last 45 parameters of BERT's layers"),)
+
+
+GROUPS: dict[str, Callable[[Preset], tuple[Group, ...]]] = {
+    "sgd": convolution_groups,
+    **dict.fromkeys(("adamw", "adabelief"), transformer_groups),
+    **dict.fromkeys(("lamb", "lans"), many_layers),
+}
+"""Groups of parameters by a word of the operator's name."""
+
+
 SGD, MOMENTUM, ADAM = (
     ("weight", "grad"),
     ("weight", "grad", "mom"),
@@ -225,12 +289,11 @@ INTERLEAVED: dict[str, tuple[str, ...]] = {
 """Tensors of each weight, in their order, of updates of many weights."""
 
 
-def trailing_tensors(operator: Operator) -> list[TensorSpec]:
-    """The tensors that follow those of all weights."""
+def trailing_tensors(operator: Operator, count: int) -> list[TensorSpec]:
+    """The tensors that follow those of all weights, of which there are `count`."""
     if operator.name.startswith("preloaded_"):
         return [
-            fixed(LIST_LENGTH, fill=literal((value,) * LIST_LENGTH), dtype=MASTER)
-            for value in (RATE, DECAY)
+            fixed(count, fill=literal((value,) * count), dtype=MASTER) for value in (RATE, DECAY)
         ]
     if operator.parameter("etas") is not None:
         dtype = MASTER if is_mixed(operator) else REQUESTED
@@ -240,30 +303,34 @@ def trailing_tensors(operator: Operator) -> list[TensorSpec]:
 
 @FAMILIES.add(*INTERLEAVED)
 def multi_updates(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """Several weights of one shape in one call, updated in place, as the operator cannot infer the
-    shapes of outputs."""
-    names = INTERLEAVED[operator.name]
-    counts: dict[str, Argument] = dict.fromkeys(COUNTERS, LIST_LENGTH)
+    """Parameters of a model, as many as MXNet's optimizers pass in one call, updated in place, as
+    the operator cannot infer the shapes of outputs."""
+    groups = next(made for word, made in GROUPS.items() if word in operator.name)
+    for parameters, why in groups(size):
+        yield {**multi_update(operator, parameters), WHY: why}
+
+
+def multi_update(operator: Operator, parameters: tuple[Shape, ...]) -> Arguments:
+    """The arguments of an update of parameters of these shapes."""
+    names, count = INTERLEAVED[operator.name], len(parameters)
+    counts: dict[str, Argument] = dict.fromkeys(COUNTERS, count)
     lists: dict[str, Argument] = {
-        name: (value,) * LIST_LENGTH  # type: ignore[misc]
+        name: (value,) * count  # type: ignore[misc]
         for name, value in LIST_VALUES.items()
     }
-    for shape in shapes(size):
-        made = {
-            position_of(names, name, i): state_tensor(
-                operator, name, shape, partial(position_of, names, i=i)
-            )
-            for i in range(LIST_LENGTH)
-            for name in names
-        }
-        yield {
-            "data": tensors([*made.values(), *trailing_tensors(operator)]),
-            **select_values(operator, {**VALUES, **lists, **counts}),
-            OUTPUT: tensors(
-                same(made[place], place)
-                for place in (position_of(names, "weight", i) for i in range(LIST_LENGTH))
-            ),
-        }
+    made = {
+        position_of(names, name, i): state_tensor(
+            operator, name, shape, partial(position_of, names, i=i)
+        )
+        for i, shape in enumerate(parameters)
+        for name in names
+    }
+    weights = [position_of(names, "weight", i) for i in range(count)]
+    return {
+        "data": tensors([*made.values(), *trailing_tensors(operator, count)]),
+        **select_values(operator, {**VALUES, **lists, **counts}),
+        OUTPUT: tensors(same(made[place], place) for place in weights),
+    }
 
 
 def position_of(names: tuple[str, ...], name: str, i: int) -> str:

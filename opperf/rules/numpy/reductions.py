@@ -32,7 +32,7 @@ QUANTILES: dict[str, dict[str, Argument]] = {
 
 
 @FAMILIES.category("reduction")
-@FAMILIES.add("nancumprod", "nancumsum", *QUANTILES)
+@FAMILIES.add("nanargmax", "nanargmin", "nancumprod", "nancumsum", *QUANTILES)
 def reduction(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """As the shared reductions, for functions that are no canonical operation."""
     also = QUANTILES.get(operator.name, {})
