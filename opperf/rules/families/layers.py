@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from opperf.model import TensorSpec
 from opperf.operations import CanonicalOperation
 from opperf.operations.uses import Roles
-from opperf.rules.bert import FEED_FORWARD, UNITS, WORDS, sentences, tokens
+from opperf.rules.bert import FEED_FORWARD, UNITS, WORDS, few_sentences, tokens
 from opperf.rules.engine import Families
 from opperf.rules.pictures import images
 from opperf.rules.shapes import Shape, cube, shapes, slim, square, tall
@@ -30,12 +30,14 @@ def layer(shape: Shape, hidden: int) -> Roles:
 @FAMILIES.operation("dense")
 def dense(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
     """Images row by row, as a linear classifier takes them, and the layers of BERT-base, token by
-    token: a projection, and the two of a feed-forward block."""
+    token: a projection, and the two of a feed-forward block, which of more sentences take a second
+    a call."""
+
     for shape, hidden in (
         (images(size), HIDDEN),
-        (sentences(size), UNITS),
-        (sentences(size), FEED_FORWARD),
-        (sentences(size, FEED_FORWARD), UNITS),
+        (few_sentences(size), UNITS),
+        (few_sentences(size), FEED_FORWARD),
+        (few_sentences(size, FEED_FORWARD), UNITS),
     ):
         yield layer(shape, hidden)
 

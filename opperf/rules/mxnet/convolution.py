@@ -107,7 +107,7 @@ def correlation(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """Feature maps of two frames, compared by products and by differences at displacements of up to
     four pixels, as in networks for optical flow (PWC-Net)."""
     reach = 4
-    shape = coarse_maps(size, 32)
+    shape = coarse_maps(size, 16)
     for product in (True, False):
         yield {
             "data1": tensor(*shape),
