@@ -4,6 +4,7 @@ import pytest
 
 from opperf.frameworks import load
 from opperf.operations import OPERATIONS
+from opperf.rules.configurations import inputs_of
 from opperf.rules.engine import rules_module, uses_of
 from opperf.rules.families import FAMILIES
 from opperf.rules.sizes import PRESETS
@@ -30,9 +31,10 @@ HERE = sorted(set(FAMILIES.by_operation) & set(USES))
 def test_every_configuration_is_some_operators(name):
     made = FAMILIES.by_operation[name](OPERATIONS[name], PRESETS["small"])
     for roles in made:
-        assert any(use.to_arguments(operator, roles) is not None for operator, use in USES[name]), (
-            roles
-        )
+        inputs = inputs_of(roles)
+        assert any(
+            use.to_arguments(operator, inputs) is not None for operator, use in USES[name]
+        ), roles
 
 
 def test_most_families_have_an_operator_in_any_build():
