@@ -35,3 +35,9 @@ def scores(size: Preset) -> Shape:
     """Shape of a batch of attention scores: by head, for each pair of tokens."""
     batch, length = tokens(size)
     return (batch, HEADS, length, length)
+
+
+def few_sentences(size: Preset, width: int = UNITS) -> Shape:
+    """Shape of fewer sentences, as many as there are pictures: for operators that take long for
+    each element, or several such tensors."""
+    return (size.pictures, *sentences(size, width)[1:])

@@ -29,6 +29,7 @@ from opperf.rules.configurations import (
     read_configuration,
 )
 from opperf.rules.not_finite import NotFinite
+from opperf.rules.shapes import DISPATCH
 from opperf.rules.sizes import Preset
 from opperf.rules.values import AT_LEAST_SINGLE, REQUESTED, Arguments
 
@@ -257,10 +258,17 @@ def from_operations(operator: Operator, rules: RulesModule, preset: Preset) -> l
                 continue
             own = {**arguments, **chosen, **notes_of(roles)}
             one = read_configuration(own, OPERATION + name_of(family), family)
-            # Inputs that differ by a role that the operator has no argument for are the same.
-            if (one.arguments, one.phase) not in [(other.arguments, other.phase) for other in made]:
+            if not any(measure_the_same(one, other) for other in made):
                 made.append(one)
     return made
+
+
+def measure_the_same(one: Configuration, other: Configuration) -> bool:
+    """Whether two configurations of an operator are the same, as those are that differ by a role
+    that it has no argument for, or both measure its call."""
+    if one.why == other.why == DISPATCH:
+        return True
+    return (one.arguments, one.phase) == (other.arguments, other.phase)
 
 
 def arguments_by_role(

@@ -243,7 +243,7 @@ REFERENCES = references(
         "tril": lambda x, offset=0: triangle(x, lambda row, column: column <= row + offset),
         "triu": lambda x, offset=0: triangle(x, lambda row, column: column >= row + offset),
         "vstack": lambda tensors: concatenate(
-            [one.reshape(-1, one.shape[-1]) for one in tensors], 0
+            [one.reshape((1,) * (2 - one.ndim) + one.shape) for one in tensors], 0
         ),
     }
 )

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import NamedTuple
 
 from opperf.operations import OPERATIONS, CanonicalOperation
 from opperf.operations.uses import Roles
-from opperf.rules.domains import DOMAINS, PAIRS, WHOLE_DTYPE, Pair
+from opperf.rules.configurations import WHY
+from opperf.rules.domains import DOMAINS, LOGICAL_PAIR, PAIRS, WHOLE_DTYPE, Pair
 from opperf.rules.engine import Families
-from opperf.rules.shapes import LIST_LENGTH, Shape, column, shapes, slim, square, tall
+from opperf.rules.pictures import feature_maps
+from opperf.rules.shapes import DISPATCH, LIST_LENGTH, Shape, column, shapes, square, tall
 from opperf.rules.sizes import Preset
 from opperf.rules.values import NORMAL, ONES, OPEN_UNIT, REQUESTED, fixed, tensor, tensors
 
@@ -42,38 +45,79 @@ def dtype_for(operation: str) -> str:
     return WHOLE_DTYPE if operation in WHOLE_ONLY else REQUESTED
 
 
+def of_one(size: Preset) -> Iterable[tuple[Shape, Roles]]:
+    """Shapes for operations that take the same time for every element, each with why."""
+    yield square(size), {WHY: "A square matrix: bound by memory or by arithmetic"}
+    yield tall(size), {WHY: "About as many elements in many short rows"}
+    yield column(size), {WHY: DISPATCH}
+
+
 @FAMILIES.operation(*OF_ONE)
 def unary(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
     """One tensor, inside the operation's domain."""
     fill, dtype = DOMAINS.get(operation.name, NORMAL), dtype_for(operation.name)
-    for shape in shapes(size):
-        yield {"x": tensor(*shape, fill=fill, dtype=dtype)}
+    for shape, why in of_one(size):
+        yield {"x": tensor(*shape, fill=fill, dtype=dtype), **why}
 
 
-def alike(size: Preset) -> tuple[tuple[Shape, Shape], ...]:
+class ShapePair(NamedTuple):
+    """Shapes of two tensors, and why they are measured."""
+
+    left: Shape
+    right: Shape
+    why: str
+
+
+ALIKE = "Two matrices of one shape, as in a residual connection: nothing is broadcast"
+
+
+def alike(size: Preset) -> tuple[ShapePair, ...]:
     """Pairs of equal shapes."""
-    return tuple((shape, shape) for shape in (square(size), slim(size), column(size)))
+    return (
+        ShapePair(square(size), square(size), ALIKE),
+        ShapePair(column(size), column(size), DISPATCH),
+    )
 
 
-def broadcasting(size: Preset) -> tuple[tuple[Shape, Shape], ...]:
-    """Two pairs of equal shapes, and one that broadcasts along the last axis."""
-    return (*alike(size)[:2], (column(size), tall(size)))
+def broadcasting(size: Preset) -> tuple[ShapePair, ...]:
+    """A pair of equal shapes, and pairs of which one is broadcast in each way that models use."""
+    rows, columns = square(size)
+    maps = feature_maps(size)
+    return (
+        ShapePair((rows, columns), (rows, columns), ALIKE),
+        ShapePair((rows, columns), (1, columns), "A matrix and a row, as a dense layer's bias"),
+        ShapePair(
+            column(size), tall(size), "A column and a matrix, as each row's maximum or its norm"
+        ),
+        ShapePair(
+            maps,
+            (1, maps[1], 1, 1),
+            "Feature maps of a ResNet's first stage and a number per channel, as in normalisation",
+        ),
+        ShapePair(
+            (rows, columns), (1, 1), "A matrix and a tensor of one element, as a learnt scale"
+        ),
+    )
 
 
-def pairs(operation: str, shape_pairs: Iterable[tuple[Shape, Shape]]) -> Iterable[Roles]:
+def pairs(operation: str, shape_pairs: Iterable[ShapePair]) -> Iterable[Roles]:
     """Two tensors of each pair of shapes, inside the operation's domain."""
     fills, dtype = PAIRS.get(operation, Pair()), dtype_for(operation)
-    for left, right in shape_pairs:
+    for left, right, why in shape_pairs:
         yield {
             "x": tensor(*left, fill=fills.left, dtype=dtype),
             "y": tensor(*right, fill=fills.right, dtype=dtype),
+            WHY: why,
         }
 
 
 @FAMILIES.operation(*(name for name in OF_TWO if name != "same_elements"), "isclose")
 def binary(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
-    """Two tensors, one broadcast to the other's shape where they differ."""
-    return pairs(operation.name, broadcasting(size))
+    """Two tensors, one broadcast to the other's shape where they differ. Of logical operations one
+    element would decide every result."""
+    *several, of_one_element = broadcasting(size)
+    decided = PAIRS.get(operation.name) == LOGICAL_PAIR
+    return pairs(operation.name, several if decided else (*several, of_one_element))
 
 
 @FAMILIES.operation("allclose", "same_elements")
@@ -86,27 +130,27 @@ def comparison(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
 @FAMILIES.operation("sum_of_many")
 def sum_of_many(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
     """Several tensors to sum."""
-    for shape in shapes(size):
-        yield {"tensors": tensors([tensor(*shape)] * LIST_LENGTH)}
+    for shape, why in of_one(size):
+        yield {"tensors": tensors([tensor(*shape)] * LIST_LENGTH), **why}
 
 
 @FAMILIES.operation("affine_clip")
 def affine_clip(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
     """A tensor, and the usual slope and offset of the hard sigmoid."""
-    for shape in shapes(size):
-        yield {"x": tensor(*shape), "slope": 0.2, "offset": 0.5}
+    for shape, why in of_one(size):
+        yield {"x": tensor(*shape), "slope": 0.2, "offset": 0.5, **why}
 
 
 @FAMILIES.operation("polynomial")
 def polynomial(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
     """The coefficients of a polynomial of degree 4, and a tensor to evaluate it at."""
-    for shape in shapes(size):
-        yield {"coefficients": tensor(5), "x": tensor(*shape, fill=OPEN_UNIT)}
+    for shape, why in of_one(size):
+        yield {"coefficients": tensor(5), "x": tensor(*shape, fill=OPEN_UNIT), **why}
 
 
 @FAMILIES.operation("clip")
 def clip(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
     """A tensor, and bounds that many elements exceed on both sides: 0 and 1, which every dtype
     represents."""
-    for shape in shapes(size):
-        yield {"x": tensor(*shape), "low": 0, "high": 1}
+    for shape, why in of_one(size):
+        yield {"x": tensor(*shape), "low": 0, "high": 1, **why}

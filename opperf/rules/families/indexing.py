@@ -7,6 +7,8 @@ from collections.abc import Iterable
 from opperf.model import TensorSpec
 from opperf.operations import CanonicalOperation
 from opperf.operations.uses import Roles
+from opperf.rules.bert import scores
+from opperf.rules.configurations import WHY
 from opperf.rules.engine import Families
 from opperf.rules.shapes import LIST_LENGTH, Shape, line, shapes, square, tall, vector
 from opperf.rules.sizes import Preset
@@ -30,9 +32,16 @@ def indices(shape: Shape, limit: int) -> TensorSpec:
 
 @FAMILIES.operation("where")
 def where(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
-    """A condition, and two tensors to choose from."""
+    """A condition, and two tensors to choose from, which are broadcast in the last."""
     for shape in shapes(size):
         yield {"condition": mask(shape), "x": tensor(*shape), "y": tensor(*shape)}
+    _, *other = scores(size)
+    yield {
+        "condition": mask((1, 1, *other[1:])),
+        "x": tensor(size.pictures, *other),
+        "y": tensor(1, 1, 1, 1),
+        WHY: "BERT-base's attention scores, those that a mask excludes replaced by one number",
+    }
 
 
 @FAMILIES.operation("boolean_mask")

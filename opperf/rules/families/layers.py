@@ -7,11 +7,11 @@ from collections.abc import Iterable
 from opperf.model import TensorSpec
 from opperf.operations import CanonicalOperation
 from opperf.operations.uses import Roles
-from opperf.rules.bert import FEED_FORWARD, UNITS, WORDS, sentences, tokens
+from opperf.rules.bert import FEED_FORWARD, UNITS, WORDS, few_sentences, sentences, tokens
 from opperf.rules.configurations import WHY
 from opperf.rules.engine import Families
 from opperf.rules.pictures import images
-from opperf.rules.shapes import Shape, column, cube, shapes, slim, square, tall
+from opperf.rules.shapes import DISPATCH, Shape, column, cube, shapes, slim, square, tall
 from opperf.rules.sizes import Preset
 from opperf.rules.values import below, fixed, tensor
 
@@ -31,12 +31,14 @@ def layer(shape: Shape, hidden: int) -> Roles:
 @FAMILIES.operation("dense")
 def dense(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
     """Images row by row, as a linear classifier takes them, and the layers of BERT-base, token by
-    token: a projection, and the two of a feed-forward block."""
+    token: a projection, and the two of a feed-forward block, which of more sentences take a second
+    a call."""
+
     for shape, hidden in (
         (images(size), HIDDEN),
-        (sentences(size), UNITS),
-        (sentences(size), FEED_FORWARD),
-        (sentences(size, FEED_FORWARD), UNITS),
+        (few_sentences(size), UNITS),
+        (few_sentences(size), FEED_FORWARD),
+        (few_sentences(size, FEED_FORWARD), UNITS),
     ):
         yield layer(shape, hidden)
 
@@ -50,7 +52,7 @@ def dropout(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
     """Activations of transformers and classifiers, and masks that all steps of a sequence share."""
     for why, shape, rate in (
         ("VGG, a dense layer's output for many pictures", square(size), OUTPUT_RATE),
-        ("few elements, so that the call itself takes most of the time", column(size), OUTPUT_RATE),
+        (DISPATCH, column(size), OUTPUT_RATE),
         ("BERT-base, vectors of tokens", sentences(size), ATTENTION_RATE),
     ):
         yield {WHY: why, "data": tensor(*shape), "rate": rate}

@@ -2,24 +2,38 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 
 from opperf.operations import CanonicalOperation
 from opperf.operations.uses import Roles
+from opperf.rules.configurations import WHY
 from opperf.rules.engine import Families
-from opperf.rules.shapes import line, shapes, square, vector
+from opperf.rules.shapes import Shape, line, shapes, square, vector
 from opperf.rules.sizes import Preset
 from opperf.rules.values import BOOLEAN, SEQUENCE, below, fixed, tensor
 
 FAMILIES = Families()
 
 
+def fewer(size: Preset) -> Shape:
+    """Shape of a matrix of a quarter of a square's rows: sorting takes a hundred times as long as
+    arithmetic."""
+    rows, columns = square(size)
+    return (max(2, rows // 4), columns)
+
+
 @FAMILIES.operation("sort", "argsort")
 def sort(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
-    """A matrix along each axis and a long vector, in random order. Only `sort` has a gradient."""
+    """A matrix along each axis and a vector, in random order. Only `sort` has a gradient."""
     make = tensor if operation.name == "sort" else fixed
-    for shape, axis in ((square(size), 0), (square(size), 1), (vector(size), -1)):
-        yield {"x": make(*shape), "axis": axis}
+    rows, columns = fewer(size)
+    for shape, axis, why in (
+        ((rows, columns), 0, "Short columns, whose elements are not adjacent in memory"),
+        ((rows, columns), 1, "Rows, as the scores of each sample"),
+        ((rows * columns,), -1, "One long vector, as the scores of a whole data set"),
+    ):
+        yield {"x": make(*shape), "axis": axis, WHY: why}
 
 
 @FAMILIES.operation("searchsorted")
@@ -29,7 +43,7 @@ def search(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
     for side in ("left", "right"):
         yield {
             "ordered": fixed(count, fill=SEQUENCE),
-            "values": fixed(*vector(size), fill=below(count)),
+            "values": fixed(math.prod(fewer(size)), fill=below(count)),
             "side": side,
         }
 

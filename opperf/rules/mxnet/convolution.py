@@ -121,7 +121,7 @@ def pooling_v1(operator: Operator, size: Preset) -> Iterable[Arguments]:
 @FAMILIES.add("Correlation")
 def correlation(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """Feature maps of two frames, compared at displacements, as in networks for optical flow."""
-    flow = coarse_maps(size, 32)
+    flow = coarse_maps(size, 16)
     frames = (few_pictures(size), 256, size.side(48), size.side(64))
     for data, reach, step, product, why in (
         (tensor(*flow), 4, 1, True, "PWC-Net: all displacements of up to 4 pixels"),

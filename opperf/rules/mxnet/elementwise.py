@@ -12,7 +12,6 @@ from opperf.rules.engine import Families, arguments_by_role
 from opperf.rules.families import elementwise as shared
 from opperf.rules.mxnet.names import FACTOR
 from opperf.rules.mxnet.operations.elementwise import BINARY
-from opperf.rules.shapes import shapes
 from opperf.rules.sizes import Preset
 from opperf.rules.values import BOOLEAN, NORMAL, POSITIVE, REQUESTED, Arguments, tensor
 
@@ -80,22 +79,23 @@ def scalar(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """A tensor and a number."""
     base = scalar_name(operator.name)
     dtype = WHOLE_DTYPE if base.removeprefix("r").startswith(WHOLE_ONLY) else REQUESTED
-    for shape in shapes(size):
+    for shape, why in shared.of_one(size):
         yield {
             "data": tensor(*shape, fill=SCALAR_DOMAINS.get(base, NORMAL), dtype=dtype),
             "scalar": SCALARS.get(base, FACTOR),
+            **why,
         }
 
 
 @FAMILIES.add("_contrib_gradientmultiplier")
 def gradientmultiplier(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """A tensor, which the forward pass copies, and the factor of its gradient."""
-    for shape in shapes(size):
-        yield {"data": tensor(*shape), "scalar": FACTOR}
+    for shape, why in shared.of_one(size):
+        yield {"data": tensor(*shape), "scalar": FACTOR, **why}
 
 
 @FAMILIES.add("_contrib_quadratic")
 def quadratic(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """A tensor, and the coefficients of a quadratic polynomial, none of them zero."""
-    for shape in shapes(size):
-        yield {"data": tensor(*shape), "a": 1.0, "b": -2.0, "c": 0.5}
+    for shape, why in shared.of_one(size):
+        yield {"data": tensor(*shape), "a": 1.0, "b": -2.0, "c": 0.5, **why}

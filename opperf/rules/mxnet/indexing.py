@@ -6,8 +6,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from opperf.model import Fill, Operator, TensorSpec
+from opperf.rules.bert import few_sentences
+from opperf.rules.configurations import WHY
 from opperf.rules.engine import Families
 from opperf.rules.mxnet.names import FACTOR
+from opperf.rules.pictures import feature_maps
 from opperf.rules.shapes import Shape, column, cube, shapes, square, tall, vector, wide
 from opperf.rules.sizes import Preset
 from opperf.rules.values import BOOLEAN, Arguments, below, fixed, tensor
@@ -131,31 +134,54 @@ def extents(begin: Shape, end: Shape) -> Shape:
 
 @FAMILIES.add("slice")
 def slice_of(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """A matrix, of which the middle is taken, and every other element of it."""
+    """Matrices, of which the middle is taken, every other element of it, and the middle of feature
+    maps."""
     for shape in shapes(size):
         begin, end = middle(shape)
         yield {"data": tensor(*shape), "begin": begin, "end": end}
     begin, end = middle(square(size))
     yield {"data": tensor(*square(size)), "begin": begin, "end": end, "step": (2, 2)}
+    batch, channels, *extent = feature_maps(size)
+    top, bottom = middle(tuple(extent))
+    yield {
+        "data": tensor(batch, channels, *extent),
+        "begin": (0, 0, *top),
+        "end": (batch, channels, *bottom),
+        WHY: "The middle of feature maps, as U-Net crops those that it joins",
+    }
 
 
 @FAMILIES.add("slice_axis")
 def slice_axis(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """A matrix, of which the first half of the rows is taken, and of the columns."""
+    """A matrix, of which half of the rows is taken, and half of the columns, the first token of
+    sentences, and half of the channels."""
     shape = square(size)
     for axis in (0, 1):
         yield {"data": tensor(*shape), "axis": axis, "begin": 0, "end": shape[axis] // 2}
+    first = "The first token of BERT-base's sentences, which its classifier reads"
+    yield {"data": tensor(*few_sentences(size)), "axis": 1, "begin": 0, "end": 1, WHY: first}
+    maps = feature_maps(size)
+    half = "Half of the channels of feature maps, as in ShuffleNet's blocks"
+    yield {"data": tensor(*maps), "axis": 1, "begin": 0, "end": maps[1] // 2, WHY: half}
 
 
 @FAMILIES.add("slice_like")
 def slice_like(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """A matrix, of which the corner of another's shape is taken, along both axes and along one."""
+    """A matrix, of which the corner of another's shape is taken, along both axes and along one, and
+    feature maps along height and width."""
     rows, columns = square(size)
     yield {"data": tensor(rows, columns), "shape_like": fixed(rows // 2, columns // 2)}
     yield {
         "data": tensor(rows, columns),
         "shape_like": fixed(rows // 2, columns // 2),
         "axes": (0,),
+    }
+    batch, channels, height, width = feature_maps(size)
+    yield {
+        "data": tensor(batch, channels, height, width),
+        "shape_like": fixed(batch, channels, height // 2, width // 2),
+        "axes": (2, 3),
+        WHY: "Feature maps to another's height and width, as in fully convolutional networks",
     }
 
 

@@ -48,7 +48,7 @@ def batch_dot(operator: Operator, size: Preset) -> Iterable[Arguments]:
     The batch grows with the size, and the matrices of the first products do not, so that the time
     grows in proportion to the size.
     """
-    yield from products(1000, 256, 10, 100, (size.extent(32),))
+    yield from products(1000, 256, 10, 100, (size.extent(8),))
     batch, length = tokens(size)
     heads = (batch * HEADS, length)
     yield {"lhs": tensor(*heads, WIDTH), "rhs": tensor(*heads, WIDTH), "transpose_b": True}

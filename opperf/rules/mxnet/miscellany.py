@@ -34,9 +34,9 @@ CASTS = (("float16", "float32"), ("int32", "int64"), ("float64", "float32"))
 
 @FAMILIES.add("Cast")
 def cast(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """Tensors to cast to a narrower, an integer and a wider dtype. The gradient casts back."""
-    for shape, wanted in zip(shapes(size), CASTS, strict=True):
-        yield {"data": tensor(*shape), "dtype": wanted}
+    """A matrix to cast to a narrower, an integer and a wider dtype. The gradient casts back."""
+    for wanted in CASTS:
+        yield {"data": tensor(*square(size)), "dtype": wanted}
 
 
 @FAMILIES.add("amp_cast")
@@ -52,7 +52,7 @@ def amp_multicast(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """Tensors of different dtypes to cast to the widest, and to the narrowest. On a CPU MXNet casts
     lists with bfloat16 and refuses those with float16."""
     types = ("bfloat16", "float32", "bfloat16")
-    for shape, narrow in zip(shapes(size)[:2], (False, True), strict=True):
+    for shape, narrow in zip(shapes(size), (False, True), strict=True):
         yield {
             "data": tensors(tensor(*shape, dtype=dtype) for dtype in types),
             "num_outputs": len(types),

@@ -5,7 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from opperf.model import Argument, Operator
+from opperf.rules.bert import UNITS, few_sentences
+from opperf.rules.configurations import WHY
 from opperf.rules.engine import Families
+from opperf.rules.families.shapes import PER_CHANNEL
+from opperf.rules.pictures import feature_maps
 from opperf.rules.shapes import Shape, column, cube, square, tall, vector
 from opperf.rules.sizes import Preset
 from opperf.rules.values import Arguments, fixed, literal, tensor, tensors
@@ -108,43 +112,71 @@ def pad(operator: Operator, size: Preset) -> Iterable[Arguments]:
 
 @FAMILIES.add("broadcast_axis")
 def broadcast_axis(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """A column and a row, each with the extent to broadcast to."""
+    """A column, a row, and a number per channel, each with the extents to broadcast to."""
     rows, columns = square(size)
+    batch, channels, height, width = feature_maps(size)
+    to_maps: Arguments = {"axis": (0, 2, 3), "size": (batch, height, width), WHY: PER_CHANNEL}
     return one_tensor(
         operator,
         (
             (column(size), {"axis": (1,), "size": (tall(size)[1],)}),
             ((1, columns), {"axis": (0,), "size": (rows,)}),
+            ((1, channels, 1, 1), to_maps),
         ),
     )
 
 
 @FAMILIES.add("broadcast_like")
 def broadcast_like(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """A column and a row, each with a tensor of the shape to broadcast to."""
+    """A column, a row, and a number per channel, each with a tensor of the shape to broadcast
+    to."""
     rows, columns = square(size)
     yield {"lhs": tensor(*column(size)), "rhs": fixed(*tall(size))}
     yield {"lhs": tensor(1, columns), "rhs": fixed(rows, columns)}
+    maps = feature_maps(size)
+    yield {"lhs": tensor(1, maps[1], 1, 1), "rhs": fixed(*maps), WHY: PER_CHANNEL}
+
+
+PROJECTED = 3
+"""Queries, keys and values."""
+
+
+def projections(size: Preset) -> Shape:
+    """Shape of BERT-base's queries, keys and values in one tensor, side by side."""
+    return few_sentences(size, PROJECTED * UNITS)
+
+
+QUERIES_KEYS_VALUES = "Queries, keys and values of BERT-base, from one dense layer"
+SHUFFLED = "Channels of feature maps in two halves, as in ShuffleNet's blocks"
 
 
 @FAMILIES.add("SliceChannel")
 def split(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """A matrix to split into equal parts along each axis."""
+    """A matrix to split into equal parts along each axis, tokens' vectors, and channels."""
+    tokens_apart: Arguments = {"num_outputs": PROJECTED, "axis": 2, WHY: QUERIES_KEYS_VALUES}
     return one_tensor(
-        operator, tuple((square(size), {"num_outputs": PARTS, "axis": axis}) for axis in (1, 0))
+        operator,
+        (
+            (square(size), {"num_outputs": PARTS, "axis": 1}),
+            (square(size), {"num_outputs": PARTS, "axis": 0}),
+            (projections(size), tokens_apart),
+            (feature_maps(size), {"num_outputs": 2, "axis": 1, WHY: SHUFFLED}),
+        ),
     )
 
 
 @FAMILIES.add("_split_v2")
 def split_v2(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """A matrix to split into equal parts along each axis, and at some rows."""
+    """A matrix to split into equal parts along each axis, and at some rows, and tokens' vectors."""
     rows, _ = square(size)
+    tokens_apart: Arguments = {"indices": (), "axis": 2, "sections": PROJECTED}
     return one_tensor(
         operator,
         (
             (square(size), {"indices": (), "axis": 1, "sections": PARTS}),
             (square(size), {"indices": (), "axis": 0, "sections": PARTS}),
             (square(size), {"indices": (0, rows // 4, rows // 2), "axis": 0}),
+            (projections(size), {**tokens_apart, WHY: QUERIES_KEYS_VALUES}),
         ),
     )
 

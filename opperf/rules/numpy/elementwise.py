@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from opperf.model import Fill, Operator, TensorSpec
+from opperf.rules.configurations import WHY
 from opperf.rules.domains import BITS, PAIRS, RATIO_PAIR, SHIFTS, WHOLE_DTYPE, Pair
 from opperf.rules.engine import Families
 from opperf.rules.families import elementwise as shared
 from opperf.rules.numpy.names import Variants, own
-from opperf.rules.shapes import column, shapes, square
+from opperf.rules.shapes import column, square
 from opperf.rules.sizes import Preset
 from opperf.rules.values import (
     ABOVE_ONE,
@@ -44,18 +45,18 @@ ABOUT_COMPLEX = frozenset(
 def unary(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """One array of real numbers, and also one of complex numbers for functions of these."""
     array = operator.tensors[0].name
-    for shape in shapes(size):
-        yield {array: fixed(*shape)}
+    for shape, why in shared.of_one(size):
+        yield {array: fixed(*shape), **why}
     if operator.name in ABOUT_COMPLEX:
-        yield {array: fixed(*square(size), dtype=COMPLEX)}
+        yield {array: fixed(*square(size), dtype=COMPLEX), WHY: "Complex numbers"}
 
 
 @FAMILIES.add(*ONE)
 def fixed_dtype(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """One array of dates, or of whole numbers."""
     fill, dtype = ONE[operator.name]
-    for shape in shapes(size):
-        yield {"x": fixed(*shape, fill=fill, dtype=dtype)}
+    for shape, why in shared.of_one(size):
+        yield {"x": fixed(*shape, fill=fill, dtype=dtype), **why}
 
 
 RIGHT: dict[str, tuple[Pair, str]] = {
@@ -73,10 +74,11 @@ def right_operand(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """Two arrays, the second of a fill or dtype of its own."""
     fills, dtype = RIGHT[operator.name]
     left, right = (parameter.name for parameter in operator.tensors[:2])
-    for left_shape, right_shape in shared.broadcasting(size):
+    for left_shape, right_shape, why in shared.broadcasting(size):
         yield {
             left: fixed(*left_shape, fill=fills.left),
             right: fixed(*right_shape, fill=fills.right, dtype=dtype),
+            WHY: why,
         }
 
 
@@ -84,16 +86,16 @@ def right_operand(operator: Operator, size: Preset) -> Iterable[Arguments]:
 def binary(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """Two arrays, one broadcast to the other's shape where they differ."""
     left, right = (parameter.name for parameter in operator.tensors[:2])
-    for left_shape, right_shape in shared.broadcasting(size):
-        yield {left: fixed(*left_shape), right: fixed(*right_shape)}
+    for left_shape, right_shape, why in shared.broadcasting(size):
+        yield {left: fixed(*left_shape), right: fixed(*right_shape), WHY: why}
 
 
 @FAMILIES.add("round")
 def round_to(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """Arrays to round to whole numbers, and to tenths."""
-    for decimals in (0, 1):
-        for shape in shapes(size):
-            yield {"a": fixed(*shape), "decimals": decimals}
+    yield {"a": fixed(*square(size)), "decimals": 0, WHY: "To whole numbers: one pass"}
+    for shape, why in shared.of_one(size):
+        yield {"a": fixed(*shape), "decimals": 1, **why}
 
 
 BEYOND: dict[str, tuple[Fill, Fill]] = {

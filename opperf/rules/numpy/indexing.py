@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 
 from opperf.model import Operator
+from opperf.rules.configurations import WHY
 from opperf.rules.engine import Families, arguments_by_role
 from opperf.rules.families import indexing, sorting
 from opperf.rules.families.indexing import indices, mask
@@ -31,7 +33,8 @@ def where(operator: Operator, size: Preset) -> Iterable[Arguments]:
 def sort(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """Arrays in random order, and one for a stable algorithm."""
     yield from arguments_by_role(operator, SEARCHED, sorting.sort, size)
-    yield {"a": fixed(*vector(size)), "axis": -1, "kind": "stable"}
+    stable = fixed(math.prod(sorting.fewer(size)))
+    yield {"a": stable, "axis": -1, "kind": "stable", WHY: "A sort that keeps the order of equals"}
 
 
 PICKED: dict[str, Variants] = {
@@ -82,7 +85,7 @@ SORTED: dict[str, Variants] = {
             for shape in (square(size), vector(size))
         ],
     ),
-    "lexsort": lambda size: [{"keys": tensors([fixed(*vector(size)), fixed(*vector(size))])}],
+    "lexsort": lambda size: [{"keys": tensors([fixed(math.prod(sorting.fewer(size)))] * 2)}],
     "msort": lambda size: [{"a": fixed(*square(size))}],
     "sort_complex": lambda size: [{"a": fixed(*vector(size))}],
 }

@@ -9,7 +9,7 @@ from opperf.model import Argument, Operator
 from opperf.rules.configurations import WHY
 from opperf.rules.domains import reduction_fill
 from opperf.rules.engine import Families
-from opperf.rules.families.reductions import along_axis, reduced_shapes
+from opperf.rules.families.reductions import along_axis, along_one, reduced_axes, reduced_shapes
 from opperf.rules.numpy.names import Variants, own
 from opperf.rules.shapes import line, square
 from opperf.rules.sizes import Preset
@@ -31,15 +31,20 @@ QUANTILES: dict[str, dict[str, Argument]] = {
 """The quartiles, as shares or percentages."""
 
 
+OF_ONE_AXIS = frozenset({"nanargmax", "nanargmin", "nancumprod", "nancumsum"})
+"""Functions that do not take several axes."""
+
+
 @FAMILIES.category("reduction")
 @FAMILIES.add("nanargmax", "nanargmin", "nancumprod", "nancumsum", *QUANTILES)
 def reduction(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """As the shared reductions, for functions that are no canonical operation."""
     also = QUANTILES.get(operator.name, {})
     array = operator.tensors[0].name
-    for shape, axis in reduced_shapes(size):
-        fill = reduction_fill(operator.name, shape, () if axis is None else (axis,))
-        yield {array: fixed(*shape, fill=fill), **also, **along_axis(axis)}
+    reduced = along_one(size) if operator.name in OF_ONE_AXIS else reduced_shapes(size)
+    for shape, axis, why in reduced:
+        fill = reduction_fill(operator.name, shape, reduced_axes(axis))
+        yield {array: fixed(*shape, fill=fill), **also, **along_axis(axis), WHY: why}
 
 
 PHASES = between(-math.pi, math.pi)

@@ -5,8 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from opperf.model import Operator
-from opperf.rules.engine import Families
+from opperf.rules.configurations import WHY
+from opperf.rules.engine import Families, arguments_by_role, uses_of
+from opperf.rules.families import shapes as shared
 from opperf.rules.numpy.names import Variants, alike, own
+from opperf.rules.numpy.operations.shapes import SHAPES
 from opperf.rules.shapes import column, cube, line, shapes, square, tall, vector
 from opperf.rules.sizes import Preset
 from opperf.rules.values import BOOLEAN, Arguments, below, fixed, tensors
@@ -28,6 +31,23 @@ REARRANGED: dict[str, Variants] = {
 def rearrange(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """Arrays to bring into another order or shape."""
     return own(REARRANGED, operator, size)
+
+
+VIEWS = (
+    *("broadcast_to", "diagonal", "expand_dims", "flip", "moveaxis", "reshape", "rollaxis"),
+    *("squeeze", "swapaxes", "transpose"),
+)
+"""Functions that return another view of the array's own elements."""
+
+
+@FAMILIES.add(*VIEWS)
+def view(operator: Operator, size: Preset) -> Iterable[Arguments]:
+    """A view of an array, which takes the time of a call whatever the array: the first of the
+    shared configurations stands for all."""
+    use, _ = next(iter(uses_of(operator, SHAPES)))
+    family = shared.FAMILIES.by_operation[use.operation]
+    first = next(iter(arguments_by_role(operator, SHAPES, family, size)))
+    yield {**first, WHY: "A view of the array: the time of the call, whatever the shape"}
 
 
 JOINED: dict[str, Variants] = {

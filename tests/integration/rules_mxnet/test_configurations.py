@@ -5,7 +5,8 @@ import pytest
 from opperf.frameworks import load
 from opperf.model import TensorSpec
 from opperf.rules import mxnet as rules
-from opperf.rules.engine import NoInputs, inputs_for
+from opperf.rules.engine import NoInputs, inputs_for, rules_module
+from opperf.rules.shapes import DISPATCH
 from opperf.rules.sizes import PRESETS
 from opperf.sources.registry import plan
 from opperf.sources.selecting import Selection
@@ -20,6 +21,18 @@ def test_no_operator_has_one_configuration_twice(size):
             shown = [repr((inputs.arguments, inputs.phase)) for inputs in made]
             twice += [operator.name] * (len(set(shown)) < len(shown))
     assert twice == []
+
+
+@pytest.mark.parametrize("name", ["mxnet", "numpy"])
+def test_at_most_one_configuration_of_an_operator_measures_the_call(name):
+    rules = rules_module(f"opperf.rules.{name}")
+    marked = {}
+    for operator in load(name).operators():
+        made = inputs_for(operator, rules, PRESETS["small"], "float32")
+        if not isinstance(made, NoInputs):
+            marked[operator.name] = [inputs.why for inputs in made].count(DISPATCH)
+    assert marked["exp"] == 1
+    assert max(marked.values()) == 1
 
 
 def test_every_reason_for_excluded_is_one_a_rule_gives():

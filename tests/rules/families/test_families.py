@@ -4,9 +4,10 @@ import pytest
 
 from opperf.model import TensorSpec
 from opperf.operations import OPERATIONS
-from opperf.rules.configurations import inputs_of
+from opperf.rules.configurations import WHY, inputs_of
 from opperf.rules.engine import name_of
 from opperf.rules.families import FAMILIES
+from opperf.rules.shapes import DISPATCH
 from opperf.rules.sizes import PRESETS
 
 
@@ -81,11 +82,13 @@ def test_operations_of_whole_numbers_get_them():
     assert {one["x"].dtype for one in roles_of("add")} == {""}
 
 
-def test_a_pair_that_broadcasts():
+def test_rows_columns_channels_and_scalars_broadcast():
     assert [(one["x"].shape, one["y"].shape) for one in roles_of("add")] == [
         ((64, 64), (64, 64)),
-        ((625, 2), (625, 2)),
+        ((64, 64), (1, 64)),
         ((625, 1), (625, 6)),
+        ((2, 64, 16, 16), (1, 64, 1, 1)),
+        ((64, 64), (1, 1)),
     ]
 
 
@@ -94,6 +97,16 @@ def test_each_axis_and_all_of_them():
         ((64, 64), 0),
         ((64, 64), 1),
         ((64, 64), None),
-        ((625, 1), 0),
         ((625, 6), 0),
+        ((2, 8, 768), 2),
+        ((2, 64, 16, 16), (0, 2, 3)),
     ]
+
+
+def test_several_axes_only_where_an_operation_takes_them():
+    assert all(not isinstance(one.get("axis"), tuple) for one in roles_of("cumsum"))
+
+
+@pytest.mark.parametrize("name", ["exp", "add", "sum", "concatenate", "clip"])
+def test_at_most_one_configuration_measures_the_call(name):
+    assert [one[WHY] for one in roles_of(name)].count(DISPATCH) == (name in ("exp", "clip"))
