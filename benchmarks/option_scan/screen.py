@@ -105,7 +105,7 @@ class Screen:
             trial = self._worker.try_call(once(case), TRY_TIMEOUT_S)
             if not trial.refusal:
                 return msgspec.structs.replace(case, arguments=trial.arguments), ""
-            reason = one_line(trial.refusal)
+            reason = reason or one_line(trial.refusal)
             if trial.ended:
                 break
         return None, f"refused: {reason}"
