@@ -59,7 +59,7 @@ PLANS = {
             *("broadcast_add", "broadcast_mul", "sum", "dot", "LayerNorm"),
         ),
         # A tenth more time, as measured: the ratios that the script prints.
-        slowed={"tanh": 0.1, "softmax": 0.2},
+        slowed={"tanh": 0.1, "softmax": 0.33},
         least_found=0.9,
         least_cases=10,
         options=(),

@@ -39,8 +39,8 @@ from opperf.compare.statistics.data import Thresholds
 
 Floats = NDArray[np.float64]
 
-REPETITIONS = 50
-"""Sessions of a row: less than ten minutes in all."""
+REPETITIONS = 200
+"""Sessions of a row: some ten minutes in all."""
 POWER_FACTOR = 4
 """Times as many for the row of power that has targets, as few cases of a session give it."""
 CONFIDENCE = 0.99
@@ -48,6 +48,9 @@ CONFIDENCE = 0.99
 
 PINNED = Condition("pinned", 0.039)
 """Scatter of ten small operators on one core of a shared machine."""
+MEASURED = {"forward": (0.016, 0.92), "backward": (0.017, 0.84)}
+"""Scatter and its spread, of ten operators of a few microseconds each, in fourteen sessions of
+`ab_on_mxnet.py`, pinned and less what reference work explains."""
 UNPINNED = 0.12, 0.14
 """Scatter with threads on two cores of the same machine."""
 QUIET = Condition("quiet", 0.011, spread=0.0)
@@ -55,6 +58,10 @@ QUIET = Condition("quiet", 0.011, spread=0.0)
 BIASES = 0.015, 0.03
 CONDITIONS = (
     PINNED,
+    *(
+        Condition(f"pinned {name}, measured", scatter, spread)
+        for name, (scatter, spread) in MEASURED.items()
+    ),
     QUIET,
     replace(PINNED, name="pinned, normal", tails=0.0),
     replace(PINNED, name="pinned, equal scatter", spread=0.0),
@@ -225,7 +232,7 @@ def show_errors(report: Report, sessions: int) -> None:
 
 def rows_of_power() -> Iterator[tuple[Condition, int]]:
     for condition in CONDITIONS:
-        for cases in (3, FIGURES, 100) if condition is PINNED else (FIGURES,):
+        for cases in SIZES if condition is PINNED else (FIGURES,):
             yield condition, cases
 
 

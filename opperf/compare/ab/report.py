@@ -38,7 +38,7 @@ class Row(Struct, frozen=True, omit_defaults=False):
     """Bounds of the ratio, each wrong with the probability `Thresholds.same_level`."""
     p: float | None = None
     detectable: float | None = None
-    """Smallest change that its blocks find four times out of five, as a share."""
+    """Smallest change that the session would find four times out of five, as a share."""
     blocks: int = 0
     note: str = ""
 

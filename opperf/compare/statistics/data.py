@@ -129,7 +129,8 @@ class CaseVerdict(Struct, frozen=True):
     """Sequential p-value of the hypothesis that the effect is within the threshold, the smallest of
     all looks so far; not corrected for the number of cases."""
     detectable: float | None = None
-    """Log ratio of the smallest change that its latest look finds four times out of five."""
+    """Log ratio of the smallest change that all blocks up to the cap find four times out of five,
+    given the scatter of those that it has."""
     n_blocks: int = 0
     """Blocks that the verdict rests on."""
     note: str = ""

@@ -1,7 +1,7 @@
-"""The smallest change that a case's blocks could have found.
+"""The smallest change that a session could have found in a case.
 
 Assumption: the case's scatter is the observed one, and the t statistic of a change noncentral t. A
-change of that size, beyond the threshold, is found four times out of five at the latest look alone;
+change of that size, beyond the threshold, is found four times out of five at the last look alone;
 earlier ones find a few more.
 Source: J. Cohen, Statistical Power Analysis for the Behavioral Sciences (2nd ed., 1988), on that
 power as the field's convention; the normal approximation of noncentral t of N. L. Johnson and B. L.

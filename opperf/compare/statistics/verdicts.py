@@ -135,10 +135,14 @@ def _verdicts(
 ) -> tuple[CaseVerdict, ...]:
     detectable = np.full(len(cases), np.nan)
     if found.looks:
+        # A case that had changed would be measured up to the cap: with the scatter that was seen.
+        looks = thresholds.looks
+        left = looks[-1] - np.array(looks)[found.place.astype(np.intp)]
+        with np.errstate(invalid="ignore", divide="ignore"):
+            error = found.error * np.sqrt(found.n / (found.n + left))
         level = level_of_next(found.p_changed, thresholds.changed_q)
-        levels = [nominal_level(level, place, thresholds.looks) for place in range(found.looks)]
-        at = np.array(levels)[found.place.astype(np.intp)]
-        detectable = smallest_detectable(found.error, found.freedom, thresholds.margin, at)
+        at = np.full(len(cases), nominal_level(level, len(looks) - 1, looks))
+        detectable = smallest_detectable(error, found.freedom + left, thresholds.margin, at)
     return tuple(
         CaseVerdict(
             case=case,

@@ -223,15 +223,20 @@ def test_a_case_alone_is_judged_by_its_own_scatter(session):
     assert (one.verdict, analysis.shift) == (Verdict.REGRESSED, None)
 
 
-def test_what_is_detectable_is_by_the_level_of_each_case_own_look(session):
-    replicates = session({"case000": LOG(0.5)}, sd=0.03)
-    found = by_case(analyse(replicates, RULES))
-    early = found["case000"]
-    first = [one for one in replicates if one.phase == "control" or one.block < 4]
-    assert early == by_case(analyse(first, RULES))["case000"]
-    late = [one for one in found.values() if one.n_blocks == 12]
-    assert early.n_blocks == 4 and late
-    assert RULES.margin < max(one.detectable for one in late) < early.detectable
+def test_what_is_detectable_is_what_all_blocks_up_to_the_cap_find(session):
+    first = [one for one in session({}, sd=0.01) if one.phase == "control" or one.block < 4]
+
+    def beyond(cap):
+        verdicts = analyse(first, Thresholds(block_cap=cap)).verdicts
+        assert {one.n_blocks for one in verdicts} == {4}
+        return np.median([one.detectable for one in verdicts]) - RULES.margin
+
+    # The standard error of a quarter more blocks, and of four times as many. Degrees of freedom
+    # grow with the blocks, too.
+    assert 0.8 < beyond(15) / beyond(12) < np.sqrt(12 / 15) + 0.01
+    assert 0.4 < beyond(48) / beyond(12) < 0.5
+    # A change of that size is about what four of five sessions find: sd 0.01, and 60 cases.
+    assert 2.5 < beyond(12) / (0.01 / np.sqrt(12)) < 7
 
 
 def test_a_coarse_clock_makes_no_verdicts():
