@@ -31,9 +31,9 @@ WALL_FACTOR = 1.25
 def luck(name):
     """Returns the factor of an operator's times by the fake profiler in this process.
 
-    FAKE_SLOWDOWN gives factors, as in `relu=1.1,add=0.9`, and FAKE_SLOWDOWN_ALL further ones of a
-    process with all threads; FAKE_NOISE is the width of what every process draws for every operator
-    anew.
+    FAKE_SLOWDOWN gives factors, as in `relu=1.1,add=0.9,geared gear:high=2`, and FAKE_SLOWDOWN_ALL
+    further ones of a process with all threads; FAKE_NOISE is the width of what every process draws
+    for every operator anew.
     """
     factors = os.environ.get("FAKE_SLOWDOWN", "")
     if not os.environ.get("OMP_NUM_THREADS"):
@@ -164,6 +164,12 @@ def counts(array):
 UNLISTED = {"keeps": keeps, "counts": counts}
 """Operators that are in no list of the registry."""
 
+OPTIONS = {
+    "gear": Parameter("gear", Kind.ENUM, False, "low", ("high", "low", "middle", "reverse")),
+    "turbo": Parameter("turbo", Kind.BOOL, False, "0"),
+}
+"""Parameters of the operator `geared`, which the registry has if FAKE_OPTIONS is set."""
+
 NO_GRADIENT = {"rounded": "its gradient is zero everywhere"}
 
 
@@ -205,7 +211,11 @@ OPERATORS = tuple(
             operator(name, [parameter("data"), parameter("charm", Kind.INT)], "odd")
             for name in UNRULED
         ]
-        + [operator(name, [parameter("data")], "moody") for name in MOODY],
+        + [operator(name, [parameter("data")], "moody") for name in MOODY]
+        + [
+            operator("geared", [parameter("data"), *OPTIONS.values()], "odd")
+            for _ in range("FAKE_OPTIONS" in os.environ)
+        ],
         key=lambda made: made.name,
     )
 )
@@ -291,7 +301,10 @@ class FakeFramework(Defaults, Framework):
     def bind(self, case, arguments, function=None):
         name = case.target.name if isinstance(case.target, OperatorTarget) else case.label
         called = function or (UNARY | UNRULED | MOODY | UNLISTED).get(name)
-        self.bound = name
+        if arguments.get("gear") == "reverse":
+            called = UNARY["refuses"]
+        chosen = [f"{one}:{arguments[one]}" for one in OPTIONS if one in arguments]
+        self.bound = " ".join([name, *chosen])
 
         def call():
             self.calls.append("call")

@@ -18,6 +18,11 @@ def lists(operator, preset):
     return [{"args": tensors([tensor(8, 8), tensor(8, 8)]), "weight": tensor(4), "scale": 2}]
 
 
+@FAMILIES.add("geared")
+def geared(operator, preset):
+    return [{"data": tensor(preset.extent(64), 4)}, {"data": tensor(4), "gear": "middle"}]
+
+
 OPERATIONS = {}
 GRADIENTS = True
 TABLE = {
