@@ -34,7 +34,7 @@ more time drawing than measuring."""
 RESULT = "made"
 """The variable to which executed code assigns its result."""
 
-TEMPORARIES = ("contents", "corner", "drawn", "keep", "real", "rng")
+TEMPORARIES = ("contents", "corner", "drawn", "gaps", "places", "real", "rng")
 """Variables of the code itself, which are no names for tensors."""
 
 

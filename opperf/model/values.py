@@ -77,6 +77,10 @@ class TensorSpec(Struct, frozen=True, tag="tensor"):
     """Device of the tensor, if it is not the case's."""
     storage: str = ""
     """Name of the storage, which tensors of a case with the same name share; empty for its own."""
+    density: float = 1.0
+    """Share of the elements (`csr`) or of the rows (`row_sparse`) that a sparse layout stores."""
+    gradient_layout: str = ""
+    """Layout of the tensor's gradient; empty for the tensor's own."""
 
     @property
     def size(self) -> int:
@@ -85,6 +89,13 @@ class TensorSpec(Struct, frozen=True, tag="tensor"):
         for extent in self.shape:
             count *= extent
         return count
+
+    @property
+    def stored(self) -> int:
+        """Number of entries that the layout stores: elements, or rows if it is `row_sparse`. A
+        sparse tensor has at least one."""
+        entries = self.shape[0] if self.layout == "row_sparse" else self.size
+        return min(entries, max(1, round(entries * self.density)))
 
     @property
     def steps(self) -> tuple[int, ...]:

@@ -68,6 +68,18 @@ def tensor(
     return TensorSpec(shape, dtype, fill, layout, gradient)
 
 
+def sparse(
+    layout: str,
+    *shape: int,
+    density: float,
+    fill: Fill = NORMAL,
+    dtype: str = REQUESTED,
+    gradient: bool = True,
+) -> TensorSpec:
+    """A tensor of a sparse layout that stores this share of its elements, or of its rows."""
+    return TensorSpec(shape, dtype, fill, layout, gradient, density=density)
+
+
 def fixed(*shape: int, fill: Fill = NORMAL, dtype: str = REQUESTED) -> TensorSpec:
     """A tensor that takes no gradient: indices, labels, running statistics, masks."""
     return TensorSpec(shape, dtype, fill, "dense", False)
@@ -90,4 +102,6 @@ def rounded_copy(fill: Fill, name: str) -> Fill:
 def same(spec: TensorSpec, name: str) -> TensorSpec:
     """The tensor that is the argument `name`, whose spec is `spec`: the output of an operator that
     updates in place. `name.index` names an element of a list."""
-    return TensorSpec(spec.shape, spec.dtype, Fill("same", data=name), spec.layout)
+    return TensorSpec(
+        spec.shape, spec.dtype, Fill("same", data=name), spec.layout, density=spec.density
+    )

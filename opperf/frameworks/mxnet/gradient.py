@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -10,7 +11,7 @@ import numpy as np
 
 from opperf.errors import NoGradientError, one_line
 from opperf.frameworks.mxnet.messages import refusal
-from opperf.frameworks.mxnet.tensors import dtype_name, tensor
+from opperf.frameworks.mxnet.tensors import dtype_name, storage_type, tensor
 from opperf.model import Fill, TensorSpec
 
 HEADS = Fill("uniform", 0.5, 1.5)
@@ -29,21 +30,27 @@ class RecordedGradient:
     """A call recorded by autograd, and its backward pass with fixed head gradients."""
 
     def __init__(
-        self, call: Callable[[], Any], inputs: Sequence[Any], train: bool, device: str
+        self,
+        call: Callable[[], Any],
+        inputs: Sequence[Any],
+        train: bool,
+        device: str,
+        layouts: Sequence[str] = (),
     ) -> None:
+        """`layouts` are those of the inputs' gradients, where they are not the inputs' own."""
         if not inputs:
             raise NoGradientError("none of its inputs takes a gradient")
         self._call, self._train = call, train
         self._outputs: list[Any] = []
         self._heads: list[Any] = []
         try:
-            for array in inputs:
-                array.attach_grad()
+            for array, layout in zip(inputs, layouts or itertools.repeat(""), strict=False):
+                array.attach_grad(stype=storage_type(layout))
             self.record()
             self._heads = [self._head(output, device) for output in self._outputs]
             self.backward()
             mx.nd.waitall()
-            zero = not any(np.any(_dense(array.grad)) for array in inputs)
+            zero = not any(np.any(_stored(array.grad)) for array in inputs)
         except Exception as error:
             reason = refusal(error)
             if reason is None:
@@ -56,13 +63,23 @@ class RecordedGradient:
 
     @staticmethod
     def _head(output: Any, device: str) -> Any:
+        """The head gradient of an output, in the places that it stores: a sparse output's is
+        sparse."""
+        stored = output if output.stype == "default" else output.data
         spec = TensorSpec(
-            tuple(output.shape),
+            tuple(stored.shape),
             dtype_name(output.dtype),
             HEADS,
             array_type="np" if isinstance(output, mx.np.ndarray) else "",
         )
-        return tensor(spec, device, seed=0)
+        values = tensor(spec, device, seed=0)
+        if output.stype == "csr":
+            csr = (values, output.indices, output.indptr)
+            return mx.nd.sparse.csr_matrix(csr, shape=output.shape, ctx=output.ctx)
+        if output.stype == "row_sparse":
+            rows = (values, output.indices)
+            return mx.nd.sparse.row_sparse_array(rows, shape=output.shape, ctx=output.ctx)
+        return values
 
     def record(self) -> None:
         """Run and record the forward call."""
@@ -75,5 +92,8 @@ class RecordedGradient:
         mx.autograd.backward(self._outputs, self._heads, train_mode=self._train)
 
 
-def _dense(array: Any) -> Any:
-    return array.asnumpy() if array is not None else np.zeros(1)
+def _stored(array: Any) -> Any:
+    """The stored values of a gradient; a zero if there is none."""
+    if array is None:
+        return np.zeros(1)
+    return (array if array.stype == "default" else array.data).asnumpy()

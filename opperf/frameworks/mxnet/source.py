@@ -54,7 +54,7 @@ def script(case: Case, arguments: Mapping[str, Any], call: Callable[[], Any]) ->
         for one in made
     }
     called = _render_call(call, names)
-    wanted = [one.name for one in made if one.spec.gradient]
+    wanted = [one for one in made if one.spec.gradient]
     backward = "backward" in case.passes and bool(wanted)
     lines = [*_imports(case), *_define(call), ""]
     for one in made:
@@ -62,7 +62,7 @@ def script(case: Case, arguments: Mapping[str, Any], call: Callable[[], Any]) ->
     lines += [""]
     train = case.settings.phase == "train"
     if backward:
-        lines += [f"{name}.attach_grad()" for name in wanted]
+        lines += [_attach_grad(one) for one in wanted]
         lines += [f"with mx.autograd.record(train_mode={train}):", f"    out = {called}"]
         lines += ["mx.autograd.backward(out)"]
     elif train:
@@ -70,6 +70,12 @@ def script(case: Case, arguments: Mapping[str, Any], call: Callable[[], Any]) ->
     else:
         lines += [f"out = {called}"]
     return "\n".join([*lines, "mx.nd.waitall()"]) + "\n"
+
+
+def _attach_grad(one: ScriptTensor) -> str:
+    """The line that requests a tensor's gradient."""
+    stype = tensors.storage_type(one.spec.gradient_layout)
+    return f"{one.name}.attach_grad({f'stype={literal(stype)}' if stype else ''})"
 
 
 def _imports(case: Case) -> list[str]:

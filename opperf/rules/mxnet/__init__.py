@@ -31,6 +31,8 @@ from opperf.rules.mxnet import (
     sequences,
     shapes,
     sorting,
+    sparse,
+    sparse_updates,
 )
 
 MODULES = (
@@ -58,6 +60,8 @@ MODULES = (
     sequences,
     shapes,
     sorting,
+    sparse,
+    sparse_updates,
 )
 """Modules that have `FAMILIES`."""
 

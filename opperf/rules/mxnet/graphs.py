@@ -8,7 +8,7 @@ from opperf.model import Fill, Operator, TensorSpec
 from opperf.rules.engine import Families
 from opperf.rules.shapes import square
 from opperf.rules.sizes import Preset
-from opperf.rules.values import PROBABILITY, Arguments, below, fixed, tensor, tensors
+from opperf.rules.values import PROBABILITY, Arguments, below, fixed, sparse, tensors
 
 FAMILIES = Families()
 
@@ -21,6 +21,10 @@ HOPS, NEIGHBOURS = 2, 10
 """Sampling for a mini-batch of a small graph network: two layers of ten neighbours each."""
 
 
+DENSITY = 0.1
+"""Share of the pairs of vertices that have an edge: a hundred neighbours of a thousand vertices."""
+
+
 def vertices(size: Preset) -> int:
     """Number of vertices of the graph."""
     return square(size)[0]
@@ -29,7 +33,7 @@ def vertices(size: Preset) -> int:
 def graph(size: Preset) -> TensorSpec:
     """A graph whose edges have distinct numbers."""
     count = vertices(size)
-    return tensor(count, count, fill=SEQUENCE, dtype=INDEX, layout="csr", gradient=False)
+    return sparse("csr", count, count, density=DENSITY, fill=SEQUENCE, dtype=INDEX, gradient=False)
 
 
 def first(count: int) -> TensorSpec:
@@ -96,7 +100,7 @@ def edge_id(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """A graph and pairs of vertices, most of which have no edge between them."""
     rows, columns = square(size)
     yield {
-        "data": tensor(rows, columns, layout="csr", gradient=False),
+        "data": sparse("csr", rows, columns, density=DENSITY, gradient=False),
         "u": fixed(rows, fill=below(rows), dtype=INDEX),
         "v": fixed(rows, fill=below(columns), dtype=INDEX),
     }

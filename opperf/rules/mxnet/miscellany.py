@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from opperf.model import Argument, Fill, Operator, TensorSpec
+from opperf.model import Argument, Fill, Operator
+from opperf.rules.configurations import WHY
 from opperf.rules.engine import Families
 from opperf.rules.mxnet.names import FACTOR, alike
+from opperf.rules.mxnet.sparse import ROWS, WHOLE, rows, table_shape, text
 from opperf.rules.shapes import LIST_LENGTH, shapes, square, tall
 from opperf.rules.sizes import Preset
 from opperf.rules.values import (
@@ -17,6 +19,7 @@ from opperf.rules.values import (
     below,
     fixed,
     literal,
+    sparse,
     tensor,
     tensors,
 )
@@ -116,40 +119,34 @@ def histogram(operator: Operator, size: Preset) -> Iterable[Arguments]:
     yield {"data": fixed(*square(size)), "bins": fixed(len(edges), fill=literal(edges))}
 
 
-def csr(size: Preset, gradient: bool = False) -> TensorSpec:
-    """A matrix in compressed sparse rows."""
-    return tensor(*square(size), layout="csr", gradient=gradient)
-
-
 @FAMILIES.add("cast_storage")
 def cast_storage(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """A matrix in each storage format, to convert to another."""
-    for layout, wanted in (
-        ("dense", "csr"),
-        ("dense", "row_sparse"),
-        ("csr", "default"),
-        ("row_sparse", "default"),
-    ):
-        yield {
-            "data": tensor(*square(size), layout=layout, gradient=layout == "dense"),
-            "stype": wanted,
-        }
+    """A matrix in each storage format, to convert to another. The dense one has no zeros: every
+    element or row is stored."""
+    yield {"data": tensor(*square(size)), "stype": "csr", WHY: "a dense matrix to compressed rows"}
+    yield {"data": tensor(*square(size)), "stype": "row_sparse", WHY: "a dense gradient to rows"}
+    yield {"data": text(size), "stype": "default", WHY: "text to a dense matrix"}
+    yield {
+        "data": rows(size),
+        "stype": "default",
+        WHY: "an embedding's gradient to a dense one",
+    }
 
 
 @FAMILIES.add("_sparse_retain")
 def sparse_retain(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """A row-sparse matrix, and the indices of the first half of its rows."""
-    rows, columns = square(size)
+    """An embedding whose rows are all stored, of which those of a batch are pulled."""
+    count, width = table_shape(size)
     yield {
-        "data": tensor(rows, columns, layout="row_sparse"),
-        "indices": fixed(rows // 2, fill=SEQUENCE, dtype=INDEX),
+        "data": sparse(ROWS, count, width, density=WHOLE, gradient=False),
+        "indices": fixed(size.extent(1000), fill=SEQUENCE, dtype=INDEX),
     }
 
 
 @FAMILIES.add("_contrib_getnnz")
 def getnnz(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """A sparse matrix, whose stored elements are counted."""
-    yield {"data": csr(size)}
+    yield {"data": text(size)}
 
 
 @FAMILIES.add("_contrib_fft")
