@@ -167,6 +167,7 @@ DRAWINGS: dict[str, Drawing] = {
     "uniform": Drawing('rng.uniform({low}, {high}, {shape}).astype("float32")', _domain),
     "integers": INTEGERS,
     "boolean": Drawing("rng.integers(0, 2, {shape})", _nothing),
+    "signs": Drawing("(rng.integers(0, 2, {shape}) * 2 - 1)", _nothing),
     "odds": Drawing(
         "(rng.random({shape}) * {total} < {ones})",
         lambda spec: {"total": spec.fill.low + spec.fill.high, "ones": spec.fill.high},

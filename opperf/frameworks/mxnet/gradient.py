@@ -45,7 +45,8 @@ class RecordedGradient:
         self._heads: list[Any] = []
         try:
             for array, layout in zip(inputs, layouts or itertools.repeat(""), strict=False):
-                array.attach_grad(stype=storage_type(layout))
+                # Arrays of `mx.np` know no layouts.
+                array.attach_grad(**({"stype": storage_type(layout)} if layout else {}))
             self.record()
             self._heads = [self._head(output, device) for output in self._outputs]
             self.backward()

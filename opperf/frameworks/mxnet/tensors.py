@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import hashlib
+import math
 import os
 import weakref
 from typing import Any
@@ -119,9 +120,10 @@ def sparse_code(spec: TensorSpec, device: str, seed: int) -> Code:
         values = fill.code(msgspec.structs.replace(spec, shape=(kept, *per_entry)), seed)
     else:
         # The fill is that of the whole tensor, of which some entries are stored.
-        whole = fill.code(spec, seed)
+        drawn_from = spec.block or spec.shape
+        whole = fill.code(msgspec.structs.replace(spec, shape=drawn_from), seed)
         values = whole.within("{made}.ravel()[places]" if is_csr else "{made}[places]")
-    rows, *others = spec.shape
+    rows = spec.shape[0]
     placed = Code(
         (*PLACES, *values.before),
         values.expression,
@@ -129,9 +131,9 @@ def sparse_code(spec: TensorSpec, device: str, seed: int) -> Code:
             **values.values,
             "seed": seed,
             "kept": kept,
-            "entries": spec.size if is_csr else rows,
+            "entries": math.prod(spec.block or spec.shape) if is_csr else rows,
             "rows": rows,
-            "columns": others[0] if is_csr else 1,
+            "columns": (spec.block or spec.shape)[1] if is_csr else 1,
             "extents": spec.shape,
         },
     )

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+import msgspec
+
 from opperf.model import Fill, Operator, TensorSpec
 from opperf.rules.engine import Families
 from opperf.rules.shapes import square
 from opperf.rules.sizes import Preset
-from opperf.rules.values import PROBABILITY, Arguments, below, fixed, sparse, tensors
+from opperf.rules.values import PROBABILITY, Arguments, below, fixed, literal, sparse, tensors
 
 FAMILIES = Families()
 
@@ -77,14 +79,19 @@ def subgraph(operator: Operator, size: Preset) -> Iterable[Arguments]:
 
 @FAMILIES.add("_contrib_dgl_graph_compact")
 def graph_compact(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """A sample that reached every vertex: the graph, its vertices and, as the last element, their
-    number. There is no mapping of edges, for which MXNet returns an empty matrix."""
+    """A sample that reached half of the vertices that it had room for: the graph, whose other rows
+    and columns are empty, and its vertices. There is no mapping of edges, for which MXNet returns
+    an empty matrix."""
     count = vertices(size)
-    inputs = tensors([graph(size), first(count + 1)])
+    sampled = count // 2
+    sample = msgspec.structs.replace(graph(size), block=(sampled, sampled))
+    # After the vertices there is room for more; the last element is their number.
+    listed = literal([*range(sampled), *[0] * (count - sampled), sampled])
+    inputs = tensors([sample, fixed(count + 1, fill=listed, dtype=INDEX)])
     yield {
         "graph_data": inputs,
         "num_args": len(inputs),
-        "graph_sizes": (count,),
+        "graph_sizes": (sampled,),
         "return_mapping": False,
     }
 

@@ -8,13 +8,14 @@ from opperf.model import Argument, Fill, Operator
 from opperf.rules.configurations import WHY
 from opperf.rules.engine import Families
 from opperf.rules.mxnet.names import FACTOR, alike
-from opperf.rules.mxnet.sparse import ROWS, WHOLE, rows, table_shape, text
+from opperf.rules.mxnet.sparse import ROWS, WHOLE, few_texts, rows, table_shape, text
 from opperf.rules.shapes import LIST_LENGTH, shapes, square, tall
 from opperf.rules.sizes import Preset
 from opperf.rules.values import (
     NORMAL,
     POSITIVE,
     SEQUENCE,
+    SIGNS,
     Arguments,
     below,
     fixed,
@@ -125,7 +126,7 @@ def cast_storage(operator: Operator, size: Preset) -> Iterable[Arguments]:
     element or row is stored."""
     yield {"data": tensor(*square(size)), "stype": "csr", WHY: "a dense matrix to compressed rows"}
     yield {"data": tensor(*square(size)), "stype": "row_sparse", WHY: "a dense gradient to rows"}
-    yield {"data": text(size), "stype": "default", WHY: "text to a dense matrix"}
+    yield {"data": few_texts(size), "stype": "default", WHY: "text to a dense matrix"}
     yield {
         "data": rows(size),
         "stype": "default",
@@ -165,13 +166,14 @@ def ifft(operator: Operator, size: Preset) -> Iterable[Arguments]:
 
 @FAMILIES.add("_contrib_count_sketch")
 def count_sketch(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """A matrix, and the random projection of its rows to a quarter of their length."""
+    """A matrix, and the random projection of its rows to a quarter of their length, with a sign for
+    each of their elements."""
     rows, columns = square(size)
     wanted = columns // 4
     yield {
         "data": tensor(rows, columns),
         "h": fixed(1, columns, fill=below(wanted)),
-        "s": fixed(1, columns, fill=Fill("constant", 1.0)),
+        "s": fixed(1, columns, fill=SIGNS),
         "out_dim": wanted,
     }
 

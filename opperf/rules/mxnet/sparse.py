@@ -53,9 +53,18 @@ WIDTH = 128
 """Width of an embedding, and of the first layer of a model of text."""
 
 
-def text_shape(size: Preset) -> Shape:
+DOCUMENTS = 1024
+FEW_DOCUMENTS = 256
+"""Documents of a batch whose result is dense, and has a hundred times as many elements as are
+stored."""
+
+CLASSES = 16
+"""Rows of a dense matrix by which text is multiplied from the left."""
+
+
+def text_shape(size: Preset, documents: int = DOCUMENTS) -> Shape:
     """Documents by words."""
-    return (size.extent(1024), size.extent(10000))
+    return (size.extent(documents), size.extent(10000))
 
 
 def table_shape(size: Preset) -> Shape:
@@ -63,9 +72,17 @@ def table_shape(size: Preset) -> Shape:
     return (size.extent(50000), WIDTH)
 
 
-def text(size: Preset, fill: Fill = NORMAL, density: float = OF_TEXT) -> TensorSpec:
+def text(
+    size: Preset, fill: Fill = NORMAL, density: float = OF_TEXT, documents: int = DOCUMENTS
+) -> TensorSpec:
     """A batch of bags of words in compressed rows, which are data and take no gradient."""
-    return sparse(CSR, *text_shape(size), fill=fill, density=density, gradient=False)
+    shape = text_shape(size, documents)
+    return sparse(CSR, *shape, fill=fill, density=density, gradient=False)
+
+
+def few_texts(size: Preset, fill: Fill = NORMAL) -> TensorSpec:
+    """As `text`, for a result that is dense."""
+    return text(size, fill, documents=FEW_DOCUMENTS)
 
 
 def rows(size: Preset, fill: Fill = NORMAL) -> TensorSpec:
@@ -74,6 +91,7 @@ def rows(size: Preset, fill: Fill = NORMAL) -> TensorSpec:
 
 
 MAKERS = {CSR: text, ROWS: rows}
+OF_DENSE_RESULT = {CSR: few_texts, ROWS: rows}
 
 WHYS = {
     CSR: "a batch of bags of words, in compressed rows",
@@ -112,7 +130,7 @@ class Unary(NamedTuple):
 SMOOTH = Unary(of_rows=DENSE, of_csr=NONE)
 """The gradient of rows is dense."""
 CONSTANT = Unary(of_rows=NONE, of_csr=NONE)
-"""The gradient is zero, or what is dense already."""
+"""The gradient is zero or has no kernel, or is infinite at zero."""
 
 
 def compared(scalar: float) -> Unary:
@@ -125,10 +143,11 @@ HALF: Arguments = {"scalar": 0.5}
 OF_ONE: dict[str, Unary] = {
     **dict.fromkeys(("abs", "identity", "negative", "relu", "square"), Unary()),
     **dict.fromkeys(("_contrib_round_ste", "_contrib_sign_ste"), Unary()),
-    **dict.fromkeys(("arcsin", "arcsinh", "arctan", "arctanh", "cbrt", "degrees"), SMOOTH),
-    **dict.fromkeys(("expm1", "log1p", "radians", "sin", "sinh", "sqrt", "tan", "tanh"), SMOOTH),
+    **dict.fromkeys(("arcsin", "arcsinh", "arctan", "arctanh", "degrees"), SMOOTH),
+    **dict.fromkeys(("expm1", "log1p", "radians", "sin", "sinh", "tan", "tanh"), SMOOTH),
     **dict.fromkeys(("BlockGrad", "ceil", "fix", "floor", "make_loss", "rint"), CONSTANT),
     **dict.fromkeys(("round", "sign", "trunc", "zeros_like"), CONSTANT),
+    **dict.fromkeys(("cbrt", "sqrt"), CONSTANT),
     "clip": CONSTANT._replace(values={"a_min": -1.0, "a_max": 1.0}),
     **dict.fromkeys(("_contrib_gradientmultiplier", "_div_scalar", "_mul_scalar"), Unary(HALF)),
     "_equal_scalar": compared(1.0),
@@ -147,10 +166,11 @@ OF_ONE: dict[str, Unary] = {
 def sparse_unary(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """A sparse tensor, of which the stored values are computed."""
     one = next(OF_ONE[name] for name in operator.names if name in OF_ONE)
+    makers = OF_DENSE_RESULT if one.of_csr == DENSE else MAKERS
     for layout, gradient in ((CSR, one.of_csr), (ROWS, one.of_rows)):
         yield {
             operator.tensors[0].name: differentiated(
-                MAKERS[layout](size, domain(operator)), gradient
+                makers[layout](size, domain(operator)), gradient
             ),
             **one.values,
             WHY: WHYS[layout],
@@ -200,7 +220,8 @@ def sparse_pairs(operator: Operator, size: Preset) -> Iterable[Arguments]:
     pair = next(OF_TWO[name] for name in operator.names if name in OF_TWO)
     one, other = (parameter.name for parameter in operator.tensors)
     for left, right, gradient in pair.kernels:
-        first = MAKERS[left](size, pair.left)
+        makers = OF_DENSE_RESULT if right == DENSE else MAKERS
+        first = makers[left](size, pair.left)
         second = (
             tensor(*first.shape, fill=pair.right)
             if right == DENSE
@@ -221,7 +242,7 @@ def sparse_broadcast(operator: Operator, size: Preset) -> Iterable[Arguments]:
     fill, gradient = (POSITIVE, NONE) if scales else (NORMAL, DENSE)
     _, words = text_shape(size)
     yield {
-        "lhs": differentiated(text(size), gradient),
+        "lhs": differentiated(text(size) if scales else few_texts(size), gradient),
         "rhs": differentiated(tensor(1, words, fill=fill), gradient),
         WHY: "text, by word, as tf-idf",
     }
@@ -266,11 +287,11 @@ def sparse_dot(operator: Operator, size: Preset) -> Iterable[Arguments]:
         "forward_stype": ROWS,
         WHY: "the gradient of the weights, from the gradient of few documents",
     }
-    few_documents = tensor(WIDTH, documents, gradient=False)
-    yield {"lhs": few_documents, "rhs": data, "forward_stype": CSR, WHY: "a mix of documents"}
-    yield {"lhs": few_documents, "rhs": data, "forward_stype": "default", WHY: "as before, dense"}
+    mixes = fixed(CLASSES, documents)
+    yield {"lhs": mixes, "rhs": data, "forward_stype": CSR, WHY: "a mix of documents"}
+    yield {"lhs": mixes, "rhs": data, "forward_stype": "default", WHY: "as before, dense"}
     yield {
-        "lhs": tensor(WIDTH, words, gradient=False),
+        "lhs": fixed(CLASSES, words),
         "rhs": data,
         "transpose_b": True,
         "forward_stype": "default",
@@ -323,9 +344,9 @@ def sparse_take(operator: Operator, size: Preset) -> Iterable[Arguments]:
 @FAMILIES.also("where")
 def sparse_where(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """Two dense tensors, and a condition that holds for few elements."""
-    shape = text_shape(size)
+    shape = text_shape(size, FEW_DOCUMENTS)
     yield {
-        "condition": text(size, BOOLEAN),
+        "condition": few_texts(size, BOOLEAN),
         "x": tensor(*shape),
         "y": tensor(*shape),
     }
@@ -338,7 +359,8 @@ LINEAR = ("LinearRegressionOutput", "LogisticRegressionOutput")
 def sparse_labels(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """Predictions for every word of few documents, of which few are right: extreme
     classification."""
-    yield {"data": tensor(*text_shape(size)), "label": text(size, BOOLEAN)}
+    labels = few_texts(size, BOOLEAN)
+    yield {"data": tensor(*labels.shape), "label": labels}
 
 
 @FAMILIES.also("Embedding", "_contrib_SparseEmbedding")
@@ -350,10 +372,8 @@ def sparse_embedding(operator: Operator, size: Preset) -> Iterable[Arguments]:
     }
     values: Arguments = {"input_dim": count, "output_dim": width}
     if operator.name == "Embedding":
-        wanted: Arguments = {
-            "weight": differentiated(tensor(count, width), ROWS),
-            "sparse_grad": True,
-        }
+        weight = differentiated(tensor(count, width), ROWS)
+        wanted: Arguments = {"weight": weight, "sparse_grad": True}
         yield {**words, **values, **wanted, WHY: "an embedding with sparse gradients"}
     # Of row-sparse weights only the operator of its own has a gradient.
     gradient = OWN if operator.name == "_contrib_SparseEmbedding" else NONE
@@ -378,10 +398,15 @@ DRAWN = tuple(name for name in NUMBERS if name not in WITHOUT_LIKE)
 """Generators that fill a row-sparse tensor."""
 
 
+def drawn_weight(size: Preset) -> TensorSpec:
+    """Row-sparse weights of a layer, small as drawing is slow."""
+    return sparse(ROWS, size.extent(1024), WIDTH, density=WHOLE, fill=ZEROS, gradient=False)
+
+
 @FAMILIES.also(*DRAWN)
 def sparse_random(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """Row-sparse weights to initialise, all of whose rows are drawn."""
-    weight = sparse(ROWS, *table_shape(size), density=WHOLE, fill=ZEROS, gradient=False)
+    weight = drawn_weight(size)
     yield {**NUMBERS[operator.name], "shape": weight.shape, OUTPUT: weight}
 
 
@@ -389,8 +414,7 @@ def sparse_random(operator: Operator, size: Preset) -> Iterable[Arguments]:
 def sparse_random_like(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """Row-sparse weights, as which new ones are initialised."""
     numbers = NUMBERS[operator.name.removeprefix("_").removesuffix("_like")]
-    weight = sparse(ROWS, *table_shape(size), density=WHOLE, gradient=False)
-    yield {**numbers, "data": weight}
+    yield {**numbers, "data": drawn_weight(size)}
 
 
 @FAMILIES.also("_zeros")

@@ -41,7 +41,7 @@ UNARY = merge(
     {
         # Only their gradients differ from those of these operations.
         "BlockGrad": use("identity", X),
-        "MakeLoss": use("identity", X),
+        "MakeLoss": use("identity", f"{X} -normalization -valid_thresh"),
         "make_loss": use("identity", X),
         "_contrib_gradientmultiplier": use("identity", "x=data -scalar"),
         "_contrib_round_ste": use("round_half_away", X),
