@@ -214,8 +214,8 @@ def density_of(array: Any) -> float:
     one."""
     if array.stype == "default":
         return 1.0
-    entries = array.size if array.stype == "csr" else array.shape[0]
-    return int(array.indices.size) / max(1, int(entries))
+    entries = math.prod(array.shape) if array.stype == "csr" else array.shape[0]
+    return int(array.indices.size) / max(1, entries)
 
 
 def _digest(data: Any) -> str:
