@@ -214,7 +214,7 @@ def density_of(array: Any) -> float:
     one."""
     if array.stype == "default":
         return 1.0
-    entries = math.prod(array.shape) if array.stype == "csr" else array.shape[0]
+    entries: int = math.prod(array.shape) if array.stype == "csr" else array.shape[0]
     return int(array.indices.size) / max(1, entries)
 
 
