@@ -63,10 +63,9 @@ def tensor(
     fill: Fill = NORMAL,
     dtype: str = REQUESTED,
     gradient: bool = True,
-    layout: str = "dense",
 ) -> TensorSpec:
     """A tensor that takes a gradient, by default of the requested dtype."""
-    return TensorSpec(shape, dtype, fill, layout, gradient)
+    return TensorSpec(shape, dtype, fill, "dense", gradient)
 
 
 def sparse(

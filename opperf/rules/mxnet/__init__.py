@@ -32,6 +32,7 @@ from opperf.rules.mxnet import (
     shapes,
     sorting,
     sparse,
+    sparse_creation,
     sparse_updates,
 )
 
@@ -61,6 +62,7 @@ MODULES = (
     shapes,
     sorting,
     sparse,
+    sparse_creation,
     sparse_updates,
 )
 """Modules that have `FAMILIES`."""

@@ -14,16 +14,14 @@ import msgspec
 from opperf.model import Fill, Operator, TensorSpec
 from opperf.rules.configurations import WHY
 from opperf.rules.domains import DOMAINS, FEW_INTEGERS
-from opperf.rules.engine import OUTPUT, Families, uses_of
+from opperf.rules.engine import Families, uses_of
 from opperf.rules.mxnet.operations.elementwise import TABLE as USES
-from opperf.rules.mxnet.sampling import NUMBERS, WITHOUT_LIKE
 from opperf.rules.shapes import LIST_LENGTH, Shape
 from opperf.rules.sizes import Preset
 from opperf.rules.values import (
     BOOLEAN,
     NORMAL,
     POSITIVE,
-    ZEROS,
     Arguments,
     below,
     between,
@@ -392,42 +390,3 @@ def sparse_layer(operator: Operator, size: Preset) -> Iterable[Arguments]:
         "num_hidden": outputs,
         "flatten": True,
     }
-
-
-DRAWN = tuple(name for name in NUMBERS if name not in WITHOUT_LIKE)
-"""Generators that fill a row-sparse tensor."""
-
-
-def drawn_weight(size: Preset) -> TensorSpec:
-    """Row-sparse weights of a layer, small as drawing is slow."""
-    return sparse(ROWS, size.extent(1024), WIDTH, density=WHOLE, fill=ZEROS, gradient=False)
-
-
-@FAMILIES.also(*DRAWN)
-def sparse_random(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """Row-sparse weights to initialise, all of whose rows are drawn."""
-    weight = drawn_weight(size)
-    yield {**NUMBERS[operator.name], "shape": weight.shape, OUTPUT: weight}
-
-
-@FAMILIES.also(*(f"_{name}_like" for name in DRAWN))
-def sparse_random_like(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """Row-sparse weights, as which new ones are initialised."""
-    numbers = NUMBERS[operator.name.removeprefix("_").removesuffix("_like")]
-    yield {**numbers, "data": drawn_weight(size)}
-
-
-@FAMILIES.also("_zeros")
-def sparse_zeros(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """A sparse gradient to reset."""
-    for layout, make in MAKERS.items():
-        made = make(size)
-        yield {"shape": made.shape, OUTPUT: made, WHY: f"to reset {WHYS[layout]}"}
-
-
-@FAMILIES.also("_copyto")
-def sparse_copyto(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """A sparse tensor to copy."""
-    for layout, make in MAKERS.items():
-        made = make(size)
-        yield {operator.tensors[0].name: made, OUTPUT: made, WHY: WHYS[layout]}
