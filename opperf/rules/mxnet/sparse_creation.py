@@ -10,7 +10,7 @@ from opperf.rules.engine import OUTPUT, Families
 from opperf.rules.mxnet.sampling import NUMBERS, WITHOUT_LIKE
 from opperf.rules.mxnet.sparse import MAKERS, ROWS, WHOLE, WHYS, WIDTH
 from opperf.rules.sizes import Preset
-from opperf.rules.values import ZEROS, Arguments, sparse
+from opperf.rules.values import REQUESTED, ZEROS, Arguments, sparse
 
 FAMILIES = Families()
 
@@ -18,16 +18,18 @@ DRAWN = tuple(name for name in NUMBERS if name not in WITHOUT_LIKE)
 """Generators that fill a row-sparse tensor."""
 
 
-def drawn_weight(size: Preset) -> TensorSpec:
+def drawn_weight(size: Preset, dtype: str = REQUESTED) -> TensorSpec:
     """Row-sparse weights of a layer, small as drawing is slow."""
-    return sparse(ROWS, size.extent(1024), WIDTH, density=WHOLE, fill=ZEROS, gradient=False)
+    shape = (size.extent(1024), WIDTH)
+    return sparse(ROWS, *shape, density=WHOLE, fill=ZEROS, dtype=dtype, gradient=False)
 
 
-@FAMILIES.also(*DRAWN)
+@FAMILIES.also(*DRAWN, "random_randint")
 def sparse_random(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """Row-sparse weights to initialise, all of whose rows are drawn."""
-    weight = drawn_weight(size)
-    yield {**NUMBERS[operator.name], "shape": weight.shape, OUTPUT: weight}
+    numbers = NUMBERS[operator.name]
+    weight = drawn_weight(size, str(numbers.get("dtype", REQUESTED)))
+    yield {**numbers, "shape": weight.shape, OUTPUT: weight}
 
 
 @FAMILIES.also(*(f"_{name}_like" for name in DRAWN))
