@@ -61,8 +61,8 @@ RESULT = "made"
 """The variable to which executed code assigns its result."""
 
 TEMPORARIES = (
-    *("across", "contents", "corner", "down", "drawn", "fill_blocks", "keep", "real", "rng"),
-    *("series", "sides", "which"),
+    *("across", "contents", "corner", "down", "drawn", "fill_blocks", "gaps", "keep", "places"),
+    *("real", "rng", "series", "sides", "which"),
 )
 """Variables of the code itself, which are no names for tensors."""
 
@@ -204,6 +204,7 @@ DRAWINGS: dict[str, Drawing] = {
     ),
     "integers": INTEGERS,
     "boolean": Drawing("rng.integers(0, 2, {shape})", _nothing),
+    "signs": Drawing("(rng.integers(0, 2, {shape}) * 2 - 1)", _nothing),
     "odds": Drawing(
         "(rng.random({shape}) * {total} < {ones})",
         lambda spec: {"total": spec.fill.low + spec.fill.high, "ones": spec.fill.high},

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from typing import Any, Literal, Union
 
@@ -13,7 +14,8 @@ class Fill(Struct, frozen=True):
 
     `normal`: mean `low`, standard deviation `high`. `uniform`: in [low, high).
     `integers`: integers in [low, high), in any dtype. `constant`: `low` everywhere.
-    `sequence`: 0, 1, 2, ... `boolean`: zeros and ones, equally many. `odds`: `low` zeros to
+    `sequence`: 0, 1, 2, ... `boolean`: zeros and ones, equally many. `signs`: minus ones and ones,
+    equally many. `odds`: `low` zeros to
     `high` ones. `permutation`: 0..n-1 shuffled along the last axis.
     `simplex`: positive, summing to 1 along the last axis.
     `positive_definite`, `lower_triangular`: well-conditioned matrices in the last two axes.
@@ -34,6 +36,7 @@ class Fill(Struct, frozen=True):
         "constant",
         "sequence",
         "boolean",
+        "signs",
         "odds",
         "permutation",
         "simplex",
@@ -85,6 +88,13 @@ class TensorSpec(Struct, frozen=True, tag="tensor"):
     """Device of the tensor, if it is not the case's."""
     storage: str = ""
     """Name of the storage, which tensors of a case with the same name share; empty for its own."""
+    density: float = 1.0
+    """Share of the elements (`csr`) or of the rows (`row_sparse`) that a sparse layout stores."""
+    block: tuple[int, ...] = ()
+    """Rows and columns at the beginning of a `csr` tensor that hold all it stores; empty for the
+    whole."""
+    gradient_layout: str = ""
+    """Layout of the tensor's gradient; empty for the tensor's own."""
 
     @property
     def size(self) -> int:
@@ -93,6 +103,14 @@ class TensorSpec(Struct, frozen=True, tag="tensor"):
         for extent in self.shape:
             count *= extent
         return count
+
+    @property
+    def stored(self) -> int:
+        """Number of entries that the layout stores: elements, or rows if it is `row_sparse`. A
+        sparse tensor has at least one."""
+        entries = self.shape[0] if self.layout == "row_sparse" else self.size
+        most = math.prod(self.block) if self.block else entries
+        return min(most, max(1, round(entries * self.density)))
 
     @property
     def steps(self) -> tuple[int, ...]:

@@ -28,6 +28,8 @@ WHOLE_DTYPE = "int32"
 BITS = below(64)
 SHIFTS = below(8)
 """Shifting `BITS` by these stays within 32 bits."""
+MANTISSAS = between(0.5, 1.0)
+"""What `frexp` splits from a number."""
 POSITIVE_INTEGERS = below(64, start=1)
 """For common divisors and multiples, which are trivial for zero."""
 FEW_INTEGERS = below(4)
@@ -84,7 +86,7 @@ PAIRS: dict[str, Pair] = {
     **dict.fromkeys(("logical_and", "logical_or", "logical_xor"), LOGICAL_PAIR),
     **dict.fromkeys(("bitwise_and", "bitwise_or", "bitwise_xor"), BITWISE_PAIR),
     **dict.fromkeys(("gcd", "lcm"), Pair(POSITIVE_INTEGERS, POSITIVE_INTEGERS)),
-    "ldexp": Pair(NORMAL, SHIFTS),
+    "ldexp": Pair(MANTISSAS, SHIFTS),
 }
 """Fills of binary operations."""
 

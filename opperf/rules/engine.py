@@ -70,6 +70,19 @@ class Families:
     by_name: dict[str, Family] = field(default_factory=dict)
     by_operation: dict[str, OperationFamily] = field(default_factory=dict)
     by_category: dict[str, Family] = field(default_factory=dict)
+    further: dict[str, list[Family]] = field(default_factory=dict)
+    """By operator name, families whose configurations follow those of any other family."""
+
+    def also(self, *names: str) -> Callable[[F], F]:
+        """Decorator: a family that adds to the configurations of the operators of these names, such
+        as tensors of other layouts."""
+
+        def register(family: F) -> F:
+            for name in names:
+                self.further.setdefault(name, []).append(family)
+            return family
+
+        return register
 
     def add(self, *names: str) -> Callable[[F], F]:
         """Decorator: the family of the operators of these names, canonical or alias."""
@@ -117,6 +130,9 @@ class Families:
             self.operation(name)(by_role)
         for name, family in other.by_category.items():
             self.category(name)(family)
+        for name, several in other.further.items():
+            for family in several:
+                self.also(name)(family)
 
     def family_of(self, operator: Operator) -> Family | None:
         """The family registered under any of an operator's names."""
@@ -207,6 +223,33 @@ def finish(
 
 
 def configurations(
+    operator: Operator, rules: RulesModule, preset: Preset
+) -> list[Configuration] | NoInputs:
+    """The configurations of the first rule that has any, with its name, and those that further
+    families add; or why there is none."""
+    made = own_configurations(operator, rules, preset)
+    further = further_configurations(operator, rules, preset)
+    if isinstance(made, NoInputs):
+        return further or made
+    return [*made, *further]
+
+
+def further_configurations(
+    operator: Operator, rules: RulesModule, preset: Preset
+) -> list[Configuration]:
+    """The configurations that families add to those of an operator's rule."""
+    if not operator.namespace:
+        return []
+    families = rules.FAMILIES.further
+    made: list[Configuration] = []
+    for family in (one for name in operator.names for one in families.get(name, ())):
+        found = family(operator, preset)
+        assert not isinstance(found, NoInputs)
+        made += [read_configuration(one, RULE + name_of(family), family) for one in found]
+    return made
+
+
+def own_configurations(
     operator: Operator, rules: RulesModule, preset: Preset
 ) -> list[Configuration] | NoInputs:
     """The configurations of the first rule that has any, with its name; or why none does."""

@@ -110,7 +110,14 @@ def _candidates(
             known = {first: shape}
             known |= {name: spec.shape for name, spec in _tensors(replacements).items()}
             inferred = {**inference.shapes(operator.name, wanted, known), **known}
-            yield _with_shapes(wanted, own, shape, inferred)
+            made = _with_shapes(wanted, own, shape, inferred)
+            if all(map(_is_possible, _tensors(made).values())):
+                yield made
+
+
+def _is_possible(spec: TensorSpec) -> bool:
+    """Whether a tensor's layout can have its shape: `csr` holds one matrix."""
+    return spec.layout != "csr" or len(spec.shape) == 2
 
 
 def _is_literal(spec: TensorSpec) -> bool:

@@ -25,6 +25,7 @@ ABOVE_ONE = Fill("uniform", 1.1, 3.0)
 ZEROS = Fill("constant", 0.0)
 ONES = Fill("constant", 1.0)
 BOOLEAN = Fill("boolean")
+SIGNS = Fill("signs")
 SEQUENCE = Fill("sequence")
 SIMPLEX = Fill("simplex")
 POSITIVE_DEFINITE = Fill("positive_definite")
@@ -62,10 +63,21 @@ def tensor(
     fill: Fill = NORMAL,
     dtype: str = REQUESTED,
     gradient: bool = True,
-    layout: str = "dense",
 ) -> TensorSpec:
     """A tensor that takes a gradient, by default of the requested dtype."""
-    return TensorSpec(shape, dtype, fill, layout, gradient)
+    return TensorSpec(shape, dtype, fill, "dense", gradient)
+
+
+def sparse(
+    layout: str,
+    *shape: int,
+    density: float,
+    fill: Fill = NORMAL,
+    dtype: str = REQUESTED,
+    gradient: bool = True,
+) -> TensorSpec:
+    """A tensor of a sparse layout that stores this share of its elements, or of its rows."""
+    return TensorSpec(shape, dtype, fill, layout, gradient, density=density)
 
 
 def fixed(*shape: int, fill: Fill = NORMAL, dtype: str = REQUESTED) -> TensorSpec:
@@ -90,4 +102,6 @@ def rounded_copy(fill: Fill, name: str) -> Fill:
 def same(spec: TensorSpec, name: str) -> TensorSpec:
     """The tensor that is the argument `name`, whose spec is `spec`: the output of an operator that
     updates in place. `name.index` names an element of a list."""
-    return TensorSpec(spec.shape, spec.dtype, Fill("same", data=name), spec.layout)
+    return TensorSpec(
+        spec.shape, spec.dtype, Fill("same", data=name), spec.layout, density=spec.density
+    )

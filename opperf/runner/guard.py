@@ -17,9 +17,18 @@ WORKSPACE = 2
 or for the gradient of the output."""
 
 
+INDEX_BYTES = 8
+"""Bytes of an index of a sparse layout."""
+
+
 def tensor_bytes(spec: TensorSpec) -> int:
-    """Returns the bytes of a dense tensor."""
-    return spec.size * element_bytes(spec.dtype)
+    """Returns the bytes of a tensor: its elements, and the indices of a sparse layout."""
+    element = element_bytes(spec.dtype)
+    if spec.layout == "csr":
+        return spec.stored * (element + INDEX_BYTES) + (spec.shape[0] + 1) * INDEX_BYTES
+    if spec.layout == "row_sparse":
+        return spec.stored * (math.prod(spec.shape[1:]) * element + INDEX_BYTES)
+    return spec.size * element
 
 
 def estimated_bytes(case: Case, outputs: Sequence[tuple[int, ...]] | None) -> int:

@@ -76,6 +76,31 @@ def arguments_of(made):
     return [inputs.arguments for inputs in made]
 
 
+class TestFurther:
+    """Families that add to the configurations of another rule."""
+
+    def test_come_after_those_of_the_rule(self):
+        dense, sparse = {"data": tensor(2)}, {"data": tensor(3)}
+        families = Families()
+        families.add("op")(family(dense))
+        families.also("alias")(family(sparse))
+        made = inputs_for(operator(aliases=("alias",)), rules(families), DEFAULT, "float32")
+        assert [one.arguments["data"].shape for one in made] == [(2,), (3,)]
+
+    def test_are_enough_without_a_rule(self):
+        families = Families()
+        families.also("op")(family({"data": tensor(3)}))
+        assert len(inputs_for(operator(), rules(families), DEFAULT, "float32")) == 1
+
+    def test_several_of_one_operator_and_of_merged_modules(self):
+        families, other = Families(), Families()
+        families.also("op")(family({"data": tensor(2)}))
+        other.also("op")(family({"data": tensor(3)}))
+        families.merge(other)
+        made = inputs_for(operator(), rules(families), DEFAULT, "float32")
+        assert [one.arguments["data"].shape for one in made] == [(2,), (3,)]
+
+
 class TestFamilies:
     def test_are_found_by_name_and_alias(self):
         families = Families()

@@ -13,6 +13,7 @@ from opperf.rules.values import (
     odds,
     rounded_copy,
     same,
+    sparse,
     tensor,
     tensors,
 )
@@ -70,7 +71,10 @@ def test_a_tensor_wants_a_gradient_and_a_fixed_one_takes_none():
     assert tensor(2, 3) == TensorSpec((2, 3), values.REQUESTED, values.NORMAL, gradient=True)
     assert fixed(2, 3) == TensorSpec((2, 3), values.REQUESTED, values.NORMAL, gradient=False)
     assert not tensor(2, gradient=False).gradient
-    assert tensor(2, layout="csr").layout == "csr" and fixed(2, dtype="int32").dtype == "int32"
+    assert (
+        sparse("csr", 2, 3, density=0.5).layout == "csr"
+        and fixed(2, dtype="int32").dtype == "int32"
+    )
 
 
 def test_lists_of_tensors_may_be_made_one_by_one():
@@ -83,5 +87,6 @@ def test_a_copy_in_lower_precision_has_the_distribution_of_what_it_copies():
 
 
 def test_the_very_tensor_of_another_argument_takes_no_gradient_of_its_own():
-    spec = same(tensor(2, 3, dtype="float64", layout="csr"), "weight")
-    assert spec == TensorSpec((2, 3), "float64", Fill("same", data="weight"), "csr")
+    spec = same(sparse("csr", 2, 3, density=0.5, dtype="float64"), "weight")
+    fill = Fill("same", data="weight")
+    assert spec == TensorSpec((2, 3), "float64", fill, "csr", density=0.5)

@@ -224,7 +224,13 @@ class MXNet(Defaults):
         return tensors.extents(values)
 
     def gradient(self, case: Case, call: Callable[[], Any], inputs: Sequence[Any]) -> Gradient:
-        return RecordedGradient(call, inputs, case.settings.phase == "train", case.settings.device)
+        return RecordedGradient(
+            call,
+            inputs,
+            case.settings.phase == "train",
+            case.settings.device,
+            [spec.gradient_layout for _, spec in case.tensors() if spec.gradient],
+        )
 
     def synchronize(self, device: str) -> None:
         mx.nd.waitall()

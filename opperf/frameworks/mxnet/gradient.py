@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import mxnet as mx
 import numpy as np
 
 from opperf.errors import NoGradientError, one_line
 from opperf.frameworks.mxnet.messages import refusal
-from opperf.frameworks.mxnet.tensors import dtype_name, tensor
+from opperf.frameworks.mxnet.tensors import dtype_name, storage_type, tensor
 from opperf.model import Fill, TensorSpec
 
 HEADS = Fill("uniform", 0.5, 1.5)
@@ -19,6 +20,9 @@ zero gradient is the operator's own."""
 
 
 HEAD_SEED = 0
+
+DENSE = "default"
+"""MXNet's storage type of dense arrays."""
 
 
 def flatten(outputs: Any) -> list[Any]:
@@ -36,42 +40,88 @@ def by_place(outputs: Any, place: str = "") -> dict[str, Any]:
     return {place: outputs} if isinstance(outputs, mx.nd.NDArray) else {}
 
 
-def head_specs(call: Callable[[], Any], train: bool) -> dict[str, TensorSpec]:
+SPARSE = {
+    "csr": ("csr_matrix", ("indices", "indptr")),
+    "row_sparse": ("row_sparse_array", ("indices",)),
+}
+"""The function of `mx.nd.sparse` that makes an array of a storage type, and the attributes that say
+where its values are."""
+
+
+class Head(NamedTuple):
+    """The head gradient of an output. A sparse output's is sparse, in the places that it stores."""
+
+    spec: TensorSpec
+    """Of its stored values."""
+    stype: str
+    """Storage type."""
+
+    @classmethod
+    def of(cls, output: Any) -> Head:
+        """The head gradient of an output."""
+        stype = getattr(output, "stype", DENSE)
+        stored = output if stype == DENSE else output.data
+        is_numpy = isinstance(output, mx.np.ndarray)
+        spec = TensorSpec(
+            tuple(stored.shape),
+            dtype_name(output.dtype),
+            HEADS,
+            array_type="np" if is_numpy else "",
+        )
+        return cls(spec, stype)
+
+    def array(self, output: Any, device: str) -> Any:
+        """The head gradient as an array."""
+        values = tensor(self.spec, device, HEAD_SEED)
+        if self.stype == DENSE:
+            return values
+        function, attributes = SPARSE[self.stype]
+        places = (getattr(output, name) for name in attributes)
+        make = getattr(mx.nd.sparse, function)
+        return make((values, *places), shape=output.shape, ctx=output.ctx)
+
+    def text(self, values: str, output: str) -> str:
+        """The head gradient as source, by the variables of its values and of the output."""
+        if self.stype == DENSE:
+            return values
+        function, attributes = SPARSE[self.stype]
+        places = ", ".join(f"{output}.{name}" for name in attributes)
+        return f"mx.nd.sparse.{function}(({values}, {places}), shape={output}.shape)"
+
+
+def heads(call: Callable[[], Any], train: bool) -> dict[str, Head]:
     """The head gradients of a call, which is made once, by the places of its outputs."""
     with mx.autograd.record(train_mode=train):
         outputs = call()
-    return {place: head_spec(output) for place, output in by_place(outputs).items()}
-
-
-def head_spec(output: Any) -> TensorSpec:
-    """The head gradient of an output."""
-    return TensorSpec(
-        tuple(output.shape),
-        dtype_name(output.dtype),
-        HEADS,
-        array_type="np" if isinstance(output, mx.np.ndarray) else "",
-    )
+    return {place: Head.of(output) for place, output in by_place(outputs).items()}
 
 
 class RecordedGradient:
     """A call recorded by autograd, and its backward pass with fixed head gradients."""
 
     def __init__(
-        self, call: Callable[[], Any], inputs: Sequence[Any], train: bool, device: str
+        self,
+        call: Callable[[], Any],
+        inputs: Sequence[Any],
+        train: bool,
+        device: str,
+        layouts: Sequence[str] = (),
     ) -> None:
+        """`layouts` are those of the inputs' gradients, where they are not the inputs' own."""
         if not inputs:
             raise NoGradientError("none of its inputs takes a gradient")
         self._call, self._train = call, train
         self._outputs: list[Any] = []
         self._heads: list[Any] = []
         try:
-            for array in inputs:
-                array.attach_grad()
+            for array, layout in zip(inputs, layouts or itertools.repeat(""), strict=False):
+                # Arrays of `mx.np` know no layouts.
+                array.attach_grad(**({"stype": storage_type(layout)} if layout else {}))
             self.record()
-            self._heads = [tensor(head_spec(output), device, HEAD_SEED) for output in self._outputs]
+            self._heads = [Head.of(output).array(output, device) for output in self._outputs]
             self.backward()
             mx.nd.waitall()
-            zero = not any(np.any(_dense(array.grad)) for array in inputs)
+            zero = not any(np.any(_stored(array.grad)) for array in inputs)
         except Exception as error:
             reason = refusal(error)
             if reason is None:
@@ -93,5 +143,8 @@ class RecordedGradient:
         mx.autograd.backward(self._outputs, self._heads, train_mode=self._train)
 
 
-def _dense(array: Any) -> Any:
-    return array.asnumpy() if array is not None else np.zeros(1)
+def _stored(array: Any) -> Any:
+    """The stored values of a gradient; a zero if there is none."""
+    if array is None:
+        return np.zeros(1)
+    return (array if array.stype == "default" else array.data).asnumpy()

@@ -55,22 +55,25 @@ def script(case: Case, arguments: Mapping[str, Any], call: Callable[[], Any]) ->
         for one in made
     }
     called = _render_call(call, names)
-    wanted = [one.name for one in made if one.spec.gradient]
+    wanted = [one for one in made if one.spec.gradient]
     backward = "backward" in case.passes and bool(wanted)
     codes = {one.name: tensors.code(one.spec, one.device, one.seed) for one in made}
     train = case.settings.phase == "train"
     filled = [line for one in made for line in _tensor(one, codes[one.name])]
-    heads = gradient.head_specs(call, train) if backward else {}
-    for number, spec in enumerate(heads.values()):
+    heads = gradient.heads(call, train) if backward else {}
+    for number, one in enumerate(heads.values()):
         name = f"head_gradient{number}"
-        codes[name] = tensors.code(spec, case.settings.device, gradient.HEAD_SEED)
+        codes[name] = tensors.code(one.spec, case.settings.device, gradient.HEAD_SEED)
         filled += codes[name].lines(name)
     defined = [*scripts.definitions(codes.values()), *_define(call)]
     lines = [*imports_of(filled), *_imports(case), *defined, "", *filled, ""]
     if backward:
         outputs = ", ".join(f"out{place}" for place in heads)
-        gradients = ", ".join(f"head_gradient{number}" for number in range(len(heads)))
-        lines += [f"{name}.attach_grad()" for name in wanted]
+        gradients = ", ".join(
+            one.text(f"head_gradient{number}", f"out{place}")
+            for number, (place, one) in enumerate(heads.items())
+        )
+        lines += [_attach_grad(one) for one in wanted]
         lines += [f"with mx.autograd.record(train_mode={train}):", f"    out = {called}"]
         lines += [f"mx.autograd.backward([{outputs}], [{gradients}], train_mode={train})"]
     elif train:
@@ -78,6 +81,12 @@ def script(case: Case, arguments: Mapping[str, Any], call: Callable[[], Any]) ->
     else:
         lines += [f"out = {called}"]
     return "\n".join([*lines, "mx.nd.waitall()"]) + "\n"
+
+
+def _attach_grad(one: ScriptTensor) -> str:
+    """The line that requests a tensor's gradient."""
+    stype = tensors.storage_type(one.spec.gradient_layout)
+    return f"{one.name}.attach_grad({f'stype={literal(stype)}' if stype else ''})"
 
 
 def _imports(case: Case) -> list[str]:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import ctypes
 import hashlib
+import math
 import os
 import weakref
 from typing import Any
 
+import msgspec
 import mxnet as mx
 import numpy as np
 from mxnet.base import _LIB, check_call
@@ -23,10 +25,6 @@ from opperf.model import Fill, TensorSpec
 BFLOAT16 = np.dtype([("bfloat16", np.uint16)])
 """MXNet's dtype of bfloat16, which NumPy does not have."""
 
-DENSITY = 0.1
-"""Share of elements (csr) or rows (row_sparse) that are not zero in a sparse tensor: sparse
-enough for a sparse kernel to be worth it, as for a mini-batch of bag-of-words features."""
-
 
 def dtype_of(name: str) -> Any:
     """The dtype in the form MXNet takes."""
@@ -36,6 +34,11 @@ def dtype_of(name: str) -> Any:
 def dtype_name(dtype: Any) -> str:
     """The name of a dtype as MXNet gives it."""
     return "bfloat16" if np.dtype(dtype) == BFLOAT16 else np.dtype(dtype).name
+
+
+def storage_type(layout: str) -> str | None:
+    """MXNet's name of a layout; None for none."""
+    return "default" if layout == "dense" else layout or None
 
 
 def has_nan(array: Any) -> bool:
@@ -75,29 +78,67 @@ def _bytes_of(array: Any) -> int:
 
 def code(spec: TensorSpec, device: str, seed: int) -> Code:
     """The code that makes an array, or the bytes of a file."""
+    if spec.layout in SPARSE:
+        return sparse_code(spec, device, seed)
     contents = fill.code(spec, seed)
     if spec.layout == "file":
         return contents.within("{made}.tobytes()")
-    if spec.layout != "dense":
-        kept = spec.shape if spec.layout == "csr" else (spec.shape[0], *[1] * (len(spec.shape) - 1))
-        contents = contents.within(
-            "np.where(keep, {made}, 0)",
-            "keep = np.random.default_rng({seed}).random({kept}) < {density}",
-            "keep.flat[0] = True",
-            seed=seed,
-            kept=kept,
-            density=DENSITY,
-        )
     ctx = f"ctx={context_expression(device)}"
     if spec.dtype == "bfloat16":
         array = f"mx.nd.array({{made}}, {ctx})"
         made = contents.within(f"mx.nd.amp_cast({array}, dtype=np.dtype({BFLOAT16.descr!r}))")
-        if spec.array_type == "np":
-            made = made.within("{made}.as_np_ndarray()")
+        return made.within("{made}.as_np_ndarray()") if spec.array_type == "np" else made
+    module = "mx.np" if spec.array_type == "np" else "mx.nd"
+    return contents.within(f"{module}.array({{made}}, dtype={{dtype}}, {ctx})")
+
+
+SPARSE = {
+    "csr": "mx.nd.sparse.csr_matrix(({made}, places % {columns}, "
+    "np.searchsorted(places, np.arange({rows} + 1) * {columns})), shape={extents}, ",
+    "row_sparse": "mx.nd.sparse.row_sparse_array(({made}, places), shape={extents}, ",
+}
+"""The beginning of the call that makes an array of a sparse layout from stored values and their
+places, which are sorted: places of elements, or numbers of rows."""
+
+PLACES = (
+    "gaps = np.random.default_rng({seed}).standard_exponential({kept} + 1)",
+    "places = np.cumsum(gaps[:-1]) / gaps.sum() * ({entries} - {kept})",
+    'places = places.astype("int64") + np.arange({kept})',
+)
+"""Statements that draw `kept` of so many places, sorted, without drawing one twice."""
+
+
+def sparse_code(spec: TensorSpec, device: str, seed: int) -> Code:
+    """The code that makes an array of a sparse layout, of its stored values only. Raises
+    `UnsupportedError` for bfloat16, of which MXNet has no sparse array."""
+    if spec.dtype == "bfloat16":
+        raise UnsupportedError("MXNet has no sparse arrays of bfloat16")
+    kept = spec.stored
+    is_csr = spec.layout == "csr"
+    per_entry = () if is_csr else spec.shape[1:]
+    if spec.fill.distribution in fill.DRAWINGS:
+        values = fill.code(msgspec.structs.replace(spec, shape=(kept, *per_entry)), seed)
     else:
-        module = "mx.np" if spec.array_type == "np" else "mx.nd"
-        made = contents.within(f"{module}.array({{made}}, dtype={{dtype}}, {ctx})")
-    return made if spec.layout == "dense" else made.within(f'{{made}}.tostype("{spec.layout}")')
+        # The fill is that of the whole tensor, of which some entries are stored.
+        drawn_from = spec.block or spec.shape
+        whole = fill.code(msgspec.structs.replace(spec, shape=drawn_from), seed)
+        values = whole.within("{made}.ravel()[places]" if is_csr else "{made}[places]")
+    rows = spec.shape[0]
+    placed = Code(
+        (*PLACES, *values.before),
+        values.expression,
+        {
+            **values.values,
+            "seed": seed,
+            "kept": kept,
+            "entries": math.prod(spec.block or spec.shape) if is_csr else rows,
+            "rows": rows,
+            "columns": (spec.block or spec.shape)[1] if is_csr else 1,
+            "extents": spec.shape,
+        },
+    )
+    ctx = f"ctx={context_expression(device)}"
+    return placed.within(f"{SPARSE[spec.layout]}dtype={{dtype}}, {ctx})")
 
 
 def context_expression(device: str) -> str:
@@ -156,6 +197,7 @@ def describe(value: Any) -> TensorSpec | None:
             layout="dense" if value.stype == "default" else value.stype,
             gradient=is_floating(dtype_name(value.dtype)),
             array_type="np" if isinstance(value, mx.np.ndarray) else "",
+            density=density_of(value),
         )
     if isinstance(value, np.ndarray):
         return TensorSpec(
@@ -165,6 +207,15 @@ def describe(value: Any) -> TensorSpec | None:
             gradient=is_floating(dtype_name(value.dtype)),
         )
     return None
+
+
+def density_of(array: Any) -> float:
+    """The share of elements (csr) or of rows (row_sparse) that an array stores; 1 for a dense
+    one."""
+    if array.stype == "default":
+        return 1.0
+    entries: int = math.prod(array.shape) if array.stype == "csr" else array.shape[0]
+    return int(array.indices.size) / max(1, entries)
 
 
 def _digest(data: Any) -> str:

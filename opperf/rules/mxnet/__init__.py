@@ -33,6 +33,9 @@ from opperf.rules.mxnet import (
     sequences,
     shapes,
     sorting,
+    sparse,
+    sparse_creation,
+    sparse_updates,
 )
 from opperf.rules.not_finite import NotFinite
 
@@ -62,6 +65,9 @@ MODULES = (
     sequences,
     shapes,
     sorting,
+    sparse,
+    sparse_creation,
+    sparse_updates,
 )
 """Modules that have `FAMILIES`."""
 

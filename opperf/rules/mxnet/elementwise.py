@@ -7,7 +7,14 @@ from collections.abc import Iterable
 from opperf.model import Fill, Operator
 from opperf.operations import CanonicalOperation
 from opperf.operations.uses import Roles
-from opperf.rules.domains import BITS, FEW_INTEGERS, POSITIVE_INTEGERS, SHIFTS, WHOLE_DTYPE
+from opperf.rules.domains import (
+    BITS,
+    FEW_INTEGERS,
+    MANTISSAS,
+    POSITIVE_INTEGERS,
+    SHIFTS,
+    WHOLE_DTYPE,
+)
 from opperf.rules.engine import Families, arguments_by_role
 from opperf.rules.families import elementwise as shared
 from opperf.rules.mxnet.names import FACTOR
@@ -55,7 +62,8 @@ SCALAR_DOMAINS: dict[str, Fill] = {
         ("bitwise_and", "bitwise_or", "bitwise_xor", "bitwise_left_shift", "bitwise_right_shift"),
         BITS,
     ),
-    **dict.fromkeys(("rbitwise_left_shift", "rbitwise_right_shift", "ldexp", "rldexp"), SHIFTS),
+    **dict.fromkeys(("rbitwise_left_shift", "rbitwise_right_shift", "rldexp"), SHIFTS),
+    "ldexp": MANTISSAS,
     **dict.fromkeys(("lcm", "gcd"), POSITIVE_INTEGERS),
 }
 """Fill of the tensor of an operator of a tensor and a number, by name without prefix and suffix.

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+import msgspec
+
 from opperf.model import Fill, Operator, TensorSpec
 from opperf.rules.engine import Families
 from opperf.rules.shapes import square
 from opperf.rules.sizes import Preset
-from opperf.rules.values import PROBABILITY, Arguments, below, fixed, tensor, tensors
+from opperf.rules.values import PROBABILITY, Arguments, below, fixed, literal, sparse, tensors
 
 FAMILIES = Families()
 
@@ -21,6 +23,10 @@ HOPS, NEIGHBOURS = 2, 10
 """Sampling for a mini-batch of a small graph network: two layers of ten neighbours each."""
 
 
+DENSITY = 0.1
+"""Share of the pairs of vertices that have an edge: a hundred neighbours of a thousand vertices."""
+
+
 def vertices(size: Preset) -> int:
     """Number of vertices of the graph."""
     return square(size)[0]
@@ -29,7 +35,7 @@ def vertices(size: Preset) -> int:
 def graph(size: Preset) -> TensorSpec:
     """A graph whose edges have distinct numbers."""
     count = vertices(size)
-    return tensor(count, count, fill=SEQUENCE, dtype=INDEX, layout="csr", gradient=False)
+    return sparse("csr", count, count, density=DENSITY, fill=SEQUENCE, dtype=INDEX, gradient=False)
 
 
 def first(count: int) -> TensorSpec:
@@ -73,14 +79,19 @@ def subgraph(operator: Operator, size: Preset) -> Iterable[Arguments]:
 
 @FAMILIES.add("_contrib_dgl_graph_compact")
 def graph_compact(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """A sample that reached every vertex: the graph, its vertices and, as the last element, their
-    number. There is no mapping of edges, for which MXNet returns an empty matrix."""
+    """A sample that reached half of the vertices that it had room for: the graph, whose other rows
+    and columns are empty, and its vertices. There is no mapping of edges, for which MXNet returns
+    an empty matrix."""
     count = vertices(size)
-    inputs = tensors([graph(size), first(count + 1)])
+    sampled = count // 2
+    sample = msgspec.structs.replace(graph(size), block=(sampled, sampled))
+    # After the vertices there is room for more; the last element is their number.
+    listed = literal([*range(sampled), *[0] * (count - sampled), sampled])
+    inputs = tensors([sample, fixed(count + 1, fill=listed, dtype=INDEX)])
     yield {
         "graph_data": inputs,
         "num_args": len(inputs),
-        "graph_sizes": (count,),
+        "graph_sizes": (sampled,),
         "return_mapping": False,
     }
 
@@ -96,7 +107,7 @@ def edge_id(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """A graph and pairs of vertices, most of which have no edge between them."""
     rows, columns = square(size)
     yield {
-        "data": tensor(rows, columns, layout="csr", gradient=False),
+        "data": sparse("csr", rows, columns, density=DENSITY, gradient=False),
         "u": fixed(rows, fill=below(rows), dtype=INDEX),
         "v": fixed(rows, fill=below(columns), dtype=INDEX),
     }

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from opperf.model import Fill, Operator
+from opperf.rules.configurations import WHY
 from opperf.rules.engine import Families
 from opperf.rules.families.layers import scores, scores_and_labels
 from opperf.rules.pictures import feature_maps
-from opperf.rules.shapes import shapes
+from opperf.rules.shapes import shapes, square
 from opperf.rules.sizes import Preset
 from opperf.rules.values import (
     BOOLEAN,
@@ -30,6 +31,16 @@ def make_loss(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """A computed loss, of which the operator only sets the gradient."""
     for shape in shapes(size):
         yield {"data": tensor(*shape, fill=POSITIVE)}
+    if operator.parameter("normalization") is not None:
+        loss = tensor(*square(size), fill=POSITIVE)
+        yield {"data": loss, "normalization": "batch", WHY: "the mean over the samples of a batch"}
+        # About half of the losses are above the threshold.
+        yield {
+            "data": loss,
+            "normalization": "valid",
+            "valid_thresh": 1.25,
+            WHY: "the mean over the samples whose loss counts, as in detection",
+        }
 
 
 @FAMILIES.add("SoftmaxOutput")

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from opperf.model import Argument, Fill, Operator, TensorSpec
+from opperf.model import Argument, Fill, Operator
 from opperf.rules.configurations import WHY
 from opperf.rules.engine import Families
 from opperf.rules.mxnet.names import FACTOR
 from opperf.rules.mxnet.optimizers import layer_parameters
+from opperf.rules.mxnet.sparse import ROWS, WHOLE, few_texts, rows, table_shape, text
 from opperf.rules.parameters import resnet_50
 from opperf.rules.shapes import shapes, square, tall
 from opperf.rules.sizes import Preset
@@ -16,10 +17,12 @@ from opperf.rules.values import (
     NORMAL,
     POSITIVE,
     SEQUENCE,
+    SIGNS,
     Arguments,
     below,
     fixed,
     literal,
+    sparse,
     tensor,
     tensors,
 )
@@ -120,40 +123,34 @@ def histogram(operator: Operator, size: Preset) -> Iterable[Arguments]:
     yield {"data": fixed(*square(size)), "bins": fixed(len(edges), fill=literal(edges))}
 
 
-def csr(size: Preset, gradient: bool = False) -> TensorSpec:
-    """A matrix in compressed sparse rows."""
-    return tensor(*square(size), layout="csr", gradient=gradient)
-
-
 @FAMILIES.add("cast_storage")
 def cast_storage(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """A matrix in each storage format, to convert to another."""
-    for layout, wanted in (
-        ("dense", "csr"),
-        ("dense", "row_sparse"),
-        ("csr", "default"),
-        ("row_sparse", "default"),
-    ):
-        yield {
-            "data": tensor(*square(size), layout=layout, gradient=layout == "dense"),
-            "stype": wanted,
-        }
+    """A matrix in each storage format, to convert to another. The dense one has no zeros: every
+    element or row is stored."""
+    yield {"data": tensor(*square(size)), "stype": "csr", WHY: "a dense matrix to compressed rows"}
+    yield {"data": tensor(*square(size)), "stype": "row_sparse", WHY: "a dense gradient to rows"}
+    yield {"data": few_texts(size), "stype": "default", WHY: "text to a dense matrix"}
+    yield {
+        "data": rows(size),
+        "stype": "default",
+        WHY: "an embedding's gradient to a dense one",
+    }
 
 
 @FAMILIES.add("_sparse_retain")
 def sparse_retain(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """A row-sparse matrix, and the indices of the first half of its rows."""
-    rows, columns = square(size)
+    """An embedding whose rows are all stored, of which those of a batch are pulled."""
+    count, width = table_shape(size)
     yield {
-        "data": tensor(rows, columns, layout="row_sparse"),
-        "indices": fixed(rows // 2, fill=SEQUENCE, dtype=INDEX),
+        "data": sparse(ROWS, count, width, density=WHOLE, gradient=False),
+        "indices": fixed(size.extent(1000), fill=SEQUENCE, dtype=INDEX),
     }
 
 
 @FAMILIES.add("_contrib_getnnz")
 def getnnz(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """A sparse matrix, whose stored elements are counted."""
-    yield {"data": csr(size)}
+    yield {"data": text(size)}
 
 
 @FAMILIES.add("_contrib_fft")
@@ -172,13 +169,14 @@ def ifft(operator: Operator, size: Preset) -> Iterable[Arguments]:
 
 @FAMILIES.add("_contrib_count_sketch")
 def count_sketch(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """A matrix, and the random projection of its rows to a quarter of their length."""
+    """A matrix, and the random projection of its rows to a quarter of their length, with a sign for
+    each of their elements."""
     rows, columns = square(size)
     wanted = columns // 4
     yield {
         "data": tensor(rows, columns),
         "h": fixed(1, columns, fill=below(wanted)),
-        "s": fixed(1, columns, fill=Fill("constant", 1.0)),
+        "s": fixed(1, columns, fill=SIGNS),
         "out_dim": wanted,
     }
 

@@ -12,7 +12,7 @@ from opperf.model import Argument, Fill, Kind, Operator, TensorSpec
 from opperf.rules.configurations import WHY
 from opperf.rules.engine import OUTPUT, Families
 from opperf.rules.parameters import bert_layer, bert_layers, feed_forward, resnet_50
-from opperf.rules.shapes import Shape, square
+from opperf.rules.shapes import Shape
 from opperf.rules.sizes import Preset
 from opperf.rules.values import (
     NORMAL,
@@ -25,7 +25,6 @@ from opperf.rules.values import (
     literal,
     rounded_copy,
     same,
-    tensor,
     tensors,
 )
 
@@ -158,15 +157,9 @@ def update(operator: Operator, shape: Shape) -> Arguments:
     "_mp_adabelief_update",
 )
 def updates(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """Parameters of real layers; and, where the operator has a kernel for it, a row-sparse
-    gradient, as embeddings have."""
+    """Parameters of real layers."""
     for shape, why in layer_parameters(size):
         yield {**update(operator, shape), WHY: why}
-    if operator.name in LAZY:
-        yield {
-            **with_sparse_gradient(update(operator, square(size))),
-            WHY: "An embedding, of which a batch looks up few rows",
-        }
 
 
 def layer_parameters(size: Preset) -> tuple[tuple[Shape, str], ...]:
@@ -183,35 +176,6 @@ CONVOLUTION = 6
 """Position of ResNet-50's first 3 x 3 layer among its parameters."""
 NORM = 4
 """Position of the scale of its last normalisation, from the end."""
-
-
-LAZY = frozenset({"sgd_update", "sgd_mom_update", "adam_update"})
-"""Updates with a kernel for row-sparse gradients of dense weights. Others that accept them, such as
-`ftrl_update`, make the gradient dense first."""
-
-
-def with_sparse_gradient(arguments: Arguments) -> Arguments:
-    """The arguments with a row-sparse gradient. The weights are updated in place, as the update
-    writes only the gradient's rows."""
-    weight, gradient = arguments["weight"], arguments["grad"]
-    assert isinstance(weight, TensorSpec)
-    assert isinstance(gradient, TensorSpec)
-    sparse = tensor(*gradient.shape, layout="row_sparse", gradient=False)
-    return {**arguments, "grad": sparse, OUTPUT: same(weight, "weight")}
-
-
-@FAMILIES.add("_sparse_adagrad_update")
-def adagrad(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """A row-sparse gradient, and no decay of weights, which the operator does not support."""
-    yield {**with_sparse_gradient(update(operator, square(size))), "wd": 0.0}
-
-
-@FAMILIES.add("_contrib_group_adagrad_update")
-def group_adagrad(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """A row-sparse gradient, with one element of history for each row."""
-    rows, columns = square(size)
-    history = {"history": state_tensor(operator, "history", (rows, 1))}
-    yield {**with_sparse_gradient(update(operator, (rows, columns))), **history}
 
 
 @FAMILIES.add("multi_lars")

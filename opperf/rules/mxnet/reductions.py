@@ -6,7 +6,8 @@ from collections.abc import Iterable
 
 from opperf.model import Operator
 from opperf.rules.engine import Families
-from opperf.rules.shapes import square, wide
+from opperf.rules.mxnet.sparse import OWN, differentiated, rows
+from opperf.rules.shapes import wide
 from opperf.rules.sizes import Preset
 from opperf.rules.values import Arguments, tensor
 
@@ -50,7 +51,7 @@ def square_sum(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """A row-sparse matrix, reduced along each axis; the operator takes no dense one."""
     for axis in (0, 1):
         yield {
-            "data": tensor(*square(size), layout="row_sparse"),
+            "data": differentiated(rows(size), OWN),
             "axis": (axis,),
             "keepdims": axis == 1,
         }

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from opperf.rules.mxnet.jpeg import TILE_SIDE
+from opperf.runner.prepared import PreparedCase
 
 
 def test_a_picture_of_tiles_is_decoded(cases, outputs):
@@ -37,9 +38,49 @@ def test_a_sample_of_a_graph_has_its_seeds_and_their_neighbours(cases, outputs, 
 def test_a_graph_made_compact_has_its_edges_numbered_anew(cases, outputs):
     (case,) = cases("_contrib_dgl_graph_compact")
     (compact,) = outputs(case)
+    graph, _ = case.arguments["graph_data"]
+    assert 0 < len(compact) < graph.shape[0]
+    assert compact.shape == case.arguments["graph_sizes"] * 2
     numbers = compact[compact > 0]
     assert len(numbers) > len(compact)
     np.testing.assert_array_equal(numbers, np.arange(1, len(numbers) + 1))
+
+
+def test_tensors_that_are_compared_are_equal(cases, outputs):
+    assert [outputs(case)[0] for case in cases("_contrib_allclose")] == [1, 1, 1]
+
+
+def test_mantissas_are_fractions(cases, outputs):
+    for case in cases("_npi_ldexp") + cases("_npi_ldexp_scalar"):
+        (made,) = outputs(case)
+        assert np.any(made % 1)
+        mantissas = made / 2.0 ** np.floor(np.log2(made)) / 2
+        assert 0.5 <= mantissas.min() < mantissas.max() < 1
+
+
+def test_signs_of_a_projection_are_of_both_kinds(framework, cases):
+    (case,) = cases("_contrib_count_sketch")
+    signs = framework.tensor(case.arguments["s"], "cpu(0)", 0).asnumpy()
+    assert set(signs.ravel()) == {-1, 1}
+
+
+@pytest.mark.parametrize("normalization", ["null", "batch", "valid"])
+def test_the_gradient_of_a_loss_is_normalised(framework, cases, normalization):
+    case = next(
+        one
+        for one in cases("MakeLoss")
+        if one.arguments.get("normalization", "null") == normalization
+    )
+    prepared = PreparedCase(case, framework)
+    framework.gradient(case, prepared.call, prepared.differentiated)
+    loss = prepared.arguments["data"]
+    count = {
+        "null": 1,
+        "batch": len(loss),
+        "valid": (loss.asnumpy() > case.arguments.get("valid_thresh", 0)).sum(),
+    }[normalization]
+    assert 0 < count < loss.size
+    np.testing.assert_allclose(loss.grad.asnumpy(), 1 / count, rtol=1e-5)
 
 
 def test_half_of_a_graph_has_the_edges_between_its_vertices(cases, outputs):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from opperf.operations.uses import Table, merge, use, uses
+from opperf.operations.uses import Table, Values, merge, use, uses
 
 X = "x=data|x|a"
 """The one tensor, under its names in `mx.nd` and `mx.np`."""
@@ -41,7 +41,7 @@ UNARY = merge(
     {
         # Only their gradients differ from those of these operations.
         "BlockGrad": use("identity", X),
-        "MakeLoss": use("identity", X),
+        "MakeLoss": use("identity", f"{X} -normalization -valid_thresh"),
         "make_loss": use("identity", X),
         "_contrib_gradientmultiplier": use("identity", "x=data -scalar"),
         "_contrib_round_ste": use("round_half_away", X),
@@ -112,6 +112,11 @@ def left_whole_number_roles(data: Any, scalar: float) -> dict[str, Any]:
     return {"x": int(scalar), "y": data}
 
 
+def where_stored(made: Any, arguments: Values) -> Any:
+    """The result where the tensor is not zero: of a sparse one the rest is not stored."""
+    return made * (arguments["data"] != 0)
+
+
 BINARY = merge(
     uses((*ARITHMETIC, *COMPARISONS, *LOGICAL, *SHARED), TWO, "broadcast_{}", RENAMED_BINARY),
     uses(ARITHMETIC, TWO, "elemwise_{}", RENAMED_BINARY),
@@ -134,8 +139,8 @@ BINARY = merge(
         "_grad_add": use("add", TWO),
         "_npi_share_memory": use("shares_memory", "x=a y=b"),
         "_scatter_elemwise_div": use("divide", TWO),
-        "_scatter_minus_scalar": use("subtract", NUMBER),
-        "_scatter_plus_scalar": use("add", NUMBER),
+        "_scatter_minus_scalar": use("subtract", NUMBER, where_stored),
+        "_scatter_plus_scalar": use("add", NUMBER, where_stored),
         "add_n": use("sum_of_many", "tensors=args"),
     },
 )

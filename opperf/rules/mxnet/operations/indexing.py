@@ -28,8 +28,11 @@ def insert_roles(
     return {"data": arr, "where": where, "values": values, "axis": axis}
 
 
-def embedding_roles(data: Any, weight: Any, input_dim: int, output_dim: int) -> dict[str, Any]:
-    """Indices and weights; the operator's plain arguments repeat the shape of the weights."""
+def embedding_roles(
+    data: Any, weight: Any, input_dim: int, output_dim: int, sparse_grad: bool = False
+) -> dict[str, Any]:
+    """Indices and weights; the operator's plain arguments repeat the shape of the weights, or are
+    about the gradient."""
     assert weight.shape == (input_dim, output_dim)
     return {"data": data, "weight": weight}
 

@@ -86,7 +86,7 @@ TABLE: Table = {
     "_npi_tensorinv": use("tensor_inverse", "x=a split=ind"),
     "_npi_tensorsolve": use("tensor_solve", "x=a right_hand_side=b"),
     "batch_dot": PRODUCT,
-    "dot": PRODUCT,
+    "dot": use("matrix_product", f"{GEMM} -forward_stype"),
     "khatri_rao": use("khatri_rao_product", "matrices=args"),
     "linalg_det": use("determinant", ONE),
     "linalg_extractdiag": use("diagonal_of_matrix", ONE),

@@ -45,12 +45,14 @@ def write_state(state: dict[str, str], output: str = "weight") -> ToOutput:
 
 def skip_rows_without_gradient(to_output: ToOutput) -> ToOutput:
     """The conversion of an update that leaves rows with a gradient of zero, and their state, as
-    they are."""
+    they are, unless it is not to be lazy."""
 
     def convert(made: dict[str, Array], arguments: Values) -> Written:
         import numpy as np
 
-        full = to_output(made, arguments)
+        full: Written = to_output(made, arguments)
+        if not arguments.get("lazy_update", True):
+            return full
         grad = arguments["grad"]
         rows = (grad != 0).any(axis=tuple(range(1, grad.ndim)), keepdims=True)
         return Written(
@@ -61,7 +63,7 @@ def skip_rows_without_gradient(to_output: ToOutput) -> ToOutput:
     return convert
 
 
-WEIGHT = "weight gradient=grad rate=lr decay=wd -out"
+WEIGHT = "weight gradient=grad rate=lr decay=wd -out -lazy_update"
 STEP = {"mom": "step"}
 MEANS = {"mean": "mean", "var": "variance"}
 ADAM: dict[str, Any] = {"beta1": BETA1, "beta2": BETA2, "epsilon": EPSILON}
@@ -133,7 +135,7 @@ ONE: Table = {
     "ftrl_update": use(
         "ftrl_update",
         f"{WEIGHT} leader=z squares=n",
-        write_state({"z": "leader", "n": "squares"}),
+        skip_rows_without_gradient(write_state({"z": "leader", "n": "squares"})),
         lasso=0.01,
         beta=1.0,
     ),

@@ -91,7 +91,7 @@ REDUCED = merge(
         "multi_sum_sq": use("sums_of_squares", "tensors=data -num_arrays"),
         "norm": use(
             "norm",
-            lambda data, ord, axis: {"x": data, "order": ord, "axis": axis or None},
+            lambda data, ord, axis=None: {"x": data, "order": ord, "axis": axis or None},
         ),
     },
 )
@@ -166,7 +166,7 @@ ARANGE = use("arange", "start stop step -dtype")
 LINSPACE = use("linspace", linspace_roles, to_arguments=linspace_arguments)
 FULL = use("full", full_roles)
 EYE = use("eye", "rows=N columns=M offset=k -dtype")
-ZEROS = use("full", "shape -dtype", value=0)
+ZEROS = use("full", "shape -dtype -out", value=0)
 ONES = use("full", "shape -dtype", value=1)
 
 CREATED: Table = {

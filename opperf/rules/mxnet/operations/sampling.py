@@ -6,7 +6,7 @@ from typing import Any
 
 from opperf.operations.uses import Table, merge, use
 
-DRAWN = "-shape -dtype -data -size"
+DRAWN = "-shape -dtype -data -size -out"
 """Arguments that do not affect the distribution, in the text of a use."""
 
 PARAMETERS = {
@@ -23,7 +23,7 @@ PARAMETERS = {
 
 def exponential_roles(lam: Any, **other: Any) -> dict[str, Any]:
     """The scale, one over the rate."""
-    assert other.keys() <= {"shape", "dtype", "data"}
+    assert other.keys() <= {"shape", "dtype", "data", "out"}
     return {"scale": 1 / lam}
 
 

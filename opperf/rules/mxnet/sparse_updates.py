@@ -1,0 +1,101 @@
+"""Updates of an embedding's weights by a row-sparse gradient, which few of the rows have.
+
+A lazy update leaves the other rows, and their state, as they are. The weights are updated in place,
+as an update writes only the gradient's rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import msgspec
+
+from opperf.model import Argument, Operator, TensorSpec
+from opperf.rules.configurations import WHY
+from opperf.rules.engine import OUTPUT, Families
+from opperf.rules.mxnet.optimizers import state_tensor, update
+from opperf.rules.mxnet.sparse import OF_BATCH, ROWS, WHOLE, table_shape
+from opperf.rules.sizes import Preset
+from opperf.rules.values import Arguments, same
+
+FAMILIES = Families()
+
+LAZY = ("sgd_update", "sgd_mom_update", "adam_update")
+"""Updates with a kernel for row-sparse gradients of dense weights. Others that accept them, such as
+`ftrl_update`, make the gradient dense first."""
+
+STANDARD = ("sgd_mom_update", "adam_update")
+"""Updates with another kernel for these that writes all rows: momentum moves those without a
+gradient too."""
+
+ROWS_ONLY = ("sgd_update", "sgd_mom_update", "adam_update", "ftrl_update")
+"""Updates with a kernel for weights and state that are row-sparse as well."""
+
+
+def row_sparse(value: Argument, density: float) -> TensorSpec:
+    """The tensor as a row-sparse one."""
+    assert isinstance(value, TensorSpec)
+    return msgspec.structs.replace(value, layout=ROWS, density=density)
+
+
+def with_layouts(arguments: Arguments, *stored: str) -> Arguments:
+    """The arguments of an update with a row-sparse gradient, with those that are named row-sparse
+    with all rows, and with the weights as the output."""
+    whole = {name: row_sparse(arguments[name], WHOLE) for name in stored}
+    made: Arguments = {**arguments, "grad": row_sparse(arguments["grad"], OF_BATCH), **whole}
+    weight = made["weight"]
+    assert isinstance(weight, TensorSpec)
+    return {**made, OUTPUT: same(weight, "weight")}
+
+
+def states(arguments: Arguments) -> list[str]:
+    """Names of the weights and of the tensors of state."""
+    return [name for name, value in arguments.items() if is_state(name, value)]
+
+
+def is_state(name: str, value: Argument) -> bool:
+    """Whether an argument of an update is a tensor that it writes."""
+    return isinstance(value, TensorSpec) and name != "grad"
+
+
+@FAMILIES.also(*ROWS_ONLY)
+def sparse_updates(operator: Operator, size: Preset) -> Iterable[Arguments]:
+    """A row-sparse gradient, for each combination of layouts that has a kernel."""
+    arguments = update(operator, table_shape(size))
+    if operator.name in LAZY:
+        yield {**with_layouts(arguments), WHY: "lazy update of an embedding"}
+    if operator.name in STANDARD:
+        own = {**arguments, "lazy_update": False}
+        yield {**with_layouts(own), WHY: "update of all rows of an embedding"}
+        yield {
+            **with_layouts(own, "weight"),
+            WHY: "update of all rows of row-sparse weights with a dense state",
+        }
+    yield {
+        **with_layouts(arguments, *states(arguments)),
+        WHY: "update of row-sparse weights, as a parameter server has them",
+    }
+
+
+@FAMILIES.add("_sparse_adagrad_update")
+def adagrad(operator: Operator, size: Preset) -> Iterable[Arguments]:
+    """A row-sparse gradient, and no decay of weights, which the operator does not support."""
+    arguments = {**update(operator, table_shape(size)), "wd": 0.0}
+    yield {**with_layouts(arguments), WHY: "AdaGrad of an embedding"}
+    yield {
+        **with_layouts(arguments, *states(arguments)),
+        WHY: "AdaGrad of row-sparse weights, as a parameter server has them",
+    }
+
+
+@FAMILIES.add("_contrib_group_adagrad_update")
+def group_adagrad(operator: Operator, size: Preset) -> Iterable[Arguments]:
+    """A row-sparse gradient, with one element of history for each row."""
+    rows, width = table_shape(size)
+    history = {"history": state_tensor(operator, "history", (rows, 1))}
+    arguments = {**update(operator, (rows, width)), **history}
+    yield {**with_layouts(arguments), WHY: "AdaGrad by row of an embedding"}
+    yield {
+        **with_layouts(arguments, *states(arguments)),
+        WHY: "AdaGrad by row of row-sparse weights, as a parameter server has them",
+    }
