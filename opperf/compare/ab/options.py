@@ -54,8 +54,9 @@ def options_from(given: Mapping[str, Any]) -> Options:
     """The options. Raises `UsageError` for those that contradict each other."""
     if given["resume"] and given["overwrite"]:
         raise UsageError("--resume continues a session and --overwrite replaces it; give only one")
-    # Before anything is said or started.
-    thresholds_from(given)
+    if not given["resume"]:
+        # Before anything is said or started; a session that is resumed has its own.
+        thresholds_from(given)
     if given["report"] == STDOUT:
         raise UsageError("--report is a file that every process is appended to; name a file")
     return Options(
