@@ -116,7 +116,6 @@ def selection_from(given: Mapping[str, Any]) -> Selection:
         build_choice(given),
         settings=msgspec.structs.replace(
             build_common_settings(given),
-            threads=given["threads"].number,
             precision=PRECISION,
             max_time_s=given["max_time_s"],
             timeout_s=defaults.TIMEOUT_S,
