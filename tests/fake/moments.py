@@ -2,7 +2,6 @@
 
 import os
 import random
-import signal
 from pathlib import Path
 
 FAKE = Path(__file__).parent
@@ -20,10 +19,10 @@ def variables_for(path):
     return {"OPPERF_MOMENT": str(path), "PYTHONPATH": os.pathsep.join(places)}
 
 
-def stop_at_record(path, number):
-    """Stops the next manager, as Ctrl-Z does, before it writes its record of this number; returns
+def signal_at_record(path, number, record):
+    """Sends a signal to the next manager before it writes its record of this number; returns
     environment variables for it."""
-    path.write_text(f"manager {int(signal.SIGSTOP)} records {number}")
+    path.write_text(f"manager {int(number)} records {record}")
     return variables_for(path)
 
 

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 
 import psutil
 import pytest
-from moments import stop_at_record
+from moments import signal_at_record
 
 from opperf.results.runfile import read_run
 
@@ -24,7 +24,8 @@ def stopped(command, tmp_path):
 
     @contextmanager
     def started(records, *arguments):
-        variables = stop_at_record(tmp_path / "moment", records + 1)
+        moment = tmp_path / "moment"
+        variables = signal_at_record(moment, signal.SIGSTOP, records + 1)
         command.variables, usual = command.variables | variables, command.variables
         with command.start(*arguments) as process:
             command.variables = usual

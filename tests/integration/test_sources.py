@@ -121,8 +121,14 @@ def test_a_function_in_a_users_file_and_none_of_the_files_beside_it(command):
 
 def test_a_script_makes_the_very_tensor_that_a_worker_measures(command_here):
     seen = command_here.folder / "seen.npy"
+    # Two processes call it at once, of which one may be ended while it writes.
     (command_here.folder / "keep.py").write_text(
-        f"import numpy\n\n\ndef keep(x):\n    numpy.save({str(seen)!r}, x)\n    return x\n"
+        f"""import os\nimport numpy\n\n\ndef keep(x):
+    own = f"{{os.getpid()}}.npy"
+    numpy.save(own, x)
+    os.replace(own, {str(seen)!r})
+    return x
+"""
     )
     wanted = ("--framework", "numpy", "--shape", "x=700x800", "--dtype", "float16")
     command_here("run", "keep.py:keep", *wanted, *SHORT, "-o", "a.jsonl")

@@ -54,6 +54,9 @@ def options_from(given: Mapping[str, Any]) -> Options:
     """The options. Raises `UsageError` for those that contradict each other."""
     if given["resume"] and given["overwrite"]:
         raise UsageError("--resume continues a session and --overwrite replaces it; give only one")
+    if not given["resume"]:
+        # Before anything is said or started; a session that is resumed has its own.
+        thresholds_from(given)
     if given["report"] == STDOUT:
         raise UsageError("--report is a file that every process is appended to; name a file")
     return Options(
@@ -113,7 +116,6 @@ def selection_from(given: Mapping[str, Any]) -> Selection:
         build_choice(given),
         settings=msgspec.structs.replace(
             build_common_settings(given),
-            threads=given["threads"].number,
             precision=PRECISION,
             max_time_s=given["max_time_s"],
             timeout_s=defaults.TIMEOUT_S,

@@ -6,7 +6,7 @@ import math
 import statistics
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from typing import Literal
+from typing import Any, Literal
 
 from opperf.compare.ab.pairs import Pair
 from opperf.compare.ab.session import Session, metric_of, pair_of
@@ -131,19 +131,10 @@ def report_of(session: Session, analysis: Analysis) -> Report:
     pairs = {pair.id: pair for pair in header.pairs}
 
     def row(one: CaseVerdict) -> Row:
-        pair = pairs[pair_of(one.case)]
         return Row(
-            id=pair.id,
-            operator=pair.label,
-            inputs=pair.inputs,
-            metric=metric_of(one.case),
+            **_figure(one, pairs),
             verdict=one.verdict,
-            ratio=one.ratio,
-            low=_exp(one.low),
-            high=_exp(one.high),
-            p=one.p,
             detectable=_change(one.detectable),
-            blocks=one.n_blocks,
             note=one.note,
         )
 
@@ -186,6 +177,22 @@ def report_of(session: Session, analysis: Analysis) -> Report:
     )
 
 
+def _figure(one: CaseVerdict | CoarseCase, pairs: Mapping[str, Pair]) -> dict[str, Any]:
+    """What the rows of verdicts and of the coarse look have in common."""
+    pair = pairs[pair_of(one.case)]
+    return {
+        "id": pair.id,
+        "operator": pair.label,
+        "inputs": pair.inputs,
+        "metric": metric_of(one.case),
+        "ratio": one.ratio,
+        "low": _exp(one.low),
+        "high": _exp(one.high),
+        "p": one.p,
+        "blocks": one.n_blocks,
+    }
+
+
 def _lost(session: Session, pairs: Mapping[str, Pair]) -> dict[str, str]:
     """Why cases have no figure in some process, by the case's name and inputs."""
     reasons = {name: [one.reason] for name, one in session.lost.items()}
@@ -205,19 +212,7 @@ def _coarse(
         return None
 
     def row(one: CoarseCase) -> CoarseRow:
-        pair = pairs[pair_of(one.case)]
-        return CoarseRow(
-            id=pair.id,
-            operator=pair.label,
-            inputs=pair.inputs,
-            metric=metric_of(one.case),
-            changed=one.changed,
-            ratio=one.ratio,
-            low=_exp(one.low),
-            high=_exp(one.high),
-            p=one.p,
-            blocks=one.n_blocks,
-        )
+        return CoarseRow(**_figure(one, pairs), changed=one.changed)
 
     rows = sorted(map(row, look.cases), key=lambda one: -(one.ratio or 0.0))
     return CoarseReport(look.n_blocks, threshold, tuple(rows))

@@ -2,8 +2,9 @@
 
 Looks are taken after fixed numbers of blocks (`Thresholds.looks`). At each, two hypotheses are
 tested for every undecided case, with moderated variances: that its ratio is within the threshold
-(`paired_t.p_beyond`), and that it is beyond `same_within` (`equivalence.p_within`). Their
-sequential p-values (`spending`) only fall. A case has changed if Benjamini and Hochberg's
+(`paired_t.p_beyond`), and that it is beyond `same_within` (`equivalence.p_within`). Of the first,
+the smallest of all sequential p-values (`spending`) counts; of the second, that of the look. A case
+has changed if Benjamini and Hochberg's
 correction over all cases rejects the first, at `changed_q`, and its latest estimate is still beyond
 the threshold, on the side on which its smallest p-value was found; it is the same if the second is
 rejected at `same_level` and it has not changed.

@@ -7,11 +7,11 @@ import shlex
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import msgspec
 import pytest
+from moments import signal_at_record
 
 from opperf.compare.ab.command import from_ab
 from opperf.compare.ab.session import SessionWriter, key, read_session
@@ -71,16 +71,6 @@ def command(start):
     return done
 
 
-def stop(process, path, lines, number):
-    """Send a signal once there are so many lines in the session's file; what is said."""
-    deadline = time.monotonic() + WAIT_S
-    while not path.exists() or path.read_bytes().count(b"\n") < lines:
-        assert time.monotonic() < deadline and process.poll() is None, process.communicate()
-        time.sleep(0.01)
-    process.send_signal(number)
-    return process.communicate(timeout=WAIT_S)[1]
-
-
 @pytest.fixture(scope="module")
 def session(start, command, tmp_path_factory):
     """A session that was interrupted, killed, and gone on with to its end: the folder, and what
@@ -94,20 +84,20 @@ def session(start, command, tmp_path_factory):
         *("--b", "env:FAKE_SLOWDOWN=relu=1.1,negative=0.9"),
         *("--b", "env:FAKE_SLOWDOWN_ALL=add=2,relu=1.15"),
     )
-    with start(folder, *begin) as process:
-        err = stop(process, path, 3, signal.SIGINT)
-    assert process.returncode == 130
+    moment = folder / "moment"
+    _, err = command(folder, *begin, code=130, **signal_at_record(moment, signal.SIGINT, 3))
     assert "measured, in opperf_ab.jsonl. Resume with: opperf ab --resume" in err
     again = shlex.split(err.partition("Resume with: opperf ")[2])
     assert again == ["ab", "--resume", "--report", "opperf_ab.jsonl"]
     before = path.read_bytes()
+    assert before.count(b"\n") == 1 + 2
 
     # In the next process of A, an operator ends it.
     mood.touch()
-    lines = before.count(b"\n")
-    with start(folder, *again) as process:
-        stop(process, path, lines + 2, signal.SIGKILL)
+    killed = signal_at_record(moment, signal.SIGKILL, 3)
+    command(folder, *again, code=-signal.SIGKILL, **killed)
     assert path.read_bytes().startswith(before)
+    assert path.read_bytes().count(b"\n") == 1 + 2 + 2
     assert not mood.exists()
     with path.open("ab") as file:
         file.write(b'{"line":"replicate","replicate":{"pha')

@@ -3,7 +3,7 @@
 import pytest
 
 from opperf.commands.ab import ab as command
-from opperf.compare.ab.options import thresholds_from
+from opperf.compare.ab.options import options_from, thresholds_from
 from opperf.compare.statistics.data import Thresholds
 from opperf.errors import UsageError
 
@@ -31,6 +31,9 @@ def test_the_most_blocks(until_settled, cap):
 def test_contradictions(contrary, words):
     with pytest.raises(UsageError, match=words):
         thresholds_from(USUAL | contrary)
+    # Before anything is said or started.
+    with pytest.raises(UsageError, match=words):
+        options_from(USUAL | contrary)
 
 
 def test_a_margin_of_the_same_may_be_the_threshold():

@@ -25,8 +25,12 @@ def role():
     return "manager" if "-m opperf" in words else ""
 
 
-RECORDS = ("session.py", "keep"), ("measure.py", "measure")
-"""File and function in which a manager and a worker begin a record."""
+RECORDS = {
+    "keep": "/runner/session.py",
+    "add": "/compare/ab/session.py",
+    "measure": "/runner/measure.py",
+}
+"""Functions in which a manager, one of two builds, and a worker begin a record, and their files."""
 
 
 def watch(path, number, unit, moment):
@@ -41,7 +45,8 @@ def watch(path, number, unit, moment):
             return
         code = frame.f_code
         counts["calls"] += 1
-        begins = (code.co_filename.rpartition("/")[2], code.co_name) in RECORDS
+        file = RECORDS.get(code.co_name)
+        begins = file is not None and code.co_filename.endswith(file)
         counts["records"] += begins
         if number:
             # Of the calls of a record, the first is the moment.
