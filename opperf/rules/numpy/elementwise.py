@@ -48,7 +48,7 @@ def unary(operator: Operator, size: Preset) -> Iterable[Arguments]:
     for shape, why in shared.of_one(size):
         yield {array: fixed(*shape), **why}
     if operator.name in ABOUT_COMPLEX:
-        yield {array: fixed(*square(size), dtype=COMPLEX), WHY: "Complex numbers"}
+        yield {array: fixed(*square(size), dtype=COMPLEX), WHY: "complex numbers, as of a spectrum"}
 
 
 @FAMILIES.add(*ONE)
@@ -93,30 +93,60 @@ def binary(operator: Operator, size: Preset) -> Iterable[Arguments]:
 @FAMILIES.add("round")
 def round_to(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """Arrays to round to whole numbers, and to tenths."""
-    yield {"a": fixed(*square(size)), "decimals": 0, WHY: "To whole numbers: one pass"}
+    yield {
+        "a": fixed(*square(size)),
+        "decimals": 0,
+        WHY: "to whole numbers: one pass, where tenths take three",
+    }
     for shape, why in shared.of_one(size):
         yield {"a": fixed(*shape), "decimals": 1, **why}
 
 
-BEYOND: dict[str, tuple[Fill, Fill]] = {
-    **dict.fromkeys(("emath.arccos", "emath.arcsin", "emath.arctanh"), (OPEN_UNIT, ABOVE_ONE)),
-    **dict.fromkeys(("emath.log", "emath.log10", "emath.log2", "emath.sqrt"), (POSITIVE, NORMAL)),
+_FROM_MINUS_ONE_TO_ONE = (
+    (OPEN_UNIT, "between -1 and 1: every element is checked, and the result is real"),
+    (ABOVE_ONE, "above 1, where only complex results exist: the array is converted first"),
+)
+_NOT_NEGATIVE = "positive numbers: every element is checked, and the result is real"
+
+BEYOND: dict[str, tuple[tuple[Fill, str], ...]] = {
+    **dict.fromkeys(("emath.arccos", "emath.arcsin", "emath.arctanh"), _FROM_MINUS_ONE_TO_ONE),
+    **dict.fromkeys(
+        ("emath.log", "emath.log10", "emath.log2"),
+        (
+            (POSITIVE, _NOT_NEGATIVE),
+            (NORMAL, "half below zero, where logarithms have an angle: converted to complex first"),
+        ),
+    ),
+    "emath.sqrt": (
+        (POSITIVE, _NOT_NEGATIVE),
+        (NORMAL, "half below zero, as discriminants of quadratics: converted to complex first"),
+    ),
 }
 """Fills inside the domain of real results, and outside it, where these functions return complex
-numbers."""
+numbers, each with why."""
 
 
 @FAMILIES.add(*BEYOND)
 def beyond_domain(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """An array inside the domain of real results, and one outside it."""
-    for fill in BEYOND[operator.name]:
-        yield {"x": fixed(*square(size), fill=fill)}
+    for fill, why in BEYOND[operator.name]:
+        yield {"x": fixed(*square(size), fill=fill), WHY: why}
 
 
 EXTENDED_POWERS: dict[str, Variants] = {
-    "emath.logn": lambda size: [{"n": 2, "x": fixed(*square(size), fill=POSITIVE)}],
+    "emath.logn": lambda size: [
+        {
+            "n": 2,
+            "x": fixed(*square(size), fill=POSITIVE),
+            WHY: "to base 2, as bits of information: each logarithm divided by the base's",
+        }
+    ],
     "emath.power": lambda size: [
-        {"x": fixed(*square(size), fill=fill), "p": 2} for fill in (POSITIVE, NORMAL)
+        {"x": fixed(*square(size), fill=fill), "p": 2, WHY: why}
+        for fill, why in (
+            (POSITIVE, "squares of positive numbers: checked, and real"),
+            (NORMAL, "squares of numbers half of which are negative: converted to complex first"),
+        )
     ],
 }
 
@@ -128,13 +158,22 @@ def extended_powers(operator: Operator, size: Preset) -> Iterable[Arguments]:
 
 
 DATES: dict[str, Variants] = {
-    "is_busday": lambda size: [{"dates": dates(size)}],
-    "busday_count": lambda size: [{"begindates": dates(size), "enddates": dates(size)}],
+    "is_busday": lambda size: [
+        {"dates": dates(size), WHY: "days of half a century, as to pick those of trade"}
+    ],
+    "busday_count": lambda size: [
+        {
+            "begindates": dates(size),
+            "enddates": dates(size),
+            WHY: "working days between two dates, as times of delivery; up to decades apart",
+        }
+    ],
     "busday_offset": lambda size: [
         {
             "dates": dates(size),
             "offsets": fixed(*column(size), fill=SHIFTS, dtype="int64"),
             "roll": "forward",
+            WHY: "a few working days later, as the settlement of trades",
         }
     ],
 }

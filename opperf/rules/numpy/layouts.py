@@ -62,14 +62,23 @@ Views = Callable[[Preset], Iterable[tuple[tuple[TensorSpec, ...], str]]]
 def of_one(size: Preset) -> Iterable[tuple[tuple[TensorSpec, ...], str]]:
     """One view."""
     shape = square(size)
-    yield (transposed(shape),), "a.T: elements of a row are a column's length apart"
-    yield (every_other_column(shape),), "a[:, ::2]: every other element, without a copy"
+    yield (
+        (transposed(shape),),
+        "a.T, as features by samples: a row's elements are a column's length apart",
+    )
+    yield (
+        (every_other_column(shape),),
+        "a[:, ::2], as one channel of stereo sound: every other element, without a copy",
+    )
 
 
 def of_a_block(size: Preset) -> Iterable[tuple[tuple[TensorSpec, ...], str]]:
     """A view of each kind, the inside of a matrix too."""
     yield from of_one(size)
-    yield (block(square(size)),), "a[1:-1, 1:-1]: rows that begin at an odd address"
+    yield (
+        (block(square(size)),),
+        "a[1:-1, 1:-1], as a grid without its border: rows begin at odd addresses",
+    )
 
 
 def of_two(size: Preset) -> Iterable[tuple[tuple[TensorSpec, ...], str]]:
@@ -78,13 +87,14 @@ def of_two(size: Preset) -> Iterable[tuple[tuple[TensorSpec, ...], str]]:
     side = (rows, rows)
     yield (
         (contiguous(side, WHOLE), transposed(side, WHOLE)),
-        "a + a.T, as to make a matrix symmetric: one operand against the order of memory",
+        "a with a.T, as to make a matrix symmetric: one operand against the order of memory",
     )
     shape = square(size)
-    yield (every_other_column(shape), every_other_column(shape)), "Every other element of both"
+    thinned = every_other_column(shape)
+    yield (thinned, thinned), "a[:, ::2] with b[:, ::2], as real parts stored beside imaginary ones"
     yield (
         (shifted(vector(size), 1), shifted(vector(size), 0)),
-        "a[1:] with a[:-1], as in finite differences: one operand at an odd address",
+        "a[1:] with a[:-1], as finite differences: one operand at an odd address",
     )
 
 
@@ -92,11 +102,14 @@ def of_a_product(size: Preset) -> Iterable[tuple[tuple[TensorSpec, ...], str]]:
     """Two factors of a product of matrices."""
     rows, columns = square(size)
     factors = contiguous((rows, columns)), transposed((columns, rows))
-    yield factors, "a @ b.T: BLAS reads it as it is"
+    yield factors, "a @ b.T, as scores of queries and keys: BLAS reads it as it is"
     # Thousands of times slower than BLAS: a matrix of 1024 rows takes half a minute.
     small = (size.extent(128, least=8),) * 2
     factors = contiguous(small), every_other_column(small)
-    yield factors, "a @ b[:, ::2]: a loop of NumPy's own, as BLAS takes no such factor"
+    yield (
+        factors,
+        "a @ b[:, ::2], as by half of the units: NumPy's own loop, as BLAS takes no such b",
+    )
 
 
 LAYOUTS: Mapping[str, Views] = {

@@ -31,6 +31,37 @@ QUANTILES: dict[str, dict[str, Argument]] = {
 """The quartiles, as shares or percentages."""
 
 
+_POSITIONS = (
+    "in each column, a row's length apart in memory, as the best model of each task",
+    "in each row, adjacent in memory, as the class of each sample",
+    "in the whole matrix, as the extreme of a map",
+    "in each long column, as the record of each sensor",
+    "in the vector of each of BERT-base's tokens: short runs",
+)
+_RUNNING = (
+    "down each column, a row's length apart in memory, as sensors read together",
+    "along each row, adjacent in memory, as a group's survival or total over time",
+    "over the whole matrix, as one long series",
+    "down long columns, as the returns of shares",
+    "along the vector of each of BERT-base's tokens: short runs",
+)
+_QUARTILES = (
+    "the quartiles of each column, as features are scaled robustly: a row's length apart",
+    "the quartiles of each row, as box plots of groups show: adjacent in memory",
+    "the quartiles of the whole matrix, as of a layer's weights",
+    "the quartiles of long columns, as a table is described",
+    "the quartiles of each of BERT-base's tokens, as to look for outliers",
+    "the quartiles of each channel of feature maps, as to quantise it",
+)
+
+WHYS: dict[str, tuple[str, ...]] = {
+    **dict.fromkeys(("nanargmax", "nanargmin"), _POSITIONS),
+    **dict.fromkeys(("nancumprod", "nancumsum"), _RUNNING),
+    **dict.fromkeys(QUANTILES, _QUARTILES),
+}
+"""Why functions that do not reduce to a sum or the like are measured, in the order of the
+shapes."""
+
 OF_ONE_AXIS = frozenset({"nanargmax", "nanargmin", "nancumprod", "nancumsum"})
 """Functions that do not take several axes."""
 
@@ -42,7 +73,8 @@ def reduction(operator: Operator, size: Preset) -> Iterable[Arguments]:
     also = QUANTILES.get(operator.name, {})
     array = operator.tensors[0].name
     reduced = along_one(size) if operator.name in OF_ONE_AXIS else reduced_shapes(size)
-    for shape, axis, why in reduced:
+    whys = WHYS.get(operator.name, [why for _, _, why in reduced])
+    for (shape, axis, _), why in zip(reduced, whys, strict=True):
         fill = reduction_fill(operator.name, shape, reduced_axes(axis))
         yield {array: fixed(*shape, fill=fill), **also, **along_axis(axis), WHY: why}
 
@@ -50,10 +82,21 @@ def reduction(operator: Operator, size: Preset) -> Iterable[Arguments]:
 PHASES = between(-math.pi, math.pi)
 
 VARIANTS: dict[str, Variants] = {
-    **dict.fromkeys(("trapezoid", "trapz"), lambda size: [{"y": fixed(*square(size))}]),
-    "gradient": lambda size: [{"f": fixed(*square(size))}, {"f": fixed(*line(size))}],
+    **dict.fromkeys(
+        ("trapezoid", "trapz"),
+        lambda size: [
+            {"y": fixed(*square(size)), WHY: "each row, as the area under each sample's curve"}
+        ],
+    ),
+    "gradient": lambda size: [
+        {"f": fixed(*square(size)), WHY: "along both axes, as the edges of a picture"},
+        {"f": fixed(*line(size)), WHY: "of one series, as speeds from positions"},
+    ],
     "unwrap": lambda size: [
-        {"p": fixed(*square(size), fill=PHASES), WHY: "Phases all over the circle, which wrap"}
+        {
+            "p": fixed(*square(size), fill=PHASES),
+            WHY: "phases all over the circle, which wrap, as a phase vocoder's",
+        }
     ],
 }
 

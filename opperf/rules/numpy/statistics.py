@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from opperf.model import Operator, TensorSpec
+from opperf.rules.configurations import WHY
 from opperf.rules.engine import Families
 from opperf.rules.families.linalg import KERNEL
 from opperf.rules.numpy.names import Variants, own
@@ -33,13 +34,38 @@ def samples(size: Preset) -> TensorSpec:
 
 
 COUNTED: dict[str, Variants] = {
-    "histogram": lambda size: [{"a": fixed(*vector(size)), "bins": BINS}],
-    "histogram_bin_edges": lambda size: [
-        {"a": fixed(*vector(size)), "bins": rule} for rule in (BINS, "auto")
+    "histogram": lambda size: [
+        {
+            "a": fixed(*vector(size)),
+            "bins": BINS,
+            WHY: "bins of one width, as of a layer's activations: each by arithmetic, no search",
+        }
     ],
-    "histogram2d": lambda size: [{"x": fixed(*line(size)), "y": fixed(*line(size)), "bins": BINS}],
-    "histogramdd": lambda size: [{"sample": fixed(*line(size), 3), "bins": 16}],
-    "digitize": lambda size: [{"x": samples(size), "bins": rising()}],
+    "histogram_bin_edges": lambda size: [
+        {"a": fixed(*vector(size)), "bins": rule, WHY: why}
+        for rule, why in (
+            (BINS, "a number of bins, as a plot has: only the least and the most are found"),
+            ("auto", "as many bins as the data suggest, as to explore them: the quartiles too"),
+        )
+    ],
+    "histogram2d": lambda size: [
+        {
+            "x": fixed(*line(size)),
+            "y": fixed(*line(size)),
+            "bins": BINS,
+            WHY: "pairs of numbers, as the density of a crowded scatter plot",
+        }
+    ],
+    "histogramdd": lambda size: [
+        {"sample": fixed(*line(size), 3), "bins": 16, WHY: "three numbers each, as colours"}
+    ],
+    "digitize": lambda size: [
+        {
+            "x": samples(size),
+            "bins": rising(),
+            WHY: "any rising edges, as ages to groups: a binary search each",
+        }
+    ],
 }
 
 
@@ -57,20 +83,60 @@ DIVISOR = literal([4.0, 1.0, 0.5])
 """A divisor whose zeros are inside the unit circle, so that the remainders do not grow."""
 
 POLYNOMIALS: dict[str, Variants] = {
-    "poly": lambda size: [{"seq_of_zeros": fixed(ZEROS_OF, fill=OPEN_UNIT)}],
-    "roots": lambda size: [{"p": fixed(ZEROS_OF, fill=POSITIVE)}],
+    "poly": lambda size: [
+        {
+            "seq_of_zeros": fixed(ZEROS_OF, fill=OPEN_UNIT),
+            WHY: "few zeros, as a filter's poles: a short convolution for each",
+        }
+    ],
+    "roots": lambda size: [
+        {
+            "p": fixed(ZEROS_OF, fill=POSITIVE),
+            WHY: "few coefficients, as a filter's: the eigenvalues of the companion matrix",
+        }
+    ],
     "polyfit": lambda size: [
-        {"x": fixed(*line(size), fill=OPEN_UNIT), "y": fixed(*line(size)), "deg": DEGREE}
+        {
+            "x": fixed(*line(size), fill=OPEN_UNIT),
+            "y": fixed(*line(size)),
+            "deg": DEGREE,
+            WHY: "a low degree to many points, as a calibration curve: least squares",
+        }
     ],
     **dict.fromkeys(
         ("polyadd", "polysub"),
-        lambda size: [{"a1": fixed(*line(size)), "a2": fixed(*line(size))}],
+        lambda size: [
+            {
+                "a1": fixed(*line(size)),
+                "a2": fixed(*line(size)),
+                WHY: "two long ones of one length, as responses of filters in parallel",
+            }
+        ],
     ),
-    "polymul": lambda size: [{"a1": fixed(*line(size)), "a2": fixed(KERNEL)}],
-    "polydiv": lambda size: [
-        {"u": fixed(*square(size)[:1]), "v": fixed(3, fill=DIVISOR, dtype="float64")}
+    "polymul": lambda size: [
+        {
+            "a1": fixed(*line(size)),
+            "a2": fixed(KERNEL),
+            WHY: "a long one by a short one, as filters in series: a convolution",
+        }
     ],
-    **dict.fromkeys(("polyder", "polyint"), lambda size: [{"p": fixed(*line(size)), "m": 1}]),
+    "polydiv": lambda size: [
+        {
+            "u": fixed(*square(size)[:1]),
+            "v": fixed(3, fill=DIVISOR, dtype="float64"),
+            WHY: "by a quadratic, as two roots are divided out: a Python loop over coefficients",
+        }
+    ],
+    **dict.fromkeys(
+        ("polyder", "polyint"),
+        lambda size: [
+            {
+                "p": fixed(*line(size)),
+                "m": 1,
+                WHY: "a long one, as a truncated power series: a factor for each coefficient",
+            }
+        ],
+    ),
 }
 
 
