@@ -86,7 +86,7 @@ PATHS = (
     "the second matrix transposed, as keys by queries: BLAS too",
     "row by row, as scores of pairs of embeddings: one index stays in both",
 )
-"""Why each of `EINSUMS` is planned. All have one product, and the path nothing to choose."""
+"""Why each of `EINSUMS` is an input. Each is one product, with no order to choose."""
 
 
 @FAMILIES.add("einsum_path")
