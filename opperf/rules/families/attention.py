@@ -115,4 +115,7 @@ def cross_context(operation: CanonicalOperation, size: Preset) -> Iterable[Roles
 def scaled_queries(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
     """Queries divided by the root of their length."""
     batch, length = tokens(size)
-    yield {"x": tensor(batch * HEADS, length, WIDTH)}
+    yield {
+        WHY: "BERT-base, queries of every head, before their products with the keys",
+        "x": tensor(batch * HEADS, length, WIDTH),
+    }

@@ -67,11 +67,14 @@ def convolution(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
     for why, window in (
         ("ResNet-50, the first layer", Window(photographs(size), kernel=7, stride=2, pad=3)),
         ("ResNet-50, stage 1, narrowing", Window(feature_maps(size, 256), kernel=1)),
-        ("ResNet-50, stage 1", Window(feature_maps(size), pad=1)),
+        ("ResNet-50, stage 1, 3 x 3", Window(feature_maps(size), pad=1)),
         ("ResNet-50, stage 2, halving the map", Window(halved, 128, stride=2, pad=1)),
-        ("ResNet-50, stage 3", Window(network_maps(size, 256, 14, 14), 256, pad=1)),
-        ("ResNet-50, stage 4", Window(network_maps(size, 512, 7, 7), 512, pad=1)),
-        ("ResNeXt-50 (32 x 4d), stage 1", Window(feature_maps(size, 128), 128, pad=1, groups=32)),
+        ("ResNet-50, stage 3, 3 x 3", Window(network_maps(size, 256, 14, 14), 256, pad=1)),
+        ("ResNet-50, stage 4, 3 x 3", Window(network_maps(size, 512, 7, 7), 512, pad=1)),
+        (
+            "ResNeXt-50 (32 x 4d), stage 1, 32 groups",
+            Window(feature_maps(size, 128), 128, pad=1, groups=32),
+        ),
         ("MobileNet, depthwise", Window(sixteenth, 512, pad=1, groups=512)),
         ("MobileNet, pointwise", Window(sixteenth, 512, kernel=1)),
         ("DeepLab, stage 3, dilated", Window(eighth, 256, pad=DILATION, dilate=DILATION)),
@@ -196,17 +199,22 @@ def global_pooling(operation: CanonicalOperation, size: Preset) -> Iterable[Role
 
 @FAMILIES.operation("adaptive_average_pooling")
 def adaptive_pooling(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
-    """Feature maps, pooled to one number for each channel, as in classifiers, and to the grids of
-    PSPNet."""
-    for cells in (1, 2, 3, 6):
-        yield {"data": tensor(*feature_maps(size)), "output_size": (cells, cells)}
+    """Feature maps, pooled to the grids of PSPNet."""
+    for cells, why in (
+        (1, "each map to one number, as before a classifier"),
+        (2, "the quarters of each map, as a level of PSPNet's pyramid"),
+        (3, "a grid of 3 x 3 cells that overlap, as a level of PSPNet's pyramid"),
+        (6, "a grid of 6 x 6 cells, as the finest level of PSPNet's pyramid"),
+    ):
+        yield {WHY: why, "data": tensor(*feature_maps(size)), "output_size": (cells, cells)}
 
 
 @FAMILIES.operation("im2col")
 def im2col(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
-    """A 3 x 3 layer of ResNet-50's first stage, as columns for a convolution by matrix product."""
+    """A 3 x 3 layer's input, as columns."""
     window = Window(feature_maps(size), pad=1)
     yield {
+        WHY: "ResNet-50, stage 1, 3 x 3: maps as columns, for a convolution by matrix product",
         "data": tensor(*window.shape),
         "kernel": window.along(window.kernel),
         **sliding_roles(window),
@@ -215,11 +223,12 @@ def im2col(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
 
 @FAMILIES.operation("col2im")
 def col2im(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
-    """Columns of a 3 x 3 layer of ResNet-50's first stage, as `im2col` returns them."""
+    """Columns as `im2col` returns them."""
     window = Window(feature_maps(size), pad=1)
     batch, channels, *extents = window.shape
     kernel = window.along(window.kernel)
     yield {
+        WHY: "ResNet-50, stage 1, 3 x 3: columns' gradients summed to those of the maps",
         "data": tensor(batch, channels * math.prod(kernel), math.prod(window.positions)),
         "output_size": tuple(extents),
         "kernel": kernel,

@@ -33,14 +33,17 @@ def dense(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
     """Images row by row, as a linear classifier takes them, and the layers of BERT-base, token by
     token: a projection, and the two of a feed-forward block, which of more sentences take a second
     a call."""
-
-    for shape, hidden in (
-        (images(size), HIDDEN),
-        (few_sentences(size), UNITS),
-        (few_sentences(size), FEED_FORWARD),
-        (few_sentences(size, FEED_FORWARD), UNITS),
+    for why, shape, hidden in (
+        ("rows of pictures to a few units, the shapes of MXNet's utility", images(size), HIDDEN),
+        ("BERT-base, a projection of each token, as to queries", few_sentences(size), UNITS),
+        ("BERT-base, feed-forward block, widening", few_sentences(size), FEED_FORWARD),
+        (
+            "BERT-base, feed-forward block, narrowing",
+            few_sentences(size, FEED_FORWARD),
+            UNITS,
+        ),
     ):
-        yield layer(shape, hidden)
+        yield {WHY: why, **layer(shape, hidden)}
 
 
 OUTPUT_RATE, ATTENTION_RATE = 0.5, 0.1
@@ -51,9 +54,9 @@ OUTPUT_RATE, ATTENTION_RATE = 0.5, 0.1
 def dropout(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
     """Activations of transformers and classifiers, and masks that all steps of a sequence share."""
     for why, shape, rate in (
-        ("VGG, a dense layer's output for many pictures", square(size), OUTPUT_RATE),
+        ("half of a dense layer's outputs, as in classifiers", square(size), OUTPUT_RATE),
         (DISPATCH, column(size), OUTPUT_RATE),
-        ("BERT-base, vectors of tokens", sentences(size), ATTENTION_RATE),
+        ("BERT-base, a tenth of the vectors of tokens", sentences(size), ATTENTION_RATE),
     ):
         yield {WHY: why, "data": tensor(*shape), "rate": rate}
     # Three layers of the language model have one mask for all of their steps, the first axis.
@@ -69,7 +72,11 @@ def dropout(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
 @FAMILIES.operation("dropout_inference")
 def dropout_inference(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
     """BERT-base that predicts, where dropout changes nothing."""
-    yield {"data": tensor(*sentences(size)), "rate": ATTENTION_RATE}
+    yield {
+        WHY: "BERT-base predicting, vectors of tokens, none of which is dropped",
+        "data": tensor(*sentences(size)),
+        "rate": ATTENTION_RATE,
+    }
 
 
 @FAMILIES.operation("embedding")
@@ -96,39 +103,71 @@ def lengths(size: Preset) -> TensorSpec:
     return fixed(batch, fill=below(steps + 1, start=1))
 
 
-@FAMILIES.operation("sequence_mask", "sequence_reverse")
+SEQUENCES = {
+    "sequence_mask": (
+        "sequences of one length, of which nothing is masked: a copy",
+        "a length for each sequence, as padding is kept out of a sum over time",
+    ),
+    "sequence_reverse": (
+        "sequences of one length, as the backward half of a bidirectional LSTM reads them",
+        "a length for each sequence, as a backward LSTM reads sentences before their padding",
+    ),
+}
+"""Why each operation takes sequences of one length, and of a length each."""
+
+
+@FAMILIES.operation(*SEQUENCES)
 def sequence(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
     """Sequences of one length, and of a length each, time along the first axis."""
     data = tensor(*cube(size))
-    yield {"data": data}
-    yield {"data": data, "lengths": lengths(size)}
+    one, each = SEQUENCES[operation.name]
+    yield {WHY: one, "data": data}
+    yield {WHY: each, "data": data, "lengths": lengths(size)}
 
 
-def scores(size: Preset) -> tuple[Shape, Shape, Shape]:
-    """Shapes of a batch of scores, one for each class: a thousand classes, ten, a hundred."""
-    return (square(size), slim(size), tall(size))
+def outputs(size: Preset) -> tuple[tuple[str, Shape], ...]:
+    """Shapes of outputs of layers, each with what it is: about as many elements in long rows and in
+    short ones."""
+    long, short = shapes(size)
+    return (("a wide layer's output", long), ("a narrow layer's output for many samples", short))
 
 
-def scores_and_labels(shape: Shape) -> Roles:
-    """Scores and the right class of each sample."""
-    samples, classes = shape
-    return {"data": tensor(*shape), "label": fixed(samples, fill=below(classes))}
+def classifiers(size: Preset) -> tuple[tuple[str, Shape], ...]:
+    """Shapes of batches of scores, one for each class, each with what it is the output of."""
+    return (
+        ("a classifier of about a thousand classes (ImageNet)", square(size)),
+        ("a classifier of ten classes (CIFAR-10)", slim(size)),
+        ("a classifier of a hundred classes (CIFAR-100)", tall(size)),
+    )
+
+
+def scores_and_labels(size: Preset) -> Iterable[Roles]:
+    """Scores and the right class of each sample, of classifiers."""
+    for why, shape in classifiers(size):
+        samples, classes = shape
+        label = fixed(samples, fill=below(classes))
+        yield {WHY: why, "data": tensor(*shape), "label": label}
 
 
 @FAMILIES.operation("smooth_l1")
 def smooth_l1(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
     """Differences on both sides of where the loss becomes linear."""
-    for shape in shapes(size):
-        yield {"x": tensor(*shape), "sigma": 1.0}
+    long, short = shapes(size)
+    for why, shape in (
+        ("differences of a wide output, most of them small enough for their square", long),
+        ("offsets of many boxes, a short row for each, as Fast R-CNN", short),
+    ):
+        yield {WHY: why, "x": tensor(*shape), "sigma": 1.0}
 
 
 @FAMILIES.operation("ctc_loss")
 def ctc_loss(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
-    """Speech: 28 characters and the blank, at most a fifth as many characters as steps, so
-    that every label fits with the blanks between repeated characters."""
+    """Speech: at most a fifth as many characters as steps, so that every label fits with the blanks
+    between repeated characters."""
     symbols = 29
     steps = size.extent(200, least=20)
     yield {
+        WHY: "speech: 28 letters and the blank at each step, as Deep Speech",
         "data": tensor(steps, size.batch, symbols),
         "label": fixed(size.batch, steps // 5, fill=below(symbols, start=1)),
     }
@@ -137,4 +176,4 @@ def ctc_loss(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
 @FAMILIES.operation("softmax_cross_entropy")
 def softmax_cross_entropy(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
     """A batch of scores against the right classes."""
-    return map(scores_and_labels, scores(size))
+    return scores_and_labels(size)

@@ -9,9 +9,9 @@ from opperf.operations.uses import Roles
 from opperf.rules.bert import WORDS, scores, sentences
 from opperf.rules.configurations import WHY
 from opperf.rules.engine import Families
-from opperf.rules.families.layers import INDEX
+from opperf.rules.families.layers import INDEX, classifiers
 from opperf.rules.pictures import channels_last, feature_maps, network_maps, photographs
-from opperf.rules.shapes import Shape, slim, square, tall
+from opperf.rules.shapes import Shape, square
 from opperf.rules.sizes import Preset
 from opperf.rules.values import (
     AT_LEAST_SINGLE,
@@ -153,8 +153,9 @@ def unit_length(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
 
 @FAMILIES.operation("local_response_norm")
 def local_response(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
-    """AlexNet's first feature maps, normalised across five neighbouring channels."""
+    """AlexNet's first feature maps."""
     yield {
+        WHY: "AlexNet, the first maps, across five neighbouring channels",
         "data": tensor(*feature_maps(size, 96)),
         "alpha": 1e-4,
         "beta": 0.75,
@@ -170,10 +171,8 @@ def softmax(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
     heads = scores(size)
     *rows, length = heads
     words = size.extent(WORDS)
-    for why, shape, axis, options in (
-        ("a classifier of about a thousand classes (ImageNet)", square(size), -1, {}),
-        ("a classifier of ten classes (CIFAR-10)", slim(size), -1, {}),
-        ("a classifier of a hundred classes (CIFAR-100)", tall(size), -1, {}),
+    kinds: list[tuple[str, Shape, int, Roles]] = [
+        *((why, shape, -1, {}) for why, shape in classifiers(size)),
         ("BERT-base, scores of its heads", heads, -1, {}),
         (
             "BERT-base, over each sentence's own tokens",
@@ -188,13 +187,12 @@ def softmax(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
             "distillation of a classifier, at Hinton's temperature",
             square(size),
             -1,
-            {
-                "temperature": 4.0,
-            },
+            {"temperature": 4.0},
         ),
         ("DeepLab, 21 classes of each pixel", network_maps(size, 21, 64, 64), 1, {}),
         ("a matrix along its first axis, whose neighbours are apart", square(size), 0, {}),
-    ):
+    ]
+    for why, shape, axis, options in kinds:
         if options.keys() <= operation.inputs.keys():
             yield {WHY: why, "data": tensor(*shape), "axis": axis, **options}
 
@@ -203,4 +201,9 @@ def softmax(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
 def masked_softmax(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
     """Scores of BERT-base's heads, half of them masked."""
     shape = scores(size)
-    yield {"data": tensor(*shape), "mask": fixed(*shape, fill=BOOLEAN, dtype="bool"), "axis": -1}
+    yield {
+        WHY: "BERT-base, scores of its heads, as many masked as a causal mask hides",
+        "data": tensor(*shape),
+        "mask": fixed(*shape, fill=BOOLEAN, dtype="bool"),
+        "axis": -1,
+    }

@@ -58,8 +58,16 @@ class Network(NamedTuple):
         return 1 / math.sqrt(self.units)
 
 
+SMALL = {
+    "rnn_relu": "a small language model of plain units with ReLU: no gates",
+    "rnn_tanh": "a small language model of plain units with tanh: no gates, a costlier function",
+    "lstm": "a small language model of LSTM units: four gates, and a cell beside the state",
+    "gru": "a small language model of GRU units: three gates, and no cell",
+}
+"""By operation, what a network of the default extents is."""
+
 NETWORKS = (
-    *(Network("a small language model, with layers of 256 units", kind) for kind in GATES),
+    *(Network(why, kind) for kind, why in SMALL.items()),
     Network(
         "AWD-LSTM, the first layer, half of a sequence",
         "lstm",

@@ -8,6 +8,7 @@ import msgspec
 
 from opperf.model import Operator, TensorSpec
 from opperf.rules.bert import HEADS, UNITS, WIDTH, scores, tokens
+from opperf.rules.configurations import WHY
 from opperf.rules.engine import Families
 from opperf.rules.families.attention import bert
 from opperf.rules.families.layers import INDEX
@@ -30,7 +31,11 @@ def in_single(spec: TensorSpec) -> TensorSpec:
 def fused_scores(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """As `self_scores`, sentence by sentence."""
     batch, length = tokens(size)
-    yield {"queries_keys_values": fixed(batch, length, 3 * UNITS, dtype=SINGLE), "heads": HEADS}
+    yield {
+        WHY: "BERT-base predicting, sentence by sentence: queries by keys in one call of oneDNN",
+        "queries_keys_values": fixed(batch, length, 3 * UNITS, dtype=SINGLE),
+        "heads": HEADS,
+    }
 
 
 @FAMILIES.add("_sg_onednn_selfatt_valatt")
@@ -38,6 +43,7 @@ def fused_context(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """As `self_context`, sentence by sentence."""
     batch, length = tokens(size)
     yield {
+        WHY: "BERT-base predicting, sentence by sentence: values weighted in one call of oneDNN",
         "attention": fixed(*scores(size), fill=SIMPLEX, dtype=SINGLE),
         "queries_keys_values": fixed(batch, length, 3 * UNITS, dtype=SINGLE),
         "heads": HEADS,
@@ -47,13 +53,18 @@ def fused_context(operator: Operator, size: Preset) -> Iterable[Arguments]:
 @FAMILIES.add("_sg_mkldnn_selfatt_qk")
 def fused_scores_in_mxnet_1(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """As `self_scores`, with the same layout of tokens in MXNet 1."""
-    yield {"queries_keys_values": in_single(bert(size).projections(3)), "heads": HEADS}
+    yield {
+        WHY: "BERT-base predicting, tokens before sentences in memory: queries by keys",
+        "queries_keys_values": in_single(bert(size).projections(3)),
+        "heads": HEADS,
+    }
 
 
 @FAMILIES.add("_sg_mkldnn_selfatt_valatt")
 def fused_context_in_mxnet_1(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """As `self_context`, with the same layout of tokens in MXNet 1."""
     yield {
+        WHY: "BERT-base predicting, tokens before sentences in memory: values weighted",
         "queries_keys_values": in_single(bert(size).projections(3)),
         "attention": in_single(bert(size).weights),
         "heads": HEADS,
@@ -81,7 +92,13 @@ def band_scores(size: Preset) -> Shape:
 def sliding_scores(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """Queries and keys, whose scores inside the window are computed."""
     shape, dilation, window = band(size)
-    yield {"query": tensor(*shape), "key": tensor(*shape), **dilation, **window}
+    yield {
+        WHY: "as Longformer, heads of BERT-base: scores of each token's neighbours alone",
+        "query": tensor(*shape),
+        "key": tensor(*shape),
+        **dilation,
+        **window,
+    }
 
 
 @FAMILIES.add("_contrib_sldwin_atten_context")
@@ -89,6 +106,7 @@ def sliding_context(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """Scores inside the window, and the values that they weight."""
     shape, dilation, window = band(size)
     yield {
+        WHY: "as Longformer, heads of BERT-base: the weighted values of each token's neighbours",
         "score": tensor(*band_scores(size), fill=PROBABILITY),
         "value": tensor(*shape),
         **dilation,
@@ -102,6 +120,7 @@ def sliding_mask(operator: Operator, size: Preset) -> Iterable[Arguments]:
     batch, length = tokens(size)
     _, dilation, window = band(size)
     yield {
+        WHY: "as Longformer, heads of BERT-base: neighbours beyond each sentence's end are masked",
         "score": fixed(*band_scores(size)),
         **dilation,
         "valid_length": fixed(batch, fill=below(length + 1, start=length // 2), dtype=INDEX),

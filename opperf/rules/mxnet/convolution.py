@@ -30,8 +30,17 @@ AFFINE = 6
 
 def later_stage(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
     """A 3 x 3 and a narrowing layer of a later stage."""
-    yield layer(Window(coarse_maps(size), pad=1))
-    yield layer(Window(coarse_maps(size, 4 * FILTERS), kernel=1))
+    for why, window in (
+        (
+            "a 3 x 3 layer of coarse maps, whose pixels are copied nine times for a product",
+            Window(coarse_maps(size), pad=1),
+        ),
+        (
+            "a 1 x 1 layer that narrows coarse maps",
+            Window(coarse_maps(size, 4 * FILTERS), kernel=1),
+        ),
+    ):
+        yield {WHY: why, **layer(window)}
 
 
 @FAMILIES.add("Convolution_v1")
@@ -60,10 +69,10 @@ def plain(window: Window) -> Arguments:
 
 @FAMILIES.add("_contrib_DeformableConvolution", "_npx_deformable_convolution")
 def deformable(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """A 3 x 3 layer of the last stage of a detector's ResNet, where offsets are learned
-    (Deformable ConvNets)."""
+    """A 3 x 3 layer of the last stage of a detector's ResNet, where offsets are learned."""
     window = offset_window(size)
     yield {
+        WHY: "Deformable ConvNets, the last stage of a detector, 3 x 3 with learned offsets",
         "data": tensor(*window.shape),
         "offset": tensor(window.shape[0], 2 * math.prod(window.along(KERNEL)), *window.positions),
         "weight": tensor(window.filters, window.shape[1], *window.along(KERNEL)),
@@ -74,14 +83,15 @@ def deformable(operator: Operator, size: Preset) -> Iterable[Arguments]:
 
 @FAMILIES.add("_contrib_ModulatedDeformableConvolution", "_npx_modulated_deformable_convolution")
 def modulated(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """As `deformable`, with a weight for each offset, as in Deformable ConvNets v2."""
+    """As `deformable`, with a weight for each offset."""
     for arguments in deformable(operator, size):
         data, offset, *others = arguments.items()
         window = offset_window(size)
         mask = tensor(
             window.shape[0], math.prod(window.along(KERNEL)), *window.positions, fill=PROBABILITY
         )
-        yield dict((data, offset, ("mask", mask), *others))
+        made = dict((data, offset, ("mask", mask), *others))
+        yield {**made, WHY: "Deformable ConvNets v2, as the first, with a weight for each offset"}
 
 
 def shared(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
@@ -127,7 +137,7 @@ def correlation(operator: Operator, size: Preset) -> Iterable[Arguments]:
         (tensor(*flow), 4, 1, True, "PWC-Net: all displacements of up to 4 pixels"),
         # Without a gradient, which takes some seconds.
         (fixed(*frames), 20, 2, True, "FlowNet in use: every second of up to 20 pixels"),
-        (tensor(*flow), 4, 1, False, "By differences, as in matching of stereo pairs"),
+        (tensor(*flow), 4, 1, False, "by differences, as in matching of stereo pairs"),
     ):
         yield {
             "data1": data,
@@ -154,8 +164,8 @@ def upsampling(operator: Operator, size: Preset) -> Iterable[Arguments]:
     kernel = 2 * SCALE - SCALE % 2
     learned = tensor(SEGMENTED, 1, kernel, kernel)
     for kind, data, why in (
-        ("nearest", [level], "A feature pyramid: a level, enlarged to the next finer one"),
-        ("nearest", [level, skipped], "Two levels of a pyramid, enlarged to one size and joined"),
+        ("nearest", [level], "a feature pyramid: a level, enlarged to the next finer one"),
+        ("nearest", [level, skipped], "two levels of a pyramid, enlarged to one size and joined"),
         ("bilinear", [scores, learned], "FCN: scores of classes, by a filter for each class"),
     ):
         filters: dict[str, Argument] = {"num_filter": SEGMENTED} if kind == "bilinear" else {}
@@ -177,9 +187,9 @@ INSIDE = Fill("grid", 0.95, 0.01)
 def bilinear_sampler(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """Images and feature maps, and places to read them at."""
     for shape, fill, why in (
-        (images(size), INSIDE, "A frame, warped by a smooth flow"),
-        (feature_maps(size), INSIDE, "Feature maps, warped by a smooth flow"),
-        (images(size), OPEN_UNIT, "Places in no order, as of points in a scene"),
+        (images(size), INSIDE, "a frame, warped by a smooth flow"),
+        (feature_maps(size), INSIDE, "feature maps, warped by a smooth flow"),
+        (images(size), OPEN_UNIT, "places in no order, as of points in a scene"),
     ):
         batch, _, *extents = shape
         yield {
@@ -206,12 +216,12 @@ def grid_generator(operator: Operator, size: Preset) -> Iterable[Arguments]:
         "data": transformations(size),
         "transform_type": "affine",
         "target_shape": tuple(extents),
-        WHY: "A spatial transformer's grid",
+        WHY: "a spatial transformer's grid",
     }
     yield {
         "data": tensor(batch, 2, *extents, fill=Fill("normal", 0.0, 4.0)),
         "transform_type": "warp",
-        WHY: "The grid of a flow field, to warp a frame",
+        WHY: "the grid of a flow field, to warp a frame",
     }
 
 
@@ -219,8 +229,8 @@ def grid_generator(operator: Operator, size: Preset) -> Iterable[Arguments]:
 def spatial_transformer(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """Images and feature maps, turned and shifted a little."""
     for shape, why in (
-        (images(size), "A spatial transformer of images"),
-        (feature_maps(size), "A spatial transformer inside a network"),
+        (images(size), "a spatial transformer of images"),
+        (feature_maps(size), "a spatial transformer inside a network"),
     ):
         yield {
             "data": tensor(*shape),
@@ -242,12 +252,12 @@ def bilinear_resize(operator: Operator, size: Preset) -> Iterable[Arguments]:
         "data": tensor(*maps(size, 32)),
         "like": tensor(*maps(size, 16)),
         "mode": "like",
-        WHY: "A feature pyramid: a level, enlarged to the next finer one",
+        WHY: "a feature pyramid: a level, enlarged to the next finer one",
     }
     yield {
         "data": tensor(*coarse_maps(size)),
         "scale_height": 1 / SCALE,
         "scale_width": 1 / SCALE,
         "mode": "odd_scale",
-        WHY: "Feature maps at half size, as ICNet takes them",
+        WHY: "feature maps at half size, as ICNet takes them",
     }

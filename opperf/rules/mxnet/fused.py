@@ -7,6 +7,7 @@ from collections.abc import Iterable
 
 from opperf.model import Operator, TensorSpec
 from opperf.rules.bert import FEED_FORWARD, UNITS, sentences
+from opperf.rules.configurations import WHY
 from opperf.rules.engine import Families
 from opperf.rules.families import convolution as convolutions
 from opperf.rules.families import layers
@@ -35,17 +36,31 @@ def convolution(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """Layers of ResNet-50: the first, a bottleneck's 3 x 3, and its widening one, which has no
     activation."""
     maps = feature_maps(size)
-    for window, activation in (
-        (Window(photographs(size), kernel=7, stride=2, pad=3), ACTIVATION),
-        (Window(maps, pad=1), ACTIVATION),
-        (Window(maps, filters=4 * FILTERS, kernel=1), {}),
+    first = Window(photographs(size), kernel=7, stride=2, pad=3)
+    for why, window, activation in (
+        ("ResNet-50, the first layer, with its ReLU", first, ACTIVATION),
+        ("ResNet-50, stage 1, 3 x 3, with its ReLU", Window(maps, pad=1), ACTIVATION),
+        (
+            "ResNet-50, stage 1, widening: no ReLU before the shortcut's sum",
+            Window(maps, filters=4 * FILTERS, kernel=1),
+            {},
+        ),
     ):
-        yield fuse(convolution_arguments(operator, convolutions.layer(window)), activation)
+        made = convolution_arguments(operator, convolutions.layer(window))
+        yield {WHY: why, **fuse(made, activation)}
 
 
 @FAMILIES.add("_sg_mkldnn_fully_connected", "_sg_onednn_fully_connected")
 def fully_connected(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """Layers of BERT-base, token by token: the first of a feed-forward block, with its
     activation, and a projection, which has none."""
-    for hidden, activation in ((FEED_FORWARD, ACTIVATION), (UNITS, {})):
-        yield fuse(dense_arguments(operator, layers.layer(sentences(size), hidden)), activation)
+    for why, hidden, activation in (
+        (
+            "a feed-forward block as wide as BERT-base's, widening, with ReLU",
+            FEED_FORWARD,
+            ACTIVATION,
+        ),
+        ("BERT-base, a projection of each token, without an activation", UNITS, {}),
+    ):
+        made = dense_arguments(operator, layers.layer(sentences(size), hidden))
+        yield {WHY: why, **fuse(made, activation)}

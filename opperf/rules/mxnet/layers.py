@@ -6,11 +6,11 @@ import math
 from collections.abc import Iterable
 
 from opperf.model import Operator
+from opperf.rules.configurations import WHY
 from opperf.rules.engine import Families, arguments_by_role
-from opperf.rules.families.layers import HIDDEN, dense
+from opperf.rules.families.layers import HIDDEN, classifiers, dense, outputs
 from opperf.rules.mxnet.operations.layers import LAYERS
 from opperf.rules.pictures import feature_maps, images
-from opperf.rules.shapes import shapes, wide
 from opperf.rules.sizes import Preset
 from opperf.rules.values import PROBABILITY, Arguments, tensor
 
@@ -19,10 +19,11 @@ FAMILIES = Families()
 
 @FAMILIES.add("FullyConnected")
 def fully_connected(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """Images, which the operator flattens itself, as in MXNet's utility, and then the inputs of
-    every framework's dense layer."""
+    """Images, which the operator flattens itself, and then the inputs of every framework's dense
+    layer."""
     shape = images(size)
     yield {
+        WHY: "whole pictures, which it flattens, to a few units: a linear classifier of pixels",
         "data": tensor(*shape),
         "weight": tensor(HIDDEN, math.prod(shape[1:])),
         "bias": tensor(HIDDEN),
@@ -30,6 +31,19 @@ def fully_connected(operator: Operator, size: Preset) -> Iterable[Arguments]:
         "flatten": True,
     }
     yield from arguments_by_role(operator, LAYERS, dense, size)
+
+
+KINDS = {
+    "elu": "ELU",
+    "gelu": "GELU, as in BERT",
+    "gelu_erf": "GELU by the error function, as in BERT",
+    "gelu_tanh": "GELU by tanh, as in GPT-2",
+    "leaky": "leaky ReLU, as in DCGAN's discriminator",
+    "prelu": "PReLU with a learned slope for each column",
+    "rrelu": "randomised leaky ReLU",
+    "selu": "SELU, as in self-normalising networks",
+}
+"""Activations by MXNet's names for them, and where they are usual."""
 
 
 def kinds(operator: Operator) -> tuple[str, ...]:
@@ -46,16 +60,25 @@ def leaky_relu(operator: Operator, size: Preset) -> Iterable[Arguments]:
     write, and the train phase crashes in MXNet 1.9.1 and 2.0.
     """
     for kind in kinds(operator):
-        for shape in shapes(size):
+        for what, shape in outputs(size):
             slopes: Arguments = (
                 {"gamma": tensor(shape[-1], fill=PROBABILITY)} if kind == "prelu" else {}
             )
-            yield {"data": tensor(*shape, gradient=kind != "rrelu"), **slopes, "act_type": kind}
+            yield {
+                WHY: f"{KINDS.get(kind, kind)}: {what}",
+                "data": tensor(*shape, gradient=kind != "rrelu"),
+                **slopes,
+                "act_type": kind,
+            }
 
 
 @FAMILIES.add("SoftmaxActivation")
 def softmax_activation(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """Scores of classes, of whole samples and of each pixel."""
-    for shape in wide(size):
-        yield {"data": tensor(*shape), "mode": "instance"}
-    yield {"data": tensor(*feature_maps(size)), "mode": "channel"}
+    for why, shape in classifiers(size):
+        yield {WHY: why, "data": tensor(*shape), "mode": "instance"}
+    yield {
+        WHY: "the classes of each pixel, as FCN segments pictures: channels are far apart",
+        "data": tensor(*feature_maps(size)),
+        "mode": "channel",
+    }

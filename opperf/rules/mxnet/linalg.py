@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import NamedTuple
 
 from opperf.model import Fill, Operator
+from opperf.rules.configurations import WHY
 from opperf.rules.engine import Families
 from opperf.rules.shapes import Shape, square
 from opperf.rules.sizes import Preset
@@ -42,65 +44,153 @@ def shapes(size: Preset) -> tuple[Shape, Shape]:
     return (batch_of_matrices(size), single_matrix(size))
 
 
-SQUARE_FILLS: dict[str, Fill] = {
-    **dict.fromkeys(("linalg_sumlogdiag", "_linalg_syevd"), POSITIVE_DEFINITE),
-    **dict.fromkeys(("_npi_eig", "_npi_eigvals"), POSITIVE_DEFINITE),
-    **dict.fromkeys(("_npi_svd", "_npi_qr", "_npi_pinv_scalar_rcond"), POSITIVE_DEFINITE),
-    "_npi_matrix_rank_none_tol": POSITIVE_DEFINITE,
+class Square(NamedTuple):
+    """An operator of one square matrix."""
+
+    fill: Fill
+    batch: str
+    """Why it takes a batch of small matrices."""
+    one: str
+    """Why it takes a larger matrix."""
+
+
+SQUARE = {
+    "linalg_sumlogdiag": Square(
+        POSITIVE_DEFINITE,
+        "log determinants of a mixture's covariances, from their Cholesky factors",
+        "the log determinant of a Gaussian process's covariance, from its Cholesky factor",
+    ),
+    "_linalg_syevd": Square(
+        POSITIVE_DEFINITE,
+        "a stack of small covariances, as decorrelated batch normalisation whitens groups",
+        "one covariance matrix, for the principal components of its variables",
+    ),
+    # The operators take no matrix with complex eigenvalues.
+    "_npi_eig": Square(
+        POSITIVE_DEFINITE,
+        "a stack of small matrices with real eigenvalues: a call of LAPACK for each",
+        "one matrix with real eigenvalues, as a reversible Markov chain's modes",
+    ),
+    "_npi_eigvals": Square(
+        POSITIVE_DEFINITE,
+        "real eigenvalues alone of a stack of small matrices: a call of LAPACK for each",
+        "real eigenvalues alone of one matrix, as how fast a reversible Markov chain mixes",
+    ),
+    "_npi_svd": Square(
+        POSITIVE_DEFINITE,
+        "a stack of small matrices, as the weights of heads that are compressed",
+        "one matrix of weights, as compression to a lower rank",
+    ),
+    "_npi_qr": Square(
+        POSITIVE_DEFINITE,
+        "a stack of small matrices, as the tangents of many trajectories (Lyapunov exponents)",
+        "one square matrix, as orthogonal initialisation of a layer factors it",
+    ),
+    "_npi_pinv_scalar_rcond": Square(
+        POSITIVE_DEFINITE,
+        "a stack of small systems whose equations may depend on each other",
+        "one system whose equations may depend on each other",
+    ),
+    "_npi_matrix_rank_none_tol": Square(
+        POSITIVE_DEFINITE,
+        "a stack of small covariances: which have redundant variables",
+        "one covariance: how many of its variables are redundant",
+    ),
     # It computes a matrix's inverse from the matrix's Cholesky factor.
-    "linalg_potri": LOWER_TRIANGULAR,
-    **dict.fromkeys(("linalg_syrk", "linalg_extractdiag", "linalg_extracttrian"), NORMAL),
+    "linalg_potri": Square(
+        LOWER_TRIANGULAR,
+        "inverses of a mixture's covariances, from their Cholesky factors",
+        "the inverse of a Gaussian process's covariance, from its Cholesky factor",
+    ),
+    "linalg_syrk": Square(
+        NORMAL,
+        "a stack of small matrices by their own transpose, as Gram matrices",
+        "one gradient by its own transpose, as Shampoo's statistics",
+    ),
+    "linalg_extractdiag": Square(
+        NORMAL,
+        "diagonals of a stack, as the variances in a batch of covariances",
+        "one diagonal, whose elements are a row apart in memory",
+    ),
+    "linalg_extracttrian": Square(
+        NORMAL,
+        "triangles of a stack, as DLRM takes the products of each sample's features",
+        "one triangle, as the free elements of a covariance",
+    ),
 }
-"""Fill of the matrix of operators of one square matrix."""
+"""Operators of one square matrix, by name."""
 
 
-@FAMILIES.add(*SQUARE_FILLS)
+@FAMILIES.add(*SQUARE)
 def one_matrix(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """One square matrix, well conditioned where that matters."""
-    for shape in shapes(size):
-        yield {operator.tensors[0].name: tensor(*shape, fill=fill_of(operator))}
-
-
-def fill_of(operator: Operator) -> Fill:
-    """The fill of an operator's matrix, by any of the operator's names."""
-    return next(SQUARE_FILLS[name] for name in operator.names if name in SQUARE_FILLS)
+    matrix = next(SQUARE[name] for name in operator.names if name in SQUARE)
+    for why, shape in zip((matrix.batch, matrix.one), shapes(size), strict=True):
+        yield {WHY: why, operator.tensors[0].name: tensor(*shape, fill=matrix.fill)}
 
 
 @FAMILIES.add("linalg_gelqf")
 def lq(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """Matrices with more columns than rows."""
     rows, columns = single_matrix(size)
-    yield {"A": tensor(size.extent(64), THIN, ORDER)}
-    yield {"A": tensor(rows, 2 * columns)}
+    yield {
+        WHY: "a stack of small matrices: a call of LAPACK for each",
+        "A": tensor(size.extent(64), THIN, ORDER),
+    }
+    yield {
+        WHY: "one matrix, as orthogonal initialisation of a layer with fewer outputs than inputs",
+        "A": tensor(rows, 2 * columns),
+    }
 
 
 @FAMILIES.add("linalg_makediag")
 def makediag(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """A batch of vectors and a single one, which become diagonals of matrices."""
     batch, order, _ = batch_of_matrices(size)
-    yield {"A": tensor(batch, order)}
-    yield {"A": tensor(square(size)[0])}
+    yield {
+        WHY: "a batch of variances as diagonal covariances, as a variational autoencoder's",
+        "A": tensor(batch, order),
+    }
+    yield {
+        WHY: "one long vector of scales as a large matrix: almost all is writing zeros",
+        "A": tensor(square(size)[0]),
+    }
 
 
 @FAMILIES.add("linalg_maketrian")
 def maketrian(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """A batch of vectors and a single one, which hold the elements of triangular matrices."""
     batch, order, _ = batch_of_matrices(size)
-    yield {"A": tensor(batch, order * (order + 1) // 2)}
+    yield {
+        WHY: "a network's outputs as Cholesky factors, for a full covariance of each sample",
+        "A": tensor(batch, order * (order + 1) // 2),
+    }
     rows, _ = square(size)
-    yield {"A": tensor(rows * (rows + 1) // 2)}
+    yield {
+        WHY: "parameters of a variational Gaussian process as one large Cholesky factor",
+        "A": tensor(rows * (rows + 1) // 2),
+    }
 
 
-def gemm_variants(size: Preset) -> tuple[tuple[Shape, bool], ...]:
-    """Shapes of a product's factors, each with whether the second is transposed."""
-    return ((square(size), False), (square(size), True), (batch_of_matrices(size), False))
+def gemm_variants(size: Preset) -> tuple[tuple[str, Shape, bool], ...]:
+    """Shapes of a product's factors, each with what it is and whether the second is transposed."""
+    return (
+        ("large matrices in the order of BLAS: bound by arithmetic", square(size), False),
+        (
+            "the second transposed, as a dense layer's weights: outputs by inputs",
+            square(size),
+            True,
+        ),
+        ("a stack of small ones: a call of BLAS for each", batch_of_matrices(size), False),
+    )
 
 
 @FAMILIES.add("linalg_gemm")
 def gemm(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """Two factors, one of them transposed or not, and the matrix to add."""
-    for shape, transpose in gemm_variants(size):
+    for why, shape, transpose in gemm_variants(size):
         yield {
+            WHY: why,
             "A": tensor(*shape),
             "B": tensor(*shape),
             "C": tensor(*shape),
@@ -111,16 +201,21 @@ def gemm(operator: Operator, size: Preset) -> Iterable[Arguments]:
 @FAMILIES.add("linalg_gemm2")
 def gemm2(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """Two factors, one of them transposed or not."""
-    for shape, transpose in gemm_variants(size):
-        yield {"A": tensor(*shape), "B": tensor(*shape), "transpose_b": transpose}
+    for why, shape, transpose in gemm_variants(size):
+        yield {WHY: why, "A": tensor(*shape), "B": tensor(*shape), "transpose_b": transpose}
 
 
 @FAMILIES.add("linalg_trmm", "linalg_trsm")
 def triangular(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """A lower triangular matrix and a general one, from the left and from the right."""
     batch, one = shapes(size)
-    for shape, rightside in ((batch, False), (one, False), (one, True)):
+    for why, shape, rightside in (
+        ("a stack of small Cholesky factors, as of a mixture's covariances", batch, False),
+        ("one larger Cholesky factor from the left, as of a Gaussian process", one, False),
+        ("the factor from the right, as samples in rows are coloured or whitened", one, True),
+    ):
         yield {
+            WHY: why,
             "A": tensor(*shape, fill=LOWER_TRIANGULAR),
             "B": tensor(*shape),
             "rightside": rightside,
@@ -131,8 +226,12 @@ def triangular(operator: Operator, size: Preset) -> Iterable[Arguments]:
 def with_tolerance(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """Matrices, and a tolerance for each."""
     matrix, tolerance = (parameter.name for parameter in operator.tensors)
-    for shape in (batch_of_matrices(size), (1, *single_matrix(size))):
+    for why, shape in (
+        ("a stack of small matrices, each with a bound on its own noise", batch_of_matrices(size)),
+        ("one larger matrix with a bound on its noise", (1, *single_matrix(size))),
+    ):
         yield {
+            WHY: why,
             matrix: tensor(*shape, fill=POSITIVE_DEFINITE),
             tolerance: fixed(*shape[:-2], fill=SMALL),
         }
@@ -142,5 +241,9 @@ def with_tolerance(operator: Operator, size: Preset) -> Iterable[Arguments]:
 def norm(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """Square matrices: the operator computes singular values, and takes no more rows than
     columns."""
-    for shape in shapes(size):
-        yield {"data": tensor(*shape)}
+    batch, one = shapes(size)
+    for why, shape in (
+        ("largest singular values of a stack of small matrices", batch),
+        ("the largest singular value of one matrix, as spectral normalisation divides by", one),
+    ):
+        yield {WHY: why, "data": tensor(*shape)}

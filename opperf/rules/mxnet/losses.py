@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from opperf.model import Fill, Operator
 from opperf.rules.configurations import WHY
 from opperf.rules.engine import Families
-from opperf.rules.families.layers import scores, scores_and_labels
+from opperf.rules.families.layers import scores_and_labels
 from opperf.rules.pictures import feature_maps
 from opperf.rules.shapes import shapes, square
 from opperf.rules.sizes import Preset
@@ -29,8 +29,12 @@ FAMILIES = Families()
 @FAMILIES.add("MakeLoss", "make_loss")
 def make_loss(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """A computed loss, of which the operator only sets the gradient."""
-    for shape in shapes(size):
-        yield {"data": tensor(*shape, fill=POSITIVE)}
+    long, short = shapes(size)
+    for why, shape in (
+        ("losses of a wide output, as an autoencoder's, whose gradient is a constant", long),
+        ("losses of many boxes' offsets, a short row for each, as SSD", short),
+    ):
+        yield {WHY: why, "data": tensor(*shape, fill=POSITIVE)}
     if operator.parameter("normalization") is not None:
         loss = tensor(*square(size), fill=POSITIVE)
         yield {"data": loss, "normalization": "batch", WHY: "the mean over the samples of a batch"}
@@ -46,10 +50,11 @@ def make_loss(operator: Operator, size: Preset) -> Iterable[Arguments]:
 @FAMILIES.add("SoftmaxOutput")
 def softmax_output(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """Scores and labels of whole samples, and of each pixel of a segmentation."""
-    yield from map(scores_and_labels, scores(size))
+    yield from scores_and_labels(size)
     maps = feature_maps(size)
     batch, classes, *extents = maps
     yield {
+        WHY: "the classes of each pixel, as FCN segments pictures",
         "data": tensor(*maps),
         "label": fixed(batch, *extents, fill=below(classes)),
         "multi_output": True,
@@ -60,35 +65,50 @@ TARGET = between(-1.0, 1.0)
 """Fill of labels, other than that of predictions: equal specs make equal data, and where prediction
 and label are equal the gradient is zero."""
 
-TARGETS: dict[str, Fill] = {
-    "LinearRegressionOutput": TARGET,
-    "MAERegressionOutput": TARGET,
-    "LogisticRegressionOutput": BOOLEAN,
+REGRESSIONS = {
+    "LinearRegressionOutput": (
+        TARGET,
+        "squared differences of a wide output, as an autoencoder's",
+        "squared differences of short rows, as forecasts for many series",
+    ),
+    "MAERegressionOutput": (
+        TARGET,
+        "absolute differences of a wide output, as of restored pictures",
+        "absolute differences of short rows, as the landmarks of many faces",
+    ),
+    "LogisticRegressionOutput": (
+        BOOLEAN,
+        "a yes or no for each of about a thousand tags, as a text's subjects",
+        "a yes or no for each of fewer tags, as of many pieces of music",
+    ),
 }
-"""Fills of a regression's labels."""
+"""Fill of a regression's labels, and why there are several numbers for each sample: in long rows
+and in short ones."""
 
 
-@FAMILIES.add(*TARGETS)
+@FAMILIES.add(*REGRESSIONS)
 def regression(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """Predictions and labels, several numbers for each sample."""
-    for shape in shapes(size):
-        yield {"data": tensor(*shape), "label": fixed(*shape, fill=TARGETS[operator.name])}
+    fill, *whys = REGRESSIONS[operator.name]
+    for why, shape in zip(whys, shapes(size), strict=True):
+        yield {WHY: why, "data": tensor(*shape), "label": fixed(*shape, fill=fill)}
 
 
 @FAMILIES.add("SVMOutput")
 def svm_output(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """Scores and labels, for the squared hinge loss and for the plain one."""
-    for linear in (False, True):
-        for shape in scores(size):
-            yield {**scores_and_labels(shape), "use_linear": linear}
+    for linear, loss in ((False, "squared hinge loss"), (True, "hinge loss")):
+        for made in scores_and_labels(size):
+            yield {**made, "use_linear": linear, WHY: f"{loss} of {made[WHY]}"}
 
 
 @FAMILIES.add("_contrib_hawkesll")
 def hawkes(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """Log likelihoods of sequences of events of four kinds, each of which makes others likelier."""
+    """Log likelihoods of sequences of events, each of which makes others likelier."""
     marks, steps = 4, size.extent(512, least=8)
     longest = steps * POSITIVE.high
     yield {
+        WHY: "sequences of events of four kinds, as orders in a market that make others likelier",
         "lda": tensor(size.batch, marks, fill=POSITIVE),
         "alpha": tensor(marks, fill=PROBABILITY),
         "beta": tensor(marks, fill=POSITIVE),

@@ -6,11 +6,11 @@ from collections.abc import Iterable
 
 from opperf.model import Operator
 from opperf.operations import OPERATIONS
-from opperf.rules.configurations import notes_of
+from opperf.rules.configurations import WHY, notes_of
 from opperf.rules.engine import Families
+from opperf.rules.families.layers import outputs
 from opperf.rules.families.normalisation import batch_norm
 from opperf.rules.mxnet.operations.layers import with_statistics
-from opperf.rules.shapes import shapes
 from opperf.rules.sizes import Preset
 from opperf.rules.values import PROBABILITY, Arguments, fixed, tensor
 
@@ -29,8 +29,9 @@ def first_batch_norm(operator: Operator, size: Preset) -> Iterable[Arguments]:
 def sparse_activations(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """Activations between 0 and 1 and their running means; the backward pass adds the gradient of a
     sparsity penalty."""
-    for shape in shapes(size):
+    for what, shape in outputs(size):
         yield {
+            WHY: f"{what}, as the code of a sparse autoencoder",
             "data": tensor(*shape, fill=PROBABILITY),
             "moving_avg": fixed(shape[1], fill=PROBABILITY),
         }

@@ -8,8 +8,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from opperf.model import Fill, Operator, TensorSpec
+from opperf.rules.configurations import WHY
 from opperf.rules.engine import Families
-from opperf.rules.shapes import Shape, cube, shapes, square
+from opperf.rules.families.layers import outputs
+from opperf.rules.shapes import Shape, cube, square
 from opperf.rules.sizes import Preset
 from opperf.rules.values import Arguments, below, between, fixed, literal, tensors
 
@@ -63,9 +65,13 @@ def feature_maps(size: Preset) -> Shape:
 @FAMILIES.add("_contrib_quantize")
 def quantize(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """Tensors and their range, to unsigned and to signed numbers."""
-    for shape in shapes(size):
-        for out in (UNSIGNED, SIGNED):
+    for what, shape in outputs(size):
+        for out, how in (
+            (UNSIGNED, "shifted to unsigned numbers"),
+            (SIGNED, "scaled to signed ones"),
+        ):
             yield {
+                WHY: f"{what}, {how}",
                 "data": fixed(*shape, fill=RANGE, dtype=FLOAT),
                 **ends("min_range", "max_range"),
                 "out_type": out,
@@ -75,15 +81,16 @@ def quantize(operator: Operator, size: Preset) -> Iterable[Arguments]:
 @FAMILIES.add("_contrib_quantize_v2")
 def quantize_v2(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """Tensors with a calibrated range, and with the range that the operator finds in the data."""
-    for shape in shapes(size):
+    for what, shape in outputs(size):
         data = fixed(*shape, fill=RANGE, dtype=FLOAT)
         yield {
+            WHY: f"{what}, with its range from calibration",
             "data": data,
             "out_type": SIGNED,
             "min_calib_range": -LIMIT,
             "max_calib_range": LIMIT,
         }
-        yield {"data": data, "out_type": SIGNED}
+        yield {WHY: f"{what}, whose range is found first", "data": data, "out_type": SIGNED}
 
 
 @FAMILIES.add("_contrib_quantize_asym")
@@ -94,32 +101,45 @@ def quantize_asym(operator: Operator, size: Preset) -> Iterable[Arguments]:
     The input has three axes: with two of them MXNet 1.9.1 crashes.
     """
     yield {
+        WHY: "an LSTM's input, with its range from calibration, not symmetric about zero",
         "data": fixed(*cube(size), fill=RANGE, dtype=FLOAT),
         "min_calib_range": -LIMIT / 2,
         "max_calib_range": LIMIT,
     }
-    yield {"data": fixed(*cube(size), fill=RANGE, dtype=FLOAT)}
+    yield {
+        WHY: "an LSTM's input, whose range is found first",
+        "data": fixed(*cube(size), fill=RANGE, dtype=FLOAT),
+    }
 
 
 @FAMILIES.add("_contrib_dequantize")
 def dequantize(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """Signed and unsigned numbers, and their range."""
-    for shape in shapes(size):
-        for dtype in (SIGNED, UNSIGNED):
-            yield {"data": digits(*shape, dtype=dtype), **ends("min_range", "max_range", dtype)}
+    for what, shape in outputs(size):
+        for dtype, which in ((SIGNED, "signed numbers"), (UNSIGNED, "unsigned ones behind a ReLU")):
+            yield {
+                WHY: f"{what}: {which}",
+                "data": digits(*shape, dtype=dtype),
+                **ends("min_range", "max_range", dtype),
+            }
 
 
 @FAMILIES.add("_contrib_requantize")
 def requantize(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """Sums of products, with a calibrated range and with the data's own."""
-    for shape in shapes(size):
+    for what, shape in outputs(size):
         made: Arguments = {
             "data": digits(*shape, dtype=WIDE),
             "min_range": end(-SUM_LIMIT),
             "max_range": end(SUM_LIMIT),
         }
-        yield made | {"min_calib_range": -LIMIT, "max_calib_range": LIMIT}
-        yield made
+        yield {
+            WHY: f"{what}, sums whose range is from calibration",
+            **made,
+            "min_calib_range": -LIMIT,
+            "max_calib_range": LIMIT,
+        }
+        yield {WHY: f"{what}, sums whose range is found first", **made}
 
 
 @FAMILIES.add("_contrib_calibrate_entropy")
@@ -128,6 +148,7 @@ def calibrate(operator: Operator, size: Preset) -> Iterable[Arguments]:
     bins = 2 * size.extent(1000, least=256) + 1
     edges = tuple(LIMIT * (2 * i / bins - 1) for i in range(bins + 1))
     yield {
+        WHY: "a histogram of activations, for the threshold that loses least information",
         "hist": fixed(bins, fill=below(1000, start=1), dtype=FLOAT),
         "hist_edges": fixed(bins + 1, fill=literal(edges), dtype=FLOAT),
         "num_quantized_bins": 255,
@@ -137,7 +158,12 @@ def calibrate(operator: Operator, size: Preset) -> Iterable[Arguments]:
 @FAMILIES.add("_contrib_quantized_act")
 def activation(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """The rectifier, the only activation of 8-bit numbers."""
-    yield {"data": digits(*feature_maps(size)), **ends("min_data", "max_data"), "act_type": "relu"}
+    yield {
+        WHY: "ResNet-50, stage 1, behind a layer: negative numbers to zero",
+        "data": digits(*feature_maps(size)),
+        **ends("min_data", "max_data"),
+        "act_type": "relu",
+    }
 
 
 @FAMILIES.add("_contrib_quantized_batch_norm")
@@ -147,6 +173,7 @@ def batch_norm(operator: Operator, size: Preset) -> Iterable[Arguments]:
     channels = maps[1]
     positive = between(0.5, 2.0)
     yield {
+        WHY: "ResNet-50, stage 1, predicting: by channel, from 8 bits to 8 bits",
         "data": digits(*maps),
         "gamma": fixed(channels, fill=positive, dtype=FLOAT),
         "beta": fixed(channels, dtype=FLOAT),
@@ -163,6 +190,7 @@ def concat(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """Two batches, joined along the channels: the tensors, then the ends of the range of each."""
     maps = feature_maps(size)
     yield {
+        WHY: "two branches joined by channel, as in Inception's blocks",
         "data": tensors([digits(*maps)] * 2 + [end(-LIMIT), end(LIMIT)] * 2),
         "num_args": 2,
         "dim": 1,
@@ -175,6 +203,7 @@ def convolution(operator: Operator, size: Preset) -> Iterable[Arguments]:
     maps = feature_maps(size)
     filters = maps[1]
     yield {
+        WHY: "ResNet-50, stage 1, 3 x 3, of unsigned numbers as a ReLU returns them",
         "data": digits(*maps, dtype=UNSIGNED),
         "weight": digits(filters, maps[1], 3, 3),
         "bias": digits(filters),
@@ -194,6 +223,7 @@ def elementwise(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """Two tensors of one shape and range."""
     maps = feature_maps(size)
     yield {
+        WHY: "maps of one shape and range, as a residual block and its shortcut, or a gate",
         "lhs": digits(*maps),
         "rhs": digits(*maps),
         **ends("lhs_min", "lhs_max"),
@@ -206,6 +236,7 @@ def embedding(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """Indices of rows and a table of quantised weights."""
     words, width = size.extent(10000), 512
     yield {
+        WHY: "words of a batch of sentences, from a table of 8-bit numbers",
         "data": fixed(size.batch, 128, fill=below(words), dtype=FLOAT),
         "weight": digits(words, width),
         **ends("min_weight", "max_weight"),
@@ -217,15 +248,23 @@ def embedding(operator: Operator, size: Preset) -> Iterable[Arguments]:
 @FAMILIES.add("_contrib_quantized_flatten")
 def flatten(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """Feature maps, of which all axes but the first are merged."""
-    yield {"data": digits(*feature_maps(size)), **ends("min_data", "max_data")}
+    yield {
+        WHY: "maps before a dense layer, as in VGG: a copy with its range",
+        "data": digits(*feature_maps(size)),
+        **ends("min_data", "max_data"),
+    }
 
 
 @FAMILIES.add("_contrib_quantized_fully_connected")
 def fully_connected(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """A layer as wide as its input, of unsigned and of signed numbers."""
     rows, width = square(size)
-    for dtype in (UNSIGNED, SIGNED):
+    for dtype, why in (
+        (UNSIGNED, "a layer as wide as its input, behind a ReLU: unsigned by signed numbers"),
+        (SIGNED, "a layer as wide as its input, of signed numbers alone"),
+    ):
         yield {
+            WHY: why,
             "data": digits(rows, width, dtype=dtype),
             "weight": digits(width, width),
             "bias": digits(width),
@@ -239,8 +278,12 @@ def fully_connected(operator: Operator, size: Preset) -> Iterable[Arguments]:
 @FAMILIES.add("_contrib_quantized_pooling")
 def pooling(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """The maximum and the mean of windows of 2 x 2."""
-    for kind in ("max", "avg"):
+    for kind, why in (
+        ("max", "maxima of 2 x 2 pixels, as VGG halves its maps"),
+        ("avg", "means of 2 x 2 pixels, as DenseNet's transitions"),
+    ):
         yield {
+            WHY: why,
             "data": digits(*feature_maps(size)),
             **ends("min_data", "max_data"),
             "kernel": (2, 2),
@@ -257,6 +300,7 @@ def recurrent(operator: Operator, size: Preset) -> Iterable[Arguments]:
     weights = gates * width * (2 * width) + 2 * gates * width
     state = fixed(1, batch, width, fill=Fill("constant", 0.0), dtype=FLOAT)
     yield {
+        WHY: "a layer of an LSTM that predicts, as wide as its input, on unsigned numbers",
         "data": digits(steps, batch, width, dtype=UNSIGNED),
         "parameters": fixed(weights, fill=between(-0.1, 0.1), dtype=FLOAT),
         "state": state,
@@ -274,26 +318,37 @@ def recurrent(operator: Operator, size: Preset) -> Iterable[Arguments]:
 def reshape(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """A matrix, reshaped to a vector."""
     name = "newshape" if operator.parameter("newshape") else "shape"
-    yield {"data": digits(*square(size)), **ends("min_data", "max_data"), name: (-1,)}
+    yield {
+        WHY: "a matrix as a vector: a copy with its range",
+        "data": digits(*square(size)),
+        **ends("min_data", "max_data"),
+        name: (-1,),
+    }
 
 
 @FAMILIES.add("quantized_transpose", "_npx_quantized_transpose")
 def transpose(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """A matrix, transposed."""
-    yield {"data": digits(*square(size)), **ends("min_data", "max_data"), "axes": (1, 0)}
+    yield {
+        WHY: "a matrix of bytes, transposed, as keys before a product",
+        "data": digits(*square(size)),
+        **ends("min_data", "max_data"),
+        "axes": (1, 0),
+    }
 
 
 @FAMILIES.add("_contrib_intgemm_maxabsolute")
 def intgemm_maxabsolute(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """Tensors whose largest magnitude is found, which quantisation needs."""
-    for shape in shapes(size):
-        yield {"data": fixed(*shape, fill=RANGE, dtype=FLOAT)}
+    for what, shape in outputs(size):
+        yield {WHY: what, "data": fixed(*shape, fill=RANGE, dtype=FLOAT)}
 
 
 @FAMILIES.add("_contrib_intgemm_prepare_data", "_contrib_intgemm_prepare_weight")
 def intgemm_prepare(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """A matrix that is quantised; weights are also arranged for the processor."""
     yield {
+        WHY: "data or weights of a wide layer, before a product of 8-bit numbers",
         operator.tensors[0].name: fixed(*square(size), fill=RANGE, dtype=FLOAT),
         "maxabs": end(LIMIT),
     }
@@ -305,6 +360,7 @@ def intgemm_take(operator: Operator, size: Preset) -> Iterable[Arguments]:
     8."""
     rows, columns = square(size)
     yield {
+        WHY: "the output layer's weights of the words a translator may choose from",
         "weight": digits(rows, columns),
         "indices": fixed(rows // 2, fill=below(rows), dtype=WIDE),
     }
@@ -315,6 +371,7 @@ def intgemm_fully_connected(operator: Operator, size: Preset) -> Iterable[Argume
     """A layer as wide as its input, whose output is not quantised."""
     rows, width = square(size)
     yield {
+        WHY: "a wide layer of 8-bit numbers, whose output is not quantised",
         "data": digits(rows, width),
         "weight": digits(width, width),
         "scaling": end(1e-3),

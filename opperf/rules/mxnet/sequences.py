@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from opperf.model import Operator
+from opperf.rules.configurations import WHY
 from opperf.rules.engine import Families
 from opperf.rules.families.layers import lengths
 from opperf.rules.shapes import cube
@@ -19,8 +20,12 @@ def last(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """Sequences of different lengths, and of one length. The latter take no gradient: its
     computation writes out of bounds in MXNet 1.9.1 and 2.0, which crashes."""
     yield {
+        WHY: "a length for each sequence: its last word before the padding, for a classifier",
         "data": tensor(*cube(size)),
         "sequence_length": lengths(size),
         "use_sequence_length": True,
     }
-    yield {"data": fixed(*cube(size))}
+    yield {
+        WHY: "sequences of one length, of which the last step is copied",
+        "data": fixed(*cube(size)),
+    }
