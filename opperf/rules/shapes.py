@@ -48,7 +48,7 @@ def cube(size: Preset) -> Shape:
     return (size.extent(64), 128, 128)
 
 
-DISPATCH = "A column of few elements: most of the time is that of the call, not of the kernel"
+DISPATCH = "a column of few elements: most of the time is that of the call, not of the kernel"
 """Why an operator is measured at a `column`, in one configuration at most."""
 
 

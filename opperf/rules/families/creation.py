@@ -6,8 +6,9 @@ from collections.abc import Iterable
 
 from opperf.operations import CanonicalOperation
 from opperf.operations.uses import Roles
+from opperf.rules.configurations import WHY
 from opperf.rules.engine import Families
-from opperf.rules.shapes import line, shapes, square, vector
+from opperf.rules.shapes import line, square, tall, vector
 from opperf.rules.sizes import Preset
 from opperf.rules.values import between, fixed, literal, tensor
 
@@ -22,52 +23,66 @@ BETA = 14.0
 def window(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
     """The length of a window, that of a long signal, and its parameter if it has one."""
     shape: Roles = {"beta": BETA} if "beta" in operation.inputs else {}
-    yield {"length": vector(size)[0], **shape}
+    why = "a window as long as a signal, before its Fourier transform"
+    yield {"length": vector(size)[0], **shape, WHY: why}
 
 
 @FAMILIES.operation("eye")
 def eye(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
     """The extents of a square matrix, and of a wider one with an offset diagonal."""
     rows, columns = square(size)
-    yield {"rows": rows}
-    yield {"rows": rows, "columns": 2 * columns, "offset": 1}
+    yield {"rows": rows, WHY: "an identity matrix, as is added to a covariance matrix"}
+    wide = "a wide matrix with ones beside the diagonal, as a shift by one step"
+    yield {"rows": rows, "columns": 2 * columns, "offset": 1, WHY: wide}
 
 
 @FAMILIES.operation("tri", "tril_indices")
 def triangle(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
     """The rows of a matrix as large as those of other operations."""
-    yield {"rows": square(size)[0]}
+    why = "the lower triangle of a large matrix, as in a mask of causal attention"
+    yield {"rows": square(size)[0], WHY: why}
 
 
 @FAMILIES.operation("indices")
 def indices(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
     """The shape of the matrix whose indices are made."""
-    yield {"shape": square(size)}
+    yield {"shape": square(size), WHY: "the row and the column of each point of a grid"}
 
 
 @FAMILIES.operation("arange")
 def arange(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
     """The limit of numbers counted up from zero."""
-    yield {"start": vector(size)[0]}
+    yield {"start": vector(size)[0], WHY: "numbers counted up, as the indices of a data set"}
 
 
-@FAMILIES.operation("linspace", "logspace")
+SPACED = {
+    "linspace": "points at equal distances, as a function is sampled",
+    "logspace": "points at equal ratios, as the frequencies of a spectrum",
+}
+"""Why many numbers are created, by operation."""
+
+
+@FAMILIES.operation(*SPACED)
 def space_evenly(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
     """The ends and the count of numbers at equal distances, or ratios."""
-    yield {"start": 1, "stop": 4, "num": vector(size)[0]}
+    yield {"start": 1, "stop": 4, "num": vector(size)[0], WHY: SPACED[operation.name]}
 
 
 @FAMILIES.operation("full_like")
 def full_like(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
     """A tensor, and the number to fill its shape with."""
-    for shape in shapes(size):
-        yield {"x": fixed(*shape), "value": 2.0}
+    for shape, why in (
+        (square(size), "a matrix set to one number, as the state that a solver begins with"),
+        (tall(size), "many short rows set to one number, as the share of each class in smoothing"),
+    ):
+        yield {"x": fixed(*shape), "value": 2.0, WHY: why}
 
 
 @FAMILIES.operation("vandermonde")
 def vandermonde(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
     """Many numbers, and how many powers of them to compute."""
-    yield {"x": tensor(*line(size)), "columns": 4}
+    why = "few powers of many numbers, as to fit a polynomial of degree 3"
+    yield {"x": tensor(*line(size)), "columns": 4, WHY: why}
 
 
 KNOTS = 64
@@ -81,4 +96,5 @@ def interpolate(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
         "x": fixed(*vector(size), fill=between(0, KNOTS - 1)),
         "known": fixed(KNOTS, fill=places, dtype="float64"),
         "values": fixed(KNOTS),
+        WHY: "many points in a short table, as a calibration or a curve of colours",
     }

@@ -11,7 +11,7 @@ from opperf.rules.configurations import WHY
 from opperf.rules.domains import DOMAINS, LOGICAL_PAIR, PAIRS, WHOLE_DTYPE, Pair
 from opperf.rules.engine import Families
 from opperf.rules.pictures import feature_maps
-from opperf.rules.shapes import DISPATCH, LIST_LENGTH, Shape, column, shapes, square, tall
+from opperf.rules.shapes import DISPATCH, LIST_LENGTH, Shape, column, square, tall
 from opperf.rules.sizes import Preset
 from opperf.rules.values import NORMAL, ONES, OPEN_UNIT, REQUESTED, fixed, tensor, tensors
 
@@ -45,18 +45,49 @@ def dtype_for(operation: str) -> str:
     return WHOLE_DTYPE if operation in WHOLE_ONLY else REQUESTED
 
 
-def of_one(size: Preset) -> Iterable[tuple[Shape, Roles]]:
+ROWS = (
+    "long rows, as a wide layer's output: bound by memory or by arithmetic",
+    "about as many elements in many short rows, as samples and their features",
+)
+"""Why a square and a tall matrix are measured."""
+
+
+def of_one(size: Preset, whys: tuple[str, str] = ROWS) -> Iterable[tuple[Shape, Roles]]:
     """Shapes for operations that take the same time for every element, each with why."""
-    yield square(size), {WHY: "A square matrix: bound by memory or by arithmetic"}
-    yield tall(size), {WHY: "About as many elements in many short rows"}
-    yield column(size), {WHY: DISPATCH}
+    for shape, why in zip((square(size), tall(size), column(size)), (*whys, DISPATCH), strict=True):
+        yield shape, {WHY: why}
+
+
+ACTIVATED: dict[str, tuple[str, str]] = {
+    "relu": (
+        "ReLU after a wide dense layer: one comparison for each element",
+        "ReLU after narrow dense layers for many samples, as of a table: short rows",
+    ),
+    "sigmoid": (
+        "the sigmoid of a recurrent cell's gates: an exponential for each element",
+        "the sigmoid of several labels' scores for many samples: short rows",
+    ),
+    "softplus": (
+        "softplus in place of ReLU after a wide layer: an exponential and a logarithm",
+        "softplus of many samples' deviations, as forecasts of distributions: short rows",
+    ),
+    "softsign": (
+        "softsign in place of tanh after a wide layer: a division for each element",
+        "softsign after narrow dense layers for many samples: short rows",
+    ),
+    "tanh": (
+        "tanh of a recurrent cell's candidate state, as wide as its layer",
+        "tanh of narrow layers at many points, as physics-informed networks: short rows",
+    ),
+}
+"""Why such matrices are measured with an activation: one operator may have all of these."""
 
 
 @FAMILIES.operation(*OF_ONE)
 def unary(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
     """One tensor, inside the operation's domain."""
     fill, dtype = DOMAINS.get(operation.name, NORMAL), dtype_for(operation.name)
-    for shape, why in of_one(size):
+    for shape, why in of_one(size, ACTIVATED.get(operation.name, ROWS)):
         yield {"x": tensor(*shape, fill=fill, dtype=dtype), **why}
 
 
@@ -68,7 +99,7 @@ class ShapePair(NamedTuple):
     why: str
 
 
-ALIKE = "Two matrices of one shape, as in a residual connection: nothing is broadcast"
+ALIKE = "two matrices of one shape, as in a residual connection: nothing is broadcast"
 
 
 def alike(size: Preset) -> tuple[ShapePair, ...]:
@@ -85,17 +116,17 @@ def broadcasting(size: Preset) -> tuple[ShapePair, ...]:
     maps = feature_maps(size)
     return (
         ShapePair((rows, columns), (rows, columns), ALIKE),
-        ShapePair((rows, columns), (1, columns), "A matrix and a row, as a dense layer's bias"),
+        ShapePair((rows, columns), (1, columns), "a matrix and a row, as a dense layer's bias"),
         ShapePair(
-            column(size), tall(size), "A column and a matrix, as each row's maximum or its norm"
+            column(size), tall(size), "a column and a matrix, as each row's maximum or its norm"
         ),
         ShapePair(
             maps,
             (1, maps[1], 1, 1),
-            "Feature maps of a ResNet's first stage and a number per channel, as in normalisation",
+            "feature maps of a ResNet's first stage and a number per channel, as in normalisation",
         ),
         ShapePair(
-            (rows, columns), (1, 1), "A matrix and a tensor of one element, as a learnt scale"
+            (rows, columns), (1, 1), "a matrix and a tensor of one element, as a learnt scale"
         ),
     )
 
@@ -123,8 +154,11 @@ def binary(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
 @FAMILIES.operation("allclose", "same_elements")
 def comparison(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
     """Two equal tensors, as others may end the comparison early."""
-    for shape in shapes(size):
-        yield {"x": fixed(*shape, fill=ONES), "y": fixed(*shape, fill=ONES)}
+    for shape, why in (
+        (square(size), "two equal matrices, as a result and its reference: no early end"),
+        (tall(size), "two equal tables of many short rows, as a file and its copy"),
+    ):
+        yield {"x": fixed(*shape, fill=ONES), "y": fixed(*shape, fill=ONES), WHY: why}
 
 
 @FAMILIES.operation("sum_of_many")

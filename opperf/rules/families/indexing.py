@@ -10,7 +10,7 @@ from opperf.operations.uses import Roles
 from opperf.rules.bert import scores
 from opperf.rules.configurations import WHY
 from opperf.rules.engine import Families
-from opperf.rules.shapes import LIST_LENGTH, Shape, line, shapes, square, tall, vector
+from opperf.rules.shapes import LIST_LENGTH, Shape, line, square, tall, vector
 from opperf.rules.sizes import Preset
 from opperf.rules.values import BOOLEAN, below, fixed, tensor, tensors
 
@@ -30,11 +30,19 @@ def indices(shape: Shape, limit: int) -> TensorSpec:
     return fixed(*shape, fill=below(limit), dtype=INDEX)
 
 
+def masked(size: Preset) -> tuple[tuple[Shape, str], ...]:
+    """Shapes of which a mask selects half of the elements, and why they are measured."""
+    return (
+        (square(size), "elements of long rows by a mask, as gaps in measurements are filled"),
+        (tall(size), "elements of many short rows by a mask, as features that samples lack"),
+    )
+
+
 @FAMILIES.operation("where")
 def where(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
     """A condition, and two tensors to choose from, which are broadcast in the last."""
-    for shape in shapes(size):
-        yield {"condition": mask(shape), "x": tensor(*shape), "y": tensor(*shape)}
+    for shape, why in masked(size):
+        yield {"condition": mask(shape), "x": tensor(*shape), "y": tensor(*shape), WHY: why}
     _, *other = scores(size)
     yield {
         "condition": mask((1, 1, *other[1:])),
@@ -47,7 +55,8 @@ def where(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
 @FAMILIES.operation("boolean_mask")
 def boolean_mask(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
     """A matrix, and a mask of half of its elements."""
-    yield {"mask": mask(square(size)), "data": tensor(*square(size))}
+    why = "half of a matrix's elements to a vector, as the measurements that are valid"
+    yield {"mask": mask(square(size)), "data": tensor(*square(size)), WHY: why}
 
 
 @FAMILIES.operation("choose")
@@ -56,6 +65,7 @@ def choose(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
     yield {
         "indices": indices(square(size), LIST_LENGTH),
         "choices": tensors([tensor(*square(size))] * LIST_LENGTH),
+        WHY: "each element from one of several matrices, as a function defined in pieces",
     }
 
 
@@ -63,15 +73,18 @@ def choose(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
 def take(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
     """Rows of a matrix, and elements of a vector."""
     rows, (count,) = tall(size), vector(size)
-    yield {"data": tensor(*rows), "indices": indices(line(size), rows[0]), "axis": 0}
-    yield {"data": tensor(count), "indices": indices(line(size), count)}
+    table = "rows of a table at random, as of word vectors: short copies"
+    yield {"data": tensor(*rows), "indices": indices(line(size), rows[0]), "axis": 0, WHY: table}
+    few = "single elements of a long vector at random, as parameters by their hash"
+    yield {"data": tensor(count), "indices": indices(line(size), count), WHY: few}
 
 
 @FAMILIES.operation("take_along_last")
 def take_along_last(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
     """A matrix, and the indices of as many elements of each row as it has."""
     shape = square(size)
-    yield {"data": tensor(*shape), "indices": indices(shape, shape[0])}
+    why = "each row in an order of its own, as `argsort` returns it"
+    yield {"data": tensor(*shape), "indices": indices(shape, shape[0]), WHY: why}
 
 
 @FAMILIES.operation("put_along_last")
@@ -82,6 +95,7 @@ def put_along_last(operation: CanonicalOperation, size: Preset) -> Iterable[Role
         "data": tensor(*shape),
         "indices": indices(shape, shape[0]),
         "values": tensor(*shape),
+        WHY: "values to each row at places of its own, as sorted results put back",
     }
 
 
@@ -93,6 +107,7 @@ def put(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
         "data": tensor(count),
         "indices": indices(line(size), count),
         "values": tensor(*line(size)),
+        WHY: "a few elements of a long vector at random, as a sparse vector made dense",
     }
 
 
@@ -100,13 +115,15 @@ def put(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
 def delete(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
     """A matrix, and the indices of the rows to delete."""
     rows = tall(size)
-    yield {"data": tensor(*rows), "where": indices(line(size), rows[0]), "axis": 0}
+    why = "rows deleted by their indices, as samples that a filter found: most of them"
+    yield {"data": tensor(*rows), "where": indices(line(size), rows[0]), "axis": 0, WHY: why}
 
 
 @FAMILIES.operation("fill_diagonal")
 def fill_diagonal(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
     """A matrix, and the number to fill its diagonal with."""
-    yield {"data": tensor(*square(size)), "value": 1}
+    why = "a diagonal overwritten, as the distance of each point to itself"
+    yield {"data": tensor(*square(size)), "value": 1, WHY: why}
 
 
 @FAMILIES.operation("ravel_multi_index")
@@ -114,11 +131,13 @@ def ravel(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
     """Indices, which become positions among all elements."""
     shape = square(size)
     every = tensors([indices(vector(size), extent) for extent in shape])
-    yield {"indices": every, "shape": shape}
+    why = "rows and columns to positions in memory, as coordinates of a sparse matrix"
+    yield {"indices": every, "shape": shape, WHY: why}
 
 
 @FAMILIES.operation("unravel_index")
 def unravel(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
     """Positions among all elements, which become indices."""
     (count,) = vector(size)
-    yield {"flat": indices((count,), count), "shape": square(size)}
+    why = "positions in memory to rows and columns, as of the best scores of a whole matrix"
+    yield {"flat": indices((count,), count), "shape": square(size), WHY: why}

@@ -19,9 +19,6 @@ from opperf.rules.values import POSITIVE, fixed, tensor
 
 FAMILIES = Families()
 
-AXES = (0, 1, None)
-"""The first axis, the second, and all of them."""
-
 CLASSES = 21
 """Of Pascal VOC's segmentation: twenty and the background."""
 
@@ -39,27 +36,68 @@ class Reduced(NamedTuple):
     why: str
 
 
-WHOLE = "The whole matrix to one number, as a loss or a norm"
+REDUCED = (
+    "each column, as a feature over samples: its elements are a row apart in memory",
+    "each row, as the scores of a softmax: its elements are adjacent in memory",
+    "the whole matrix to one number, as for a loss or a check",
+    "long columns of a narrow matrix, as for the gradient of a dense layer's bias",
+    "the vectors of BERT-base's tokens, the axis that LayerNorm reduces",
+)
+"""Why tensors are reduced, in the order of `along_one`."""
+
+ACCUMULATED = (
+    "down each column, as many series in step: a row is added to the last one's results",
+    "along each row, as probabilities before sampling, or light along a ray",
+    "the whole matrix as one vector: a single chain of results",
+    "down long columns, as a few long series side by side",
+    "the vectors of BERT-base's tokens: a short chain for each of many rows",
+)
+"""Why tensors are accumulated, in the same order."""
+
+SEARCHED = (
+    "each column, as the best sample for each feature: elements are a row apart in memory",
+    "each row, as the class of each sample: elements are adjacent in memory",
+    "the whole matrix, as the best point of a grid search",
+    "long columns, as the nearest of many points for each of a few",
+    "the vectors of BERT-base's tokens: one place for each of many rows",
+)
+"""Why the places of extreme elements are searched for, in the same order."""
+
+WHYS = {
+    **dict.fromkeys(("cumprod", "cumsum"), ACCUMULATED),
+    **dict.fromkeys(("argmax", "argmin"), SEARCHED),
+}
+"""Why tensors are measured with an operation, where that is not `REDUCED`."""
 
 
-def along_one(size: Preset) -> tuple[Reduced, ...]:
+def whys_of(name: str) -> tuple[str, ...]:
+    """Why tensors are measured with an operation, one that ignores NaN or not."""
+    return WHYS.get(name.removeprefix("nan"), REDUCED)
+
+
+def along_one(size: Preset, whys: tuple[str, ...] = REDUCED) -> tuple[Reduced, ...]:
     """Shapes, each with one axis or none: one matrix along the first, the second and both, which
     shows the cost of memory order; a shape of as many elements along the first as well; and tokens
     along the last."""
-    return (
-        Reduced(square(size), 0, "Columns: the stride between elements is that of a row"),
-        Reduced(square(size), 1, "Rows: elements are adjacent in memory"),
-        Reduced(square(size), None, WHOLE),
-        Reduced(tall(size), 0, "Long columns, as the gradient of a dense layer's bias"),
-        Reduced(few_sentences(size), 2, "BERT-base's tokens, each by its vector, as LayerNorm"),
+    reduced = (
+        (square(size), 0),
+        (square(size), 1),
+        (square(size), None),
+        (tall(size), 0),
+        (few_sentences(size), 2),
     )
+    return tuple(Reduced(*one, why) for one, why in zip(reduced, whys, strict=True))
 
 
 def reduced_shapes(size: Preset) -> tuple[Reduced, ...]:
     """Those of `along_one`, and feature maps along all axes but the channels'."""
     return (
         *along_one(size),
-        Reduced(feature_maps(size), (0, 2, 3), "Channels of feature maps, as BatchNorm does"),
+        Reduced(
+            feature_maps(size),
+            (0, 2, 3),
+            "all of feature maps but their channels, the axes that BatchNorm reduces",
+        ),
     )
 
 
@@ -78,7 +116,8 @@ def reduction(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
     """The tensors of `reduced_shapes`, or of `along_one` for what takes one axis alone, with fills
     that suit the reduction."""
     several = operation.inputs["axis"] == "axes"
-    for shape, axis, why in reduced_shapes(size) if several else along_one(size):
+    one_axis = along_one(size, whys_of(operation.name))
+    for shape, axis, why in reduced_shapes(size) if several else one_axis:
         fill = reduction_fill(operation.name, shape, reduced_axes(axis))
         yield {"x": tensor(*shape, fill=fill), **along_axis(axis), WHY: why}
 
@@ -87,31 +126,44 @@ def reduction(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
 def extremes(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
     """The tensors of `along_one`, and scores of each pixel's class, without a gradient, which
     indices do not have."""
-    for shape, axis, why in along_one(size):
+    for shape, axis, why in along_one(size, whys_of(operation.name)):
         yield {"x": fixed(*shape), **along_axis(axis), WHY: why}
     scores = feature_maps(size, CLASSES)
-    yield {"x": fixed(*scores), "axis": 1, WHY: "The class of each pixel, as in segmentation"}
+    yield {"x": fixed(*scores), "axis": 1, WHY: "the class of each pixel, as in segmentation"}
+
+
+WEIGHTED: dict[int | None, str] = {
+    0: "a weight for each element of the columns, as of samples in a survey",
+    1: "a weight for each element of the rows, as of forecasts that are combined",
+    None: "a weight for each element of the whole, as a loss that leaves out padding",
+}
+"""Why a weighted mean is computed along an axis, or along all."""
 
 
 @FAMILIES.operation("average")
 def average(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
     """A matrix with a weight for each element along each axis, and one without weights."""
-    for axis in AXES:
+    for axis, why in WEIGHTED.items():
         weights = tensor(*square(size), fill=POSITIVE)
-        yield {"x": tensor(*square(size)), **along_axis(axis), "weights": weights}
-    yield {"x": tensor(*square(size))}
+        yield {"x": tensor(*square(size)), **along_axis(axis), "weights": weights, WHY: why}
+    yield {"x": tensor(*square(size)), WHY: "no weights: the plain mean"}
 
 
 @FAMILIES.operation("trace")
 def trace(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
     """A matrix, and a stack of matrices."""
-    yield {"x": tensor(*square(size))}
-    yield {"x": tensor(*cube(size))}
+    several = "a trace for each element of the last axis, over the first two: adjacent elements"
+    yield {"x": tensor(*square(size)), WHY: "a trace, as the total variance of a covariance matrix"}
+    yield {"x": tensor(*cube(size)), WHY: several}
 
 
 @FAMILIES.operation("difference")
 def difference(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
     """A matrix, for differences along each axis and for second differences, and a vector."""
-    for order, axis in ((1, 0), (1, 1), (2, 1)):
-        yield {"x": tensor(*square(size)), "order": order, "axis": axis}
-    yield {"x": tensor(*vector(size))}
+    for order, axis, why in (
+        (1, 0, "each row less the last, as the changes of many series in a time step"),
+        (1, 1, "neighbours in each row, as the horizontal gradient of a picture"),
+        (2, 1, "second differences in each row, as the curvature of signals: two passes"),
+    ):
+        yield {"x": tensor(*square(size)), "order": order, "axis": axis, WHY: why}
+    yield {"x": tensor(*vector(size)), WHY: "one long series, as the changes of a price"}

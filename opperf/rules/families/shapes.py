@@ -22,23 +22,78 @@ TIMES = 2
 """Repetitions of elements."""
 
 PLAIN: dict[str, tuple[Roles, ...]] = {
-    "expand_dims": ({"axis": 0}, {"axis": 1}, {"axis": -1}),
-    "flip": ({}, {"axis": 0}, {"axis": 1}),
-    "repeat": ({"times": TIMES}, {"times": TIMES, "axis": 0}, {"times": TIMES, "axis": 1}),
-    "reshape": ({"shape": (-1,)}, {"shape": (PARTS, -1, PARTS)}),
-    "roll": ({"shift": (3,)}, {"shift": (3,), "axis": (0,)}, {"shift": (3,), "axis": (1,)}),
-    "rot90": ({"times": 1}, {"times": 2}),
-    "tril": ({"offset": 0}, {"offset": 1}),
-    "triu": ({"offset": 0}, {"offset": 1}),
+    "expand_dims": (
+        {
+            "axis": 0,
+            WHY: "a new first axis, as of a single sample for a network that takes batches",
+        },
+        {"axis": 1, WHY: "a new middle axis, to broadcast rows against those of another matrix"},
+        {"axis": -1, WHY: "a new last axis, as the one channel of a grey picture"},
+    ),
+    "flip": (
+        {WHY: "a matrix reversed along the operation's own axes, as pictures are flipped"},
+        {
+            "axis": 0,
+            WHY: "rows in reverse order, each copied as a whole, as time for a backward RNN",
+        },
+        {"axis": 1, WHY: "columns in reverse order, as powers in the coefficients of polynomials"},
+    ),
+    "repeat": (
+        {"times": TIMES, WHY: "each element twice, to one vector: the default without an axis"},
+        {"times": TIMES, "axis": 0, WHY: "each row twice, as samples for the beams of a search"},
+        {
+            "times": TIMES,
+            "axis": 1,
+            WHY: "each element of a row twice, as signals upsampled by the nearest neighbour",
+        },
+    ),
+    "reshape": (
+        {"shape": (-1,), WHY: "a matrix to one vector, as weights or gradients are laid out flat"},
+        {
+            "shape": (PARTS, -1, PARTS),
+            WHY: "a matrix to three axes, one extent inferred, as units are divided among heads",
+        },
+    ),
+    "roll": (
+        {"shift": (3,), WHY: "all elements shifted as one vector, as a periodic signal is delayed"},
+        {
+            "shift": (3,),
+            "axis": (0,),
+            WHY: "rows shifted, two large copies, as neighbours above in a periodic grid",
+        },
+        {
+            "shift": (3,),
+            "axis": (1,),
+            WHY: "columns shifted, two copies a row, as neighbours to the left in a periodic grid",
+        },
+    ),
+    "rot90": (
+        {"times": 1, WHY: "a quarter turn, a transposition and a flip, as of pictures to augment"},
+        {
+            "times": 2,
+            WHY: "half a turn, two flips, as of a kernel in a convolution's backward pass",
+        },
+    ),
+    "tril": (
+        {"offset": 0, WHY: "the lower triangle, as in a mask of causal attention"},
+        {"offset": 1, WHY: "a diagonal more than the lower triangle: a lower Hessenberg matrix"},
+    ),
+    "triu": (
+        {"offset": 0, WHY: "the upper triangle, as R of a QR decomposition"},
+        {
+            "offset": 1,
+            WHY: "the elements above the diagonal, as each pair of a correlation matrix once",
+        },
+    ),
 }
-"""Plain values beside a square matrix."""
+"""Plain values beside a square matrix, and why it is measured with them."""
 
 OF_MAPS: dict[str, Roles] = {
-    "flip": {"axis": 3, WHY: "Feature maps mirrored, as pictures are to have more of them"},
+    "flip": {"axis": 3, WHY: "feature maps mirrored, as pictures are to have more of them"},
     "repeat": {
         "times": TIMES,
         "axis": 2,
-        WHY: "Rows of feature maps doubled, as in upsampling by the nearest neighbour",
+        WHY: "rows of feature maps doubled, as in upsampling by the nearest neighbour",
     },
 }
 """Plain values beside feature maps."""
@@ -54,11 +109,11 @@ def rearrange(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
 
 
 PADDING = {
-    "constant": "Zeros around feature maps, as before a convolution of 3 x 3",
-    "edge": "Outermost pixels repeated, as replication padding does",
-    "reflect": "Pixels mirrored at the outermost ones, as in style transfer",
-    "symmetric": "Pixels mirrored at the border, as filters of pictures do",
-    "wrap": "Pixels of the other side, as for panoramas and periodic simulations",
+    "constant": "zeros around feature maps, as before a convolution",
+    "edge": "outermost pixels repeated, as replication padding does",
+    "reflect": "pixels mirrored at the outermost ones, as in style transfer",
+    "symmetric": "pixels mirrored at the border, as filters of pictures do",
+    "wrap": "pixels of the other side, as for panoramas and periodic simulations",
 }
 """Why feature maps are padded in each mode."""
 
@@ -70,7 +125,7 @@ def pad(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
         border = ((0, 0), (0, 0), (1, 1), (1, 1))
         yield {"x": tensor(*feature_maps(size)), "widths": border, "mode": mode, WHY: why}
     longer = ((0, 0), (0, PARTS), (0, 0))
-    why = "Sentences with zeros behind them, to the length of the longest of a batch"
+    why = "sentences with zeros behind them, to the length of the longest of a batch"
     yield {"x": tensor(*few_sentences(size)), "widths": longer, "mode": "constant", WHY: why}
 
 
@@ -83,14 +138,25 @@ ATTENTION = "BERT-base's heads before its tokens, as products of attention take 
 
 
 AXES: dict[str, tuple[Roles, ...]] = {
-    "swapaxes": ({"axis1": 0, "axis2": 1}, {"axis1": 0, "axis2": 2}),
-    "moveaxis": (
-        {"source": (0,), "destination": (2,)},
-        {"source": (0, 1), "destination": (1, 2)},
+    "swapaxes": (
+        {
+            "axis1": 0,
+            "axis2": 1,
+            WHY: "samples and time steps, as a recurrent layer takes time first",
+        },
+        {
+            "axis1": 0,
+            "axis2": 2,
+            WHY: "all axes reversed, as from the order of C to that of Fortran",
+        },
     ),
-    "rollaxis": ({"axis": 2},),
+    "moveaxis": (
+        {"source": (0,), "destination": (2,), WHY: "channels of one sample from first to last"},
+        {"source": (0, 1), "destination": (1, 2), WHY: "channels of one sample from last to first"},
+    ),
+    "rollaxis": ({"axis": 2, WHY: "channels of one sample from last to first"},),
 }
-"""Plain values beside a tensor of three axes."""
+"""Plain values beside a tensor of three axes, and why it is measured with them."""
 
 
 @FAMILIES.operation(*AXES)
@@ -107,13 +173,14 @@ def transpose(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
     """Matrices, a stack of them, feature maps to channels last and back, heads of attention."""
     batch, channels, height, width = feature_maps(size)
     last = (batch, height, width, channels)
-    yield {"x": tensor(*square(size)), WHY: "A square matrix"}
-    yield {"x": tensor(*tall(size)), WHY: "A matrix of short rows"}
-    keys = "Each matrix of a stack, as the keys of attention"
+    weights = "a square matrix, as a dense layer's weights for its backward pass"
+    yield {"x": tensor(*square(size)), WHY: weights}
+    yield {"x": tensor(*tall(size)), WHY: "short rows to long ones: a table of samples by feature"}
+    keys = "each matrix of a stack, as the keys of attention"
     yield {"x": tensor(*cube(size)), "axes": (0, 2, 1), WHY: keys}
     for shape, axes, why in (
-        (feature_maps(size), (0, 2, 3, 1), "Feature maps from NCHW to NHWC"),
-        (last, (0, 3, 1, 2), "Feature maps from NHWC to NCHW"),
+        (feature_maps(size), (0, 2, 3, 1), "feature maps from NCHW to NHWC, as for TensorFlow"),
+        (last, (0, 3, 1, 2), "feature maps from NHWC to NCHW, as for MXNet and PyTorch"),
         (heads(size), (0, 2, 1, 3), ATTENTION),
     ):
         yield {"x": tensor(*shape), "axes": axes, WHY: why}
@@ -128,9 +195,13 @@ def squeeze(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
     """Tensors with axes of extent 1 to remove: all of them, two of four, and those that pooling
     leaves."""
     rows, columns = tall(size)
-    yield {"x": tensor(1, rows, 1, columns), WHY: "All axes of one element, found by the call"}
-    yield {"x": tensor(1, rows, 1, columns), "axis": (0, 2), WHY: "Two named axes of four"}
-    pooled = "A ResNet-50's last features after global pooling, before its dense layer"
+    yield {"x": tensor(1, rows, 1, columns), WHY: "all axes of extent 1, found by the call"}
+    yield {
+        "x": tensor(1, rows, 1, columns),
+        "axis": (0, 2),
+        WHY: "two named axes of four, as the batch of a single sample",
+    }
+    pooled = "ResNet-50's last features after global pooling, before its dense layer"
     yield {"x": tensor(size.batch, POOLED, 1, 1), "axis": (2, 3), WHY: pooled}
 
 
@@ -138,45 +209,68 @@ def squeeze(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
 def tile(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
     """A matrix to repeat along the first axis and along both, a column along the second, and
     feature maps along height and width."""
-    for times in ((TIMES, 1), (TIMES, TIMES)):
-        yield {"x": tensor(*square(size)), "times": times}
-    yield {"x": tensor(*column(size)), "times": (1, tall(size)[1])}
-    why = "Feature maps repeated side by side: short rows of four axes"
-    yield {"x": tensor(*feature_maps(size)), "times": (1, 1, TIMES, TIMES), WHY: why}
+    for shape, times, why in (
+        (
+            square(size),
+            (TIMES, 1),
+            "rows twice over, two large copies, as a batch doubled for classifier-free guidance",
+        ),
+        (
+            square(size),
+            (TIMES, TIMES),
+            "a pattern along both axes, as a texture: copies by the row",
+        ),
+        (column(size), (1, tall(size)[1]), "a column to a matrix, in code that does not broadcast"),
+        (
+            feature_maps(size),
+            (1, 1, TIMES, TIMES),
+            "feature maps repeated side by side: short rows of four axes",
+        ),
+    ):
+        yield {"x": tensor(*shape), "times": times, WHY: why}
 
 
-PER_CHANNEL = "A number per channel to feature maps, as the scale of a normalisation"
+PER_SAMPLE = "a number per row to a matrix, as each sample's maximum or norm"
+PER_UNIT = "a row to all rows of a matrix, as the bias of a dense layer"
+PER_CHANNEL = "a number per channel to feature maps, as the scale of a normalisation"
 
 
 @FAMILIES.operation("broadcast")
 def broadcast(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
     """A column, a row, and a number per channel, each with the shape to broadcast to."""
-    yield {"x": tensor(*column(size)), "shape": tall(size)}
+    yield {"x": tensor(*column(size)), "shape": tall(size), WHY: PER_SAMPLE}
     rows, columns = square(size)
-    yield {"x": tensor(1, columns), "shape": (rows, columns)}
+    yield {"x": tensor(1, columns), "shape": (rows, columns), WHY: PER_UNIT}
     maps = feature_maps(size)
     yield {"x": tensor(1, maps[1], 1, 1), "shape": maps, WHY: PER_CHANNEL}
+
+
+DIAGONAL = "the diagonal of a matrix, as the variances in a covariance matrix"
 
 
 @FAMILIES.operation("diag")
 def diag(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
     """Matrices, for their diagonal and one below it, and a vector, for a diagonal matrix."""
-    yield {"x": tensor(*square(size))}
-    yield {"x": tensor(*tall(size)), "offset": -1}
-    yield {"x": tensor(*square(size)[:1])}
+    below = "the diagonal below the main one of a matrix of many rows, as of a Hessenberg matrix"
+    made = "a vector to a diagonal matrix, as the singular values of a decomposition"
+    yield {"x": tensor(*square(size)), WHY: DIAGONAL}
+    yield {"x": tensor(*tall(size)), "offset": -1, WHY: below}
+    yield {"x": tensor(*square(size)[:1]), WHY: made}
 
 
 @FAMILIES.operation("diagflat")
 def diagflat(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
     """A vector, for a diagonal matrix."""
-    yield {"x": tensor(*square(size)[:1])}
+    why = "a vector to a diagonal matrix, as the weights of weighted least squares"
+    yield {"x": tensor(*square(size)[:1]), WHY: why}
 
 
 @FAMILIES.operation("diagonal")
 def diagonal(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
     """A matrix, for its diagonal, and a stack of matrices, for their diagonals above it."""
-    yield {"x": tensor(*square(size))}
-    yield {"x": tensor(*cube(size)), "offset": 1, "axis1": 1, "axis2": 2}
+    above = "a diagonal of each matrix of a stack, as covariances of one time step and the next"
+    yield {"x": tensor(*square(size)), WHY: DIAGONAL}
+    yield {"x": tensor(*cube(size)), "offset": 1, "axis1": 1, "axis2": 2, WHY: above}
 
 
 def alike(shape: Shape) -> Roles:
@@ -187,17 +281,25 @@ def alike(shape: Shape) -> Roles:
 @FAMILIES.operation("atleast_1d", "atleast_2d", "atleast_3d")
 def atleast(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
     """Vectors, to which axes are added."""
-    yield alike(vector(size))
+    yield {**alike(vector(size)), WHY: "long vectors that gain axes before they are joined"}
 
 
 @FAMILIES.operation("concatenate")
 def concatenate(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
     """Tensors to join along each axis that models join along."""
     for shape, axis, why in (
-        (square(size), 0, "Rows, as batches of two devices: each tensor is copied as a whole"),
-        (square(size), 1, "Columns, as embeddings of several features: a copy for each row"),
-        (feature_maps(size), 1, "Channels of feature maps, as in Inception, DenseNet and U-Net"),
-        (few_sentences(size), 2, "Tokens' vectors, as of both directions of a recurrent layer"),
+        (
+            square(size),
+            0,
+            "rows, as the outputs of several devices: each tensor is copied as a whole",
+        ),
+        (square(size), 1, "columns, as embeddings of several features: a copy for each row"),
+        (feature_maps(size), 1, "channels of feature maps, as in Inception, DenseNet and U-Net"),
+        (
+            few_sentences(size),
+            2,
+            "tokens' vectors side by side, as of both directions of a recurrent layer",
+        ),
     ):
         yield {**alike(shape), "axis": axis, WHY: why}
 
@@ -206,10 +308,14 @@ def concatenate(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
 def stack(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
     """Tensors to join along a new first, middle and last axis."""
     for shape, axis, why in (
-        (square(size), 0, "A new first axis: each tensor is copied as a whole"),
-        (square(size), 1, "A new axis of time steps, as the outputs of a recurrent cell"),
-        (square(size), -1, "A new last axis, as coordinates: elements of all tensors in turn"),
-        (photographs(size)[1:], 0, "Pictures to a batch, as a data loader does"),
+        (
+            square(size),
+            0,
+            "a new first axis, as samples to a batch: each tensor is copied as a whole",
+        ),
+        (square(size), 1, "a new axis of time steps, as the outputs of a recurrent cell"),
+        (square(size), -1, "a new last axis, as coordinates: elements of all tensors in turn"),
+        (photographs(size)[1:], 0, "pictures to a batch, as a data loader does"),
     ):
         yield {**alike(shape), "axis": axis, WHY: why}
 
@@ -218,9 +324,9 @@ def stack(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
 def join(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
     """Tensors to join along the axis that the operation's name implies."""
     for shape, why in (
-        (square(size), "Square matrices"),
-        (tall(size), "Matrices of short rows"),
-        (feature_maps(size), "Feature maps: four axes"),
+        (square(size), "long rows, as the outputs of wide dense layers"),
+        (tall(size), "many short rows, as tables of samples and their features"),
+        (feature_maps(size), "feature maps of four axes, as the outputs of a network's branches"),
     ):
         yield {**alike(shape), WHY: why}
 
@@ -229,5 +335,7 @@ def join(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
 def split(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
     """Tensors to split into equal parts, and at indices. They have three axes, as some functions
     split along the third."""
-    yield {"x": tensor(*cube(size)), "parts": PARTS}
-    yield {"x": tensor(*cube(size)), "starts": (1, PARTS)}
+    equal = "equal parts, as a batch for several devices or the gates of a recurrent cell"
+    unequal = "parts of unequal extents, as data for training, validation and testing"
+    yield {"x": tensor(*cube(size)), "parts": PARTS, WHY: equal}
+    yield {"x": tensor(*cube(size)), "starts": (1, PARTS), WHY: unequal}

@@ -9,9 +9,10 @@ from opperf.model import Fill, Operator, TensorSpec
 from opperf.rules.bert import few_sentences
 from opperf.rules.configurations import WHY
 from opperf.rules.engine import Families
+from opperf.rules.families.indexing import masked
 from opperf.rules.mxnet.names import FACTOR
 from opperf.rules.pictures import feature_maps
-from opperf.rules.shapes import Shape, column, cube, shapes, square, tall, vector, wide
+from opperf.rules.shapes import Shape, column, cube, square, tall, vector, wide
 from opperf.rules.sizes import Preset
 from opperf.rules.values import BOOLEAN, Arguments, below, fixed, tensor
 
@@ -29,30 +30,65 @@ def indices(*shape: int, limit: int, dtype: str = INDEX) -> TensorSpec:
     return fixed(*shape, fill=below(limit), dtype=dtype)
 
 
+CLASSES = (
+    "many classes, as ImageNet's",
+    "a few classes, as those of digits",
+    "a hundred classes, as CIFAR-100's",
+)
+"""What the columns of the shapes `wide` may stand for, at the default size."""
+
+
+def of_classes(size: Preset) -> Iterable[tuple[Shape, str]]:
+    """Shapes of samples by class, each with what the classes may be."""
+    return zip(wide(size), CLASSES, strict=True)
+
+
+SHUFFLED_ROWS = "whole rows at random places, as samples that are shuffled"
+
+
 @FAMILIES.add("take")
 def take(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """Indices of rows, of columns, and of rows of a table, as for an embedding."""
     rows, columns = square(size)
-    yield {"a": tensor(rows, columns), "indices": indices(rows, limit=rows), "axis": 0}
-    yield {"a": tensor(rows, columns), "indices": indices(columns, limit=columns), "axis": 1}
+    matrix, chosen = tensor(rows, columns), indices(columns, limit=columns)
+    yield {"a": matrix, "indices": indices(rows, limit=rows), "axis": 0, WHY: SHUFFLED_ROWS}
+    features = "columns at random places, as features that were selected: element by element"
+    yield {"a": matrix, "indices": chosen, "axis": 1, WHY: features}
     words, width = tall(size)
-    yield {"a": tensor(words, width), "indices": indices(size.extent(256), 32, limit=words)}
+    sentences = indices(size.extent(256), 32, limit=words)
+    why = "the vectors of sentences' words, from a table of embeddings"
+    yield {"a": tensor(words, width), "indices": sentences, WHY: why}
 
 
 @FAMILIES.add("batch_take")
 def batch_take(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """A matrix, and the index of one element of each row."""
-    for rows, columns in wide(size):
-        yield {"a": tensor(rows, columns), "indices": indices(rows, limit=columns)}
+    for (rows, columns), classes in of_classes(size):
+        yield {
+            "a": tensor(rows, columns),
+            "indices": indices(rows, limit=columns),
+            WHY: f"the right class's score of each sample, of {classes}",
+        }
 
 
 @FAMILIES.add("pick")
 def pick(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """A matrix, and the index of one element of each row, or of each column."""
-    for rows, columns in wide(size):
-        yield {"data": tensor(rows, columns), "index": indices(rows, limit=columns), "axis": -1}
+    for (rows, columns), classes in of_classes(size):
+        yield {
+            "data": tensor(rows, columns),
+            "index": indices(rows, limit=columns),
+            "axis": -1,
+            WHY: f"the right class's probability for a cross-entropy, of {classes}",
+        }
     rows, columns = square(size)
-    yield {"data": tensor(rows, columns), "index": indices(columns, limit=rows), "axis": 0}
+    why = "one element of each column, as where classes are the first axis"
+    yield {
+        "data": tensor(rows, columns),
+        "index": indices(columns, limit=rows),
+        "axis": 0,
+        WHY: why,
+    }
 
 
 @FAMILIES.add("gather_nd")
@@ -61,65 +97,75 @@ def gather_nd(operator: Operator, size: Preset) -> Iterable[Arguments]:
     rows, columns = square(size)
     count, _ = column(size)
     extent = min(rows, columns)
-    yield {"data": tensor(rows, columns), "indices": indices(2, count, limit=extent)}
-    yield {"data": tensor(rows, columns), "indices": indices(1, rows, limit=rows)}
+    single = "single elements at random places, as the ratings of users for items"
+    matrix = tensor(rows, columns)
+    yield {"data": matrix, "indices": indices(2, count, limit=extent), WHY: single}
+    yield {"data": matrix, "indices": indices(1, rows, limit=rows), WHY: SHUFFLED_ROWS}
 
 
-def scatter_targets(shape: Shape) -> Iterable[tuple[Shape, TensorSpec]]:
-    """Shape of the values and their indices in a matrix: for single elements, one in each row and
-    column as far as there are both, and for all rows."""
+def scatter_targets(shape: Shape) -> Iterable[tuple[Shape, TensorSpec, str]]:
+    """Shape of the values, their indices in a matrix, and why: for single elements, one in each row
+    and column as far as there are both, and for all rows."""
     rows, columns = shape
     both = min(rows, columns)
-    yield (both,), fixed(2, both, fill=PERMUTATION, dtype=INDEX)
-    yield shape, fixed(1, rows, fill=PERMUTATION, dtype=INDEX)
+    single = "an element in each row and column, as pairs in an assignment of tasks"
+    yield (both,), fixed(2, both, fill=PERMUTATION, dtype=INDEX), single
+    whole = "whole rows put in another order, as samples that were sorted by length"
+    yield shape, fixed(1, rows, fill=PERMUTATION, dtype=INDEX), whole
 
 
 @FAMILIES.add("scatter_nd")
 def scatter_nd(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """Values and indices of single elements, one in each row and column, and of whole rows."""
     shape = square(size)
-    for values, places in scatter_targets(shape):
-        yield {"data": tensor(*values), "indices": places, "shape": shape}
+    for values, places, why in scatter_targets(shape):
+        yield {"data": tensor(*values), "indices": places, "shape": shape, WHY: why}
 
 
 @FAMILIES.add("one_hot")
 def one_hot(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """Class numbers, which become rows with a single one."""
-    for rows, depth in (tall(size), square(size)):
-        yield {"indices": indices(rows, limit=depth), "depth": depth}
+    for (rows, depth), why in (
+        (tall(size), "labels of a hundred classes, as CIFAR-100's: many short rows"),
+        (square(size), "labels of many classes, as ImageNet's: long rows, nearly all zeros"),
+    ):
+        yield {"indices": indices(rows, limit=depth), "depth": depth, WHY: why}
 
 
 @FAMILIES.add("where")
 def where(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """Two tensors, and a condition for each element or for each row."""
-    for shape in shapes(size):
-        yield {"condition": fixed(*shape, fill=BOOLEAN), "x": tensor(*shape), "y": tensor(*shape)}
     rows, columns = square(size)
-    yield {
-        "condition": fixed(rows, fill=BOOLEAN),
-        "x": tensor(rows, columns),
-        "y": tensor(rows, columns),
-    }
+    by_row = "whole rows by a condition each, as states of sentences that have ended or not"
+    for shape, mask, why in (
+        *((shape, shape, why) for shape, why in masked(size)),
+        ((rows, columns), (rows,), by_row),
+    ):
+        condition = fixed(*mask, fill=BOOLEAN)
+        yield {"condition": condition, "x": tensor(*shape), "y": tensor(*shape), WHY: why}
 
 
 @FAMILIES.add("_npi_where_lscalar", "_npi_where_rscalar")
 def where_numpy(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """A condition for each element, a tensor and a number."""
-    for shape in shapes(size):
+    for shape, why in masked(size):
         chosen: Arguments = {
             parameter.name: tensor(*shape)
             for parameter in operator.tensors
             if parameter.name != "condition"
         }
         number: Arguments = {"scalar": FACTOR} if operator.parameter("scalar") else {}
-        yield {"condition": fixed(*shape, fill=BOOLEAN), **chosen, **number}
+        yield {"condition": fixed(*shape, fill=BOOLEAN), **chosen, **number, WHY: why}
 
 
 @FAMILIES.add("_npi_where_scalar2")
 def where_scalars(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """A condition for each element, and two numbers."""
-    for shape in shapes(size):
-        yield {"condition": fixed(*shape, fill=BOOLEAN), "x": 1.0, "y": FACTOR}
+    for shape, why in (
+        (square(size), "a mask in long rows to two numbers, as weights of elements in a loss"),
+        (tall(size), "a mask in many short rows to two numbers, as labels of several classes"),
+    ):
+        yield {"condition": fixed(*shape, fill=BOOLEAN), "x": 1.0, "y": FACTOR, WHY: why}
 
 
 def middle(shape: Shape) -> tuple[Shape, Shape]:
@@ -136,18 +182,21 @@ def extents(begin: Shape, end: Shape) -> Shape:
 def slice_of(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """Matrices, of which the middle is taken, every other element of it, and the middle of feature
     maps."""
-    for shape in shapes(size):
+    every_other: Arguments = {"step": (2, 2)}
+    for shape, step, why in (
+        (square(size), {}, "the middle of a matrix, half of each long row, as a picture's crop"),
+        (tall(size), {}, "the middle of short rows, as some features of a part of the samples"),
+        (square(size), every_other, "every other element of the middle, as pictures at half size"),
+    ):
         begin, end = middle(shape)
-        yield {"data": tensor(*shape), "begin": begin, "end": end}
-    begin, end = middle(square(size))
-    yield {"data": tensor(*square(size)), "begin": begin, "end": end, "step": (2, 2)}
+        yield {"data": tensor(*shape), "begin": begin, "end": end, **step, WHY: why}
     batch, channels, *extent = feature_maps(size)
     top, bottom = middle(tuple(extent))
     yield {
         "data": tensor(batch, channels, *extent),
         "begin": (0, 0, *top),
         "end": (batch, channels, *bottom),
-        WHY: "The middle of feature maps, as U-Net crops those that it joins",
+        WHY: "the middle of feature maps, as U-Net crops those that it joins",
     }
 
 
@@ -156,12 +205,15 @@ def slice_axis(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """A matrix, of which half of the rows is taken, and half of the columns, the first token of
     sentences, and half of the channels."""
     shape = square(size)
-    for axis in (0, 1):
-        yield {"data": tensor(*shape), "axis": axis, "begin": 0, "end": shape[axis] // 2}
-    first = "The first token of BERT-base's sentences, which its classifier reads"
+    for axis, why in (
+        (0, "the first half of the rows, in one copy, as one of two devices' share of a batch"),
+        (1, "the first half of each row, as the values of a gated linear unit"),
+    ):
+        yield {"data": tensor(*shape), "axis": axis, "begin": 0, "end": shape[axis] // 2, WHY: why}
+    first = "the first token of BERT-base's sentences, which its classifier reads"
     yield {"data": tensor(*few_sentences(size)), "axis": 1, "begin": 0, "end": 1, WHY: first}
     maps = feature_maps(size)
-    half = "Half of the channels of feature maps, as in ShuffleNet's blocks"
+    half = "half of the channels of feature maps, as in ShuffleNet's blocks"
     yield {"data": tensor(*maps), "axis": 1, "begin": 0, "end": maps[1] // 2, WHY: half}
 
 
@@ -170,18 +222,17 @@ def slice_like(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """A matrix, of which the corner of another's shape is taken, along both axes and along one, and
     feature maps along height and width."""
     rows, columns = square(size)
-    yield {"data": tensor(rows, columns), "shape_like": fixed(rows // 2, columns // 2)}
-    yield {
-        "data": tensor(rows, columns),
-        "shape_like": fixed(rows // 2, columns // 2),
-        "axes": (0,),
-    }
+    matrix, like = tensor(rows, columns), fixed(rows // 2, columns // 2)
+    mask = "the corner of a matrix, as a causal mask for sentences of another's length"
+    yield {"data": matrix, "shape_like": like, WHY: mask}
+    positions = "as many rows as another has, as positions' embeddings for its length"
+    yield {"data": matrix, "shape_like": like, "axes": (0,), WHY: positions}
     batch, channels, height, width = feature_maps(size)
     yield {
         "data": tensor(batch, channels, height, width),
         "shape_like": fixed(batch, channels, height // 2, width // 2),
         "axes": (2, 3),
-        WHY: "Feature maps to another's height and width, as in fully convolutional networks",
+        WHY: "feature maps to another's height and width, as in fully convolutional networks",
     }
 
 
@@ -194,6 +245,7 @@ def slice_assign(operator: Operator, size: Preset) -> Iterable[Arguments]:
         "rhs": tensor(*extents(begin, end)),
         "begin": begin,
         "end": end,
+        WHY: "the middle of a matrix from a smaller one, as a patch that is pasted",
     }
 
 
@@ -201,17 +253,19 @@ def slice_assign(operator: Operator, size: Preset) -> Iterable[Arguments]:
 def slice_assign_scalar(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """A matrix, whose middle a number overwrites."""
     begin, end = middle(square(size))
-    yield {"data": tensor(*square(size)), "scalar": FACTOR, "begin": begin, "end": end}
+    why = "the middle of a matrix set to a number, as a patch that random erasing removes"
+    yield {"data": tensor(*square(size)), "scalar": FACTOR, "begin": begin, "end": end, WHY: why}
 
 
 @FAMILIES.add("fill_element_0index")
 def fill_element(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """A matrix, and the index and the new value of one element of each row. All have one dtype."""
-    for rows, columns in wide(size):
+    for (rows, columns), classes in of_classes(size):
         yield {
             "lhs": fixed(rows, columns),
             "mhs": fixed(rows),
             "rhs": fixed(rows, fill=below(columns)),
+            WHY: f"a new score for the right class of each sample, of {classes}",
         }
 
 
@@ -219,34 +273,48 @@ def fill_element(operator: Operator, size: Preset) -> Iterable[Arguments]:
 def onehot_encode(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """Class numbers, and the matrix that is as wide as their rows with a single one. Both have one
     dtype."""
-    for rows, columns in wide(size):
-        yield {"lhs": fixed(rows, fill=below(columns)), "rhs": fixed(rows, columns)}
+    for (rows, columns), classes in of_classes(size):
+        yield {
+            "lhs": fixed(rows, fill=below(columns)),
+            "rhs": fixed(rows, columns),
+            WHY: f"labels of {classes}",
+        }
 
 
 @FAMILIES.add("_contrib_boolean_mask")
 def boolean_mask(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """A matrix, and a mask of half of its rows."""
-    for rows, columns in shapes(size):
-        yield {"data": tensor(rows, columns), "index": fixed(rows, fill=BOOLEAN)}
+    for (rows, columns), why in (
+        (square(size), "half of the rows, long ones, as the tokens that are no padding"),
+        (tall(size), "half of the rows, short ones, as the samples that a filter keeps"),
+    ):
+        yield {"data": tensor(rows, columns), "index": fixed(rows, fill=BOOLEAN), WHY: why}
 
 
 @FAMILIES.add("_contrib_index_array")
 def index_array(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """Tensors, whose elements' indices are computed, along all axes and along one."""
-    for shape in shapes(size):
-        yield {"data": fixed(*shape)}
-    yield {"data": fixed(*square(size)), "axes": (1,)}
+    for shape, axes, why in (
+        (square(size), {}, "each element's row and column, as coordinates beside features"),
+        (tall(size), {}, "rows and columns of a table's elements, as a sparse format stores them"),
+        (square(size), {"axes": (1,)}, "each element's column alone, as positions of tokens"),
+    ):
+        yield {"data": fixed(*shape), **axes, WHY: why}
 
 
 @FAMILIES.add("_contrib_index_copy")
 def index_copy(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """A matrix, and the indices and new values of half of its rows; no index repeats."""
-    for rows, columns in shapes(size):
+    for (rows, columns), why in (
+        (square(size), "long rows overwritten, as the memory of a graph's updated vertices"),
+        (tall(size), "short rows overwritten, as the older half of a replay buffer"),
+    ):
         half = max(1, rows // 2)
         yield {
             "old_tensor": tensor(rows, columns),
             "index_vector": fixed(half, fill=PERMUTATION, dtype=INDEX),
             "new_tensor": tensor(half, columns),
+            WHY: why,
         }
 
 
@@ -257,6 +325,7 @@ def ravel(operator: Operator, size: Preset) -> Iterable[Arguments]:
     yield {
         "data": indices(2, *vector(size), limit=min(rows, columns), dtype=FLAT_INDEX),
         "shape": (rows, columns),
+        WHY: "rows and columns to positions in memory, as coordinates of a sparse matrix",
     }
 
 
@@ -264,50 +333,51 @@ def ravel(operator: Operator, size: Preset) -> Iterable[Arguments]:
 def delete(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """A matrix, from which a row is deleted, and the middle half of the columns."""
     rows, columns = square(size)
-    yield {"arr": fixed(rows, columns), "int_ind": rows // 2, "axis": 0}
+    matrix = fixed(rows, columns)
+    sample = "one row deleted from the middle, as an outlier: two large copies"
+    yield {"arr": matrix, "int_ind": rows // 2, "axis": 0, WHY: sample}
     (begin, _), (end, _) = middle((columns, 1))
-    yield {"arr": fixed(rows, columns), "start": begin, "stop": end, "step": 1, "axis": 1}
+    features = "the middle half of the columns deleted, as features of no use: two copies a row"
+    yield {"arr": matrix, "start": begin, "stop": end, "step": 1, "axis": 1, WHY: features}
+
+
+def row_to_insert(size: Preset) -> Arguments:
+    """A matrix, and a row to insert into it."""
+    rows, columns = square(size)
+    return {"arr": fixed(rows, columns), "values": fixed(columns)}
 
 
 @FAMILIES.add("_npi_insert_scalar")
 def insert_scalar(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """A matrix, and a row to insert before the middle one."""
-    rows, columns = square(size)
-    yield {"arr": fixed(rows, columns), "values": fixed(columns), "int_ind": rows // 2, "axis": 0}
+    why = "a row before the middle one, as a sample into a sorted table"
+    yield {**row_to_insert(size), "int_ind": square(size)[0] // 2, "axis": 0, WHY: why}
 
 
 @FAMILIES.add("_npi_insert_slice")
 def insert_slice(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """A matrix, and a row to insert before each of the middle half."""
-    rows, columns = square(size)
-    (begin, _), (end, _) = middle((rows, 1))
-    yield {
-        "arr": fixed(rows, columns),
-        "values": fixed(columns),
-        "start": begin,
-        "stop": end,
-        "step": 1,
-        "axis": 0,
-    }
+    (begin, _), (end, _) = middle((square(size)[0], 1))
+    why = "a row before each of many that follow each other, as a separator"
+    yield {**row_to_insert(size), "start": begin, "stop": end, "step": 1, "axis": 0, WHY: why}
 
 
 @FAMILIES.add("_npi_insert_tensor")
 def insert_tensor(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """A matrix, and a row to insert before each row of a tensor of indices."""
-    rows, columns = square(size)
-    yield {
-        "arr": fixed(rows, columns),
-        "values": fixed(columns),
-        "obj": indices(size.extent(100), limit=rows, dtype=FLAT_INDEX),
-        "axis": 0,
-    }
+    places = indices(size.extent(100), limit=square(size)[0], dtype=FLAT_INDEX)
+    why = "a row before each of some at random, as a series' missing time steps"
+    yield {**row_to_insert(size), "obj": places, "axis": 0, WHY: why}
 
 
 @FAMILIES.add("_npi_advanced_indexing")
 def advanced_indexing(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """A matrix, and the indices of rows."""
-    for rows, columns in shapes(size):
-        yield {"data": tensor(rows, columns), "indices": indices(rows, limit=rows)}
+    for (rows, columns), why in (
+        (square(size), SHUFFLED_ROWS),
+        (tall(size), "short rows at random places, as word vectors from a table"),
+    ):
+        yield {"data": tensor(rows, columns), "indices": indices(rows, limit=rows), WHY: why}
 
 
 @FAMILIES.add("_npi_advanced_indexing_multiple")
@@ -317,6 +387,7 @@ def advanced_indexing_multiple(operator: Operator, size: Preset) -> Iterable[Arg
     yield {
         "data": tensor(rows, columns),
         "indices": indices(2, rows, limit=min(rows, columns), dtype=FLAT_INDEX),
+        WHY: "single elements at random places, as the ratings of users for items",
     }
 
 
@@ -330,6 +401,7 @@ def index_add(operator: Operator, size: Preset) -> Iterable[Arguments]:
         "a": tensor(rows, columns, width),
         "ind": indices(2, count, limit=extent),
         "val": tensor(count, width),
+        WHY: "vectors added at places that may repeat, as messages to a graph's vertices",
     }
 
 
@@ -342,4 +414,5 @@ def index_update(operator: Operator, size: Preset) -> Iterable[Arguments]:
         "a": tensor(rows, width),
         "ind": fixed(1, half, fill=PERMUTATION, dtype=INDEX),
         "val": tensor(half, width),
+        WHY: "half of the rows overwritten, as the older half of a replay buffer",
     }

@@ -8,7 +8,7 @@ from opperf.model import Argument, Operator
 from opperf.rules.bert import UNITS, few_sentences
 from opperf.rules.configurations import WHY
 from opperf.rules.engine import Families
-from opperf.rules.families.shapes import PER_CHANNEL
+from opperf.rules.families.shapes import PADDING, PER_CHANNEL, PER_SAMPLE, PER_UNIT
 from opperf.rules.pictures import feature_maps
 from opperf.rules.shapes import Shape, column, cube, square, tall, vector
 from opperf.rules.sizes import Preset
@@ -48,9 +48,18 @@ def reshape(operator: Operator, size: Preset) -> Iterable[Arguments]:
     return one_tensor(
         operator,
         (
-            (square(size), {"shape": (-1,)}),
-            (square(size), {"shape": (columns, rows)}),
-            (cube(size), {"shape": (0, -1)}),
+            (square(size), {"shape": (-1,), WHY: "a matrix to one vector, as gradients laid flat"}),
+            (
+                square(size),
+                {
+                    "shape": (columns, rows),
+                    WHY: "a matrix to another, as time steps are merged into the batch",
+                },
+            ),
+            (
+                cube(size),
+                {"shape": (0, -1), WHY: "samples of any shape to rows, for a dense layer"},
+            ),
         ),
     )
 
@@ -59,8 +68,10 @@ def reshape(operator: Operator, size: Preset) -> Iterable[Arguments]:
 def reshape_like(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """A tensor, and another of the shape to reshape to."""
     rows, columns = square(size)
-    yield {"lhs": tensor(rows, columns), "rhs": fixed(*vector(size))}
-    yield {"lhs": tensor(*vector(size)), "rhs": fixed(rows, columns)}
+    flat = "a matrix to another's vector, as predictions are paired with labels"
+    yield {"lhs": tensor(rows, columns), "rhs": fixed(*vector(size)), WHY: flat}
+    loss = "a vector to another's matrix, as Gluon's losses give labels the predictions' shape"
+    yield {"lhs": tensor(*vector(size)), "rhs": fixed(rows, columns), WHY: loss}
 
 
 @FAMILIES.add("_contrib_dynamic_reshape")
@@ -68,38 +79,56 @@ def dynamic_reshape(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """A matrix, and the shape to reshape to as a tensor."""
     rows, columns = square(size)
     shape = (rows * PARTS, columns // PARTS)
-    yield {"data": fixed(rows, columns), "shape": fixed(2, fill=literal(shape), dtype="int64")}
+    yield {
+        "data": fixed(rows, columns),
+        "shape": fixed(2, fill=literal(shape), dtype="int64"),
+        WHY: "a matrix to a shape that is a tensor, as one that a model computes",
+    }
 
 
 @FAMILIES.add("Flatten")
 def flatten(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """Tensors of which all axes but the first are merged."""
-    return one_tensor(operator, ((cube(size), {}), (pictures(size), {})))
+    return one_tensor(
+        operator,
+        (
+            (
+                cube(size),
+                {WHY: "sequences to rows, before a dense layer that reads all time steps"},
+            ),
+            (pictures(size), {WHY: "feature maps to rows, before a classifier's dense layer"}),
+        ),
+    )
 
 
 @FAMILIES.add("depth_to_space")
 def depth_to_space(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """Feature maps, whose channels become blocks of pixels."""
-    return one_tensor(operator, ((pictures(size), {"block_size": TIMES}),))
+    why = "channels to blocks of pixels, as the sub-pixel upsampling of super-resolution"
+    return one_tensor(operator, ((pictures(size), {"block_size": TIMES, WHY: why}),))
 
 
 @FAMILIES.add("space_to_depth")
 def space_to_depth(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """Feature maps, whose blocks of pixels become channels."""
-    return one_tensor(operator, ((pictures(size), {"block_size": TIMES}),))
+    why = "blocks of pixels to channels, as detectors halve the extents without a loss"
+    return one_tensor(operator, ((pictures(size), {"block_size": TIMES, WHY: why}),))
 
 
 @FAMILIES.add("_npi_diag_indices_from")
 def diag_indices(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """A square matrix, for the indices of its diagonal."""
-    yield {"data": fixed(*square(size))}
+    why = "the indices of a matrix's diagonal, as to add a constant there"
+    yield {"data": fixed(*square(size)), WHY: why}
 
 
 @FAMILIES.add("_npi_repeats")
 def repeats(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """A matrix, and the number of repetitions of each row."""
     _, columns = square(size)
-    yield {"data": tensor(PARTS, columns), "repeats": tuple(range(1, PARTS + 1)), "axis": 0}
+    times = tuple(range(1, PARTS + 1))
+    why = "rows a number of times each, as speech synthesis repeats phonemes by their duration"
+    yield {"data": tensor(PARTS, columns), "repeats": times, "axis": 0, WHY: why}
 
 
 @FAMILIES.add("Pad")
@@ -107,7 +136,8 @@ def pad(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """Feature maps to pad, in each mode."""
     border = (0, 0, 0, 0, TIMES, TIMES, TIMES, TIMES)
     for mode in ("constant", "edge", "reflect"):
-        yield {"data": tensor(*pictures(size)), "mode": mode, "pad_width": border}
+        maps = tensor(*pictures(size))
+        yield {"data": maps, "mode": mode, "pad_width": border, WHY: PADDING[mode]}
 
 
 @FAMILIES.add("broadcast_axis")
@@ -119,8 +149,8 @@ def broadcast_axis(operator: Operator, size: Preset) -> Iterable[Arguments]:
     return one_tensor(
         operator,
         (
-            (column(size), {"axis": (1,), "size": (tall(size)[1],)}),
-            ((1, columns), {"axis": (0,), "size": (rows,)}),
+            (column(size), {"axis": (1,), "size": (tall(size)[1],), WHY: PER_SAMPLE}),
+            ((1, columns), {"axis": (0,), "size": (rows,), WHY: PER_UNIT}),
             ((1, channels, 1, 1), to_maps),
         ),
     )
@@ -131,8 +161,8 @@ def broadcast_like(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """A column, a row, and a number per channel, each with a tensor of the shape to broadcast
     to."""
     rows, columns = square(size)
-    yield {"lhs": tensor(*column(size)), "rhs": fixed(*tall(size))}
-    yield {"lhs": tensor(1, columns), "rhs": fixed(rows, columns)}
+    yield {"lhs": tensor(*column(size)), "rhs": fixed(*tall(size)), WHY: PER_SAMPLE}
+    yield {"lhs": tensor(1, columns), "rhs": fixed(rows, columns), WHY: PER_UNIT}
     maps = feature_maps(size)
     yield {"lhs": tensor(1, maps[1], 1, 1), "rhs": fixed(*maps), WHY: PER_CHANNEL}
 
@@ -146,8 +176,10 @@ def projections(size: Preset) -> Shape:
     return few_sentences(size, PROJECTED * UNITS)
 
 
-QUERIES_KEYS_VALUES = "Queries, keys and values of BERT-base, from one dense layer"
-SHUFFLED = "Channels of feature maps in two halves, as in ShuffleNet's blocks"
+GATES = "columns in four parts, as the gates of an LSTM: a copy for each row"
+DEVICES = "rows in equal parts, as a batch for several devices: each part is one copy"
+QUERIES_KEYS_VALUES = "queries, keys and values of BERT-base, from one dense layer"
+SHUFFLED = "channels of feature maps in two halves, as in ShuffleNet's blocks"
 
 
 @FAMILIES.add("SliceChannel")
@@ -157,8 +189,8 @@ def split(operator: Operator, size: Preset) -> Iterable[Arguments]:
     return one_tensor(
         operator,
         (
-            (square(size), {"num_outputs": PARTS, "axis": 1}),
-            (square(size), {"num_outputs": PARTS, "axis": 0}),
+            (square(size), {"num_outputs": PARTS, "axis": 1, WHY: GATES}),
+            (square(size), {"num_outputs": PARTS, "axis": 0, WHY: DEVICES}),
             (projections(size), tokens_apart),
             (feature_maps(size), {"num_outputs": 2, "axis": 1, WHY: SHUFFLED}),
         ),
@@ -170,12 +202,13 @@ def split_v2(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """A matrix to split into equal parts along each axis, and at some rows, and tokens' vectors."""
     rows, _ = square(size)
     tokens_apart: Arguments = {"indices": (), "axis": 2, "sections": PROJECTED}
+    unequal = "rows at given places, as data for training, validation and testing"
     return one_tensor(
         operator,
         (
-            (square(size), {"indices": (), "axis": 1, "sections": PARTS}),
-            (square(size), {"indices": (), "axis": 0, "sections": PARTS}),
-            (square(size), {"indices": (0, rows // 4, rows // 2), "axis": 0}),
+            (square(size), {"indices": (), "axis": 1, "sections": PARTS, WHY: GATES}),
+            (square(size), {"indices": (), "axis": 0, "sections": PARTS, WHY: DEVICES}),
+            (square(size), {"indices": (0, rows // 4, rows // 2), "axis": 0, WHY: unequal}),
             (projections(size), {**tokens_apart, WHY: QUERIES_KEYS_VALUES}),
         ),
     )
@@ -187,5 +220,8 @@ def crop(operator: Operator, size: Preset) -> Iterable[Arguments]:
     batch, channels, height, width = pictures(size)
     cut = (height // 2, width // 2)
     data = tensor(batch, channels, height, width)
-    yield {"data": tensors([data]), "h_w": cut, "offset": (1, 1)}
-    yield {"data": tensors([data, fixed(batch, channels, *cut)]), "center_crop": True}
+    given = "feature maps to a size at an offset, as after padding more than was needed"
+    yield {"data": tensors([data]), "h_w": cut, "offset": (1, 1), WHY: given}
+    like = tensors([data, fixed(batch, channels, *cut)])
+    joined = "the middle of feature maps, of another's extents, as U-Net crops those that it joins"
+    yield {"data": like, "center_crop": True, WHY: joined}
