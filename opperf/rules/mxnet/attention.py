@@ -77,7 +77,7 @@ def band(size: Preset) -> tuple[Shape, Arguments, Arguments]:
     batch, length = tokens(size)
     return (
         (batch, length, HEADS, WIDTH),
-        {"dilation": fixed(HEADS, fill=below(2, start=1), dtype=INDEX)},
+        {"dilation": fixed(HEADS, fill=below(3, start=1), dtype=INDEX)},
         {"w": length // 4, "symmetric": True},
     )
 

@@ -122,13 +122,19 @@ def diag_indices(operator: Operator, size: Preset) -> Iterable[Arguments]:
     yield {"data": fixed(*square(size)), WHY: why}
 
 
+PHONEMES = 128
+"""In a long sentence."""
+LONGEST = 8
+"""Frames of a phoneme, at most: a tenth of a second."""
+
+
 @FAMILIES.add("_npi_repeats")
 def repeats(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """A matrix, and the number of repetitions of each row."""
-    _, columns = square(size)
-    times = tuple(range(1, PARTS + 1))
+    rows, columns = size.extent(PHONEMES), square(size)[1]
+    times = tuple(1 + row % LONGEST for row in range(rows))
     why = "rows a number of times each, as speech synthesis repeats phonemes by their duration"
-    yield {"data": tensor(PARTS, columns), "repeats": times, "axis": 0, WHY: why}
+    yield {"data": tensor(rows, columns), "repeats": times, "axis": 0, WHY: why}
 
 
 @FAMILIES.add("Pad")

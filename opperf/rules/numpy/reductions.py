@@ -9,7 +9,13 @@ from opperf.model import Argument, Operator
 from opperf.rules.configurations import WHY
 from opperf.rules.domains import reduction_fill
 from opperf.rules.engine import Families
-from opperf.rules.families.reductions import along_axis, along_one, reduced_axes, reduced_shapes
+from opperf.rules.families.reductions import (
+    along_axis,
+    along_one,
+    reduced_axes,
+    reduced_shapes,
+    whys_of,
+)
 from opperf.rules.numpy.names import Variants, own
 from opperf.rules.shapes import line, square
 from opperf.rules.sizes import Preset
@@ -31,21 +37,7 @@ QUANTILES: dict[str, dict[str, Argument]] = {
 """The quartiles, as shares or percentages."""
 
 
-_POSITIONS = (
-    "in each column, a row's length apart in memory, as the best model of each task",
-    "in each row, adjacent in memory, as the class of each sample",
-    "in the whole matrix, as the extreme of a map",
-    "in each long column, as the record of each sensor",
-    "in the vector of each of BERT-base's tokens: short runs",
-)
-_RUNNING = (
-    "down each column, a row's length apart in memory, as sensors read together",
-    "along each row, adjacent in memory, as a group's survival or total over time",
-    "over the whole matrix, as one long series",
-    "down long columns, as the returns of shares",
-    "along the vector of each of BERT-base's tokens: short runs",
-)
-_QUARTILES = (
+QUARTILES = (
     "the quartiles of each column, as features are scaled robustly: a row's length apart",
     "the quartiles of each row, as box plots of groups show: adjacent in memory",
     "the quartiles of the whole matrix, as of a layer's weights",
@@ -54,13 +46,7 @@ _QUARTILES = (
     "the quartiles of each channel of feature maps, as to quantise it",
 )
 
-WHYS: dict[str, tuple[str, ...]] = {
-    **dict.fromkeys(("nanargmax", "nanargmin"), _POSITIONS),
-    **dict.fromkeys(("nancumprod", "nancumsum"), _RUNNING),
-    **dict.fromkeys(QUANTILES, _QUARTILES),
-}
-"""Why functions that do not reduce to a sum or the like are measured, in the order of the
-shapes."""
+"""Why quartiles are computed, in the order of `reduced_shapes`."""
 
 OF_ONE_AXIS = frozenset({"nanargmax", "nanargmin", "nancumprod", "nancumsum"})
 """Functions that do not take several axes."""
@@ -72,8 +58,12 @@ def reduction(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """As the shared reductions, for functions that are no canonical operation."""
     also = QUANTILES.get(operator.name, {})
     array = operator.tensors[0].name
-    reduced = along_one(size) if operator.name in OF_ONE_AXIS else reduced_shapes(size)
-    whys = WHYS.get(operator.name, [why for _, _, why in reduced])
+    reduced = (
+        along_one(size, whys_of(operator.name))
+        if operator.name in OF_ONE_AXIS
+        else reduced_shapes(size)
+    )
+    whys = QUARTILES if operator.name in QUANTILES else [one.why for one in reduced]
     for (shape, axis, _), why in zip(reduced, whys, strict=True):
         fill = reduction_fill(operator.name, shape, reduced_axes(axis))
         yield {array: fixed(*shape, fill=fill), **also, **along_axis(axis), WHY: why}

@@ -93,7 +93,7 @@ JOINED: dict[str, Variants] = {
         {
             "arr": fixed(*square(size)),
             "obj": 1,
-            "values": fixed(square(size)[1]),
+            "values": fixed(square(size)[1 - axis]),
             "axis": axis,
             WHY: why,
         }
