@@ -32,6 +32,7 @@ from opperf.rules.not_finite import NotFinite
 from opperf.rules.shapes import DISPATCH
 from opperf.rules.sizes import Preset
 from opperf.rules.values import AT_LEAST_SINGLE, REQUESTED, Arguments
+from opperf.rules.whys import describe_arguments, set_apart
 
 Family = Callable[[Operator, Preset], "Iterable[Arguments] | NoInputs"]
 """A rule: an operator's configurations, or the reason why it has none."""
@@ -167,11 +168,13 @@ def rules_module(path: str) -> RulesModule:
 RULE, OPERATION = "rule:", "operation:"
 """Prefixes of origins: of a framework's own families, and of shared ones."""
 
-FOUND = "Small inputs that the operator was found to accept, scaled up"
+FOUND = "small inputs that the operator was found to accept, scaled up"
 """Why an operator without a rule has its inputs."""
 
 SEARCH = "search"
 """Origin of inputs that were found by trying."""
+BY_NAME = "table:names"
+"""Origin of inputs from a framework's table of argument names."""
 
 
 def inputs_for(
@@ -265,8 +268,9 @@ def own_configurations(
     made = own(operator, preset) if own is not None else from_table(operator, rules, preset)
     if isinstance(made, NoInputs):
         return made
-    origin = RULE + name_of(own) if own is not None else "table:names"
-    return [read_configuration(one, origin, own or from_table) for one in made]
+    if own is None:
+        return [Configuration(one, BY_NAME, describe_arguments(one), None) for one in made]
+    return [read_configuration(one, RULE + name_of(own), own) for one in made]
 
 
 def name_of(family: Family | OperationFamily) -> str:
@@ -290,7 +294,7 @@ def from_operations(operator: Operator, rules: RulesModule, preset: Preset) -> l
     entry = next(
         (rules.OPERATIONS[name] for name in operator.names if name in rules.OPERATIONS), None
     )
-    made: list[Configuration] = []
+    made: list[tuple[Configuration, Arguments]] = []
     for use, chosen in entry.each(operator) if entry is not None else ():
         family = rules.FAMILIES.by_operation.get(use.operation)
         if family is None:
@@ -301,9 +305,9 @@ def from_operations(operator: Operator, rules: RulesModule, preset: Preset) -> l
                 continue
             own = {**arguments, **chosen, **notes_of(roles)}
             one = read_configuration(own, OPERATION + name_of(family), family)
-            if not any(measure_the_same(one, other) for other in made):
-                made.append(one)
-    return made
+            if not any(measure_the_same(one, other) for other, _ in made):
+                made.append((one, chosen))
+    return set_apart(made)
 
 
 def measure_the_same(one: Configuration, other: Configuration) -> bool:

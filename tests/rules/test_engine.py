@@ -23,6 +23,7 @@ from opperf.rules.engine import (
 )
 from opperf.rules.fuzzing import Fuzz
 from opperf.rules.search import SearchResult
+from opperf.rules.shapes import DISPATCH
 from opperf.rules.sizes import PRESETS
 from opperf.rules.values import AT_LEAST_SINGLE, below, fixed, tensor, tensors
 
@@ -167,7 +168,7 @@ class TestInputsFor:
         chosen = rules(table={("data", Kind.TENSOR): [tensor(9)]})
         (made,) = inputs_for(operator(), chosen, DEFAULT, "float32")
         assert made.arguments == {"data": TensorSpec((9,), gradient=True)}
-        assert made.origin == "table:names"
+        assert (made.origin, made.why) == ("table:names", "9 elements for data")
 
     def test_a_family_may_say_why_there_are_no_inputs(self):
         families = Families()
@@ -244,6 +245,16 @@ class TestInputsFor:
             {"data": TensorSpec((4,), gradient=True), "kind": "relu"},
             {"data": TensorSpec((4,), gradient=True), "kind": "tanh"},
         ]
+
+    def test_lines_that_several_operations_share_name_the_choice(self):
+        families = Families()
+        families.operation("relu", "tanh")(
+            family({"x": tensor(4), WHY: "a vector"}, {"x": tensor(1), WHY: DISPATCH})
+        )
+        uses = {name: use(name, "x=data -kind") for name in ("relu", "tanh")}
+        chosen = rules(families, OPERATIONS={"act": Choice("kind", uses)})
+        made = inputs_for(operator("act", parameter("data")), chosen, DEFAULT, "float32")
+        assert [one.why for one in made] == ["relu: a vector", DISPATCH, "tanh: a vector"]
 
     def test_a_framework_without_gradients(self):
         families = Families()

@@ -11,6 +11,7 @@ from collections.abc import Iterable
 from opperf.model import Operator, TensorSpec
 from opperf.rules.bert import FEED_FORWARD
 from opperf.rules.bert import UNITS as WIDTH
+from opperf.rules.configurations import WHY
 from opperf.rules.engine import Families
 from opperf.rules.shapes import shapes, square
 from opperf.rules.sizes import Preset
@@ -46,8 +47,7 @@ def weight(*shape: int) -> TensorSpec:
 
 @FAMILIES.add("_foreach", "_npx_foreach")
 def foreach(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """A recurrent layer over a batch of sequences, whose steps are three products of matrices; and
-    a running mean, whose steps take less time than the loop itself."""
+    """A recurrent layer over a batch of sequences; and a running mean of them."""
     steps = size.extent(STEPS, least=4)
     yield {
         "fn": "elman",
@@ -58,10 +58,12 @@ def foreach(operator: Operator, size: Preset) -> Iterable[Arguments]:
                 *[weight(UNITS, UNITS)] * 3,
             ]
         ),
+        WHY: "Elman's recurrent layer over a batch of sequences: three matrix products a step",
     }
     yield {
         "fn": "deviation",
         "data": tensors([tensor(steps, size.batch, UNITS), tensor(size.batch, UNITS, fill=ZEROS)]),
+        WHY: "a running mean of signals: a step takes less time than the loop around it",
     }
 
 
@@ -69,7 +71,11 @@ def foreach(operator: Operator, size: Preset) -> Iterable[Arguments]:
 def while_loop(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """Linear equations for an iterative solver, with one right-hand side and with several."""
     rows, _ = square(size)
-    for sides in (1, size.batch):
+    solved = (
+        (1, "Richardson's iteration for one right-hand side: a matrix by a vector each step"),
+        (size.batch, "Richardson's iteration for many right-hand sides: matrix products"),
+    )
+    for sides, why in solved:
         yield {
             "cond": "few",
             "func": "richardson",
@@ -83,6 +89,7 @@ def while_loop(operator: Operator, size: Preset) -> Iterable[Arguments]:
                 ]
             ),
             "max_iterations": ITERATIONS,
+            WHY: why,
         }
 
 
@@ -92,20 +99,30 @@ WITHIN, BEYOND = 1e12, 0.0
 
 @FAMILIES.add("_cond", "_npx_cond")
 def cond(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """An optimizer's step for each shape, taken as the gradient is finite; and a skipped step."""
-    steps = [(shape, WITHIN) for shape in shapes(size)]
-    for shape, limit in (*steps, (square(size), BEYOND)):
+    """An optimizer's step for each shape, and a skipped one."""
+    dense, embedding = shapes(size)
+    steps = (
+        (dense, WITHIN, "a step of a square layer's weights, taken as the gradient is in range"),
+        (embedding, WITHIN, "a step of an embedding's weights, taken as the gradient is in range"),
+        (dense, BEYOND, "a step without its gradient, as mixed precision makes after an overflow"),
+    )
+    for shape, limit, why in steps:
         yield {
             "cond": "finite",
             "then_branch": "descend",
             "else_branch": "decay",
             "data": tensors([tensor(*shape), fixed(1, fill=literal((limit,))), tensor(*shape)]),
+            WHY: why,
         }
 
 
 @FAMILIES.add("_CachedOp", "_CachedOpThreadSafe")
 def cached(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """Two dense layers: of a classifier of digits, and of a feed-forward block of BERT-base."""
-    for inputs, hidden, outputs in ((28 * 28, 128, 10), (WIDTH, FEED_FORWARD, WIDTH)):
+    """Two dense layers, of the widths of whole models or blocks."""
+    for inputs, hidden, outputs, why in (
+        (28 * 28, 128, 10, "a hybridized classifier of MNIST's digits: two small dense layers"),
+        (WIDTH, FEED_FORWARD, WIDTH, "a hybridized feed-forward block as wide as BERT-base's"),
+    ):
         layers = (weight(inputs, hidden), weight(hidden, outputs))
-        yield {"sym": "perceptron", "data": tensors([tensor(size.batch, inputs), *layers])}
+        data = tensors([tensor(size.batch, inputs), *layers])
+        yield {"sym": "perceptron", "data": data, WHY: why}

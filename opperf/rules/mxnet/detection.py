@@ -69,7 +69,7 @@ def box_nms(operator: Operator, size: Preset) -> Iterable[Arguments]:
         "coord_start": 1,
         "score_index": 0,
         "force_suppress": True,
-        WHY: "A region proposal network: 6000 of 12000 boxes, of no class",
+        WHY: "a region proposal network: 6000 of 12000 boxes, of no class",
     }
 
 
@@ -87,7 +87,7 @@ def box_iou(operator: Operator, size: Preset) -> Iterable[Arguments]:
         "lhs": fixed(count, CORNERS, fill=PROBABILITY),
         "rhs": fixed(count, CORNERS, fill=PROBABILITY),
         "format": "center",
-        WHY: "A thousand proposals with each other",
+        WHY: "a thousand proposals with each other, by centre and size",
     }
 
 
@@ -102,6 +102,7 @@ def box_encode(operator: Operator, size: Preset) -> Iterable[Arguments]:
         "refs": fixed(size.batch, OBJECTS, CORNERS, fill=UNIT_BOXES),
         "means": fixed(CORNERS, fill=ZEROS),
         "stds": fixed(CORNERS, fill=literal(VARIANCES)),
+        WHY: "SSD-300: what its anchors are to predict, some of them negative or ignored",
     }
 
 
@@ -130,13 +131,19 @@ def bipartite_matching(operator: Operator, size: Preset) -> Iterable[Arguments]:
         "data": fixed(size.pictures, anchors(size), OBJECTS, fill=PROBABILITY),
         "threshold": 0.1,
         "is_ascend": False,
+        WHY: "SSD-300: anchors by objects, of which the largest overlap is matched first",
     }
 
 
 @FAMILIES.add("_contrib_MultiBoxPrior")
 def multibox_prior(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """SSD's largest feature map, of which the operator reads only the extents."""
-    yield {"data": fixed(*feature_maps(size)), "sizes": (0.1, 0.14), "ratios": (1.0, 2.0, 0.5)}
+    yield {
+        "data": fixed(*feature_maps(size)),
+        "sizes": (0.1, 0.14),
+        "ratios": (1.0, 2.0, 0.5),
+        WHY: "SSD's anchors for its largest feature map, of which only the extents are read",
+    }
 
 
 def anchor_boxes(size: Preset) -> TensorSpec:
@@ -156,6 +163,7 @@ def multibox_target(operator: Operator, size: Preset) -> Iterable[Arguments]:
         "overlap_threshold": 0.5,
         "negative_mining_ratio": 3.0,
         "variances": VARIANCES,
+        WHY: "SSD-300 in training: three negative anchors for each positive",
     }
 
 
@@ -170,22 +178,23 @@ def multibox_detection(operator: Operator, size: Preset) -> Iterable[Arguments]:
         "nms_threshold": 0.45,
         "variances": VARIANCES,
         "nms_topk": 400,
+        WHY: "SSD-300 in use: the best 400 boxes are compared with each other",
     }
 
 
 @FAMILIES.add("_contrib_Proposal")
 def proposal(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """Inputs for one image: the operator takes no more."""
-    return proposals(1, size)
+    return proposals(1, size, "Faster R-CNN: proposals of one picture")
 
 
 @FAMILIES.add("_contrib_MultiProposal")
 def multi_proposal(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """Inputs for two images, as many as such a detector is usually trained with on a device."""
-    return proposals(2, size)
+    return proposals(2, size, "Faster R-CNN: proposals of two pictures, as in training")
 
 
-def proposals(batch: int, size: Preset) -> Iterable[Arguments]:
+def proposals(batch: int, size: Preset, why: str) -> Iterable[Arguments]:
     """Scores and offsets of anchors of four sizes and three shapes in every cell of Faster
     R-CNN's maps."""
     scales, ratios = (4.0, 8.0, 16.0, 32.0), (0.5, 1.0, 2.0)
@@ -202,4 +211,5 @@ def proposals(batch: int, size: Preset) -> Iterable[Arguments]:
         "scales": scales,
         "ratios": ratios,
         "feature_stride": STRIDE,
+        WHY: why,
     }

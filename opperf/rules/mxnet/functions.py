@@ -11,7 +11,9 @@ from opperf.model import Fill, Operator, TensorSpec
 from opperf.rules.configurations import WHY
 from opperf.rules.engine import Family
 from opperf.rules.families.linalg import EINSUMS, matrix_to_diagonalise
+from opperf.rules.mxnet.miscellany import FILLED
 from opperf.rules.mxnet.names import FACTOR
+from opperf.rules.mxnet.sampling import FORMS
 from opperf.rules.shapes import LIST_LENGTH, Shape, line, shapes, square, vector
 from opperf.rules.sizes import Preset
 from opperf.rules.values import BOOLEAN, NORMAL, REQUESTED, Arguments, below, fixed, tensor
@@ -21,36 +23,37 @@ def new_of_shape(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """The shape of a new array, and its value; or without one whole numbers, as floating ones that
     were never written may be NaN."""
     also: Arguments = {"val": FACTOR} if operator.parameter("val") else {"dtype": "int32"}
-    for shape in shapes(size):
-        yield {"shape": shape, **also}
+    for shape, why in zip(shapes(size), FILLED, strict=True):
+        yield {"shape": shape, **also, WHY: why}
 
 
 def batch_of_draws(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """The shape of a batch of draws of one distribution."""
-    for shape in shapes(size):
-        yield {"batch_shape": shape}
+    for shape, form in zip(shapes(size), FORMS, strict=True):
+        yield {"batch_shape": shape, WHY: f"{form} of draws, one for each element of a batch"}
 
 
 def drawn_matrix(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """A matrix of draws of the standard normal distribution, its extents as a list."""
-    yield {"shape": square(size)}
+    yield {"shape": square(size), WHY: "a square matrix of standard normal noise"}
 
 
 def einsum(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """Two matrices behind the subscripts of their product, all in one list of positions."""
     matrix = tensor(*matrix_to_diagonalise(size))
     for subscripts in EINSUMS:
-        yield {"operands": (subscripts, matrix, matrix), WHY: f"The product {subscripts}"}
+        yield {"operands": (subscripts, matrix, matrix), WHY: f"the product {subscripts}"}
 
 
 def ravel(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """A matrix as a vector, row by row, the only order that MXNet has."""
-    yield {operator.parameters[0].name: tensor(*square(size))}
+    """A matrix to make a vector of, row by row, the only order that MXNet has."""
+    why = "a matrix as one vector, as a solver takes all parameters"
+    yield {operator.parameters[0].name: tensor(*square(size)), WHY: why}
 
 
 def identity(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """The side of an identity matrix."""
-    yield {"n": square(size)[0]}
+    yield {"n": square(size)[0], WHY: "a square identity matrix, as a kernel's ridge"}
 
 
 # MXNet has the functions below from the host's NumPy, and finds the device of its arrays among the
@@ -65,30 +68,34 @@ def stacked(shape: Shape, fill: Fill = NORMAL, dtype: str = REQUESTED) -> Tensor
 def choose(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """A choice among stacked matrices for each element."""
     choice = fixed(*square(size), fill=below(LIST_LENGTH), dtype="int64")
-    yield {"a": choice, "choices": stacked(square(size))}
+    why = "one of several matrices for each element, by its number"
+    yield {"a": choice, "choices": stacked(square(size)), WHY: why}
 
 
 def select(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """Stacked conditions, and stacked matrices to choose from."""
     conditions = stacked(square(size), BOOLEAN, "bool")
-    yield {"condlist": conditions, "choicelist": stacked(square(size))}
+    why = "for each element the matrix whose condition is the first to hold"
+    yield {"condlist": conditions, "choicelist": stacked(square(size)), WHY: why}
 
 
 def piecewise(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """A matrix, stacked conditions, and a number for each."""
     conditions = stacked(square(size), BOOLEAN, "bool")
     values = tuple(range(1, LIST_LENGTH + 1))
-    yield {"x": fixed(*square(size)), "condlist": conditions, "funclist": values}
+    why = "a step function: a number for each condition that holds"
+    yield {"x": fixed(*square(size)), "condlist": conditions, "funclist": values, WHY: why}
 
 
 def chain(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """Stacked matrices, of whose product the order is chosen."""
-    yield {"arrays": stacked(matrix_to_diagonalise(size))}
+    why = "a product of several square matrices, whose order is chosen first"
+    yield {"arrays": stacked(matrix_to_diagonalise(size)), WHY: why}
 
 
 def lexsort(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """Stacked keys to sort by, the last one first."""
-    yield {"keys": stacked(vector(size))}
+    yield {"keys": stacked(vector(size)), WHY: "the order of a table's rows by several columns"}
 
 
 CLASSES_SEEN = 10_000
@@ -99,12 +106,17 @@ def sampled_classes(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """Labels and as many candidates, for a softmax over some of a language model's classes."""
     (count,) = line(size)
     labels = fixed(count, dtype="int32", fill=below(CLASSES_SEEN))
-    yield {"true_classes": labels, "num_sampled": count, "range_max": CLASSES_SEEN}
+    yield {
+        "true_classes": labels,
+        "num_sampled": count,
+        "range_max": CLASSES_SEEN,
+        WHY: "labels and candidates of a language model's sampled softmax",
+    }
 
 
 def dense_to_sparse(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """A dense matrix to convert to a sparse one."""
-    yield {"arg1": fixed(*square(size))}
+    yield {"arg1": fixed(*square(size)), WHY: "a dense matrix to a sparse one, all of it stored"}
 
 
 _OF_PYTHON = "takes Python functions, which rules cannot make; its operator is measured by its name"

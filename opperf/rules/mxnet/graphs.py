@@ -7,6 +7,7 @@ from collections.abc import Iterable
 import msgspec
 
 from opperf.model import Fill, Operator, TensorSpec
+from opperf.rules.configurations import WHY
 from opperf.rules.engine import Families
 from opperf.rules.shapes import square
 from opperf.rules.sizes import Preset
@@ -57,7 +58,8 @@ def sampling(size: Preset) -> Arguments:
 def uniform_sample(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """A graph, and a mini-batch of vertices whose neighbours are sampled."""
     inputs = tensors([graph(size), first(size.batch)])
-    yield {"seed_arrays": inputs, "num_args": len(inputs), **sampling(size)}
+    why = "two hops of ten neighbours from a mini-batch of vertices, as GraphSAGE samples"
+    yield {"seed_arrays": inputs, "num_args": len(inputs), **sampling(size), WHY: why}
 
 
 @FAMILIES.add("_contrib_dgl_csr_neighbor_non_uniform_sample")
@@ -65,16 +67,19 @@ def weighted_sample(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """As `uniform_sample`, with a probability of each vertex."""
     likely = fixed(vertices(size), fill=PROBABILITY, dtype="float32")
     inputs = tensors([graph(size), likely, first(size.batch)])
-    yield {"seed_arrays": inputs, "num_args": len(inputs), **sampling(size)}
+    why = "two hops of ten neighbours, drawn by the probabilities of vertices"
+    yield {"seed_arrays": inputs, "num_args": len(inputs), **sampling(size), WHY: why}
 
 
 @FAMILIES.add("_contrib_dgl_subgraph")
 def subgraph(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """A graph and half of its vertices, without and with the numbers of the edges as a second
-    output."""
+    """A graph and half of its vertices, without and with the edges' numbers as a second output."""
     inputs = tensors([graph(size), first(vertices(size) // 2)])
-    for mapping in (False, True):
-        yield {"data": inputs, "num_args": len(inputs), "return_mapping": mapping}
+    for mapping, why in (
+        (False, "half of a graph's vertices and the edges among them"),
+        (True, "half of a graph's vertices, with the edges' numbers, to look up their features"),
+    ):
+        yield {"data": inputs, "num_args": len(inputs), "return_mapping": mapping, WHY: why}
 
 
 @FAMILIES.add("_contrib_dgl_graph_compact")
@@ -93,13 +98,14 @@ def graph_compact(operator: Operator, size: Preset) -> Iterable[Arguments]:
         "num_args": len(inputs),
         "graph_sizes": (sampled,),
         "return_mapping": False,
+        WHY: "a sample of neighbours, cut to the rows and columns that it filled",
     }
 
 
 @FAMILIES.add("_contrib_dgl_adjacency")
 def adjacency(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """A graph, which becomes a matrix of ones where there is an edge."""
-    yield {"data": graph(size)}
+    yield {"data": graph(size), WHY: "a graph to the matrix that a graph convolution multiplies by"}
 
 
 @FAMILIES.add("_contrib_edge_id")
@@ -110,4 +116,5 @@ def edge_id(operator: Operator, size: Preset) -> Iterable[Arguments]:
         "data": sparse("csr", rows, columns, density=DENSITY, gradient=False),
         "u": fixed(rows, fill=below(rows), dtype=INDEX),
         "v": fixed(rows, fill=below(columns), dtype=INDEX),
+        WHY: "the edges of pairs of vertices, most of which have none",
     }

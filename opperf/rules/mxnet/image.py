@@ -60,14 +60,14 @@ def window(size: Preset) -> Arguments:
     return {"width": width * 7 // 8, "height": height * 7 // 8}
 
 
-def each(size: Preset, sides: Extents, values: Arguments, dtype: str = BYTE) -> Iterable[Arguments]:
+LOADED = ("a picture, as a data loader takes it", "a batch, as a network's first layer takes it")
+"""Why a picture is measured, and a batch of them."""
+
+
+def each(size: Preset, sides: Extents, values: Arguments) -> Iterable[Arguments]:
     """One picture and a batch of them, each with these plain values."""
-    yield {"data": picture(sides, dtype), **values, WHY: "A picture, as a data loader takes it"}
-    yield {
-        "data": pictures(size, sides, dtype),
-        **values,
-        WHY: "A batch, as a network's first layer takes it",
-    }
+    for made, why in zip((picture(sides), pictures(size, sides)), LOADED, strict=True):
+        yield {"data": made, **values, WHY: why}
 
 
 @FAMILIES.add("_image_to_tensor")
@@ -79,15 +79,22 @@ def to_tensor(operator: Operator, size: Preset) -> Iterable[Arguments]:
 @FAMILIES.add("_image_normalize")
 def normalize(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """A picture and a batch as `to_tensor` returns them, with ImageNet's mean and deviation."""
-    for shape in (photographs(size)[1:], photographs(size)):
-        yield {"data": tensor(*shape), "mean": MEAN, "std": DEVIATION}
+    for shape, why in zip((photographs(size)[1:], photographs(size)), LOADED, strict=True):
+        yield {"data": tensor(*shape), "mean": MEAN, "std": DEVIATION, WHY: why}
 
 
 @FAMILIES.add("_image_crop")
 def crop(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """Pictures of bytes, and of floating-point numbers that take a gradient."""
-    for dtype in (BYTE, REQUESTED):
-        yield from each(size, extents(size), {"x": 8, "y": 8, **window(size)}, dtype)
+    values: Arguments = {"x": 8, "y": 8, **window(size)}
+    sides = extents(size)
+    for data, why in (
+        (picture(sides), "a picture of bytes, as a data loader crops it"),
+        (pictures(size, sides), "a batch of bytes, all cropped at one place"),
+        (picture(sides, REQUESTED), "a picture of real numbers, with the gradient of its pixels"),
+        (pictures(size, sides, REQUESTED), "a batch of real numbers, with its gradient"),
+    ):
+        yield {"data": data, **values, WHY: why}
 
 
 NEAREST, BILINEAR, CUBIC = 0, 1, 2
@@ -107,8 +114,8 @@ def resize(operator: Operator, size: Preset) -> Iterable[Arguments]:
     wanted: Arguments = {"size": resized(size)}
     yield from each(size, decoded(size), {**wanted, "interp": BILINEAR})
     for way, why in (
-        (CUBIC, "A picture, by cubic interpolation, as vision transformers take it"),
-        (NEAREST, "A mask of classes, whose pixels are not mixed"),
+        (CUBIC, "a picture, by cubic interpolation, as vision transformers take it"),
+        (NEAREST, "a mask of classes, whose pixels are not mixed"),
     ):
         yield {"data": picture(decoded(size)), **wanted, "interp": way, WHY: why}
 
@@ -122,13 +129,17 @@ def random_crop(operator: Operator, size: Preset) -> Iterable[Arguments]:
 @FAMILIES.add("_image_flip_left_right", "_image_flip_top_bottom")
 def flip(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """A picture, which is mirrored."""
-    yield {"data": picture(cropped(size))}
+    yield {
+        "data": picture(cropped(size)),
+        WHY: "a cropped picture, mirrored for a second prediction",
+    }
 
 
 @FAMILIES.add("_image_random_flip_left_right", "_image_random_flip_top_bottom")
 def random_flip(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """A picture, which is mirrored or copied at random."""
-    yield {"data": picture(cropped(size))}
+    why = "a cropped picture, mirrored or copied at random, as for training"
+    yield {"data": picture(cropped(size)), WHY: why}
 
 
 RANGE: Arguments = {"min_factor": 0.6, "max_factor": 1.4}
@@ -153,7 +164,8 @@ COLOURING: dict[str, Arguments] = {
 @FAMILIES.add(*COLOURING)
 def colouring(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """A picture, whose colours are changed."""
-    yield {"data": picture(cropped(size)), **COLOURING[operator.name]}
+    why = "a picture of bytes, whose colours are varied for training on ImageNet"
+    yield {"data": picture(cropped(size)), **COLOURING[operator.name], WHY: why}
 
 
 @FAMILIES.add("_cvimresize")
@@ -161,8 +173,8 @@ def cv_resize(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """A picture of ImageNet, resized by OpenCV."""
     width, height = resized(size)
     for way, why in (
-        (BILINEAR, "ImageNet's pictures for most networks"),
-        (CUBIC, "ImageNet's pictures for vision transformers"),
+        (BILINEAR, "ImageNet's pictures by bilinear interpolation, as for most networks"),
+        (CUBIC, "ImageNet's pictures by cubic interpolation, as for vision transformers"),
     ):
         yield {
             "src": picture(decoded(size)),
@@ -178,7 +190,8 @@ def border(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """A picture, which gets a border of eight black pixels."""
     width = 8
     sides: Arguments = dict.fromkeys(("top", "bot", "left", "right"), width)
-    yield {"src": picture(extents(size)), **sides}
+    why = "a picture and eight black pixels at each side, as before a crop at random"
+    yield {"src": picture(extents(size)), **sides, WHY: why}
 
 
 def picture_file(size: Preset) -> TensorSpec:
@@ -188,20 +201,23 @@ def picture_file(size: Preset) -> TensorSpec:
     return fixed(len(data), fill=literal(tuple(data)), dtype=BYTE)
 
 
-COLOUR, GREY = 1, 0
-"""OpenCV's flags for decoding in colour and in grey."""
+DECODED = (
+    (1, "in colour, as pictures for training"),
+    (0, "in grey, as digits and text: the planes of colours are not converted"),
+)
+"""OpenCV's flags for decoding in colour and in grey, and why."""
 
 
 @FAMILIES.add("_cvimdecode")
 def decode(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """The bytes of a JPEG file, decoded in colour and in grey."""
-    for flag in (COLOUR, GREY):
-        yield {"buf": picture_file(size), "flag": flag}
+    for flag, why in DECODED:
+        yield {"buf": picture_file(size), "flag": flag, WHY: f"a file's bytes {why}"}
 
 
 @FAMILIES.add("_cvimread")
 def read(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """A JPEG file on disk, decoded in colour and in grey."""
     path = msgspec.structs.replace(picture_file(size), layout="file")
-    for flag in (COLOUR, GREY):
-        yield {"filename": path, "flag": flag}
+    for flag, why in DECODED:
+        yield {"filename": path, "flag": flag, WHY: f"a file on disk {why}"}

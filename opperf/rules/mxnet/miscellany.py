@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
-from opperf.model import Argument, Fill, Operator
+from opperf.model import Fill, Operator
 from opperf.rules.configurations import WHY
 from opperf.rules.engine import Families
 from opperf.rules.mxnet.names import FACTOR
 from opperf.rules.mxnet.optimizers import layer_parameters
 from opperf.rules.mxnet.sparse import ROWS, WHOLE, few_texts, rows, table_shape, text
 from opperf.rules.parameters import resnet_50
-from opperf.rules.shapes import shapes, square, tall
+from opperf.rules.shapes import Shape, shapes, square, tall
 from opperf.rules.sizes import Preset
 from opperf.rules.values import (
     NORMAL,
@@ -31,23 +31,38 @@ FAMILIES = Families()
 
 INDEX = "int64"
 
-CASTS = (("float16", "float32"), ("int32", "int64"), ("float64", "float32"))
-"""Dtypes to cast to: a preferred one, and another where the tensor has that dtype already."""
+CASTS = (
+    (("float16", "float32"), "between single and half precision, as in mixed precision"),
+    (("int32", "int64"), "to whole numbers, as for indices"),
+    (("float64", "float32"), "to another precision, as to double for long sums"),
+)
+"""Dtypes to cast to: a preferred one, and another where the tensor has that dtype already; and
+why."""
 
 
 @FAMILIES.add("Cast")
 def cast(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """A matrix to cast to a narrower, an integer and a wider dtype. The gradient casts back."""
-    for wanted in CASTS:
-        yield {"data": tensor(*square(size)), "dtype": wanted}
+    """A matrix to cast. The gradient casts back."""
+    for wanted, why in CASTS:
+        yield {"data": tensor(*square(size)), "dtype": wanted, WHY: why}
+
+
+SINGLE, HALF = "float32", "float16"
+
+PRECISIONS: tuple[tuple[Callable[[Preset], Shape], str, str, str], ...] = (
+    (square, SINGLE, HALF, "a square layer's weights to half precision, before the layer"),
+    (square, HALF, SINGLE, "a square layer's gradient to single precision, before the update"),
+    (tall, SINGLE, HALF, "samples' features to half precision, before the first layer"),
+    (tall, HALF, SINGLE, "samples' scores to single precision, before a softmax"),
+)
+"""Casts of mixed precision: the tensor's shape and dtype, the dtype to cast to, and why."""
 
 
 @FAMILIES.add("amp_cast")
 def amp_cast(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """Tensors of fixed dtypes to cast to half precision and back, as mixed precision does."""
-    for shape in shapes(size):
-        yield {"data": tensor(*shape, dtype="float32"), "dtype": "float16"}
-        yield {"data": tensor(*shape, dtype="float16"), "dtype": "float32"}
+    """Tensors of fixed dtypes to cast to half precision and back."""
+    for shape, own, wanted, why in PRECISIONS:
+        yield {"data": tensor(*shape(size), dtype=own), "dtype": wanted, WHY: why}
 
 
 @FAMILIES.add("amp_multicast")
@@ -55,27 +70,39 @@ def amp_multicast(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """Tensors of different dtypes to cast to the widest, and to the narrowest. On a CPU MXNet casts
     lists with bfloat16 and refuses those with float16."""
     types = ("bfloat16", "float32", "bfloat16")
-    for shape, narrow in zip(shapes(size), (False, True), strict=True):
+    casts = (
+        (square, False, "square matrices to the widest dtype, as before they are added"),
+        (tall, True, "samples' features to the narrowest dtype, which takes less memory"),
+    )
+    for shape, narrow, why in casts:
         yield {
-            "data": tensors(tensor(*shape, dtype=dtype) for dtype in types),
+            "data": tensors(tensor(*shape(size), dtype=dtype) for dtype in types),
             "num_outputs": len(types),
             "cast_narrow": narrow,
+            WHY: why,
         }
+
+
+IN_PYTHON = (
+    "a square matrix to Python and back, as for a layer that a user wrote",
+    "rows of samples to Python and back, as for a loss that a user wrote",
+)
+"""Why operators in Python are measured at each of `shapes`."""
 
 
 @FAMILIES.add("Custom")
 def custom(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """A tensor for the Python operator that opperf registers, whose time is that of the call into
     Python and back."""
-    for shape in shapes(size):
-        yield {"data": tensors([tensor(*shape)]), "op_type": "CustomAddOne"}
+    for shape, why in zip(shapes(size), IN_PYTHON, strict=True):
+        yield {"data": tensors([tensor(*shape)]), "op_type": "CustomAddOne", WHY: why}
 
 
 @FAMILIES.add("_Native", "_NDArray", "_CustomFunction")
 def python_operator(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """As `custom`, for MXNet's other interfaces for operators in Python."""
-    for shape in shapes(size):
-        yield {"data": tensor(*shape)}
+    for shape, why in zip(shapes(size), IN_PYTHON, strict=True):
+        yield {"data": tensor(*shape), WHY: why}
 
 
 @FAMILIES.add("all_finite")
@@ -85,42 +112,70 @@ def all_finite(operator: Operator, size: Preset) -> Iterable[Arguments]:
         yield {"data": fixed(*shape), WHY: why}
 
 
-@FAMILIES.add("multi_all_finite", "multi_sum_sq", "reset_arrays")
+LISTS = {
+    "multi_all_finite": "all of ResNet-50's gradients, checked before a step in mixed precision",
+    "multi_sum_sq": "all of ResNet-50's gradients, for their norms, by which LARS sets its rates",
+    "reset_arrays": "all of ResNet-50's gradients, set to zero after a step",
+}
+"""Operators of many tensors in one call, and why."""
+
+
+@FAMILIES.add(*LISTS)
 def lists(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """The gradients of all parameters of ResNet-50, which are checked, summed (by LARS) or set to
-    zero in one call."""
+    """The gradients of all parameters of ResNet-50."""
     model = resnet_50(size)
-    yield {"data": tensors(fixed(*shape) for shape in model), "num_arrays": len(model)}
+    gradients = tensors(fixed(*shape) for shape in model)
+    yield {"data": gradients, "num_arrays": len(model), WHY: LISTS[operator.name]}
 
 
 @FAMILIES.add("_contrib_arange_like")
 def arange_like(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """A tensor to count the elements of, and one to count the rows of."""
-    yield {"data": fixed(*square(size))}
-    yield {"data": fixed(*tall(size)), "axis": 0}
+    yield {"data": fixed(*square(size)), WHY: "a number for each element of a square matrix"}
+    why = "a number for each row, as the positions of a transformer's tokens"
+    yield {"data": fixed(*tall(size)), "axis": 0, WHY: why}
 
 
 @FAMILIES.add("_copyto")
 def copyto(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """A tensor to copy. The engine adds the array to copy to, as for all of `NEEDS_OUTPUT`."""
-    for shape in shapes(size):
-        yield {operator.tensors[0].name: fixed(*shape)}
+    whys = (
+        "a square layer's weights, as a trainer sends them to each device",
+        "rows of samples, as a batch is copied to a network's input",
+    )
+    for shape, why in zip(shapes(size), whys, strict=True):
+        yield {operator.tensors[0].name: fixed(*shape), WHY: why}
+
+
+FILLED = (
+    "a square matrix to fill, as an optimizer's state of a dense layer",
+    "many short rows to fill, as an optimizer's state of an embedding",
+)
+"""Why tensors of one number are made at each of `shapes`."""
 
 
 @FAMILIES.add("_set_value")
 def set_value(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """A number, and the array to fill with it."""
-    for shape in shapes(size):
-        yield {"src": FACTOR, "out": fixed(*shape)}
+    for shape, why in zip(shapes(size), FILLED, strict=True):
+        yield {"src": FACTOR, "out": fixed(*shape), WHY: why}
 
 
 @FAMILIES.add("_histogram")
 def histogram(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """Tensors with a number of bins of equal width, and one with the edges of bins."""
+    whys = (
+        "bins of equal width, of a layer's weights, as a monitor of training draws them",
+        "bins of equal width, of samples' features, as for a plot of their distribution",
+    )
+    for shape, why in zip(shapes(size), whys, strict=True):
+        yield {"data": fixed(*shape), "bin_cnt": 100, "range": (-4.0, 4.0), WHY: why}
     edges = tuple(float(edge) for edge in range(-4, 5))
-    for shape in shapes(size):
-        yield {"data": fixed(*shape), "bin_cnt": 100, "range": (-4.0, 4.0)}
-    yield {"data": fixed(*square(size)), "bins": fixed(len(edges), fill=literal(edges))}
+    yield {
+        "data": fixed(*square(size)),
+        "bins": fixed(len(edges), fill=literal(edges)),
+        WHY: "few bins by their edges, among which each element is searched for",
+    }
 
 
 @FAMILIES.add("cast_storage")
@@ -144,19 +199,23 @@ def sparse_retain(operator: Operator, size: Preset) -> Iterable[Arguments]:
     yield {
         "data": sparse(ROWS, count, width, density=WHOLE, gradient=False),
         "indices": fixed(size.extent(1000), fill=SEQUENCE, dtype=INDEX),
+        WHY: "the rows of an embedding that a batch uses, as a parameter server sends them",
     }
 
 
 @FAMILIES.add("_contrib_getnnz")
 def getnnz(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """A sparse matrix, whose stored elements are counted."""
-    yield {"data": text(size)}
+    yield {"data": text(size), WHY: "how many words a batch of documents has"}
 
 
 @FAMILIES.add("_contrib_fft")
 def fft(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """A matrix, whose rows are transformed."""
-    yield {"data": tensor(*square(size))}
+    yield {
+        "data": tensor(*square(size)),
+        WHY: "rows to spectra, as of the sketches in compact bilinear pooling",
+    }
 
 
 @FAMILIES.add("_contrib_ifft")
@@ -164,7 +223,8 @@ def ifft(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """A matrix of complex numbers, with real and imaginary parts in turn, whose rows are
     transformed."""
     rows, columns = square(size)
-    yield {"data": tensor(rows, 2 * columns)}
+    why = "spectra back to rows, as of the products in compact bilinear pooling"
+    yield {"data": tensor(rows, 2 * columns), WHY: why}
 
 
 @FAMILIES.add("_contrib_count_sketch")
@@ -178,14 +238,15 @@ def count_sketch(operator: Operator, size: Preset) -> Iterable[Arguments]:
         "h": fixed(1, columns, fill=below(wanted)),
         "s": fixed(1, columns, fill=SIGNS),
         "out_dim": wanted,
+        WHY: "rows sketched in a quarter of their length, as in compact bilinear pooling",
     }
 
 
 @FAMILIES.add("_zeros", "_ones", "_npi_zeros", "_npi_ones")
 def constants(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """The shape of a new tensor."""
-    for shape in shapes(size):
-        yield {"shape": shape}
+    for shape, why in zip(shapes(size), FILLED, strict=True):
+        yield {"shape": shape, WHY: why}
 
 
 FLOAT32 = 0
@@ -195,8 +256,8 @@ FLOAT32 = 0
 @FAMILIES.add("_zeros_without_dtype")
 def typed_zeros(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """The shape and dtype of a new tensor of zeros; a graph would supply the dtype."""
-    for shape in shapes(size):
-        yield {"shape": shape, "dtype": FLOAT32}
+    for shape, why in zip(shapes(size), FILLED, strict=True):
+        yield {"shape": shape, "dtype": FLOAT32, WHY: why}
 
 
 @FAMILIES.add("_full", "_npi_full")
@@ -205,19 +266,23 @@ def full(operator: Operator, size: Preset) -> Iterable[Arguments]:
     types, and the number of the one to use: 2 for floating point."""
     typed: Arguments = {"double_value": FACTOR, "int_value": 0, "uint_value": 0, "value_type": 2}
     value = typed if operator.parameter("double_value") else {"value": FACTOR}
-    for shape in shapes(size):
-        yield {"shape": shape, **value}
+    for shape, why in zip(shapes(size), FILLED, strict=True):
+        yield {"shape": shape, **value, WHY: why}
 
 
-SAME: dict[str, Fill] = {"_identity_with_attr_like_rhs": NORMAL, "_npi_share_memory": POSITIVE}
-"""Fill of the first tensor of operators of two tensors that compute nothing with the second."""
+SAME: dict[str, tuple[Fill, str]] = {
+    "_identity_with_attr_like_rhs": (NORMAL, "the first copied, with the shape of the second"),
+    "_npi_share_memory": (POSITIVE, "of which only the addresses are compared"),
+}
+"""Fill of the first tensor of operators of two tensors that compute nothing with the second, and
+what they do."""
 
 
 @FAMILIES.add(*SAME)
 def same(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """Two tensors of one shape, of the second of which only shape or address is used."""
     one, other = (parameter.name for parameter in operator.tensors)
-    values: dict[str, Argument]
-    for shape in shapes(size):
-        values = {one: tensor(*shape, fill=SAME[operator.name]), other: fixed(*shape)}
-        yield values
+    fill, done = SAME[operator.name]
+    forms = ("two square matrices", "two matrices of many short rows")
+    for shape, form in zip(shapes(size), forms, strict=True):
+        yield {one: tensor(*shape, fill=fill), other: fixed(*shape), WHY: f"{form}, {done}"}

@@ -167,8 +167,8 @@ def layer_parameters(size: Preset) -> tuple[tuple[Shape, str], ...]:
     early, scale = resnet_50(size)[CONVOLUTION], resnet_50(size)[-NORM]
     return (
         (feed_forward(size)[0], "BERT's feed-forward weights"),
-        (early, "A 3 x 3 layer of ResNet-50's first stage, which caches hold"),
-        (scale, "The scale of ResNet-50's last normalisation: mostly dispatch"),
+        (early, "a 3 x 3 layer of ResNet-50's first stage, which caches hold"),
+        (scale, "the scale of ResNet-50's last normalisation: mostly dispatch"),
     )
 
 
@@ -183,7 +183,8 @@ def multi_lars(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """Learning rates of as many layers as ResNet-50 has tensors of weights."""
     layers = size.extent(161)
     rates = {p.name: fixed(layers, fill=POSITIVE, dtype=MASTER) for p in operator.tensors}
-    yield {**rates, **select_values(operator, {**VALUES, "eta": 0.001})}
+    why = "the learning rates of all of ResNet-50's parameters"
+    yield {**rates, **select_values(operator, {**VALUES, "eta": 0.001}), WHY: why}
 
 
 AGGREGATED = 4
@@ -202,8 +203,8 @@ def convolution_groups(size: Preset) -> tuple[Group, ...]:
     model = resnet_50(size)
     first, last = CONVOLUTION, len(model) - LAST_CONVOLUTION
     return (
-        (model[last : last + AGGREGATED], "Two layers and a norm of ResNet-50's last stage"),
-        (model[first : first + AGGREGATED], "Two layers and a norm of ResNet-50's first stage"),
+        (model[last : last + AGGREGATED], "two layers and a norm of ResNet-50's last stage"),
+        (model[first : first + AGGREGATED], "two layers and a norm of ResNet-50's first stage"),
     )
 
 
@@ -211,14 +212,14 @@ def transformer_groups(size: Preset) -> tuple[Group, ...]:
     """Parameters of a network for text."""
     projections = bert_layer(size)[:AGGREGATED]
     return (
-        (feed_forward(size), "A feed-forward block of BERT, with biases"),
-        (projections, "Two projections of BERT's attention, with biases"),
+        (feed_forward(size), "a feed-forward block of BERT, with biases"),
+        (projections, "two projections of BERT's attention, with biases"),
     )
 
 
 def many_layers(size: Preset) -> tuple[Group, ...]:
     """As many parameters of a network for text as fit in a call."""
-    return ((bert_layers(size)[-LAMB_AGGREGATED:], "The last 45 parameters of BERT's layers"),)
+    return ((bert_layers(size)[-LAMB_AGGREGATED:], "the last 45 parameters of BERT's layers"),)
 
 
 GROUPS: dict[str, Callable[[Preset], tuple[Group, ...]]] = {

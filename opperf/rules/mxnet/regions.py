@@ -155,6 +155,7 @@ def rotated_roi_align(operator: Operator, size: Preset) -> Iterable[Arguments]:
         "pooled_size": (POOLED, POOLED),
         "spatial_scale": 1 / level.stride,
         "sampling_ratio": SAMPLES,
+        WHY: "rotated regions, as in the detection of text",
     }
 
 
@@ -168,6 +169,7 @@ def position_sensitive(operator: Operator, size: Preset) -> Iterable[Arguments]:
         "output_dim": LABELS,
         "pooled_size": POOLED,
         "group_size": POOLED,
+        WHY: "R-FCN: 300 regions, each cell of which has channels of its own",
     }
 
 
@@ -186,4 +188,5 @@ def deformable_position_sensitive(operator: Operator, size: Preset) -> Iterable[
         "part_size": POOLED,
         "sample_per_part": 4,
         "trans_std": 0.1,
+        WHY: "Deformable R-FCN: 300 regions, whose cells are moved by learned offsets",
     }

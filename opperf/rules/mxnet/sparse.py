@@ -242,14 +242,17 @@ def sparse_broadcast(operator: Operator, size: Preset) -> Iterable[Arguments]:
     yield {
         "lhs": differentiated(text(size) if scales else few_texts(size), gradient),
         "rhs": differentiated(tensor(1, words, fill=fill), gradient),
-        WHY: "text, by word, as tf-idf",
+        WHY: "text scaled word by word, as tf-idf"
+        if scales
+        else "text shifted word by word, as to a mean of zero",
     }
 
 
 @FAMILIES.also("add_n")
 def sparse_sum_of_many(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """The gradients of one embedding that is used in several places."""
-    yield {"args": tensors([differentiated(rows(size), OWN)] * LIST_LENGTH)}
+    gradients = tensors([differentiated(rows(size), OWN)] * LIST_LENGTH)
+    yield {"args": gradients, WHY: "row-sparse gradients of an embedding used in several places"}
 
 
 @FAMILIES.also("dot")
@@ -273,7 +276,7 @@ def sparse_dot(operator: Operator, size: Preset) -> Iterable[Arguments]:
         "rhs": result,
         "transpose_a": True,
         "forward_stype": ROWS,
-        WHY: "the row-sparse gradient of the weights",
+        WHY: "the gradient of the weights, stored as the rows of words that occur",
     }
     stored = sparse(ROWS, words, WIDTH, density=WHOLE)
     yield {"lhs": data, "rhs": stored, WHY: "row-sparse weights, as a parameter server sends them"}
@@ -286,8 +289,18 @@ def sparse_dot(operator: Operator, size: Preset) -> Iterable[Arguments]:
         WHY: "the gradient of the weights, from the gradient of few documents",
     }
     mixes = fixed(CLASSES, documents)
-    yield {"lhs": mixes, "rhs": data, "forward_stype": CSR, WHY: "a mix of documents"}
-    yield {"lhs": mixes, "rhs": data, "forward_stype": "default", WHY: "as before, dense"}
+    yield {
+        "lhs": mixes,
+        "rhs": data,
+        "forward_stype": CSR,
+        WHY: "mixes of documents, in compressed rows",
+    }
+    yield {
+        "lhs": mixes,
+        "rhs": data,
+        "forward_stype": "default",
+        WHY: "mixes of documents, as a dense matrix",
+    }
     yield {
         "lhs": fixed(CLASSES, words),
         "rhs": data,
@@ -328,7 +341,11 @@ def sparse_slice(operator: Operator, size: Preset) -> Iterable[Arguments]:
 @FAMILIES.also("Concat")
 def sparse_concat(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """Batches of documents to join."""
-    yield {"data": tensors([text(size)] * LIST_LENGTH), "dim": 0}
+    yield {
+        "data": tensors([text(size)] * LIST_LENGTH),
+        "dim": 0,
+        WHY: "batches of documents, joined",
+    }
 
 
 @FAMILIES.also("take")
@@ -336,7 +353,8 @@ def sparse_take(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """A mini-batch of documents, drawn at random."""
     documents, _ = text_shape(size)
     chosen = fixed(size.extent(256), fill=below(documents), dtype=INDEX)
-    yield {"a": text(size), "indices": chosen, "axis": 0}
+    why = "a mini-batch of documents, drawn at random"
+    yield {"a": text(size), "indices": chosen, "axis": 0, WHY: why}
 
 
 @FAMILIES.also("where")
@@ -347,6 +365,7 @@ def sparse_where(operator: Operator, size: Preset) -> Iterable[Arguments]:
         "condition": few_texts(size, BOOLEAN),
         "x": tensor(*shape),
         "y": tensor(*shape),
+        WHY: "a sparse condition, which holds for few words of each document",
     }
 
 
@@ -358,7 +377,8 @@ def sparse_labels(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """Predictions for every word of few documents, of which few are right: extreme
     classification."""
     labels = few_texts(size, BOOLEAN)
-    yield {"data": tensor(*labels.shape), "label": labels}
+    why = "sparse labels, few of many, as in extreme classification"
+    yield {"data": tensor(*labels.shape), "label": labels, WHY: why}
 
 
 @FAMILIES.also("Embedding", "_contrib_SparseEmbedding")
@@ -389,4 +409,5 @@ def sparse_layer(operator: Operator, size: Preset) -> Iterable[Arguments]:
         "bias": differentiated(sparse(ROWS, outputs, density=WHOLE), NONE),
         "num_hidden": outputs,
         "flatten": True,
+        WHY: "row-sparse weights of a wide layer, as a parameter server sends them",
     }

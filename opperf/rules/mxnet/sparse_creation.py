@@ -29,14 +29,19 @@ def sparse_random(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """Row-sparse weights to initialise, all of whose rows are drawn."""
     numbers = NUMBERS[operator.name]
     weight = drawn_weight(size, str(numbers.get("dtype", REQUESTED)))
-    yield {**numbers, "shape": weight.shape, OUTPUT: weight}
+    why = "row-sparse weights to initialise, all of whose rows are drawn"
+    yield {**numbers, "shape": weight.shape, OUTPUT: weight, WHY: why}
 
 
 @FAMILIES.also(*(f"_{name}_like" for name in DRAWN))
 def sparse_random_like(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """Row-sparse weights, as which new ones are initialised."""
     numbers = NUMBERS[operator.name.removeprefix("_").removesuffix("_like")]
-    yield {**numbers, "data": drawn_weight(size)}
+    yield {
+        **numbers,
+        "data": drawn_weight(size),
+        WHY: "new weights, in the shape of row-sparse ones",
+    }
 
 
 @FAMILIES.also("_zeros")
