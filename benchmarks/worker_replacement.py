@@ -40,15 +40,6 @@ CRASHING: dict[str, tuple[str, dict[str, Argument]]] = {
         "nd.numpy._internal.tensordot",
         {"a": OF_NUMPY, "b": OF_NUMPY, "a_axes_summed": (4, 4), "b_axes_summed": (4, 4)},
     ),
-    # Infer shapes of outputs that they do not have.
-    "_sg_mkldnn_selfatt_qk": (
-        "nd._internal._sg_mkldnn_selfatt_qk",
-        {"queries_keys_values": SMALL, "heads": 1},
-    ),
-    "_sg_mkldnn_selfatt_valatt": (
-        "nd._internal._sg_mkldnn_selfatt_valatt",
-        {"queries_keys_values": SMALL, "attention": SMALL, "heads": 1},
-    ),
 }
 """Operators that end the process in MXNet 1.9.1 when MXNet's own function calls them with small
 tensors and plain values of the types they declare: that function, and these arguments."""

@@ -253,6 +253,9 @@ SUMS: dict[str, Drawing] = {
     ),
     "integers": WHOLE_SUMS,
     "boolean": WHOLE_SUMS._replace(values=lambda spec: _whole_sums(0, 2)),
+    "signs": WHOLE_SUMS._replace(
+        expression=f"({WHOLE_SUMS.expression} * 2 - 1)", values=lambda spec: _whole_sums(0, 2)
+    ),
     "odds": Drawing(
         "fill_blocks(series, {shape}, {dtype}, lambda x: (np.ceil(x) - x) * {total} < {ones})",
         DRAWINGS["odds"].values,

@@ -13,7 +13,7 @@ from opperf.model import Argument, Kind, Operator, TensorSpec
 from opperf.mxnet_api.arguments import ARGUMENTS, ARRAYS, REQUIRED, SHAPE_ARGUMENTS, matrix
 from opperf.mxnet_api.inference import INFERENCE
 from opperf.rules.engine import NoInputs, holds_tensors, inputs_for, rename_arguments, rules_module
-from opperf.rules.fitting import fit
+from opperf.rules.fitting import dense_if_any, fit
 from opperf.rules.ranges import Shape
 from opperf.rules.sizes import PRESETS, Preset
 
@@ -116,7 +116,7 @@ def _from_rule(
         return {}
     sized = inputs_for(operator, rules, _preset(size), dtype)
     assert not isinstance(sized, NoInputs)
-    configurations = [inputs.arguments for inputs in made]
+    configurations = [inputs.arguments for inputs in dense_if_any(made)]
     tensors = {n: v for n, v in configurations[0].items() if holds_tensors(v)}
     names = dict(zip(rename_arguments(called, tensors), tensors, strict=True))
     own = ((names.get(name, name), value) for name, value in replacements.items())
@@ -125,7 +125,7 @@ def _from_rule(
         for registered_name, value in own
         if (parameter := operator.parameter(registered_name)) is not None
     }
-    made_for_size = [inputs.arguments for inputs in sized]
+    made_for_size = [inputs.arguments for inputs in dense_if_any(sized)]
     fitting = fit(operator, configurations, made_for_size, size, replacing, INFERENCE)
     return rename_arguments(called, fitting)
 

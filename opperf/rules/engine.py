@@ -18,7 +18,7 @@ from typing import Protocol, TypeVar
 import msgspec
 
 from opperf.dtypes import HALF_PRECISION, is_floating
-from opperf.model import Argument, Fill, Kind, Operator, Parameter, TensorSpec
+from opperf.model import Argument, Fill, Kind, Operator, Parameter, TensorSpec, iter_tensors
 from opperf.operations import OPERATIONS, CanonicalOperation
 from opperf.operations.uses import Choice, Roles, Use
 from opperf.rules.configurations import (
@@ -53,6 +53,12 @@ class Inputs:
     phase: Phase = "predict"
     why: str = ""
     """In one line, which model, paper or kernel the configuration stands for."""
+
+    @property
+    def is_dense(self) -> bool:
+        """Whether no tensor has another layout."""
+        specs = (spec for value in self.arguments.values() for spec in iter_tensors(value))
+        return all(spec.layout == "dense" for spec in specs)
 
 
 @dataclass(frozen=True)

@@ -9,6 +9,7 @@ from typing import NamedTuple
 import msgspec
 
 from opperf.model import Operator, TensorSpec
+from opperf.rules.engine import Inputs
 from opperf.rules.ranges import Shape, in_range, is_shape, limit_at
 from opperf.rules.values import Arguments
 
@@ -30,6 +31,12 @@ class Inference(NamedTuple):
     """Operators whose first tensor keeps its rule's number of axes."""
     fixed_shape: frozenset[str] = frozenset()
     """Operators whose first tensor keeps its rule's shape."""
+
+
+def dense_if_any(inputs: list[Inputs]) -> list[Inputs]:
+    """Returns the inputs whose tensors are all dense, else all inputs: a size that a user asks for
+    says nothing of other layouts."""
+    return [one for one in inputs if one.is_dense] or inputs
 
 
 def fit(

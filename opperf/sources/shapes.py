@@ -13,6 +13,7 @@ from opperf.frameworks import Framework
 from opperf.model import Argument, Case, TensorSpec, iter_tensors
 from opperf.model.values import UNKNOWN
 from opperf.rules.engine import Inputs, NoInputs
+from opperf.rules.fitting import dense_if_any
 from opperf.rules.ranges import Shape, in_range, limit_at, reshaped, shapes_by_place
 from opperf.rules.sizes import Preset
 
@@ -43,26 +44,30 @@ def inputs_in_shapes(
     preset: Preset,
     make: Callable[[Preset], list[Inputs] | NoInputs],
 ) -> list[Inputs]:
-    """Returns the inputs that suit a user's shapes best; `make` makes those of a preset.
+    """Returns the inputs that suit a user's shapes best, dense ones where there are any; `make`
+    makes those of a preset.
 
     Best are those that the rule makes for matrices of the user's extents, where they have the
     user's shapes: all that follows from rows and columns belongs together then. Others are those
     whose tensors have as many axes as the user's, else all.
     """
+    if not any(_pairs(one.arguments, shapes) for one in inputs):
+        return inputs
     for shape in shapes.values():
         # The second factor of a product has the columns of the first as rows.
         for matrix in (shape, shape[::-1]):
             if len(matrix) != MATRIX:
                 continue
             made = make(dataclasses.replace(preset, matrix=(matrix[0], matrix[1])))
-            found = [] if isinstance(made, NoInputs) else made
+            found = [] if isinstance(made, NoInputs) else dense_if_any(made)
             exact = [one for one in found if all(a == b for a, b in _pairs(one.arguments, shapes))]
             if exact and _pairs(exact[0].arguments, shapes):
                 return [dataclasses.replace(one, origin=f"{one.origin}{SHAPED}") for one in exact]
+    dense = dense_if_any(inputs)
     ranked = [
-        one for one in inputs if all(len(a) == len(b) for a, b in _pairs(one.arguments, shapes))
+        one for one in dense if all(len(a) == len(b) for a, b in _pairs(one.arguments, shapes))
     ]
-    return ranked or inputs
+    return ranked or dense
 
 
 Change = tuple[Shape, Shape]

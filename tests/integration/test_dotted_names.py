@@ -119,8 +119,11 @@ def test_inner_dimensions_of_a_product_are_equal(size):
 
 @pytest.mark.parametrize("path", ["np.random.normal", "nd.random.normal", "np.random.gamma"])
 def test_a_distribution_is_no_operator_of_its_last_name(path):
-    for case in planned("mxnet", path).cases:
-        assert not any(isinstance(value, TensorSpec) for value in case.arguments.values())
+    cases = planned("mxnet", path).cases
+    assert cases
+    for case in cases:
+        # A row-sparse output may be there.
+        assert all(spec.layout != "dense" for _, spec in case.tensors())
 
 
 @pytest.mark.parametrize("path", ["np.matmul", "mx.np.matmul", "mxnet.np.matmul"])

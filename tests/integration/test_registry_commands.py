@@ -86,7 +86,8 @@ def test_coverage_of_a_run_file(command_here):
     assert found["distinct"] == len(found["not_measured"]) + 2
     assert found["not_measured"]["sigmoid"] == "not among the records"
     assert found["registered"] > found["names"] > found["distinct"] > 600
-    assert "nd" in found["namespaces"] and found["categories"]["unary"]["forward"] == 2
+    assert "nd" in found["namespaces"]
+    assert [found["categories"][name]["forward"] for name in ("unary", "activation")] == [1, 1]
     _, err = command_here("coverage", "run.jsonl", "--min", "97", code=1)
     assert "less than 97 %" in err
 
@@ -126,9 +127,9 @@ def test_the_script_of_every_case_has_the_gradients_that_are_measured(framework)
                 stack.enter_context(mx.util.np_array(True))
             mx.random.seed(1)
             names = [
-                line.partition(".attach_grad()")[0]
+                line.partition(".attach_grad(")[0]
                 for line in text.splitlines()
-                if line.endswith(".attach_grad()")
+                if ".attach_grad(" in line
             ]
             namespace = {}
             exec(text, namespace)

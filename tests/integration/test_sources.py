@@ -157,7 +157,7 @@ def test_another_environment_borrows_what_it_lacks(command, elsewhere):
     command("run", "a.jsonl", "-f", "jsonl", "-o", "b.jsonl")
     assert run_of(command, "b.jsonl").cases == run.cases
     out, _ = command("list", "add", "--framework", "numpy", "--python", elsewhere)
-    assert out.splitlines()[1].startswith("add ")
+    assert out.splitlines()[2].startswith("add ")
 
 
 @pytest.mark.parametrize(

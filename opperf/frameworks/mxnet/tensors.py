@@ -124,21 +124,16 @@ def sparse_code(spec: TensorSpec, device: str, seed: int) -> Code:
         whole = fill.code(msgspec.structs.replace(spec, shape=drawn_from), seed)
         values = whole.within("{made}.ravel()[places]" if is_csr else "{made}[places]")
     rows = spec.shape[0]
-    placed = Code(
-        (*PLACES, *values.before),
-        values.expression,
-        {
-            **values.values,
-            "seed": seed,
-            "kept": kept,
-            "entries": math.prod(spec.block or spec.shape) if is_csr else rows,
-            "rows": rows,
-            "columns": (spec.block or spec.shape)[1] if is_csr else 1,
-            "extents": spec.shape,
-        },
+    return values.within(
+        SPARSE[spec.layout] + f"dtype={{dtype}}, ctx={context_expression(device)})",
+        *PLACES,
+        seed=seed,
+        kept=kept,
+        entries=math.prod(spec.block or spec.shape) if is_csr else rows,
+        rows=rows,
+        columns=(spec.block or spec.shape)[1] if is_csr else 1,
+        extents=spec.shape,
     )
-    ctx = f"ctx={context_expression(device)}"
-    return placed.within(f"{SPARSE[spec.layout]}dtype={{dtype}}, {ctx})")
 
 
 def context_expression(device: str) -> str:

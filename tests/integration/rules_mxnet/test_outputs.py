@@ -47,7 +47,7 @@ def test_a_graph_made_compact_has_its_edges_numbered_anew(cases, outputs):
 
 
 def test_tensors_that_are_compared_are_equal(cases, outputs):
-    assert [outputs(case)[0] for case in cases("_contrib_allclose")] == [1, 1, 1]
+    assert [outputs(case)[0] for case in cases("_contrib_allclose")] == [1, 1]
 
 
 def test_mantissas_are_fractions(cases, outputs):
