@@ -25,11 +25,15 @@ def test_orders_follow_from_the_seed_and_the_phase():
     assert orders(1, "comparison") != orders(1, "control")
 
 
-def test_every_process_visits_every_case_once_in_its_own_order():
+def test_an_order_of_cases_is_that_of_one_process_of_each_arm():
     cases = [f"case{number}" for number in range(30)]
-    orders = [visiting_order(cases, 3, "comparison", block, 0) for block in range(5)]
-    assert all(sorted(order) == sorted(cases) for order in orders)
-    assert len({tuple(order) for order in orders}) == 5
+    arms = {}
+    for block in range(5):
+        for position, arm in enumerate(block_order(3, "comparison", block)):
+            order = visiting_order(cases, 3, "comparison", block, position)
+            assert sorted(order) == sorted(cases)
+            arms.setdefault(tuple(order), []).append(arm)
+    assert [sorted(of_order) for of_order in arms.values()] == [["A", "B"]] * 10
 
 
 def test_the_order_of_cases_does_not_depend_on_the_order_they_are_given_in():
