@@ -41,8 +41,11 @@ def inputs_for_target(
     inputs.
     """
     rules = rules_module(framework.rules)
-    if isinstance(target, OperatorTarget) or called.namespace:
+    if isinstance(target, OperatorTarget):
         return inputs_for(called, rules, preset, dtype, found)
+    if called.namespace:
+        made = inputs_for(called, rules, preset, dtype, found)
+        return made if isinstance(made, NoInputs) else _of_array_type(framework, target, made)
     place = framework.place(target)
     own = rules.FUNCTIONS.get(place)
     if isinstance(own, str):
@@ -58,10 +61,16 @@ def inputs_for_target(
     for is_complete in (True, False):
         for pairs in translated:
             inputs = [one for one, complete in pairs if complete or not is_complete]
-            if inputs:
+            if inputs := _of_array_type(framework, target, inputs):
                 return inputs
     nameless = msgspec.structs.replace(called, name="", category="")
     return inputs_for(nameless, rules, preset, dtype)
+
+
+def _of_array_type(framework: Framework, target: Target, inputs: list[Inputs]) -> list[Inputs]:
+    """Returns the inputs that a function's type of arrays has: arrays of all layouts are of the
+    framework's default type."""
+    return [one for one in inputs if one.is_dense] if framework.array_type(target) else inputs
 
 
 def _equals(

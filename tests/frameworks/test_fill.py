@@ -96,6 +96,7 @@ FILLS = {
     "integers": {"low": -5, "high": 995},
     "boolean": {},
     "odds": {"low": 9, "high": 1},
+    "signs": {},
 }
 
 

@@ -157,6 +157,7 @@ def test_an_interrupt_before_anything_is_measured(command):
 def test_a_run_of_another_framework_goes_on_with_that_one(command):
     options = ("hypot", "-f", "jsonl", "-o", "run.jsonl", "--size", "small", "-w", "0", "-r", "1")
     command("--framework", "numpy", *options)
+    run, _ = read_run(command.folder / "run.jsonl")
     out, _ = command("--resume", "run.jsonl")
     assert "already done" in out
     command("--resume", "run.jsonl", "-f", "csv")

@@ -265,7 +265,9 @@ def test_coverage_has_nowhere_to_keep_its_records(shell, disk):
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="no /dev/full here")
-@pytest.mark.parametrize("command", [("--version",), ("list", *CASES[:2], "--format", "json"), ("ab", "-h")])
+@pytest.mark.parametrize(
+    "command", [("--version",), ("list", *CASES[:2], "--format", "json"), ("ab", "-h")]
+)
 def test_standard_output_on_a_full_disk(command):
     with Path("/dev/full").open("w") as full:
         done = subprocess.run(

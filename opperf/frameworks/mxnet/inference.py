@@ -28,8 +28,16 @@ MODULES = (
 )
 """Prefix of a registered name, and the module of `mx.sym` that has the rest of the name."""
 
-WITHOUT_OUTPUTS = frozenset({"reset_arrays"})
-"""Operators without outputs, whose shape inference ends the process."""
+CRASHING = frozenset(
+    {
+        # Without outputs.
+        "reset_arrays",
+        # As a symbol of more than ten parameters.
+        *("_multi_lamb_update", "_multi_mp_lamb_update"),
+        *("_multi_lans_update", "_multi_mp_lans_update"),
+    }
+)
+"""Operators whose shape inference ends the process."""
 
 REFUSALS = (
     mx.base.MXNetError,
@@ -67,7 +75,7 @@ def infer_shapes(
     `known` names an element of a list of tensors by its position: `args0`, `args1`.
     """
     operator = registry.by_name().get(name)
-    if operator is None or direct.has_graphs(operator) or name in WITHOUT_OUTPUTS:
+    if operator is None or direct.has_graphs(operator) or name in CRASHING:
         return None
     function = symbol_function(name)
     if function is None:

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+import msgspec
+
+from opperf.model import Argument, TensorSpec
 from opperf.operations import CanonicalOperation
 from opperf.operations.uses import Roles
 from opperf.rules.bert import WORDS, scores, sentences
@@ -87,7 +90,17 @@ def batch_norm_inference(operation: CanonicalOperation, size: Preset) -> Iterabl
             ("ResNet-50 predicting, stage 1, with channels last", channels_last(maps), -1),
         ),
     ):
+        if operation.name == "batch_norm_relu_inference":
+            # The mask that the gradient reads is written in training only.
+            made = {name: without_gradient(value) for name, value in made.items()}
         yield {**made, **running_statistics(maps[1])}
+
+
+def without_gradient(value: Argument) -> Argument:
+    """Returns the tensor without a gradient; any other value as it is."""
+    if isinstance(value, TensorSpec):
+        return msgspec.structs.replace(value, gradient=False)
+    return value
 
 
 @FAMILIES.operation("layer_norm")

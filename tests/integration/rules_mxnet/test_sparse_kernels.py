@@ -39,6 +39,7 @@ WITHOUT_CASE = {
     "only in graphs: a gradient like a dense weight": {
         "_identity_with_attr_like_rhs": {"Cd", "Rd", "dC", "dR", "CR", "RC"},
     },
+    "made dense by oneDNN's own fallback, without a message": {"softmax": {"RR", "Rd", "dR"}},
     "no sparse kernel: the stored values are read as if they were the whole tensor": {
         "CTCLoss": {"dC", "dR"},
         "_contrib_edge_id": {"CRR", "CRd", "CdR"},
