@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from opperf.frameworks import load
-from opperf.model import NoteCode, OperatorTarget, Settings, Status, TensorSpec
+from opperf.model import NoteCode, OperatorTarget, Settings, Status
 from opperf.runner.measure import measure
 from opperf.runner.pool import Worker
 from opperf.sources.registry import plan
