@@ -12,9 +12,10 @@ from opperf.frameworks import Framework
 from opperf.model import Argument, Kind, Operator, TensorSpec
 from opperf.mxnet_api.arguments import ARGUMENTS, ARRAYS, REQUIRED, SHAPE_ARGUMENTS, matrix
 from opperf.mxnet_api.inference import INFERENCE
-from opperf.rules.engine import NoInputs, holds_tensors, inputs_for, rename_arguments, rules_module
+from opperf.rules.engine import holds_tensors, inputs_for, rename_arguments, rules_module
 from opperf.rules.fitting import dense_if_any, fit
 from opperf.rules.ranges import Shape
+from opperf.rules.registering import NoInputs
 from opperf.rules.sizes import PRESETS, Preset
 
 NAMESPACES = {

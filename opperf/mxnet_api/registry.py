@@ -9,7 +9,8 @@ from opperf.errors import UnknownOperatorError, suggest
 from opperf.frameworks import load
 from opperf.model import Operator, Settings, TensorSpec, display_argument
 from opperf.mxnet_api import FRAMEWORK
-from opperf.rules.engine import NoInputs, inputs_for, rules_module
+from opperf.rules.engine import inputs_for, rules_module
+from opperf.rules.registering import NoInputs
 from opperf.rules.sizes import INT64, PRESETS
 from opperf.sources.registry import plan
 from opperf.sources.selecting import Selection

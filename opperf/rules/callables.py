@@ -9,14 +9,8 @@ import msgspec
 
 from opperf.frameworks import Framework, load
 from opperf.model import Argument, Operator, OperatorTarget, Target, iter_tensors
-from opperf.rules.engine import (
-    Inputs,
-    NoInputs,
-    RulesModule,
-    inputs_for,
-    make_inputs,
-    rules_module,
-)
+from opperf.rules.engine import Inputs, RulesModule, inputs_for, make_inputs, rules_module
+from opperf.rules.registering import NoInputs
 from opperf.rules.sizes import Preset
 from opperf.rules.values import Arguments
 

@@ -9,7 +9,8 @@ from opperf.frameworks import Framework
 from opperf.model import Case, ListedOperator, Listing, Operator, OperatorTarget, Target
 from opperf.rules.callables import inputs_for_target
 from opperf.rules.configurations import Phase
-from opperf.rules.engine import SEARCH, NoInputs
+from opperf.rules.engine import SEARCH
+from opperf.rules.registering import NoInputs
 from opperf.rules.sizes import PRESETS
 from opperf.rules.values import Arguments
 from opperf.runner.prepared import PreparedCase

@@ -17,7 +17,6 @@ from opperf.errors import UnknownOperatorError, UsageError
 from opperf.frameworks import Framework
 from opperf.model import Argument, Case, Fill, Kind, Number, Operator, Settings, Target, TensorSpec
 from opperf.rules.engine import (
-    NoInputs,
     holds_tensors,
     inputs_for,
     rename_arguments,
@@ -25,6 +24,7 @@ from opperf.rules.engine import (
     with_output,
 )
 from opperf.rules.ranges import Shape, in_range, is_shape, limit_at, shapes_by_place
+from opperf.rules.registering import NoInputs
 from opperf.rules.sizes import PRESETS
 from opperf.sources.bound import Bound
 from opperf.sources.registry import with_array_type

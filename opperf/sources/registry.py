@@ -22,7 +22,8 @@ from opperf.model import (
     TensorSpec,
 )
 from opperf.rules.callables import inputs_for_target
-from opperf.rules.engine import Inputs, NoInputs
+from opperf.rules.engine import Inputs
+from opperf.rules.registering import NoInputs
 from opperf.rules.sizes import INT64, PRESETS
 from opperf.sources.choices import CHOICES, LISTED, is_misspelt, parse_device, refusal
 from opperf.sources.selecting import (

@@ -12,9 +12,10 @@ from opperf.errors import UnsupportedError, UsageError, suggest
 from opperf.frameworks import Framework
 from opperf.model import Argument, Case, TensorSpec, iter_tensors
 from opperf.model.values import UNKNOWN
-from opperf.rules.engine import Inputs, NoInputs
+from opperf.rules.engine import Inputs
 from opperf.rules.fitting import dense_if_any
 from opperf.rules.ranges import Shape, in_range, limit_at, reshaped, shapes_by_place
+from opperf.rules.registering import NoInputs
 from opperf.rules.sizes import Preset
 
 SHAPED = "+shape"

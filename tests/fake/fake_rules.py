@@ -1,7 +1,7 @@
 """Inputs for the fake framework's operators."""
 
 from opperf.model import Kind
-from opperf.rules.engine import Families
+from opperf.rules.registering import Families
 from opperf.rules.values import tensor, tensors
 
 FAMILIES = Families()

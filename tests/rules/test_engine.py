@@ -11,9 +11,7 @@ from opperf.rules.engine import (
     FOUND,
     OUTPUT,
     SEARCH,
-    Families,
     Inputs,
-    NoInputs,
     arguments_by_role,
     from_table,
     inputs_for,
@@ -22,6 +20,7 @@ from opperf.rules.engine import (
     with_dtype,
 )
 from opperf.rules.fuzzing import Fuzz
+from opperf.rules.registering import Families, NoInputs
 from opperf.rules.search import SearchResult
 from opperf.rules.shapes import DISPATCH
 from opperf.rules.sizes import PRESETS

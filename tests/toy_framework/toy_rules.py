@@ -1,7 +1,7 @@
 """Inputs for the toy framework: a table by argument name."""
 
 from opperf.model import Kind
-from opperf.rules.engine import Families
+from opperf.rules.registering import Families
 from opperf.rules.values import tensor
 
 FAMILIES = Families()

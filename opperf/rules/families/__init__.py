@@ -3,7 +3,6 @@ their own. Each kind of operation has a module."""
 
 from __future__ import annotations
 
-from opperf.rules.engine import Families
 from opperf.rules.families import (
     attention,
     convolution,
@@ -18,6 +17,7 @@ from opperf.rules.families import (
     shapes,
     sorting,
 )
+from opperf.rules.registering import Families
 
 MODULES = (
     *(attention, convolution, creation, elementwise, indexing, layers, linalg, normalisation),

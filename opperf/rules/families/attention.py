@@ -11,7 +11,7 @@ from opperf.operations import CanonicalOperation
 from opperf.operations.uses import Roles
 from opperf.rules.bert import HEADS, UNITS, WIDTH, tokens
 from opperf.rules.configurations import WHY
-from opperf.rules.engine import Families
+from opperf.rules.registering import Families
 from opperf.rules.sizes import Preset
 from opperf.rules.values import SIMPLEX, tensor
 

@@ -8,7 +8,6 @@ from collections.abc import Iterable
 from opperf.operations import CanonicalOperation
 from opperf.operations.uses import Roles
 from opperf.rules.configurations import WHY
-from opperf.rules.engine import Families
 from opperf.rules.pictures import (
     Window,
     feature_maps,
@@ -16,6 +15,7 @@ from opperf.rules.pictures import (
     photographs,
     video,
 )
+from opperf.rules.registering import Families
 from opperf.rules.shapes import Shape
 from opperf.rules.sizes import Preset
 from opperf.rules.values import tensor

@@ -9,8 +9,8 @@ from opperf.operations import OPERATIONS, CanonicalOperation
 from opperf.operations.uses import Roles
 from opperf.rules.configurations import WHY
 from opperf.rules.domains import DOMAINS, LOGICAL_PAIR, PAIRS, WHOLE_DTYPE, Pair
-from opperf.rules.engine import Families
 from opperf.rules.pictures import feature_maps
+from opperf.rules.registering import Families
 from opperf.rules.shapes import DISPATCH, LIST_LENGTH, Shape, column, square, tall
 from opperf.rules.sizes import Preset
 from opperf.rules.values import NORMAL, ONES, OPEN_UNIT, REQUESTED, fixed, tensor, tensors

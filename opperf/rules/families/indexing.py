@@ -9,7 +9,7 @@ from opperf.operations import CanonicalOperation
 from opperf.operations.uses import Roles
 from opperf.rules.bert import scores
 from opperf.rules.configurations import WHY
-from opperf.rules.engine import Families
+from opperf.rules.registering import Families
 from opperf.rules.shapes import LIST_LENGTH, Shape, line, square, tall, vector
 from opperf.rules.sizes import Preset
 from opperf.rules.values import BOOLEAN, below, fixed, tensor, tensors

@@ -9,8 +9,8 @@ from opperf.operations import CanonicalOperation
 from opperf.operations.uses import Roles
 from opperf.rules.bert import FEED_FORWARD, UNITS, WORDS, few_sentences, sentences, tokens
 from opperf.rules.configurations import WHY
-from opperf.rules.engine import Families
 from opperf.rules.pictures import images
+from opperf.rules.registering import Families
 from opperf.rules.shapes import DISPATCH, Shape, column, cube, shapes, slim, square, tall
 from opperf.rules.sizes import Preset
 from opperf.rules.values import below, fixed, tensor

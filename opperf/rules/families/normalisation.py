@@ -11,9 +11,9 @@ from opperf.operations import CanonicalOperation
 from opperf.operations.uses import Roles
 from opperf.rules.bert import WORDS, scores, sentences
 from opperf.rules.configurations import WHY
-from opperf.rules.engine import Families
 from opperf.rules.families.layers import INDEX, classifiers
 from opperf.rules.pictures import channels_last, feature_maps, network_maps, photographs
+from opperf.rules.registering import Families
 from opperf.rules.shapes import Shape, square
 from opperf.rules.sizes import Preset
 from opperf.rules.values import (

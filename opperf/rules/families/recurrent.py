@@ -9,7 +9,7 @@ from typing import NamedTuple
 from opperf.operations import CanonicalOperation
 from opperf.operations.uses import Roles
 from opperf.rules.configurations import PHASE, WHY
-from opperf.rules.engine import Families
+from opperf.rules.registering import Families
 from opperf.rules.shapes import Shape
 from opperf.rules.sizes import Preset
 from opperf.rules.values import ZEROS, between, tensor, tensors

@@ -11,8 +11,8 @@ from opperf.operations.uses import Roles
 from opperf.rules.bert import few_sentences
 from opperf.rules.configurations import WHY
 from opperf.rules.domains import reduction_fill
-from opperf.rules.engine import Families
 from opperf.rules.pictures import feature_maps
+from opperf.rules.registering import Families
 from opperf.rules.shapes import Shape, cube, square, tall, vector
 from opperf.rules.sizes import Preset
 from opperf.rules.values import POSITIVE, fixed, tensor

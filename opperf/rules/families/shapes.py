@@ -8,8 +8,8 @@ from opperf.operations import CanonicalOperation
 from opperf.operations.uses import Roles
 from opperf.rules.bert import HEADS, WIDTH, few_sentences
 from opperf.rules.configurations import WHY
-from opperf.rules.engine import Families
 from opperf.rules.pictures import feature_maps, photographs
+from opperf.rules.registering import Families
 from opperf.rules.shapes import LIST_LENGTH, Shape, column, cube, square, tall, vector
 from opperf.rules.sizes import Preset
 from opperf.rules.values import tensor, tensors

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from opperf.operations import CanonicalOperation
 from opperf.operations.uses import Roles
 from opperf.rules.configurations import WHY
-from opperf.rules.engine import Families
+from opperf.rules.registering import Families
 from opperf.rules.shapes import Shape, line, square, tall, vector
 from opperf.rules.sizes import Preset
 from opperf.rules.values import BOOLEAN, SEQUENCE, below, fixed, tensor

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from opperf.rules import families as shared
-from opperf.rules.engine import Families
 from opperf.rules.mxnet import (
     attention,
     control_flow,
@@ -38,6 +37,7 @@ from opperf.rules.mxnet import (
     sparse_updates,
 )
 from opperf.rules.not_finite import NotFinite
+from opperf.rules.registering import Families
 
 MODULES = (
     attention,

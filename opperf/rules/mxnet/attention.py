@@ -9,9 +9,9 @@ import msgspec
 from opperf.model import Operator, TensorSpec
 from opperf.rules.bert import HEADS, UNITS, WIDTH, scores, tokens
 from opperf.rules.configurations import WHY
-from opperf.rules.engine import Families
 from opperf.rules.families.attention import bert
 from opperf.rules.families.layers import INDEX
+from opperf.rules.registering import Families
 from opperf.rules.shapes import Shape
 from opperf.rules.sizes import Preset
 from opperf.rules.values import PROBABILITY, SIMPLEX, Arguments, below, fixed, tensor

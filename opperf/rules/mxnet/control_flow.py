@@ -12,7 +12,7 @@ from opperf.model import Operator, TensorSpec
 from opperf.rules.bert import FEED_FORWARD
 from opperf.rules.bert import UNITS as WIDTH
 from opperf.rules.configurations import WHY
-from opperf.rules.engine import Families
+from opperf.rules.registering import Families
 from opperf.rules.shapes import shapes, square
 from opperf.rules.sizes import Preset
 from opperf.rules.values import (

@@ -12,13 +12,14 @@ from opperf.model import Argument, Fill, Operator, TensorSpec
 from opperf.operations import CanonicalOperation
 from opperf.operations.uses import Roles
 from opperf.rules.configurations import PHASE, WHY
-from opperf.rules.engine import Families, arguments_by_role, without_gradients
+from opperf.rules.engine import arguments_by_role, without_gradients
 from opperf.rules.families import convolution
 from opperf.rules.families.convolution import SCALE, layer
 from opperf.rules.mxnet.boxes import spread
 from opperf.rules.mxnet.operations.layers import CONVOLUTIONS
 from opperf.rules.pictures import FILTERS, KERNEL, Window, coarse_maps, feature_maps, images
 from opperf.rules.pyramid import few_pictures, maps
+from opperf.rules.registering import Families
 from opperf.rules.sizes import Preset
 from opperf.rules.values import OPEN_UNIT, PROBABILITY, Arguments, fixed, literal, tensor, tensors
 

@@ -6,10 +6,10 @@ from collections.abc import Iterable
 
 from opperf.model import Fill, Operator, TensorSpec
 from opperf.rules.configurations import WHY
-from opperf.rules.engine import Families
 from opperf.rules.mxnet.boxes import CORNERS, corners
 from opperf.rules.pictures import feature_maps
 from opperf.rules.pyramid import PASCAL, few_pictures, maps, picture_extents
+from opperf.rules.registering import Families
 from opperf.rules.sizes import Preset
 from opperf.rules.values import (
     PROBABILITY,

@@ -15,10 +15,11 @@ from opperf.rules.domains import (
     SHIFTS,
     WHOLE_DTYPE,
 )
-from opperf.rules.engine import Families, arguments_by_role
+from opperf.rules.engine import arguments_by_role
 from opperf.rules.families import elementwise as shared
 from opperf.rules.mxnet.names import FACTOR
 from opperf.rules.mxnet.operations.elementwise import BINARY
+from opperf.rules.registering import Families
 from opperf.rules.sizes import Preset
 from opperf.rules.values import BOOLEAN, NORMAL, POSITIVE, REQUESTED, Arguments, tensor
 

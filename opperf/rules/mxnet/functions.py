@@ -9,11 +9,11 @@ from collections.abc import Iterable, Mapping
 
 from opperf.model import Fill, Operator, TensorSpec
 from opperf.rules.configurations import WHY
-from opperf.rules.engine import Family
 from opperf.rules.families.linalg import EINSUMS, matrix_to_diagonalise
 from opperf.rules.mxnet.miscellany import FILLED
 from opperf.rules.mxnet.names import FACTOR
 from opperf.rules.mxnet.sampling import FORMS
+from opperf.rules.registering import Family
 from opperf.rules.shapes import LIST_LENGTH, Shape, line, shapes, square, vector
 from opperf.rules.sizes import Preset
 from opperf.rules.values import BOOLEAN, NORMAL, REQUESTED, Arguments, below, fixed, tensor

@@ -8,12 +8,12 @@ from collections.abc import Iterable
 from opperf.model import Operator, TensorSpec
 from opperf.rules.bert import FEED_FORWARD, UNITS, sentences
 from opperf.rules.configurations import WHY
-from opperf.rules.engine import Families
 from opperf.rules.families import convolution as convolutions
 from opperf.rules.families import layers
 from opperf.rules.mxnet.attention import in_single
 from opperf.rules.mxnet.operations.layers import convolution_arguments, dense_arguments
 from opperf.rules.pictures import FILTERS, Window, feature_maps, photographs
+from opperf.rules.registering import Families
 from opperf.rules.sizes import Preset
 from opperf.rules.values import Arguments
 

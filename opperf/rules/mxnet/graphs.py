@@ -8,7 +8,7 @@ import msgspec
 
 from opperf.model import Fill, Operator, TensorSpec
 from opperf.rules.configurations import WHY
-from opperf.rules.engine import Families
+from opperf.rules.registering import Families
 from opperf.rules.shapes import square
 from opperf.rules.sizes import Preset
 from opperf.rules.values import PROBABILITY, Arguments, below, fixed, literal, sparse, tensors

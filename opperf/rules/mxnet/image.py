@@ -9,9 +9,9 @@ import msgspec
 
 from opperf.model import Operator, TensorSpec
 from opperf.rules.configurations import WHY
-from opperf.rules.engine import Families
 from opperf.rules.mxnet.jpeg import TILE_SIDE, jpeg
 from opperf.rules.pictures import COLOURS, images, photographs
+from opperf.rules.registering import Families
 from opperf.rules.sizes import Preset
 from opperf.rules.values import REQUESTED, Arguments, below, fixed, literal, tensor
 

@@ -6,9 +6,10 @@ from collections.abc import Iterable
 
 from opperf.model import Operator
 from opperf.rules.configurations import WHY
-from opperf.rules.engine import OUTPUT, Families
+from opperf.rules.engine import OUTPUT
 from opperf.rules.families.indexing import masked
 from opperf.rules.mxnet.indexing import scatter_targets
+from opperf.rules.registering import Families
 from opperf.rules.shapes import square
 from opperf.rules.sizes import Preset
 from opperf.rules.values import BOOLEAN, Arguments, fixed, same

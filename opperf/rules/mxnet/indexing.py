@@ -8,10 +8,10 @@ from collections.abc import Iterable
 from opperf.model import Fill, Operator, TensorSpec
 from opperf.rules.bert import few_sentences
 from opperf.rules.configurations import WHY
-from opperf.rules.engine import Families
 from opperf.rules.families.indexing import masked
 from opperf.rules.mxnet.names import FACTOR
 from opperf.rules.pictures import feature_maps
+from opperf.rules.registering import Families
 from opperf.rules.shapes import Shape, column, cube, square, tall, vector, wide
 from opperf.rules.sizes import Preset
 from opperf.rules.values import BOOLEAN, Arguments, below, fixed, tensor

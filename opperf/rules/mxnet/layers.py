@@ -7,10 +7,11 @@ from collections.abc import Iterable
 
 from opperf.model import Operator
 from opperf.rules.configurations import WHY
-from opperf.rules.engine import Families, arguments_by_role
+from opperf.rules.engine import arguments_by_role
 from opperf.rules.families.layers import HIDDEN, classifiers, dense, outputs
 from opperf.rules.mxnet.operations.layers import LAYERS
 from opperf.rules.pictures import feature_maps, images
+from opperf.rules.registering import Families
 from opperf.rules.sizes import Preset
 from opperf.rules.values import PROBABILITY, Arguments, tensor
 

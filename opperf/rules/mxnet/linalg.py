@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from opperf.model import Fill, Operator
 from opperf.rules.configurations import WHY
-from opperf.rules.engine import Families
+from opperf.rules.registering import Families
 from opperf.rules.shapes import Shape, square
 from opperf.rules.sizes import Preset
 from opperf.rules.values import (

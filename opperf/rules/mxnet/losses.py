@@ -6,9 +6,9 @@ from collections.abc import Iterable
 
 from opperf.model import Fill, Operator
 from opperf.rules.configurations import WHY
-from opperf.rules.engine import Families
 from opperf.rules.families.layers import scores_and_labels
 from opperf.rules.pictures import feature_maps
+from opperf.rules.registering import Families
 from opperf.rules.shapes import shapes, square
 from opperf.rules.sizes import Preset
 from opperf.rules.values import (

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from opperf.model import Operator
 from opperf.rules.bert import HEADS, WIDTH, tokens
 from opperf.rules.configurations import WHY
-from opperf.rules.engine import Families
+from opperf.rules.registering import Families
 from opperf.rules.shapes import LIST_LENGTH, square
 from opperf.rules.sizes import Preset
 from opperf.rules.values import SIMPLEX, Arguments, tensor, tensors

@@ -6,11 +6,11 @@ from collections.abc import Callable, Iterable
 
 from opperf.model import Fill, Operator
 from opperf.rules.configurations import WHY
-from opperf.rules.engine import Families
 from opperf.rules.mxnet.names import FACTOR
 from opperf.rules.mxnet.optimizers import layer_parameters
 from opperf.rules.mxnet.sparse import ROWS, WHOLE, few_texts, rows, table_shape, text
 from opperf.rules.parameters import resnet_50
+from opperf.rules.registering import Families
 from opperf.rules.shapes import Shape, shapes, square, tall
 from opperf.rules.sizes import Preset
 from opperf.rules.values import (

@@ -7,10 +7,10 @@ from collections.abc import Iterable
 from opperf.model import Operator
 from opperf.operations import OPERATIONS
 from opperf.rules.configurations import WHY, notes_of
-from opperf.rules.engine import Families
 from opperf.rules.families.layers import outputs
 from opperf.rules.families.normalisation import batch_norm
 from opperf.rules.mxnet.operations.layers import with_statistics
+from opperf.rules.registering import Families
 from opperf.rules.sizes import Preset
 from opperf.rules.values import PROBABILITY, Arguments, fixed, tensor
 

@@ -6,8 +6,9 @@ from collections.abc import Iterable
 
 from opperf.model import Fill, Operator
 from opperf.rules.configurations import WHY
-from opperf.rules.engine import OUTPUT, Families
+from opperf.rules.engine import OUTPUT
 from opperf.rules.mxnet.names import FACTOR
+from opperf.rules.registering import Families
 from opperf.rules.shapes import square, tall
 from opperf.rules.sizes import Preset
 from opperf.rules.values import (

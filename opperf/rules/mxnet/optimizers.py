@@ -10,8 +10,9 @@ from functools import partial
 
 from opperf.model import Argument, Fill, Kind, Operator, TensorSpec
 from opperf.rules.configurations import WHY
-from opperf.rules.engine import OUTPUT, Families
+from opperf.rules.engine import OUTPUT
 from opperf.rules.parameters import bert_layer, bert_layers, feed_forward, resnet_50
+from opperf.rules.registering import Families
 from opperf.rules.shapes import Shape
 from opperf.rules.sizes import Preset
 from opperf.rules.values import (

@@ -9,8 +9,8 @@ from collections.abc import Iterable
 
 from opperf.model import Fill, Operator, TensorSpec
 from opperf.rules.configurations import WHY
-from opperf.rules.engine import Families
 from opperf.rules.families.layers import outputs
+from opperf.rules.registering import Families
 from opperf.rules.shapes import Shape, cube, square
 from opperf.rules.sizes import Preset
 from opperf.rules.values import Arguments, below, between, fixed, literal, tensors

@@ -6,8 +6,8 @@ from collections.abc import Iterable
 
 from opperf.model import Operator
 from opperf.rules.configurations import WHY
-from opperf.rules.engine import Families
 from opperf.rules.mxnet.sparse import OWN, differentiated, rows
+from opperf.rules.registering import Families
 from opperf.rules.shapes import wide
 from opperf.rules.sizes import Preset
 from opperf.rules.values import Arguments, tensor

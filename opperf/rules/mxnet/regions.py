@@ -7,9 +7,9 @@ from typing import NamedTuple
 
 from opperf.model import Operator, TensorSpec
 from opperf.rules.configurations import WHY
-from opperf.rules.engine import Families
 from opperf.rules.mxnet.boxes import CORNERS, corners, sides
 from opperf.rules.pyramid import COCO, LEVEL_CHANNELS, PASCAL, few_pictures, maps, picture_extents
+from opperf.rules.registering import Families
 from opperf.rules.sizes import Preset
 from opperf.rules.values import Arguments, fixed, literal, tensor
 

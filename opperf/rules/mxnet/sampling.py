@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from opperf.model import Argument, Fill, Operator
 from opperf.rules.configurations import WHY
-from opperf.rules.engine import Families
+from opperf.rules.registering import Families
 from opperf.rules.shapes import Shape, column, shapes, square, tall, vector
 from opperf.rules.sizes import Preset
 from opperf.rules.values import (

@@ -6,8 +6,8 @@ from collections.abc import Iterable
 
 from opperf.model import Operator
 from opperf.rules.configurations import WHY
-from opperf.rules.engine import Families
 from opperf.rules.families.layers import lengths
+from opperf.rules.registering import Families
 from opperf.rules.shapes import cube
 from opperf.rules.sizes import Preset
 from opperf.rules.values import Arguments, fixed, tensor

@@ -7,9 +7,9 @@ from collections.abc import Iterable
 from opperf.model import Argument, Operator
 from opperf.rules.bert import UNITS, few_sentences
 from opperf.rules.configurations import WHY
-from opperf.rules.engine import Families
 from opperf.rules.families.shapes import PADDING, PER_CHANNEL, PER_SAMPLE, PER_UNIT
 from opperf.rules.pictures import feature_maps
+from opperf.rules.registering import Families
 from opperf.rules.shapes import Shape, column, cube, square, tall, vector
 from opperf.rules.sizes import Preset
 from opperf.rules.values import Arguments, fixed, literal, tensor, tensors

@@ -6,8 +6,8 @@ from collections.abc import Iterable
 
 from opperf.model import Operator
 from opperf.rules.configurations import WHY
-from opperf.rules.engine import Families
 from opperf.rules.mxnet.indexing import of_classes
+from opperf.rules.registering import Families
 from opperf.rules.shapes import square, tall
 from opperf.rules.sizes import Preset
 from opperf.rules.values import Arguments, fixed, tensor

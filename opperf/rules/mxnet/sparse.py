@@ -14,8 +14,9 @@ import msgspec
 from opperf.model import Fill, Operator, TensorSpec
 from opperf.rules.configurations import WHY
 from opperf.rules.domains import DOMAINS, FEW_INTEGERS
-from opperf.rules.engine import Families, uses_of
+from opperf.rules.engine import uses_of
 from opperf.rules.mxnet.operations.elementwise import TABLE as USES
+from opperf.rules.registering import Families
 from opperf.rules.shapes import LIST_LENGTH, Shape
 from opperf.rules.sizes import Preset
 from opperf.rules.values import (

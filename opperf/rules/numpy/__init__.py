@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from opperf.frameworks.numpy import excluded
 from opperf.rules import families as shared
-from opperf.rules.engine import Families, Family
 from opperf.rules.not_finite import NotFinite
 from opperf.rules.numpy import (
     elementwise,
@@ -18,6 +17,7 @@ from opperf.rules.numpy import (
     shapes,
     statistics,
 )
+from opperf.rules.registering import Families, Family
 
 MODULES = (elementwise, indexing, layouts, linalg, reductions, sampling, shapes, statistics)
 """Modules that offer `FAMILIES`."""

@@ -7,9 +7,9 @@ from collections.abc import Iterable
 from opperf.model import Fill, Operator, TensorSpec
 from opperf.rules.configurations import WHY
 from opperf.rules.domains import BITS, PAIRS, RATIO_PAIR, SHIFTS, WHOLE_DTYPE, Pair
-from opperf.rules.engine import Families
 from opperf.rules.families import elementwise as shared
 from opperf.rules.numpy.names import Variants, own
+from opperf.rules.registering import Families
 from opperf.rules.shapes import column, square
 from opperf.rules.sizes import Preset
 from opperf.rules.values import (

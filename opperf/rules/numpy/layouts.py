@@ -11,9 +11,10 @@ from collections.abc import Callable, Iterable, Mapping
 from opperf.model import Operator, TensorSpec
 from opperf.operations.uses import Table, merge
 from opperf.rules.configurations import WHY
-from opperf.rules.engine import Families, arguments_by_role
+from opperf.rules.engine import arguments_by_role
 from opperf.rules.families import FAMILIES as SHARED
 from opperf.rules.numpy.operations import elementwise, matrices, reductions
+from opperf.rules.registering import Families
 from opperf.rules.shapes import Shape, square, vector
 from opperf.rules.sizes import Preset
 from opperf.rules.values import REQUESTED, Arguments

@@ -7,9 +7,9 @@ from collections.abc import Iterable
 
 from opperf.model import Operator
 from opperf.rules.configurations import WHY
-from opperf.rules.engine import Families
 from opperf.rules.families.linalg import EINSUMS, definite, matrix_to_diagonalise
 from opperf.rules.numpy.names import Variants, own
+from opperf.rules.registering import Families
 from opperf.rules.shapes import Shape, cube, square, tall, vector
 from opperf.rules.sizes import Preset
 from opperf.rules.values import Arguments, fixed, tensors

@@ -8,7 +8,6 @@ from collections.abc import Iterable
 from opperf.model import Argument, Operator
 from opperf.rules.configurations import WHY
 from opperf.rules.domains import reduction_fill
-from opperf.rules.engine import Families
 from opperf.rules.families.reductions import (
     along_axis,
     along_one,
@@ -17,6 +16,7 @@ from opperf.rules.families.reductions import (
     whys_of,
 )
 from opperf.rules.numpy.names import Variants, own
+from opperf.rules.registering import Families
 from opperf.rules.shapes import line, square
 from opperf.rules.sizes import Preset
 from opperf.rules.values import Arguments, between, fixed, literal

@@ -7,7 +7,8 @@ import pytest
 
 from opperf.frameworks import load
 from opperf.model import Case, OperatorTarget, Settings
-from opperf.rules.engine import NoInputs, inputs_for, rules_module
+from opperf.rules.engine import inputs_for, rules_module
+from opperf.rules.registering import NoInputs
 from opperf.rules.sizes import PRESETS
 from opperf.sources.registry import plan
 from opperf.sources.selecting import Selection

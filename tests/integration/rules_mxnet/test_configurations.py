@@ -5,7 +5,8 @@ import pytest
 from opperf.frameworks import load
 from opperf.model import TensorSpec
 from opperf.rules import mxnet as rules
-from opperf.rules.engine import NoInputs, inputs_for, rules_module
+from opperf.rules.engine import inputs_for, rules_module
+from opperf.rules.registering import NoInputs
 from opperf.rules.shapes import DISPATCH
 from opperf.rules.sizes import PRESETS
 from opperf.sources.registry import plan

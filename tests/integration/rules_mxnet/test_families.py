@@ -9,8 +9,9 @@ import pytest
 from opperf.frameworks import load
 from opperf.model import Settings
 from opperf.rules import mxnet, numpy
-from opperf.rules.engine import RULE, NoInputs, configurations, name_of
+from opperf.rules.engine import RULE, configurations, name_of
 from opperf.rules.mxnet import FAMILIES
+from opperf.rules.registering import NoInputs
 from opperf.rules.sizes import PRESETS
 from opperf.sources.registry import plan
 from opperf.sources.selecting import Selection
