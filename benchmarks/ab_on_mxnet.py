@@ -8,7 +8,7 @@ Sessions of `opperf ab` of two kinds, as a user runs them, with the default opti
 
 Prints a line for each session, and the totals; the exit code is 1 if a target is missed.
 
-Run: python benchmarks/ab_on_mxnet.py [ten | many | few] [--sessions N] [alike | slowed]
+Run: python benchmarks/ab_on_mxnet.py [ten | many | few] [alike | slowed] [--sessions N]
      [more options of opperf ab]
 
 `ten`: ten operators at small sizes, forward and backward, two of them slower by a tenth in B; ten
