@@ -34,7 +34,7 @@ def dense(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
     token: a projection, and the two of a feed-forward block, which of more sentences take a second
     a call."""
     for why, shape, hidden in (
-        ("rows of pictures to a few units, the shapes of MXNet's utility", images(size), HIDDEN),
+        ("rows of pictures to a few units: far more rows than columns", images(size), HIDDEN),
         ("BERT-base, a projection of each token, as to queries", few_sentences(size), UNITS),
         ("BERT-base, feed-forward block, widening", few_sentences(size), FEED_FORWARD),
         (

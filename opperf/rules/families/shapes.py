@@ -179,8 +179,16 @@ def transpose(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
     keys = "each matrix of a stack, as the keys of attention"
     yield {"x": tensor(*cube(size)), "axes": (0, 2, 1), WHY: keys}
     for shape, axes, why in (
-        (feature_maps(size), (0, 2, 3, 1), "feature maps from NCHW to NHWC, as for TensorFlow"),
-        (last, (0, 3, 1, 2), "feature maps from NHWC to NCHW, as for MXNet and PyTorch"),
+        (
+            feature_maps(size),
+            (0, 2, 3, 1),
+            "feature maps from NCHW to NHWC, as before a layer with channels last",
+        ),
+        (
+            last,
+            (0, 3, 1, 2),
+            "feature maps from NHWC to NCHW, as before a layer with channels first",
+        ),
         (heads(size), (0, 2, 1, 3), ATTENTION),
     ):
         yield {"x": tensor(*shape), "axes": axes, WHY: why}
