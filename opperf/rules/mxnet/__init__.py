@@ -118,6 +118,13 @@ NOT_FINITE: dict[str, NotFinite] = {
         "behind them"
     ),
     "masked_log_softmax": NotFinite("the logarithm of what is masked is infinite"),
+    **dict.fromkeys(
+        (
+            *("_npi_gumbel", "_npi_logistic"),
+            *("_random_exponential_like", "random_exponential", "sample_exponential"),
+        ),
+        NotFinite("the logarithm of a random number that is zero once in some ten million"),
+    ),
 }
 """Operators whose results may have NaN or infinity, each with the reason: memory that is not
 written may hold anything."""
