@@ -1,7 +1,8 @@
 """Share of the cases of a run that are mostly dispatch: their kernels take less than half a call.
 
-Prints, for each pass, how many of the measured cases have the note, and the categories with most of
-them. Such cases measure the framework's overhead per call, and not the operator.
+Prints, for each pass, how many of the measured cases have the note, how many of these are meant to
+show the overhead of a call and say so, and the categories with most of the others. Such cases
+measure the framework's overhead per call, and not the operator.
 
 Run: opperf run --size default -w 2 -r 5 -f jsonl -o run.jsonl
      python -m benchmarks.dispatch_share run.jsonl [--operators]
@@ -18,6 +19,7 @@ from pathlib import Path
 from opperf.metrics import PASSES
 from opperf.model import NoteCode, Record, Status
 from opperf.results.runfile import read_run
+from opperf.rules.shapes import MOSTLY_DISPATCH
 
 MOST_SHOWN = 10
 """Categories that are printed for each pass."""
@@ -33,9 +35,11 @@ def shares(records: Sequence[Record], by_operator: bool = False) -> Iterator[str
             continue
         share = len(short) / len(timed)
         yield f"{metric}: {len(short)} of {len(timed)} cases are mostly dispatch, {share:.1%}"
+        others = [one for one in short if MOSTLY_DISPATCH not in one.case.why]
+        yield f"  {len(short) - len(others)} say so, {len(others)} do not:"
         totals, counts = (
             Counter(one.case.label if by_operator else one.case.category for one in listed)
-            for listed in (timed, short)
+            for listed in (timed, others)
         )
         for name, count in counts.most_common(None if by_operator else MOST_SHOWN):
             yield f"  {count:4} of {totals[name]:4}  {name}"

@@ -23,8 +23,9 @@ CLASSES = 1000
 
 LARGE_UNITS = 1024
 """BERT-large's width of a token's vector."""
-LAYERS = 12
-"""Layers of BERT-base, more than one update takes the parameters of."""
+MEDIUM_UNITS, MEDIUM_LAYERS = 512, 8
+"""BERT-medium's width, and its layers: more than one update takes the parameters of. An update of
+as many parameters of BERT-base takes more than twice as long, almost a second."""
 
 
 def channels(size: Preset, default: int) -> int:
@@ -70,9 +71,10 @@ def dense(outputs: int, inputs: int) -> tuple[Shape, Shape]:
     return (outputs, inputs), (outputs,)
 
 
-def bert_layer(size: Preset) -> tuple[Shape, ...]:
-    """Shapes of the 16 parameters of a layer of BERT-base; at size large, of BERT-large."""
-    units = min(LARGE_UNITS, size.extent(UNITS))
+def bert_layer(size: Preset, width: int = UNITS) -> tuple[Shape, ...]:
+    """Shapes of the 16 parameters of a layer of BERT-base, or of another width; at size large, of
+    BERT-large."""
+    units = min(LARGE_UNITS, size.extent(width))
     inside = units * FEED_FORWARD // UNITS
     norm: tuple[Shape, Shape] = ((units,), (units,))
     return (
@@ -85,9 +87,9 @@ def bert_layer(size: Preset) -> tuple[Shape, ...]:
     )
 
 
-def bert_layers(size: Preset) -> tuple[Shape, ...]:
-    """Shapes of the parameters of all layers, without embeddings."""
-    return bert_layer(size) * LAYERS
+def medium_layers(size: Preset) -> tuple[Shape, ...]:
+    """Shapes of the parameters of all layers of BERT-medium, without embeddings."""
+    return bert_layer(size, MEDIUM_UNITS) * MEDIUM_LAYERS
 
 
 def feed_forward(size: Preset) -> tuple[Shape, ...]:

@@ -48,8 +48,12 @@ def cube(size: Preset) -> Shape:
     return (size.extent(64), 128, 128)
 
 
-DISPATCH = "a column of few elements: most of the time is that of the call, not of the kernel"
-"""Why an operator is measured at a `column`, in one configuration at most."""
+MOSTLY_DISPATCH = "mostly dispatch"
+"""Marks a configuration that is to show the overhead of a call: most of the time is not that of the
+kernel. An operator has one at most."""
+
+DISPATCH = f"a column of few elements: {MOSTLY_DISPATCH}"
+"""Why an operator is measured at a `column`."""
 
 
 def shapes(size: Preset) -> tuple[Shape, Shape]:

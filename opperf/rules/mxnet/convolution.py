@@ -18,7 +18,7 @@ from opperf.rules.families.convolution import SCALE, layer
 from opperf.rules.mxnet.boxes import spread
 from opperf.rules.mxnet.operations.layers import CONVOLUTIONS
 from opperf.rules.pictures import FILTERS, KERNEL, Window, coarse_maps, feature_maps, images
-from opperf.rules.pyramid import few_pictures, maps
+from opperf.rules.pyramid import PASCAL, few_pictures, maps
 from opperf.rules.registering import Families
 from opperf.rules.sizes import Preset
 from opperf.rules.values import OPEN_UNIT, PROBABILITY, Arguments, fixed, literal, tensor, tensors
@@ -52,9 +52,9 @@ def convolution_v1(operator: Operator, size: Preset) -> Iterable[Arguments]:
 
 
 def offset_window(size: Preset) -> Window:
-    """The 3 x 3 layer of a detector's last stage, at stride 32."""
+    """The 3 x 3 layer of a detector's last stage, at stride 32, of Pascal's pictures."""
     channels = 512
-    return Window(maps(size, 32, channels), filters=channels, pad=1)
+    return Window(maps(size, 32, channels, PASCAL), filters=channels, pad=1)
 
 
 def plain(window: Window) -> Arguments:

@@ -11,9 +11,9 @@ from functools import partial
 from opperf.model import Argument, Fill, Kind, Operator, TensorSpec
 from opperf.rules.configurations import WHY
 from opperf.rules.engine import OUTPUT
-from opperf.rules.parameters import bert_layer, bert_layers, feed_forward, resnet_50
+from opperf.rules.parameters import bert_layer, feed_forward, medium_layers, resnet_50
 from opperf.rules.registering import Families
-from opperf.rules.shapes import Shape
+from opperf.rules.shapes import MOSTLY_DISPATCH, Shape
 from opperf.rules.sizes import Preset
 from opperf.rules.values import (
     NORMAL,
@@ -169,7 +169,7 @@ def layer_parameters(size: Preset) -> tuple[tuple[Shape, str], ...]:
     return (
         (feed_forward(size)[0], "BERT's feed-forward weights"),
         (early, "a 3 x 3 layer of ResNet-50's first stage, which caches hold"),
-        (scale, "the scale of ResNet-50's last normalisation: mostly dispatch"),
+        (scale, f"the scale of ResNet-50's last normalisation: {MOSTLY_DISPATCH}"),
     )
 
 
@@ -220,7 +220,9 @@ def transformer_groups(size: Preset) -> tuple[Group, ...]:
 
 def many_layers(size: Preset) -> tuple[Group, ...]:
     """As many parameters of a network for text as fit in a call."""
-    return ((bert_layers(size)[-LAMB_AGGREGATED:], "the last 45 parameters of BERT's layers"),)
+    return (
+        (medium_layers(size)[-LAMB_AGGREGATED:], "the last 45 parameters of BERT-medium's layers"),
+    )
 
 
 GROUPS: dict[str, Callable[[Preset], tuple[Group, ...]]] = {
