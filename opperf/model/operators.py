@@ -80,6 +80,8 @@ class ListedOperator(Struct, frozen=True):
     """Why there is no rule."""
     cases: int | None = 0
     """Number of cases at the default size; None if inputs have to be searched for first."""
+    whys: tuple[str, ...] = ()
+    """What each of the cases stands for, in one line."""
 
 
 class Listing(Struct, frozen=True):

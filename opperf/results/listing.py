@@ -58,7 +58,7 @@ ALWAYS = 3
 
 def list_text(operators: Sequence[ListedOperator], width: int | None = None) -> str:
     """Returns a table with a row for each operator, no wider than `width`: long texts wrap, and the
-    last columns go if they do not fit."""
+    last columns go if they do not fit. Of a single operator, also what its cases stand for."""
     columns = [
         Column(
             field.title,
@@ -72,6 +72,9 @@ def list_text(operators: Sequence[ListedOperator], width: int | None = None) -> 
     shown = columns if width is None else _fitting(columns, width)
     left = [column.title.lower() for column in columns if column not in shown]
     lines = [table_text(shown, width), "", _closing(operators)]
+    if len(operators) == 1 and operators[0].whys:
+        lines[-1] += ":"
+        lines += [f"- {why}" for why in operators[0].whys]
     if left:
         lines.append(f"No room for {', '.join(left)}; --format json has all.")
     return "\n".join(wrap(line, width) if width and i else line for i, line in enumerate(lines))

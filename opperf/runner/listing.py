@@ -54,10 +54,14 @@ def _listed(framework: Framework, target: Target, operator: Operator, name: str)
             return ListedOperator(operator=shown, rule=SEARCH, cases=None)
         return ListedOperator(operator=shown, reason=made.reason)
     different: list[tuple[Arguments, Phase]] = []
+    whys: list[str] = []
     for one in made:
         if (one.arguments, one.phase) not in different:
             different.append((one.arguments, one.phase))
-    return ListedOperator(operator=shown, rule=made[0].origin, cases=len(different))
+            whys.append(one.why)
+    return ListedOperator(
+        operator=shown, rule=made[0].origin, cases=len(different), whys=tuple(whys)
+    )
 
 
 def script(framework: Framework, case: Case) -> str:

@@ -1,5 +1,6 @@
 """A registry as text."""
 
+import msgspec
 import pytest
 
 from opperf.model import (
@@ -73,6 +74,15 @@ def test_the_list_has_a_line_for_each_operator():
 
 def test_the_list_says_nothing_of_rules_where_none_is_missing():
     assert list_text([SUM]).endswith("\n\n1 operator, 12 cases")
+
+
+def test_the_cases_of_a_single_operator_say_what_they_stand_for():
+    whys = ("each row, as a loss", "each column of a table of many features, as its mean")
+    alone = msgspec.structs.replace(SUM, whys=whys)
+    text = list_text([alone])
+    assert text.endswith(f"1 operator, 12 cases:\n- {whys[0]}\n- {whys[1]}")
+    assert max(map(len, list_text([alone], 30).splitlines())) <= 30
+    assert whys[0] not in list_text([alone, PLACEHOLDER])
 
 
 def test_what_has_to_be_searched_for_has_no_number():
