@@ -6,9 +6,9 @@ from collections.abc import Iterable
 
 from opperf.model import Operator
 from opperf.rules.configurations import WHY
+from opperf.rules.families.reductions import along_one, reduced_axes, reduced_shapes
 from opperf.rules.mxnet.sparse import OWN, differentiated, rows
 from opperf.rules.registering import Families
-from opperf.rules.shapes import wide
 from opperf.rules.sizes import Preset
 from opperf.rules.values import Arguments, tensor
 
@@ -17,52 +17,52 @@ FAMILIES = Families()
 
 Axes = tuple[int, ...]
 
-AXES: tuple[Axes, ...] = ((0,), (1,), ())
-"""The first axis, the second, and both."""
+MOMENTS = (
+    "the mean and variance of columns, as BatchNorm after a dense layer",
+    "the mean and variance of rows: elements are adjacent in memory",
+    "the mean and variance of a whole tensor, as to standardise a target",
+    "the mean and variance of long columns, as to standardise the features of a table",
+    "the mean and variance of each token's vector, as LayerNorm does",
+    "the mean and variance of channels of feature maps, as BatchNorm does",
+)
+"""Why moments are computed, in the order of `reduced_shapes`."""
 
 NORMS = {
     2: (
         "Euclidean norms of columns, as weight normalisation computes for each unit",
-        "Euclidean norms of very short rows, as distances between points",
+        "Euclidean norms of rows, as of embeddings before a cosine similarity",
         "one Euclidean norm, as of a gradient that is to be clipped",
+        "Euclidean norms of long columns, as to scale the features of a table",
+        "Euclidean norms of each token's vector, as RMSNorm computes",
     ),
     1: (
         "sums of magnitudes of columns, of which a matrix's 1-norm is the greatest",
-        "sums of magnitudes of very short rows, as Manhattan distances between points",
+        "sums of magnitudes of rows, as to rank filters that are to be pruned",
         "one sum of magnitudes, as the penalty of a lasso",
+        "sums of magnitudes of long columns, as the penalty of each feature of a group lasso",
+        "sums of magnitudes of each token's vector, as a measure of its sparsity",
     ),
 }
-"""Why norms are computed, by their order, for each of `AXES`."""
-
-
-def axis_argument(operator: Operator, axes: Axes) -> Arguments:
-    """The axis argument; an empty tuple means all axes. In `mx.np` an empty list means no axis, so
-    that the argument is omitted."""
-    return {"axis": axes} if axes or not operator.name.startswith("_np") else {}
+"""Why norms are computed, by their order, in the order of `along_one`."""
 
 
 @FAMILIES.add("moments")
 def moments(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """A tensor, reduced along the first axis, the second and both. This operator does not accept an
-    empty list for all axes."""
-    reduced: tuple[tuple[Axes, str], ...] = (
-        ((0,), "the mean and variance of columns, as BatchNorm after a dense layer"),
-        ((1,), "the mean and variance of very short rows, as of small groups of features"),
-        ((0, 1), "the mean and variance of a whole tensor, as to standardise a target"),
-    )
-    for shape, (axes, why) in zip(wide(size), reduced, strict=True):
+    """The tensors of `reduced_shapes`. This operator does not accept an empty list for all axes."""
+    for (shape, axis, _), why in zip(reduced_shapes(size), MOMENTS, strict=True):
+        axes = reduced_axes(axis) or tuple(range(len(shape)))
         yield {"data": tensor(*shape), "axes": axes, WHY: why}
 
 
 @FAMILIES.add("norm")
 def norm(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """A tensor, for the norms of order 1 and 2 along the first axis, the second and both."""
+    """The tensors of `along_one`, for the norms of order 2 and 1."""
     for order, whys in NORMS.items():
-        for shape, axes, why in zip(wide(size), AXES, whys, strict=True):
+        for shape, axis, why in along_one(size, whys):
             yield {
                 operator.tensors[0].name: tensor(*shape),
                 "ord": order,
-                **axis_argument(operator, axes),
+                "axis": reduced_axes(axis),
                 WHY: why,
             }
 
