@@ -63,6 +63,17 @@ def box_nms(operator: Operator, size: Preset) -> Iterable[Arguments]:
         WHY: "SSD-300: the best 400 boxes, class by class",
     }
     yield {
+        "data": tensor(size.batch, anchors(size), 2 + CORNERS, fill=DETECTIONS),
+        "overlap_thresh": 0.45,
+        "valid_thresh": 0.01,
+        "topk": 400,
+        "coord_start": 2,
+        "score_index": 1,
+        "id_index": 0,
+        "in_format": "center",
+        WHY: "as many boxes by centre and size, which are converted first, as YOLO predicts them",
+    }
+    yield {
         "data": tensor(few_pictures(size), size.extent(12000), 1 + CORNERS, fill=DETECTIONS),
         "overlap_thresh": 0.7,
         "topk": size.extent(6000),
@@ -143,6 +154,13 @@ def multibox_prior(operator: Operator, size: Preset) -> Iterable[Arguments]:
         "sizes": (0.1, 0.14),
         "ratios": (1.0, 2.0, 0.5),
         WHY: "SSD's anchors for its largest feature map, of which only the extents are read",
+    }
+    yield {
+        "data": fixed(*feature_maps(size)),
+        "sizes": (0.1, 0.14),
+        "ratios": (1.0, 2.0, 0.5),
+        "clip": True,
+        WHY: "the same, clipped to the picture, so that none reaches beyond it",
     }
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from opperf.model import Fill, Operator
-from opperf.rules.configurations import WHY
+from opperf.rules.configurations import PHASE, WHY
 from opperf.rules.families.layers import scores_and_labels
 from opperf.rules.pictures import feature_maps
 from opperf.rules.registering import Families
@@ -51,6 +51,18 @@ def make_loss(operator: Operator, size: Preset) -> Iterable[Arguments]:
 def softmax_output(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """Scores and labels of whole samples, and of each pixel of a segmentation."""
     yield from scores_and_labels(size)
+    long, *_ = scores_and_labels(size)
+    yield {
+        **long,
+        PHASE: "train",
+        WHY: "a classifier of about a thousand classes, training: another kernel than predicting",
+    }
+    yield {
+        **long,
+        "use_ignore": True,
+        "ignore_label": 0,
+        WHY: "a language model whose padding, the label zero, gets no gradient",
+    }
     maps = feature_maps(size)
     batch, classes, *extents = maps
     yield {

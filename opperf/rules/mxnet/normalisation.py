@@ -6,9 +6,9 @@ from collections.abc import Iterable
 
 from opperf.model import Operator
 from opperf.operations import OPERATIONS
-from opperf.rules.configurations import WHY, notes_of
+from opperf.rules.configurations import PHASE, WHY, notes_of
 from opperf.rules.families.layers import outputs
-from opperf.rules.families.normalisation import batch_norm
+from opperf.rules.families.normalisation import batch_norm, batch_norm_inference
 from opperf.rules.mxnet.operations.layers import with_statistics
 from opperf.rules.registering import Families
 from opperf.rules.sizes import Preset
@@ -20,9 +20,10 @@ FAMILIES = Families()
 @FAMILIES.add("BatchNorm_v1")
 def first_batch_norm(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """As `BatchNorm`, its successor, but always with channels in the second axis."""
-    for roles in batch_norm(OPERATIONS["batch_norm"], size):
-        if roles["axis"] == 1:
-            yield {**with_statistics(roles), **notes_of(roles)}
+    for family, phase in ((batch_norm, "train"), (batch_norm_inference, "predict")):
+        for roles in family(OPERATIONS[family.__name__], size):
+            if roles["axis"] == 1:
+                yield {**with_statistics(roles), **notes_of(roles), PHASE: phase}
 
 
 @FAMILIES.add("IdentityAttachKLSparseReg")

@@ -276,6 +276,12 @@ def multi_updates(operator: Operator, size: Preset) -> Iterable[Arguments]:
     groups = next(made for word, made in GROUPS.items() if word in operator.name)
     for parameters, why in groups(size):
         yield {**multi_update(operator, parameters), WHY: why}
+        if operator.parameter("bias_correction") is not None:
+            yield {
+                **multi_update(operator, parameters),
+                "bias_correction": False,
+                WHY: f"{why}, as late in training: the means are taken as they are",
+            }
 
 
 def multi_update(operator: Operator, parameters: tuple[Shape, ...]) -> Arguments:

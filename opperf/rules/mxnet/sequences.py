@@ -29,3 +29,8 @@ def last(operator: Operator, size: Preset) -> Iterable[Arguments]:
         WHY: "sequences of one length, of which the last step is copied",
         "data": fixed(*cube(size)),
     }
+    yield {
+        WHY: "the same with batches along the first axis, as data loaders make them",
+        "data": fixed(*cube(size)),
+        "axis": 1,
+    }

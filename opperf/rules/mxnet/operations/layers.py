@@ -200,6 +200,13 @@ def group_norm_arguments(operator: Operator, roles: dict[str, Any]) -> dict[str,
     return {"data": roles["data"], **scales, "num_groups": groups}
 
 
+def sequence_last_roles(data: Array, axis: int = 0, **others: Any) -> dict[str, Any]:
+    """Sequences with time along the first axis, and the length of each if there are lengths."""
+    assert others.keys() <= {"sequence_length", "use_sequence_length"}
+    lengths = {"lengths": others["sequence_length"]} if "sequence_length" in others else {}
+    return {"data": data.swapaxes(0, axis), **lengths}
+
+
 def sequence_arguments(operator: Operator, roles: dict[str, Any]) -> dict[str, Any]:
     """Sequences, the length of each if there are lengths, and whether there are."""
     if "lengths" not in roles:
@@ -276,7 +283,7 @@ LAYERS: Table = {
     "LRN": use("local_response_norm", "data alpha beta offset=knorm channels=nsize"),
     "LayerNorm": use("layer_norm", f"{SCALED} axis", epsilon=1e-5),
     "LeakyReLU": Choice("act_type", LEAKY),
-    "SequenceLast": use("sequence_last", SEQUENCES, to_arguments=sequence_arguments),
+    "SequenceLast": use("sequence_last", sequence_last_roles, to_arguments=sequence_arguments),
     "SequenceMask": use("sequence_mask", SEQUENCES, to_arguments=sequence_arguments),
     "SequenceReverse": use("sequence_reverse", SEQUENCES, to_arguments=sequence_arguments),
     "SoftmaxActivation": Choice(
@@ -294,8 +301,13 @@ LAYERS: Table = {
             to_arguments=batch_norm_arguments,
         ),
     ),
-    "_contrib_SyncBatchNorm": use(
-        "batch_norm", batch_norm_roles, to_arguments=sync_batch_norm_arguments
+    "_contrib_SyncBatchNorm": by_phase(
+        use("batch_norm", batch_norm_roles, to_arguments=sync_batch_norm_arguments),
+        use(
+            "batch_norm_inference",
+            batch_norm_inference_roles,
+            to_arguments=sync_batch_norm_arguments,
+        ),
     ),
     "log_softmax": use("log_softmax", SOFTMAX),
     "masked_log_softmax": use("masked_log_softmax", "data mask axis"),
@@ -317,7 +329,7 @@ LOSSES: Table = {
     "LogisticRegressionOutput": use("sigmoid", "x=data -label"),
     "MAERegressionOutput": PREDICTION,
     "SVMOutput": PREDICTION,
-    "SoftmaxOutput": use("softmax", "data -label -multi_output", axis=1),
+    "SoftmaxOutput": use("softmax", "data -label -multi_output -use_ignore -ignore_label", axis=1),
     "smooth_l1": use("smooth_l1", "x=data sigma=scalar"),
     "softmax_cross_entropy": use("softmax_cross_entropy", "data label"),
 }

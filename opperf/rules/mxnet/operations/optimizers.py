@@ -6,6 +6,7 @@ In mixed precision, weights of half precision have a master copy of single preci
 
 from __future__ import annotations
 
+import math
 import struct
 from collections.abc import Callable
 from typing import Any
@@ -242,11 +243,13 @@ def adamw_values(index: int, data: list[Array], arguments: Values) -> dict[str, 
 
 
 def lamb_values(index: int, data: list[Array], arguments: Values) -> dict[str, Any]:
-    """Rate, decay and count of steps, from lists."""
+    """Rate, decay and count of steps, from lists. Without a correction of the means' bias they are
+    those after infinitely many steps."""
+    corrected = arguments.get("bias_correction", True)
     return {
         "lr": arguments["learning_rates"][index],
         "wd": arguments["wds"][index],
-        "step_count": arguments["step_count"][index],
+        "step_count": arguments["step_count"][index] if corrected else math.inf,
     }
 
 
