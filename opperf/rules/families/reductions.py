@@ -42,6 +42,7 @@ REDUCED = (
     "the whole matrix to one number, as for a loss or a check",
     "long columns of a narrow matrix, as for the gradient of a dense layer's bias",
     "the vectors of BERT-base's tokens, the axis that LayerNorm reduces",
+    "the tokens of each sentence, the middle axis, as to one vector for a sentence",
 )
 """Why tensors are reduced, in the order of `along_one`."""
 
@@ -51,6 +52,7 @@ ACCUMULATED = (
     "the whole matrix as one vector: a single chain of results",
     "down long columns, as a few long series side by side",
     "the vectors of BERT-base's tokens: a short chain for each of many rows",
+    "the tokens of each sentence, the middle axis, as for a mean of those before each",
 )
 """Why tensors are accumulated, in the same order."""
 
@@ -60,6 +62,7 @@ SEARCHED = (
     "the whole matrix, as the best point of a grid search",
     "long columns, as the nearest of many points for each of a few",
     "the vectors of BERT-base's tokens: one place for each of many rows",
+    "the tokens of each sentence, the middle axis, as to see which a feature comes from",
 )
 """Why the places of extreme elements are searched for, in the same order."""
 
@@ -78,13 +81,14 @@ def whys_of(name: str) -> tuple[str, ...]:
 def along_one(size: Preset, whys: tuple[str, ...] = REDUCED) -> tuple[Reduced, ...]:
     """Shapes, each with one axis or none: one matrix along the first, the second and both, which
     shows the cost of memory order; a shape of as many elements along the first as well; and tokens
-    along the last."""
+    along the last and along the middle."""
     reduced = (
         (square(size), 0),
         (square(size), 1),
         (square(size), None),
         (tall(size), 0),
         (few_sentences(size), 2),
+        (few_sentences(size), 1),
     )
     return tuple(Reduced(*one, why) for one, why in zip(reduced, whys, strict=True))
 

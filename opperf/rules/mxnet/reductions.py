@@ -23,6 +23,7 @@ MOMENTS = (
     "the mean and variance of a whole tensor, as to standardise a target",
     "the mean and variance of long columns, as to standardise the features of a table",
     "the mean and variance of each token's vector, as LayerNorm does",
+    "the mean and variance of each sentence's tokens, the middle axis, as statistics pooling",
     "the mean and variance of channels of feature maps, as BatchNorm does",
 )
 """Why moments are computed, in the order of `reduced_shapes`."""
@@ -34,6 +35,7 @@ NORMS = {
         "one Euclidean norm, as of a gradient that is to be clipped",
         "Euclidean norms of long columns, as to scale the features of a table",
         "Euclidean norms of each token's vector, as RMSNorm computes",
+        "Euclidean norms of each feature over a sentence's tokens, the middle axis",
     ),
     1: (
         "sums of magnitudes of columns, of which a matrix's 1-norm is the greatest",
@@ -41,6 +43,7 @@ NORMS = {
         "one sum of magnitudes, as the penalty of a lasso",
         "sums of magnitudes of long columns, as the penalty of each feature of a group lasso",
         "sums of magnitudes of each token's vector, as a measure of its sparsity",
+        "sums of magnitudes of each feature over a sentence's tokens, the middle axis",
     ),
 }
 """Why norms are computed, by their order, in the order of `along_one`."""

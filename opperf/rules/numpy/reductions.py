@@ -43,6 +43,7 @@ QUARTILES = (
     "the quartiles of the whole matrix, as of a layer's weights",
     "the quartiles of long columns, as a table is described",
     "the quartiles of each of BERT-base's tokens, as to look for outliers",
+    "the quartiles of each feature over a sentence's tokens, the middle axis",
     "the quartiles of each channel of feature maps, as to quantise it",
 )
 
