@@ -7,10 +7,11 @@ from pathlib import Path
 from benchmarks.dispatch_share import shares
 from opperf.model import Case, Note, NoteCode, OperatorTarget, Record, Status
 from opperf.profilers.summary import summarise
+from opperf.rules.shapes import DISPATCH
 
 
-def record(name, category, *dispatched, status=Status.OK):
-    case = Case(OperatorTarget("fake", name), {}, category=category)
+def record(name, category, *dispatched, status=Status.OK, why=""):
+    case = Case(OperatorTarget("fake", name), {}, category=category, why=why)
     return Record(
         case=case,
         id=case.id,
@@ -23,6 +24,7 @@ def record(name, category, *dispatched, status=Status.OK):
 RECORDS = [
     record("relu", "unary", "forward"),
     record("exp", "unary"),
+    record("exp", "unary", "forward", why=DISPATCH),
     record("add", "binary", "forward", "backward"),
     record("gone", "unary", "forward", status=Status.FAILED),
 ]
@@ -30,10 +32,12 @@ RECORDS = [
 
 def test_shares_of_each_pass():
     assert list(shares(RECORDS)) == [
-        "forward: 2 of 3 cases are mostly dispatch, 66.7%",
-        "     1 of    2  unary",
+        "forward: 3 of 4 cases are mostly dispatch, 75.0%",
+        "  1 say so, 2 do not:",
+        "     1 of    3  unary",
         "     1 of    1  binary",
-        "backward: 1 of 3 cases are mostly dispatch, 33.3%",
+        "backward: 1 of 4 cases are mostly dispatch, 25.0%",
+        "  0 say so, 1 do not:",
         "     1 of    1  binary",
     ]
 
