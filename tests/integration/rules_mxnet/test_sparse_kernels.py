@@ -97,6 +97,7 @@ def test_every_family_of_sparse_tensors_has_a_case(
     assert (set(mxnet.FAMILIES.further) & registered) - called == set()
 
 
+@pytest.mark.sweep
 def test_layouts_that_do_not_fall_back_have_a_case(planned: list[dict[str, Any]]) -> None:
     found: dict[str, set[str]] = {}
     for line in lines("tried"):
