@@ -51,8 +51,8 @@ def candidates(size: Preset) -> int:
 
 @FAMILIES.add("_contrib_box_nms")
 def box_nms(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """Scored boxes by their corners, many of which overlap."""
-    yield {
+    """Scored boxes by their corners, many of which overlap, and by their centres."""
+    detected: Arguments = {
         "data": tensor(size.batch, anchors(size), 2 + CORNERS, fill=DETECTIONS),
         "overlap_thresh": 0.45,
         "valid_thresh": 0.01,
@@ -60,16 +60,10 @@ def box_nms(operator: Operator, size: Preset) -> Iterable[Arguments]:
         "coord_start": 2,
         "score_index": 1,
         "id_index": 0,
-        WHY: "SSD-300: the best 400 boxes, class by class",
     }
+    yield {**detected, WHY: "SSD-300: the best 400 boxes, class by class"}
     yield {
-        "data": tensor(size.batch, anchors(size), 2 + CORNERS, fill=DETECTIONS),
-        "overlap_thresh": 0.45,
-        "valid_thresh": 0.01,
-        "topk": 400,
-        "coord_start": 2,
-        "score_index": 1,
-        "id_index": 0,
+        **detected,
         "in_format": "center",
         WHY: "as many boxes by centre and size, which are converted first, as YOLO predicts them",
     }
