@@ -74,8 +74,8 @@ def short_inputs(cases: Iterable[Shown], width: int) -> dict[Shown, str]:
     """Returns shorter texts of the inputs of a run's cases, of no more than `width` characters if
     that leaves an operator's different inputs different.
 
-    Of long texts, arguments that all cases of the operator have in common are left out, except for
-    the first.
+    Long texts omit the arguments that all cases of the operator have in common, except for the
+    first.
     """
     groups: dict[str, dict[str, None]] = {}
     for operator, text in cases:

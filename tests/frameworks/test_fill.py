@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from opperf.frameworks import fill
+from opperf.frameworks import drawings, fill
 from opperf.model import Fill, TensorSpec
 
 
@@ -110,21 +110,23 @@ def test_rows_as_long_as_a_power_of_two_are_independent():
     assert np.linalg.cond(made((512, 512), "float64")) < 1e5
 
 
-@pytest.mark.parametrize("distribution", fill.SUMS)
+@pytest.mark.parametrize("distribution", drawings.SUMS)
 def test_long_tensors_are_distributed_as_short_ones(distribution):
     """Their means, spreads and quantiles are the same within what that many draws differ by."""
     options = {"distribution": distribution, **FILLS[distribution]}
-    long = made((fill.DRAWN * 10,), "float64", **options)
-    short = made((fill.DRAWN,), "float64", **options)
-    assert abs(long.mean() - short.mean()) < 5 * short.std() / np.sqrt(fill.DRAWN / 2)
+    long = made((drawings.DRAWN * 10,), "float64", **options)
+    short = made((drawings.DRAWN,), "float64", **options)
+    assert abs(long.mean() - short.mean()) < 5 * short.std() / np.sqrt(drawings.DRAWN / 2)
     assert long.std() == pytest.approx(short.std(), rel=0.02)
     if distribution not in ("boolean", "odds"):
         ordered = np.quantile(long, [0.1, 0.5, 0.9]), np.quantile(short, [0.1, 0.5, 0.9])
         np.testing.assert_allclose(*ordered, atol=0.1 * short.std())
 
 
-@pytest.mark.parametrize("lag", [1, fill.LENGTH, fill.LENGTH - fill.TURN, 1 << 16, 1 << 18])
-@pytest.mark.parametrize("distribution", fill.SUMS)
+@pytest.mark.parametrize(
+    "lag", [1, drawings.LENGTH, drawings.LENGTH - drawings.TURN, 1 << 16, 1 << 18]
+)
+@pytest.mark.parametrize("distribution", drawings.SUMS)
 def test_a_long_tensor_does_not_repeat(distribution, lag):
     numbers = made((1 << 19,), "float64", distribution=distribution, **FILLS[distribution])
     correlation = np.corrcoef(numbers[lag:], numbers[:-lag])[0, 1]
@@ -204,7 +206,7 @@ DTYPES = ("float16", "float32", "float64", "bfloat16", "int8", "uint8", "int64",
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
-@pytest.mark.parametrize("distribution", (*fill.DRAWINGS, *fill.WHOLE))
+@pytest.mark.parametrize("distribution", (*drawings.DRAWINGS, *drawings.WHOLE))
 def test_a_script_has_the_numbers_of_the_tensor(distribution, dtype):
     data = np.arange(16.0).reshape(4, 4).tolist() if distribution == "literal" else None
     shape = (2, 2, 2, 3) if distribution == "grid" else (4, 4)
@@ -215,9 +217,9 @@ def test_a_script_has_the_numbers_of_the_tensor(distribution, dtype):
     assert filled.shape == shown.shape == shape
 
 
-@pytest.mark.parametrize("distribution", fill.DRAWINGS)
+@pytest.mark.parametrize("distribution", drawings.DRAWINGS)
 def test_a_script_has_the_numbers_of_a_long_tensor(distribution):
-    spec = TensorSpec((3, fill.DRAWN), "float16", Fill(distribution, **DOMAIN))
+    spec = TensorSpec((3, drawings.DRAWN), "float16", Fill(distribution, **DOMAIN))
     assert fill.code(spec, 0).run().tobytes() == run(spec, 0).tobytes()
 
 
@@ -229,7 +231,7 @@ def run(spec, seed):
 
 
 def test_a_tensor_without_axes_is_one_number():
-    assert [made((), distribution=one).shape for one in fill.ELEMENTWISE] == [()] * 8
+    assert [made((), distribution=one).shape for one in drawings.ELEMENTWISE] == [()] * 8
 
 
 def test_a_script_has_literals_that_are_no_finite_number():

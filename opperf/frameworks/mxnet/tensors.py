@@ -18,6 +18,7 @@ from opperf.dtypes import element_bytes, is_floating
 from opperf.errors import UnsupportedError
 from opperf.frameworks import fill
 from opperf.frameworks.base import Extent
+from opperf.frameworks.drawings import DRAWINGS
 from opperf.frameworks.fill import Code
 from opperf.frameworks.mxnet.device import context
 from opperf.model import Fill, TensorSpec
@@ -116,7 +117,7 @@ def sparse_code(spec: TensorSpec, device: str, seed: int) -> Code:
     kept = spec.stored
     is_csr = spec.layout == "csr"
     per_entry = () if is_csr else spec.shape[1:]
-    if spec.fill.distribution in fill.DRAWINGS:
+    if spec.fill.distribution in DRAWINGS:
         values = fill.code(msgspec.structs.replace(spec, shape=(kept, *per_entry)), seed)
     else:
         # The fill is that of the whole tensor, of which some entries are stored.
