@@ -155,7 +155,7 @@ ALL: tuple[CanonicalOperation, ...] = (
             "x:tensor y:tensor": "isin set_difference set_exclusive_or set_intersection set_union",
             "x:tensor axis:axis": "argmax argmin argsort sort",
             "ordered:tensor values:tensor side:enum": "searchsorted",
-            "x:tensor": "unique",
+            "x:tensor index:bool inverse:bool counts:bool": "unique",
             "x:tensor count:int bounds:shape edges:tensor": "histogram",
             "x:tensor k:int gives:enum axis:axis": "top_k",
             "x:tensor least:int": "bincount",

@@ -23,9 +23,9 @@ CLASSES = 1000
 
 LARGE_UNITS = 1024
 """BERT-large's width of a token's vector."""
-MEDIUM_UNITS, MEDIUM_LAYERS = 512, 8
-"""BERT-medium's width, and its layers: more than one update takes the parameters of. An update of
-as many parameters of BERT-base takes more than twice as long, almost a second."""
+MINI_UNITS, MINI_LAYERS = 256, 4
+"""BERT-mini's width, and its layers: more than one update takes the parameters of. An update of as
+many parameters of BERT-base takes nine times as long, almost a second."""
 
 
 def channels(size: Preset, default: int) -> int:
@@ -87,9 +87,9 @@ def bert_layer(size: Preset, width: int = UNITS) -> tuple[Shape, ...]:
     )
 
 
-def medium_layers(size: Preset) -> tuple[Shape, ...]:
-    """Shapes of the parameters of all layers of BERT-medium, without embeddings."""
-    return bert_layer(size, MEDIUM_UNITS) * MEDIUM_LAYERS
+def mini_layers(size: Preset) -> tuple[Shape, ...]:
+    """Shapes of the parameters of all layers of BERT-mini, without embeddings."""
+    return bert_layer(size, MINI_UNITS) * MINI_LAYERS
 
 
 def feed_forward(size: Preset) -> tuple[Shape, ...]:

@@ -53,8 +53,8 @@ def coarse_maps(size: Preset, channels: int = FILTERS) -> Shape:
 
 
 def video(size: Preset) -> Shape:
-    """Shape of a few short colour clips: a whole batch would take too long."""
-    return (max(1, size.batch // 8), COLOURS, 16, size.side(56), size.side(56))
+    """Shape of two short colour clips: a whole batch would take too long."""
+    return (max(1, size.batch // 16), COLOURS, 16, size.side(56), size.side(56))
 
 
 class Window(NamedTuple):

@@ -41,11 +41,11 @@ def output_extents(extents: Shape, kernel: Shape, stride: Shape, dilation: Shape
 def convolution(
     data: Array,
     weight: Array,
-    bias: Array,
     stride: Shape,
     dilation: Shape,
     padding: Shape,
     groups: int = 1,
+    bias: Array | None = None,
 ) -> Array:
     """Sums of products of the kernel and the elements under it, group by group. Weights are
     (filters, channels of a group, kernel ...)."""
@@ -58,17 +58,17 @@ def convolution(
     for place, met in taps(around.shape[2:], kernel, stride, dilation, outputs):
         made += np.einsum("ngc...,gfc->ngf...", images[last(met)], filters[last(place)])
     made = made.reshape(len(data), filters_in_all, *outputs)
-    return made + bias.reshape(-1, *[1] * len(kernel))
+    return made if bias is None else made + bias.reshape(-1, *[1] * len(kernel))
 
 
 def deconvolution(
     data: Array,
     weight: Array,
-    bias: Array,
     stride: Shape,
     dilation: Shape,
     padding: Shape,
     groups: int = 1,
+    bias: Array | None = None,
 ) -> Array:
     """Transposed convolution: sums of copies of the kernel, one for each element and scaled by it.
     Weights are (channels, filters of a group, kernel ...)."""
@@ -86,7 +86,7 @@ def deconvolution(
     inside = tuple(slice(p, e - p) for p, e in zip(padding, extents, strict=True))
     made = around[last(inside)]
     made = made.reshape(len(data), filters_in_all, *made.shape[3:])
-    return made + bias.reshape(-1, *[1] * len(kernel))
+    return made if bias is None else made + bias.reshape(-1, *[1] * len(kernel))
 
 
 POOLED: dict[str, Any] = {"avg": np.mean, "max": np.max, "sum": np.sum}

@@ -30,18 +30,18 @@ def pad(x: Array, widths: Any, mode: str) -> Array:
     """The tensor with a border. `widths` are those before and after each axis."""
     made = x
     for axis, (before, after) in enumerate(widths):
-        extent = x.shape[axis]
-        places = np.arange(-before, extent + after)
-        inside = np.take(made, PLACES[mode](places, extent), axis)
-        if mode == "constant":
-            outside = (places < 0) | (places >= extent)
-            inside[(slice(None),) * axis + (outside,)] = 0
-        made = inside
+        rows = np.moveaxis(made, axis, 0)
+        if mode in PLACES:
+            extent = len(rows)
+            rows = rows[PLACES[mode](np.arange(-before, extent + after), extent)]
+        else:
+            first, last = (BORDERS[mode](*one) for one in ((rows, before), (rows[::-1], after)))
+            rows = np.concatenate([first, rows, last[::-1]])
+        made = np.moveaxis(rows, 0, axis)
     return made
 
 
 PLACES: dict[str, Callable[[Array, int], Array]] = {
-    "constant": lambda places, extent: places % extent,
     "edge": lambda places, extent: np.minimum(np.maximum(places, 0), extent - 1),
     "reflect": lambda places, extent: extent - 1 - abs(extent - 1 - abs(places)),
     "symmetric": lambda places, extent: np.where(
@@ -50,6 +50,27 @@ PLACES: dict[str, Callable[[Array, int], Array]] = {
     "wrap": lambda places, extent: places % extent,
 }
 """By mode, the index in the tensor of each element along an axis of the padded one."""
+
+
+def repeated(statistic: Callable[..., Array]) -> Callable[[Array, int], Array]:
+    """As many rows, all of them a statistic of the tensor's rows."""
+    return lambda rows, width: np.repeat(statistic(rows, axis=0, keepdims=True), width, 0)
+
+
+def ramp(rows: Array, width: int) -> Array:
+    """Rows that rise from zero towards the first one."""
+    return rows[:1] * (np.arange(width) / max(width, 1)).reshape(-1, *[1] * (rows.ndim - 1))
+
+
+BORDERS: dict[str, Callable[[Array, int], Array]] = {
+    "constant": lambda rows, width: np.zeros((width, *rows.shape[1:])),
+    "linear_ramp": ramp,
+    "maximum": repeated(np.max),
+    "mean": repeated(np.mean),
+    "median": repeated(np.median),
+    "minimum": repeated(np.min),
+}
+"""By mode, a border of some width before the first row."""
 
 
 def split(x: Array, axis: int, parts: int = 0, starts: Shape = ()) -> tuple[Array, ...]:

@@ -43,9 +43,22 @@ def insertion_index(ordered: Array, value: float, side: str) -> int:
     return int((ordered < value).sum() if side == "left" else (ordered <= value).sum())
 
 
-def unique(x: Array) -> Array:
-    """The distinct elements, in ascending order."""
-    return np.array(sorted(set(x.ravel().tolist())))
+def unique(
+    x: Array, index: bool = False, inverse: bool = False, counts: bool = False
+) -> Array | tuple[Array, ...]:
+    """The distinct elements, in ascending order; with the index at which each is first, with each
+    element's index among them, with the number of each."""
+    elements = x.ravel().tolist()
+    distinct = sorted(set(elements))
+    places = {one: place for place, one in enumerate(distinct)}
+    parts = (
+        (True, lambda: distinct),
+        (index, lambda: [elements.index(one) for one in distinct]),
+        (inverse, lambda: [places[one] for one in elements]),
+        (counts, lambda: [elements.count(one) for one in distinct]),
+    )
+    made = tuple(np.array(part()) for wanted, part in parts if wanted)
+    return made if len(made) > 1 else made[0]
 
 
 def isin(x: Array, y: Array) -> Array:

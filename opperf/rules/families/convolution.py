@@ -41,13 +41,18 @@ def group_roles(window: Window) -> Roles:
     return {"groups": window.groups} if window.groups > 1 else {}
 
 
-def layer(window: Window) -> Roles:
+def bias_role(window: Window, biased: bool) -> Roles:
+    """A bias for each filter, where the layer has one: where no normalisation follows."""
+    return {"bias": tensor(window.filters)} if biased else {}
+
+
+def layer(window: Window, biased: bool = True) -> Roles:
     """A convolution's inputs."""
     inputs = window.shape[1] // window.groups
     return {
         "data": tensor(*window.shape),
         "weight": tensor(window.filters, inputs, *window.along(window.kernel)),
-        "bias": tensor(window.filters),
+        **bias_role(window, biased),
         **sliding_roles(window),
         **group_roles(window),
     }
@@ -62,26 +67,37 @@ def text(size: Preset) -> Shape:
 @FAMILIES.operation("convolution")
 def convolution(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
     """Layers of networks for pictures, then of one for text and of one for video."""
-    halved = network_maps(size, 128, 56, 56, multiple=2)
-    eighth, sixteenth = network_maps(size, 256, 28, 28, samples=4), network_maps(size, 512, 14, 14)
-    for why, window in (
-        ("ResNet-50, the first layer", Window(photographs(size), kernel=7, stride=2, pad=3)),
-        ("ResNet-50, stage 1, narrowing", Window(feature_maps(size, 256), kernel=1)),
-        ("ResNet-50, stage 1, 3 x 3", Window(feature_maps(size), pad=1)),
-        ("ResNet-50, stage 2, halving the map", Window(halved, 128, stride=2, pad=1)),
-        ("ResNet-50, stage 3, 3 x 3", Window(network_maps(size, 256, 14, 14), 256, pad=1)),
-        ("ResNet-50, stage 4, 3 x 3", Window(network_maps(size, 512, 7, 7), 512, pad=1)),
+    # Half of the pictures, or a quarter, where a layer takes long.
+    halved = network_maps(size, 128, 56, 56, samples=4, multiple=2)
+    third, fourth = (
+        network_maps(size, 256, 14, 14, samples=4),
+        network_maps(size, 512, 7, 7, samples=4),
+    )
+    eighth, sixteenth = network_maps(size, 256, 28, 28, samples=2), network_maps(size, 512, 14, 14)
+    for why, window, biased in (
+        ("ResNet-50, the first layer", Window(photographs(size), kernel=7, stride=2, pad=3), False),
+        ("ResNet-50, stage 1, narrowing", Window(feature_maps(size, 256), kernel=1), False),
+        ("ResNet-50, stage 1, 3 x 3", Window(feature_maps(size), pad=1), False),
+        ("ResNet-50, stage 2, halving the map", Window(halved, 128, stride=2, pad=1), False),
+        ("ResNet-50, stage 3, 3 x 3", Window(third, 256, pad=1), False),
+        ("ResNet-50, stage 4, 3 x 3", Window(fourth, 512, pad=1), False),
         (
             "ResNeXt-50 (32 x 4d), stage 1, 32 groups",
             Window(feature_maps(size, 128), 128, pad=1, groups=32),
+            False,
         ),
-        ("MobileNet, depthwise", Window(sixteenth, 512, pad=1, groups=512)),
-        ("MobileNet, pointwise", Window(sixteenth, 512, kernel=1)),
-        ("DeepLab, stage 3, dilated", Window(eighth, 256, pad=DILATION, dilate=DILATION)),
-        ("TextCNN, five words at a time", Window(text(size), 100, kernel=5)),
-        ("C3D, the first layer, of pictures half as wide", Window(video(size), pad=1)),
+        ("MobileNet, depthwise", Window(sixteenth, 512, pad=1, groups=512), False),
+        ("MobileNet, pointwise", Window(sixteenth, 512, kernel=1), False),
+        ("DeepLab, stage 3, dilated", Window(eighth, 256, pad=DILATION, dilate=DILATION), False),
+        ("RetinaNet, the head on one level, with a bias", Window(eighth, 256, pad=1), True),
+        ("TextCNN, five words at a time, with a bias", Window(text(size), 100, kernel=5), True),
+        (
+            "C3D, the first layer, of pictures half as wide, with a bias",
+            Window(video(size), pad=1),
+            True,
+        ),
     ):
-        yield {WHY: why, **layer(window)}
+        yield {WHY: why, **layer(window, biased)}
 
 
 @FAMILIES.operation("deconvolution")
@@ -90,14 +106,16 @@ def deconvolution(operation: CanonicalOperation, size: Preset) -> Iterable[Roles
     pictures and volumes."""
     classes = 21
     double = 2 * SCALE
-    for why, window in (
+    for why, window, biased in (
         (
-            "DCGAN, the generator's second layer",
+            "DCGAN, the generator's second layer, without a bias",
             Window(network_maps(size, 512, 8, 8), 256, double, SCALE, pad=1),
+            False,
         ),
         (
             "U-Net, the second enlargement",
             Window(network_maps(size, 512, 28, 28, samples=2), 256, SCALE, SCALE),
+            True,
         ),
         (
             "FCN, which enlarges the map of each class separately",
@@ -109,14 +127,17 @@ def deconvolution(operation: CanonicalOperation, size: Preset) -> Iterable[Roles
                 pad=1,
                 groups=classes,
             ),
+            False,
         ),
         (
             "HiFi-GAN, the first enlargement of speech, in one dimension",
             Window(network_maps(size, 512, 32), 256, 16, 8, pad=4),
+            True,
         ),
         (
             "3D U-Net, an enlargement, in three dimensions",
             Window(network_maps(size, 256, 16, 16, 8, samples=1), 256, SCALE, SCALE),
+            True,
         ),
     ):
         yield {
@@ -125,7 +146,7 @@ def deconvolution(operation: CanonicalOperation, size: Preset) -> Iterable[Roles
             "weight": tensor(
                 window.shape[1], window.filters // window.groups, *window.along(window.kernel)
             ),
-            "bias": tensor(window.filters),
+            **bias_role(window, biased),
             **sliding_roles(window),
             **group_roles(window),
         }

@@ -9,7 +9,7 @@ import msgspec
 from opperf.model import Argument, TensorSpec
 from opperf.operations import CanonicalOperation
 from opperf.operations.uses import Roles
-from opperf.rules.bert import WORDS, scores, sentences
+from opperf.rules.bert import WORDS, few_sentences, scores, sentences
 from opperf.rules.configurations import WHY
 from opperf.rules.families.layers import INDEX, classifiers
 from opperf.rules.pictures import channels_last, feature_maps, network_maps, photographs
@@ -112,7 +112,7 @@ def layer_norm(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
         ("BERT-base, token by token", sentences(size), -1),
         ("ConvNeXt-T, stage 1, with channels last", channels_last(maps), -1),
         ("ConvNeXt-T, stage 1, with channels first", maps, 1),
-        ("as BERT-base, along time: an axis whose neighbours are apart", sentences(size), 1),
+        ("as BERT-base, along time: an axis whose neighbours are apart", few_sentences(size), 1),
     ):
         yield {WHY: why, **data_scale_and_shift(shape, shape[axis]), "axis": axis}
 
@@ -124,8 +124,8 @@ def instance_norm(operation: CanonicalOperation, size: Preset) -> Iterable[Roles
         ("fast style transfer, second layer", network_maps(size, 64, 128, 128, samples=1)),
         ("CycleGAN, residual blocks", network_maps(size, 256, 64, 64, samples=1)),
         (
-            "nnU-Net, a layer of its third stage, in three dimensions",
-            network_maps(size, 128, 32, 32, 16, samples=1, multiple=4),
+            "nnU-Net, a layer of its fourth stage, in three dimensions",
+            network_maps(size, 256, 16, 16, 8, samples=1, multiple=2),
         ),
     ):
         yield {WHY: why, **data_scale_and_shift(shape, shape[1])}

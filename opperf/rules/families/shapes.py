@@ -8,7 +8,7 @@ from opperf.operations import CanonicalOperation
 from opperf.operations.uses import Roles
 from opperf.rules.bert import HEADS, WIDTH, few_sentences
 from opperf.rules.configurations import WHY
-from opperf.rules.pictures import feature_maps, photographs
+from opperf.rules.pictures import feature_maps, network_maps, photographs
 from opperf.rules.registering import Families
 from opperf.rules.shapes import LIST_LENGTH, Shape, column, cube, square, tall, vector
 from opperf.rules.sizes import Preset
@@ -114,16 +114,24 @@ PADDING = {
     "reflect": "pixels mirrored at the outermost ones, as in style transfer",
     "symmetric": "pixels mirrored at the border, as filters of pictures do",
     "wrap": "pixels of the other side, as for panoramas and periodic simulations",
+    "maximum": "the greatest of each row and column, so that no minimum is at the border",
+    "minimum": "the least of each row and column, so that no maximum is at the border",
+    "mean": "the mean of each row and column, so that the border is even",
+    "median": "the median of each row and column: even, and safe from outliers",
+    "linear_ramp": "a ramp down to zero, as a taper before a Fourier transform",
 }
 """Why feature maps are padded in each mode."""
 
 
 @FAMILIES.operation("pad")
 def pad(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
-    """Feature maps with a border of one pixel in each mode, and sentences of another length."""
+    """Feature maps with a border of one pixel in each mode, and sentences of another length. There
+    are fewer maps in modes other than zeros, which some frameworks pad number by number."""
+    border = ((0, 0), (0, 0), (1, 1), (1, 1))
+    maps, fewer = feature_maps(size), network_maps(size, 64, 56, 56, samples=2)
     for mode, why in PADDING.items():
-        border = ((0, 0), (0, 0), (1, 1), (1, 1))
-        yield {"x": tensor(*feature_maps(size)), "widths": border, "mode": mode, WHY: why}
+        padded = maps if mode == "constant" else fewer
+        yield {"x": tensor(*padded), "widths": border, "mode": mode, WHY: why}
     longer = ((0, 0), (0, PARTS), (0, 0))
     why = "sentences with zeros behind them, to the length of the longest of a batch"
     yield {"x": tensor(*few_sentences(size)), "widths": longer, "mode": "constant", WHY: why}

@@ -79,6 +79,13 @@ def unique(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
         (vector(size), "a long list in which each number recurs, as the words of a text"),
     ):
         yield {"x": fixed(*shape, fill=below(count)), WHY: why}
+    numbers = fixed(*vector(size), fill=below(count))
+    for wanted, why in (
+        ("index", "with the place where each is first, as to keep the first of equal rows"),
+        ("inverse", "with each element's place among them, as to encode categories"),
+        ("counts", "with the number of each, as to count words"),
+    ):
+        yield {"x": numbers, wanted: True, WHY: why}
 
 
 @FAMILIES.operation("flat_nonzero", "nonzero")

@@ -17,7 +17,16 @@ from opperf.rules.families import convolution
 from opperf.rules.families.convolution import SCALE, layer
 from opperf.rules.mxnet.boxes import spread
 from opperf.rules.mxnet.operations.layers import CONVOLUTIONS
-from opperf.rules.pictures import FILTERS, KERNEL, Window, coarse_maps, feature_maps, images
+from opperf.rules.pictures import (
+    FILTERS,
+    KERNEL,
+    Window,
+    channels_last,
+    coarse_maps,
+    feature_maps,
+    images,
+    network_maps,
+)
 from opperf.rules.pyramid import PASCAL, few_pictures, maps
 from opperf.rules.registering import Families
 from opperf.rules.sizes import Preset
@@ -102,12 +111,33 @@ def shared(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
 
 @FAMILIES.add("Pooling")
 def pooling_in_both_phases(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """The poolings of every framework, and the maximum that predicts: without the places of the
-    maxima, which oneDNN keeps in the train phase alone and the gradient needs."""
+    """The poolings of every framework; the maximum that predicts: without the places of the maxima,
+    which oneDNN keeps in the train phase alone and the gradient needs; and those with channels
+    last, which oneDNN does not take."""
     made = list(arguments_by_role(operator, CONVOLUTIONS, shared, size))
     yield from made
     notes = {WHY: "ResNet predicting, behind the first layer", PHASE: "predict"}
     yield {**without_gradients(made[0]), **notes}
+    for layout, shape, why in (
+        (
+            "NHWC",
+            network_maps(size, 64, 112, 112, samples=1),
+            "pictures, as behind the first layer",
+        ),
+        ("NWC", network_maps(size, 128, 2000, samples=2, multiple=4), "sound, as M5"),
+        ("NDHWC", network_maps(size, 64, 16, 28, 28, samples=1, multiple=2), "video, as C3D"),
+    ):
+        window = Window(shape, kernel=2, stride=2)
+        yield {
+            WHY: f"with channels last: the maxima of {why}",
+            "data": tensor(*channels_last(shape)),
+            "kernel": window.along(window.kernel),
+            "stride": window.along(window.stride),
+            "pad": window.along(window.pad),
+            "pool_type": "max",
+            "global_pool": False,
+            "layout": layout,
+        }
 
 
 def of_pictures(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
@@ -164,16 +194,27 @@ def upsampling(operator: Operator, size: Preset) -> Iterable[Arguments]:
     scores = tensor(*coarse_maps(size, SEGMENTED))
     kernel = 2 * SCALE - SCALE % 2
     learned = tensor(SEGMENTED, 1, kernel, kernel)
-    for kind, data, why in (
-        ("nearest", [level], "a feature pyramid: a level, enlarged to the next finer one"),
-        ("nearest", [level, skipped], "two levels of a pyramid, enlarged to one size and joined"),
-        ("bilinear", [scores, learned], "FCN: scores of classes, by a filter for each class"),
+    added: dict[str, Argument] = {"multi_input_mode": "sum"}
+    for kind, data, options, why in (
+        ("nearest", [level], {}, "a feature pyramid: a level, enlarged to the next finer one"),
+        (
+            "nearest",
+            [level, skipped],
+            {},
+            "two levels of a pyramid, enlarged to one size and joined",
+        ),
+        ("nearest", [level, skipped], added, "two levels of a pyramid, enlarged and added"),
+        (
+            "bilinear",
+            [scores, learned],
+            {"num_filter": SEGMENTED},
+            "FCN: scores of classes, by a filter for each class",
+        ),
     ):
-        filters: dict[str, Argument] = {"num_filter": SEGMENTED} if kind == "bilinear" else {}
         yield {
             "data": tensors(data),
             "scale": SCALE,
-            **filters,
+            **options,
             "sample_type": kind,
             "num_args": len(data),
             WHY: why,
@@ -262,3 +303,14 @@ def bilinear_resize(operator: Operator, size: Preset) -> Iterable[Arguments]:
         "mode": "odd_scale",
         WHY: "feature maps at half size, as ICNet takes them",
     }
+    for mode, why in TO_PARITY.items():
+        yield {"data": tensor(*coarse_maps(size)), "mode": mode, WHY: why}
+
+
+TO_PARITY = {
+    "to_even_down": "sides made even by a pixel less, so that they can be halved",
+    "to_even_up": "sides made even by a pixel more, so that they can be halved",
+    "to_odd_down": "sides made odd by a pixel less, so that corners stay corners in halving",
+    "to_odd_up": "sides made odd by a pixel more, so that corners stay corners in halving",
+}
+"""Why the sides of feature maps are made even or odd."""

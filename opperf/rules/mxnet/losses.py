@@ -63,6 +63,11 @@ def softmax_output(operator: Operator, size: Preset) -> Iterable[Arguments]:
         "ignore_label": 0,
         WHY: "a language model whose padding, the label zero, gets no gradient",
     }
+    yield {
+        **long,
+        "out_grad": True,
+        WHY: "a classifier whose samples have weights, by which the gradient is multiplied",
+    }
     maps = feature_maps(size)
     batch, classes, *extents = maps
     yield {

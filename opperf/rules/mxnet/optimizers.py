@@ -11,7 +11,7 @@ from functools import partial
 from opperf.model import Argument, Fill, Kind, Operator, TensorSpec
 from opperf.rules.configurations import WHY
 from opperf.rules.engine import OUTPUT
-from opperf.rules.parameters import bert_layer, feed_forward, medium_layers, resnet_50
+from opperf.rules.parameters import bert_layer, feed_forward, mini_layers, resnet_50
 from opperf.rules.registering import Families
 from opperf.rules.shapes import MOSTLY_DISPATCH, Shape
 from opperf.rules.sizes import Preset
@@ -220,9 +220,7 @@ def transformer_groups(size: Preset) -> tuple[Group, ...]:
 
 def many_layers(size: Preset) -> tuple[Group, ...]:
     """As many parameters of a network for text as fit in a call."""
-    return (
-        (medium_layers(size)[-LAMB_AGGREGATED:], "the last 45 parameters of BERT-medium's layers"),
-    )
+    return ((mini_layers(size)[-LAMB_AGGREGATED:], "the last 45 parameters of BERT-mini's layers"),)
 
 
 GROUPS: dict[str, Callable[[Preset], tuple[Group, ...]]] = {

@@ -10,6 +10,7 @@ from collections.abc import Iterable
 from opperf.model import Fill, Operator, TensorSpec
 from opperf.rules.configurations import WHY
 from opperf.rules.families.layers import outputs
+from opperf.rules.pictures import network_maps
 from opperf.rules.registering import Families
 from opperf.rules.shapes import Shape, cube, square
 from opperf.rules.sizes import Preset
@@ -187,14 +188,18 @@ def batch_norm(operator: Operator, size: Preset) -> Iterable[Arguments]:
 
 @FAMILIES.add("_contrib_quantized_concat")
 def concat(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """Two batches, joined along the channels: the tensors, then the ends of the range of each."""
-    maps = feature_maps(size)
-    yield {
-        WHY: "two branches joined by channel, as in Inception's blocks",
-        "data": tensors([digits(*maps)] * 2 + [end(-LIMIT), end(LIMIT)] * 2),
-        "num_args": 2,
-        "dim": 1,
-    }
+    """Two batches, joined along several axes: the tensors, then the ends of the range of each."""
+    for axis, why in (
+        (0, "two batches joined to one: a block after the other"),
+        (1, "two branches joined by channel, as in Inception's blocks"),
+        (3, "two halves of pictures joined side by side: row after row"),
+    ):
+        yield {
+            WHY: why,
+            "data": tensors([digits(*feature_maps(size))] * 2 + [end(-LIMIT), end(LIMIT)] * 2),
+            "num_args": 2,
+            "dim": axis,
+        }
 
 
 @FAMILIES.add("_contrib_quantized_conv")
@@ -277,7 +282,7 @@ def fully_connected(operator: Operator, size: Preset) -> Iterable[Arguments]:
 
 @FAMILIES.add("_contrib_quantized_pooling")
 def pooling(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """The maximum and the mean of windows of 2 x 2."""
+    """The maximum and the mean of windows of 2 x 2, and the mean of whole maps."""
     for kind, why in (
         ("max", "maxima of 2 x 2 pixels, as VGG halves its maps"),
         ("avg", "means of 2 x 2 pixels, as DenseNet's transitions"),
@@ -290,6 +295,14 @@ def pooling(operator: Operator, size: Preset) -> Iterable[Arguments]:
             "stride": (2, 2),
             "pool_type": kind,
         }
+    yield {
+        WHY: "ResNet-50, before the classifier: whole maps, each to its mean",
+        "data": digits(*network_maps(size, 2048, 7, 7)),
+        **ends("min_data", "max_data"),
+        "kernel": (1, 1),
+        "pool_type": "avg",
+        "global_pool": True,
+    }
 
 
 @FAMILIES.add("_contrib_quantized_rnn")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 
 from opperf.model import Operator
 from opperf.rules.configurations import WHY
@@ -51,8 +52,10 @@ NORMS = {
 
 @FAMILIES.add("moments")
 def moments(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """The tensors of `reduced_shapes`. This operator does not accept an empty list for all axes."""
-    for (shape, axis, _), why in zip(reduced_shapes(size), MOMENTS, strict=True):
+    """The tensors of `reduced_shapes` with extents half as long, as this operator takes ten times
+    as long as a mean. It does not accept an empty list for all axes."""
+    halved = replace(size, scale=size.scale / 2)
+    for (shape, axis, _), why in zip(reduced_shapes(halved), MOMENTS, strict=True):
         axes = reduced_axes(axis) or tuple(range(len(shape)))
         yield {"data": tensor(*shape), "axes": axes, WHY: why}
 

@@ -22,9 +22,13 @@ MASK_POOLED = 14
 PROPOSALS = 512
 """Regions that a detector pools from one level of a pyramid."""
 POSITIVES = 128
-"""Those that contain an object; and all regions of a step of Fast R-CNN."""
+"""Those that contain an object."""
+TRAINED_ON = 64
+"""Regions that a step of Fast R-CNN takes of each picture."""
 POSITION_SENSITIVE = 300
 """Regions that R-FCN classifies in a picture."""
+PLANE = 2
+"""Numbers of an offset."""
 LABELS = 21
 """Classes of the Pascal VOC data, and the background."""
 SAMPLES = 2
@@ -96,13 +100,16 @@ class Level(NamedTuple):
 LEVEL = Level(PROPOSALS, 8, 112, 224)
 """A pyramid's level: regions of 224 pixels are pooled at stride 16, of half the side at half the
 stride."""
-TRAINED = Level(PROPOSALS // 2, 8, 112, 224)
+TRAINED = Level(PROPOSALS // 4, 8, 112, 224)
+"""One of four levels, among which the proposals are shared."""
 FEW = Level(POSITIVES // 2, 16, 224, 448)
 SINGLE = Level(PROPOSALS, 16, 32, 224)
-VGG = Level(POSITIVES, 16, 64, 448, 512, PASCAL)
+VGG = Level(TRAINED_ON, 16, 64, 448, 512, PASCAL)
 """The last feature maps of VGG-16, from which regions of all sizes are pooled."""
 POSITIONS = Level(POSITION_SENSITIVE, 16, 64, 448, LABELS * POOLED**2, PASCAL)
 """R-FCN's feature maps: each cell of a region has channels of its own, one for each class."""
+OFFSETS = POSITIONS._replace(channels=PLANE * POOLED**2)
+"""The maps that each cell's offset is pooled from."""
 
 
 def in_use(arguments: Arguments) -> Arguments:
@@ -115,7 +122,7 @@ def in_use(arguments: Arguments) -> Arguments:
 @FAMILIES.add("ROIPooling")
 def roi_pooling(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """Feature maps and regions of interest."""
-    yield {**VGG.pooled(size), WHY: "Fast R-CNN with VGG-16"}
+    yield {**VGG.pooled(size), WHY: "Fast R-CNN with VGG-16: a picture's regions in a step"}
     yield {**in_use(SINGLE.pooled(size)), WHY: "512 proposals on maps of 256 channels, in use"}
 
 
@@ -125,7 +132,7 @@ def roi_align(operator: Operator, size: Preset) -> Iterable[Arguments]:
     yield {
         **TRAINED.pooled(size),
         "sample_ratio": SAMPLES,
-        WHY: "Faster R-CNN: a level's share of two pictures' proposals, trained",
+        WHY: "Faster R-CNN: a level's share of a picture's proposals, trained",
     }
     yield {
         **in_use(LEVEL.pooled(size)),
@@ -189,4 +196,16 @@ def deformable_position_sensitive(operator: Operator, size: Preset) -> Iterable[
         "sample_per_part": 4,
         "trans_std": 0.1,
         WHY: "Deformable R-FCN: 300 regions, whose cells are moved by learned offsets",
+    }
+    yield {
+        "data": OFFSETS.maps(size),
+        "rois": OFFSETS.rois(size),
+        "spatial_scale": 1 / OFFSETS.stride,
+        "output_dim": PLANE,
+        "group_size": POOLED,
+        "pooled_size": POOLED,
+        "part_size": POOLED,
+        "sample_per_part": 4,
+        "no_trans": True,
+        WHY: "Deformable R-FCN: the offsets themselves, pooled from cells that are not moved",
     }

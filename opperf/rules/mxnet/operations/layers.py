@@ -10,6 +10,7 @@ from opperf.model import Operator
 from opperf.operations.uses import ANYTHING, Array, Choice, Table, Use, Values, Written, use
 from opperf.rules.configurations import PHASE
 from opperf.rules.families.normalisation import running_statistics
+from opperf.rules.shapes import Shape
 
 LAYOUTS = {1: "NCW", 2: "NCHW", 3: "NCDHW"}
 """Layout by the number of spatial axes."""
@@ -19,10 +20,12 @@ def window_arguments(roles: dict[str, Any], filters: int) -> dict[str, Any]:
     """Arguments of a convolution of either direction, without its layout. MXNet takes the kernel's
     extents beside the weights."""
     grouped = {"num_group": roles["groups"]} if "groups" in roles else {}
+    bias = {"bias": roles["bias"]} if "bias" in roles else {}
     return {
         "data": roles["data"],
         "weight": roles["weight"],
-        "bias": roles["bias"],
+        **bias,
+        "no_bias": not bias,
         "kernel": roles["weight"].shape[2:],
         "stride": roles["stride"],
         "dilate": roles["dilation"],
@@ -43,10 +46,44 @@ def convolution_arguments(operator: Operator, roles: dict[str, Any]) -> dict[str
 
 
 def deconvolution_arguments(operator: Operator, roles: dict[str, Any]) -> dict[str, Any]:
-    """Arguments of a transposed convolution: the weights' second axis is that of a group's filters.
-    By default the operator takes no bias."""
+    """Arguments of a transposed convolution: the weights' second axis is that of a group's
+    filters."""
     filters = roles["weight"].shape[1] * roles.get("groups", 1)
-    return {**window_arguments(roles, filters), "no_bias": False, **layout_argument(roles)}
+    return {**window_arguments(roles, filters), **layout_argument(roles)}
+
+
+CHANNELS_LAST = frozenset({"NWC", "NHWC", "NDHWC"})
+"""Layouts of a pooling's data with channels behind the spatial axes; by default they are before."""
+
+
+def pooling_roles(
+    data: Array,
+    kernel: Shape,
+    stride: Shape,
+    pad: Shape,
+    pool_type: str,
+    global_pool: bool,
+    layout: str | None = None,
+) -> dict[str, Any]:
+    """A pooling's inputs, channels before the spatial axes."""
+    import numpy as np
+
+    assert not global_pool
+    moved = np.moveaxis(data, -1, 1) if layout in CHANNELS_LAST else data
+    return {"data": moved, "kernel": kernel, "stride": stride, "padding": pad, "kind": pool_type}
+
+
+def pooling_output(made: Array, arguments: Values) -> Array:
+    """Pooled maps in the layout of the data."""
+    import numpy as np
+
+    return np.moveaxis(made, 1, -1) if arguments.get("layout") in CHANNELS_LAST else made
+
+
+def pooling_arguments(operator: Operator, roles: dict[str, Any]) -> dict[str, Any]:
+    """Arguments of a pooling of tensors with channels before the spatial axes."""
+    names = {"padding": "pad", "kind": "pool_type"}
+    return {names.get(role, role): value for role, value in roles.items()}
 
 
 SPATIAL = "stride dilation=dilate padding=pad"
@@ -54,7 +91,9 @@ CONVOLVED = f"data weight bias {SPATIAL} groups=num_group"
 
 # MXNet takes the extents of the weights as plain arguments too.
 CONVOLUTION = use(
-    "convolution", f"{CONVOLVED} -kernel -num_filter -layout", to_arguments=convolution_arguments
+    "convolution",
+    f"{CONVOLVED} -kernel -num_filter -layout -no_bias",
+    to_arguments=convolution_arguments,
 )
 DECONVOLUTION = use(
     "deconvolution",
@@ -64,7 +103,7 @@ DECONVOLUTION = use(
 POOLING = Choice(
     "global_pool",
     {
-        False: use("pooling", "data kernel stride padding=pad kind=pool_type -global_pool"),
+        False: use("pooling", pooling_roles, pooling_output, to_arguments=pooling_arguments),
         # The window is the whole image, so that stride and padding have no effect.
         True: use("global_pooling", "data kind=pool_type -kernel -stride -pad -global_pool"),
     },
@@ -329,7 +368,9 @@ LOSSES: Table = {
     "LogisticRegressionOutput": use("sigmoid", "x=data -label"),
     "MAERegressionOutput": PREDICTION,
     "SVMOutput": PREDICTION,
-    "SoftmaxOutput": use("softmax", "data -label -multi_output -use_ignore -ignore_label", axis=1),
+    "SoftmaxOutput": use(
+        "softmax", "data -label -multi_output -use_ignore -ignore_label -out_grad", axis=1
+    ),
     "smooth_l1": use("smooth_l1", "x=data sigma=scalar"),
     "softmax_cross_entropy": use("softmax_cross_entropy", "data label"),
 }

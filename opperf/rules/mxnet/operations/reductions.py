@@ -96,12 +96,14 @@ REDUCED = merge(
     },
 )
 
+UNIQUE = use("unique", "x=data index=return_index inverse=return_inverse counts=return_counts")
+
 SORTED: Table = {
     "_histogram": use("histogram", "x=data count=bin_cnt bounds=range edges=bins"),
     "_npi_argmax": use("argmax", "x=data axis"),
     "_npi_argmin": use("argmin", "x=data axis"),
     "_npi_bincount": use("bincount", "x=data least=minlength"),
-    "_npi_unique": use("unique", "x=data"),
+    "_npi_unique": UNIQUE,
     "argmax": use("argmax", "x=data axis"),
     "argmax_channel": use("argmax", "x=data", axis=-1),
     "argmin": use("argmin", "x=data axis"),

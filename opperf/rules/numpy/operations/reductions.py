@@ -64,7 +64,7 @@ SEARCHED: Table = {
     "setxor1d": use("set_exclusive_or", "x=ar1 y=ar2"),
     "sort": use("sort", "x=a axis -kind"),
     "union1d": use("set_union", "x=ar1 y=ar2"),
-    "unique": use("unique", "x=ar"),
+    "unique": use("unique", "x=ar index=return_index inverse=return_inverse counts=return_counts"),
 }
 
 CREATED: Table = {
