@@ -85,7 +85,7 @@ def find_strange(case: Case, framework: Framework) -> list[str]:
 
 def is_fault(case: Case, framework: Framework) -> bool:
     """Returns whether numbers that are not finite are a fault of the case's inputs."""
-    return not may_lack_numbers(case, rules_module(framework.rules).NOT_FINITE)
+    return not may_lack_numbers(case, framework, rules_module(framework.rules).NOT_FINITE)
 
 
 def check(case: Case, framework: Framework) -> str:

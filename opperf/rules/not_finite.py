@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
+from opperf.frameworks import Framework
 from opperf.model import Case
 
 
@@ -16,7 +17,9 @@ class NotFinite(NamedTuple):
     """Arguments with which they may; empty for any."""
 
 
-def may_lack_numbers(case: Case, listed: Mapping[str, NotFinite]) -> bool:
-    """Returns whether the results of a case may have NaN or infinity, by a framework's list."""
-    found = listed.get(case.label)
+def may_lack_numbers(case: Case, framework: Framework, listed: Mapping[str, NotFinite]) -> bool:
+    """Returns whether the results of a case may have NaN or infinity, by a framework's list, which
+    has the operators that functions call too."""
+    operator = framework.wrapped_operator(case.target, framework.signature(case.target))
+    found = None if operator is None else listed.get(operator.name)
     return found is not None and found.arguments.items() <= case.arguments.items()

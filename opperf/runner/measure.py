@@ -211,7 +211,8 @@ class _Measurement:
 
     def _may_have_nan(self) -> bool:
         """Returns whether NaN is no fault of the case's inputs."""
-        return may_lack_numbers(self._case, rules_module(self._framework.rules).NOT_FINITE)
+        listed = rules_module(self._framework.rules).NOT_FINITE
+        return may_lack_numbers(self._case, self._framework, listed)
 
     def _take_memory(self) -> None:
         begun = time.perf_counter()

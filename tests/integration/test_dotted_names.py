@@ -45,10 +45,6 @@ BROKEN = {
     "mx.np.rad2deg": "no attribute 'rad2deg'",
     # MXNet passes a list on to NumPy's result type, which has another signature from NumPy 1.25 on.
     "mx.np.linalg.qr": "QRResult",
-    # With drawn slopes it does not write its second output, which may hold NaN.
-    **dict.fromkeys(("mx.nd.LeakyReLU", "mx.npx.leaky_relu"), "NaN"),
-    # It writes the probabilities of the vertices that it draws, and nothing behind them.
-    "mx.nd.contrib.dgl_csr_neighbor_non_uniform_sample": "NaN",
     # NumPy removed what MXNet looks up.
     **dict.fromkeys(("mx.np.mirr", "mx.np.npv", "mx.np.ppmt", "mx.np.pv", "mx.np.rate"), "NEP 32"),
 }
