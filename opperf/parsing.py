@@ -21,12 +21,20 @@ INTERPRETER = re.compile(r"(?:(?P<label>[\w.+-]+):)?(?:(?P<framework>\w+)=)?(?P<
 """`[LABEL:][FRAMEWORK=]PATH`."""
 
 
+def _is_file(text: str) -> bool:
+    try:
+        return Path(text).is_file()
+    except OSError:
+        # A long list of names is longer than a file's name can be.
+        return False
+
+
 def split_commas(ctx: click.Context, param: click.Parameter, values: Words) -> Words:
     """Splits `--ops a,b --ops c` into a, b, c. A regular expression and a file keep their
     commas."""
     words: list[str] = []
     for value in values:
-        whole = value.startswith("re:") or Path(value).is_file()
+        whole = value.startswith("re:") or _is_file(value)
         parts = [value] if whole else value.split(",")
         named = [part.strip() for part in parts if part.strip()]
         if not named:

@@ -4,17 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 
-from opperf.model import Fill, Operator
+from opperf.model import Operator
 from opperf.rules.configurations import WHY
 from opperf.rules.mxnet.names import FACTOR
 from opperf.rules.mxnet.optimizers import layer_parameters
-from opperf.rules.mxnet.sparse import ROWS, WHOLE, few_texts, rows, table_shape, text
+from opperf.rules.mxnet.sparse_tensors import ROWS, WHOLE, few_texts, rows, table_shape, text
 from opperf.rules.parameters import resnet_50
 from opperf.rules.registering import Families
-from opperf.rules.shapes import Shape, shapes, square, tall
+from opperf.rules.shapes import MOSTLY_DISPATCH, Shape, shapes, square, tall
 from opperf.rules.sizes import Preset
 from opperf.rules.values import (
-    NORMAL,
     POSITIVE,
     SEQUENCE,
     SIGNS,
@@ -270,19 +269,17 @@ def full(operator: Operator, size: Preset) -> Iterable[Arguments]:
         yield {"shape": shape, **value, WHY: why}
 
 
-SAME: dict[str, tuple[Fill, str]] = {
-    "_identity_with_attr_like_rhs": (NORMAL, "the first copied, with the shape of the second"),
-    "_npi_share_memory": (POSITIVE, "of which only the addresses are compared"),
-}
-"""Fill of the first tensor of operators of two tensors that compute nothing with the second, and
-what they do."""
-
-
-@FAMILIES.add(*SAME)
-def same(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """Two tensors of one shape, of the second of which only shape or address is used."""
-    one, other = (parameter.name for parameter in operator.tensors)
-    fill, done = SAME[operator.name]
-    forms = ("two square matrices", "two matrices of many short rows")
+@FAMILIES.add("_identity_with_attr_like_rhs")
+def alike(operator: Operator, size: Preset) -> Iterable[Arguments]:
+    """Two tensors of one shape, of the second of which only the shape is used."""
+    forms = ("square matrices", "matrices of short rows")
     for shape, form in zip(shapes(size), forms, strict=True):
-        yield {one: tensor(*shape, fill=fill), other: fixed(*shape), WHY: f"{form}, {done}"}
+        why = f"two {form}, the first copied, with the shape of the second"
+        yield {"lhs": tensor(*shape), "rhs": fixed(*shape), WHY: why}
+
+
+@FAMILIES.add("_npi_share_memory")
+def share_memory(operator: Operator, size: Preset) -> Iterable[Arguments]:
+    """Two matrices, of which only the addresses are compared."""
+    why = f"two matrices, of which the addresses are compared: {MOSTLY_DISPATCH}"
+    yield {"a": tensor(*square(size), fill=POSITIVE), "b": fixed(*square(size)), WHY: why}

@@ -8,7 +8,7 @@ from dataclasses import replace
 from opperf.model import Operator
 from opperf.rules.configurations import WHY
 from opperf.rules.families.reductions import along_one, reduced_axes, reduced_shapes
-from opperf.rules.mxnet.sparse import OWN, differentiated, rows
+from opperf.rules.mxnet.sparse_tensors import OWN, differentiated, rows
 from opperf.rules.registering import Families
 from opperf.rules.sizes import Preset
 from opperf.rules.values import Arguments, tensor

@@ -1,4 +1,4 @@
-"""The operator on batches of sequences that has no shared family."""
+"""Sequences, and the parameters of recurrent layers."""
 
 from __future__ import annotations
 
@@ -10,9 +10,28 @@ from opperf.rules.families.layers import lengths
 from opperf.rules.registering import Families
 from opperf.rules.shapes import cube
 from opperf.rules.sizes import Preset
-from opperf.rules.values import Arguments, fixed, tensor
+from opperf.rules.values import Arguments, fixed, tensor, tensors
 
 FAMILIES = Families()
+
+LAYERS = 2
+GATES = 4
+"""Of an LSTM."""
+
+
+@FAMILIES.add("_rnn_param_concat")
+def parameters(operator: Operator, size: Preset) -> Iterable[Arguments]:
+    """The weights of the input and of the state, and the biases of both, layer by layer."""
+    units = size.extent(256)
+    rows = GATES * units
+    weights, biases = tensor(rows * units), tensor(rows)
+    layers = [weights] * 2 * LAYERS + [biases] * 2 * LAYERS
+    yield {
+        WHY: "the parameters of a small language model of LSTM units, joined before each step",
+        "data": tensors(layers),
+        "num_args": len(layers),
+        "dim": 0,
+    }
 
 
 @FAMILIES.add("SequenceLast")

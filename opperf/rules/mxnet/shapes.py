@@ -10,7 +10,7 @@ from opperf.rules.configurations import WHY
 from opperf.rules.families.shapes import PADDING, PER_CHANNEL, PER_SAMPLE, PER_UNIT
 from opperf.rules.pictures import feature_maps
 from opperf.rules.registering import Families
-from opperf.rules.shapes import Shape, column, cube, square, tall, vector
+from opperf.rules.shapes import MOSTLY_DISPATCH, Shape, column, cube, square, tall, vector
 from opperf.rules.sizes import Preset
 from opperf.rules.values import Arguments, fixed, literal, tensor, tensors
 
@@ -84,6 +84,13 @@ def dynamic_reshape(operator: Operator, size: Preset) -> Iterable[Arguments]:
         "shape": fixed(2, fill=literal(shape), dtype="int64"),
         WHY: "a matrix to a shape that is a tensor, as one that a model computes",
     }
+
+
+@FAMILIES.add("shape_array", "size_array")
+def extents(operator: Operator, size: Preset) -> Iterable[Arguments]:
+    """Feature maps, of which only the extents are read."""
+    why = f"feature maps' extents, as an exported graph reads them: {MOSTLY_DISPATCH}"
+    yield {"data": tensor(*feature_maps(size)), WHY: why}
 
 
 @FAMILIES.add("Flatten")

@@ -8,7 +8,7 @@ from opperf.model import Operator, TensorSpec
 from opperf.rules.configurations import WHY
 from opperf.rules.engine import OUTPUT
 from opperf.rules.mxnet.sampling import NUMBERS, WITHOUT_LIKE
-from opperf.rules.mxnet.sparse import MAKERS, ROWS, WHOLE, WHYS, WIDTH
+from opperf.rules.mxnet.sparse_tensors import MAKERS, ROWS, WHOLE, WHYS, WIDTH
 from opperf.rules.registering import Families
 from opperf.rules.sizes import Preset
 from opperf.rules.values import REQUESTED, ZEROS, Arguments, sparse

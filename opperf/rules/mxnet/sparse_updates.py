@@ -14,7 +14,7 @@ from opperf.model import Argument, Operator, TensorSpec
 from opperf.rules.configurations import WHY
 from opperf.rules.engine import OUTPUT
 from opperf.rules.mxnet.optimizers import state_tensor, update
-from opperf.rules.mxnet.sparse import OF_BATCH, ROWS, WHOLE, table_shape
+from opperf.rules.mxnet.sparse_tensors import OF_BATCH, ROWS, WHOLE, table_shape
 from opperf.rules.registering import Families
 from opperf.rules.sizes import Preset
 from opperf.rules.values import Arguments, same

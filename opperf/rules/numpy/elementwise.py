@@ -8,7 +8,7 @@ from opperf.model import Fill, Operator, TensorSpec
 from opperf.rules.configurations import WHY
 from opperf.rules.domains import BITS, PAIRS, RATIO_PAIR, SHIFTS, WHOLE_DTYPE, Pair
 from opperf.rules.families import elementwise as shared
-from opperf.rules.numpy.names import Variants, own
+from opperf.rules.numpy.names import COMPLEX, Variants, own
 from opperf.rules.registering import Families
 from opperf.rules.shapes import column, square
 from opperf.rules.sizes import Preset
@@ -25,8 +25,6 @@ from opperf.rules.values import (
 
 FAMILIES = Families()
 
-COMPLEX = "complex64"
-"""Dtype of an array whose imaginary part is not zero, for functions about it."""
 DATE = "datetime64[D]"
 
 DAYS = below(20000)

@@ -10,7 +10,7 @@ from opperf.rules.configurations import WHY
 from opperf.rules.engine import arguments_by_role
 from opperf.rules.families import indexing, sorting
 from opperf.rules.families.indexing import indices, mask
-from opperf.rules.numpy.names import Variants, alike, own
+from opperf.rules.numpy.names import COMPLEX, Variants, alike, own
 from opperf.rules.numpy.operations.reductions import SEARCHED
 from opperf.rules.numpy.operations.shapes import INDEXING
 from opperf.rules.registering import Families
@@ -148,8 +148,8 @@ SORTED: dict[str, Variants] = {
     ],
     "sort_complex": lambda size: [
         {
-            "a": fixed(*vector(size)),
-            WHY: "real numbers, as eigenvalues without imaginary parts: converted once sorted",
+            "a": fixed(*vector(size), dtype=COMPLEX),
+            WHY: "complex numbers by their real parts, as a matrix's eigenvalues",
         }
     ],
 }

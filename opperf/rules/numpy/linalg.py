@@ -8,16 +8,13 @@ from collections.abc import Iterable
 from opperf.model import Operator
 from opperf.rules.configurations import WHY
 from opperf.rules.families.linalg import EINSUMS, definite, matrix_to_diagonalise
-from opperf.rules.numpy.names import Variants, own
+from opperf.rules.numpy.names import COMPLEX, Variants, own
 from opperf.rules.registering import Families
 from opperf.rules.shapes import Shape, cube, square, tall, vector
 from opperf.rules.sizes import Preset
 from opperf.rules.values import Arguments, fixed, tensors
 
 FAMILIES = Families()
-
-COMPLEX = "complex64"
-"""Dtype of a spectrum, the input of inverse transforms."""
 
 NUCLEAR = "sum of singular values (nuclear), as the penalty of matrix completion"
 
@@ -178,7 +175,7 @@ def decimal_below(length: int) -> int:
 @FAMILIES.category("fft")
 def transform(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """Arrays to transform along one axis, two or three, by the function's name; for inverse
-    transforms also a spectrum."""
+    transforms spectra."""
     name, array = operator.name, operator.tensors[0].name
     rows, columns = square(size)
     shapes: tuple[tuple[Shape, str], ...] = (
@@ -193,11 +190,10 @@ def transform(operator: Operator, size: Preset) -> Iterable[Arguments]:
     elif name.endswith("n"):
         shapes = ((cube(size), "a volume, as a crystal's density"),)
     for shape, why in shapes:
-        if not is_inverse(name):
+        if is_inverse(name):
+            yield {array: fixed(*shape, dtype=COMPLEX), WHY: f"the spectrum of {why}"}
+        else:
             yield {array: fixed(*shape), WHY: why}
-            continue
-        yield {array: fixed(*shape), WHY: f"{why}; a real spectrum, converted"}
-        yield {array: fixed(*shape, dtype=COMPLEX), WHY: f"{why}; a complex spectrum"}
 
 
 @FAMILIES.add("fft.fftfreq", "fft.rfftfreq")

@@ -10,6 +10,9 @@ from opperf.rules.shapes import LIST_LENGTH, Shape, shapes
 from opperf.rules.sizes import Preset
 from opperf.rules.values import NORMAL, REQUESTED, Arguments, fixed, tensors
 
+COMPLEX = "complex64"
+"""Dtype of an array whose imaginary part is not zero: of spectra, and for functions about it."""
+
 Variants = Callable[[Preset], Iterable[Arguments]]
 """The configurations of one function at a size."""
 

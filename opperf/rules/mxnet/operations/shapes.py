@@ -6,7 +6,6 @@ from typing import Any
 
 from opperf.model import Argument, Operator
 from opperf.operations.uses import Roles, Table, Use, as_list, merge, use
-from opperf.rules.shapes import LIST_LENGTH
 
 
 def reshape_roles(data: Any, shape: tuple[int, ...]) -> dict[str, Any]:
@@ -129,9 +128,7 @@ TABLE: Table = merge(
         "_npi_vstack": use("vstack", "tensors=data"),
         "_np_reshape": RESHAPE,
         "_npx_reshape": RESHAPE,
-        "_rnn_param_concat": use(
-            "concatenate", "tensors=data -num_args", also={"num_args": LIST_LENGTH}, axis=1
-        ),
+        "_rnn_param_concat": use("concatenate", "tensors=data axis=dim -num_args"),
         "_split_v2": SPLIT,
         "amp_cast": use("cast", "x=data dtype"),
         "broadcast_axis": use("broadcast_axes", "x=data axis extents=size"),

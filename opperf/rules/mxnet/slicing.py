@@ -1,0 +1,106 @@
+"""Reading and writing parts of tensors by begin and end."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from opperf.model import Operator
+from opperf.rules.bert import few_sentences
+from opperf.rules.configurations import WHY
+from opperf.rules.mxnet.names import FACTOR
+from opperf.rules.pictures import feature_maps
+from opperf.rules.registering import Families
+from opperf.rules.shapes import Shape, square, tall
+from opperf.rules.sizes import Preset
+from opperf.rules.values import Arguments, fixed, tensor
+
+FAMILIES = Families()
+
+
+def middle(shape: Shape) -> tuple[Shape, Shape]:
+    """Begin and end of the middle half along every axis."""
+    return tuple(n // 4 for n in shape), tuple(n // 4 + max(1, n // 2) for n in shape)
+
+
+def extents(begin: Shape, end: Shape) -> Shape:
+    """Shape of a slice."""
+    return tuple(stop - start for start, stop in zip(begin, end, strict=True))
+
+
+@FAMILIES.add("slice")
+def slice_of(operator: Operator, size: Preset) -> Iterable[Arguments]:
+    """Matrices, of which the middle is taken, every other element of it, and the middle of feature
+    maps."""
+    every_other: Arguments = {"step": (2, 2)}
+    for shape, step, why in (
+        (square(size), {}, "the middle of a matrix, half of each long row, as a picture's crop"),
+        (tall(size), {}, "the middle of short rows, as some features of a part of the samples"),
+        (square(size), every_other, "every other element of the middle, as pictures at half size"),
+    ):
+        begin, end = middle(shape)
+        yield {"data": tensor(*shape), "begin": begin, "end": end, **step, WHY: why}
+    batch, channels, *extent = feature_maps(size)
+    top, bottom = middle(tuple(extent))
+    yield {
+        "data": tensor(batch, channels, *extent),
+        "begin": (0, 0, *top),
+        "end": (batch, channels, *bottom),
+        WHY: "the middle of feature maps, as U-Net crops those that it joins",
+    }
+
+
+@FAMILIES.add("slice_axis")
+def slice_axis(operator: Operator, size: Preset) -> Iterable[Arguments]:
+    """A matrix, of which half of the rows is taken, and half of the columns, the first token of
+    sentences, and half of the channels."""
+    shape = square(size)
+    for axis, why in (
+        (0, "the first half of the rows, in one copy, as one of two devices' share of a batch"),
+        (1, "the first half of each row, as the values of a gated linear unit"),
+    ):
+        yield {"data": tensor(*shape), "axis": axis, "begin": 0, "end": shape[axis] // 2, WHY: why}
+    first = "the first token of BERT-base's sentences, which its classifier reads"
+    yield {"data": tensor(*few_sentences(size)), "axis": 1, "begin": 0, "end": 1, WHY: first}
+    maps = feature_maps(size)
+    half = "half of the channels of feature maps, as in ShuffleNet's blocks"
+    yield {"data": tensor(*maps), "axis": 1, "begin": 0, "end": maps[1] // 2, WHY: half}
+
+
+@FAMILIES.add("slice_like")
+def slice_like(operator: Operator, size: Preset) -> Iterable[Arguments]:
+    """A matrix, of which the corner of another's shape is taken, along both axes and along one, and
+    feature maps along height and width."""
+    rows, columns = square(size)
+    matrix, like = tensor(rows, columns), fixed(rows // 2, columns // 2)
+    mask = "the corner of a matrix, as a causal mask for sentences of another's length"
+    yield {"data": matrix, "shape_like": like, WHY: mask}
+    positions = "as many rows as another has, as positions' embeddings for its length"
+    yield {"data": matrix, "shape_like": like, "axes": (0,), WHY: positions}
+    batch, channels, height, width = feature_maps(size)
+    yield {
+        "data": tensor(batch, channels, height, width),
+        "shape_like": fixed(batch, channels, height // 2, width // 2),
+        "axes": (2, 3),
+        WHY: "feature maps to another's height and width, as in fully convolutional networks",
+    }
+
+
+@FAMILIES.add("_slice_assign")
+def slice_assign(operator: Operator, size: Preset) -> Iterable[Arguments]:
+    """A matrix, whose middle another matrix overwrites."""
+    begin, end = middle(square(size))
+    yield {
+        "lhs": tensor(*square(size)),
+        "rhs": tensor(*extents(begin, end)),
+        "begin": begin,
+        "end": end,
+        WHY: "the middle of a matrix from a smaller one, as a patch that is pasted",
+    }
+
+
+@FAMILIES.add("_slice_assign_scalar")
+def slice_assign_scalar(operator: Operator, size: Preset) -> Iterable[Arguments]:
+    """A matrix, whose middle a number overwrites."""
+    begin, end = middle(square(size))
+    why = "the middle of a matrix set to a number, as a patch that random erasing removes"
+    yield {"data": tensor(*square(size)), "scalar": FACTOR, "begin": begin, "end": end, WHY: why}
