@@ -11,7 +11,7 @@ import click
 from opperf import defaults
 from opperf.frameworks import PREFERENCE, default_framework
 from opperf.model import DECLARED, DEFAULTS, Setting
-from opperf.parsing import parse_interpreters, parse_variables, split_commas
+from opperf.parsing import parse_columns, parse_interpreters, parse_variables, split_commas
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -249,6 +249,18 @@ def output_options(description: str, default: str | None = None) -> Callable[[Co
         ),
         click.option("--overwrite", is_flag=True, help="Replace the output file if it exists."),
     )
+
+
+columns = click.option(
+    "--columns",
+    multiple=True,
+    metavar="NAMES",
+    callback=parse_columns,
+    help="Columns of figures in tables and Markdown: forward, backward, total, memory, "
+    "memory_forward, memory_backward, bandwidth (GB/s), ratio (backward over forward), moved "
+    "(bytes), p50, p90, p99, kernel, instructions.  [default: forward, backward, memory]",
+)
+"""The columns of tables of results."""
 
 
 def report_format(formats: Sequence[str]) -> Callable[[Command], Command]:

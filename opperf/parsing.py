@@ -9,6 +9,7 @@ from pathlib import Path
 
 import click
 
+from opperf.errors import UsageError
 from opperf.model import Interpreter
 from opperf.runner.process import find_program
 
@@ -57,6 +58,19 @@ def words_among(
         return words
 
     return parse
+
+
+def parse_columns(ctx: click.Context, param: click.Parameter, values: Words) -> Words:
+    """Parses `forward,bandwidth` into distinct names of columns."""
+    # What a table needs, and other commands do not.
+    from opperf.results.columns import check_columns
+
+    names = tuple(dict.fromkeys(word.lower() for word in split_commas(ctx, param, values)))
+    try:
+        check_columns(names)
+    except UsageError as error:
+        raise click.BadParameter(str(error), ctx, param) from error
+    return names
 
 
 def _split_pairs(

@@ -7,6 +7,7 @@ import click
 from opperf.parameters import (
     axis_option,
     case_ids,
+    columns,
     cpus,
     debug,
     explicit_options,
@@ -38,6 +39,7 @@ from opperf.parsing import RETRYABLE, parse_labels, parse_shapes, words_among
     "Output file; - prints the output, and messages go to standard error.  "
     "[default: ./<framework>_operator_benchmarks.<format>]"
 )
+@columns
 @axis_option("profiler")
 @setting_option("precision")
 @setting_option("max_time_s")

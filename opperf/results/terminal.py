@@ -49,7 +49,8 @@ def figure_column(
     """Returns a metric's column, in the unit that suits its figures."""
     unit = choose_unit(metric.unit, figures)
     cells = align([format_figure(one, unit) for one in figures])
-    return Column(f"{title or metric.title} {unit.name}", cells, is_text=False, is_extra=is_extra)
+    heading = f"{title or metric.title} {unit.name}".rstrip()
+    return Column(heading, cells, is_text=False, is_extra=is_extra)
 
 
 def table_text(columns: Iterable[Column], width: int | None = None) -> str:
@@ -93,12 +94,12 @@ def table_text(columns: Iterable[Column], width: int | None = None) -> str:
 
 def _fitting_columns(columns: list[Column], width: int | None) -> list[Column]:
     """Returns the columns that fit in this width."""
-    if width is None or _least_width(columns) <= width:
+    if width is None or least_width(columns) <= width:
         return columns
     return [column for column in columns if not column.is_extra]
 
 
-def _least_width(columns: Sequence[Column]) -> int:
+def least_width(columns: Sequence[Column]) -> int:
     """Returns the characters of a table whose texts have their minimum width."""
     cells = (
         min(one.width, LEAST_TEXT) if one.is_text and not one.is_whole else one.width
