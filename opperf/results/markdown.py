@@ -150,12 +150,12 @@ def _has_value(value: object) -> bool:
 
 
 def flatten(options: dict[str, Any]) -> list[tuple[str, str]]:
-    """Flattens options, without empty ones and without the group of settings, which the records
-    have."""
+    """Flattens options, without empty ones and without the groups of settings and axes, which the
+    records have."""
     found: list[tuple[str, str]] = []
     for name, value in options.items():
         if isinstance(value, dict):
-            if name != "settings":
+            if name not in ("settings", "axes"):
                 found += flatten(value)
         elif value not in (None, "", [], ()):
             text = ", ".join(map(str, value)) if isinstance(value, list | tuple) else str(value)

@@ -2,21 +2,29 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
 
 from opperf.errors import one_line
 from opperf.model import Record, Status
 from opperf.results.columns import FigureColumn, select_columns
 from opperf.results.settings import differing_settings, settings_text
-from opperf.results.terminal import GAP, Column, figure_column, least_width, table_text
+from opperf.results.terminal import (
+    GAP,
+    LEAST_TEXT,
+    Column,
+    figure_column,
+    least_width,
+    table_text,
+)
 from opperf.results.text import Shown, inputs_text, short_inputs, wrap
 from opperf.results.units import MARK_LEGEND, Figure
 
-INPUTS_WIDTH = 60
+INPUTS_WIDTH = 100
 """Characters of inputs that a table shows in any case, on several lines if it is narrow: those of
-two or three tensors. Without a terminal also the most, so that figures are near their operators."""
+most cases. Without a terminal also the most, so that figures are near their operators."""
 
-MEDIANS = "Medians, each with the half-width of its 95 % interval."
+LEGEND = "Medians, each with the half-width of its 95 % interval."
 """Printed below a table, to explain its figures."""
 
 LEGEND_WIDTH = 100
@@ -64,7 +72,7 @@ def legend(records: Iterable[Record], columns: Sequence[FigureColumn]) -> list[s
     """Returns the sentences that explain the figures of a table: medians, and the mark if one of
     the figures has it."""
     figures = (column.read(record) for record in records for column in columns)
-    return [MEDIANS, *mark_legend(figures)]
+    return [LEGEND, *mark_legend(figures)]
 
 
 def mark_legend(figures: Iterable[Figure | None]) -> list[str]:
@@ -103,8 +111,10 @@ def inputs_texts(
     """Returns the column of the inputs of some of a run's cases, which use what the other columns
     leave of the width. It distinguishes the run's cases at any width: texts are shortened first,
     and then wrapped."""
-    left = 0 if width is None else width - sum(one.width + GAP for one in others)
-    short = short_inputs(run, max(INPUTS_WIDTH, left))
+    line = INPUTS_WIDTH
+    if width is not None:
+        line = max(LEAST_TEXT, width - sum(one.width + GAP for one in others))
+    short = short_inputs(run, line, math.ceil(INPUTS_WIDTH / line))
     return Column("Inputs", [short[case] for case in cases], wraps=True)
 
 

@@ -35,8 +35,8 @@ MARK = "?"
 """Ends an uncertain figure. A sign and no colour, so that files, logs and all readers have it."""
 
 MARK_LEGEND = (
-    f"{MARK} uncertain: the interval is wider than ±{100 * WIDE:.0f} %, the samples drift or have "
-    "two levels, or there is only one sample."
+    f"{MARK} uncertain: an interval beyond ±{100 * WIDE:.0f} %, samples that drift or have two "
+    "levels, or a single one."
 )
 """Explains the mark below a table that has one."""
 

@@ -11,7 +11,7 @@ import msgspec
 from opperf.model import Note, NoteCode, Record, Run, Status
 from opperf.results import output
 from opperf.results.markdown import flatten, grid, markdown_text
-from opperf.results.table import MEDIANS
+from opperf.results.table import LEGEND
 from opperf.results.units import MARK_LEGEND
 
 MakeRecord = Callable[..., Record]
@@ -110,7 +110,7 @@ def test_uncertain_figures_are_marked_and_the_mark_is_explained(run: Run) -> Non
     text = markdown_text(msgspec.structs.replace(run, records=(noted, *others)))
     assert text.count("3.0 ±5.0 % ?") == 1 and text.count(MARK_LEGEND) == 1
     plain = markdown_text(run)
-    assert MARK_LEGEND not in plain and MEDIANS in plain
+    assert MARK_LEGEND not in plain and LEGEND in plain
 
 
 def test_markdown_of_nothing(run: Run) -> None:

@@ -9,13 +9,17 @@ from typing import Any
 
 import msgspec
 
-from opperf.errors import OutputError, RunFileError
+from opperf.errors import OutputError, RunFileError, UsageError
 from opperf.model import Run
 from opperf.results.exports.bencher import bencher
 from opperf.results.exports.github_action import github_action
 from opperf.results.exports.pytest_benchmark import pytest_benchmark
+from opperf.results.markdown import markdown_text
 from opperf.results.output import check_output, write_report
 from opperf.results.runfile import read_run
+
+MARKDOWN = "md"
+"""A page to read, in place of a tool's JSON."""
 
 EXPORTS: dict[str, Callable[[Run], tuple[Any, list[str]]]] = {
     "pytest-benchmark": pytest_benchmark,
@@ -29,9 +33,11 @@ figures."""
 def export_command(options: Mapping[str, Any]) -> int:
     """Writes a run file in another tool's format, and returns the exit code.
 
-    Raises `OpperfError` for a file that cannot be exported, and for an output that cannot be
-    written.
+    Raises `OpperfError` for a file that cannot be exported, for an output that cannot be written,
+    and for columns of a format that has none.
     """
+    if options["columns"] and options["tool"] != MARKDOWN:
+        raise UsageError(f"--columns is for --to {MARKDOWN}; {options['tool']} has no columns")
     path: Path = options["run_file"]
     output: Path = options["output_file"]
     if path.exists() and output.exists() and path.samefile(output):
@@ -40,12 +46,16 @@ def export_command(options: Mapping[str, Any]) -> int:
     run, warnings = read_run(path)
     if not run.records:
         raise RunFileError(f"{path}: the run has no record yet; there is nothing to export")
-    try:
-        content, excluded = EXPORTS[options["tool"]](run)
-    except RunFileError as error:
-        raise RunFileError(f"{path}: {error}") from error
+    excluded: list[str] = []
+    if options["tool"] == MARKDOWN:
+        text = markdown_text(run, options["columns"])
+    else:
+        try:
+            content, excluded = EXPORTS[options["tool"]](run)
+        except RunFileError as error:
+            raise RunFileError(f"{path}: {error}") from error
+        text = msgspec.json.format(msgspec.json.encode(content), indent=2).decode() + "\n"
     for warning in (*warnings, *(f"{path}: {what}" for what in excluded)):
         print(f"warning: {warning}", file=sys.stderr)
-    text = msgspec.json.format(msgspec.json.encode(content), indent=2).decode()
-    write_report(output, text + "\n")
+    write_report(output, text)
     return 0
