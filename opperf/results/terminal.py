@@ -78,11 +78,19 @@ def table_text(columns: Iterable[Column], width: int | None = None) -> str:
             no_wrap=column.is_whole or not column.is_text,
             overflow="ellipsis",
         )
-    for row in zip(*(column.cells for column in kept), strict=True):
+    # A right-justified text loses the spaces at its end, by which figures are aligned.
+    cells = [
+        column.cells if column.is_text else [cell.rjust(column.width) for cell in column.cells]
+        for column in kept
+    ]
+    for row in zip(*cells, strict=True):
         table.add_row(
             *(
                 Text(
-                    cell, no_wrap=not column.wraps, overflow="fold" if column.wraps else "ellipsis"
+                    cell,
+                    justify="left",
+                    no_wrap=not column.wraps,
+                    overflow="fold" if column.wraps else "ellipsis",
                 )
                 for column, cell in zip(kept, row, strict=True)
             )
