@@ -18,7 +18,7 @@ MEDIAN = "p50"
 PERCENTILES = (MEDIAN, "p90", "p99")
 
 FIGURES = {
-    "avg_time_*": "mean of the samples, in ms, as MXNet's utility has it",
+    "avg_time_*": "mean of the samples, in ms",
     "p50_time_*": "median of the samples, in ms, as tables show it",
     "p90_time_*": "90th percentile of the samples, in ms",
     "p99_time_*": "99th percentile of the samples, in ms",
