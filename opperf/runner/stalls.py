@@ -25,9 +25,12 @@ SUSPECT = 10.0
 right differ by less for the same bytes, with few exceptions; a stall costs milliseconds, a hundred
 times as long as a short call."""
 
-STALLED = 2.0
-"""Ratio of the first time to the second from which the first is a stall: neighbours and clocks
-slow a core by less."""
+STALLED = 3.0
+"""Ratio of the first time to the second from which the first is a stall: another process on the same
+core makes a case take twice as long, and a clock's speed changes by less."""
+
+LEAST_NS = 1.0
+"""Least time that others are compared with: one may be shorter than the clock's steps."""
 
 CALL_NS = 100e3
 BYTE_NS = 10.0
@@ -99,8 +102,7 @@ def _expected_ns(record: Record, metric: Pass, others: Sequence[Record]) -> floa
     if metric == FORWARD.name and backward is not None and both is not None:
         # The forward pass was timed twice: alone, and before each backward pass.
         plausible.append(both.median - backward.median)
-    # A time may be shorter than the clock's steps.
-    return max(1.0, min(plausible))
+    return max(LEAST_NS, min(plausible))
 
 
 def settle(first: Record, second: Record) -> Record:
@@ -132,7 +134,8 @@ def settle(first: Record, second: Record) -> Record:
 def _is_stalled(metric: Pass, first: Record, second: Record) -> bool:
     if metric not in first.summaries or metric not in second.summaries:
         return False
-    return first.summaries[metric].median >= STALLED * second.summaries[metric].median
+    again_ns = max(LEAST_NS, second.summaries[metric].median)
+    return first.summaries[metric].median >= STALLED * again_ns
 
 
 def _text(metric: Pass, first: Record, second: Record) -> str:

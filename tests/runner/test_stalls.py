@@ -11,7 +11,7 @@ from opperf.results.runfile import read_run
 from opperf.runner.measure import measure
 from opperf.runner.progress import Quiet
 from opperf.runner.session import execute, make_header
-from opperf.runner.stalls import CALL_NS, MOST, SUSPECT, find_suspects, settle
+from opperf.runner.stalls import CALL_NS, MOST, STALLED, SUSPECT, find_suspects, settle
 from opperf.sources.registry import Plan
 from opperf.sources.selecting import Selection
 from tests.runner.test_session import InProcess
@@ -117,10 +117,15 @@ def test_the_second_measurement_decides(make_record):
     assert note.message == (
         "the first measurement stalled: it took 7.780 ms, the second one 4.300 us"
     )
-    for second in (stalled, make_record(1.01 * STALL / 2), make_record(2 * STALL)):
+    for second in (stalled, make_record(1.01 * STALL / STALLED), make_record(2 * STALL)):
         assert settle(stalled, second) is stalled
     failed = msgspec.structs.replace(short, status=Status.CRASHED)
     assert settle(stalled, failed) is stalled
+
+
+def test_times_below_the_clocks_steps_are_no_stall(make_record):
+    zero = make_record(0.0)
+    assert settle(zero, zero) is zero and suspects(zero) == []
 
 
 def test_each_pass_is_settled_by_itself(make_record):
