@@ -9,6 +9,7 @@ import click
 from opperf.compare.statistics.design import FEWEST_BLOCKS
 from opperf.model import DECLARED
 from opperf.parameters import (
+    case_ids,
     common_settings,
     cpus,
     debug,
@@ -75,6 +76,7 @@ def parse_threads(ctx: click.Context, param: click.Parameter, text: str) -> obje
 )
 @no_backward
 @max_configs
+@case_ids
 @click.option(
     "--threshold",
     default="2%",

@@ -37,6 +37,16 @@ RULE_OPTIONS = {
 """Options for the inputs that rules make, which do not apply to the cases of a file."""
 
 
+def check_rule_options(path: Path, given: Collection[str]) -> None:
+    """Raises `UsageError` for an option on the inputs that rules make."""
+    for option in RULE_OPTIONS:
+        if option in given:
+            raise UsageError(
+                f"{RULE_OPTIONS[option]} does not apply to {path}, whose cases have inputs of "
+                "their own; omit it, or name operators as well"
+            )
+
+
 def assemble(
     workers: Workers,
     framework: str,
@@ -63,12 +73,7 @@ def assemble(
             plans.append(plan)
             axes = {**found, **axes, **{name: found[name] for name in _call_axes(found)}}
     else:
-        for option in RULE_OPTIONS:
-            if option in given:
-                raise UsageError(
-                    f"{RULE_OPTIONS[option]} does not apply to {files[0]}, whose cases have inputs "
-                    "of their own; omit it, or name operators as well"
-                )
+        check_rule_options(files[0], given)
     plans += [_plan_file(workers, path, own, axes, given, say) for path in files]
     merged = Plan(
         cases=disambiguate(deduplicate(group_by_process(c for plan in plans for c in plan.cases))),
@@ -128,7 +133,7 @@ def _plan_file(
     workers.add_interpreters(getattr(source, "interpreters", ()))
     for warning in getattr(source, "warnings", ()):
         say(f"warning: {warning}")
-    asked = _selected(source.cases(), selection)
+    asked = select_cases(source.cases(), selection)
     plain = {
         name: getattr(selection.settings, name)
         for name, setting in DECLARED.items()
@@ -159,7 +164,7 @@ def _resolve(workers: Workers, framework: str, axes: Axes) -> Axes:
     return {**axes, **{name: found[name] for name in asked}}
 
 
-def _selected(cases: Iterable[Case], selection: Selection) -> list[Case]:
+def select_cases(cases: Iterable[Case], selection: Selection) -> list[Case]:
     """Returns the cases that are in the selected categories and not excluded."""
     found = list(cases)
     # Patterns match operators, of which a file has only the names.
