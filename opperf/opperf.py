@@ -22,6 +22,7 @@ from opperf.errors import (
     OpperfError,
     UnknownOperatorError,
     UsageError,
+    unknown,
 )
 from opperf.results.unwritable import ADVICE, unwritable
 
@@ -30,16 +31,30 @@ class DefaultToRun(click.Group):
     """A group of commands whose default is `run`."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        if args[:1] == [HELP]:
+            args = self._as_help_option(args[1:])
         own = {"--help", "-h", "--version"}
         if not args or (args[0] not in self.commands and args[0] not in own):
             args = ["run", *args]
         return super().parse_args(ctx, args)
 
+    def _as_help_option(self, words: list[str]) -> list[str]:
+        """Returns `COMMAND --help` for the words of `help COMMAND`."""
+        for name in words[:1]:
+            if name not in self.commands and not name.startswith("-"):
+                raise unknown("command", name, self.commands, "opperf")
+        return [*words, "--help"]
+
+
+HELP = "help"
+"""A word that other command lines have; no framework has an operator of this name."""
+
 
 @click.group(
     cls=DefaultToRun,
     context_settings={"help_option_names": ["-h", "--help"]},
-    epilog="The default command is `run`: `opperf relu` is `opperf run relu`.",
+    epilog="The default command is `run`: `opperf relu` is `opperf run relu`. `opperf help "
+    "COMMAND` is `opperf COMMAND --help`.",
 )
 @click.version_option(opperf.__version__, prog_name="opperf")
 def cli() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
 import click
@@ -61,13 +61,21 @@ def words_among(
 
 def _split_pairs(
     values: Words, form: str, ctx: click.Context, param: click.Parameter
-) -> dict[str, str]:
-    """Splits `NAME=TEXT` values into distinct names and their texts. `form` is what to write."""
-    pairs: dict[str, str] = {}
+) -> Iterator[tuple[str, str]]:
+    """Yields the names and texts of `NAME=TEXT` values. `form` is what to write."""
     for value in values:
         name, equals, text = value.partition("=")
         if not name or not equals:
             raise click.BadParameter(f"{value!r} is not of the form {form}", ctx, param)
+        yield name, text
+
+
+def _split_distinct_pairs(
+    values: Words, form: str, ctx: click.Context, param: click.Parameter
+) -> dict[str, str]:
+    """Splits `NAME=TEXT` values into distinct names and their texts."""
+    pairs: dict[str, str] = {}
+    for name, text in _split_pairs(values, form, ctx, param):
         if name in pairs:
             raise click.BadParameter(f"{name!r} is set twice; write it once, as {form}", ctx, param)
         pairs[name] = text
@@ -79,7 +87,7 @@ def parse_shapes(
 ) -> Mapping[str, tuple[int, ...]]:
     """Parses `lhs=1024x1024` into a name and a shape."""
     shapes = {}
-    for name, text in _split_pairs(values, "lhs=1024x1024", ctx, param).items():
+    for name, text in _split_distinct_pairs(values, "lhs=1024x1024", ctx, param).items():
         # Python writes a shape of one extent with a comma behind it.
         inside = text.replace("(", "").replace(")", "").removesuffix(",")
         extents = inside.replace(",", "x").split("x")
@@ -100,14 +108,17 @@ def parse_shapes(
 def parse_variables(
     ctx: click.Context, param: click.Parameter, values: Words
 ) -> Mapping[str, tuple[str, ...]]:
-    """Parses `OMP_PROC_BIND=true|false` into a name and its values."""
-    pairs = _split_pairs(values, "NAME=VALUE or NAME=VALUE|VALUE", ctx, param)
-    return {name: tuple(dict.fromkeys(text.split("|"))) for name, text in pairs.items()}
+    """Parses `OMP_PROC_BIND=true|false` into a name and its values, which may also be set one by
+    one."""
+    found: dict[str, dict[str, None]] = {}
+    for name, text in _split_pairs(values, "NAME=VALUE or NAME=VALUE|VALUE", ctx, param):
+        found.setdefault(name, {}).update(dict.fromkeys(text.split("|")))
+    return {name: tuple(texts) for name, texts in found.items()}
 
 
 def parse_labels(ctx: click.Context, param: click.Parameter, values: Words) -> Mapping[str, str]:
     """Parses `commit=1a2b3c` into a key and its value."""
-    return _split_pairs(values, "KEY=VALUE", ctx, param)
+    return _split_distinct_pairs(values, "KEY=VALUE", ctx, param)
 
 
 def parse_interpreters(

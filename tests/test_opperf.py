@@ -55,3 +55,38 @@ def test_a_file_may_be_what_is_wrong(failed):
 )
 def test_no_command_is_suggested_elsewhere(failed, error, words):
     assert failed(error, *words) == str(error)
+
+
+@pytest.fixture
+def printed(capsys):
+    """What a command line prints and its exit code."""
+
+    def printing(*words):
+        with pytest.raises(SystemExit) as ended:
+            main(list(words))
+        return (ended.value.code, *capsys.readouterr())
+
+    return printing
+
+
+@pytest.mark.parametrize("width", ["80", "120", "200"])
+@pytest.mark.parametrize(
+    "words, same",
+    [
+        (["help"], ["--help"]),
+        (["help", "run"], ["run", "--help"]),
+        (["help", "ab"], ["ab", "--help"]),
+        (["help", "--help"], ["--help"]),
+    ],
+)
+def test_help_is_a_command_too(printed, monkeypatch, width, words, same):
+    monkeypatch.setenv("COLUMNS", width)
+    code, out, err = printed(*words)
+    assert (code, err) == (0, "") and out.startswith("Usage: opperf ")
+    assert (code, out, err) == printed(*same)
+
+
+def test_help_of_no_command_names_near_ones(printed):
+    code, out, err = printed("help", "lst")
+    assert (code, out, err.count("\n")) == (2, "", 1)
+    assert err.startswith("opperf: unknown command 'lst'; did you mean list?")

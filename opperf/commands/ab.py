@@ -6,6 +6,7 @@ from pathlib import Path
 
 import click
 
+from opperf.commands.command import command
 from opperf.compare.statistics.design import FEWEST_BLOCKS
 from opperf.model import DECLARED
 from opperf.parameters import (
@@ -44,7 +45,7 @@ def parse_threads(ctx: click.Context, param: click.Parameter, text: str) -> obje
         raise click.BadParameter(str(error), ctx, param) from error
 
 
-@click.command()
+@command()
 @operator_options
 @click.option(
     "--a",

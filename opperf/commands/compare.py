@@ -6,6 +6,7 @@ from pathlib import Path
 
 import click
 
+from opperf.commands.command import command
 from opperf.parameters import debug, explicit_options, output_options, report_format
 from opperf.parsing import Words, parse_share, split_commas, words_among
 
@@ -35,7 +36,7 @@ class MetricOption(click.Option):
         return super().get_help_record(ctx)
 
 
-@click.command()
+@command()
 @click.argument("base", required=False, type=click.Path(path_type=Path))
 @click.argument("new", required=False, type=click.Path(path_type=Path))
 @click.option(

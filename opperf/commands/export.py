@@ -6,12 +6,13 @@ from pathlib import Path
 
 import click
 
+from opperf.commands.command import command
 from opperf.parameters import debug, output_options
 
 TOOLS = ("pytest-benchmark", "bencher", "github-action-benchmark")
 
 
-@click.command()
+@command()
 @click.argument("run_file", metavar="RUNFILE", type=click.Path(path_type=Path))
 @click.option(
     "--to",

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import click
 
+from opperf.commands.command import command
 from opperf.parameters import (
     axis_option,
     case_ids,
@@ -22,7 +23,7 @@ from opperf.parameters import (
 from opperf.parsing import split_commas
 
 
-@click.command("list")
+@command("list")
 @click.argument("names", nargs=-1, metavar="[OPERATOR]...", callback=split_commas)
 @filter_options
 @click.option(
@@ -44,7 +45,7 @@ def list_operators(ctx: click.Context, /, **options: object) -> None:
     ctx.exit(list_command(options, explicit_options(ctx, options)))
 
 
-@click.command()
+@command()
 @click.argument("name", metavar="OPERATOR")
 @size
 @common_settings
@@ -64,7 +65,7 @@ def show(ctx: click.Context, /, **options: object) -> None:
     ctx.exit(show_command(options, explicit_options(ctx, options)))
 
 
-@click.command()
+@command()
 @click.argument("run_file", required=False, metavar="[RUNFILE]", type=click.Path(path_type=Path))
 @click.option(
     "--min",

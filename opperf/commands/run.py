@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import click
 
+from opperf.commands.command import command
 from opperf.parameters import (
     axis_option,
     case_ids,
@@ -22,7 +23,7 @@ from opperf.parameters import (
 from opperf.parsing import RETRYABLE, parse_labels, parse_shapes, words_among
 
 
-@click.command()
+@command()
 @operator_options
 @axis_option("device")
 @axis_option("dtype")

@@ -137,10 +137,6 @@ def test_values_that_multiply(given, arguments, axes):
         (("--cache", "warm"), "'warm' is not one of hot, cold"),
         (("--phase", "test"), "'test' is not one of train, predict"),
         (("--env", "A"), "'A' is not of the form NAME=VALUE or NAME=VALUE|VALUE"),
-        (
-            ("--env", "A=1", "--env", "A=2"),
-            "'A' is set twice; write it once, as NAME=VALUE or NAME=VALUE|VALUE",
-        ),
         (("--python", "/no/such/python"), "'/no/such/python': there is no such program"),
         (
             ("--python", sys.executable, "--python", sys.executable),
