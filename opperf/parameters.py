@@ -11,7 +11,13 @@ import click
 from opperf import defaults
 from opperf.frameworks import PREFERENCE, default_framework
 from opperf.model import DECLARED, DEFAULTS, Setting
-from opperf.parsing import parse_interpreters, parse_variables, split_commas
+from opperf.parsing import (
+    check_extension,
+    parse_format,
+    parse_interpreters,
+    parse_variables,
+    split_commas,
+)
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -235,8 +241,10 @@ max_configs = click.option(
 )
 
 
-def output_options(description: str, default: str | None = None) -> Callable[[Command], Command]:
-    """Returns the options for the output file."""
+def output_options(
+    description: str, formats: Sequence[str], default: str | None = None
+) -> Callable[[Command], Command]:
+    """Returns the options for the output file, of one of these formats."""
     return combine(
         click.option(
             "-o",
@@ -244,6 +252,9 @@ def output_options(description: str, default: str | None = None) -> Callable[[Co
             default=default,
             show_default=default is not None,
             type=click.Path(path_type=Path),
+            callback=check_extension(formats),
+            # Its extension decides the format.
+            is_eager=True,
             metavar="FILE",
             help=description,
         ),
@@ -251,26 +262,36 @@ def output_options(description: str, default: str | None = None) -> Callable[[Co
     )
 
 
-def report_format(formats: Sequence[str]) -> Callable[[Command], Command]:
-    """Returns the option for the format of a report."""
+def output_format(
+    name: str, formats: Sequence[str], description: str, by_extension: bool = False
+) -> Callable[[Command], Command]:
+    """Returns the option for the format, the first one by default. `by_extension`: whether the
+    command has an output file."""
+    first = "by the output file's extension, else " if by_extension else ""
     return click.option(
         "-f",
-        "--format",
+        name,
         "output_format",
-        default="text",
-        show_default=True,
+        default=formats[0],
         type=click.Choice(formats, case_sensitive=False),
-        help="Format of the report; md suits a comment on a pull request.",
+        callback=parse_format,
+        help=f"{description}  [default: {first}{formats[0]}]",
     )
 
 
-listing_format = click.option(
-    "-f",
-    "--format",
-    "output_format",
-    default="text",
-    show_default=True,
-    type=click.Choice(["text", "json", "csv", "md"], case_sensitive=False),
-    help="Format of what is printed.",
+def report_format(
+    formats: Sequence[str], by_extension: bool = False
+) -> Callable[[Command], Command]:
+    """Returns the option for the format of a report."""
+    return output_format(
+        "--format",
+        formats,
+        "Format of the report; md suits a comment on a pull request.",
+        by_extension,
+    )
+
+
+listing_format = output_format(
+    "--format", ("text", "json", "csv", "md"), "Format of what is printed."
 )
 """The format of what is known without a measurement: operators, cases, coverage."""

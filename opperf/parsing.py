@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from pathlib import Path
 
 import click
+from click.core import ParameterSource
 
 from opperf.model import Interpreter
 from opperf.runner.process import find_program
@@ -144,6 +145,59 @@ def parse_interpreters(
         label = one.label if len(rivals) > 1 else ""
         labelled.append(Interpreter(one.path, label, one.framework))
     return tuple(labelled)
+
+
+EXTENSIONS = {
+    ".json": "json",
+    ".jsonl": "jsonl",
+    ".md": "md",
+    ".csv": "csv",
+    ".txt": "text",
+    ".html": "html-fragment",
+    ".xml": "junit",
+    ".markdown": "md",
+    ".htm": "html-fragment",
+}
+"""Formats by the extension of an output file. The first extension of a format is its usual one."""
+
+
+def check_extension(
+    formats: Collection[str],
+) -> Callable[[click.Context, click.Parameter, Path | None], Path | None]:
+    """Returns a callback that refuses an output file whose extension is that of none of these
+    formats. A name without an extension is of any format."""
+
+    def check(ctx: click.Context, param: click.Parameter, path: Path | None) -> Path | None:
+        usual = {format: extension for extension, format in reversed(EXTENSIONS.items())}
+        known = ", ".join(usual[format] for format in formats)
+        if path is None or not path.suffix:
+            return path
+        if EXTENSIONS.get(path.suffix.lower()) not in formats:
+            raise click.BadParameter(
+                f"{str(path)!r}: {path.suffix} is no extension of what is written here; use "
+                f"{known}, or a name without an extension",
+                ctx,
+                param,
+            )
+        return path
+
+    return check
+
+
+def parse_format(ctx: click.Context, param: click.Parameter, value: str) -> str:
+    """Returns the format that the user set, or else that of the output file's extension, or else
+    the default. The option of the output file is eager, so that it is known here."""
+    path: Path | None = ctx.params.get("output_file")
+    by_extension = EXTENSIONS[path.suffix.lower()] if path is not None and path.suffix else value
+    is_set = ctx.get_parameter_source(param.name or "") is not ParameterSource.DEFAULT
+    if is_set and by_extension != value:
+        raise click.BadParameter(
+            f"{value} contradicts the extension of the output file {str(path)!r}; change one of "
+            "them, or omit this option",
+            ctx,
+            param,
+        )
+    return by_extension
 
 
 def parse_share(ctx: click.Context, param: click.Parameter, value: str) -> float:

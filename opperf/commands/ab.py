@@ -21,7 +21,7 @@ from opperf.parameters import (
     report_format,
     size,
 )
-from opperf.parsing import parse_share, words_among
+from opperf.parsing import check_extension, parse_share, words_among
 
 FORMATS = ("text", "md", "json")
 FINDINGS = ("regressed", "improved", "ambiguous")
@@ -144,6 +144,7 @@ def parse_threads(ctx: click.Context, param: click.Parameter, text: str) -> obje
     default="opperf_ab.jsonl",
     show_default=True,
     type=click.Path(path_type=Path),
+    callback=check_extension(["jsonl"]),
     metavar="FILE",
     help="File of all measurements; `opperf compare --from-ab FILE` computes the verdicts from it "
     "again.",

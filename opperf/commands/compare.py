@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from opperf.commands.command import command
-from opperf.parameters import debug, explicit_options, output_options, report_format
+from opperf.parameters import debug, output_options, report_format
 from opperf.parsing import Words, parse_share, split_commas, words_among
 
 FORMATS = ("text", "md", "json", "csv", "html-fragment", "junit")
@@ -45,7 +45,7 @@ class MetricOption(click.Option):
     type=click.Path(path_type=Path),
     metavar="FILE",
     help="Compute the verdicts of a session of `opperf ab` again, from its report file; only "
-    "--format and --fail-on apply.",
+    "--format, --output-file and --fail-on apply.",
 )
 @click.option(
     "--metric",
@@ -72,8 +72,8 @@ class MetricOption(click.Option):
     callback=split_commas,
     help="Only these operators: names, globs ('broadcast_*') or regexes ('re:^sum').",
 )
-@report_format(FORMATS)
-@output_options("Write the report to this file; - prints it.", default="-")
+@report_format(FORMATS, by_extension=True)
+@output_options("Write the report to this file; - prints it.", FORMATS, default="-")
 @click.option(
     "--fail-on",
     multiple=True,
@@ -112,7 +112,7 @@ def compare(ctx: click.Context, /, **options: object) -> None:
     if isinstance(session, Path):
         from opperf.compare.ab.command import from_ab
 
-        ctx.exit(from_ab(session, explicit_options(ctx, options)))
+        ctx.exit(from_ab(session, options))
     from opperf.compare.files.command import compare_command
 
     ctx.exit(compare_command(options))

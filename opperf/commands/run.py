@@ -15,6 +15,7 @@ from opperf.parameters import (
     max_configs,
     no_backward,
     operator_options,
+    output_format,
     output_options,
     random_shape_options,
     setting_option,
@@ -22,22 +23,23 @@ from opperf.parameters import (
 )
 from opperf.parsing import RETRYABLE, parse_labels, parse_shapes, words_among
 
+FORMATS = ("json", "md", "csv", "jsonl")
+
 
 @command()
 @operator_options
 @axis_option("device")
 @axis_option("dtype")
-@click.option(
-    "-f",
+@output_format(
     "--output-format",
-    default="json",
-    show_default=True,
-    type=click.Choice(["json", "md", "csv", "jsonl"], case_sensitive=False),
-    help="json; md, a page to read; csv; or jsonl, the run file with every sample.",
+    FORMATS,
+    "json; md, a page to read; csv; or jsonl, the run file with every sample.",
+    by_extension=True,
 )
 @output_options(
     "Output file; - prints the output, and messages go to standard error.  "
-    "[default: ./<framework>_operator_benchmarks.<format>]"
+    "[default: ./<framework>_operator_benchmarks.<format>]",
+    FORMATS,
 )
 @axis_option("profiler")
 @setting_option("precision")

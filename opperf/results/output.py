@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 import tempfile
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
@@ -108,6 +108,12 @@ def check_output(path: Path, overwrite: bool) -> None:
         raise OutputError(
             f"{path} cannot be written: no file can be made in {folder}: {reason(error)}"
         ) from error
+
+
+def check_is_no_input(path: Path, inputs: Iterable[Path], what: str) -> None:
+    """Raises `OutputError` if an output is one of the inputs; `what` describes these."""
+    if any(one.exists() and path.exists() and one.samefile(path) for one in inputs):
+        raise OutputError(f"{path} is {what}; choose another output")
 
 
 def _check_existing(path: Path, overwrite: bool) -> None:

@@ -20,7 +20,7 @@ from opperf.results.summary import summarise
 from opperf.results.table import LEGEND, render_table
 from opperf.results.text import terminal_width, wrap
 from opperf.runner.announcement import announcement, cases_table
-from opperf.runner.assembling import assemble
+from opperf.runner.assembling import assemble, check_names
 from opperf.runner.cpus import Pinning, cpus_arguments
 from opperf.runner.frameworks_command import report_choice
 from opperf.runner.options import (
@@ -81,11 +81,14 @@ def run_command(raw: Mapping[str, Any], changed: Mapping[str, Any]) -> int:
     if not options.list_only and run_file.is_file():
         check_free(run_file)
     unfinished = _read_unfinished(run_file, options) if options.resuming else None
-    if not options.list_only and not (options.resuming and options.output == run_file):
-        output.check_output(options.output, options.overwrite)
-        _check_unfinished(run_file, options)
+    refused = _refused_output(run_file, options)
     interpreters = raw["python"] or (unfinished.header.interpreters if unfinished else ())
     with Pinning(options.cpus) as pinning, Workers(interpreters, pinning) as workers:
+        if refused is not None:
+            # A wrong name is reported before a file that is in the way.
+            if selection.patterns or not files:
+                check_names(workers, options.framework, selection, build_axes(raw))
+            raise refused
         if unfinished:
             work = _resume_work(unfinished, workers, selection, build_axes(raw), changed, options)
         else:
@@ -179,6 +182,19 @@ def _plan_work(
     )
     remaining = plan_visits(plan.cases, selection.rounds, selection.settings.seed)
     return Work(plan, remaining, selection.rounds, head)
+
+
+def _refused_output(run_file: Path, options: Options) -> OutputError | None:
+    """Returns the error of an output that could not be written after the run, or that would replace
+    an unfinished run; None if there is nothing wrong."""
+    if options.list_only or (options.resuming and options.output == run_file):
+        return None
+    try:
+        output.check_output(options.output, options.overwrite)
+        _check_unfinished(run_file, options)
+    except OutputError as error:
+        return error
+    return None
 
 
 def _check_unfinished(run_file: Path, options: Options) -> None:

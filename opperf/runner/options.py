@@ -163,7 +163,7 @@ def build_options(options: Mapping[str, Any], changed: Mapping[str, Any]) -> Opt
 
     Raises `UsageError` for contradictory options.
     """
-    output_format = options["output_format"].lower()
+    output_format = options["output_format"]
     resume = options["resume"]
     stem = Path(STEM.format(framework=options["framework"]))
     if resume and Path(resume).suffix == ".jsonl" and options["output_file"] is None:

@@ -12,7 +12,9 @@ SINGLE = [
     for command in COMMANDS
     for param in command.params
     if has_one_value(param)
-    for first, second in {(param.opts[0], param.opts[-1]), (param.opts[-1], param.opts[-1])}
+    for first, second in dict.fromkeys(
+        [(param.opts[0], param.opts[-1]), (param.opts[-1], param.opts[-1])]
+    )
 ]
 """Options of one value, by their short and long names."""
 

@@ -9,7 +9,14 @@ import pytest
 
 from opperf import frameworks
 from opperf.commands.run import run
-from opperf.errors import FOUND, INTERRUPTED, OutputError, RunFileError, UsageError
+from opperf.errors import (
+    FOUND,
+    INTERRUPTED,
+    OutputError,
+    RunFileError,
+    UnknownOperatorError,
+    UsageError,
+)
 from opperf.results import output
 from opperf.results.runfile import RunWriter, read_run
 from opperf.runner import command
@@ -284,6 +291,32 @@ def test_what_a_run_is_gone_on_with_is_not_written_over_another_file(cut_short):
     assert measured(cut_short) == []
 
 
+@pytest.mark.parametrize(
+    "arguments, error, words",
+    [
+        (("nosuch",), UnknownOperatorError, "no operator is called 'nosuch'"),
+        (("relu", "--exclude", "nosuch"), UnknownOperatorError, "no operator is called 'nosuch'"),
+        (("--category", "nosuch"), UsageError, "unknown category 'nosuch'"),
+        (("relu", "-p", "nosuch"), UsageError, "unknown profiler 'nosuch'"),
+        (("relu",), OutputError, "fake_operator_benchmarks.json exists; add --overwrite"),
+        ((), OutputError, "fake_operator_benchmarks.json exists; add --overwrite"),
+    ],
+)
+def test_names_are_checked_before_files(opperf, arguments, error, words):
+    existing = opperf.folder / "fake_operator_benchmarks.json"
+    existing.write_text("precious")
+    with pytest.raises(error, match=words):
+        opperf(*arguments)
+    assert existing.read_text() == "precious" and measured(opperf) == []
+
+
+def test_the_extension_is_the_format(opperf):
+    opperf("relu", *COUNTS, "-o", "out.md")
+    assert (opperf.folder / "out.md").read_text().startswith("# Operator benchmarks")
+    opperf("relu", *COUNTS, "-o", "out.jsonl")
+    assert len(read_run(opperf.folder / "out.jsonl")[0].records) == 2
+
+
 def going_on(err):
     return shlex.split(err.partition("Resume with: opperf run ")[2].splitlines()[0])
 
@@ -292,7 +325,7 @@ def going_on(err):
     "named, again",
     [
         (("-f", "jsonl", "-o", "run.jsonl"), ["--resume", "run.jsonl"]),
-        (("-f", "jsonl", "-o", "run.txt"), ["--resume", "run.txt", "-f", "jsonl"]),
+        (("-f", "jsonl", "-o", "run"), ["--resume", "run", "-f", "jsonl"]),
         (("-o", "out.json"), ["--resume", "-f", "json", "-o", "out.json"]),
         (("-f", "md", "-o", "my out.md"), ["--resume", "-f", "md", "-o", "my out.md"]),
     ],

@@ -25,6 +25,7 @@ from opperf.compare.statistics.blocks import BLOCK
 from opperf.compare.statistics.data import Analysis, Arm, Thresholds, Verdict
 from opperf.compare.statistics.verdicts import analyse
 from opperf.errors import FOUND, INTERRUPTED, UNDECIDED, OpperfError, UsageError, suggest
+from opperf.results.output import STDOUT, check_is_no_input, check_output, write_report
 from opperf.results.text import duration, pluralize, terminal_width
 from opperf.runner.cpus import cpus_arguments
 from opperf.runner.frameworks_command import report_choice
@@ -87,24 +88,28 @@ def _run_session(given: Mapping[str, Any], changed: Mapping[str, Any], options: 
 def from_ab(path: Path, options: Mapping[str, Any]) -> int:
     """Makes the verdicts of a session again from its file, without measuring; the exit code.
 
-    `options` may have `output_format` and `fail_on`. Raises `RunFileError` for any other file, and
-    `UsageError` for a format or a verdict that a session does not have.
+    `options` are `output_format`, `output_file`, `overwrite` and `fail_on`. Raises `RunFileError`
+    for any other file, `UsageError` for a format or a verdict that a session does not have, and
+    `OutputError` for an output that cannot be written.
     """
-    shown = str(options.get("output_format") or "text").lower()
+    shown = options["output_format"]
     if shown not in FORMATS:
         raise UsageError(
             f"a session cannot be written as {shown!r}{suggest(shown, FORMATS)}; "
             f"formats: {', '.join(FORMATS)}"
         )
-    fail_on = tuple(options.get("fail_on") or ()) or (Verdict.REGRESSED.value,)
+    fail_on = options["fail_on"] or (Verdict.REGRESSED.value,)
     for word in fail_on:
         if word not in EXIT_CODES:
             raise UsageError(f"--fail-on {word}: a session can fail on {', '.join(EXIT_CODES)}")
+    output: Path = options["output_file"]
+    check_is_no_input(output, [path], "the session itself")
+    check_output(output, options["overwrite"])
     session, warnings = read_session(path)
     for warning in warnings:
         print(f"warning: {warning}", file=sys.stderr)
     analysis = analyse(session.replicates, session.header.thresholds)
-    _show(session, analysis, shown)
+    _show(session, analysis, shown, output)
     return exit_code(analysis, tuple(map(Verdict, fail_on)))
 
 
@@ -129,12 +134,15 @@ def exit_code(analysis: Analysis, fail_on: tuple[Verdict, ...]) -> int:
     return min(codes, default=0)
 
 
-def _show(session: Session, analysis: Analysis, output_format: str) -> None:
+def _show(session: Session, analysis: Analysis, output_format: str, output: Path = STDOUT) -> None:
+    """Prints the report, or writes it to a file."""
     report = report_of(session, analysis)
-    if output_format == TEXT:
-        print(text_of(report, terminal_width()), flush=True)
+    if output_format == TEXT and output == STDOUT:
+        text = text_of(report, terminal_width())
     else:
-        print(FORMATS[output_format](report), flush=True)
+        text = FORMATS[output_format](report)
+    write_report(output, f"{text}\n")
+    sys.stdout.flush()
 
 
 def _measure(writer: SessionWriter, options: Options) -> None:

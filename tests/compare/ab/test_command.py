@@ -16,9 +16,10 @@ from moments import signal_at_record
 from opperf.compare.ab.command import from_ab
 from opperf.compare.ab.session import SessionWriter, key, read_session
 from opperf.compare.statistics.blocks import cases_of
-from opperf.errors import UsageError
+from opperf.errors import OutputError, UsageError
 from opperf.model import OWN
 from opperf.profilers.reference_work import WORKS
+from opperf.results.output import STDOUT
 from opperf.runner.cpus import THREAD_VARIABLES
 
 TESTS = Path(__file__).resolve().parents[2]
@@ -108,7 +109,9 @@ def session(start, command, tmp_path_factory):
 
 def again(folder, output_format, capsys, **options):
     """What `compare --from-ab` prints, and its exit code."""
-    code = from_ab(folder / "opperf_ab.jsonl", {"output_format": output_format, **options})
+    defaults = {"output_file": STDOUT, "overwrite": False, "fail_on": ()}
+    chosen = {**defaults, "output_format": output_format, **options}
+    code = from_ab(folder / "opperf_ab.jsonl", chosen)
     return capsys.readouterr().out, code
 
 
@@ -258,6 +261,21 @@ def test_the_verdicts_are_made_again_from_the_file(session, capsys):
     before = (folder / "opperf_ab.jsonl").read_bytes()
     assert again(folder, "text", capsys) == (out, 1)
     assert (folder / "opperf_ab.jsonl").read_bytes() == before
+
+
+def test_the_verdicts_of_a_session_are_written_to_a_file(session, capsys, tmp_path):
+    folder, _ = session
+    page = tmp_path / "page.md"
+    printed, code = again(folder, "md", capsys)
+    assert again(folder, "md", capsys, output_file=page) == ("", code)
+    assert page.read_text() == printed
+    with pytest.raises(OutputError, match="page.md exists; add --overwrite"):
+        again(folder, "md", capsys, output_file=page)
+    kept = folder / "opperf_ab.jsonl"
+    before = kept.read_bytes()
+    with pytest.raises(OutputError, match="is the session itself"):
+        again(folder, "text", capsys, output_file=kept, overwrite=True)
+    assert kept.read_bytes() == before
 
 
 def test_formats(session, capsys):

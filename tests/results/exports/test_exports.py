@@ -378,7 +378,8 @@ def test_nothing_is_overwritten(tmp_path: Path, sampled_run: Run) -> None:
     assert code == 2 and "--overwrite" in told and output.read_text() == "mine"
     assert outcome(path, "--to", "bencher", "-o", output, "--overwrite")[0] == 0
     assert json.loads(output.read_text())
-    code, told = outcome(path, "--to", "bencher", "-o", path, "--overwrite")
+    (tmp_path / "link").symlink_to(path)
+    code, told = outcome(path, "--to", "bencher", "-o", tmp_path / "link", "--overwrite")
     assert code == 2 and "the run file itself" in told and path.read_bytes() == before
 
 
