@@ -41,7 +41,13 @@ from opperf.runner.progress import make_progress
 from opperf.runner.session import execute, make_header
 from opperf.runner.workers import Workers, interpreter_of
 from opperf.sources.registry import Plan
-from opperf.sources.selecting import Selection, select, split_paths
+from opperf.sources.selecting import (
+    Selection,
+    find_matching,
+    group_options,
+    select,
+    split_paths,
+)
 
 COVERAGE_SETTINGS = Settings(
     device="", profiler="python", warmup=0, runs=1, timeout_s=60.0, memory=False
@@ -96,7 +102,8 @@ def find_listed(
     paths, named = split_paths(selection.patterns, operators)
     found: list[ListedOperator] = []
     if named or not paths:
-        chosen = select(operators, msgspec.structs.replace(selection, patterns=named))
+        asked = msgspec.structs.replace(selection, patterns=named)
+        chosen = select(operators, asked, listing.functions)
         names = {operator.name for operator in chosen}
         found = [one for one in listing.operators if one.operator.name in names]
     if paths:
@@ -152,6 +159,7 @@ def show_command(options: Mapping[str, Any], changed: Mapping[str, Any]) -> int:
     check_shape_options(changed)
     report_choice(options["framework"], changed, _say)
     listing = listing_for(options)
+    _check_is_no_group(options["name"], listing)
     found = find_listed(options, listing, Selection(patterns=(options["name"],)))
     if len(found) != 1:
         names = ", ".join(one.operator.name for one in found[:NAMED])
@@ -189,6 +197,17 @@ def show_command(options: Mapping[str, Any], changed: Mapping[str, Any]) -> int:
     }
     print(writers[options["output_format"]]())
     return 0
+
+
+def _check_is_no_group(name: str, listing: Listing) -> None:
+    """Raises `UsageError` for the name of a category or namespace that is no operator's."""
+    operators = [one.operator for one in listing.operators]
+    groups = group_options(name, operators)
+    if groups and not find_matching(name, operators):
+        raise UsageError(
+            f"{name!r} is a group of operators, and show takes one operator: "
+            f"opperf list {groups[0]} prints them"
+        )
 
 
 def coverage_command(options: Mapping[str, Any], changed: Mapping[str, Any]) -> int:

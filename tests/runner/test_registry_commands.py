@@ -9,7 +9,7 @@ from fake_framework import OPERATORS
 
 from opperf import frameworks
 from opperf.commands.registry import coverage, list_operators, show
-from opperf.errors import FOUND, INTERRUPTED, RunFileError, UsageError
+from opperf.errors import FOUND, INTERRUPTED, RunFileError, UnknownOperatorError, UsageError
 from opperf.model import Status
 from opperf.results.runfile import read_run
 from opperf.runner import registry_commands as module
@@ -239,3 +239,20 @@ def test_an_interrupt_leaves_the_records(opperf, monkeypatch):
     code, out, err = opperf(coverage, "--quiet")
     assert (code, out) == (INTERRUPTED, "")
     assert err.startswith("interrupted; the records are in ") and "fake.jsonl" in err
+
+
+@pytest.mark.parametrize("name, option", [("unary", "--category unary"), ("NP", "--namespace np")])
+def test_show_of_a_group_names_the_command_that_lists_it(opperf, name, option):
+    with pytest.raises(UsageError) as refused:
+        opperf(show, name)
+    assert str(refused.value) == (
+        f"{name!r} is a group of operators, and show takes one operator: opperf list {option} "
+        "prints them"
+    )
+
+
+def test_functions_are_suggested(opperf, monkeypatch):
+    paths = ("nd.added", "np.added")
+    monkeypatch.setattr(opperf.worker.fake, "function_paths", lambda: paths)
+    with pytest.raises(UnknownOperatorError, match=r"did you mean nd\.added, np\.added\?"):
+        opperf(list_operators, "added")
