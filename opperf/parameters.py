@@ -279,13 +279,14 @@ def output_format(
     )
 
 
-def report_format(
-    formats: Sequence[str], by_extension: bool = False
-) -> Callable[[Command], Command]:
+REPORT_FORMATS = ("text", "md", "json", "csv", "html-fragment", "junit")
+
+
+def report_format(by_extension: bool = False) -> Callable[[Command], Command]:
     """Returns the option for the format of a report."""
     return output_format(
         "--format",
-        formats,
+        REPORT_FORMATS,
         "Format of the report; md suits a comment on a pull request.",
         by_extension,
     )

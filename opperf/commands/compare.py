@@ -7,10 +7,9 @@ from pathlib import Path
 import click
 
 from opperf.commands.command import command
-from opperf.parameters import debug, output_options, report_format
+from opperf.parameters import REPORT_FORMATS, debug, output_options, report_format
 from opperf.parsing import Words, parse_share, split_commas, words_among
 
-FORMATS = ("text", "md", "json", "csv", "html-fragment", "junit")
 FINDINGS = ("regressed", "suspect", "missing")
 
 
@@ -72,8 +71,8 @@ class MetricOption(click.Option):
     callback=split_commas,
     help="Only these operators: names, globs ('broadcast_*') or regexes ('re:^sum').",
 )
-@report_format(FORMATS, by_extension=True)
-@output_options("Write the report to this file; - prints it.", FORMATS, default="-")
+@report_format(by_extension=True)
+@output_options("Write the report to this file; - prints it.", REPORT_FORMATS, default="-")
 @click.option(
     "--fail-on",
     multiple=True,

@@ -88,10 +88,13 @@ def sidecar(path: Path) -> Path:
     return path.with_name(f"{path.stem}.environment.json")
 
 
-def check_output(path: Path, overwrite: bool) -> None:
-    """Raises `OutputError` if the file could not be written after the run."""
+def check_output(path: Path, overwrite: bool, inputs: Iterable[Path] = ()) -> None:
+    """Raises `OutputError` if the file could not be written after the run, or is one of the
+    inputs."""
     if path == STDOUT:
         return
+    if path.exists() and any(one.exists() and path.samefile(one) for one in inputs):
+        raise OutputError(f"{path} is read, and would be overwritten; choose another output")
     if path.is_dir():
         raise OutputError(f"{path} is a folder; name a file in it with --output-file")
     if os.path.lexists(path):
@@ -108,12 +111,6 @@ def check_output(path: Path, overwrite: bool) -> None:
         raise OutputError(
             f"{path} cannot be written: no file can be made in {folder}: {reason(error)}"
         ) from error
-
-
-def check_is_no_input(path: Path, inputs: Iterable[Path], what: str) -> None:
-    """Raises `OutputError` if an output is one of the inputs; `what` describes these."""
-    if any(one.exists() and path.exists() and one.samefile(path) for one in inputs):
-        raise OutputError(f"{path} is {what}; choose another output")
 
 
 def _check_existing(path: Path, overwrite: bool) -> None:

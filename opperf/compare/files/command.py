@@ -14,7 +14,7 @@ from opperf.compare.files.reading import Measured, read
 from opperf.compare.files.reports import FORMATS
 from opperf.compare.files.reports.text import text_report
 from opperf.compare.statistics.data import Thresholds
-from opperf.results.output import STDOUT, check_is_no_input, check_output, write_report
+from opperf.results.output import STDOUT, check_output, write_report
 from opperf.results.text import terminal_width
 
 
@@ -26,8 +26,7 @@ def compare_command(options: Mapping[str, Any]) -> int:
     """
     paths: list[Path] = [options["base"], options["new"]]
     output: Path = options["output_file"]
-    check_is_no_input(output, paths, "one of the files that are compared")
-    check_output(output, options["overwrite"])
+    check_output(output, options["overwrite"], paths)
     if options["base_is"] == "second":
         paths.reverse()
     base, new = (read(path) for path in paths)

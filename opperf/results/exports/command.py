@@ -14,7 +14,7 @@ from opperf.model import Run
 from opperf.results.exports.bencher import bencher
 from opperf.results.exports.github_action import github_action
 from opperf.results.exports.pytest_benchmark import pytest_benchmark
-from opperf.results.output import check_is_no_input, check_output, write_report
+from opperf.results.output import check_output, write_report
 from opperf.results.runfile import read_run
 
 EXPORTS: dict[str, Callable[[Run], tuple[Any, list[str]]]] = {
@@ -34,8 +34,7 @@ def export_command(options: Mapping[str, Any]) -> int:
     """
     path: Path = options["run_file"]
     output: Path = options["output_file"]
-    check_is_no_input(output, [path], "the run file itself")
-    check_output(output, options["overwrite"])
+    check_output(output, options["overwrite"], [path])
     run, warnings = read_run(path)
     if not run.records:
         raise RunFileError(f"{path}: the run has no record yet; there is nothing to export")
