@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 from opperf.errors import FOUND, INTERRUPTED, OutputError, UsageError
 from opperf.metrics import metrics_by_name
-from opperf.model import Case, Header, Run, Status
+from opperf.model import Case, Header, Record, Run, Status
 from opperf.results import output
 from opperf.results.lines import check_free
 from opperf.results.summary import summarise
@@ -22,6 +22,7 @@ from opperf.results.text import terminal_width, wrap
 from opperf.runner.announcement import announcement, cases_table
 from opperf.runner.assembling import assemble, check_names
 from opperf.runner.cpus import Pinning, cpus_arguments
+from opperf.runner.forecast import forecast
 from opperf.runner.frameworks_command import report_choice
 from opperf.runner.options import (
     Options,
@@ -30,6 +31,7 @@ from opperf.runner.options import (
     build_options,
     build_selection,
     check_shape_options,
+    quick_settings,
     split_sources,
 )
 from opperf.runner.planning import limit_case_times
@@ -61,6 +63,8 @@ class Work(NamedTuple):
     rounds: int
     header: Header | None
     """First line of the run file; None for a resumed run, which has one."""
+    earlier: tuple[Record, ...] = ()
+    """Records of a resumed run."""
 
 
 def run_command(raw: Mapping[str, Any], changed: Mapping[str, Any]) -> int:
@@ -103,7 +107,11 @@ def run_command(raw: Mapping[str, Any], changed: Mapping[str, Any]) -> int:
         )
         line = announcement(work.plan, work.remaining, work.rounds, options.output, cores)
         width = terminal_width()
-        _print(options, line if width is None else wrap(line, width))
+        has_quick = not (files or options.resuming or raw["quick"] or "configurations" in changed)
+        quick = quick_settings(changed) if has_quick else None
+        expected = forecast(work.remaining, work.rounds, quick, work.earlier).text()
+        for text in filter(None, (line, expected)):
+            _print(options, text if width is None else wrap(text, width))
         if options.dry_run:
             return 0
         try:
@@ -155,7 +163,7 @@ def _resume_work(
         check_axes(axes_before, {**axes, **found}, changed)
     remaining = find_pending(run, options.retry, before.rounds, before.settings.seed)
     plan = Plan(cases=run.cases, excluded=run.header.excluded)
-    return Work(plan, remaining, before.rounds, None)
+    return Work(plan, remaining, before.rounds, None, run.records)
 
 
 def _plan_work(

@@ -55,6 +55,15 @@ def apply_quick(options: Mapping[str, Any], changed: Mapping[str, Any]) -> dict[
     return {**options, **{name: value for name, value in quick.items() if name not in changed}}
 
 
+def quick_settings(changed: Mapping[str, Any]) -> dict[str, Any]:
+    """Returns the settings that `--quick` would set, beside the options that the user set."""
+    return {
+        name: value
+        for name, value in apply_quick({"quick": True}, changed).items()
+        if name in DECLARED
+    }
+
+
 def build_choice(options: Mapping[str, Any]) -> Selection:
     """Returns the selection of operators, inputs and passes, without its settings."""
     return Selection(

@@ -92,6 +92,31 @@ def test_the_announcement_ends_with_the_workers_cores(opperf):
     assert (code, out) == (0, "")
 
 
+def test_a_long_run_says_so_before_it_begins(opperf, monkeypatch):
+    monkeypatch.setattr(command, "terminal_width", lambda: None)
+    long = ("relu", "add", "--max-time", "60", "--dry-run", "-o", "out.json", "--cpus", "none")
+    _, out, err = opperf(*long)
+    first, second = out.splitlines()
+    assert first.startswith("3 cases of 2 operators: ")
+    # A minute and a fifth of it for each of three cases; --max-time counts before --quick.
+    assert second == (
+        "3 cases: the run takes up to about 4 min; --quick measures 2 of them, the first of each "
+        "operator, in about 1 min"
+    )
+    for other in (("--quick",), ("--max-configs", "2")):
+        assert "; --quick" not in opperf(*long, *other)[1]
+    assert opperf(*long, "--quiet")[1] == ""
+    assert len(opperf(*COUNTS, *long[:2], *long[4:])[1].splitlines()) == 1
+
+
+@pytest.mark.parametrize("width", [80, 120, 200])
+def test_the_forecast_fits_the_terminal(opperf, monkeypatch, width):
+    monkeypatch.setattr(command, "terminal_width", lambda: width)
+    _, out, _ = opperf("relu", "add", "--max-time", "60", "--dry-run", "-o", "out.json")
+    assert max(map(len, out.splitlines())) <= width
+    assert "3 cases: the run takes up to about 4 min; --quick" in out
+
+
 def test_cores_that_do_not_exist_are_refused(opperf):
     with pytest.raises(UsageError, match="this process may not use core 999999; usable: "):
         opperf("relu", *COUNTS, "--cpus", "999999", "-o", "out.json")
