@@ -293,7 +293,10 @@ def report_format(by_extension: bool = False) -> Callable[[Command], Command]:
     )
 
 
-listing_format = output_format(
-    "--format", ("text", "json", "csv", "md"), "Format of what is printed."
+LISTING_FORMATS = ("text", "json", "csv", "md")
+
+listing_output = combine(
+    output_format("--format", LISTING_FORMATS, "Format of the output.", by_extension=True),
+    output_options("Output file; - prints the output.", LISTING_FORMATS, default="-"),
 )
-"""The format of what is known without a measurement: operators, cases, coverage."""
+"""The output of what is known without a measurement: operators, cases, coverage."""

@@ -15,7 +15,7 @@ from opperf.parameters import (
     explicit_options,
     filter_options,
     framework,
-    listing_format,
+    listing_output,
     max_configs,
     random_shape_options,
     size,
@@ -33,7 +33,7 @@ from opperf.parsing import split_commas
     help="List the operators' categories instead, with the numbers of operators and of cases.",
 )
 @axis_option("python")
-@listing_format
+@listing_output
 @debug
 @framework
 @click.pass_context
@@ -53,7 +53,7 @@ def list_operators(ctx: click.Context, /, **options: object) -> None:
 @random_shape_options
 @case_ids
 @axis_option("python")
-@listing_format
+@listing_output
 @debug
 @framework
 @click.pass_context
@@ -75,7 +75,7 @@ def show(ctx: click.Context, /, **options: object) -> None:
     help="Exit with 1 if a smaller share of the distinct operators is measured.",
 )
 @axis_option("python")
-@listing_format
+@listing_output
 @click.option("--quiet", is_flag=True, help="Show no progress.")
 @debug
 @framework

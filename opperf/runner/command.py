@@ -182,7 +182,9 @@ def _plan_work(
     log = partial(_log, options)
     if selection.patterns or not files:
         report_choice(options.framework, changed, log)
-    plan, axes = assemble(workers, options.framework, selection, axes, files, set(changed), log)
+    # The cases of a file have counts of their own.
+    given = {*changed, *(quick_settings(changed) if raw["quick"] else ())}
+    plan, axes = assemble(workers, options.framework, selection, axes, files, given, log)
     _check_plan(plan)
     plan = limit_case_times(plan)
     head = make_header(

@@ -9,7 +9,17 @@ from opperf.parsing import EXTENSIONS
 
 BY_NAME = {command.name: command for command in COMMANDS}
 
-ARGUMENTS = {"compare": ("a.jsonl", "b.jsonl"), "export": ("a.jsonl", "--to", "bencher")}
+FAKE = ("--framework", "fake")
+
+ARGUMENTS = {
+    "run": FAKE,
+    "list": FAKE,
+    "show": ("relu", *FAKE),
+    "coverage": FAKE,
+    "compare": ("a.jsonl", "b.jsonl"),
+    "export": ("a.jsonl", "--to", "bencher"),
+    "ab": FAKE,
+}
 """What a command needs besides."""
 
 
@@ -30,14 +40,21 @@ WRITING = [
 
 
 def test_these_commands_write_files():
-    assert [command.name for command in WRITING] == ["run", "compare", "export"]
+    assert [command.name for command in WRITING] == [
+        "run",
+        "list",
+        "show",
+        "coverage",
+        "compare",
+        "export",
+    ]
 
 
 @pytest.mark.parametrize("extension", EXTENSIONS)
 @pytest.mark.parametrize("command", WRITING, ids=lambda command: command.name)
 def test_an_extension_is_that_of_a_format_or_refused(command, extension):
     name, known = command.name, formats_of(command)
-    words = ("-o", f"out{extension}", *(("--framework", "fake") if name == "run" else ()))
+    words = ("-o", f"out{extension}")
     if EXTENSIONS[extension] in known:
         made = options(name, *words)
         assert made.get("output_format", "json") == EXTENSIONS[extension]
@@ -62,7 +79,7 @@ def test_the_default_format_is_that_of_names_without_an_extension(words):
 
 
 def test_the_report_of_a_session_is_a_run_file():
-    assert options("ab", "--report", "s", "--framework", "fake")["report"].name == "s"
+    assert options("ab", "--report", "s")["report"].name == "s"
     with pytest.raises(click.BadParameter, match=r"use \.jsonl, or a name without an extension"):
         options("ab", "--report", "s.md")
 

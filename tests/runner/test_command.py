@@ -92,6 +92,14 @@ def test_the_announcement_ends_with_the_workers_cores(opperf):
     assert (code, out) == (0, "")
 
 
+def test_quick_counts_for_the_cases_of_a_file_too(opperf):
+    opperf("relu", *COUNTS, "-o", "run.jsonl")
+    opperf("run.jsonl", "--quick", "-r", "3", "-o", "again.jsonl")
+    settings = [case.settings for case in read_run(opperf.folder / "again.jsonl")[0].cases]
+    (one,) = {(s.warmup, s.runs, s.max_time_s) for s in settings}
+    assert one == (2, 3, 0.1)
+
+
 def test_a_long_run_says_so_before_it_begins(opperf, monkeypatch):
     monkeypatch.setattr(command, "terminal_width", lambda: None)
     long = ("relu", "add", "--max-time", "60", "--dry-run", "-o", "out.json", "--cpus", "none")
