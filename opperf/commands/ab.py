@@ -6,6 +6,7 @@ from pathlib import Path
 
 import click
 
+from opperf.commands.command import command
 from opperf.compare.statistics.design import FEWEST_BLOCKS
 from opperf.model import DECLARED
 from opperf.parameters import (
@@ -21,7 +22,7 @@ from opperf.parameters import (
     report_format,
     size,
 )
-from opperf.parsing import parse_share, words_among
+from opperf.parsing import check_extension, parse_share, words_among
 
 FINDINGS = ("regressed", "improved", "ambiguous")
 
@@ -44,7 +45,7 @@ def parse_threads(ctx: click.Context, param: click.Parameter, text: str) -> obje
         raise click.BadParameter(str(error), ctx, param) from error
 
 
-@click.command()
+@command()
 @operator_options
 @click.option(
     "--a",
@@ -144,13 +145,14 @@ def parse_threads(ctx: click.Context, param: click.Parameter, text: str) -> obje
     default="opperf_ab.jsonl",
     show_default=True,
     type=click.Path(path_type=Path),
+    callback=check_extension(["jsonl"]),
     metavar="FILE",
     help="File of all measurements; `opperf compare --from-ab FILE` computes the verdicts from it "
     "again.",
 )
 @click.option("--resume", is_flag=True, help="Resume the session in the report file.")
 @click.option("--overwrite", is_flag=True, help="Replace the report file if it exists.")
-@report_format
+@report_format()
 @click.option(
     "--fail-on",
     multiple=True,

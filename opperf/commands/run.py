@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import click
 
+from opperf.commands.command import command
 from opperf.parameters import (
     axis_option,
     case_ids,
@@ -14,6 +15,7 @@ from opperf.parameters import (
     max_configs,
     no_backward,
     operator_options,
+    output_format,
     output_options,
     random_shape_options,
     setting_option,
@@ -21,22 +23,23 @@ from opperf.parameters import (
 )
 from opperf.parsing import RETRYABLE, parse_labels, parse_shapes, words_among
 
+FORMATS = ("json", "md", "csv", "jsonl")
 
-@click.command()
+
+@command()
 @operator_options
 @axis_option("device")
 @axis_option("dtype")
-@click.option(
-    "-f",
+@output_format(
     "--output-format",
-    default="json",
-    show_default=True,
-    type=click.Choice(["json", "md", "csv", "jsonl"], case_sensitive=False),
-    help="json; md, a page to read; csv; or jsonl, the run file with every sample.",
+    FORMATS,
+    "json; md, a page to read; csv; or jsonl, the run file with every sample.",
+    by_extension=True,
 )
 @output_options(
     "Output file; - prints the output, and messages go to standard error.  "
-    "[default: ./<framework>_operator_benchmarks.<format>]"
+    "[default: ./<framework>_operator_benchmarks.<format>]",
+    FORMATS,
 )
 @axis_option("profiler")
 @setting_option("precision")
@@ -46,8 +49,9 @@ from opperf.parsing import RETRYABLE, parse_labels, parse_shapes, words_among
 @click.option(
     "--quick",
     is_flag=True,
-    help="One configuration and few calls of each operator: a whole registry takes minutes. -w, "
-    "-r, --max-time and --max-configs override it.",
+    help="One configuration and few calls of each operator: MXNet's whole registry takes 2 minutes "
+    "on two cores, and up to 15 without this option. -w, -r, --max-time and --max-configs override "
+    "it.",
 )
 @max_configs
 @click.option(

@@ -83,6 +83,26 @@ def assemble(
     return filter_by_id(merged, selection.ids), axes
 
 
+def check_names(workers: Workers, framework: str, selection: Selection, axes: Axes) -> None:
+    """Raises the error of a name of an operator, group or value that the framework does not have.
+    Makes none of the inputs that take time."""
+    if not any(
+        (selection.patterns, selection.exclude, selection.categories, selection.namespaces, axes)
+    ):
+        return
+    worker = workers.of(framework, Settings(python=axes.get("python", ("",))[0]))
+    usable = worker.resolve({"dtype": (selection.settings.dtype,), **_call_axes(axes)}).usable
+    settings = {name: values[0] for name, values in usable.items()}
+    worker.plan(
+        msgspec.structs.replace(
+            selection,
+            configurations=1,
+            fuzz=None,
+            settings=msgspec.structs.replace(selection.settings, **settings),
+        )
+    )
+
+
 def _call_axes(axes: Axes) -> Axes:
     """Returns the axes of call scope, whose values a framework checks."""
     return {name: values for name, values in axes.items() if not DECLARED[name].process}

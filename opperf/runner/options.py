@@ -55,6 +55,15 @@ def apply_quick(options: Mapping[str, Any], changed: Mapping[str, Any]) -> dict[
     return {**options, **{name: value for name, value in quick.items() if name not in changed}}
 
 
+def quick_settings(changed: Mapping[str, Any]) -> dict[str, Any]:
+    """Returns the settings that `--quick` would set, beside the options that the user set."""
+    return {
+        name: value
+        for name, value in apply_quick({"quick": True}, changed).items()
+        if name in DECLARED
+    }
+
+
 def build_choice(options: Mapping[str, Any]) -> Selection:
     """Returns the selection of operators, inputs and passes, without its settings."""
     return Selection(
@@ -163,7 +172,7 @@ def build_options(options: Mapping[str, Any], changed: Mapping[str, Any]) -> Opt
 
     Raises `UsageError` for contradictory options.
     """
-    output_format = options["output_format"].lower()
+    output_format = options["output_format"]
     resume = options["resume"]
     stem = Path(STEM.format(framework=options["framework"]))
     if resume and Path(resume).suffix == ".jsonl" and options["output_file"] is None:

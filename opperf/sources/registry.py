@@ -199,7 +199,7 @@ def _targets(framework: Framework, selection: Selection) -> list[tuple[Target, O
         narrowed = msgspec.structs.replace(selection, patterns=named)
         registered = [
             (OperatorTarget(framework=framework.name, name=operator.name), operator)
-            for operator in select(operators, narrowed)
+            for operator in select(operators, narrowed, framework.function_paths())
         ]
     targets = [framework.callable_target(path) for path in paths]
     return registered + [(target, framework.signature(target)) for target in targets]

@@ -116,10 +116,7 @@ def begin(
     Raises `OpperfError` if it cannot start; an existing file is then unchanged.
     """
     arms = dict(zip(ARMS, arms_from(given), strict=True))
-    if not options.dry_run:
-        output.check_output(options.report, options.overwrite)
     planned = _plan_threads(given, changed, options, arms)
-    say_cores(arms, options, planned.threads, say)
     start = starter(arms, options.framework, options, planned.threads.number)
     with ExitStack() as stack:
         workers = {name: stack.enter_context(start(name)) for name in ARMS}
@@ -144,6 +141,10 @@ def _begin(
         name: _plan(workers[name], name, arm, common, options, changed, say)
         for name, arm in arms.items()
     }
+    if not options.dry_run:
+        # A wrong name is reported before a file that is in the way.
+        output.check_output(options.report, options.overwrite)
+    say_cores(arms, options, threads, say)
     a, b = planned["A"].plans, planned["B"].plans
     pairing = pair_cases(a, b, positional=bool(arms["A"].operators))
     if not options.files:

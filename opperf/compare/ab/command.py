@@ -103,7 +103,7 @@ def from_ab(path: Path, options: Mapping[str, Any]) -> int:
     for warning in warnings:
         print(f"warning: {warning}", file=sys.stderr)
     analysis = analyse(session.replicates, session.header.thresholds)
-    _show(session, analysis, options["output_format"].lower(), fail_on, output)
+    _show(session, analysis, options["output_format"], fail_on, output)
     return exit_code(analysis, fail_on)
 
 

@@ -71,7 +71,7 @@ def options_from(given: Mapping[str, Any], changed: Mapping[str, Any]) -> Option
         overwrite=given["overwrite"],
         dry_run=given["dry_run"],
         quiet=given["quiet"],
-        output_format=given["output_format"].lower(),
+        output_format=given["output_format"],
         fail_on=tuple(map(Verdict, given["fail_on"])) or (Verdict.REGRESSED,),
         budget_s=given["budget"],
         command=shlex.join(["opperf", *sys.argv[1:]]),

@@ -9,7 +9,7 @@ from typing import Any
 
 import msgspec
 
-from opperf.errors import OutputError, RunFileError
+from opperf.errors import RunFileError
 from opperf.model import Run
 from opperf.results.exports.bencher import bencher
 from opperf.results.exports.github_action import github_action
@@ -34,9 +34,7 @@ def export_command(options: Mapping[str, Any]) -> int:
     """
     path: Path = options["run_file"]
     output: Path = options["output_file"]
-    if path.exists() and output.exists() and path.samefile(output):
-        raise OutputError(f"{output} is the run file itself; choose another output")
-    check_output(output, options["overwrite"])
+    check_output(output, options["overwrite"], [path])
     run, warnings = read_run(path)
     if not run.records:
         raise RunFileError(f"{path}: the run has no record yet; there is nothing to export")
