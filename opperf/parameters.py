@@ -11,7 +11,13 @@ import click
 from opperf import defaults
 from opperf.frameworks import PREFERENCE, default_framework
 from opperf.model import DECLARED, DEFAULTS, Setting
-from opperf.parsing import parse_interpreters, parse_variables, split_commas
+from opperf.parsing import (
+    parse_interpreters,
+    parse_shapes,
+    parse_values,
+    parse_variables,
+    split_commas,
+)
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -93,6 +99,29 @@ size = click.option(
     type=click.Choice(["small", "default", "large"], case_sensitive=False),
     help="Size of the inputs.",
 )
+
+
+argument_options = combine(
+    click.option(
+        "--shape",
+        "shapes",
+        multiple=True,
+        metavar="NAME=SHAPE",
+        callback=parse_shapes,
+        help="Shape of an argument, e.g. lhs=1024x1024, in place of the rule's; the shapes of the "
+        "other arguments follow.",
+    ),
+    click.option(
+        "--arg",
+        "values",
+        multiple=True,
+        metavar="NAME=VALUE",
+        callback=parse_values,
+        help="Value of an argument, e.g. axis=1, in place of the rule's: a number, true, None, a "
+        "tuple or list, or text. Of a tensor, a list is its data.",
+    ),
+)
+"""Arguments that a user sets."""
 
 
 class SettingType(click.ParamType):  # type: ignore[type-arg]

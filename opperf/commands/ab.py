@@ -9,6 +9,7 @@ import click
 from opperf.compare.statistics.design import FEWEST_BLOCKS
 from opperf.model import DECLARED
 from opperf.parameters import (
+    argument_options,
     common_settings,
     cpus,
     debug,
@@ -62,6 +63,7 @@ def parse_threads(ctx: click.Context, param: click.Parameter, text: str) -> obje
     help="A setting of B, likewise.",
 )
 @size
+@argument_options
 @common_settings
 @cpus
 @click.option(

@@ -7,6 +7,7 @@ from pathlib import Path
 import click
 
 from opperf.parameters import (
+    argument_options,
     axis_option,
     case_ids,
     common_settings,
@@ -47,6 +48,7 @@ def list_operators(ctx: click.Context, /, **options: object) -> None:
 @click.command()
 @click.argument("name", metavar="OPERATOR")
 @size
+@argument_options
 @common_settings
 @max_configs
 @random_shape_options

@@ -5,6 +5,7 @@ from __future__ import annotations
 import click
 
 from opperf.parameters import (
+    argument_options,
     axis_option,
     case_ids,
     cpus,
@@ -19,7 +20,7 @@ from opperf.parameters import (
     setting_option,
     size,
 )
-from opperf.parsing import RETRYABLE, parse_labels, parse_shapes, words_among
+from opperf.parsing import RETRYABLE, parse_labels, words_among
 
 
 @click.command()
@@ -58,14 +59,7 @@ from opperf.parsing import RETRYABLE, parse_labels, parse_shapes, words_among
     help="Use tensors of more than 2**31 elements, on builds that support them.",
 )
 @size
-@click.option(
-    "--shape",
-    "shapes",
-    multiple=True,
-    metavar="NAME=SHAPE",
-    callback=parse_shapes,
-    help="Shape of an argument, e.g. lhs=1024x1024, in place of the rule's.",
-)
+@argument_options
 @axis_option("cache")
 @axis_option("mode")
 @axis_option("phase")

@@ -29,6 +29,7 @@ Say = Callable[[str], None]
 RULE_OPTIONS = {
     "size": "--size",
     "shapes": "--shape",
+    "values": "--arg",
     "int64_tensor": "--int64-tensor",
     "configurations": "--max-configs",
     "namespaces": "--namespace",

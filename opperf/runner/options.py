@@ -65,6 +65,8 @@ def build_choice(options: Mapping[str, Any]) -> Selection:
         size=options["size"].lower(),
         backward=not options["no_backward"],
         configurations=options["configurations"],
+        shapes=options["shapes"],
+        values=options["values"],
     )
 
 
@@ -103,7 +105,6 @@ def build_selection(options: Mapping[str, Any]) -> Selection:
     return msgspec.structs.replace(
         build_choice(options),
         int64_tensor=options["int64_tensor"].lower() == "on",
-        shapes=options["shapes"],
         shuffle=options["shuffle"],
         rounds=options["rounds"],
         fuzz=build_fuzz(options),

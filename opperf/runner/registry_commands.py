@@ -166,6 +166,8 @@ def show_command(options: Mapping[str, Any], changed: Mapping[str, Any]) -> int:
         patterns=(operator.name,),
         size=options["size"],
         configurations=options["configurations"],
+        shapes=options["shapes"],
+        values=options["values"],
         fuzz=build_fuzz(options),
         ids=options["ids"],
         settings=settings,
