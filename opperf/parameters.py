@@ -151,7 +151,8 @@ def setting_option(name: str, **changes: Any) -> Callable[[Command], Command]:
     default = None if setting.axis else DEFAULTS[name]
     options: dict[str, Any] = {
         "default": default,
-        "show_default": default is not None,
+        "show_default": default not in (None, "", ()),
+        "multiple": setting.many,
         "type": SettingType(setting),
         "metavar": setting.metavar,
         "help": setting.help,

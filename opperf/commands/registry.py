@@ -18,6 +18,7 @@ from opperf.parameters import (
     listing_format,
     max_configs,
     random_shape_options,
+    setting_option,
     size,
 )
 from opperf.parsing import split_commas
@@ -32,6 +33,7 @@ from opperf.parsing import split_commas
     is_flag=True,
     help="List the operators' categories instead, with the numbers of operators and of cases.",
 )
+@setting_option("imports")
 @axis_option("python")
 @listing_format
 @debug

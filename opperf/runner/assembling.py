@@ -91,7 +91,8 @@ def _plan_registry(
     A dtype that the framework lacks gets the first one's cases, whose records say that it is
     lacking."""
     label = axes.get("python", ("",))[0]
-    worker = workers.of(framework, Settings(python=label))
+    imports = selection.settings.imports
+    worker = workers.of(framework, Settings(python=label, imports=imports))
     resolved = worker.resolve({"dtype": (selection.settings.dtype,), **_call_axes(axes)})
     usable = {name: values[0] for name, values in resolved.usable.items()}
     plans: dict[str, Plan] = {}

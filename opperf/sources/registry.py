@@ -96,7 +96,9 @@ class Registry:
                     self.excluded[target.label] = f"{LACKS} {lacking[0]!r}"
                     continue
                 if isinstance(made, NoInputs):
-                    made = own_inputs(framework, target, operator, overrides, preset, dtype)
+                    set_here = own_inputs(framework, target, operator, overrides, preset, dtype)
+                    # A search may find the inputs that the user does not set.
+                    made = made if isinstance(set_here, NoInputs) and made.searchable else set_here
             if isinstance(made, NoInputs):
                 self.excluded[target.label] = made.reason
                 if made.searchable and isinstance(target, OperatorTarget):

@@ -26,6 +26,7 @@ from opperf.frameworks.mxnet import (
     source,
     tensors,
     trace,
+    user_operators,
     wrapped,
 )
 from opperf.frameworks.mxnet import device as devices
@@ -68,6 +69,7 @@ class MXNet(Defaults):
     gradients: bool = True
 
     def __init__(self) -> None:
+        user_operators.record_registrations()
         # Read now: each fork of this process would otherwise read it again.
         functions.operators_by_function()
 
