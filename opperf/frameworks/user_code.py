@@ -75,6 +75,19 @@ def function_of(target: Target, find: Find, names: Mapping[str, Any]) -> Callabl
     return None
 
 
+def call_in_script(target: Target) -> tuple[list[str], str]:
+    """Returns the lines of a script that import a user's function, and the function's name there;
+    no lines and no name for any other target."""
+    if isinstance(target, FileTarget):
+        path = str(Path(target.file).resolve())
+        first, *rest = target.function.split(".")
+        return ["import runpy"], ".".join([f"runpy.run_path({path!r})[{first!r}]", *rest])
+    if isinstance(target, CallableTarget) and ":" in target.path:
+        module, _, name = target.path.partition(":")
+        return [f"import {module}"], f"{module}.{name}"
+    return [], ""
+
+
 @functools.cache
 def _module_of(path: str) -> ModuleType:
     """Returns the module in a file. Its folder comes last on the path, so that it can import

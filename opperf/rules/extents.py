@@ -22,7 +22,7 @@ from opperf.rules.values import Arguments
 FACTOR = 2
 """Factor of an extent in a trial: twice a number keeps its divisors."""
 
-FIXED_FILLS = ("literal", "given")
+FIXED_FILLS = ("literal", "given", "function")
 """Fills with data of a fixed shape."""
 
 SHARED = "same"

@@ -30,6 +30,7 @@ RULE_OPTIONS = {
     "size": "--size",
     "shapes": "--shape",
     "values": "--arg",
+    "inputs": "--inputs",
     "int64_tensor": "--int64-tensor",
     "configurations": "--max-configs",
     "namespaces": "--namespace",
@@ -134,7 +135,7 @@ def _plan_file(
     plain = {
         name: getattr(selection.settings, name)
         for name, setting in DECLARED.items()
-        if name in given and not setting.axis
+        if name in given and not setting.axis and name not in RULE_OPTIONS
     }
     several = {name: values for name, values in axes.items() if name in given}
     cases: list[Case] = []

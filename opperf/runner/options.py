@@ -142,8 +142,11 @@ def build_fuzz(options: Mapping[str, Any]) -> Fuzz | None:
     return Fuzz(count=options["fuzz_shapes"], least=least, most=most)
 
 
-FUZZED = {"size": "--size", "shapes": "--shape"}
+FUZZED = {"size": "--size", "shapes": "--shape", "inputs": "--inputs"}
 """Options for a rule's shapes, which random ones replace."""
+
+MADE = {"size": "--size", "shapes": "--shape"}
+"""Options for a rule's shapes, which those of a user's function replace."""
 
 LIMITS = {"least_elements": "--min-elements", "most_elements": "--max-elements"}
 """Options for random shapes only."""
@@ -151,6 +154,13 @@ LIMITS = {"least_elements": "--min-elements", "most_elements": "--max-elements"}
 
 def check_shape_options(changed: Mapping[str, Any]) -> None:
     """Raises `UsageError` for contradictory options on shapes."""
+    if "inputs" in changed:
+        for option in MADE:
+            if option in changed:
+                raise UsageError(
+                    f"{MADE[option]} has no effect with --inputs, whose function returns the "
+                    "shapes; use only one of them"
+                )
     fuzzed = "fuzz_shapes" in changed
     for option, shown in (FUZZED if fuzzed else LIMITS).items():
         if option in changed and fuzzed:

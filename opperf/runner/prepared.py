@@ -7,6 +7,7 @@ from typing import Any
 from opperf.errors import UnsupportedError
 from opperf.frameworks import Framework
 from opperf.frameworks.fill import seed_at, storage_spec
+from opperf.frameworks.user_inputs import FUNCTION, array_of
 from opperf.model import (
     Argument,
     Case,
@@ -64,6 +65,10 @@ class PreparedCase:
             return self._made[argument.fill.data]
         if argument.fill.distribution == "given":
             held = self._bound.arrays[argument.fill.digest]
+            tensor = self.framework.copy_to_device(held, argument, device)
+        elif argument.fill.distribution == FUNCTION:
+            settings = self.case.settings
+            held = array_of(settings.inputs, self.framework, settings.seed, argument)
             tensor = self.framework.copy_to_device(held, argument, device)
         else:
             seed = seed_at(self.case.settings.seed, argument.fill.of or place)

@@ -60,7 +60,8 @@ def search_inputs(
     why none were found.
 
     Results of earlier searches come from the cache, except for another interpreter, whose framework
-    may be another build, and with modules of the user's, whose operators change. `say` prints what takes time, and warnings about the cache.
+    may be another build, and with modules of the user's, whose operators may have changed. `say`
+    prints what takes time, and warnings about the cache.
     """
     size = INT64 if selection.int64_tensor else selection.size
     is_cached = not (worker.is_foreign or selection.settings.imports)

@@ -23,7 +23,7 @@ from opperf.model import (
 from opperf.rules.callables import inputs_for_target
 from opperf.rules.engine import Inputs
 from opperf.rules.registering import NoInputs
-from opperf.rules.sizes import INT64, PRESETS
+from opperf.rules.sizes import INT64, PRESETS, Preset
 from opperf.sources.array_types import with_array_type
 from opperf.sources.choices import CHOICES, LISTED, is_misspelt, parse_device, refusal
 from opperf.sources.overrides import (
@@ -44,6 +44,7 @@ from opperf.sources.selecting import (
     split_paths,
 )
 from opperf.sources.shapes import inputs_in_shapes, with_shapes
+from opperf.sources.user_inputs import inputs_by_function
 from opperf.sources.varying import Axes, deduplicate
 
 Found = dict[str, dict[str, Argument]]
@@ -85,35 +86,44 @@ class Registry:
         framework, selection = self._framework, self._selection
         preset = PRESETS[INT64 if selection.int64_tensor else selection.size]
         dtype = selection.settings.dtype
-        overrides = Overrides.of(selection)
         for target, operator in _targets(framework, selection):
-            own = self._found.get(target.label)
-            made = inputs_for_target(framework, target, operator, preset, dtype, own)
-            if overrides.names:
-                self.arguments[target.label] = names = accepted(operator, made)
-                lacking = names.lacks(overrides)
-                if lacking:
-                    self.excluded[target.label] = f"{LACKS} {lacking[0]!r}"
-                    continue
-                if isinstance(made, NoInputs):
-                    set_here = own_inputs(framework, target, operator, overrides, preset, dtype)
-                    # A search may find the inputs that the user does not set.
-                    made = made if isinstance(set_here, NoInputs) and made.searchable else set_here
+            made = self._inputs(target, operator, preset)
             if isinstance(made, NoInputs):
                 self.excluded[target.label] = made.reason
                 if made.searchable and isinstance(target, OperatorTarget):
                     self.searchable.append(target.label)
                 continue
-            if selection.shapes:
-                made = inputs_in_shapes(
-                    with_tensors(framework, target, operator, made, selection.shapes, dtype),
-                    selection.shapes,
-                    preset,
-                    functools.partial(inputs_for_target, framework, target, operator, dtype=dtype),
-                )
             made = with_values(operator, made, selection.values, dtype)
             for inputs in made[: selection.configurations]:
                 yield _case(framework, target, operator, inputs, selection)
+
+    def _inputs(
+        self, target: Target, operator: Operator, preset: Preset
+    ) -> list[Inputs] | NoInputs:
+        """Returns a target's inputs by the user's function or by its rule, with the tensors that
+        the user sets; without either, those that the user sets."""
+        framework, selection = self._framework, self._selection
+        dtype, overrides = selection.settings.dtype, Overrides.of(selection)
+        if selection.settings.inputs:
+            made = inputs_by_function(framework, target, operator, selection.settings)
+        else:
+            found = self._found.get(target.label)
+            made = inputs_for_target(framework, target, operator, preset, dtype, found)
+        if not overrides.names:
+            return made
+        self.arguments[target.label] = names = accepted(operator, made)
+        lacking = names.lacks(overrides)
+        if lacking:
+            return NoInputs(f"{LACKS} {lacking[0]!r}")
+        if isinstance(made, NoInputs):
+            set_here = own_inputs(framework, target, operator, overrides, preset, dtype)
+            # A search may find the inputs that the user does not set.
+            return made if isinstance(set_here, NoInputs) and made.searchable else set_here
+        if not selection.shapes:
+            return made
+        make = functools.partial(inputs_for_target, framework, target, operator, dtype=dtype)
+        made = with_tensors(framework, target, operator, made, selection.shapes, dtype)
+        return inputs_in_shapes(made, selection.shapes, preset, make)
 
 
 def plan(framework: Framework, selection: Selection, found: Found | None = None) -> Plan:

@@ -88,6 +88,9 @@ class MXNet(Defaults):
         """Build features by name."""
         return {feature.name: bool(feature.enabled) for feature in mx.runtime.feature_list()}
 
+    def seed(self, seed: int) -> None:
+        mx.random.seed(seed)
+
     def devices(self) -> tuple[str, ...]:
         return devices.devices()
 
