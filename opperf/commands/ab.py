@@ -10,6 +10,7 @@ from opperf.commands.command import command
 from opperf.compare.statistics.design import FEWEST_BLOCKS
 from opperf.model import DECLARED
 from opperf.parameters import (
+    argument_options,
     case_ids,
     common_settings,
     cpus,
@@ -63,6 +64,7 @@ def parse_threads(ctx: click.Context, param: click.Parameter, text: str) -> obje
     help="A setting of B, likewise.",
 )
 @size
+@argument_options
 @common_settings
 @cpus
 @click.option(

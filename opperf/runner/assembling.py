@@ -29,6 +29,8 @@ Say = Callable[[str], None]
 RULE_OPTIONS = {
     "size": "--size",
     "shapes": "--shape",
+    "values": "--arg",
+    "inputs": "--inputs",
     "int64_tensor": "--int64-tensor",
     "configurations": "--max-configs",
     "namespaces": "--namespace",
@@ -115,7 +117,8 @@ def _plan_registry(
     A dtype that the framework lacks gets the first one's cases, whose records say that it is
     lacking."""
     label = axes.get("python", ("",))[0]
-    worker = workers.of(framework, Settings(python=label))
+    imports = selection.settings.imports
+    worker = workers.of(framework, Settings(python=label, imports=imports))
     resolved = worker.resolve({"dtype": (selection.settings.dtype,), **_call_axes(axes)})
     usable = {name: values[0] for name, values in resolved.usable.items()}
     plans: dict[str, Plan] = {}
@@ -157,7 +160,7 @@ def _plan_file(
     plain = {
         name: getattr(selection.settings, name)
         for name, setting in DECLARED.items()
-        if name in given and not setting.axis
+        if name in given and not setting.axis and name not in RULE_OPTIONS
     }
     several = {name: values for name, values in axes.items() if name in given}
     cases: list[Case] = []

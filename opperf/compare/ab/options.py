@@ -95,7 +95,7 @@ def files_from(given: Mapping[str, Any], changed: Mapping[str, Any]) -> tuple[Pa
 
 def arms_from(given: Mapping[str, Any]) -> tuple[ArmSpec, ArmSpec]:
     """The two arms. Raises `UsageError` for arms that cannot be compared."""
-    return two_arms(given["a"], given["b"], bool(given["names"] or given["ops"]))
+    return two_arms(given["a"], given["b"], bool(given["names"] or given["ops"]), given["imports"])
 
 
 def thresholds_from(given: Mapping[str, Any], coarse_blocks: int = 0) -> Thresholds:

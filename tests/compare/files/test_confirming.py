@@ -224,9 +224,11 @@ def other_values():
         "mode": "compiled",
         "phase": "train",
         "cache": "cold",
+        "inputs": "kernels.py:make",
         "seed": "3",
     }
     found = {name: DECLARED[name].read(text) for name, text in words.items()}
+    found["imports"] = ("kernels", "more kernels.py")
     assert {name for name, one in DECLARED.items() if one.common} <= set(found)
     return {**found, "env": {"A": "1 2", "B": ""}}
 
@@ -236,7 +238,7 @@ def test_the_command_line_reads_the_command(
     command, entry, measured, tmp_path, monkeypatch, differing
 ):
     settings = other_values()
-    effort = {"seed": settings.pop("seed")}
+    effort = {name: settings.pop(name) for name in ("seed", "inputs", "imports")}
     run = measured(
         entry(settings=settings, effort=effort), selection={"size": "small"}, framework="numpy"
     )
