@@ -6,12 +6,13 @@ from pathlib import Path
 
 import click
 
+from opperf.commands.command import command
 from opperf.parameters import columns, debug, output_options
 
 TOOLS = ("pytest-benchmark", "bencher", "github-action-benchmark", "md")
 
 
-@click.command()
+@command()
 @click.argument("run_file", metavar="RUNFILE", type=click.Path(path_type=Path))
 @click.option(
     "--to",
@@ -21,7 +22,11 @@ TOOLS = ("pytest-benchmark", "bencher", "github-action-benchmark", "md")
     help="Format of this tool. github-action-benchmark reads it as customSmallerIsBetter, Bencher "
     "with --adapter json. md is a page to read.",
 )
-@output_options("Write to this file; - prints.", default="-")
+@output_options(
+    "Write to this file, which is JSON, or Markdown with --to md; - prints.",
+    ["json", "md"],
+    default="-",
+)
 @columns
 @debug
 @click.pass_context

@@ -17,7 +17,7 @@ from opperf.errors import OutputError, UsageError, suggest
 from opperf.model import Run, Status
 from opperf.results.csv_file import csv_text
 from opperf.results.markdown import markdown_text
-from opperf.results.opperf_json import FIGURES, json_text
+from opperf.results.opperf_json import FIGURES, ids_by_operator, json_text
 from opperf.results.runfile import encode_line, lines_of
 from opperf.results.unwritable import reason, unwritable
 
@@ -62,8 +62,8 @@ def environment_of(run: Run, path: Path) -> dict[str, Any]:
 
 
 def environment_and_unmeasured(run: Run, path: Path) -> dict[str, Any]:
-    """Returns the same, what the keys of the results mean, and the records without results, which
-    the output excludes."""
+    """Returns the same, the ids of the results, what their keys mean, and the records without
+    results, which the output excludes."""
     unmeasured = [
         {
             "operator": record.case.label,
@@ -74,7 +74,11 @@ def environment_and_unmeasured(run: Run, path: Path) -> dict[str, Any]:
         for record in run.records
         if record.status is not Status.OK
     ]
-    return environment_of(run, path) | {"figures": FIGURES, "not_measured": unmeasured}
+    return environment_of(run, path) | {
+        "ids": ids_by_operator(run.records),
+        "figures": FIGURES,
+        "not_measured": unmeasured,
+    }
 
 
 FORMATS = {

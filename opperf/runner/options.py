@@ -57,6 +57,15 @@ def apply_quick(options: Mapping[str, Any], changed: Mapping[str, Any]) -> dict[
     return {**options, **{name: value for name, value in quick.items() if name not in changed}}
 
 
+def quick_settings(changed: Mapping[str, Any]) -> dict[str, Any]:
+    """Returns the settings that `--quick` would set, beside the options that the user set."""
+    return {
+        name: value
+        for name, value in apply_quick({"quick": True}, changed).items()
+        if name in DECLARED
+    }
+
+
 def build_choice(options: Mapping[str, Any]) -> Selection:
     """Returns the selection of operators, inputs and passes, without its settings."""
     return Selection(
@@ -67,6 +76,8 @@ def build_choice(options: Mapping[str, Any]) -> Selection:
         size=options["size"].lower(),
         backward=not options["no_backward"],
         configurations=options["configurations"],
+        shapes=options["shapes"],
+        values=options["values"],
     )
 
 
@@ -105,7 +116,6 @@ def build_selection(options: Mapping[str, Any]) -> Selection:
     return msgspec.structs.replace(
         build_choice(options),
         int64_tensor=options["int64_tensor"].lower() == "on",
-        shapes=options["shapes"],
         shuffle=options["shuffle"],
         rounds=options["rounds"],
         fuzz=build_fuzz(options),
@@ -143,8 +153,11 @@ def build_fuzz(options: Mapping[str, Any]) -> Fuzz | None:
     return Fuzz(count=options["fuzz_shapes"], least=least, most=most)
 
 
-FUZZED = {"size": "--size", "shapes": "--shape"}
+FUZZED = {"size": "--size", "shapes": "--shape", "inputs": "--inputs"}
 """Options for a rule's shapes, which random ones replace."""
+
+MADE = {"size": "--size", "shapes": "--shape"}
+"""Options for a rule's shapes, which those of a user's function replace."""
 
 LIMITS = {"least_elements": "--min-elements", "most_elements": "--max-elements"}
 """Options for random shapes only."""
@@ -152,6 +165,13 @@ LIMITS = {"least_elements": "--min-elements", "most_elements": "--max-elements"}
 
 def check_shape_options(changed: Mapping[str, Any]) -> None:
     """Raises `UsageError` for contradictory options on shapes."""
+    if "inputs" in changed:
+        for option in MADE:
+            if option in changed:
+                raise UsageError(
+                    f"{MADE[option]} has no effect with --inputs, whose function returns the "
+                    "shapes; use only one of them"
+                )
     fuzzed = "fuzz_shapes" in changed
     for option, shown in (FUZZED if fuzzed else LIMITS).items():
         if option in changed and fuzzed:
@@ -165,7 +185,7 @@ def build_options(options: Mapping[str, Any], changed: Mapping[str, Any]) -> Opt
 
     Raises `UsageError` for contradictory options.
     """
-    output_format = options["output_format"].lower()
+    output_format = options["output_format"]
     resume = options["resume"]
     stem = Path(STEM.format(framework=options["framework"]))
     if resume and Path(resume).suffix == ".jsonl" and options["output_file"] is None:

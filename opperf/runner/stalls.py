@@ -26,8 +26,12 @@ right differ by less for the same bytes, with few exceptions; a stall costs mill
 times as long as a short call."""
 
 STALLED = 3.0
-"""Ratio of the first time to the second from which the first is a stall: another process on the same
-core makes a case take twice as long, and a clock's speed changes by less."""
+"""Ratio of the first time to the second from which the first is a stall: another process on the
+same core makes a case take twice as long, and a clock's speed changes by less."""
+
+LEAST_STALL_NS = 100e3
+"""Shortest stall: threads that wait for a core wait for a scheduler's slice, which is milliseconds.
+A few microseconds more are noise."""
 
 LEAST_NS = 1.0
 """Least time that others are compared with: one may be shorter than the clock's steps."""
@@ -76,15 +80,21 @@ def _family(case: Case) -> str:
 def _suspects(group: Sequence[Record]) -> Iterator[Suspect]:
     for record in group:
         others = [one for one in group if one.id != record.id and _bounds(one, record)]
-        ratios = [
-            record.summaries[metric].median / _expected_ns(record, metric, others)
+        pairs = [
+            (record.summaries[metric].median, _expected_ns(record, metric, others))
             for metric in PASSES
             # A single sample is shown to be uncertain anyway.
             if metric in record.summaries and record.summaries[metric].n > 1
         ]
+        ratio = max((time / usual for time, usual in pairs if _is_longer(time, usual)), default=0.0)
         # Several rounds show a stall as two levels.
-        if ratios and max(ratios) >= SUSPECT and record.rounds == 1:
-            yield Suspect(record, max(ratios))
+        if ratio >= SUSPECT and record.rounds == 1:
+            yield Suspect(record, ratio)
+
+
+def _is_longer(time: float, usual: float) -> bool:
+    """Returns whether a time is longer than usual by a stall at least."""
+    return time - usual >= LEAST_STALL_NS
 
 
 def _bounds(one: Record, record: Record) -> bool:
@@ -134,8 +144,8 @@ def settle(first: Record, second: Record) -> Record:
 def _is_stalled(metric: Pass, first: Record, second: Record) -> bool:
     if metric not in first.summaries or metric not in second.summaries:
         return False
-    again_ns = max(LEAST_NS, second.summaries[metric].median)
-    return first.summaries[metric].median >= STALLED * again_ns
+    before, after = (record.summaries[metric].median for record in (first, second))
+    return before >= STALLED * after and _is_longer(before, after)
 
 
 def _text(metric: Pass, first: Record, second: Record) -> str:

@@ -11,7 +11,15 @@ from opperf.results.runfile import read_run
 from opperf.runner.measure import measure
 from opperf.runner.progress import Quiet
 from opperf.runner.session import execute, make_header
-from opperf.runner.stalls import CALL_NS, MOST, STALLED, SUSPECT, find_suspects, settle
+from opperf.runner.stalls import (
+    CALL_NS,
+    LEAST_STALL_NS,
+    MOST,
+    STALLED,
+    SUSPECT,
+    find_suspects,
+    settle,
+)
 from opperf.sources.registry import Plan
 from opperf.sources.selecting import Selection
 from tests.runner.test_session import InProcess
@@ -55,9 +63,18 @@ def test_a_time_that_a_larger_case_takes_a_fraction_of_is_suspicious(make_record
 
 
 def test_the_ratio_decides(make_record):
+    larger = make_record(5e4, 10**6)
+    assert suspects(make_record(SUSPECT * 5e4, 4), larger)
+    assert not suspects(make_record(0.99 * SUSPECT * 5e4, 4), larger)
+
+
+def test_a_few_microseconds_are_no_stall(make_record):
     larger = make_record(SHORT, 10**6)
-    assert suspects(make_record(SUSPECT * SHORT, 4), larger)
-    assert not suspects(make_record(0.99 * SUSPECT * SHORT, 4), larger)
+    assert not suspects(make_record(SHORT + 0.99 * LEAST_STALL_NS, 4), larger)
+    slow = make_record(SHORT + LEAST_STALL_NS, 4)
+    assert suspects(slow, larger) == [slow]
+    first, second = make_record(90_000.0), make_record(5000.0)
+    assert settle(first, second) is first
 
 
 def test_a_case_is_compared_with_its_own_operator_and_settings_only(make_record):

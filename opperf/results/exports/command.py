@@ -3,31 +3,18 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-import msgspec
-
-from opperf.errors import OutputError, RunFileError, UsageError
-from opperf.model import Run
-from opperf.results.exports.bencher import bencher
-from opperf.results.exports.github_action import github_action
-from opperf.results.exports.pytest_benchmark import pytest_benchmark
+from opperf.errors import UsageError
+from opperf.results.exports.program import export
 from opperf.results.markdown import markdown_text
 from opperf.results.output import check_output, write_report
 from opperf.results.runfile import read_run
 
 MARKDOWN = "md"
 """A page to read, in place of a tool's JSON."""
-
-EXPORTS: dict[str, Callable[[Run], tuple[Any, list[str]]]] = {
-    "pytest-benchmark": pytest_benchmark,
-    "bencher": bencher,
-    "github-action-benchmark": github_action,
-}
-"""By the tool's name: functions that return the content of its file, and warnings about excluded
-figures."""
 
 
 def export_command(options: Mapping[str, Any]) -> int:
@@ -40,22 +27,22 @@ def export_command(options: Mapping[str, Any]) -> int:
         raise UsageError(f"--columns is for --to {MARKDOWN}; {options['tool']} has no columns")
     path: Path = options["run_file"]
     output: Path = options["output_file"]
-    if path.exists() and output.exists() and path.samefile(output):
-        raise OutputError(f"{output} is the run file itself; choose another output")
-    check_output(output, options["overwrite"])
-    run, warnings = read_run(path)
-    if not run.records:
-        raise RunFileError(f"{path}: the run has no record yet; there is nothing to export")
-    excluded: list[str] = []
+    _check_extension(output, options["tool"])
+    check_output(output, options["overwrite"], [path])
     if options["tool"] == MARKDOWN:
+        run, warnings = read_run(path)
         text = markdown_text(run, options["columns"])
     else:
-        try:
-            content, excluded = EXPORTS[options["tool"]](run)
-        except RunFileError as error:
-            raise RunFileError(f"{path}: {error}") from error
-        text = msgspec.json.format(msgspec.json.encode(content), indent=2).decode() + "\n"
-    for warning in (*warnings, *(f"{path}: {what}" for what in excluded)):
+        made = export(path, options["tool"])
+        text, warnings = f"{made}\n", [*made.warnings]
+    for warning in warnings:
         print(f"warning: {warning}", file=sys.stderr)
     write_report(output, text)
     return 0
+
+
+def _check_extension(output: Path, tool: str) -> None:
+    """Raises `UsageError` for a page in a file of JSON, and for JSON in a page."""
+    usual, *others = (".md", ".markdown") if tool == MARKDOWN else (".json",)
+    if output.suffix and output.suffix.lower() not in (usual, *others):
+        raise UsageError(f"{output}: --to {tool} writes {usual}; name such a file with -o")

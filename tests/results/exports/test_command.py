@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
 from click.testing import CliRunner
 
 from opperf.commands.export import export
@@ -43,6 +44,19 @@ def test_markdown_has_the_named_columns(tmp_path: Path, run: Run) -> None:
     assert plain.stdout == markdown_text(run)
     done = CliRunner().invoke(export, [str(path), "--to", "md", "--columns", "Ratio,p90,ratio"])
     assert done.stdout == markdown_text(run, ("ratio", "p90"))
+
+
+@pytest.mark.parametrize(("tool", "name"), [("md", "out.json"), ("bencher", "out.md")])
+def test_a_page_and_json_have_their_own_extensions(
+    tmp_path: Path, run: Run, tool: str, name: str
+) -> None:
+    path, output = tmp_path / "run.jsonl", tmp_path / name
+    write(run, path, "jsonl")
+    done = CliRunner().invoke(export, [str(path), "--to", tool, "-o", str(output)])
+    assert isinstance(done.exception, UsageError) and not output.exists()
+    assert str(done.exception).startswith(f"{output}: --to {tool} writes .")
+    done = CliRunner().invoke(export, [str(path), "--to", "md", "-o", f"{tmp_path}/out.markdown"])
+    assert done.exit_code == 0
 
 
 def test_columns_are_of_markdown_only(tmp_path: Path, run: Run) -> None:
