@@ -19,7 +19,7 @@ from opperf.parameters import (
     setting_option,
     size,
 )
-from opperf.parsing import RETRYABLE, parse_labels, parse_shapes, words_among
+from opperf.parsing import RETRYABLE, parse_labels, parse_shapes, parse_sweeps, words_among
 
 
 @click.command()
@@ -65,6 +65,16 @@ from opperf.parsing import RETRYABLE, parse_labels, parse_shapes, words_among
     metavar="NAME=SHAPE",
     callback=parse_shapes,
     help="Shape of an argument, e.g. lhs=1024x1024, in place of the rule's.",
+)
+@click.option(
+    "--sweep",
+    "sweeps",
+    multiple=True,
+    metavar="NAME=RANGE",
+    callback=parse_sweeps,
+    help="Measure at several sizes: NAME stands for an extent of --shape. n=128..2048:x2 doubles, "
+    "n=64..512:+64 adds, n=64,100,128 lists; several sweeps multiply. `opperf plot` draws the "
+    "result.",
 )
 @axis_option("cache")
 @axis_option("mode")

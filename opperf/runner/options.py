@@ -97,13 +97,31 @@ def build_common_settings(options: Mapping[str, Any]) -> Settings:
     return Settings(**{"device": "", "profiler": "", **chosen})
 
 
+def split_shapes(
+    shapes: Mapping[str, tuple[int | str, ...]],
+) -> tuple[dict[str, tuple[int, ...]], dict[str, tuple[int | str, ...]]]:
+    """Splits the user's shapes into those of numbers alone, and those with swept variables."""
+    fixed: dict[str, tuple[int, ...]] = {}
+    swept: dict[str, tuple[int | str, ...]] = {}
+    for name, shape in shapes.items():
+        numbers = tuple(extent for extent in shape if isinstance(extent, int))
+        if len(numbers) == len(shape):
+            fixed[name] = numbers
+        else:
+            swept[name] = shape
+    return fixed, swept
+
+
 def build_selection(options: Mapping[str, Any]) -> Selection:
     """Returns the selection, with the settings that are not axes."""
     plain = {name: options[name] for name, setting in DECLARED.items() if not setting.axis}
+    shapes, swept = split_shapes(options["shapes"])
     return msgspec.structs.replace(
         build_choice(options),
         int64_tensor=options["int64_tensor"].lower() == "on",
-        shapes=options["shapes"],
+        shapes=shapes,
+        swept_shapes=swept,
+        sweeps=options["sweeps"],
         shuffle=options["shuffle"],
         rounds=options["rounds"],
         fuzz=build_fuzz(options),
@@ -141,7 +159,7 @@ def build_fuzz(options: Mapping[str, Any]) -> Fuzz | None:
     return Fuzz(count=options["fuzz_shapes"], least=least, most=most)
 
 
-FUZZED = {"size": "--size", "shapes": "--shape"}
+FUZZED = {"size": "--size", "shapes": "--shape", "sweeps": "--sweep"}
 """Options for a rule's shapes, which random ones replace."""
 
 LIMITS = {"least_elements": "--min-elements", "most_elements": "--max-elements"}

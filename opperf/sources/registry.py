@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import random
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
@@ -34,7 +33,7 @@ from opperf.sources.selecting import (
     split_paths,
 )
 from opperf.sources.shapes import check_shapes, inputs_in_shapes, with_shapes
-from opperf.sources.varying import Axes, deduplicate
+from opperf.sources.varying import Axes, deduplicate, shuffle
 
 Found = dict[str, dict[str, Argument]]
 """Inputs that a search has found, by the operator's name, at the planned size."""
@@ -101,11 +100,9 @@ def plan(framework: Framework, selection: Selection, found: Found | None = None)
     cases = list(source.cases())
     check_shapes(cases, selection.shapes)
     # Cases that differ in their shapes alone are the same with the user's shapes.
-    made = list(deduplicate(with_shapes(framework, case, selection.shapes) for case in cases))
-    if selection.shuffle:
-        random.Random(selection.settings.seed).shuffle(made)
+    made = deduplicate(with_shapes(framework, case, selection.shapes) for case in cases)
     return Plan(
-        cases=tuple(made),
+        cases=shuffle(made, selection.settings.seed) if selection.shuffle else made,
         excluded=source.excluded,
         searchable=tuple(source.searchable),
         aliases=_aliases(framework, selection.patterns),
