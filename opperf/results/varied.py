@@ -116,7 +116,7 @@ def _varying_text(values: Sequence[Any], points: Sequence[Mapping[str, int]]) ->
     """Returns values as one text: their shape, with variables and ellipses where they differ."""
     first = values[0]
     if all(value == first for value in values):
-        return str(first)
+        return value_text(first)
     if all(isinstance(value, list) and len(value) == len(first) for value in values):
         texts = [_varying_text(column, points) for column in zip(*values, strict=True)]
         inside = ", ".join(texts)

@@ -14,7 +14,7 @@ from opperf.errors import OutputError, RunFileError, UsageError
 from opperf.model import DECLARED, Record, Run, Status
 from opperf.results.output import check_output, replace
 from opperf.results.plots.data import Source, make_plot
-from opperf.results.plots.pictures import WRITERS, picture
+from opperf.results.plots.pictures import INTERVALS, WRITERS, picture
 from opperf.results.plots.text import plot_text
 from opperf.results.runfile import is_run_file, read_run
 from opperf.results.text import pluralize, terminal_width, truncate
@@ -55,7 +55,8 @@ def plot_command(options: Mapping[str, Any]) -> int:
         return 0
     _need("altair", "vl_convert")
     records = [record for run in runs for record in run.records if record.status is Status.OK]
-    chart = picture(plot, _title(records), _subtitle(runs, records))
+    subtitle = [*_subtitle(runs, records), *([INTERVALS] if plot.has_intervals else [])]
+    chart = picture(plot, _title(records), subtitle)
     replace(output, WRITERS[suffix](chart))
     print(f"written to {output}", file=sys.stderr)
     return 0

@@ -85,6 +85,16 @@ class Plot(NamedTuple):
     notes: tuple[str, ...] = ()
     """What is not drawn, a sentence each."""
 
+    @property
+    def has_intervals(self) -> bool:
+        """Whether any point has an interval."""
+        return any(
+            point.low is not None
+            for panel in self.panels
+            for line in panel.lines
+            for point in line.points
+        )
+
 
 class Source(NamedTuple):
     """The records of a file."""

@@ -24,8 +24,19 @@ PALETTE = (
 """Colours that colour-blind people can distinguish, after Okabe and Ito; its yellow, which is
 faint on white, is a brown."""
 
-SHAPES = ("circle", "square", "triangle-up", "diamond", "cross", "triangle-down", "stroke", "wedge")
+SHAPES = (
+    "circle",
+    "square",
+    "triangle-up",
+    "diamond",
+    "cross",
+    "triangle-down",
+    "triangle-right",
+    "triangle-left",
+)
 """Marks of the points, so that a print without colours can be read too."""
+
+INTERVALS = "Bands: 95 % intervals of the medians"
 
 WIDTH, HEIGHT = 420, 280
 """Pixels of a panel, at which a legend beside two panels still fits a screen."""
@@ -95,7 +106,11 @@ def _panel(panel: Panel, plot: Plot, names: Sequence[str]) -> Any:
             x=x, y=y, color=color, shape=shape, tooltip=tooltip
         ),
     )
-    return layers.properties(width=WIDTH, height=HEIGHT, title=panel.title)
+    made = layers.properties(width=WIDTH, height=HEIGHT)
+    if len({one.title for one in plot.panels}) == 1:
+        # The picture's title says it.
+        return made
+    return made.properties(title=alt.TitleParams(panel.title, frame="group", fontSize=13))
 
 
 def _scale(is_log: bool) -> Any:

@@ -6,14 +6,14 @@ import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from opperf.results.plots.data import MOST_LINES, Panel, Plot, Point
+from opperf.results.plots.data import Panel, Plot, Point
 from opperf.results.plots.ticks import linear_ticks, log_ticks, number_text, ticks_of
 from opperf.results.text import wrap
 
+INTERVALS = "Bars: 95 % intervals of the medians"
+
 MARKS = "ox+*#@%&"
 """Marks of the points, one for each line: a terminal may have no colours, and paper has none."""
-
-assert len(MARKS) == MOST_LINES
 
 COLORS = (12, 9, 10, 13, 11, 14, 7, 8)
 """Numbers of the terminal's own colours, which suit its background."""
@@ -32,7 +32,8 @@ Transform = Callable[[float], float]
 
 def plot_text(plot: Plot, width: int, color: bool) -> str:
     """Returns the panels, one below the other."""
-    return "\n\n".join(_panel(panel, plot, max(width, LEAST_WIDTH), color) for panel in plot.panels)
+    panels = [_panel(panel, plot, max(width, LEAST_WIDTH), color) for panel in plot.panels]
+    return "\n\n".join([*panels, *([INTERVALS] if plot.has_intervals else [])])
 
 
 def _panel(panel: Panel, plot: Plot, width: int, color: bool) -> str:
