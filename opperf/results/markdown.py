@@ -65,8 +65,8 @@ def markdown_text(run: Run) -> str:
         ("## Runtime Features", features_text(run.environment.features)),
         ("## Results", _table(measured, columns, len(operator))),
     ]
-    if is_swept(measured):
-        sections.append(("## By size", _size_section(measured)))
+    if is_swept(records):
+        sections.append(("## By size", _size_section(records)))
     if is_fuzzed(run):
         sections.append(("## Outliers", _outlier_section(run)))
     unmeasured = operator + UNMEASURED
