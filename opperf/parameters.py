@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -251,17 +251,17 @@ def output_options(description: str, default: str | None = None) -> Callable[[Co
     )
 
 
-def report_format(formats: Sequence[str]) -> Callable[[Command], Command]:
-    """Returns the option for the format of a report."""
-    return click.option(
-        "-f",
-        "--format",
-        "output_format",
-        default="text",
-        show_default=True,
-        type=click.Choice(formats, case_sensitive=False),
-        help="Format of the report; md suits a comment on a pull request.",
-    )
+REPORT_FORMATS = ("text", "md", "json", "csv", "html-fragment", "junit")
+
+report_format = click.option(
+    "-f",
+    "--format",
+    "output_format",
+    default="text",
+    show_default=True,
+    type=click.Choice(REPORT_FORMATS, case_sensitive=False),
+    help="Format of the report; md suits a comment on a pull request.",
+)
 
 
 listing_format = click.option(

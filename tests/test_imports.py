@@ -40,7 +40,7 @@ def test_no_framework_and_no_numpy_without_need(code):
     "code",
     [
         "import opperf.runner.worker, opperf.runner.measure, opperf.frameworks.numpy.framework",
-        "import opperf.results.table, opperf.results.summary, opperf.compare.ab.report_formats",
+        "import opperf.results.table, opperf.results.summary, opperf.compare.ab.reports",
         "from opperf.compare.files.reports import FORMATS",
         "import opperf.results.plots.command",
     ],

@@ -22,7 +22,6 @@ from opperf.parameters import (
 )
 from opperf.parsing import parse_share, words_among
 
-FORMATS = ("text", "md", "json")
 FINDINGS = ("regressed", "improved", "ambiguous")
 
 BLOCKS = click.IntRange(min=FEWEST_BLOCKS)
@@ -149,7 +148,7 @@ def parse_threads(ctx: click.Context, param: click.Parameter, text: str) -> obje
 )
 @click.option("--resume", is_flag=True, help="Resume the session in the report file.")
 @click.option("--overwrite", is_flag=True, help="Replace the report file if it exists.")
-@report_format(FORMATS)
+@report_format
 @click.option(
     "--fail-on",
     multiple=True,

@@ -6,10 +6,9 @@ from pathlib import Path
 
 import click
 
-from opperf.parameters import debug, explicit_options, output_options, report_format
+from opperf.parameters import debug, output_options, report_format
 from opperf.parsing import Words, parse_share, split_commas, words_among
 
-FORMATS = ("text", "md", "json", "csv", "html-fragment", "junit")
 FINDINGS = ("regressed", "suspect", "missing")
 
 
@@ -44,7 +43,7 @@ class MetricOption(click.Option):
     type=click.Path(path_type=Path),
     metavar="FILE",
     help="Compute the verdicts of a session of `opperf ab` again, from its report file; only "
-    "--format and --fail-on apply.",
+    "--format, --output-file and --fail-on apply.",
 )
 @click.option(
     "--metric",
@@ -71,7 +70,7 @@ class MetricOption(click.Option):
     callback=split_commas,
     help="Only these operators: names, globs ('broadcast_*') or regexes ('re:^sum').",
 )
-@report_format(FORMATS)
+@report_format
 @output_options("Write the report to this file; - prints it.", default="-")
 @click.option(
     "--fail-on",
@@ -111,7 +110,7 @@ def compare(ctx: click.Context, /, **options: object) -> None:
     if isinstance(session, Path):
         from opperf.compare.ab.command import from_ab
 
-        ctx.exit(from_ab(session, explicit_options(ctx, options)))
+        ctx.exit(from_ab(session, options))
     from opperf.compare.files.command import compare_command
 
     ctx.exit(compare_command(options))

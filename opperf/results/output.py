@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 import tempfile
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
@@ -88,10 +88,13 @@ def sidecar(path: Path) -> Path:
     return path.with_name(f"{path.stem}.environment.json")
 
 
-def check_output(path: Path, overwrite: bool) -> None:
-    """Raises `OutputError` if the file could not be written after the run."""
+def check_output(path: Path, overwrite: bool, inputs: Iterable[Path] = ()) -> None:
+    """Raises `OutputError` if the file could not be written after the run, or is one of the
+    inputs."""
     if path == STDOUT:
         return
+    if path.exists() and any(one.exists() and path.samefile(one) for one in inputs):
+        raise OutputError(f"{path} is read, and would be overwritten; choose another output")
     if path.is_dir():
         raise OutputError(f"{path} is a folder; name a file in it with --output-file")
     if os.path.lexists(path):

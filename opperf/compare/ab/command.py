@@ -18,13 +18,15 @@ from opperf.compare.ab.measure import cases_at, measure
 from opperf.compare.ab.options import Options, arms_from, options_from
 from opperf.compare.ab.procedure import Stage, next_stage
 from opperf.compare.ab.report import report_of
-from opperf.compare.ab.report_formats import FORMATS, TEXT, text_of
+from opperf.compare.ab.reports import FORMATS
+from opperf.compare.ab.reports.text import text_report
 from opperf.compare.ab.session import Session, SessionClosing, SessionWriter, read_session
 from opperf.compare.ab.workers import BlockWorkers
 from opperf.compare.statistics.blocks import BLOCK
 from opperf.compare.statistics.data import Analysis, Arm, Thresholds, Verdict
 from opperf.compare.statistics.verdicts import analyse
-from opperf.errors import FOUND, INTERRUPTED, UNDECIDED, OpperfError, UsageError, suggest
+from opperf.errors import FOUND, INTERRUPTED, UNDECIDED, OpperfError, UsageError
+from opperf.results.output import STDOUT, check_output, write_report
 from opperf.results.text import duration, pluralize, terminal_width
 from opperf.runner.cpus import cpus_arguments
 from opperf.runner.frameworks_command import report_choice
@@ -80,32 +82,29 @@ def _run_session(given: Mapping[str, Any], changed: Mapping[str, Any], options: 
         writer.close_session(SessionClosing(finished=utc_now(), counts=dict(counts)))
         session = writer.session
     say(f"all measurements are in {options.report}")
-    _show(session, analysis, options.output_format)
+    _show(session, analysis, options.output_format, options.fail_on)
     return exit_code(analysis, options.fail_on)
 
 
 def from_ab(path: Path, options: Mapping[str, Any]) -> int:
     """Makes the verdicts of a session again from its file, without measuring; the exit code.
 
-    `options` may have `output_format` and `fail_on`. Raises `RunFileError` for any other file, and
-    `UsageError` for a format or a verdict that a session does not have.
+    `options` are those of `compare`, of which the format, the output and `fail_on` apply. Raises
+    `RunFileError` for any other file, `UsageError` for a verdict that a session does not have, and
+    `OutputError` for an output that cannot be written.
     """
-    shown = str(options.get("output_format") or "text").lower()
-    if shown not in FORMATS:
-        raise UsageError(
-            f"a session cannot be written as {shown!r}{suggest(shown, FORMATS)}; "
-            f"formats: {', '.join(FORMATS)}"
-        )
-    fail_on = tuple(options.get("fail_on") or ()) or (Verdict.REGRESSED.value,)
-    for word in fail_on:
+    for word in options["fail_on"]:
         if word not in EXIT_CODES:
             raise UsageError(f"--fail-on {word}: a session can fail on {', '.join(EXIT_CODES)}")
+    fail_on = tuple(map(Verdict, options["fail_on"])) or (Verdict.REGRESSED,)
+    output: Path = options["output_file"]
+    check_output(output, options["overwrite"], [path])
     session, warnings = read_session(path)
     for warning in warnings:
         print(f"warning: {warning}", file=sys.stderr)
     analysis = analyse(session.replicates, session.header.thresholds)
-    _show(session, analysis, shown)
-    return exit_code(analysis, tuple(map(Verdict, fail_on)))
+    _show(session, analysis, options["output_format"].lower(), fail_on, output)
+    return exit_code(analysis, fail_on)
 
 
 EXIT_CODES = {
@@ -129,12 +128,20 @@ def exit_code(analysis: Analysis, fail_on: tuple[Verdict, ...]) -> int:
     return min(codes, default=0)
 
 
-def _show(session: Session, analysis: Analysis, output_format: str) -> None:
-    report = report_of(session, analysis)
-    if output_format == TEXT:
-        print(text_of(report, terminal_width()), flush=True)
+def _show(
+    session: Session,
+    analysis: Analysis,
+    output_format: str,
+    fail_on: tuple[Verdict, ...],
+    output: Path = STDOUT,
+) -> None:
+    """Prints the report, or writes it."""
+    report = report_of(session, analysis, fail_on)
+    if output == STDOUT and output_format == "text":
+        text = text_report(report, terminal_width())
     else:
-        print(FORMATS[output_format](report), flush=True)
+        text = FORMATS[output_format](report)
+    write_report(output, text)
 
 
 def _measure(writer: SessionWriter, options: Options) -> None:

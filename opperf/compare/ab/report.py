@@ -1,4 +1,4 @@
-"""The report of a session: what its text, Markdown and JSON show."""
+"""The report of a session, which every format writes."""
 
 from __future__ import annotations
 
@@ -121,12 +121,14 @@ class Report(Struct, frozen=True, omit_defaults=False):
     excluded: dict[str, str]
     lost: dict[str, str]
     """Cases without a figure in some process, each with the last reason."""
+    fail_on: tuple[Verdict, ...] = ()
+    """Verdicts that are findings."""
     coarse: CoarseReport | None = None
     """The coarse look with all threads; None without one, or before it is complete."""
 
 
-def report_of(session: Session, analysis: Analysis) -> Report:
-    """The report of a session and its analysis."""
+def report_of(session: Session, analysis: Analysis, fail_on: tuple[Verdict, ...] = ()) -> Report:
+    """The report of a session and its analysis. `fail_on` are the verdicts that are findings."""
     header = session.header
     pairs = {pair.id: pair for pair in header.pairs}
 
@@ -173,6 +175,7 @@ def report_of(session: Session, analysis: Analysis) -> Report:
         alone=header.alone,
         excluded=header.excluded,
         lost=_lost(session, pairs),
+        fail_on=fail_on,
         coarse=_coarse(analysis.coarse, header.thresholds.coarse_threshold, pairs),
     )
 

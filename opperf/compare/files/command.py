@@ -14,7 +14,6 @@ from opperf.compare.files.reading import Measured, read
 from opperf.compare.files.reports import FORMATS
 from opperf.compare.files.reports.text import text_report
 from opperf.compare.statistics.data import Thresholds
-from opperf.errors import OutputError
 from opperf.results.output import STDOUT, check_output, write_report
 from opperf.results.text import terminal_width
 
@@ -27,7 +26,7 @@ def compare_command(options: Mapping[str, Any]) -> int:
     """
     paths: list[Path] = [options["base"], options["new"]]
     output: Path = options["output_file"]
-    _check_output(output, paths, options["overwrite"])
+    check_output(output, options["overwrite"], paths)
     if options["base_is"] == "second":
         paths.reverse()
     base, new = (read(path) for path in paths)
@@ -59,14 +58,6 @@ def report(comparison: Comparison, output_format: str, output: Path) -> int:
         sys.stdout.flush()
         print(f"opperf: {why}", file=sys.stderr)
     return code
-
-
-def _check_output(output: Path, inputs: list[Path], overwrite: bool) -> None:
-    """Raises `OutputError` for an output that cannot be written, or is one of the compared
-    files."""
-    if any(path.exists() and output.exists() and path.samefile(output) for path in inputs):
-        raise OutputError(f"{output} is one of the files that are compared; choose another output")
-    check_output(output, overwrite)
 
 
 def _warn(base: Measured, new: Measured) -> None:

@@ -8,11 +8,16 @@ from opperf.model import Operator
 from opperf.operations import OPERATIONS
 from opperf.rules.configurations import PHASE, WHY, notes_of
 from opperf.rules.families.layers import outputs
-from opperf.rules.families.normalisation import batch_norm, batch_norm_inference
-from opperf.rules.mxnet.operations.layers import with_statistics
+from opperf.rules.families.normalisation import (
+    batch_norm,
+    batch_norm_inference,
+    data_scale_and_shift,
+)
+from opperf.rules.mxnet.operations.layers import across_devices_arguments, with_statistics
+from opperf.rules.pictures import network_maps
 from opperf.rules.registering import Families
 from opperf.rules.sizes import Preset
-from opperf.rules.values import PROBABILITY, Arguments, fixed, tensor
+from opperf.rules.values import AT_LEAST_SINGLE, PROBABILITY, Arguments, fixed, tensor
 
 FAMILIES = Families()
 
@@ -24,6 +29,21 @@ def first_batch_norm(operator: Operator, size: Preset) -> Iterable[Arguments]:
         for roles in family(OPERATIONS[family.__name__], size):
             if roles["axis"] == 1:
                 yield {**with_statistics(roles), **notes_of(roles), PHASE: phase}
+
+
+@FAMILIES.also("BatchNorm", "BatchNorm_v1", "_contrib_SyncBatchNorm")
+def without_scale(operator: Operator, size: Preset) -> Iterable[Arguments]:
+    """Feature maps that are normalised without a learned scale, whose gradient is then none."""
+    maps = network_maps(size, 64, 35, 35)
+    roles = data_scale_and_shift(maps, maps[1], AT_LEAST_SINGLE)
+    across_devices = operator.parameter("ndev") is not None
+    convert = across_devices_arguments if across_devices else with_statistics
+    yield {
+        **convert(roles),
+        "fix_gamma": True,
+        PHASE: "train",
+        WHY: "Inception v3, whose normalisations learn a shift and no scale",
+    }
 
 
 @FAMILIES.add("IdentityAttachKLSparseReg")

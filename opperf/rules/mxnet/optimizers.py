@@ -5,7 +5,7 @@ Tables have the tensors and plain values of every update by the names of its par
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 
 from opperf.model import Argument, Fill, Kind, Operator, TensorSpec
@@ -161,6 +161,16 @@ def updates(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """Parameters of real layers."""
     for shape, why in layer_parameters(size):
         yield {**update(operator, shape), WHY: why}
+    yield from uncorrected(
+        operator, update(operator, feed_forward(size)[0]), "BERT's feed-forward weights"
+    )
+
+
+def uncorrected(operator: Operator, made: Arguments, why: str) -> Iterator[Arguments]:
+    """The update without the correction of the means' bias, where the operator has one."""
+    if operator.parameter("bias_correction") is not None:
+        late = f"{why}, as late in training: the means are taken as they are"
+        yield {**made, "bias_correction": False, WHY: late}
 
 
 def layer_parameters(size: Preset) -> tuple[tuple[Shape, str], ...]:
@@ -273,13 +283,9 @@ def multi_updates(operator: Operator, size: Preset) -> Iterable[Arguments]:
     the operator cannot infer the shapes of outputs."""
     groups = next(made for word, made in GROUPS.items() if word in operator.name)
     for parameters, why in groups(size):
-        yield {**multi_update(operator, parameters), WHY: why}
-        if operator.parameter("bias_correction") is not None:
-            yield {
-                **multi_update(operator, parameters),
-                "bias_correction": False,
-                WHY: f"{why}, as late in training: the means are taken as they are",
-            }
+        made = multi_update(operator, parameters)
+        yield {**made, WHY: why}
+        yield from uncorrected(operator, made, why)
 
 
 def multi_update(operator: Operator, parameters: tuple[Shape, ...]) -> Arguments:

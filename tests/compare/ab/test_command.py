@@ -16,9 +16,10 @@ from moments import signal_at_record
 from opperf.compare.ab.command import from_ab
 from opperf.compare.ab.session import SessionWriter, key, read_session
 from opperf.compare.statistics.blocks import cases_of
-from opperf.errors import UsageError
+from opperf.errors import OutputError, UsageError
 from opperf.model import OWN
 from opperf.profilers.reference_work import WORKS
+from opperf.results.output import STDOUT
 from opperf.runner.cpus import THREAD_VARIABLES
 
 TESTS = Path(__file__).resolve().parents[2]
@@ -108,7 +109,9 @@ def session(start, command, tmp_path_factory):
 
 def again(folder, output_format, capsys, **options):
     """What `compare --from-ab` prints, and its exit code."""
-    code = from_ab(folder / "opperf_ab.jsonl", {"output_format": output_format, **options})
+    usual = {"output_file": STDOUT, "overwrite": False, "fail_on": ()}
+    path = folder / "opperf_ab.jsonl"
+    code = from_ab(path, {**usual, "output_format": output_format, **options})
     return capsys.readouterr().out, code
 
 
@@ -260,13 +263,15 @@ def test_the_verdicts_are_made_again_from_the_file(session, capsys):
     assert (folder / "opperf_ab.jsonl").read_bytes() == before
 
 
-def test_formats(session, capsys):
+def test_formats(session, tmp_path, capsys):
     folder, _ = session
     page, _ = again(folder, "md", capsys)
     assert page.startswith("# fake 1.0: A against B\n")
     assert "## Regressed" in page and "| relu " in page
-    with pytest.raises(UsageError, match="cannot be written as 'csv'"):
-        again(folder, "csv", capsys)
+    suite, _ = again(folder, "junit", capsys, output_file=tmp_path / "suite.xml")
+    assert suite == "" and b"<testsuite " in (tmp_path / "suite.xml").read_bytes()
+    with pytest.raises(OutputError, match="is read, and would be overwritten"):
+        again(folder, "csv", capsys, output_file=folder / "opperf_ab.jsonl", overwrite=True)
 
 
 @pytest.mark.parametrize(

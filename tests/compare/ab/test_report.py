@@ -1,12 +1,20 @@
 """The report of a session on a terminal, in a file and on a page."""
 
+import csv
+import io
 import json
+import xml.etree.ElementTree as ET
+from collections import Counter
 
 import msgspec
 import pytest
 
 from opperf.compare.ab.report import CoarseReport, CoarseRow, Report, Row
-from opperf.compare.ab.report_formats import INTERVAL, MAX_SAME, json_of, markdown_of, text_of
+from opperf.compare.ab.reports import FORMATS
+from opperf.compare.ab.reports.data import json_report
+from opperf.compare.ab.reports.tables import INTERVAL, MAX_ROWS, MAX_SAME
+from opperf.compare.ab.reports.text import markdown_report, text_report
+from opperf.compare.files.reports import FORMATS as OF_FILES
 from opperf.compare.statistics.data import Shift, Thresholds, Verdict
 
 LONG = "measured in one arm only, as the other one's operator does not take these inputs at all"
@@ -59,7 +67,7 @@ def report():
 
 
 def test_a_file_has_whole_lines(report):
-    lines = text_of(report).splitlines()
+    lines = text_report(report).splitlines()
     assert f"relu (data: (2, 2)) in A  {LONG}" in lines
     assert any(line.endswith("Measured by 32 processes.") for line in lines)
     (row,) = [line for line in lines if "7.0%" in line]
@@ -68,7 +76,7 @@ def test_a_file_has_whole_lines(report):
 
 @pytest.mark.parametrize("width", [80, 120])
 def test_a_terminal_is_not_exceeded_and_reasons_are_whole(report, width):
-    lines = text_of(report, width).splitlines()
+    lines = text_report(report, width).splitlines()
     assert max(map(len, lines)) <= width
     told = " ".join(" ".join(lines).split())
     assert "Measured by 32 processes." in told and told.count("7.0%") == 1
@@ -106,7 +114,7 @@ def with_coarse(report):
 
 @pytest.mark.parametrize("width", [80, 120])
 def test_what_changed_with_all_threads_is_a_table(with_coarse, width):
-    text = text_of(with_coarse("slower", None, "faster"), width)
+    text = text_report(with_coarse("slower", None, "faster"), width)
     assert max(map(len, text.splitlines())) <= width
     words = " ".join(text.split())
     assert (
@@ -121,7 +129,7 @@ def test_what_changed_with_all_threads_is_a_table(with_coarse, width):
 
 
 def test_without_a_change_with_all_threads_there_is_one_line(with_coarse):
-    for write in (text_of, markdown_of):
+    for write in (text_report, markdown_report):
         text = write(with_coarse(None, None))
         assert "With all threads (4 blocks of 4): no figure changed by more than 20%.\n" in text
         assert text.count("all threads") == 1 and "batch_norm" not in text
@@ -129,23 +137,23 @@ def test_without_a_change_with_all_threads_there_is_one_line(with_coarse):
 
 def test_a_page_and_json_have_the_coarse_look(with_coarse):
     report = with_coarse("slower", None)
-    assert "## Changed by more than 20% with all threads\n\n| Operator" in markdown_of(report)
-    rows = json.loads(json_of(report))["coarse"]["rows"]
+    assert "## Changed by more than 20% with all threads\n\n| Operator" in markdown_report(report)
+    rows = json.loads(json_report(report))["coarse"]["rows"]
     assert [row["changed"] for row in rows] == ["slower", None]
 
 
 def test_without_a_coarse_look_nothing_is_written_of_it(report):
-    assert "all threads" not in text_of(report)
+    assert "all threads" not in text_report(report)
 
 
 def test_the_largest_change_is_first(report):
-    text = text_of(report)
+    text = text_report(report)
     assert text.index("1.100") < text.index("Ambiguous") < text.index("1.200")
     assert text.index("1.100 ") < text.index(" 1.000  1.000 to 1.500")
 
 
 def test_a_page_has_bars_between_cells(report):
-    page = markdown_of(report)
+    page = markdown_report(report)
     assert "## Regressed" in page and "| broadcast_add |" in " ".join(page.split())
 
 
@@ -156,7 +164,7 @@ def test_the_interval_is_named_for_its_level():
 def test_figures_that_are_the_same_come_last_and_most_of_them_are_counted(report):
     same = msgspec.structs.replace(report.rows[0], verdict=Verdict.SAME, operator="copy")
     many = msgspec.structs.replace(report, rows=(*report.rows, *[same] * (MAX_SAME + 7)))
-    for text in (text_of(many), markdown_of(many)):
+    for text in (text_report(many), markdown_report(many)):
         assert text.index("Ambiguous") < text.index("Same") < text.index("copy")
         assert text.count("copy") == MAX_SAME and "and 7 more; --format json has all" in text
 
@@ -170,11 +178,62 @@ def test_figures_that_are_the_same_come_last_and_most_of_them_are_counted(report
 )
 def test_an_unfinished_session_names_its_latest_look(report, blocks, words):
     unfinished = msgspec.structs.replace(report, complete=False, blocks=blocks)
-    assert words in text_of(unfinished)
+    assert words in text_report(unfinished)
     invalid = msgspec.structs.replace(unfinished, valid=False, reason="A differs from itself")
-    assert "Unfinished" not in text_of(invalid) and "Invalid: A differs" in text_of(invalid)
+    assert "Unfinished" not in text_report(invalid) and "Invalid: A differs" in text_report(invalid)
 
 
 def test_without_an_estimate_nothing_could_be_found(report):
     none = msgspec.structs.replace(report, detectable=None, detectable_with_four_times=None)
-    assert "could have been found" not in text_of(none)
+    assert "could have been found" not in text_report(none)
+
+
+def suite_of(report):
+    (suite,) = ET.fromstring(FORMATS["junit"](report))
+    return suite
+
+
+def test_every_format_is_one_that_a_comparison_has(report):
+    assert tuple(FORMATS) == tuple(OF_FILES)
+    assert all(write(report).endswith("\n") for write in FORMATS.values())
+
+
+def test_csv_has_every_figure_and_empty_cells_for_what_is_missing(report):
+    rows = list(csv.DictReader(io.StringIO(FORMATS["csv"](report))))
+    assert [(row["operator"], row["verdict"], row["ratio"]) for row in rows] == [
+        ("broadcast_add", one.verdict.value, str(one.ratio)) for one in report.rows
+    ]
+    assert {row["p"] for row in rows} == {""}
+
+
+@pytest.mark.parametrize(
+    "fail_on, failing, skipped",
+    [
+        ((Verdict.REGRESSED,), {"regressed": 2}, 2),
+        ((Verdict.AMBIGUOUS,), {"ambiguous": 1}, 1),
+        ((Verdict.IMPROVED,), {}, 2),
+    ],
+)
+def test_junit_fails_on_what_is_looked_for(report, fail_on, failing, skipped):
+    suite = suite_of(msgspec.structs.replace(report, fail_on=fail_on))
+    found = Counter(one.get("type") for one in suite.findall("testcase/failure"))
+    assert found == failing
+    assert suite.get("failures") == str(sum(failing.values()))
+    # Among them the case without a partner.
+    assert suite.get("skipped") == str(skipped)
+    assert suite.get("tests") == "4"
+
+
+def test_junit_of_an_invalid_session_is_one_error(report):
+    suite = suite_of(msgspec.structs.replace(report, valid=False, reason="A differs from A"))
+    (error,) = suite.findall("testcase/error")
+    assert error.get("message") == "A differs from A"
+    assert (suite.get("tests"), suite.get("errors")) == ("1", "1")
+
+
+def test_html_escapes_and_says_how_many_rows_it_lacks(report):
+    (row, *_) = report.rows
+    many = [msgspec.structs.replace(row, id=str(i), operator="<b>") for i in range(MAX_ROWS + 1)]
+    page = FORMATS["html-fragment"](msgspec.structs.replace(report, rows=tuple(many)))
+    assert "&lt;b&gt;" in page and "<b>" not in page
+    assert "and 1 more; --format json has all" in page

@@ -9,6 +9,7 @@ import sys
 import msgspec
 import pytest
 
+from opperf import parameters
 from opperf.compare.files.outcome import LOOKED_FOR
 from opperf.compare.files.reports import FORMATS
 from opperf.model import Status
@@ -189,7 +190,7 @@ def test_nothing_is_overwritten(files, outcome, tmp_path):
     assert output.read_text().startswith("## Operators")
     before = files[1].read_bytes()
     code, _, told = outcome(*files, "-o", files[1], "--overwrite")
-    assert code == 2 and "is one of the files that are compared" in told
+    assert code == 2 and "is read, and would be overwritten" in told
     assert files[1].read_bytes() == before
 
 
@@ -211,7 +212,7 @@ def test_a_report_in_a_file_is_the_one_that_is_printed(files, outcome, tmp_path,
 def test_the_options_know_what_there_is():
     # The package has the command under the module's name.
     module = importlib.import_module("opperf.commands.compare")
-    assert tuple(FORMATS) == module.FORMATS
+    assert tuple(FORMATS) == parameters.REPORT_FORMATS
     assert module.FINDINGS == LOOKED_FOR
 
 

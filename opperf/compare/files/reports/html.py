@@ -18,6 +18,7 @@ from opperf.compare.files.reports.cells import (
     summary_text,
     unit_of,
 )
+from opperf.compare.html import render
 from opperf.compare.statistics.data import Verdict
 from opperf.results.figures import Unit
 from opperf.results.text import pluralize
@@ -37,17 +38,7 @@ SHADES: dict[Verdict, tuple[str, str]] = {
 
 def html_report(comparison: Comparison) -> str:
     """The fragment, with every row."""
-    # Costs some 50 ms to import, and only this form needs it.
-    from jinja2 import Environment, PackageLoader, StrictUndefined
-
-    environment = Environment(
-        loader=PackageLoader(__package__, "."),
-        # Names and messages from a file may hold markup.
-        autoescape=True,
-        undefined=StrictUndefined,
-        keep_trailing_newline=True,
-    )
-    return environment.get_template(TEMPLATE).render(_content(comparison))
+    return render(__package__, TEMPLATE, _content(comparison))
 
 
 def _content(comparison: Comparison) -> dict[str, Any]:

@@ -173,10 +173,11 @@ def dense_roles(
 def batch_norm_roles(
     data: Array, gamma: Array, beta: Array, fix_gamma: bool, axis: int = 1, **other: Any
 ) -> dict[str, Any]:
-    """Data, scale and shift of channels. The train phase does not read the running statistics."""
-    assert not fix_gamma
+    """Data, scale and shift of channels. The train phase does not read the running statistics; a
+    fixed scale is one."""
     assert other.keys() <= {"moving_mean", "moving_var", "ndev", "key"}
-    return {"data": data, "scale": gamma, "shift": beta, "axis": axis, "epsilon": 1e-3}
+    scale = gamma * 0 + 1 if fix_gamma else gamma
+    return {"data": data, "scale": scale, "shift": beta, "axis": axis, "epsilon": 1e-3}
 
 
 def batch_norm_inference_roles(
@@ -218,13 +219,15 @@ def batch_norm_arguments(operator: Operator, roles: dict[str, Any]) -> dict[str,
     return {**with_statistics(roles), "axis": roles.get("axis", 1)}
 
 
-def sync_batch_norm_arguments(operator: Operator, roles: dict[str, Any]) -> dict[str, Any] | None:
-    """Arguments of batch normalisation across devices, with one device, which waits for no other,
-    and with channels in the second axis. Layers with the same key share memory while the process
-    lives, so each width has its own."""
-    if roles["axis"] != 1:
-        return None
+def across_devices_arguments(roles: dict[str, Any]) -> dict[str, Any]:
+    """Arguments of batch normalisation across devices, with one device, which waits for no other.
+    Layers with the same key share memory while the process lives, so each width has its own."""
     return {**with_statistics(roles), "ndev": 1, "key": f"opperf-{roles['data'].shape[1]}"}
+
+
+def sync_batch_norm_arguments(operator: Operator, roles: dict[str, Any]) -> dict[str, Any] | None:
+    """Arguments of `across_devices_arguments` where channels are in the second axis."""
+    return across_devices_arguments(roles) if roles["axis"] == 1 else None
 
 
 def group_norm_arguments(operator: Operator, roles: dict[str, Any]) -> dict[str, Any]:

@@ -83,12 +83,32 @@ ADAMW = use(
     write_state(MEANS),
     **ADAM,
 )
-DIRECTION = use(
-    "lamb_direction",
-    f"weight gradient=grad {MEAN_ROLES} step_count=t decay=wd",
-    write_state(MEANS, "direction"),
-    **LAMB,
-)
+
+
+def corrected_steps(steps: int, bias_correction: bool = True) -> float:
+    """The number of steps that the correction of the means' bias counts: without it they are as
+    after infinitely many."""
+    return steps if bias_correction else math.inf
+
+
+def direction_roles(
+    weight: Array,
+    grad: Array,
+    mean: Array,
+    var: Array,
+    t: int,
+    wd: float,
+    bias_correction: bool = True,
+) -> dict[str, Any]:
+    """The inputs of LAMB's direction."""
+    return {
+        **{"weight": weight, "gradient": grad, "mean": mean, "variance": var, "decay": wd},
+        "step_count": corrected_steps(t, bias_correction),
+        **LAMB,
+    }
+
+
+DIRECTION = use("lamb_direction", direction_roles, write_state(MEANS, "direction"))
 MOVE = use(
     "lamb_move", "weight direction=g weight_norm=r1 direction_norm=r2 rate=lr", write_state({})
 )
@@ -243,13 +263,12 @@ def adamw_values(index: int, data: list[Array], arguments: Values) -> dict[str, 
 
 
 def lamb_values(index: int, data: list[Array], arguments: Values) -> dict[str, Any]:
-    """Rate, decay and count of steps, from lists. Without a correction of the means' bias they are
-    those after infinitely many steps."""
+    """Rate, decay and count of steps, from lists."""
     corrected = arguments.get("bias_correction", True)
     return {
         "lr": arguments["learning_rates"][index],
         "wd": arguments["wds"][index],
-        "step_count": arguments["step_count"][index] if corrected else math.inf,
+        "step_count": corrected_steps(arguments["step_count"][index], corrected),
     }
 
 

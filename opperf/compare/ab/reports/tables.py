@@ -1,4 +1,4 @@
-"""The report of a session as text, Markdown and JSON."""
+"""The sentences and tables of a session's report, which every format for people shows."""
 
 from __future__ import annotations
 
@@ -6,15 +6,11 @@ import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import NamedTuple, TypeVar
 
-import msgspec
-from tabulate import tabulate
-
 from opperf.compare.ab.forecast import processes
 from opperf.compare.ab.report import CoarseReport, CoarseRow, Report, Row
 from opperf.compare.statistics.blocks import BLOCK
 from opperf.compare.statistics.data import Shift, Verdict
-from opperf.results.terminal import Column, table_text
-from opperf.results.text import pluralize, short_inputs, wrap
+from opperf.results.text import pluralize, short_inputs
 
 INPUTS = "Inputs"
 """Header of the column of the inputs."""
@@ -38,6 +34,11 @@ class Table(NamedTuple):
     rows: Sequence[Sequence[str]]
     more: int = 0
     """Rows that are not in it."""
+
+    @property
+    def remainder(self) -> str:
+        """A line on the rows that are not in it; empty if there are none."""
+        return f"and {self.more} more; --format json has all" if self.more else ""
 
 
 def _verdict_tables(report: Report) -> Iterable[Table]:
@@ -78,11 +79,13 @@ def _changed(coarse: CoarseReport) -> list[CoarseRow]:
     return [row for row in coarse.rows if row.changed]
 
 
-def _ratio(row: Row | CoarseRow) -> str:
+def ratio_text(row: Row | CoarseRow) -> str:
+    """The ratio; empty without one."""
     return "" if row.ratio is None else f"{row.ratio:.3f}"
 
 
-def _interval(row: Row | CoarseRow) -> str:
+def interval_text(row: Row | CoarseRow) -> str:
+    """The interval of the ratio; empty without one."""
     return "" if row.low is None or row.high is None else f"{row.low:.3f} to {row.high:.3f}"
 
 
@@ -98,8 +101,8 @@ COMMON: dict[str, Callable[[Row | CoarseRow], str]] = {
     "Operator": lambda row: row.operator,
     INPUTS: lambda row: row.inputs,
     "Metric": lambda row: row.metric,
-    "B/A": _ratio,
-    INTERVAL: _interval,
+    "B/A": ratio_text,
+    INTERVAL: interval_text,
 }
 
 COLUMNS: dict[str, Callable[[Row], str]] = {
@@ -126,11 +129,11 @@ LISTS: tuple[tuple[str, str, str, Callable[[Report], dict[str, str]]], ...] = (
 """Tables of cases without a comparison: title, headers, and content."""
 
 
-def _tables(report: Report) -> list[Table]:
+def tables(report: Report) -> list[Table]:
     """The tables of the report that have rows."""
-    tables = [*_verdict_tables(report)] if report.valid else []
-    tables += [_coarse_table(report.coarse)] if report.coarse else []
-    tables.append(
+    found = [*_verdict_tables(report)] if report.valid else []
+    found += [_coarse_table(report.coarse)] if report.coarse else []
+    found.append(
         Table(
             "The arms' environments differ",
             ("Field", "A", "B"),
@@ -138,12 +141,12 @@ def _tables(report: Report) -> list[Table]:
         )
     )
     for title, name, why, read in LISTS:
-        found = list(read(report).items())
-        tables.append(Table(title, (name, why), found[:MAX_ROWS], max(0, len(found) - MAX_ROWS)))
-    return [table for table in tables if table.rows]
+        rows = list(read(report).items())
+        found.append(Table(title, (name, why), rows[:MAX_ROWS], max(0, len(rows) - MAX_ROWS)))
+    return [table for table in found if table.rows]
 
 
-def _summary(report: Report) -> list[str]:
+def summary(report: Report) -> list[str]:
     """The summary of the session, a sentence each."""
     counts = ", ".join(
         f"{report.counts[verdict.value]} {verdict.value}"
@@ -214,63 +217,3 @@ def _coarse(coarse: CoarseReport) -> str:
         f"With all threads ({pluralize(coarse.blocks, 'block')} of {BLOCK}): {figures} changed by "
         f"more than {coarse.threshold:.0%}{effect}."
     )
-
-
-NUMBERS = frozenset({"B/A", INTERVAL, "Detectable", "Blocks"})
-"""Headers of columns that hold numbers."""
-
-WRAPPED = frozenset({"Reason", "Case", INPUTS})
-"""Headers of columns whose texts wrap and are never cut."""
-
-
-def text_of(report: Report, width: int | None = None) -> str:
-    """The report as text, no wider than `width`."""
-    sentences = [wrap(line, width) if width else line for line in _summary(report)]
-    blocks = [f"{report.framework}\nA: {report.a}\nB: {report.b}", "\n".join(sentences)]
-    for table in _tables(report):
-        columns = [
-            Column(
-                header,
-                cells,
-                is_text=header not in NUMBERS,
-                is_extra=header == "Blocks",
-                wraps=header in WRAPPED,
-            )
-            for header, cells in zip(table.headers, zip(*table.rows, strict=True), strict=True)
-        ]
-        blocks.append(f"{table.title}\n\n{table_text(columns, width)}{_more(table)}")
-    return "\n\n".join(blocks)
-
-
-def markdown_of(report: Report) -> str:
-    """The report as Markdown."""
-    blocks = [
-        f"# {report.framework}: A against B",
-        f"- A: `{report.a}`\n- B: `{report.b}`",
-        "\n".join(f"- {line}" for line in _summary(report)),
-    ]
-    for table in _tables(report):
-        rows = [[cell.replace("|", "\\|") for cell in row] for row in table.rows]
-        grid = tabulate(rows, table.headers, tablefmt="github", disable_numparse=True)
-        blocks.append(f"## {table.title}\n\n{grid}{_more(table)}")
-    return "\n\n".join(blocks)
-
-
-def _more(table: Table) -> str:
-    return f"\n\nand {table.more} more; --format json has all" if table.more else ""
-
-
-def json_of(report: Report) -> str:
-    """The report as JSON, with every figure."""
-    return msgspec.json.format(msgspec.json.encode(report)).decode()
-
-
-TEXT = "text"
-"""The format for a terminal."""
-
-FORMATS: dict[str, Callable[[Report], str]] = {
-    TEXT: text_of,
-    "md": markdown_of,
-    "json": json_of,
-}
-"""Functions that write a report, by the name of the format."""

@@ -1,0 +1,53 @@
+"""The report of a session as text and as Markdown."""
+
+from __future__ import annotations
+
+from tabulate import tabulate
+
+from opperf.compare.ab.report import Report
+from opperf.compare.ab.reports.tables import INPUTS, INTERVAL, Table, summary, tables
+from opperf.results.terminal import Column, table_text
+from opperf.results.text import wrap
+
+NUMBERS = frozenset({"B/A", INTERVAL, "Detectable", "Blocks"})
+"""Headers of columns that hold numbers."""
+
+WRAPPED = frozenset({"Reason", "Case", INPUTS})
+"""Headers of columns whose texts wrap and are never cut."""
+
+
+def text_report(report: Report, width: int | None = None) -> str:
+    """The report as text, no wider than `width`."""
+    sentences = [wrap(line, width) if width else line for line in summary(report)]
+    blocks = [f"{report.framework}\nA: {report.a}\nB: {report.b}", "\n".join(sentences)]
+    for table in tables(report):
+        columns = [
+            Column(
+                header,
+                cells,
+                is_text=header not in NUMBERS,
+                is_extra=header == "Blocks",
+                wraps=header in WRAPPED,
+            )
+            for header, cells in zip(table.headers, zip(*table.rows, strict=True), strict=True)
+        ]
+        blocks.append(f"{table.title}\n\n{table_text(columns, width)}{_remainder(table)}")
+    return "\n\n".join(blocks) + "\n"
+
+
+def markdown_report(report: Report) -> str:
+    """The report as Markdown."""
+    blocks = [
+        f"# {report.framework}: A against B",
+        f"- A: `{report.a}`\n- B: `{report.b}`",
+        "\n".join(f"- {line}" for line in summary(report)),
+    ]
+    for table in tables(report):
+        rows = [[cell.replace("|", "\\|") for cell in row] for row in table.rows]
+        grid = tabulate(rows, table.headers, tablefmt="github", disable_numparse=True)
+        blocks.append(f"## {table.title}\n\n{grid}{_remainder(table)}")
+    return "\n\n".join(blocks) + "\n"
+
+
+def _remainder(table: Table) -> str:
+    return f"\n\n{table.remainder}" if table.remainder else ""

@@ -1,0 +1,60 @@
+"""JUnit's XML, in which continuous integration shows tests."""
+
+from __future__ import annotations
+
+import re
+import xml.etree.ElementTree as ET
+from collections import Counter
+from collections.abc import Iterable
+from typing import Literal, NamedTuple
+
+DECLARATION = "<?xml version='1.0' encoding='utf-8'?>"
+"""A constant, as the library would name the locale's encoding."""
+
+NOT_IN_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+"""Characters that XML 1.0 cannot express; an operator's message may contain them."""
+
+
+class Test(NamedTuple):
+    """One test of the suite."""
+
+    operator: str
+    name: str
+    id: str
+    """Distinguishes tests of the same name, which viewers merge."""
+    result: Literal["failure", "error", "skipped", "system-out"]
+    message: str
+    kind: str = ""
+    """Kind of a failure."""
+
+
+def junit_text(suite_name: str, tests: Iterable[Test]) -> str:
+    """The document."""
+    listed = list(tests)
+    suite = ET.Element("testsuite", name=suite_name)
+    shared = {name for name, number in Counter(one.name for one in listed).items() if number > 1}
+    for one in listed:
+        name = f"{one.name} {one.id}" if one.name in shared else one.name
+        test = ET.SubElement(suite, "testcase", classname=_clean(one.operator), name=_clean(name))
+        _add_result(test, one)
+    suite.set("tests", str(len(listed)))
+    for counted, result in (("failures", "failure"), ("errors", "error"), ("skipped", "skipped")):
+        suite.set(counted, str(len(suite.findall(f"testcase/{result}"))))
+    root = ET.Element("testsuites")
+    root.append(suite)
+    ET.indent(root)
+    return f"{DECLARATION}\n{ET.tostring(root, encoding='unicode')}\n"
+
+
+def _add_result(test: ET.Element, one: Test) -> None:
+    message = _clean(one.message)
+    if one.result == "system-out":
+        ET.SubElement(test, "system-out").text = message
+    elif one.kind:
+        ET.SubElement(test, one.result, type=one.kind, message=message)
+    else:
+        ET.SubElement(test, one.result, message=message)
+
+
+def _clean(text: str) -> str:
+    return NOT_IN_XML.sub("\ufffd", text)
