@@ -18,6 +18,7 @@ from opperf.metrics import (
     metrics_in,
 )
 from opperf.model import Metric, MetricKind, Record
+from opperf.results.bandwidth import BANDWIDTH, bandwidth_of
 from opperf.results.units import Figure, figure_of
 
 
@@ -29,15 +30,6 @@ class FigureColumn(NamedTuple):
     read: Callable[[Record], Figure | None]
     """Returns a record's figure; None if it has none."""
 
-
-BANDWIDTH = Metric(
-    "bandwidth",
-    "GB/s",
-    MetricKind.DERIVED,
-    title="Bandwidth",
-    description="bytes of inputs and outputs over the time of the forward pass",
-    lower_is_better=False,
-)
 
 RATIO = Metric(
     "ratio",
@@ -64,13 +56,12 @@ MOVED = Metric(
 )
 
 
-def _bandwidth(record: Record) -> Figure | None:
-    time = figure_of(record, FORWARD.name)
-    if time is None or time.value <= 0 or not record.moved_bytes:
+def bandwidth_figure(record: Record) -> Figure | None:
+    """Returns the rate of the forward pass, which is as uncertain as its time."""
+    rate, time = bandwidth_of(record), figure_of(record, FORWARD.name)
+    if rate is None or time is None:
         return None
-    # A byte in a nanosecond is a gigabyte in a second.
-    value = record.moved_bytes / time.value
-    return time._replace(value=value, half_width=_scaled(time.share, value))
+    return time._replace(value=rate.value, half_width=_scaled(time.share, rate.value))
 
 
 def _ratio(record: Record) -> Figure | None:
@@ -120,7 +111,7 @@ PERCENTILES = tuple(
 """Percentiles that MXNet's utility has with its Python timer."""
 
 DERIVED = (
-    FigureColumn(BANDWIDTH, _bandwidth),
+    FigureColumn(BANDWIDTH, bandwidth_figure),
     FigureColumn(RATIO, _ratio),
     FigureColumn(MEMORY_BACKWARD, _memory_backward),
     FigureColumn(MOVED, _moved),

@@ -20,7 +20,8 @@ from opperf.results.outliers import (
     outliers,
 )
 from opperf.results.settings import differing_settings, settings_text
-from opperf.results.table import legend
+from opperf.results.sweep_table import is_swept, sweep_tables
+from opperf.results.table import LEGEND, legend
 from opperf.results.text import duration, inputs_text
 from opperf.results.units import choose_unit, format_figure
 
@@ -50,6 +51,8 @@ def markdown_text(run: Run, names: Sequence[str] = ()) -> str:
     others = [record for record in records if record.status is not Status.OK]
     operator = OPERATOR + _settings_columns(records)
     sections = ["# Operator benchmarks", "## Results", _results(measured, operator, names)]
+    if is_swept(records):
+        sections += ["## By size", _size_section(records)]
     if is_fuzzed(run):
         sections += ["## Outliers", _outlier_section(run)]
     if others:
@@ -89,6 +92,16 @@ def _settings_columns(records: Sequence[Record]) -> tuple[Column, ...]:
     """The settings in which the records differ, if they do."""
     names = differing_settings(record.case for record in records)
     return (("Settings", lambda record: settings_text(record.case, names)),) if names else ()
+
+
+def _size_section(records: Sequence[Record]) -> str:
+    """The tables by size of a sweep, with medians and the half-widths of their intervals."""
+    parts = [LEGEND]
+    for table in sweep_tables(records):
+        columns = (*table.sizes, *table.columns)
+        rows = zip(*(column.cells for column in columns), strict=True)
+        parts += [f"{table.title}:", grid([column.title for column in columns], rows, 0)]
+    return "\n\n".join(parts)
 
 
 def _outlier_section(run: Run) -> str:
@@ -184,7 +197,7 @@ def grid(titles: Sequence[str], rows: Iterable[Sequence[str]], text_columns: int
     right."""
     table: str = tabulate(
         [[_escape(cell) for cell in row] for row in rows],
-        headers=titles,
+        headers=[" ".join(title.split()) for title in titles],
         tablefmt="pipe",
         disable_numparse=True,
         colalign=["left" if i < text_columns else "right" for i in range(len(titles))],

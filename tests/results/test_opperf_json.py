@@ -86,3 +86,9 @@ def test_the_json_has_a_line_for_each_result(run: Run) -> None:
         '"p50_time_forward_abs": 2.0, "p50_time_backward_abs": 3.0}',
     ]
     assert len(text.splitlines()) == 9 and text.endswith("\n    ]\n}\n")
+
+
+def test_a_result_has_the_values_of_swept_variables(make_point: MakeRecord) -> None:
+    result = result_of(make_point(n=128, m=2))
+    assert result["sweep"] == {"n": 128, "m": 2}
+    assert "sweep" not in result_of(make_point(n=128), inputs={"data": (16, 128)})

@@ -66,6 +66,8 @@ class Row(Struct, frozen=True):
     """Whether the figures' samples drift or have two levels."""
     settings: str = ""
     """Those that distinguish it from rows with the same operator and inputs, as text."""
+    point: str = ""
+    """Values of swept variables, as text."""
 
     @property
     def described(self) -> Metric:
