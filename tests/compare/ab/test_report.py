@@ -188,6 +188,15 @@ def test_without_an_estimate_nothing_could_be_found(report):
     assert "could have been found" not in text_report(none)
 
 
+def test_no_percentage_is_above_100(report):
+    rows = [msgspec.structs.replace(row, detectable=1.01, note="") for row in report.rows]
+    wide = msgspec.structs.replace(report, detectable=2.5, rows=tuple(rows))
+    text = text_report(wide)
+    assert "A change of over 100% could" in text and "101.0%" not in text and "250.0%" not in text
+    exact = msgspec.structs.replace(report, detectable=1.0)
+    assert "A change of 100.0% could" in text_report(exact)
+
+
 def suite_of(report):
     (suite,) = ET.fromstring(FORMATS["junit"](report))
     return suite

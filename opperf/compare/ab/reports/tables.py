@@ -90,7 +90,12 @@ def interval_text(row: Row | CoarseRow) -> str:
 
 
 def _detectable(row: Row) -> str:
-    return row.note or ("" if row.detectable is None else f"{row.detectable:.1%}")
+    return row.note or ("" if row.detectable is None else _percent(row.detectable))
+
+
+def _percent(share: float) -> str:
+    """A change; percentages beyond 100 say no more."""
+    return f"{share:.1%}" if share <= 1 else "over 100%"
 
 
 INTERVAL = "90 % interval"
@@ -181,10 +186,10 @@ def _power(report: Report) -> list[str]:
     """The sentence on the smallest change that could have been found, if there is one."""
     if report.detectable is None or report.detectable_with_four_times is None:
         return []
+    change, smaller = map(_percent, (report.detectable, report.detectable_with_four_times))
     return [
-        f"A change of {report.detectable:.1%} could have been found in the median figure; half as "
-        f"far above the threshold, {report.detectable_with_four_times:.1%}, takes four times the "
-        "blocks."
+        f"A change of {change} could have been found in the median figure; half as far above the "
+        f"threshold, {smaller}, takes four times the blocks."
     ]
 
 
