@@ -9,7 +9,7 @@ from pathlib import Path
 import msgspec
 
 from opperf.errors import UsageError
-from opperf.model import DECLARED, Case, Operator, Settings
+from opperf.model import DECLARED, Case, Operator, Record, Settings
 from opperf.runner.planning import filter_by_id, plan_cases
 from opperf.runner.workers import Workers
 from opperf.sources.base import open_source
@@ -74,6 +74,7 @@ def assemble(
         cases=disambiguate(deduplicate(group_by_process(c for plan in plans for c in plan.cases))),
         excluded={name: reason for plan in plans for name, reason in plan.excluded.items()},
         aliases={alias: name for plan in plans for alias, name in plan.aliases.items()},
+        earlier=tuple(record for plan in plans for record in plan.earlier),
     )
     return filter_by_id(merged, selection.ids), axes
 
@@ -165,7 +166,8 @@ def _plan_file(
         cases = [msgspec.structs.replace(case, passes=("forward",)) for case in cases]
     if selection.shuffle:
         random.Random(selection.settings.seed).shuffle(cases)
-    return Plan(cases=tuple(cases), excluded=dict(source.excluded))
+    earlier: tuple[Record, ...] = getattr(source, "records", ())
+    return Plan(cases=tuple(cases), excluded=dict(source.excluded), earlier=earlier)
 
 
 def _resolve(workers: Workers, framework: str, axes: Axes) -> Axes:

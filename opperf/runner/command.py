@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 from opperf.errors import FOUND, INTERRUPTED, OutputError, UsageError
 from opperf.metrics import metrics_by_name
-from opperf.model import Case, Header, Record, Run, Status
+from opperf.model import Case, Header, Run, Status
 from opperf.results import output
 from opperf.results.lines import check_free
 from opperf.results.summary import summarise
@@ -63,8 +63,6 @@ class Work(NamedTuple):
     rounds: int
     header: Header | None
     """First line of the run file; None for a resumed run, which has one."""
-    earlier: tuple[Record, ...] = ()
-    """Records of a resumed run."""
 
 
 def run_command(raw: Mapping[str, Any], changed: Mapping[str, Any]) -> int:
@@ -109,7 +107,7 @@ def run_command(raw: Mapping[str, Any], changed: Mapping[str, Any]) -> int:
         width = terminal_width()
         has_quick = not (files or options.resuming or raw["quick"] or "configurations" in changed)
         quick = quick_settings(changed) if has_quick else None
-        expected = forecast(work.remaining, work.rounds, quick, work.earlier).text()
+        expected = forecast(work.remaining, work.rounds, quick, work.plan.earlier).text()
         for text in filter(None, (line, expected)):
             _print(options, text if width is None else wrap(text, width))
         if options.dry_run:
@@ -162,8 +160,8 @@ def _resume_work(
         found = workers.of(next(iter(frameworks))).resolve(axes).axes
         check_axes(axes_before, {**axes, **found}, changed)
     remaining = find_pending(run, options.retry, before.rounds, before.settings.seed)
-    plan = Plan(cases=run.cases, excluded=run.header.excluded)
-    return Work(plan, remaining, before.rounds, None, run.records)
+    plan = Plan(cases=run.cases, excluded=run.header.excluded, earlier=run.records)
+    return Work(plan, remaining, before.rounds, None)
 
 
 def _plan_work(

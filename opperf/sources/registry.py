@@ -17,6 +17,7 @@ from opperf.model import (
     Operator,
     OperatorTarget,
     Pass,
+    Record,
     Struct,
     Target,
     TensorSpec,
@@ -49,6 +50,8 @@ class Plan(Struct, frozen=True):
     """Aliases among the selected names, each with the name in results."""
     searchable: tuple[str, ...] = ()
     """Operators in `excluded` for which a search may find inputs."""
+    earlier: tuple[Record, ...] = ()
+    """Records of the cases in files, by which the time of a run is forecast."""
 
 
 class Registry:

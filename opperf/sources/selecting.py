@@ -179,6 +179,10 @@ SUGGESTED = 5
 """Most operators that an error suggests: one line of a terminal."""
 
 
+LISTED = "; opperf list prints all operators"
+"""Advice where no name is near."""
+
+
 def unknown_operator(
     pattern: str, operators: Iterable[Operator], functions: Iterable[str] = ()
 ) -> UnknownOperatorError:
@@ -190,4 +194,4 @@ def unknown_operator(
     known = {parse(name).joined for name in names}
     others = [path for path in functions if parse(path.rpartition(".")[2]).joined not in known]
     near = group_options(pattern, listed) or nearest(pattern, [*names, *others], SUGGESTED)
-    return UnknownOperatorError(f"no operator is called {pattern!r}{did_you_mean(near)}")
+    return UnknownOperatorError(f"no operator is called {pattern!r}{did_you_mean(near) or LISTED}")

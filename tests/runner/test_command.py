@@ -117,6 +117,19 @@ def test_a_long_run_says_so_before_it_begins(opperf, monkeypatch):
     assert len(opperf(*COUNTS, *long[:2], *long[4:])[1].splitlines()) == 1
 
 
+def test_records_forecast_the_run_that_measures_their_cases_again(opperf, monkeypatch):
+    monkeypatch.setattr(command, "terminal_width", lambda: None)
+    opperf("relu", *COUNTS, "-o", "run.jsonl")
+    path = opperf.folder / "run.jsonl"
+    lines = [json.loads(line) for line in path.read_text().splitlines()]
+    for line in lines:
+        if line["line"] == "record":
+            line["wall_s"] = 90.0
+    path.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    _, out, _ = opperf("run.jsonl", "--dry-run", "-o", "again.jsonl", "--cpus", "none")
+    assert out.splitlines()[1:] == ["2 cases: the run takes about 3 min"]
+
+
 @pytest.mark.parametrize("width", [80, 120, 200])
 def test_the_forecast_fits_the_terminal(opperf, monkeypatch, width):
     monkeypatch.setattr(command, "terminal_width", lambda: width)
