@@ -15,6 +15,8 @@ from opperf.parsing import (
     check_extension,
     parse_format,
     parse_interpreters,
+    parse_shapes,
+    parse_values,
     parse_variables,
     split_commas,
 )
@@ -102,6 +104,29 @@ size = click.option(
 )
 
 
+argument_options = combine(
+    click.option(
+        "--shape",
+        "shapes",
+        multiple=True,
+        metavar="NAME=SHAPE",
+        callback=parse_shapes,
+        help="Shape of an argument, e.g. lhs=1024x1024, in place of the rule's; the shapes of the "
+        "other arguments follow.",
+    ),
+    click.option(
+        "--arg",
+        "values",
+        multiple=True,
+        metavar="NAME=VALUE",
+        callback=parse_values,
+        help="Value of an argument, e.g. axis=1, in place of the rule's: a number, true, None, a "
+        "tuple or list, or text. Of a tensor, a list is its data.",
+    ),
+)
+"""Arguments that a user sets."""
+
+
 class SettingType(click.ParamType):  # type: ignore[type-arg]
     """Parses a setting's text as its declaration says."""
 
@@ -129,7 +154,8 @@ def setting_option(name: str, **changes: Any) -> Callable[[Command], Command]:
     default = None if setting.axis else DEFAULTS[name]
     options: dict[str, Any] = {
         "default": default,
-        "show_default": default is not None,
+        "show_default": default not in (None, "", ()),
+        "multiple": setting.many,
         "type": SettingType(setting),
         "metavar": setting.metavar,
         "help": setting.help,

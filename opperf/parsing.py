@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import math
 import re
 from collections.abc import Callable, Collection, Iterator, Mapping
@@ -10,7 +11,7 @@ from pathlib import Path
 import click
 from click.core import ParameterSource
 
-from opperf.model import Interpreter
+from opperf.model import Argument, Interpreter, Number
 from opperf.runner.process import find_program
 
 Words = tuple[str, ...]
@@ -104,6 +105,59 @@ def parse_shapes(
             )
         shapes[name] = shape
     return shapes
+
+
+WORDS = {"true": True, "false": False}
+"""Booleans as many command lines have them; as text, either would be true in Python."""
+
+OPENING = "([{'\""
+"""Characters that Python's tuples, lists, dicts and strings have, and text does not."""
+
+NESTED = 3
+"""Depth of lists in lists that the arguments of a case can have."""
+
+
+def parse_values(
+    ctx: click.Context, param: click.Parameter, values: Words
+) -> Mapping[str, Argument]:
+    """Parses `axis=1` into a name and a value: a Python literal, or else text."""
+    parsed: dict[str, Argument] = {}
+    for name, text in _split_distinct_pairs(values, "axis=1", ctx, param).items():
+        try:
+            parsed[name] = _read_value(text)
+        except ValueError as error:
+            raise click.BadParameter(
+                f"{text!r} is not a value for {name}: {error}; write a number, True, None, "
+                "a tuple such as (1, 2), a list, or text",
+                ctx,
+                param,
+            ) from error
+    return parsed
+
+
+def _read_value(text: str) -> Argument:
+    """Returns the value of a Python literal, else the text itself. Raises `ValueError` for an empty
+    text, for one that only begins as a literal, and for a literal that is no argument's value."""
+    text = text.strip()
+    try:
+        value = ast.literal_eval(text)
+    except (SyntaxError, ValueError, MemoryError, RecursionError):
+        if not text or set(text) & set(OPENING):
+            raise ValueError("it cannot be read") from None
+        return WORDS.get(text.lower(), text)
+    return _as_argument(value, NESTED)
+
+
+def _as_argument(value: object, depth: int) -> Argument:
+    """Returns a literal as an argument. Raises `ValueError` for one that cases do not have."""
+    if isinstance(value, complex) or (isinstance(value, float) and not math.isfinite(value)):
+        return Number.of(value)
+    if isinstance(value, (bool, int, float, str)) or value is None:
+        return value
+    if isinstance(value, (tuple, list)) and depth:
+        return tuple(_as_argument(element, depth - 1) for element in value)  # type: ignore[misc]
+    too_deep = isinstance(value, (tuple, list))
+    raise ValueError("it is nested too deep" if too_deep else f"it is a {type(value).__name__}")
 
 
 def parse_variables(

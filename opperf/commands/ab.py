@@ -10,6 +10,8 @@ from opperf.commands.command import command
 from opperf.compare.statistics.design import FEWEST_BLOCKS
 from opperf.model import DECLARED
 from opperf.parameters import (
+    argument_options,
+    case_ids,
     common_settings,
     cpus,
     debug,
@@ -62,6 +64,7 @@ def parse_threads(ctx: click.Context, param: click.Parameter, text: str) -> obje
     help="A setting of B, likewise.",
 )
 @size
+@argument_options
 @common_settings
 @cpus
 @click.option(
@@ -76,6 +79,7 @@ def parse_threads(ctx: click.Context, param: click.Parameter, text: str) -> obje
 )
 @no_backward
 @max_configs
+@case_ids
 @click.option(
     "--threshold",
     default="2%",

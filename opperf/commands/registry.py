@@ -8,6 +8,7 @@ import click
 
 from opperf.commands.command import command
 from opperf.parameters import (
+    argument_options,
     axis_option,
     case_ids,
     common_settings,
@@ -18,6 +19,7 @@ from opperf.parameters import (
     listing_output,
     max_configs,
     random_shape_options,
+    setting_option,
     size,
 )
 from opperf.parsing import split_commas
@@ -32,6 +34,7 @@ from opperf.parsing import split_commas
     is_flag=True,
     help="List the operators' categories instead, with the numbers of operators and of cases.",
 )
+@setting_option("imports")
 @axis_option("python")
 @listing_output
 @debug
@@ -48,6 +51,7 @@ def list_operators(ctx: click.Context, /, **options: object) -> None:
 @command()
 @click.argument("name", metavar="OPERATOR")
 @size
+@argument_options
 @common_settings
 @max_configs
 @random_shape_options

@@ -6,6 +6,7 @@ import click
 
 from opperf.commands.command import command
 from opperf.parameters import (
+    argument_options,
     axis_option,
     case_ids,
     cpus,
@@ -21,7 +22,7 @@ from opperf.parameters import (
     setting_option,
     size,
 )
-from opperf.parsing import RETRYABLE, parse_labels, parse_shapes, words_among
+from opperf.parsing import RETRYABLE, parse_labels, words_among
 
 FORMATS = ("json", "md", "csv", "jsonl")
 
@@ -62,14 +63,9 @@ FORMATS = ("json", "md", "csv", "jsonl")
     help="Use tensors of more than 2**31 elements, on builds that support them.",
 )
 @size
-@click.option(
-    "--shape",
-    "shapes",
-    multiple=True,
-    metavar="NAME=SHAPE",
-    callback=parse_shapes,
-    help="Shape of an argument, e.g. lhs=1024x1024, in place of the rule's.",
-)
+@argument_options
+@setting_option("inputs")
+@setting_option("imports")
 @axis_option("cache")
 @axis_option("mode")
 @axis_option("phase")

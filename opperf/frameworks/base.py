@@ -155,6 +155,14 @@ class Naming(Protocol):
         ...
 
 
+class RandomNumbers(Protocol):
+    """The framework's own random numbers, of which a user's code may draw. Default: none."""
+
+    def seed(self, seed: int) -> None:
+        """Seeds them."""
+        ...
+
+
 class Devices(Protocol):
     """Devices and their synchronisation. Default: the CPU, synchronous."""
 
@@ -370,6 +378,7 @@ class Scripts(Protocol):
 class Framework(
     Core,
     Naming,
+    RandomNumbers,
     Devices,
     Arrays,
     LargeTensors,

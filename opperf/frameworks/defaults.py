@@ -96,6 +96,9 @@ class Defaults(Core):
     def notes(self, target: Target) -> tuple[Note, ...]:
         return ()
 
+    def seed(self, seed: int) -> None:
+        """Does nothing: without random numbers of its own, those of NumPy are drawn."""
+
     def devices(self) -> tuple[str, ...]:
         return (CPU,)
 

@@ -6,7 +6,8 @@ import os
 import shlex
 import sys
 import time
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -258,10 +259,21 @@ def _finish(result: Run, run_file: Path, options: Options, elapsed_s: float) -> 
     _print(options, "\n" + summarise(result, elapsed_s, terminal_width()))
     if options.output != output.STDOUT:
         _print(options, f"\nwritten to {options.output}")
+    if not any(record.status is Status.OK for record in records):
+        _print(options, nothing_measured(records), error=True)
+        return FOUND
     failed = any(
         record.status in (Status.FAILED, Status.CRASHED, Status.TIMEOUT) for record in records
     )
     return FOUND if options.strict and failed else 0
+
+
+def nothing_measured(records: Sequence[Record]) -> str:
+    """Returns the line that ends a run without a measurement: the statuses, and a reason."""
+    counts = Counter(record.status.value for record in records)
+    statuses = ", ".join(f"{count} {status}" for status, count in counts.items())
+    reason = next((record.reason for record in records if record.reason), "")
+    return f"opperf: nothing was measured: {statuses}{reason and f'; e.g. {reason}'}"
 
 
 def _log(options: Options, text: str) -> None:

@@ -74,6 +74,8 @@ def build_choice(options: Mapping[str, Any]) -> Selection:
         size=options["size"].lower(),
         backward=not options["no_backward"],
         configurations=options["configurations"],
+        shapes=options["shapes"],
+        values=options["values"],
     )
 
 
@@ -112,7 +114,6 @@ def build_selection(options: Mapping[str, Any]) -> Selection:
     return msgspec.structs.replace(
         build_choice(options),
         int64_tensor=options["int64_tensor"].lower() == "on",
-        shapes=options["shapes"],
         shuffle=options["shuffle"],
         rounds=options["rounds"],
         fuzz=build_fuzz(options),
@@ -150,8 +151,11 @@ def build_fuzz(options: Mapping[str, Any]) -> Fuzz | None:
     return Fuzz(count=options["fuzz_shapes"], least=least, most=most)
 
 
-FUZZED = {"size": "--size", "shapes": "--shape"}
+FUZZED = {"size": "--size", "shapes": "--shape", "inputs": "--inputs"}
 """Options for a rule's shapes, which random ones replace."""
+
+MADE = {"size": "--size", "shapes": "--shape"}
+"""Options for a rule's shapes, which those of a user's function replace."""
 
 LIMITS = {"least_elements": "--min-elements", "most_elements": "--max-elements"}
 """Options for random shapes only."""
@@ -159,6 +163,13 @@ LIMITS = {"least_elements": "--min-elements", "most_elements": "--max-elements"}
 
 def check_shape_options(changed: Mapping[str, Any]) -> None:
     """Raises `UsageError` for contradictory options on shapes."""
+    if "inputs" in changed:
+        for option in MADE:
+            if option in changed:
+                raise UsageError(
+                    f"{MADE[option]} has no effect with --inputs, whose function returns the "
+                    "shapes; use only one of them"
+                )
     fuzzed = "fuzz_shapes" in changed
     for option, shown in (FUZZED if fuzzed else LIMITS).items():
         if option in changed and fuzzed:

@@ -70,7 +70,8 @@ def worker_for(options: Mapping[str, Any]) -> Worker:
     if len({one.label for one in interpreters}) > 1:
         raise UsageError("--python: name one interpreter; only opperf run takes several")
     found = interpreter_of(interpreters, options["framework"], "")
-    return Worker(options["framework"], python=found.path if found else "")
+    settings = Settings(imports=options.get("imports", ()))
+    return Worker(options["framework"], settings, python=found.path if found else "")
 
 
 def listing_for(options: Mapping[str, Any]) -> Listing:
@@ -81,7 +82,7 @@ def listing_for(options: Mapping[str, Any]) -> Listing:
         with worker_for(options) as worker:
             return worker.listing()
 
-    if options["python"]:
+    if options["python"] or options.get("imports"):
         return ask()
     listing, warnings = load_listing(framework, ask)
     for warning in warnings:
@@ -193,13 +194,15 @@ def show_command(options: Mapping[str, Any], changed: Mapping[str, Any]) -> int:
         patterns=(operator.name,),
         size=options["size"],
         configurations=options["configurations"],
+        shapes=options["shapes"],
+        values=options["values"],
         fuzz=build_fuzz(options),
         ids=options["ids"],
         settings=settings,
     )
     cases: tuple[Case, ...] = ()
     scripts: tuple[str, ...] = ()
-    if listed.rule:
+    if listed.rule or any(options[name] for name in ("shapes", "values", "inputs")):
         with worker_for(options) as worker:
             selection = worker.resolve_selection(selection)
             plan = plan_cases(worker, options["framework"], selection, _say)

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Literal
 
 from opperf.errors import UnknownOperatorError, UsageError, did_you_mean, suggest, unknown
-from opperf.model import Operator, Settings, Struct
+from opperf.model import Argument, Operator, Settings, Struct
 from opperf.near_names import nearest, parse
 from opperf.rules.fuzzing import Fuzz
 from opperf.sources.choices import categories, namespaces
@@ -29,6 +29,8 @@ class Selection(Struct, frozen=True):
     int64_tensor: bool = False
     shapes: dict[str, tuple[int, ...]] = {}
     """Shapes that replace a rule's, by argument name."""
+    values: dict[str, Argument] = {}
+    """Values that replace a rule's, by argument name."""
     backward: bool = True
     configurations: int | None = None
     """Maximum number of configurations of each operator; None for all."""

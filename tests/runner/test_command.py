@@ -274,7 +274,20 @@ def test_what_is_refused(opperf, arguments, words):
     ],
 )
 def test_strict_is_about_what_failed_and_not_about_what_was_skipped(opperf, name, strict, code):
-    assert opperf(name, *COUNTS, *(["--strict"] if strict else []))[0] == code
+    assert opperf(name, "negative", *COUNTS, *(["--strict"] if strict else []))[0] == code
+
+
+@pytest.mark.parametrize(
+    "names, end",
+    [
+        (["gpu_only"], "nothing was measured: 2 skipped; e.g. only on GPU"),
+        (["refuses", "gpu_only"], "nothing was measured: 2 skipped, 2 failed; e.g. only on GPU"),
+    ],
+)
+def test_a_run_that_measures_nothing_fails(opperf, names, end):
+    code, _, errors = opperf(*names, *COUNTS)
+    assert code == FOUND
+    assert end in errors
 
 
 @pytest.mark.parametrize("limit, shown", [(2, True), (1, False)])

@@ -40,7 +40,7 @@ def ab_command(given: Mapping[str, Any], changed: Mapping[str, Any]) -> int:
     `changed` are the options without those at their defaults. Raises `OpperfError` if the session
     cannot start or go on.
     """
-    options = options_from(given)
+    options = options_from(given, changed)
     with options.pinning:
         return _run_session(given, changed, options)
 

@@ -26,6 +26,7 @@ from opperf.frameworks.mxnet import (
     source,
     tensors,
     trace,
+    user_operators,
     wrapped,
 )
 from opperf.frameworks.mxnet import device as devices
@@ -79,6 +80,7 @@ class MXNet(Defaults):
     gradients: bool = True
 
     def __init__(self) -> None:
+        user_operators.record_registrations()
         # Read now: each fork of this process would otherwise read it again.
         functions.operators_by_function()
 
@@ -96,6 +98,9 @@ class MXNet(Defaults):
     def features(self) -> dict[str, bool]:
         """Build features by name."""
         return {feature.name: bool(feature.enabled) for feature in mx.runtime.feature_list()}
+
+    def seed(self, seed: int) -> None:
+        mx.random.seed(seed)
 
     def devices(self) -> tuple[str, ...]:
         return devices.devices()

@@ -19,8 +19,8 @@ from jsonschema import Draft7Validator
 from opperf.commands.export import TOOLS, export
 from opperf.errors import OpperfError, RunFileError
 from opperf.model import Record, Run, Settings, Status, Summary, TensorSpec
-from opperf.results.exports.command import EXPORTS
 from opperf.results.exports.exported import LONGEST, unique_names
+from opperf.results.exports.program import EXPORTS
 from opperf.results.output import write
 
 MakeRecord = Callable[..., Record]
