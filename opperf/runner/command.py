@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 from opperf.errors import FOUND, INTERRUPTED, OutputError, UsageError
 from opperf.metrics import metrics_by_name
-from opperf.model import Case, Header, Run, Status
+from opperf.model import Case, Header, Record, Run, Status
 from opperf.results import output
 from opperf.results.lines import check_free
 from opperf.results.summary import summarise
