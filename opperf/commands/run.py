@@ -50,8 +50,8 @@ FORMATS = ("json", "md", "csv", "jsonl")
 @click.option(
     "--quick",
     is_flag=True,
-    help="One configuration and few calls of each operator: MXNet's whole registry takes 2 minutes "
-    "on two cores, and up to 15 without this option. -w, -r, --max-time and --max-configs override "
+    help="One configuration and few calls of each operator: a registry of 600 takes 2 minutes on "
+    "two cores, and up to 15 without this option. -w, -r, --max-time and --max-configs override "
     "it.",
 )
 @max_configs
