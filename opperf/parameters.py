@@ -16,6 +16,7 @@ from opperf.parsing import (
     parse_format,
     parse_interpreters,
     parse_shapes,
+    parse_sweeps,
     parse_values,
     parse_variables,
     split_commas,
@@ -99,8 +100,17 @@ size = click.option(
     default="default",
     show_default=True,
     type=click.Choice(["small", "default", "large"], case_sensitive=False),
-    help="Size of the inputs. With --quick, a registry of 600 operators takes half a minute at small, 2 "
-    "minutes at default and some 20 at large, on two cores.",
+    help="Size of the inputs. With --quick, a registry of 600 operators takes half a minute at "
+    "small, 2 minutes at default and some 20 at large, on two cores.",
+)
+
+
+int64_tensor = click.option(
+    "--int64-tensor",
+    default="off",
+    show_default=True,
+    type=click.Choice(["on", "off"], case_sensitive=False),
+    help="Use tensors of more than 2**31 elements, on builds that support them.",
 )
 
 
@@ -125,6 +135,17 @@ argument_options = combine(
     ),
 )
 """Arguments that a user sets."""
+
+sweep = click.option(
+    "--sweep",
+    "sweeps",
+    multiple=True,
+    metavar="NAME=RANGE",
+    callback=parse_sweeps,
+    help="Measure at several sizes: NAME stands for an extent of --shape, or for a value of --arg. "
+    "n=128..2048:x2 doubles, n=64..512:+64 adds, n=64,100,128 lists; several sweeps multiply. "
+    "`opperf plot` draws the result.",
+)
 
 
 class SettingType(click.ParamType):  # type: ignore[type-arg]
@@ -269,9 +290,10 @@ max_configs = click.option(
 
 
 def output_options(
-    description: str, formats: Sequence[str], default: str | None = None
+    description: str, formats: Sequence[str] = (), default: str | None = None
 ) -> Callable[[Command], Command]:
-    """Returns the options for the output file, of one of these formats."""
+    """Returns the options for the output file, of one of these formats; without any, the command
+    checks the file's name."""
     return combine(
         click.option(
             "-o",
@@ -279,7 +301,7 @@ def output_options(
             default=default,
             show_default=default is not None,
             type=click.Path(path_type=Path),
-            callback=check_extension(formats),
+            callback=check_extension(formats) if formats else None,
             # Its extension decides the format.
             is_eager=True,
             metavar="FILE",

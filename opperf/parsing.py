@@ -12,6 +12,7 @@ import click
 from click.core import ParameterSource
 
 from opperf.model import Argument, Interpreter, Number
+from opperf.ranges import check_variable, is_variable, read_range
 from opperf.runner.process import find_program
 
 Words = tuple[str, ...]
@@ -86,18 +87,16 @@ def _split_distinct_pairs(
 
 def parse_shapes(
     ctx: click.Context, param: click.Parameter, values: Words
-) -> Mapping[str, tuple[int, ...]]:
-    """Parses `lhs=1024x1024` into a name and a shape."""
+) -> Mapping[str, tuple[int | str, ...]]:
+    """Parses `lhs=1024xn` into a name and a shape, whose extents are numbers, or names of swept
+    variables."""
     shapes = {}
     for name, text in _split_distinct_pairs(values, "lhs=1024x1024", ctx, param).items():
         # Python writes a shape of one extent with a comma behind it.
         inside = text.replace("(", "").replace(")", "").removesuffix(",")
-        extents = inside.replace(",", "x").split("x")
-        try:
-            shape = tuple(int(extent) for extent in extents)
-        except ValueError:
-            shape = ()
-        if not shape or any(extent < 1 for extent in shape):
+        extents = [extent.strip() for extent in inside.replace(",", "x").split("x")]
+        shape = tuple(int(extent) if extent.isdecimal() else extent for extent in extents)
+        if not all(is_variable(extent) if isinstance(extent, str) else extent for extent in shape):
             raise click.BadParameter(
                 f"{text!r} is not a shape; write {name}=1024x1024, every extent at least 1",
                 ctx,
@@ -158,6 +157,19 @@ def _as_argument(value: object, depth: int) -> Argument:
         return tuple(_as_argument(element, depth - 1) for element in value)  # type: ignore[misc]
     too_deep = isinstance(value, (tuple, list))
     raise ValueError("it is nested too deep" if too_deep else f"it is a {type(value).__name__}")
+
+
+def parse_sweeps(
+    ctx: click.Context, param: click.Parameter, values: Words
+) -> Mapping[str, tuple[int, ...]]:
+    """Parses `n=128..2048:x2` into a variable and its values."""
+    sweeps = {}
+    for name, text in _split_distinct_pairs(values, "n=128..2048:x2", ctx, param).items():
+        try:
+            sweeps[check_variable(name)] = read_range(text)
+        except ValueError as error:
+            raise click.BadParameter(f"{name}={text}: {error}", ctx, param) from None
+    return sweeps
 
 
 def parse_variables(

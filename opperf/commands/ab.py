@@ -17,11 +17,14 @@ from opperf.parameters import (
     debug,
     explicit_options,
     framework,
+    int64_tensor,
     max_configs,
     no_backward,
     operator_options,
+    random_shape_options,
     report_format,
     size,
+    sweep,
 )
 from opperf.parsing import check_extension, parse_share, words_among
 
@@ -65,6 +68,9 @@ def parse_threads(ctx: click.Context, param: click.Parameter, text: str) -> obje
 )
 @size
 @argument_options
+@sweep
+@int64_tensor
+@random_shape_options
 @common_settings
 @cpus
 @click.option(

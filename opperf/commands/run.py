@@ -13,6 +13,7 @@ from opperf.parameters import (
     debug,
     explicit_options,
     framework,
+    int64_tensor,
     max_configs,
     no_backward,
     operator_options,
@@ -21,6 +22,7 @@ from opperf.parameters import (
     random_shape_options,
     setting_option,
     size,
+    sweep,
 )
 from opperf.parsing import RETRYABLE, parse_labels, words_among
 
@@ -55,15 +57,10 @@ FORMATS = ("json", "md", "csv", "jsonl")
     "it.",
 )
 @max_configs
-@click.option(
-    "--int64-tensor",
-    default="off",
-    show_default=True,
-    type=click.Choice(["on", "off"], case_sensitive=False),
-    help="Use tensors of more than 2**31 elements, on builds that support them.",
-)
+@int64_tensor
 @size
 @argument_options
+@sweep
 @setting_option("inputs")
 @setting_option("imports")
 @axis_option("cache")

@@ -18,7 +18,8 @@ PERCENTILES = ("p50", "p90", "p99")
 
 def result_of(record: Record, inputs: Mapping[str, Any] | None = None) -> dict[str, Any]:
     """Returns the result of a record: inputs, memory in kB, times in ms; metrics that it lacks have
-    no key. `details` are those of tensors, by name, that differ from others in more than shape.
+    no key. `details` are those of tensors, by name, that differ from others in more than shape;
+    `sweep` has the values of swept variables.
 
     `inputs` replace the record's own, for a caller who wrote them in another form.
     """
@@ -28,6 +29,8 @@ def result_of(record: Record, inputs: Mapping[str, Any] | None = None) -> dict[s
     details = display_details(case) if inputs is None else {}
     if details:
         result["details"] = details
+    if case.point and inputs is None:
+        result["sweep"] = dict(case.point)
     figures = {
         f"max_storage_mem_alloc_{device_label(case.settings.device)}": statistic_value(
             record, MEMORY.name, "median"

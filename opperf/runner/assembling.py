@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import random
 from collections.abc import Callable, Collection, Iterable, Sequence
 from pathlib import Path
 
@@ -15,11 +14,13 @@ from opperf.runner.workers import Workers
 from opperf.sources.base import open_source
 from opperf.sources.registry import Plan
 from opperf.sources.selecting import Selection, make_matcher
+from opperf.sources.sweeping import check_size
 from opperf.sources.varying import (
     Axes,
     deduplicate,
     disambiguate,
     group_by_process,
+    shuffle,
     vary,
     with_settings,
 )
@@ -31,6 +32,7 @@ RULE_OPTIONS = {
     "shapes": "--shape",
     "values": "--arg",
     "inputs": "--inputs",
+    "sweeps": "--sweep",
     "int64_tensor": "--int64-tensor",
     "configurations": "--max-configs",
     "namespaces": "--namespace",
@@ -83,6 +85,7 @@ def assemble(
         aliases={alias: name for plan in plans for alias, name in plan.aliases.items()},
         earlier=tuple(record for plan in plans for record in plan.earlier),
     )
+    check_size(merged, selection)
     return filter_by_id(merged, selection.ids), axes
 
 
@@ -172,10 +175,9 @@ def _plan_file(
         )
     if "no_backward" in given:
         cases = [msgspec.structs.replace(case, passes=("forward",)) for case in cases]
-    if selection.shuffle:
-        random.Random(selection.settings.seed).shuffle(cases)
+    ordered = shuffle(cases, selection.settings.seed) if selection.shuffle else tuple(cases)
     earlier: tuple[Record, ...] = getattr(source, "records", ())
-    return Plan(cases=tuple(cases), excluded=dict(source.excluded), earlier=earlier)
+    return Plan(cases=ordered, excluded=dict(source.excluded), earlier=earlier)
 
 
 def _resolve(workers: Workers, framework: str, axes: Axes) -> Axes:

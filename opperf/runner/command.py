@@ -18,7 +18,8 @@ from opperf.model import Case, Header, Record, Run, Status
 from opperf.results import output
 from opperf.results.lines import check_free
 from opperf.results.summary import summarise
-from opperf.results.table import LEGEND, render_table
+from opperf.results.sweep_table import render_by_size, row_count
+from opperf.results.table import LEGEND
 from opperf.results.text import terminal_width, wrap
 from opperf.runner.announcement import announcement, cases_table
 from opperf.runner.assembling import assemble, check_names
@@ -50,10 +51,11 @@ from opperf.runner.session import (
 from opperf.runner.workers import Workers
 from opperf.sources.registry import Plan
 from opperf.sources.selecting import Selection
+from opperf.sources.sweeping import check_sweeps
 from opperf.sources.varying import Axes
 
 TABLE_LIMIT = 60
-"""Largest number of records printed as a table after a run; more would bury the summary."""
+"""Largest number of rows printed as a table after a run; more would bury the summary."""
 
 
 class Work(NamedTuple):
@@ -80,6 +82,7 @@ def run_command(raw: Mapping[str, Any], changed: Mapping[str, Any]) -> int:
     # A package's broken metric has to fail before hours are spent, not after.
     metrics_by_name()
     selection = build_selection(raw)
+    check_sweeps(selection)
     run_file = options.resume or run_file_path(options.output, options.output_format)
     if not options.list_only and run_file.is_file():
         check_free(run_file)
@@ -254,8 +257,8 @@ def _finish(result: Run, run_file: Path, options: Options, elapsed_s: float) -> 
         if options.resume is None:
             run_file.unlink(missing_ok=True)
     records = result.records
-    if len(records) <= TABLE_LIMIT:
-        _print(options, f"\n{render_table(records, terminal_width())}\n\n{LEGEND}")
+    if row_count(records) <= TABLE_LIMIT:
+        _print(options, f"\n{render_by_size(records, terminal_width())}\n\n{LEGEND}")
     _print(options, "\n" + summarise(result, elapsed_s, terminal_width()))
     if options.output != output.STDOUT:
         _print(options, f"\nwritten to {options.output}")

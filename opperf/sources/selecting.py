@@ -31,6 +31,10 @@ class Selection(Struct, frozen=True):
     """Shapes that replace a rule's, by argument name."""
     values: dict[str, Argument] = {}
     """Values that replace a rule's, by argument name."""
+    swept_shapes: dict[str, tuple[int | str, ...]] = {}
+    """Such shapes with swept variables among their extents."""
+    sweeps: dict[str, tuple[int, ...]] = {}
+    """Values of the swept variables, in the order of their options."""
     backward: bool = True
     configurations: int | None = None
     """Maximum number of configurations of each operator; None for all."""

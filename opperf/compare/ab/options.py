@@ -19,8 +19,14 @@ from opperf.errors import UsageError
 from opperf.results.output import STDOUT
 from opperf.runner.assembling import check_rule_options
 from opperf.runner.cpus import Pinning
-from opperf.runner.options import build_choice, build_common_settings, split_sources
+from opperf.runner.options import (
+    build_choice,
+    build_common_settings,
+    check_shape_options,
+    split_sources,
+)
 from opperf.sources.selecting import Selection
+from opperf.sources.sweeping import check_sweeps
 
 PRECISION = 0.005
 """Precision of a process's median: a quarter of the default threshold, so that the noise of
@@ -64,6 +70,8 @@ def options_from(given: Mapping[str, Any], changed: Mapping[str, Any]) -> Option
     if given["report"] == STDOUT:
         raise UsageError("--report is a file that every process is appended to; name a file")
     files = files_from(given, changed)
+    check_shape_options(changed)
+    check_sweeps(selection_from(given))
     return Options(
         framework=given["framework"],
         report=given["report"],
@@ -133,7 +141,6 @@ def selection_from(given: Mapping[str, Any]) -> Selection:
     names, _ = split_sources(given["names"])
     return msgspec.structs.replace(
         build_choice({**given, "names": names}),
-        ids=given["ids"],
         settings=msgspec.structs.replace(
             build_common_settings(given),
             precision=PRECISION,

@@ -42,6 +42,8 @@ class Entry(Struct, frozen=True):
     call: str = ""
     """Id of target and arguments alone; empty where the file has none."""
     category: str = ""
+    point: str = ""
+    """Values of swept variables, as text."""
     settings: dict[str, Any] = {}
     """Settings that are part of the id."""
     differing: str = ""

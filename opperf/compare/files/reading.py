@@ -34,6 +34,7 @@ from opperf.results.output import sidecar
 from opperf.results.runfile import is_run_file, read_run
 from opperf.results.settings import differing_settings, settings_text
 from opperf.results.text import inputs_text, pluralize
+from opperf.results.varied import point_text
 from opperf.runner.session import SELECTION
 
 
@@ -101,6 +102,7 @@ def entry_of(record: Record, differing: Iterable[str] = ()) -> Entry:
         pattern=case.pattern,
         inputs=inputs_text(case),
         category=case.category,
+        point=point_text(case.point),
         settings=case.settings.identity(),
         differing=settings_text(case, differing),
         effort=_effort(case.settings),
