@@ -48,7 +48,6 @@ from opperf.runner.session import (
 from opperf.runner.workers import Workers
 from opperf.sources.registry import Plan
 from opperf.sources.selecting import Selection
-from opperf.sources.sweeping import check_sweeps
 from opperf.sources.varying import Axes
 
 TABLE_LIMIT = 60
@@ -79,7 +78,6 @@ def run_command(raw: Mapping[str, Any], changed: Mapping[str, Any]) -> int:
     # A package's broken metric has to fail before hours are spent, not after.
     metrics_by_name()
     selection = build_selection(raw)
-    check_sweeps(selection)
     run_file = options.resume or run_file_path(options.output, options.output_format)
     if not options.list_only and run_file.is_file():
         check_free(run_file)

@@ -18,6 +18,7 @@ from opperf.results import output
 from opperf.rules.fuzzing import Fuzz
 from opperf.sources.base import is_source, open_source
 from opperf.sources.selecting import Selection
+from opperf.sources.sweeping import with_sweeps
 from opperf.sources.varying import Axes
 
 STEM = "{framework}_operator_benchmarks"
@@ -97,31 +98,13 @@ def build_common_settings(options: Mapping[str, Any]) -> Settings:
     return Settings(**{"device": "", "profiler": "", **chosen})
 
 
-def split_shapes(
-    shapes: Mapping[str, tuple[int | str, ...]],
-) -> tuple[dict[str, tuple[int, ...]], dict[str, tuple[int | str, ...]]]:
-    """Splits the user's shapes into those of numbers alone, and those with swept variables."""
-    fixed: dict[str, tuple[int, ...]] = {}
-    swept: dict[str, tuple[int | str, ...]] = {}
-    for name, shape in shapes.items():
-        numbers = tuple(extent for extent in shape if isinstance(extent, int))
-        if len(numbers) == len(shape):
-            fixed[name] = numbers
-        else:
-            swept[name] = shape
-    return fixed, swept
-
-
 def build_selection(options: Mapping[str, Any]) -> Selection:
-    """Returns the selection, with the settings that are not axes."""
+    """Returns the selection, with the settings that are not axes. Raises `UsageError` for sweeps
+    and shapes that do not fit each other."""
     plain = {name: options[name] for name, setting in DECLARED.items() if not setting.axis}
-    shapes, swept = split_shapes(options["shapes"])
     return msgspec.structs.replace(
-        build_choice(options),
+        with_sweeps(build_choice(options), options["shapes"], options["sweeps"]),
         int64_tensor=options["int64_tensor"].lower() == "on",
-        shapes=shapes,
-        swept_shapes=swept,
-        sweeps=options["sweeps"],
         shuffle=options["shuffle"],
         rounds=options["rounds"],
         fuzz=build_fuzz(options),

@@ -26,9 +26,29 @@ MOST_CASES = 5000
 some ten minutes, and no table or picture shows more."""
 
 
-def check_sweeps(selection: Selection) -> None:
-    """Raises `UsageError` for a swept variable that no shape uses, a variable without a sweep, an
-    extent of zero, and too many points."""
+Shapes = Mapping[str, tuple[int | str, ...]]
+"""A user's shapes by argument, with swept variables among their extents."""
+
+
+def with_sweeps(
+    selection: Selection, shapes: Shapes, sweeps: Mapping[str, tuple[int, ...]]
+) -> Selection:
+    """Returns the selection with a user's shapes and sweeps.
+
+    Raises `UsageError` for a swept variable that no shape uses, a variable without a sweep, an
+    extent of zero, and too many points.
+    """
+    made = msgspec.structs.replace(
+        selection,
+        shapes={name: shape for name, shape in shapes.items() if not _variables(shape)},
+        swept_shapes={name: shape for name, shape in shapes.items() if _variables(shape)},
+        sweeps=dict(sweeps),
+    )
+    _check(made)
+    return made
+
+
+def _check(selection: Selection) -> None:
     sweeps = selection.sweeps
     used: dict[str, str] = {}
     for name, shape in selection.swept_shapes.items():
@@ -124,7 +144,7 @@ def _marked(case: Case, point: Point, selection: Selection, place: int) -> Case:
     used = {
         variable
         for name, shape in selection.swept_shapes.items()
-        if any(name == argument for argument, _ in case.tensors())
+        if name in case.arguments
         for variable in _variables(shape)
     }
     own = {variable: value for variable, value in point.items() if variable in used}
