@@ -17,7 +17,7 @@ from opperf.model import Case, Header, Run, Status
 from opperf.results import output
 from opperf.results.lines import check_free
 from opperf.results.summary import summarise
-from opperf.results.sweep_table import render_by_size, row_count
+from opperf.results.sweep_table import is_swept, render_by_size, row_count
 from opperf.results.table import LEGEND
 from opperf.results.text import terminal_width, wrap
 from opperf.runner.announcement import announcement, cases_table
@@ -235,6 +235,8 @@ def _finish(result: Run, run_file: Path, options: Options, elapsed_s: float) -> 
     _print(options, "\n" + summarise(result, elapsed_s, terminal_width()))
     if options.output != output.STDOUT:
         _print(options, f"\nwritten to {options.output}")
+        if is_swept(records) and options.output_format == "jsonl":
+            _print(options, f"Plot it with: {shlex.join(('opperf', 'plot', str(options.output)))}")
     failed = any(
         record.status in (Status.FAILED, Status.CRASHED, Status.TIMEOUT) for record in records
     )

@@ -444,6 +444,8 @@ def test_a_sweep_is_announced_measured_and_shown_by_size(opperf):
     ]
     assert out.startswith("3 cases of 1 operator, n 8 to 32: cpu(0)")
     lines = [line.split()[:1] for line in out.splitlines()]
+    assert out.endswith("\nwritten to run.jsonl\nPlot it with: opperf plot run.jsonl\n")
+    assert "Slowest" not in out
     assert ["relu:"] in lines and lines[lines.index(["8"]) :][:3] == [["8"], ["16"], ["32"]]
     made, _ = read_run(opperf.folder / "run.jsonl")
     assert [record.case.point for record in made.records] == [{"n": 8}, {"n": 16}, {"n": 32}]
