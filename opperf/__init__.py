@@ -5,18 +5,27 @@
 
 from __future__ import annotations
 
+import importlib
+
 from opperf import numpy_aliases
 
 __version__ = "0.1.0"
 
-__all__ = ["__version__", "run_all_mxnet_operator_benchmarks"]
+__all__ = ["__version__", "compare", "export", "run_all_mxnet_operator_benchmarks"]
 
 numpy_aliases.install()
 
+MODULES = {
+    "compare": "opperf.compare",
+    "export": "opperf.results.exports.program",
+    "run_all_mxnet_operator_benchmarks": "opperf.nd_operations",
+}
+"""Modules of the functions, imported when they are first used."""
+
 
 def __getattr__(name: str) -> object:
-    if name == "run_all_mxnet_operator_benchmarks":
-        from opperf.nd_operations import run_all_mxnet_operator_benchmarks
-
-        return run_all_mxnet_operator_benchmarks
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    if name not in MODULES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    module = importlib.import_module(MODULES[name])
+    # The package `compare` can be called itself.
+    return getattr(module, name, module)

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import ast
 import math
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from pathlib import Path
 
 import click
+from click.core import ParameterSource
 
-from opperf.model import Interpreter
+from opperf.model import Argument, Interpreter, Number
 from opperf.ranges import check_variable, is_variable, read_range
 from opperf.runner.process import find_program
 
@@ -62,13 +64,21 @@ def words_among(
 
 def _split_pairs(
     values: Words, form: str, ctx: click.Context, param: click.Parameter
-) -> dict[str, str]:
-    """Splits `NAME=TEXT` values into distinct names and their texts. `form` is what to write."""
-    pairs: dict[str, str] = {}
+) -> Iterator[tuple[str, str]]:
+    """Yields the names and texts of `NAME=TEXT` values. `form` is what to write."""
     for value in values:
         name, equals, text = value.partition("=")
         if not name or not equals:
             raise click.BadParameter(f"{value!r} is not of the form {form}", ctx, param)
+        yield name, text
+
+
+def _split_distinct_pairs(
+    values: Words, form: str, ctx: click.Context, param: click.Parameter
+) -> dict[str, str]:
+    """Splits `NAME=TEXT` values into distinct names and their texts."""
+    pairs: dict[str, str] = {}
+    for name, text in _split_pairs(values, form, ctx, param):
         if name in pairs:
             raise click.BadParameter(f"{name!r} is set twice; write it once, as {form}", ctx, param)
         pairs[name] = text
@@ -81,7 +91,7 @@ def parse_shapes(
     """Parses `lhs=1024xn` into a name and a shape, whose extents are numbers, or names of swept
     variables."""
     shapes = {}
-    for name, text in _split_pairs(values, "lhs=1024x1024", ctx, param).items():
+    for name, text in _split_distinct_pairs(values, "lhs=1024x1024", ctx, param).items():
         # Python writes a shape of one extent with a comma behind it.
         inside = text.replace("(", "").replace(")", "").removesuffix(",")
         extents = [extent.strip() for extent in inside.replace(",", "x").split("x")]
@@ -96,12 +106,65 @@ def parse_shapes(
     return shapes
 
 
+WORDS = {"true": True, "false": False}
+"""Booleans as many command lines have them; as text, either would be true in Python."""
+
+OPENING = "([{'\""
+"""Characters that Python's tuples, lists, dicts and strings have, and text does not."""
+
+NESTED = 3
+"""Depth of lists in lists that the arguments of a case can have."""
+
+
+def parse_values(
+    ctx: click.Context, param: click.Parameter, values: Words
+) -> Mapping[str, Argument]:
+    """Parses `axis=1` into a name and a value: a Python literal, or else text."""
+    parsed: dict[str, Argument] = {}
+    for name, text in _split_distinct_pairs(values, "axis=1", ctx, param).items():
+        try:
+            parsed[name] = _read_value(text)
+        except ValueError as error:
+            raise click.BadParameter(
+                f"{text!r} is not a value for {name}: {error}; write a number, True, None, "
+                "a tuple such as (1, 2), a list, or text",
+                ctx,
+                param,
+            ) from error
+    return parsed
+
+
+def _read_value(text: str) -> Argument:
+    """Returns the value of a Python literal, else the text itself. Raises `ValueError` for an empty
+    text, for one that only begins as a literal, and for a literal that is no argument's value."""
+    text = text.strip()
+    try:
+        value = ast.literal_eval(text)
+    except (SyntaxError, ValueError, MemoryError, RecursionError):
+        if not text or set(text) & set(OPENING):
+            raise ValueError("it cannot be read") from None
+        return WORDS.get(text.lower(), text)
+    return _as_argument(value, NESTED)
+
+
+def _as_argument(value: object, depth: int) -> Argument:
+    """Returns a literal as an argument. Raises `ValueError` for one that cases do not have."""
+    if isinstance(value, complex) or (isinstance(value, float) and not math.isfinite(value)):
+        return Number.of(value)
+    if isinstance(value, (bool, int, float, str)) or value is None:
+        return value
+    if isinstance(value, (tuple, list)) and depth:
+        return tuple(_as_argument(element, depth - 1) for element in value)  # type: ignore[misc]
+    too_deep = isinstance(value, (tuple, list))
+    raise ValueError("it is nested too deep" if too_deep else f"it is a {type(value).__name__}")
+
+
 def parse_sweeps(
     ctx: click.Context, param: click.Parameter, values: Words
 ) -> Mapping[str, tuple[int, ...]]:
     """Parses `n=128..2048:x2` into a variable and its values."""
     sweeps = {}
-    for name, text in _split_pairs(values, "n=128..2048:x2", ctx, param).items():
+    for name, text in _split_distinct_pairs(values, "n=128..2048:x2", ctx, param).items():
         try:
             sweeps[check_variable(name)] = read_range(text)
         except ValueError as error:
@@ -112,14 +175,17 @@ def parse_sweeps(
 def parse_variables(
     ctx: click.Context, param: click.Parameter, values: Words
 ) -> Mapping[str, tuple[str, ...]]:
-    """Parses `OMP_PROC_BIND=true|false` into a name and its values."""
-    pairs = _split_pairs(values, "NAME=VALUE or NAME=VALUE|VALUE", ctx, param)
-    return {name: tuple(dict.fromkeys(text.split("|"))) for name, text in pairs.items()}
+    """Parses `OMP_PROC_BIND=true|false` into a name and its values, which may also be set one by
+    one."""
+    found: dict[str, dict[str, None]] = {}
+    for name, text in _split_pairs(values, "NAME=VALUE or NAME=VALUE|VALUE", ctx, param):
+        found.setdefault(name, {}).update(dict.fromkeys(text.split("|")))
+    return {name: tuple(texts) for name, texts in found.items()}
 
 
 def parse_labels(ctx: click.Context, param: click.Parameter, values: Words) -> Mapping[str, str]:
     """Parses `commit=1a2b3c` into a key and its value."""
-    return _split_pairs(values, "KEY=VALUE", ctx, param)
+    return _split_distinct_pairs(values, "KEY=VALUE", ctx, param)
 
 
 def parse_interpreters(
@@ -145,6 +211,59 @@ def parse_interpreters(
         label = one.label if len(rivals) > 1 else ""
         labelled.append(Interpreter(one.path, label, one.framework))
     return tuple(labelled)
+
+
+EXTENSIONS = {
+    ".json": "json",
+    ".jsonl": "jsonl",
+    ".md": "md",
+    ".csv": "csv",
+    ".txt": "text",
+    ".html": "html-fragment",
+    ".xml": "junit",
+    ".markdown": "md",
+    ".htm": "html-fragment",
+}
+"""Formats by the extension of an output file. The first extension of a format is its usual one."""
+
+
+def check_extension(
+    formats: Collection[str],
+) -> Callable[[click.Context, click.Parameter, Path | None], Path | None]:
+    """Returns a callback that refuses an output file whose extension is that of none of these
+    formats. A name without an extension is of any format."""
+
+    def check(ctx: click.Context, param: click.Parameter, path: Path | None) -> Path | None:
+        usual = {format: extension for extension, format in reversed(EXTENSIONS.items())}
+        known = ", ".join(usual[format] for format in formats)
+        if path is None or not path.suffix:
+            return path
+        if EXTENSIONS.get(path.suffix.lower()) not in formats:
+            raise click.BadParameter(
+                f"{str(path)!r}: {path.suffix} is no extension of what is written here; use "
+                f"{known}, or a name without an extension",
+                ctx,
+                param,
+            )
+        return path
+
+    return check
+
+
+def parse_format(ctx: click.Context, param: click.Parameter, value: str) -> str:
+    """Returns the format that the user set, or else that of the output file's extension, or else
+    the default. The option of the output file is eager, so that it is known here."""
+    path: Path | None = ctx.params.get("output_file")
+    by_extension = EXTENSIONS[path.suffix.lower()] if path is not None and path.suffix else value
+    is_set = ctx.get_parameter_source(param.name or "") is not ParameterSource.DEFAULT
+    if is_set and by_extension != value:
+        raise click.BadParameter(
+            f"{value} contradicts the extension of the output file {str(path)!r}; change one of "
+            "them, or omit this option",
+            ctx,
+            param,
+        )
+    return by_extension
 
 
 def parse_share(ctx: click.Context, param: click.Parameter, value: str) -> float:

@@ -6,11 +6,12 @@ from pathlib import Path
 
 import click
 
+from opperf.commands.command import command
 from opperf.parameters import debug, output_options
 from opperf.parsing import split_commas
 
 
-@click.command()
+@command()
 @click.argument(
     "files", metavar="RUNFILE...", nargs=-1, required=True, type=click.Path(path_type=Path)
 )

@@ -131,6 +131,10 @@ class Naming(Protocol):
         `UnknownOperatorError`."""
         ...
 
+    def function_paths(self) -> tuple[str, ...]:
+        """Returns the paths of functions that suggestions for unknown names may name."""
+        ...
+
     def signature(self, target: Target, function: Callable[..., Any] | None = None) -> Operator:
         """Returns the parameters of a target: the registered operator that it calls, or else an
         `Operator` made from the callable's signature."""
@@ -148,6 +152,14 @@ class Naming(Protocol):
 
     def notes(self, target: Target) -> tuple[Note, ...]:
         """Returns notes for the reader of a target's results."""
+        ...
+
+
+class RandomNumbers(Protocol):
+    """The framework's own random numbers, of which a user's code may draw. Default: none."""
+
+    def seed(self, seed: int) -> None:
+        """Seeds them."""
         ...
 
 
@@ -366,6 +378,7 @@ class Scripts(Protocol):
 class Framework(
     Core,
     Naming,
+    RandomNumbers,
     Devices,
     Arrays,
     LargeTensors,

@@ -67,6 +67,9 @@ class Defaults(Core):
         self.function(target)
         return target
 
+    def function_paths(self) -> tuple[str, ...]:
+        return ()
+
     def signature(self, target: Target, function: Callable[..., Any] | None = None) -> Operator:
         if isinstance(target, OperatorTarget):
             operator = self.resolve(target.name)
@@ -92,6 +95,9 @@ class Defaults(Core):
 
     def notes(self, target: Target) -> tuple[Note, ...]:
         return ()
+
+    def seed(self, seed: int) -> None:
+        """Does nothing: without random numbers of its own, those of NumPy are drawn."""
 
     def devices(self) -> tuple[str, ...]:
         return (CPU,)

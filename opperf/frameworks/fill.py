@@ -32,6 +32,7 @@ from opperf.frameworks.drawings import (
     Drawing,
 )
 from opperf.frameworks.literals import data_literal, literal
+from opperf.frameworks.user_inputs import FUNCTION, VARIABLE, script_code
 from opperf.model import Case, TensorSpec
 
 RESULT = "made"
@@ -39,7 +40,7 @@ RESULT = "made"
 
 TEMPORARIES = (
     *("across", "contents", "corner", "down", "drawn", "fill_blocks", "gaps", "keep", "places"),
-    *("real", "rng", "series", "sides", "which"),
+    *("real", "rng", "series", "sides", "which", VARIABLE),
 )
 """Variables of the code itself, which are no names for tensors."""
 
@@ -155,12 +156,23 @@ def _with_missing(spec: TensorSpec, seed: int) -> Code:
     )
 
 
+def _of_function(spec: TensorSpec) -> Code:
+    """Returns the code of a script for an array that a user's function returns. Raises
+    `UnsupportedError` for a sparse one."""
+    if spec.layout != "dense":
+        raise UnsupportedError("a script has no sparse arrays of a function")
+    definition, expression = script_code(spec)
+    return Code((), expression, {"dtype": spec.dtype}, definition)
+
+
 def code(spec: TensorSpec, seed: int) -> Code:
     """Returns the code of a tensor's contents, in its dtype if NumPy has that, else in float32.
 
     Raises `ValueError` if the shape does not fit the fill, and `KeyError` for the fill `given`, a
     user's own array.
     """
+    if spec.fill.distribution == FUNCTION:
+        return _of_function(spec)
     if spec.fill.missing:
         return _with_missing(spec, seed)
     drawing = _drawing(spec)

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 from opperf.frameworks.fill import TEMPORARIES, Code, seed_at, storage_spec
 from opperf.frameworks.literals import literal
+from opperf.frameworks.user_inputs import in_script
 from opperf.model import Argument, Case, TensorSpec
 from opperf.model import Mapping as Entries
 
@@ -59,7 +60,8 @@ def tensors(case: Case, arguments: Mapping[str, Any]) -> list[ScriptTensor]:
                 storage = variable(f"storage.{spec.storage or one.name}")
                 made.setdefault(storage, one._replace(name=storage, spec=stored, tensor=None))
                 one = one._replace(storage=storage)
-            made[one.name] = one
+            shown = in_script(one.spec, case.settings.inputs, case.settings.seed)
+            made[one.name] = one._replace(spec=shown)
     return list(made.values())
 
 

@@ -23,6 +23,9 @@ IN_FILE = re.compile(r"(?P<file>.+\.py):(?P<function>[\w.]+)")
 IN_MODULE = re.compile(r"(?P<module>[\w.]+):(?P<function>[\w.]+)")
 """`kernels:softmax`, of an installed module or of `kernels.py` in the working directory."""
 
+PREFIX = "opperf_user_"
+"""Beginning of the name of the module that a user's file is loaded as."""
+
 Find = Callable[[str], Callable[..., Any]]
 """Finds a framework's callable by its dotted path."""
 
@@ -72,6 +75,19 @@ def function_of(target: Target, find: Find, names: Mapping[str, Any]) -> Callabl
     return None
 
 
+def call_in_script(target: Target) -> tuple[list[str], str]:
+    """Returns the lines of a script that import a user's function, and the function's name there;
+    no lines and no name for any other target."""
+    if isinstance(target, FileTarget):
+        path = str(Path(target.file).resolve())
+        first, *rest = target.function.split(".")
+        return ["import runpy"], ".".join([f"runpy.run_path({path!r})[{first!r}]", *rest])
+    if isinstance(target, CallableTarget) and ":" in target.path:
+        module, _, name = target.path.partition(":")
+        return [f"import {module}"], f"{module}.{name}"
+    return [], ""
+
+
 @functools.cache
 def _module_of(path: str) -> ModuleType:
     """Returns the module in a file. Its folder comes last on the path, so that it can import
@@ -80,7 +96,7 @@ def _module_of(path: str) -> ModuleType:
     if not file.is_file():
         raise UnknownOperatorError(f"{path}: there is no such file")
     # Under another name, as its own may be that of another module.
-    spec = importlib.util.spec_from_file_location(f"opperf_user_{file.stem}", file)
+    spec = importlib.util.spec_from_file_location(f"{PREFIX}{file.stem}", file)
     assert spec is not None and spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     if str(file.parent) not in sys.path:
@@ -94,6 +110,29 @@ def _module_of(path: str) -> ModuleType:
             f"{path} cannot be loaded: {one_line(f'{type(error).__name__}: {error}')}"
         ) from error
     return module
+
+
+def import_module(name: str) -> ModuleType:
+    """Returns the module of a file, `kernels.py`, or of a name, `kernels`, which may be that of a
+    file in the working directory.
+
+    Raises `UnknownOperatorError` for a missing one, and `UsageError` for code that fails when it is
+    loaded.
+    """
+    file = Path(name) if name.endswith(".py") else Path(*name.split(".")).with_suffix(".py")
+    if name.endswith(".py") or file.is_file():
+        return _module_of(str(file.resolve()))
+    try:
+        return importlib.import_module(name)
+    except ImportError as error:
+        raise UnknownOperatorError(
+            f"{name}: {one_line(str(error))}; install it, or name its file: "
+            f"path/to/{name.rpartition('.')[2]}.py"
+        ) from error
+    except Exception as error:
+        raise UsageError(
+            f"{name} cannot be loaded: {one_line(f'{type(error).__name__}: {error}')}"
+        ) from error
 
 
 def _attribute(module: ModuleType, name: str) -> Callable[..., Any]:

@@ -40,6 +40,8 @@ class Setting:
     """Its name in reports."""
     empty: str = ""
     """A word for None and for an empty value."""
+    many: bool = False
+    """Whether the option can be repeated, and all its values apply together."""
     flag: Any = None
     """The value set by an option that takes none."""
     name: str = ""
@@ -65,6 +67,8 @@ class Setting:
         """The texts from which the value is read: several for a mapping, none for nothing."""
         if isinstance(value, dict):
             return tuple(f"{name}={text}" for name, text in value.items())
+        if isinstance(value, tuple):
+            return value
         if value is None:
             return (self.empty,) if self.empty else ()
         return (str(value),) if value != "" else ()
@@ -250,6 +254,35 @@ class Settings(Struct, frozen=True):
         ),
     ] = ""
     """Label of the worker's interpreter, if a run has several; its path is in the run's header."""
+    imports: Annotated[
+        tuple[str, ...],
+        Setting(
+            "--import",
+            "Import a module of yours (kernels, or its file kernels.py) into the workers, so that "
+            "operators it registers can be named.",
+            metavar="MODULE",
+            identity=False,
+            process=True,
+            common=True,
+            many=True,
+            title="Imported modules",
+        ),
+    ] = ()
+    """Modules of the user's, imported into the worker after the framework."""
+    inputs: Annotated[
+        str,
+        Setting(
+            "--inputs",
+            "Function of yours that returns the inputs, in place of the rules': a dict of "
+            "arguments (arrays, shapes, numbers), or a list of such dicts, one for each "
+            "configuration. kernels.py:make or module:make.",
+            metavar="FUNCTION",
+            identity=False,
+            common=True,
+            title="Inputs",
+        ),
+    ] = ""
+    """Function of the user's whose arrays the case's tensors are."""
     seed: Annotated[
         int,
         Setting(

@@ -24,7 +24,9 @@ class Fill(Struct, frozen=True):
     that fit, of `low` classes, spread around `high` objects of each sample in the unit square.
     `grid`: places to read pictures at, by column and row in [-1, 1], scaled by `low`, with normal
     noise of standard deviation `high`.
-    `literal`: `data`. `given`: an object of the caller's, of which only the `digest` is known.
+    `literal`: `data`. `function`: the array of this `digest` that the function of the case's
+    settings returns, at the place `data`. `given`: an object of the caller's, of which only the
+    `digest` is known.
     `same`: the tensor of the argument named by `data` itself, for operators that write to an
     input; `data` is a name, or `name.index` for an element of a list.
     """
@@ -46,6 +48,7 @@ class Fill(Struct, frozen=True):
         "detections",
         "grid",
         "literal",
+        "function",
         "given",
         "same",
     ] = "normal"

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import functools
 import logging
+import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
 from typing import Any, Literal
 
 import msgspec
@@ -51,6 +53,7 @@ def run_performance_test(
     warmup: int = WARMUP,
     runs: int = RUNS,
     framework: str = FRAMEWORK,
+    save: str | os.PathLike[str] | None = None,
 ) -> list[Results]:
     """Measure one callable, or several, on each of the inputs.
 
@@ -76,6 +79,8 @@ def run_performance_test(
         Number of untimed calls, and of timed ones after them.
     framework : str
         The framework of the functions, one of those that `opperf frameworks` lists.
+    save : str or path
+        Write a run file too, with every sample, for `opperf compare` and `opperf export`.
 
     Returns
     -------
@@ -91,11 +96,16 @@ def run_performance_test(
     UsageError
         For a framework, dtype, profiler, device or count that cannot be used, an operator that is
         not callable, and inputs that are no dict or contain values that no case can have.
+    OutputError
+        For a file to save to that exists or cannot be written.
     """
     check_type("framework", framework, str, "a name")
+    if save is not None:
+        check_type("save", save, (str, os.PathLike), "a path")
     loaded = load_for_measuring(framework)
     settings = call_settings(loaded, ctx, dtype, profiler, warmup, runs)
-    return measure_calls(loaded, ops, inputs, settings, run_backward)
+    path = None if save is None else Path(save)
+    return measure_calls(loaded, ops, inputs, settings, run_backward, path)
 
 
 def make_plan(

@@ -70,6 +70,8 @@ def _fill_words(fill: Fill) -> Iterator[str]:
         return
     if fill.distribution in DATA:
         yield DATA[fill.distribution](fill.data)
+        # Data by their place in what a function returns need no digest beside it.
+        fill = msgspec.structs.replace(fill, digest="")
     elif fill.distribution == "constant":
         yield f"constant({_number(fill.low)})"
     elif fill.distribution in RANGES or (fill.low, fill.high) != (Fill().low, Fill().high):
@@ -91,6 +93,7 @@ def _literal(data: Any) -> str:
 DATA: dict[str, Callable[[Any], str]] = {
     "literal": _literal,
     "same": lambda data: f"same as {data}",
+    "function": str,
 }
 """Texts of the distributions that are defined by their data."""
 

@@ -65,6 +65,15 @@ def results_by_operator(records: Iterable[Record]) -> dict[str, list[dict[str, A
     return results
 
 
+def ids_by_operator(records: Iterable[Record]) -> dict[str, list[str]]:
+    """Returns the ids of `results_by_operator`, in its order."""
+    ids: dict[str, list[str]] = {}
+    for record in sort_by_operator(records):
+        if record.status is Status.OK:
+            ids.setdefault(record.case.label, []).append(record.id)
+    return ids
+
+
 def json_text(run: Run) -> str:
     """Returns the results as JSON with a line for each result, for readers and diffs."""
     operators = [

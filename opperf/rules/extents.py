@@ -8,6 +8,7 @@ length of a flattened buffer), and those that these follow from, stay as they ar
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import NamedTuple
@@ -21,7 +22,7 @@ from opperf.rules.values import Arguments
 FACTOR = 2
 """Factor of an extent in a trial: twice a number keeps its divisors."""
 
-FIXED_FILLS = ("literal", "given")
+FIXED_FILLS = ("literal", "given", "function")
 """Fills with data of a fixed shape."""
 
 SHARED = "same"
@@ -193,10 +194,12 @@ def _fewest(
 ) -> list[Place]:
     """The other places that have to change together with `place`."""
     kept = list(others)
-    for other in others:
-        fewer = [one for one in kept if one != other]
-        if takes([place, *fewer]):
-            kept = fewer
+    # Two of equal extents may be a group of their own, and change only together.
+    for size in (1, 2):
+        for some in itertools.combinations(others, size):
+            fewer = [one for one in kept if one not in some]
+            if len(fewer) == len(kept) - size and takes([place, *fewer]):
+                kept = fewer
     return kept
 
 

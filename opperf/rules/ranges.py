@@ -65,7 +65,8 @@ def in_range(known: TensorSpec, shape: Shape, limit: int | None) -> TensorSpec:
         fill = Fill()
     elif limit is not None and known.dtype not in NARROW:
         if fill.distribution == "integers":
-            fill = Fill("integers", fill.low, max(fill.low + 1, min(fill.high, limit)))
+            highest = max(fill.low + 1, min(fill.high, limit))
+            fill = Fill("integers", float(fill.low), float(highest))
         elif fill.distribution in COUNTED and _indexes(known) and shape and shape[-1] > limit:
             fill = below(max(1, limit))
     return msgspec.structs.replace(reshaped(known, shape), fill=fill)

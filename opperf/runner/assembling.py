@@ -30,6 +30,8 @@ Say = Callable[[str], None]
 RULE_OPTIONS = {
     "size": "--size",
     "shapes": "--shape",
+    "values": "--arg",
+    "inputs": "--inputs",
     "sweeps": "--sweep",
     "int64_tensor": "--int64-tensor",
     "configurations": "--max-configs",
@@ -37,6 +39,16 @@ RULE_OPTIONS = {
     "fuzz_shapes": "--fuzz-shapes",
 }
 """Options for the inputs that rules make, which do not apply to the cases of a file."""
+
+
+def check_rule_options(path: Path, given: Collection[str]) -> None:
+    """Raises `UsageError` for an option on the inputs that rules make."""
+    for option in RULE_OPTIONS:
+        if option in given:
+            raise UsageError(
+                f"{RULE_OPTIONS[option]} does not apply to {path}, whose cases have inputs of "
+                "their own; omit it, or name operators as well"
+            )
 
 
 def assemble(
@@ -65,12 +77,7 @@ def assemble(
             plans.append(plan)
             axes = {**found, **axes, **{name: found[name] for name in _call_axes(found)}}
     else:
-        for option in RULE_OPTIONS:
-            if option in given:
-                raise UsageError(
-                    f"{RULE_OPTIONS[option]} does not apply to {files[0]}, whose cases have inputs "
-                    "of their own; omit it, or name operators as well"
-                )
+        check_rule_options(files[0], given)
     plans += [_plan_file(workers, path, own, axes, given, say) for path in files]
     merged = Plan(
         cases=disambiguate(deduplicate(group_by_process(c for plan in plans for c in plan.cases))),
@@ -79,6 +86,26 @@ def assemble(
     )
     check_size(merged, selection)
     return filter_by_id(merged, selection.ids), axes
+
+
+def check_names(workers: Workers, framework: str, selection: Selection, axes: Axes) -> None:
+    """Raises the error of a name of an operator, group or value that the framework does not have.
+    Makes none of the inputs that take time."""
+    if not any(
+        (selection.patterns, selection.exclude, selection.categories, selection.namespaces, axes)
+    ):
+        return
+    worker = workers.of(framework, Settings(python=axes.get("python", ("",))[0]))
+    usable = worker.resolve({"dtype": (selection.settings.dtype,), **_call_axes(axes)}).usable
+    settings = {name: values[0] for name, values in usable.items()}
+    worker.plan(
+        msgspec.structs.replace(
+            selection,
+            configurations=1,
+            fuzz=None,
+            settings=msgspec.structs.replace(selection.settings, **settings),
+        )
+    )
 
 
 def _call_axes(axes: Axes) -> Axes:
@@ -93,7 +120,8 @@ def _plan_registry(
     A dtype that the framework lacks gets the first one's cases, whose records say that it is
     lacking."""
     label = axes.get("python", ("",))[0]
-    worker = workers.of(framework, Settings(python=label))
+    imports = selection.settings.imports
+    worker = workers.of(framework, Settings(python=label, imports=imports))
     resolved = worker.resolve({"dtype": (selection.settings.dtype,), **_call_axes(axes)})
     usable = {name: values[0] for name, values in resolved.usable.items()}
     plans: dict[str, Plan] = {}
@@ -131,11 +159,11 @@ def _plan_file(
     workers.add_interpreters(getattr(source, "interpreters", ()))
     for warning in getattr(source, "warnings", ()):
         say(f"warning: {warning}")
-    asked = _selected(source.cases(), selection)
+    asked = select_cases(source.cases(), selection)
     plain = {
         name: getattr(selection.settings, name)
         for name, setting in DECLARED.items()
-        if name in given and not setting.axis
+        if name in given and not setting.axis and name not in RULE_OPTIONS
     }
     several = {name: values for name, values in axes.items() if name in given}
     cases: list[Case] = []
@@ -161,7 +189,7 @@ def _resolve(workers: Workers, framework: str, axes: Axes) -> Axes:
     return {**axes, **{name: found[name] for name in asked}}
 
 
-def _selected(cases: Iterable[Case], selection: Selection) -> list[Case]:
+def select_cases(cases: Iterable[Case], selection: Selection) -> list[Case]:
     """Returns the cases that are in the selected categories and not excluded."""
     found = list(cases)
     # Patterns match operators, of which a file has only the names.

@@ -2,23 +2,32 @@
 
 from __future__ import annotations
 
+import sys
+import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from numbers import Integral
+from pathlib import Path
 from typing import Any
 
 from opperf.dtypes import canonical
-from opperf.errors import UsageError
+from opperf.errors import OutputError, UsageError
 from opperf.frameworks import Framework
-from opperf.model import Case, Record, Settings, Status
+from opperf.model import Case, Environment, Record, Settings, Status
 from opperf.profilers import find_profilers
 from opperf.results.opperf_json import result_of
+from opperf.results.output import check_output
+from opperf.runner.environment import environment
 from opperf.runner.measure import measure
 from opperf.runner.memory_meters import PristineMeter
+from opperf.runner.progress import make_progress
+from opperf.runner.session import execute, make_header
 from opperf.sources.bound import NOTHING_BOUND, Bound
 from opperf.sources.call import UserCall
 from opperf.sources.choices import parse_device
-from opperf.sources.registry import check_settings
+from opperf.sources.registry import Plan, check_settings
 from opperf.sources.selecting import Selection
+from opperf.sources.varying import deduplicate, disambiguate
 
 Results = dict[str, list[dict[str, Any]]]
 
@@ -56,7 +65,7 @@ def call_settings(
     return settings
 
 
-def check_type(name: str, value: object, kind: type, description: str) -> None:
+def check_type(name: str, value: object, kind: type | tuple[type, ...], description: str) -> None:
     """Raises `UsageError` for an argument of another type."""
     if not isinstance(value, kind):
         raise UsageError(f"{name} is {description}, not {value!r}")
@@ -73,12 +82,14 @@ def measure_calls(
     inputs: Inputs | Iterable[Inputs],
     settings: Settings,
     backward: bool,
+    save: Path | None = None,
 ) -> list[Results]:
     """Measures one or several callables on each of the inputs; returns for each callable
-    `{name: [result, ...]}`, with a result for each of the inputs.
+    `{name: [result, ...]}`, with a result for each of the inputs. With `save`, writes the records
+    to this run file, each as it is made.
 
     Raises `UsageError`, before anything is measured, for an object that is not callable and for
-    inputs that make no case.
+    inputs that make no case, and `OutputError` for a file that cannot be written.
     """
     check_type("inputs", inputs, Iterable, "a list of dicts")
     listed = [inputs] if isinstance(inputs, Mapping) else list(inputs)
@@ -90,15 +101,72 @@ def measure_calls(
     for call in calls:
         for excluded, reason in call.excluded.items():
             raise UsageError(f"{excluded}: {reason}")
+    saved = {} if save is None else _measure_to(save, framework, planned, settings)
+
+    def record_of(call: UserCall, case: Case) -> Record:
+        return saved[case.id] if saved else measure_here(case, framework, call.bound)
+
     return [
         {
             call.target.label: [
-                display_result(measure_here(case, framework, call.bound), one)
+                display_result(record_of(call, case), one)
                 for case, one in zip(cases, listed, strict=True)
             ]
         }
         for call, cases in planned
     ]
+
+
+@dataclass(frozen=True)
+class _Here:
+    """Measures cases in this process, which has the objects that they are bound to, by id."""
+
+    framework: Framework
+    bounds: Mapping[str, Bound]
+
+    def measure(self, case: Case) -> Record:
+        return measure_here(case, self.framework, self.bounds[case.id])
+
+    def environment(self, case: Case) -> Environment:
+        """Returns the environment of this process."""
+        return environment(self.framework)
+
+
+def _measure_to(
+    path: Path,
+    framework: Framework,
+    planned: Sequence[tuple[UserCall, Sequence[Case]]],
+    settings: Settings,
+) -> dict[str, Record]:
+    """Measures the cases and writes their records to a run file; returns these by id.
+
+    Raises `OutputError` for a file that exists or cannot be written, and `UsageError` for two
+    functions of one name, which are one in the file.
+    """
+    if path.exists():
+        raise OutputError(f"{path} exists; remove it, or save to another file")
+    check_output(path, overwrite=False)
+    targets = [call.target for call, _ in planned]
+    for target in targets:
+        if targets.count(target) > 1:
+            raise UsageError(
+                f"several of the callables are {target.key.path}; to save their results, pass each "
+                "once, and functions with names of their own"
+            )
+    here = _Here(framework, {case.id: call.bound for call, cases in planned for case in cases})
+    cases = disambiguate(deduplicate(case for _, listed in planned for case in listed))
+    header = make_header(Plan(cases=cases, excluded={}), Selection(settings=settings), {})
+    started = time.monotonic()
+    run = execute(
+        path,
+        header,
+        cases,
+        cases,
+        here,
+        make_progress(sys.stderr, len(cases), quiet=True),
+        lambda: time.monotonic() - started,
+    )
+    return {record.id: record for record in run.records}
 
 
 def _call(

@@ -18,7 +18,6 @@ from opperf.results import output
 from opperf.rules.fuzzing import Fuzz
 from opperf.sources.base import is_source, open_source
 from opperf.sources.selecting import Selection
-from opperf.sources.sweeping import with_sweeps
 from opperf.sources.varying import Axes
 
 STEM = "{framework}_operator_benchmarks"
@@ -56,8 +55,18 @@ def apply_quick(options: Mapping[str, Any], changed: Mapping[str, Any]) -> dict[
     return {**options, **{name: value for name, value in quick.items() if name not in changed}}
 
 
+def quick_settings(changed: Mapping[str, Any]) -> dict[str, Any]:
+    """Returns the settings that `--quick` would set, beside the options that the user set."""
+    return {
+        name: value
+        for name, value in apply_quick({"quick": True}, changed).items()
+        if name in DECLARED
+    }
+
+
 def build_choice(options: Mapping[str, Any]) -> Selection:
     """Returns the selection of operators, inputs and passes, without its settings."""
+    shapes, swept = split_shapes(options["shapes"])
     return Selection(
         patterns=(*options["names"], *options["ops"]),
         exclude=options["exclude"],
@@ -66,6 +75,13 @@ def build_choice(options: Mapping[str, Any]) -> Selection:
         size=options["size"].lower(),
         backward=not options["no_backward"],
         configurations=options["configurations"],
+        int64_tensor=options["int64_tensor"].lower() == "on",
+        fuzz=build_fuzz(options),
+        ids=options["ids"],
+        shapes=shapes,
+        swept_shapes=swept,
+        sweeps=options["sweeps"],
+        values=options["values"],
     )
 
 
@@ -98,17 +114,28 @@ def build_common_settings(options: Mapping[str, Any]) -> Settings:
     return Settings(**{"device": "", "profiler": "", **chosen})
 
 
+def split_shapes(
+    shapes: Mapping[str, tuple[int | str, ...]],
+) -> tuple[dict[str, tuple[int, ...]], dict[str, tuple[int | str, ...]]]:
+    """Splits the user's shapes into those of numbers alone, and those with swept variables."""
+    fixed: dict[str, tuple[int, ...]] = {}
+    swept: dict[str, tuple[int | str, ...]] = {}
+    for name, shape in shapes.items():
+        numbers = tuple(extent for extent in shape if isinstance(extent, int))
+        if len(numbers) == len(shape):
+            fixed[name] = numbers
+        else:
+            swept[name] = shape
+    return fixed, swept
+
+
 def build_selection(options: Mapping[str, Any]) -> Selection:
-    """Returns the selection, with the settings that are not axes. Raises `UsageError` for sweeps
-    and shapes that do not fit each other."""
+    """Returns the selection, with the settings that are not axes."""
     plain = {name: options[name] for name, setting in DECLARED.items() if not setting.axis}
     return msgspec.structs.replace(
-        with_sweeps(build_choice(options), options["shapes"], options["sweeps"]),
-        int64_tensor=options["int64_tensor"].lower() == "on",
+        build_choice(options),
         shuffle=options["shuffle"],
         rounds=options["rounds"],
-        fuzz=build_fuzz(options),
-        ids=options["ids"],
         settings=Settings(**plain),
     )
 
@@ -142,8 +169,11 @@ def build_fuzz(options: Mapping[str, Any]) -> Fuzz | None:
     return Fuzz(count=options["fuzz_shapes"], least=least, most=most)
 
 
-FUZZED = {"size": "--size", "shapes": "--shape", "sweeps": "--sweep"}
+FUZZED = {"size": "--size", "shapes": "--shape", "sweeps": "--sweep", "inputs": "--inputs"}
 """Options for a rule's shapes, which random ones replace."""
+
+MADE = {"size": "--size", "shapes": "--shape"}
+"""Options for a rule's shapes, which those of a user's function replace."""
 
 LIMITS = {"least_elements": "--min-elements", "most_elements": "--max-elements"}
 """Options for random shapes only."""
@@ -151,6 +181,13 @@ LIMITS = {"least_elements": "--min-elements", "most_elements": "--max-elements"}
 
 def check_shape_options(changed: Mapping[str, Any]) -> None:
     """Raises `UsageError` for contradictory options on shapes."""
+    if "inputs" in changed:
+        for option in MADE:
+            if option in changed:
+                raise UsageError(
+                    f"{MADE[option]} has no effect with --inputs, whose function returns the "
+                    "shapes; use only one of them"
+                )
     fuzzed = "fuzz_shapes" in changed
     for option, shown in (FUZZED if fuzzed else LIMITS).items():
         if option in changed and fuzzed:
@@ -164,7 +201,7 @@ def build_options(options: Mapping[str, Any], changed: Mapping[str, Any]) -> Opt
 
     Raises `UsageError` for contradictory options.
     """
-    output_format = options["output_format"].lower()
+    output_format = options["output_format"]
     resume = options["resume"]
     stem = Path(STEM.format(framework=options["framework"]))
     if resume and Path(resume).suffix == ".jsonl" and options["output_file"] is None:

@@ -13,8 +13,9 @@ from opperf.rules.extents import groups
 from opperf.rules.fuzzing import Fuzz, draw
 from opperf.rules.values import Arguments
 from opperf.runner.pool import Worker
+from opperf.runner.refitting import fit_cases
 from opperf.runner.searching import TRIAL_TIMEOUT_S, search_inputs
-from opperf.sources.registry import Plan
+from opperf.sources.registry import Found, Plan
 from opperf.sources.selecting import Selection
 from opperf.sources.sweeping import at_point, configuration_tag, join_points, points_of
 
@@ -51,11 +52,14 @@ def _plan_shapes(
     fuzz = selection.fuzz
     asked = selection if fuzz is None else msgspec.structs.replace(selection, size=SMALL)
     plan = worker.plan(asked)
+    found: Found = {}
     if plan.searchable:
         found, reasons = search_inputs(worker, framework, plan.searchable, asked, say)
         plan = worker.plan(asked, found)
         plan = msgspec.structs.replace(plan, excluded={**plan.excluded, **reasons})
-    if fuzz is not None:
+    if fuzz is None:
+        plan = fit_cases(worker, plan, asked, found, say)
+    else:
         say("trying which extents of the inputs can change")
         plan = _with_random_shapes(worker, plan, fuzz, selection.settings.seed)
     return plan

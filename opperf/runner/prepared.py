@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from opperf.errors import UnsupportedError
+from opperf.errors import UnsupportedError, UsageError
 from opperf.frameworks import Framework
 from opperf.frameworks.fill import seed_at, storage_spec
+from opperf.frameworks.user_inputs import FUNCTION, array_of
 from opperf.model import (
     Argument,
     Case,
@@ -63,7 +64,16 @@ class PreparedCase:
             # The tensor of another place, which is made already.
             return self._made[argument.fill.data]
         if argument.fill.distribution == "given":
-            held = self._bound.arrays[argument.fill.digest]
+            held = self._bound.arrays.get(argument.fill.digest)
+            if held is None:
+                raise UsageError(
+                    f"{place} is an array of the program that measured it, which only that has; "
+                    "measure it there again, or with --inputs"
+                )
+            tensor = self.framework.copy_to_device(held, argument, device)
+        elif argument.fill.distribution == FUNCTION:
+            settings = self.case.settings
+            held = array_of(settings.inputs, self.framework, settings.seed, argument)
             tensor = self.framework.copy_to_device(held, argument, device)
         else:
             seed = seed_at(self.case.settings.seed, argument.fill.of or place)

@@ -37,6 +37,7 @@ SELECTION_OPTIONS = {
     "size": ("--size", "size"),
     "int64_tensor": ("--int64-tensor", "int64_tensor"),
     "shapes": ("--shape", "shapes", "swept_shapes"),
+    "values": ("--arg", "values"),
     "sweeps": ("--sweep", "sweeps"),
     "no_backward": ("--no-backward", "backward"),
     "configurations": ("--max-configs", "configurations"),

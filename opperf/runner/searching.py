@@ -60,10 +60,12 @@ def search_inputs(
     why none were found.
 
     Results of earlier searches come from the cache, except for another interpreter, whose framework
-    may be another build. `say` prints what takes time, and warnings about the cache.
+    may be another build, and with modules of the user's, whose operators may have changed. `say`
+    prints what takes time, and warnings about the cache.
     """
     size = INT64 if selection.int64_tensor else selection.size
-    path = None if worker.is_foreign else cache_file("search", framework)
+    is_cached = not (worker.is_foreign or selection.settings.imports)
+    path = cache_file("search", framework) if is_cached else None
     entries, warnings = load(path, Entries)
     entries = entries or {}
     before = dict(entries)

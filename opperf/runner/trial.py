@@ -10,7 +10,7 @@ from opperf.errors import OpperfError, one_line
 from opperf.frameworks import Framework
 from opperf.model import UNKNOWN, Argument, Case, Struct
 from opperf.runner.guard import guard, tensor_bytes
-from opperf.sources.registry import with_array_type
+from opperf.sources.array_types import with_array_type
 
 
 class Trial(Struct, frozen=True):

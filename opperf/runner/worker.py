@@ -25,7 +25,8 @@ import numpy as np
 
 from opperf import errors
 from opperf.frameworks import Framework, load
-from opperf.model import Record, Status
+from opperf.frameworks.user_code import import_module
+from opperf.model import Record, Settings, Status
 from opperf.profilers import find_profilers
 from opperf.profilers.python import overhead_ns, resolution_ns
 from opperf.runner.allocator import configure_heap
@@ -135,6 +136,8 @@ class Server:
             framework = load(framework_name)
             if PROCESS_SETTINGS.get("threads") is not None:
                 framework.set_threads(PROCESS_SETTINGS["threads"])
+            for name in PROCESS_SETTINGS.get("imports", ()):
+                import_module(name)
             self._begin_process(framework)
             ready = ReadyResponse(environment=environment(framework))
         except Exception as error:
@@ -211,7 +214,7 @@ def main() -> None:
     """Serves on standard input and output."""
     responses = begin_child()
     framework_name, settings, *options = sys.argv[1:]
-    PROCESS_SETTINGS.update(msgspec.json.decode(settings))
+    PROCESS_SETTINGS.update(msgspec.json.decode(settings, type=Settings).process())
     Server(sys.stdin.buffer, responses, MEMORY in options).start(framework_name)
 
 

@@ -18,16 +18,13 @@ from opperf.frameworks import Framework
 from opperf.model import Argument, Case, Fill, Kind, Number, Operator, Settings, Target, TensorSpec
 from opperf.rules.engine import (
     holds_tensors,
-    inputs_for,
-    rename_arguments,
     rules_module,
     with_output,
 )
 from opperf.rules.ranges import Shape, in_range, is_shape, limit_at, shapes_by_place
-from opperf.rules.registering import NoInputs
-from opperf.rules.sizes import PRESETS
+from opperf.sources.array_types import with_array_type
 from opperf.sources.bound import Bound
-from opperf.sources.registry import with_array_type
+from opperf.sources.known import known_specs
 
 ORIGIN = "call:run_performance_test"
 
@@ -229,36 +226,3 @@ def collect_lists(inputs: Mapping[str, Any], operator: Operator) -> Mapping[str,
         return inputs
     listed = [inputs[name] for name in sorted(numbers, key=lambda name: numbers[name])]
     return {lists[0]: listed} | {n: value for n, value in inputs.items() if n not in numbers}
-
-
-def known_specs(
-    framework: Framework, operator: Operator, wrapped: Operator | None, dtype: str
-) -> dict[str, TensorSpec]:
-    """Returns the tensors of the rule for the operator that a callable wraps, by the callable's own
-    arguments: of a list the first, and each as `data.0` if they differ. For a callable that wraps
-    none, only the names of its arguments count, as a user's function `sum` need not compute one."""
-    known = wrapped or msgspec.structs.replace(operator, name="", category="")
-    made = inputs_for(known, rules_module(framework.rules), PRESETS["small"], dtype)
-    if isinstance(made, NoInputs):
-        return {}
-    specs: dict[str, TensorSpec] = {}
-    for inputs in reversed(made):
-        for name, value in rename_arguments(operator, inputs.arguments).items():
-            if isinstance(value, TensorSpec):
-                specs[name] = value
-            elif isinstance(value, tuple) and value and isinstance(value[0], TensorSpec):
-                specs |= _listed(name, value, dtype)
-    return specs
-
-
-def _listed(name: str, value: tuple[Any, ...], dtype: str) -> dict[str, TensorSpec]:
-    """Returns the tensors of a rule's list: the first, and each if they differ in more than their
-    dtype."""
-    listed = [one for one in value if isinstance(one, TensorSpec)]
-    alike = [msgspec.structs.replace(one, dtype=dtype) for one in listed]
-    # An operator that mixes dtypes, as amp_multicast, needs none of them.
-    mixed = len({one.dtype for one in listed}) > 1
-    specs = {name: alike[0] if mixed else listed[0]}
-    if any(one != alike[0] for one in alike):
-        specs.update((f"{name}.{i}", one) for i, one in enumerate(listed))
-    return specs

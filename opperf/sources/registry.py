@@ -18,13 +18,23 @@ from opperf.model import (
     Pass,
     Struct,
     Target,
-    TensorSpec,
 )
 from opperf.rules.callables import inputs_for_target
 from opperf.rules.engine import Inputs
 from opperf.rules.registering import NoInputs
-from opperf.rules.sizes import INT64, PRESETS
+from opperf.rules.sizes import INT64, PRESETS, Preset
+from opperf.sources.array_types import with_array_type
 from opperf.sources.choices import CHOICES, LISTED, is_misspelt, parse_device, refusal
+from opperf.sources.overrides import (
+    LACKS,
+    Accepted,
+    Overrides,
+    accepted,
+    check_names,
+    own_inputs,
+    with_tensors,
+    with_values,
+)
 from opperf.sources.selecting import (
     Selection,
     check_groups,
@@ -32,7 +42,8 @@ from opperf.sources.selecting import (
     select,
     split_paths,
 )
-from opperf.sources.shapes import check_shapes, inputs_in_shapes, with_shapes
+from opperf.sources.shapes import inputs_in_shapes, with_shapes
+from opperf.sources.user_inputs import inputs_by_function
 from opperf.sources.varying import Axes, deduplicate, shuffle
 
 Found = dict[str, dict[str, Argument]]
@@ -64,6 +75,8 @@ class Registry:
         self.excluded: dict[str, str] = {}
         self.searchable: list[str] = []
         """Operators in `excluded` for which a search may find inputs."""
+        self.arguments: dict[str, Accepted] = {}
+        """Names of the arguments of every operator, where the user sets some."""
         self._framework, self._selection, self._found = framework, selection, found or {}
 
     def cases(self) -> Iterator[Case]:
@@ -73,34 +86,56 @@ class Registry:
         preset = PRESETS[INT64 if selection.int64_tensor else selection.size]
         dtype = selection.settings.dtype
         for target, operator in _targets(framework, selection):
-            own = self._found.get(target.label)
-            made = inputs_for_target(framework, target, operator, preset, dtype, own)
+            made = self._inputs(target, operator, preset)
             if isinstance(made, NoInputs):
                 self.excluded[target.label] = made.reason
                 if made.searchable and isinstance(target, OperatorTarget):
                     self.searchable.append(target.label)
                 continue
-            if selection.shapes:
-                made = inputs_in_shapes(
-                    made,
-                    selection.shapes,
-                    preset,
-                    functools.partial(inputs_for_target, framework, target, operator, dtype=dtype),
-                )
+            made = with_values(operator, made, selection.values, dtype)
             for inputs in made[: selection.configurations]:
                 yield _case(framework, target, operator, inputs, selection)
+
+    def _inputs(
+        self, target: Target, operator: Operator, preset: Preset
+    ) -> list[Inputs] | NoInputs:
+        """Returns a target's inputs by the user's function or by its rule, with the tensors that
+        the user sets; without either, those that the user sets."""
+        framework, selection = self._framework, self._selection
+        dtype, overrides = selection.settings.dtype, Overrides.of(selection)
+        if selection.settings.inputs:
+            made = inputs_by_function(framework, target, operator, selection.settings)
+        else:
+            found = self._found.get(target.label)
+            made = inputs_for_target(framework, target, operator, preset, dtype, found)
+        if not overrides.names:
+            return made
+        self.arguments[target.label] = names = accepted(operator, made)
+        lacking = names.lacks(overrides)
+        if lacking:
+            return NoInputs(f"{LACKS} {lacking[0]!r}")
+        if isinstance(made, NoInputs):
+            set_here = own_inputs(framework, target, operator, overrides, preset, dtype)
+            # A search may find the inputs that the user does not set.
+            return made if isinstance(set_here, NoInputs) and made.searchable else set_here
+        if not selection.shapes:
+            return made
+        make = functools.partial(inputs_for_target, framework, target, operator, dtype=dtype)
+        made = with_tensors(framework, target, operator, made, selection.shapes, dtype)
+        return inputs_in_shapes(made, selection.shapes, preset, make)
 
 
 def plan(framework: Framework, selection: Selection, found: Found | None = None) -> Plan:
     """Returns the plan of a selection, with the user's shapes and in the selected order.
 
-    Raises the errors of `Registry`, and `UsageError` for a shape of an argument that no case has.
+    Raises the errors of `Registry`, and `UsageError` for a shape or value of an argument that no
+    operator has.
     """
     source = Registry(framework, selection, found)
-    cases = list(source.cases())
-    check_shapes(cases, selection.shapes)
     # Cases that differ in their shapes alone are the same with the user's shapes.
-    made = deduplicate(with_shapes(framework, case, selection.shapes) for case in cases)
+    cases = (with_shapes(framework, case, selection.shapes) for case in source.cases())
+    made = deduplicate(cases)
+    check_names(Overrides.of(selection), source.arguments)
     return Plan(
         cases=shuffle(made, selection.settings.seed) if selection.shuffle else made,
         excluded=source.excluded,
@@ -196,7 +231,7 @@ def _targets(framework: Framework, selection: Selection) -> list[tuple[Target, O
         narrowed = msgspec.structs.replace(selection, patterns=named)
         registered = [
             (OperatorTarget(framework=framework.name, name=operator.name), operator)
-            for operator in select(operators, narrowed)
+            for operator in select(operators, narrowed, framework.function_paths())
         ]
     targets = [framework.callable_target(path) for path in paths]
     return registered + [(target, framework.signature(target)) for target in targets]
@@ -221,14 +256,3 @@ def _case(
         why=inputs.why,
         category=operator.category,
     )
-
-
-def with_array_type(argument: Argument, array_type: str) -> Argument:
-    """Returns the argument with its tensors of this array type."""
-    if not array_type:
-        return argument
-    if isinstance(argument, tuple):
-        return tuple(with_array_type(element, array_type) for element in argument)  # type: ignore[misc]
-    if isinstance(argument, TensorSpec):
-        return msgspec.structs.replace(argument, array_type=array_type)
-    return argument

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 import msgspec
 
-from opperf.errors import UnsupportedError, UsageError, suggest
+from opperf.errors import UnsupportedError
 from opperf.frameworks import Framework
 from opperf.model import Argument, Case, TensorSpec, iter_tensors
 from opperf.model.values import UNKNOWN
@@ -17,6 +17,7 @@ from opperf.rules.fitting import dense_if_any
 from opperf.rules.ranges import Shape, in_range, limit_at, reshaped, shapes_by_place
 from opperf.rules.registering import NoInputs
 from opperf.rules.sizes import Preset
+from opperf.rules.values import Arguments
 
 SHAPED = "+shape"
 """End of the origin of inputs in a user's shapes."""
@@ -26,17 +27,6 @@ MATRIX = 2
 
 Shapes = Mapping[str, Shape]
 """A user's shapes, by argument."""
-
-
-def check_shapes(cases: Iterable[Case], shapes: Shapes) -> None:
-    """Raises `UsageError` for a shape of an argument that no case has."""
-    names = {name for case in cases for name, _ in case.tensors()}
-    for name in shapes:
-        if name not in names:
-            raise UsageError(
-                f"--shape {name}=...: no selected operator has a tensor argument "
-                f"{name!r}{suggest(name, names)}"
-            )
 
 
 def inputs_in_shapes(
@@ -96,7 +86,14 @@ def with_shapes(framework: Framework, case: Case, shapes: Shapes) -> Case:
         name: _each(value, functools.partial(_shape_of, shapes.get(name), changes))
         for name, value in case.arguments.items()
     }
-    places = shapes_by_place(wanted)
+    arguments = within_range(case.arguments, wanted)
+    return msgspec.structs.replace(case, arguments=arguments, origin=f"{case.origin}{SHAPED}")
+
+
+def within_range(before: Mapping[str, Argument], made: Mapping[str, Argument]) -> Arguments:
+    """Returns the arguments that were `before`, in the shapes that they are `made` with, with
+    indices in range of those."""
+    places = shapes_by_place(made)
 
     def limited(place: str, argument: Argument, own: Argument) -> Argument:
         if isinstance(argument, tuple) and isinstance(own, tuple):
@@ -106,8 +103,7 @@ def with_shapes(framework: Framework, case: Case, shapes: Shapes) -> Case:
             return in_range(own, argument.shape, limit_at(place, places))
         return argument
 
-    arguments = {name: limited(name, wanted[name], own) for name, own in case.arguments.items()}
-    return msgspec.structs.replace(case, arguments=arguments, origin=f"{case.origin}{SHAPED}")
+    return {name: limited(name, value, before.get(name)) for name, value in made.items()}
 
 
 def _each(argument: Argument, shape_of: Callable[[TensorSpec], Shape]) -> Argument:

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping
 import msgspec
 
 from opperf.errors import UsageError, suggest
-from opperf.model import Case, TargetKey
+from opperf.model import Argument, Case, TargetKey
 from opperf.sources.registry import Plan
 from opperf.sources.selecting import Selection
 from opperf.sources.varying import deduplicate, shuffle
@@ -26,30 +26,11 @@ MOST_CASES = 5000
 some ten minutes, and no table or picture shows more."""
 
 
-Shapes = Mapping[str, tuple[int | str, ...]]
-"""A user's shapes by argument, with swept variables among their extents."""
-
-
-def with_sweeps(
-    selection: Selection, shapes: Shapes, sweeps: Mapping[str, tuple[int, ...]]
-) -> Selection:
-    """Returns the selection with a user's shapes and sweeps.
-
-    Raises `UsageError` for a swept variable that no shape uses, a variable without a sweep, an
-    extent of zero, and too many points.
-    """
-    made = msgspec.structs.replace(
-        selection,
-        shapes={name: shape for name, shape in shapes.items() if not _variables(shape)},
-        swept_shapes={name: shape for name, shape in shapes.items() if _variables(shape)},
-        sweeps=dict(sweeps),
-    )
-    _check(made)
-    return made
-
-
-def _check(selection: Selection) -> None:
+def check_sweeps(selection: Selection) -> None:
+    """Raises `UsageError` for a swept variable that no shape and no value uses, a variable without
+    a sweep, an extent of zero, and too many points."""
     sweeps = selection.sweeps
+    in_values = {word for value in selection.values.values() for word in _words(value)}
     used: dict[str, str] = {}
     for name, shape in selection.swept_shapes.items():
         text = f"--shape {name}={'x'.join(map(str, shape))}"
@@ -62,12 +43,12 @@ def _check(selection: Selection) -> None:
                     "a number"
                 )
     for variable, values in sweeps.items():
-        if variable not in used:
+        if variable not in used and variable not in in_values:
             raise UsageError(
-                f"--sweep {variable}=...: no shape uses {variable}; write it as an extent, e.g. "
-                f"--shape data=16x{variable}"
+                f"--sweep {variable}=...: no shape and no value uses {variable}; write it as an "
+                f"extent, e.g. --shape data=16x{variable}, or as a value, --arg axis={variable}"
             )
-        if min(values) < 1:
+        if variable in used and min(values) < 1:
             raise UsageError(
                 f"--sweep {variable}=...: {min(values)} is no extent of {used[variable]}; begin "
                 "at 1 or more"
@@ -102,9 +83,28 @@ def at_point(selection: Selection, point: Mapping[str, int]) -> Selection:
         name: tuple(point[one] if isinstance(one, str) else one for one in shape)
         for name, shape in selection.swept_shapes.items()
     }
+    values = {name: _replace(value, point) for name, value in selection.values.items()}
     return msgspec.structs.replace(
-        selection, shapes={**selection.shapes, **shapes}, swept_shapes={}, sweeps={}
+        selection,
+        shapes={**selection.shapes, **shapes},
+        values=values,
+        swept_shapes={},
+        sweeps={},
     )
+
+
+def _replace(value: Argument, point: Mapping[str, int]) -> Argument:
+    """Returns a value with the point's in place of its variables."""
+    if isinstance(value, tuple):
+        return tuple(_replace(element, point) for element in value)  # type: ignore[misc]
+    return point.get(value, value) if isinstance(value, str) else value
+
+
+def _words(value: Argument) -> set[str]:
+    """Returns the texts in a value, which may be variables."""
+    if isinstance(value, tuple):
+        return {word for element in value for word in _words(element)}
+    return {value} if isinstance(value, str) else set()
 
 
 def join_points(plans: Iterable[tuple[Point, Plan]], selection: Selection) -> Plan:
@@ -144,8 +144,13 @@ def _marked(case: Case, point: Point, selection: Selection, place: int) -> Case:
     used = {
         variable
         for name, shape in selection.swept_shapes.items()
-        if name in case.arguments
+        if any(name == argument for argument, _ in case.tensors())
         for variable in _variables(shape)
+    } | {
+        word
+        for name, value in selection.values.items()
+        if name in case.arguments
+        for word in _words(value)
     }
     own = {variable: value for variable, value in point.items() if variable in used}
     if not own:

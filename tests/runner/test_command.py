@@ -10,7 +10,14 @@ import pytest
 
 from opperf import frameworks
 from opperf.commands.run import run
-from opperf.errors import FOUND, INTERRUPTED, OutputError, RunFileError, UsageError
+from opperf.errors import (
+    FOUND,
+    INTERRUPTED,
+    OutputError,
+    RunFileError,
+    UnknownOperatorError,
+    UsageError,
+)
 from opperf.results import output
 from opperf.results.runfile import RunWriter, read_run
 from opperf.runner import command
@@ -84,6 +91,39 @@ def test_the_announcement_ends_with_the_workers_cores(opperf):
     assert line and out.endswith(f", to out.json; {line}\n")
     code, out, _ = opperf("relu", *COUNTS, "--cpus", str(min(usable)), "--quiet", "-o", "out.json")
     assert (code, out) == (0, "")
+
+
+def test_quick_counts_for_the_cases_of_a_file_too(opperf):
+    opperf("relu", *COUNTS, "-o", "run.jsonl")
+    opperf("run.jsonl", "--quick", "-r", "3", "-o", "again.jsonl")
+    settings = [case.settings for case in read_run(opperf.folder / "again.jsonl")[0].cases]
+    (one,) = {(s.warmup, s.runs, s.max_time_s) for s in settings}
+    assert one == (2, 3, 0.1)
+
+
+def test_a_long_run_says_so_before_it_begins(opperf, monkeypatch):
+    monkeypatch.setattr(command, "terminal_width", lambda: None)
+    long = ("relu", "add", "--max-time", "60", "--dry-run", "-o", "out.json", "--cpus", "none")
+    _, out, err = opperf(*long)
+    first, second = out.splitlines()
+    assert first.startswith("3 cases of 2 operators: ")
+    # A minute and a fifth of it for each of three cases; --max-time counts before --quick.
+    assert second == (
+        "3 cases: the run takes up to about 4 min; --quick measures 2 of them, the first of each "
+        "operator, in about 1 min"
+    )
+    for other in (("--quick",), ("--max-configs", "2")):
+        assert "; --quick" not in opperf(*long, *other)[1]
+    assert opperf(*long, "--quiet")[1] == ""
+    assert len(opperf(*COUNTS, *long[:2], *long[4:])[1].splitlines()) == 1
+
+
+@pytest.mark.parametrize("width", [80, 120, 200])
+def test_the_forecast_fits_the_terminal(opperf, monkeypatch, width):
+    monkeypatch.setattr(command, "terminal_width", lambda: width)
+    _, out, _ = opperf("relu", "add", "--max-time", "60", "--dry-run", "-o", "out.json")
+    assert max(map(len, out.splitlines())) <= width
+    assert "3 cases: the run takes up to about 4 min; --quick" in out
 
 
 def test_cores_that_do_not_exist_are_refused(opperf):
@@ -222,7 +262,20 @@ def test_what_is_refused(opperf, arguments, words):
     ],
 )
 def test_strict_is_about_what_failed_and_not_about_what_was_skipped(opperf, name, strict, code):
-    assert opperf(name, *COUNTS, *(["--strict"] if strict else []))[0] == code
+    assert opperf(name, "negative", *COUNTS, *(["--strict"] if strict else []))[0] == code
+
+
+@pytest.mark.parametrize(
+    "names, end",
+    [
+        (["gpu_only"], "nothing was measured: 2 skipped; e.g. only on GPU"),
+        (["refuses", "gpu_only"], "nothing was measured: 2 skipped, 2 failed; e.g. only on GPU"),
+    ],
+)
+def test_a_run_that_measures_nothing_fails(opperf, names, end):
+    code, _, errors = opperf(*names, *COUNTS)
+    assert code == FOUND
+    assert end in errors
 
 
 @pytest.mark.parametrize("limit, shown", [(2, True), (1, False)])
@@ -285,6 +338,32 @@ def test_what_a_run_is_gone_on_with_is_not_written_over_another_file(cut_short):
     assert measured(cut_short) == []
 
 
+@pytest.mark.parametrize(
+    "arguments, error, words",
+    [
+        (("nosuch",), UnknownOperatorError, "no operator is called 'nosuch'"),
+        (("relu", "--exclude", "nosuch"), UnknownOperatorError, "no operator is called 'nosuch'"),
+        (("--category", "nosuch"), UsageError, "unknown category 'nosuch'"),
+        (("relu", "-p", "nosuch"), UsageError, "unknown profiler 'nosuch'"),
+        (("relu",), OutputError, "fake_operator_benchmarks.json exists; add --overwrite"),
+        ((), OutputError, "fake_operator_benchmarks.json exists; add --overwrite"),
+    ],
+)
+def test_names_are_checked_before_files(opperf, arguments, error, words):
+    existing = opperf.folder / "fake_operator_benchmarks.json"
+    existing.write_text("precious")
+    with pytest.raises(error, match=words):
+        opperf(*arguments)
+    assert existing.read_text() == "precious" and measured(opperf) == []
+
+
+def test_the_extension_is_the_format(opperf):
+    opperf("relu", *COUNTS, "-o", "out.md")
+    assert (opperf.folder / "out.md").read_text().startswith("# Operator benchmarks")
+    opperf("relu", *COUNTS, "-o", "out.jsonl")
+    assert len(read_run(opperf.folder / "out.jsonl")[0].records) == 2
+
+
 def going_on(err):
     return shlex.split(err.partition("Resume with: opperf run ")[2].splitlines()[0])
 
@@ -293,7 +372,7 @@ def going_on(err):
     "named, again",
     [
         (("-f", "jsonl", "-o", "run.jsonl"), ["--resume", "run.jsonl"]),
-        (("-f", "jsonl", "-o", "run.txt"), ["--resume", "run.txt", "-f", "jsonl"]),
+        (("-f", "jsonl", "-o", "run"), ["--resume", "run", "-f", "jsonl"]),
         (("-o", "out.json"), ["--resume", "-f", "json", "-o", "out.json"]),
         (("-f", "md", "-o", "my out.md"), ["--resume", "-f", "md", "-o", "my out.md"]),
     ],
@@ -452,7 +531,7 @@ def test_a_sweep_is_announced_measured_and_shown_by_size(opperf):
 
 
 def test_the_cases_of_a_sweep_are_listed_with_their_points(opperf):
-    _, out, _ = opperf("relu", "add", *SWEEP, "--shape", "lhs=n", "--list")
+    _, out, _ = opperf("relu", "negative", *SWEEP, "--list")
     titles = out.splitlines()[0].split()
     assert titles[-2:] == ["Sweep", "Inputs"]
     assert sum(" n=16 " in line for line in out.splitlines()) == 2 and measured(opperf) == []
@@ -486,10 +565,10 @@ def test_an_interrupted_sweep_is_resumed_at_its_next_point(opperf, monkeypatch):
 @pytest.mark.parametrize(
     "words, message",
     [
-        (("--sweep", "n=8"), "no shape uses n"),
+        (("--sweep", "n=8"), "no shape and no value uses n"),
         (("--shape", "data=4xn"), "'n' is neither a number nor a swept variable"),
         (("--sweep", "n=0,4", "--shape", "data=4xn"), "0 is no extent"),
-        (("--sweep", "n=4", "--shape", "lhs=4xn"), "no selected operator has a tensor argument"),
+        (("--sweep", "n=4", "--shape", "lhs=4xn"), "relu has no tensor argument 'lhs'"),
         (("--sweep", "n=4", "--fuzz-shapes", "3"), "--sweep has no effect with --fuzz-shapes"),
     ],
 )

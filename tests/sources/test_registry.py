@@ -4,12 +4,11 @@ import re
 from collections import Counter
 from functools import partial
 
-import msgspec
 import pytest
 from fake_framework import UNRULED
 
 from opperf.errors import DeviceError, UnknownOperatorError, UsageError
-from opperf.model import CallableTarget, OperatorTarget, Settings, TensorSpec
+from opperf.model import CallableTarget, Fill, OperatorTarget, Settings, TensorSpec
 from opperf.rules.sizes import PRESETS
 from opperf.sources.registry import Plan, plan, resolve, resolve_selection
 from opperf.sources.selecting import Selection
@@ -165,11 +164,11 @@ def test_unknown_names(fake, pattern, words):
         ),
         (
             Selection(patterns=("relu",), shapes={"lhs": (2,)}),
-            "--shape lhs=...: no selected operator has a tensor argument",
+            "--shape lhs=...: relu has no tensor argument 'lhs' (relu has data)",
         ),
         (Selection(patterns=("add",), shapes={"lsh": (2,)}), "did you mean lhs?"),
         # A number is no tensor, so it has no shape.
-        (Selection(patterns=("add_n",), shapes={"scale": (2,)}), "--shape scale=...: no selected"),
+        (Selection(patterns=("add_n",), shapes={"scale": (2,)}), "--shape scale=...: add_n has no"),
     ],
 )
 def test_what_is_refused(fake, selection, words):
@@ -226,10 +225,35 @@ def test_the_shape_a_user_gives(fake):
     assert case.arguments["weight"].shape == (4,)
 
 
-def test_a_shape_leaves_cases_without_that_argument_alone(fake):
-    selection = Selection(patterns=("relu", "add"))
-    shaped = plan(fake, msgspec.structs.replace(selection, shapes={"lhs": (2,)}))
-    assert shaped.cases[1:] == plan(fake, selection).cases[1:]
+@pytest.mark.parametrize("option", [{"shapes": {"lhs": (2,)}}, {"values": {"lhs": 1.0}}])
+def test_operators_without_an_argument_of_the_users_are_excluded(fake, option):
+    shaped = plan(fake, Selection(patterns=("relu", "add"), **option))
+    assert {case.label for case in shaped.cases} == {"add"}
+    assert shaped.excluded == {"relu": "it has no argument 'lhs'"}
+
+
+def test_an_argument_of_no_operator_is_refused_with_those_there_are(fake):
+    with pytest.raises(UsageError) as refused:
+        plan(fake, Selection(patterns=("relu", "add"), values={"lsh": 1}))
+    assert str(refused.value) == (
+        "--arg lsh=...: no selected operator has the argument 'lsh'; did you mean lhs? "
+        "(add has lhs, rhs; relu has data)"
+    )
+
+
+def test_a_list_is_the_data_of_a_tensor(fake):
+    (case, *_) = plan(fake, Selection(patterns=("relu",), values={"data": ((1, 2), (3, 4))})).cases
+    data = case.arguments["data"]
+    assert data.shape == (2, 2) and data.fill == Fill("literal", data=[[1, 2], [3, 4]])
+    with pytest.raises(UsageError, match="rows of one length"):
+        plan(fake, Selection(patterns=("relu",), values={"data": ((1, 2), (3,))}))
+
+
+def test_arguments_of_the_users_are_enough_without_a_rule(fake):
+    (case,) = plan(
+        fake, Selection(patterns=("mystery",), shapes={"data": (3, 5)}, values={"charm": 7})
+    ).cases
+    assert case.arguments == {"data": TensorSpec((3, 5), gradient=True), "charm": 7}
 
 
 def test_cases_that_a_shape_makes_equal_are_one(fake):

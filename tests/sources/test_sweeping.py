@@ -12,9 +12,9 @@ from opperf.sources.sweeping import (
     MOST_POINTS,
     at_point,
     check_size,
+    check_sweeps,
     join_points,
     points_of,
-    with_sweeps,
 )
 
 SWEPT = Selection(
@@ -41,36 +41,34 @@ def test_a_selection_at_a_point_has_numbers_in_place_of_variables():
     assert not found.sweeps and not found.swept_shapes
 
 
-SHAPES = {"data": (16, "n", "m"), "lhs": ("n",), "rhs": (4, 4)}
-
-
-def test_shapes_of_numbers_are_apart_from_those_with_variables():
-    assert with_sweeps(Selection(), SHAPES, SWEPT.sweeps) == SWEPT
-    assert with_sweeps(Selection(), {"data": (4,)}, {}) == Selection(shapes={"data": (4,)})
-
-
 @pytest.mark.parametrize(
-    "shapes, sweeps, message",
+    "changes, message",
     [
-        ({"data": (16, "n")}, SWEPT.sweeps, "--sweep m=...: no shape uses m; write it as"),
         (
-            {"data": ("n", "m", "nn")},
-            SWEPT.sweeps,
+            {"swept_shapes": {"data": (16, "n")}},
+            "--sweep m=...: no shape and no value uses m; write it as",
+        ),
+        (
+            {"swept_shapes": {"data": ("n", "m", "nn")}},
             "--shape data=nxmxnn: 'nn' is neither a number nor a swept variable; did you mean n",
         ),
-        (SHAPES, {}, "'n' is neither a number nor a swept variable; add --sweep n=128"),
-        (SHAPES, {"n": (0, 1), "m": (2,)}, "0 is no extent of --shape data=16xnxm; begin at 1"),
+        ({"sweeps": {}}, "'n' is neither a number nor a swept variable; add --sweep n=128"),
+        ({"sweeps": {"n": (0, 1), "m": (2,)}}, "0 is no extent of --shape data=16xnxm; begin at 1"),
         (
-            SHAPES,
-            {"n": tuple(range(1, 502)), "m": (1, 2)},
+            {"sweeps": {"n": tuple(range(1, 502)), "m": (1, 2)}},
             f"n and m have 1002 values together, and at most {MOST_POINTS}",
         ),
     ],
 )
-def test_a_sweep_that_cannot_be_planned_is_refused(shapes, sweeps, message):
+def test_a_sweep_that_cannot_be_planned_is_refused(changes, message):
+    check_sweeps(SWEPT)
     with pytest.raises(UsageError) as error:
-        with_sweeps(Selection(), shapes, sweeps)
+        check_sweeps(msgspec.structs.replace(SWEPT, **changes))
     assert message in str(error.value)
+
+
+def test_a_selection_without_a_sweep_has_nothing_to_check():
+    check_sweeps(Selection(shapes={"data": (4,)}))
 
 
 def test_too_many_cases_are_refused_of_a_sweep_only():

@@ -30,6 +30,8 @@ class ArmSpec(Struct, frozen=True):
     """Operators or callables, each compared with the one in the same place of the other arm."""
     settings: dict[str, Any] = {}
     """Fields of `Settings`."""
+    imports: tuple[str, ...] = ()
+    """Modules that its processes import, as those of the other arm do."""
 
     def __str__(self) -> str:
         values = {"env": self.variables, "python": self.python, **self.settings}
@@ -111,9 +113,11 @@ def _merge(before: Any, more: Any) -> Any:
     raise ValueError("it is set twice in this arm")
 
 
-def two_arms(a: Iterable[str], b: Iterable[str], named: bool) -> tuple[ArmSpec, ArmSpec]:
+def two_arms(
+    a: Iterable[str], b: Iterable[str], named: bool, imports: tuple[str, ...] = ()
+) -> tuple[ArmSpec, ArmSpec]:
     """Both arms, from the options `--a` and `--b`; `named` if there are operators outside them,
-    too.
+    too. Both import the modules `imports`.
 
     Raises `UsageError` for arms that cannot be compared.
     """
@@ -131,7 +135,8 @@ def two_arms(a: Iterable[str], b: Iterable[str], named: bool) -> tuple[ArmSpec, 
         )
     if counts[0] and named:
         raise UsageError("the arms name their operators with ops:...; name no other operators")
-    return arms
+    first, second = (msgspec.structs.replace(arm, imports=imports) for arm in arms)
+    return first, second
 
 
 def selection_of(arm: ArmSpec, common: Selection) -> Selection:
@@ -145,7 +150,7 @@ def settings_of(arm: ArmSpec, common: Settings) -> Settings:
     """The settings of an arm's cases."""
     # A number of threads would override the arm's variables.
     threads = None if sets_threads(arm) else common.threads
-    own = {"threads": threads, **arm.settings}
+    own = {"threads": threads, "imports": arm.imports, **arm.settings}
     return msgspec.structs.replace(common, **own, env={**common.env, **arm.variables})
 
 

@@ -8,12 +8,10 @@ from pathlib import Path
 from typing import Any
 
 from opperf.compare.files.comparison import Comparison
-from opperf.compare.files.judging import Question, compare
 from opperf.compare.files.outcome import outcome
-from opperf.compare.files.reading import Measured, read
+from opperf.compare.files.program import compare_files
 from opperf.compare.files.reports import FORMATS
 from opperf.compare.files.reports.text import text_report
-from opperf.compare.statistics.data import Thresholds
 from opperf.results.output import STDOUT, check_output, write_report
 from opperf.results.text import terminal_width
 
@@ -29,21 +27,17 @@ def compare_command(options: Mapping[str, Any]) -> int:
     check_output(output, options["overwrite"], paths)
     if options["base_is"] == "second":
         paths.reverse()
-    base, new = (read(path) for path in paths)
-    _warn(base, new)
-    comparison = compare(base, new, question_from(options))
-    return report(comparison, options["output_format"], output)
-
-
-def question_from(options: Mapping[str, Any]) -> Question:
-    """The options of the comparison itself."""
-    return Question(
+    made = compare_files(
+        *paths,
         metrics=options["metrics"],
-        patterns=options["patterns"],
+        operators=options["patterns"],
+        threshold=options["threshold"],
         fail_on=options["fail_on"],
         ignore_settings=options["ignore_settings"],
-        thresholds=Thresholds(threshold=options["threshold"]),
     )
+    for warning in made.warnings:
+        print(f"warning: {warning}", file=sys.stderr)
+    return report(made.comparison, options["output_format"], output)
 
 
 def report(comparison: Comparison, output_format: str, output: Path) -> int:
@@ -58,11 +52,3 @@ def report(comparison: Comparison, output_format: str, output: Path) -> int:
         sys.stdout.flush()
         print(f"opperf: {why}", file=sys.stderr)
     return code
-
-
-def _warn(base: Measured, new: Measured) -> None:
-    warnings = dict.fromkeys([*base.warnings, *new.warnings])
-    if Path(base.side.path).samefile(new.side.path):
-        warnings[f"{base.side.path} and {new.side.path} are the same file"] = None
-    for warning in warnings:
-        print(f"warning: {warning}", file=sys.stderr)

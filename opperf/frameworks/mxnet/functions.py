@@ -14,7 +14,7 @@ import numpy as np
 
 from opperf.errors import UnknownOperatorError, suggest
 from opperf.frameworks import paths, user_code
-from opperf.frameworks.mxnet import direct, registry
+from opperf.frameworks.mxnet import direct, registry, user_operators
 from opperf.frameworks.mxnet.calls import Function
 from opperf.model import CallableTarget, Kind, Operator, OperatorTarget, Parameter, Target
 from opperf.model import split_positional as by_position
@@ -67,6 +67,8 @@ def operator_function(name: str) -> Callable[..., Any]:
         raise UnknownOperatorError(
             f"MXNet has no operator {name!r}{suggest(name, registry.by_name())}"
         )
+    if user_operators.type_of(operator):
+        return Function(operator, user_operators.make)
     if direct.is_direct(operator):
         return direct.function(operator)
     for candidate in operator.names:

@@ -9,7 +9,7 @@ import msgspec
 import mxnet as mx
 
 from opperf.errors import UnsupportedError
-from opperf.frameworks.mxnet import direct, registry
+from opperf.frameworks.mxnet import direct, registry, user_operators
 from opperf.model import UNKNOWN, Argument, Case, TensorSpec
 
 Shape = tuple[int, ...]
@@ -53,6 +53,8 @@ REFUSALS = (
 def symbol_function(name: str) -> Callable[..., Any] | None:
     """The function that makes a symbol of an operator; None if MXNet generates none."""
     operator = registry.by_name().get(name)
+    if operator is not None and user_operators.type_of(operator):
+        return user_operators.symbol(operator)
     for candidate in operator.names if operator else ():
         for prefix, path in MODULES:
             if candidate.startswith(prefix):

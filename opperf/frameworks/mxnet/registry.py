@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 from mxnet.base import _LIB, c_str, check_call, py_str
 
-from opperf.frameworks.mxnet import categories
+from opperf.frameworks.mxnet import categories, user_operators
 from opperf.model import Kind, Operator, Parameter
 
 FRAMEWORK = "mxnet"
@@ -115,9 +115,24 @@ def shown_name(canonical: str, names: list[str]) -> str:
     return without if without in public else (public[0] if public else canonical)
 
 
-@functools.cache
 def operators() -> tuple[Operator, ...]:
-    """Every distinct operator that is not a backward one, aliases folded, sorted by name."""
+    """Every distinct operator that is not a backward one, aliases folded, sorted by name: MXNet's,
+    and those that a user has registered so far."""
+    return _with_registered(len(user_operators.REGISTERED))
+
+
+@functools.cache
+def _with_registered(count: int) -> tuple[Operator, ...]:
+    """`operators`, for a number of those that a user has registered."""
+    found = built_in()
+    names = {name: operator for operator in found for name in operator.names}
+    own = user_operators.operators(names, FRAMEWORK)
+    return tuple(sorted((*found, *own), key=lambda operator: operator.name))
+
+
+@functools.cache
+def built_in() -> tuple[Operator, ...]:
+    """Every distinct operator of MXNet's that is not a backward one, sorted by name."""
     by_handle: dict[int, list[str]] = {}
     for name in registered():
         if "backward" not in name:
@@ -156,7 +171,12 @@ def _operator(
     return msgspec.structs.replace(operator, category=categories.category_of(operator))
 
 
-@functools.cache
 def by_name() -> dict[str, Operator]:
     """Every registered name, canonical or alias, and its operator."""
+    return _by_name(len(user_operators.REGISTERED))
+
+
+@functools.cache
+def _by_name(count: int) -> dict[str, Operator]:
+    """`by_name`, for a number of operators that a user has registered."""
     return {name: operator for operator in operators() for name in operator.names}

@@ -16,6 +16,7 @@ from opperf.frameworks.literals import imports_of, literal
 from opperf.frameworks.mxnet import functions, gradient, tensors
 from opperf.frameworks.mxnet.calls import Call
 from opperf.frameworks.scripts import Names, ScriptTensor, render
+from opperf.frameworks.user_code import call_in_script
 from opperf.model import Case
 from opperf.numpy_aliases import REMOVED
 
@@ -54,7 +55,7 @@ def script(case: Case, arguments: Mapping[str, Any], call: Callable[[], Any]) ->
         id(one.tensor): f"{one.name}.name" if one.spec.layout == "file" else one.name
         for one in made
     }
-    called = _render_call(call, names)
+    called = _render_call(case, call, names)
     wanted = [one for one in made if one.spec.gradient]
     backward = "backward" in case.passes and bool(wanted)
     codes = {one.name: tensors.code(one.spec, one.device, one.seed) for one in made}
@@ -101,6 +102,7 @@ def _imports(case: Case) -> list[str]:
     lines += ["import mxnet as mx"]
     if case.label == CUSTOM:
         lines += [f"import {CUSTOM_MODULE}  # registers the custom operator"]
+    lines += call_in_script(case.target)[0]
     if _is_numpy(case):
         lines += ["mx.npx.set_np()"]
     return lines
@@ -131,7 +133,7 @@ def dotted_path(function: Callable[..., Any]) -> str:
     return functions.path_of(function).replace("mxnet.", "mx.", 1)
 
 
-def _render_call(call: Callable[[], Any], names: Names) -> str:
+def _render_call(case: Case, call: Callable[[], Any], names: Names) -> str:
     """The call as text, its arguments as they were bound."""
     assert isinstance(call, partial)
     if isinstance(call.func, Call):
@@ -140,7 +142,8 @@ def _render_call(call: Callable[[], Any], names: Names) -> str:
     words += [
         f"{name}={render(value, names, _render_plain)}" for name, value in call.keywords.items()
     ]
-    return f"{dotted_path(call.func)}({', '.join(words)})"
+    function = call_in_script(case.target)[1] or dotted_path(call.func)
+    return f"{function}({', '.join(words)})"
 
 
 def _define(call: Callable[[], Any]) -> list[str]:

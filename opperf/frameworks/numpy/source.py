@@ -13,6 +13,7 @@ from opperf.frameworks.fill import Code
 from opperf.frameworks.literals import imports_of
 from opperf.frameworks.numpy import functions, tensors
 from opperf.frameworks.scripts import Names, ScriptTensor, render
+from opperf.frameworks.user_code import call_in_script
 from opperf.model import Case, OperatorTarget
 
 
@@ -25,8 +26,9 @@ def script(case: Case, arguments: Mapping[str, Any], call: Callable[[], Any]) ->
     lines = [line for one in made for line in _array(one, codes)]
     words = [render(value, names) for value in call.args]
     words += [f"{name}={render(value, names)}" for name, value in call.keywords.items()]
-    called = f"out = {dotted_path(case, call.func)}({', '.join(words)})"
-    imports = [*imports_of(lines), "import numpy as np"]
+    imported, own = call_in_script(case.target)
+    called = f"out = {own or dotted_path(case, call.func)}({', '.join(words)})"
+    imports = [*imports_of(lines), "import numpy as np", *imported]
     defined = scripts.definitions(codes.values())
     return "\n".join([*imports, *defined, "", *lines, "", called]) + "\n"
 

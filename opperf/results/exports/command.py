@@ -3,27 +3,12 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-import msgspec
-
-from opperf.errors import OutputError, RunFileError
-from opperf.model import Run
-from opperf.results.exports.bencher import bencher
-from opperf.results.exports.github_action import github_action
-from opperf.results.exports.pytest_benchmark import pytest_benchmark
+from opperf.results.exports.program import export
 from opperf.results.output import check_output, write_report
-from opperf.results.runfile import read_run
-
-EXPORTS: dict[str, Callable[[Run], tuple[Any, list[str]]]] = {
-    "pytest-benchmark": pytest_benchmark,
-    "bencher": bencher,
-    "github-action-benchmark": github_action,
-}
-"""By the tool's name: functions that return the content of its file, and warnings about excluded
-figures."""
 
 
 def export_command(options: Mapping[str, Any]) -> int:
@@ -34,18 +19,9 @@ def export_command(options: Mapping[str, Any]) -> int:
     """
     path: Path = options["run_file"]
     output: Path = options["output_file"]
-    if path.exists() and output.exists() and path.samefile(output):
-        raise OutputError(f"{output} is the run file itself; choose another output")
-    check_output(output, options["overwrite"])
-    run, warnings = read_run(path)
-    if not run.records:
-        raise RunFileError(f"{path}: the run has no record yet; there is nothing to export")
-    try:
-        content, excluded = EXPORTS[options["tool"]](run)
-    except RunFileError as error:
-        raise RunFileError(f"{path}: {error}") from error
-    for warning in (*warnings, *(f"{path}: {what}" for what in excluded)):
+    check_output(output, options["overwrite"], [path])
+    made = export(path, options["tool"])
+    for warning in made.warnings:
         print(f"warning: {warning}", file=sys.stderr)
-    text = msgspec.json.format(msgspec.json.encode(content), indent=2).decode()
-    write_report(output, text + "\n")
+    write_report(output, f"{made}\n")
     return 0

@@ -1,0 +1,117 @@
+"""The comparison of two files for programs: `opperf.compare(base, new)`."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+from opperf.compare.files.comparison import Change, Comparison, Row
+from opperf.compare.files.judging import Question, compare
+from opperf.compare.files.outcome import LOOKED_FOR, outcome
+from opperf.compare.files.reading import read
+from opperf.compare.files.reports import FORMATS
+from opperf.compare.files.reports.text import text_report
+from opperf.compare.statistics.data import Thresholds
+from opperf.errors import UsageError, unknown
+from opperf.metrics import metrics_by_name
+from opperf.results.text import terminal_width
+
+
+@dataclass(frozen=True)
+class FileComparison:
+    """A comparison of two files, which prints as the report of `opperf compare`."""
+
+    comparison: Comparison
+    warnings: tuple[str, ...]
+    """Doubts about the files, a line each."""
+    exit_code: int
+    """That of the command: 1 for a finding of `fail_on`, 3 if the files cannot decide, else 0."""
+    reason: str
+    """Why it is not 0, in one line."""
+
+    @property
+    def rows(self) -> tuple[Row, ...]:
+        """A row for each metric of each case that both files have."""
+        return self.comparison.rows
+
+    @property
+    def changes(self) -> tuple[Change, ...]:
+        """The cases, and metrics of cases, that only one of the files has figures of."""
+        return self.comparison.changes
+
+    def __str__(self) -> str:
+        return text_report(self.comparison, terminal_width())
+
+    def report(self, output_format: str) -> str:
+        """Returns the report in a format of `opperf compare`. Raises `UsageError` for an unknown
+        one."""
+        if output_format not in FORMATS:
+            raise unknown("format", output_format, FORMATS)
+        return FORMATS[output_format](self.comparison)
+
+
+def compare_files(
+    base: str | os.PathLike[str],
+    new: str | os.PathLike[str],
+    *,
+    metrics: Iterable[str] = (),
+    operators: Iterable[str] = (),
+    threshold: float = 0.02,
+    fail_on: Iterable[str] = (),
+    ignore_settings: bool = False,
+) -> FileComparison:
+    """Compares two files of results, as `opperf compare` does.
+
+    Parameters
+    ----------
+    base, new : str or path
+        Run files, or JSON with averages.
+    metrics : list of str
+        Metrics to compare; by default the usual ones that the files have.
+    operators : list of str
+        Only these operators: names, globs or regular expressions.
+    threshold : float
+        Smallest change of a time that is of interest, as a share.
+    fail_on : list of str
+        Findings that make `exit_code` 1: 'regressed', 'suspect', 'missing'.
+    ignore_settings : bool
+        Join cases that differ in their settings only.
+
+    Raises
+    ------
+    OpperfError
+        For files that cannot be read or compared, and for options that cannot be used.
+    """
+    if not 0 < threshold < 1:
+        raise UsageError(f"threshold is a share between 0 and 1, not {threshold!r}")
+    question = Question(
+        metrics=_words("metric", metrics, metrics_by_name()),
+        patterns=_texts("operators", operators),
+        fail_on=_words("finding", fail_on, LOOKED_FOR),
+        ignore_settings=ignore_settings,
+        thresholds=Thresholds(threshold=threshold),
+    )
+    before, after = read(Path(base)), read(Path(new))
+    comparison = compare(before, after, question)
+    code, reason = outcome(comparison)
+    warnings = dict.fromkeys([*before.warnings, *after.warnings])
+    if Path(base).samefile(new):
+        warnings[f"{base} and {new} are the same file"] = None
+    return FileComparison(comparison, tuple(warnings), code, reason)
+
+
+def _texts(name: str, words: Iterable[str]) -> tuple[str, ...]:
+    """Returns a list of texts. Raises `UsageError` for a single one, whose letters it would be."""
+    if isinstance(words, str):
+        raise UsageError(f"{name} is a list of texts, not {words!r}")
+    return tuple(words)
+
+
+def _words(kind: str, words: Iterable[str], known: Iterable[str]) -> tuple[str, ...]:
+    listed = _texts(f"{kind}s", words)
+    for word in listed:
+        if word not in list(known):
+            raise unknown(kind, word, known)
+    return listed

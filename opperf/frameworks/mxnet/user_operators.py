@@ -1,0 +1,135 @@
+"""Operators that a user writes in Python and registers with `mx.operator.register`.
+
+MXNet calls all of them by its operator `Custom` and keeps no list of them, so registrations are
+recorded from the import of this module on. Each is an operator of the registry, by its own name.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from typing import Any
+
+import mxnet as mx
+
+from opperf.errors import UsageError, one_line
+from opperf.frameworks.mxnet.calls import Call, render_keywords
+from opperf.frameworks.user_code import PREFIX
+from opperf.model import Kind, Operator, Parameter
+
+CUSTOM = "Custom"
+"""MXNet's operator that runs those of users, and the category of these."""
+
+CATEGORY = "custom"
+
+OWN = "opperf."
+"""Beginning of the modules of this package, whose custom operator `Custom` is measured with."""
+
+REGISTERED: dict[str, type] = {}
+"""The class that declares each operator, by its registered name."""
+
+
+def record_registrations() -> None:
+    """Records what is registered with MXNet from now on."""
+    register = mx.operator.register
+    if hasattr(register, "records"):
+        return
+
+    def recorded(name: str) -> Callable[[type], type]:
+        decorate = register(name)
+
+        def add(declaration: type) -> type:
+            if not declaration.__module__.startswith(OWN):
+                REGISTERED[name] = declaration
+            made: type = decorate(declaration)
+            return made
+
+        return add
+
+    recorded.records = True  # type: ignore[attr-defined]
+    mx.operator.register = recorded
+
+
+def operators(known: Mapping[str, Operator], framework: str) -> tuple[Operator, ...]:
+    """Returns the operators registered so far. One with the name of MXNet's own, which are `known`,
+    is `Custom:name`."""
+    return tuple(
+        Operator(
+            framework=framework,
+            namespace=CATEGORY,
+            namespaces=(CATEGORY,),
+            name=f"{CUSTOM}:{name}" if name in known else name,
+            aliases=() if name in known else (f"{CUSTOM}:{name}",),
+            parameters=_parameters(declaration),
+            category=CATEGORY,
+            # It is in no namespace of MXNet's.
+            public=False,
+        )
+        for name, declaration in sorted(REGISTERED.items())
+    )
+
+
+def type_of(operator: Operator) -> str:
+    """Returns the name under which a user registered an operator; empty for MXNet's own."""
+    return operator.name.removeprefix(f"{CUSTOM}:") if operator.category == CATEGORY else ""
+
+
+def _parameters(declaration: type) -> tuple[Parameter, ...]:
+    """Returns the tensors of an operator, then the arguments of its declaration, which are texts.
+
+    A declaration that requires arguments does not say what tensors it has without them; it is then
+    assumed to have the one that MXNet assumes.
+    """
+    plain = [
+        parameter
+        for parameter in list(inspect.signature(declaration).parameters.values())
+        if parameter.kind is parameter.POSITIONAL_OR_KEYWORD
+    ]
+    tensors = ["data"]
+    if all(parameter.default is not parameter.empty for parameter in plain):
+        try:
+            made = declaration()
+            tensors = [*made.list_arguments(), *made.list_auxiliary_states()]
+        except Exception as error:
+            raise UsageError(
+                f"{declaration.__name__}, registered with mx.operator.register, cannot be made: "
+                f"{one_line(f'{type(error).__name__}: {error}')}"
+            ) from error
+    return (
+        *(Parameter(name=name, kind=Kind.TENSOR, required=True) for name in tensors),
+        *(
+            Parameter(
+                name=one.name,
+                kind=Kind.STRING,
+                required=one.default is one.empty,
+                default=None if one.default is one.empty else str(one.default),
+            )
+            for one in plain
+        ),
+    )
+
+
+def make(operator: Operator, places: Sequence[str], plain: Mapping[str, Any]) -> Call:
+    """A call as MXNet's users make it, and the lines of a script that register the operator."""
+    name = type_of(operator)
+    declaration = REGISTERED[name]
+    words = f", op_type={name!r}" + (f", {render_keywords(plain)}" if plain else "")
+    return Call(
+        partial(mx.nd.Custom, op_type=name, **plain),
+        _registering_lines(declaration),
+        f"mx.nd.{CUSTOM}({{}}{words})",
+    )
+
+
+def symbol(operator: Operator) -> Callable[..., Any]:
+    """The function that makes a symbol of an operator."""
+    return partial(mx.sym.Custom, op_type=type_of(operator))
+
+
+def _registering_lines(declaration: type) -> tuple[str, ...]:
+    module = declaration.__module__
+    if module.startswith(PREFIX):
+        file = inspect.getfile(declaration)
+        return ("import runpy", f"runpy.run_path({file!r})  # registers the operator")
+    return (f"import {module}  # registers the operator",)

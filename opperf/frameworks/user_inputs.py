@@ -1,0 +1,143 @@
+"""Inputs that a function of the user's returns: a dict of arguments, or a list of such dicts.
+
+A case refers to each array by its place in what the function returns, and has its digest. A worker
+calls the function again, with random numbers seeded, and checks the digest.
+"""
+
+from __future__ import annotations
+
+import functools
+import random
+import re
+from collections.abc import Mapping
+from typing import Any, Final
+
+from opperf.errors import OpperfError, UsageError, one_line
+from opperf.frameworks.base import Framework
+from opperf.frameworks.user_code import call_in_script, function_of, target_at
+from opperf.model import Fill, TensorSpec
+
+OPTION = "--inputs"
+
+FUNCTION: Final = "function"
+"""Distribution of a tensor that a user's function returns."""
+
+PLACE = re.compile(r"(?P<function>.+)\(\)\[(?P<index>\d+)\]\['(?P<name>.+?)'\](?:\[(?P<at>\d+)\])?")
+"""Place of an array among what a function returns, as in Python: `make()[0]['data']`."""
+
+VARIABLE = "inputs"
+"""Variable of a script that holds what the function returns."""
+
+
+def configurations(reference: str, framework: Framework, seed: int) -> list[Mapping[str, Any]]:
+    """Returns the arguments of each configuration, as the function returns them.
+
+    Raises `UsageError` if the function fails or returns anything else, and `UnknownOperatorError`
+    if there is none.
+    """
+    # The manager imports this module and needs no NumPy.
+    import numpy as np
+
+    target = target_at(framework.name, reference)
+    if target is None:
+        raise UsageError(
+            f"{OPTION} {reference}: write a function with its file or module, as kernels.py:make"
+        )
+    function = function_of(target, _no_path, {})
+    assert function is not None
+    random.seed(seed)
+    np.random.seed(seed % 2**32)
+    framework.seed(seed)
+    try:
+        made = function()
+    except OpperfError:
+        raise
+    except Exception as error:
+        raise UsageError(
+            f"{OPTION} {reference}: the function raised "
+            f"{one_line(f'{type(error).__name__}: {error}')}"
+        ) from error
+    listed = [made] if isinstance(made, Mapping) else made
+    if not isinstance(listed, (list, tuple)) or not listed or not all(map(_is_arguments, listed)):
+        raise UsageError(
+            f"{OPTION} {reference}: the function returned {one_line(repr(made), SHOWN)}; it has to "
+            "return a dict of arguments by name, or a list of such dicts"
+        )
+    return list(listed)
+
+
+SHOWN = 60
+"""Most characters of a wrong result in an error."""
+
+
+def _no_path(path: str) -> Any:
+    raise UsageError(f"{OPTION} {path}: write a function with its file or module")
+
+
+def _is_arguments(value: object) -> bool:
+    return (
+        isinstance(value, Mapping) and bool(value) and all(isinstance(name, str) for name in value)
+    )
+
+
+def place_of(reference: str, index: int, name: str, element: int | None = None) -> str:
+    """Returns the place of an array, which `PLACE` reads."""
+    function = reference.rpartition(":")[2]
+    return f"{function}()[{index}][{name!r}]" + ("" if element is None else f"[{element}]")
+
+
+def array_of(reference: str, framework: Framework, seed: int, spec: TensorSpec) -> Any:
+    """Returns the array of a case's tensor, in the tensor's dtype.
+
+    Raises the errors of `configurations`, and `UsageError` if the function now returns another
+    array there.
+    """
+    made = _cached_configurations(reference, framework, seed)  # type: ignore[arg-type]
+    match = PLACE.fullmatch(str(spec.fill.data))
+    assert match is not None
+    try:
+        value = made[int(match["index"])][match["name"]]
+        value = value[int(match["at"])] if match["at"] else value
+        described = framework.describe(value)
+    except (LookupError, TypeError):
+        described = None
+    if described is None or described.fill.digest != spec.fill.digest:
+        raise UsageError(
+            f"{OPTION} {reference}: {spec.fill.data} is another array than when the run was "
+            "planned; plan the run again, with random numbers seeded"
+        )
+    dtype = "float32" if spec.dtype == "bfloat16" else spec.dtype
+    return value if described.dtype == dtype else value.astype(dtype)
+
+
+@functools.lru_cache(maxsize=1)
+def _cached_configurations(
+    reference: str, framework: Framework, seed: int
+) -> list[Mapping[str, Any]]:
+    """`configurations`, once for the tensors of all cases."""
+    return configurations(reference, framework, seed)
+
+
+def in_script(spec: TensorSpec, reference: str, seed: int) -> TensorSpec:
+    """Returns a tensor with all that its script needs to call the function."""
+    if spec.fill.distribution != FUNCTION:
+        return spec
+    data = (reference, seed, spec.fill.data)
+    return TensorSpec(spec.shape, spec.dtype, Fill(FUNCTION, data=data), spec.layout, spec.gradient)
+
+
+def script_code(spec: TensorSpec) -> tuple[str, str]:
+    """Returns the lines of a script that call the function, and the expression of the array."""
+    reference, seed, place = spec.fill.data
+    target = target_at("", reference)
+    assert target is not None
+    imported, function = call_in_script(target)
+    lines = [
+        "import random",
+        *imported,
+        f"random.seed({seed})",
+        f"np.random.seed({seed})",
+        f"{VARIABLE} = {function}()",
+        f"{VARIABLE} = {VARIABLE} if isinstance({VARIABLE}, (list, tuple)) else [{VARIABLE}]",
+    ]
+    return "\n".join(lines), VARIABLE + str(place).partition("()")[2]

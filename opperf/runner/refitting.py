@@ -1,0 +1,242 @@
+"""Fits cases to the shapes and values that a user sets, by trying them in a worker.
+
+The framework's own inference of shapes, and extents that are equal, give most of the shapes that
+follow from the user's. Where a framework refuses the result, it is tried which extents of the
+rule's small inputs change only together: those then have the user's extents.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Container, Iterator
+from functools import partial
+from typing import NamedTuple
+
+import msgspec
+
+from opperf.errors import one_line
+from opperf.model import UNKNOWN, Argument, Case, TensorSpec, iter_tensors
+from opperf.results.text import pluralize
+from opperf.rules.extents import FIXED_FILLS, Group, Place, groups, places, with_extents
+from opperf.rules.ranges import Shape, reshaped
+from opperf.rules.values import Arguments
+from opperf.runner.pool import Worker
+from opperf.runner.searching import TRIAL_TIMEOUT_S
+from opperf.runner.trial import Trial
+from opperf.sources.overrides import LACKS, Overrides
+from opperf.sources.registry import Found, Plan
+from opperf.sources.selecting import Selection
+from opperf.sources.shapes import SHAPED, within_range
+
+SMALL = "small"
+"""Size of the inputs whose extents are tried: the quickest."""
+
+REASON = 120
+"""Most characters of a refusal that is quoted with others: a line of a terminal."""
+
+SHOWN = 3
+"""Most operators that a note names."""
+
+Key = tuple[str, str]
+"""Operator, and why it has a configuration, which differs between its configurations."""
+
+
+class Misfit(NamedTuple):
+    """A case that the framework refuses with the user's shapes and values."""
+
+    label: str
+    reason: str
+
+
+def fit_cases(
+    worker: Worker, plan: Plan, selection: Selection, found: Found, say: Callable[[str], None]
+) -> Plan:
+    """Returns the plan with each case fitted to the user's shapes and values, and without those
+    that do not fit, which `say` reports in one line. A case that the framework refuses as its rule
+    makes it stays, as the user's options are not the reason."""
+    overrides = Overrides.of(selection)
+    if not overrides.names or not plan.cases:
+        return plan
+    lacking = sorted(name for name, why in plan.excluded.items() if why.startswith(LACKS))
+    if lacking:
+        say(f"excluded, without an argument of {overrides}: {_named(lacking)}")
+    fitter = _Fitter(worker, selection, found, overrides)
+    results = [(case.label, fitter.fit(case)) for case in plan.cases]
+    cases = {one.id: one for _, one in results if isinstance(one, Case)}
+    misfits = [one for _, one in results if isinstance(one, Misfit)]
+    if not misfits:
+        return msgspec.structs.replace(plan, cases=tuple(cases.values()))
+    left = {case.label for case in cases.values()}
+    reasons = {
+        one.label: f"no configuration fits {overrides}: {one.reason}"
+        for one in reversed(misfits)
+        if one.label not in left
+    }
+    if left:
+        say(_describe(misfits, len(plan.cases), overrides))
+    return msgspec.structs.replace(
+        plan, cases=tuple(cases.values()), excluded={**plan.excluded, **reasons}
+    )
+
+
+def _describe(misfits: list[Misfit], count: int, overrides: Overrides) -> str:
+    """Returns how many configurations do not fit, of which operators, and a reason."""
+    labels = list(dict.fromkeys(one.label for one in misfits))
+    verb = "does" if len(misfits) == 1 else "do"
+    return (
+        f"{len(misfits)} of {pluralize(count, 'configuration')} {verb} not fit {overrides} and "
+        f"will not be measured ({_named(labels)}): {one_line(misfits[0].reason, REASON)}"
+    )
+
+
+def _named(labels: list[str]) -> str:
+    """Returns the first operators, and how many others there are."""
+    others = len(labels) - SHOWN
+    return ", ".join(labels[:SHOWN]) + (f" and {pluralize(others, 'other')}" if others > 0 else "")
+
+
+class _Fitter:
+    """Fits the cases of one plan."""
+
+    def __init__(
+        self, worker: Worker, selection: Selection, found: Found, overrides: Overrides
+    ) -> None:
+        self._worker, self._overrides, self._found = worker, overrides, found
+        self._plain = msgspec.structs.replace(selection, shapes={}, values={})
+        self._plans: dict[str, dict[Key, Case]] = {}
+
+    def fit(self, case: Case) -> Case | Misfit:
+        """Returns the case as the framework accepts it, else why it does not."""
+        trial = self._try(case)
+        # What ends a process is measured, so that its record shows that.
+        if trial.ended or not (trial.refusal or self._changes_more_than_asked(case)):
+            return case
+        for arguments in self._candidates(case):
+            accepted = self._try(msgspec.structs.replace(case, arguments=arguments))
+            if not accepted.refusal:
+                origin = case.origin if case.origin.endswith(SHAPED) else f"{case.origin}{SHAPED}"
+                fitted = within_range(case.arguments, accepted.arguments)
+                return msgspec.structs.replace(case, arguments=fitted, origin=origin)
+        own = self._template(case, self._plain.size)
+        if not trial.refusal or (own is not None and self._try(own).refusal):
+            return case
+        return Misfit(case.label, trial.refusal)
+
+    def _changes_more_than_asked(self, case: Case) -> bool:
+        """Whether the framework accepts the rule's other tensors beside the user's, though the case
+        has others: equal extents may be equal by chance."""
+        own = self._template(case, self._plain.size)
+        if own is None or not self._overrides.shapes:
+            return False
+        kept = {
+            name: case.arguments[name] if name in self._overrides.names else value
+            for name, value in own.arguments.items()
+        }
+        return kept != case.arguments and self._accepts(case, kept)
+
+    def _try(self, case: Case) -> Trial:
+        return self._worker.try_call(case, TRIAL_TIMEOUT_S)
+
+    def _accepts(self, case: Case, arguments: Arguments) -> bool:
+        return not self._try(msgspec.structs.replace(case, arguments=arguments)).refusal
+
+    def _template(self, case: Case, size: str) -> Case | None:
+        """Returns a case's configuration as its rule makes it at a size; None if it has no rule."""
+        if size not in self._plans:
+            plain = msgspec.structs.replace(self._plain, size=size)
+            planned = self._worker.plan(plain, self._found).cases
+            self._plans[size] = {(one.label, one.why): one for one in planned}
+        return self._plans[size].get((case.label, case.why))
+
+    def _candidates(self, case: Case) -> Iterator[Arguments]:
+        """Yields arguments to try in place of a case's."""
+        inferred = _from_first(case.arguments, self._overrides)
+        if inferred is not None:
+            yield inferred
+        small, own = self._template(case, SMALL), self._template(case, self._plain.size)
+        if small is None or own is None:
+            return
+        for changes_all in (False, True):
+            change = partial(_with_rank, overrides=self._overrides, changes_all=changes_all)
+            tried, wanted = change(small.arguments), change(own.arguments)
+            if places(tried).keys() != places(wanted).keys():
+                wanted = tried
+            if self._accepts(small, tried):
+                free = groups(tried, partial(self._accepts, small), least=1)
+                fitted = _apply(wanted, free, self._overrides)
+                # The values are the user's even where the rule's are of another kind.
+                if fitted is not None:
+                    yield {**fitted, **{n: case.arguments[n] for n in self._overrides.values}}
+
+
+def _from_first(arguments: Arguments, overrides: Overrides) -> Arguments | None:
+    """Returns the arguments with all tensors but the first, and the user's, to be inferred by the
+    framework; None if there are no others."""
+    names = [name for name, value in arguments.items() if any(iter_tensors(value))]
+    others = [name for name in names[1:] if name not in overrides.names]
+    listed = any(isinstance(arguments[name], tuple) for name in names)
+    if not others or listed:
+        return None
+    return {
+        name: msgspec.structs.replace(value, shape=UNKNOWN)
+        if name in others and isinstance(value, TensorSpec)
+        else value
+        for name, value in arguments.items()
+    }
+
+
+def _with_rank(arguments: Arguments, overrides: Overrides, changes_all: bool) -> Arguments:
+    """Returns the arguments with as many axes as the user's shapes have: leading axes are added to
+    the tensors of as many axes, as batches have them in common, or to all; or removed likewise."""
+    for name, shape in overrides.shapes.items():
+        rank = next((len(spec.shape) for spec in iter_tensors(arguments.get(name))), len(shape))
+        more, fewer = shape[: max(0, len(shape) - rank)], max(0, rank - len(shape))
+        if more or fewer:
+            ranks = range(fewer + 1, MOST_AXES) if changes_all else (rank,)
+            arguments = {n: _lead(value, ranks, more, fewer) for n, value in arguments.items()}
+    return arguments
+
+
+MOST_AXES = 33
+"""One more than the axes of any array: NumPy's limit, the largest of the frameworks', was 32."""
+
+
+def _lead(value: Argument, ranks: Container[int], more: Shape, fewer: int) -> Argument:
+    """Returns an argument whose tensors of these numbers of axes have `more` extents before them,
+    and without the `fewer` first."""
+    if isinstance(value, tuple):
+        return tuple(_lead(one, ranks, more, fewer) for one in value)  # type: ignore[misc]
+    if (
+        not isinstance(value, TensorSpec)
+        or len(value.shape) not in ranks
+        or value.fill.distribution in FIXED_FILLS
+    ):
+        return value
+    return reshaped(value, (*more, *value.shape[fewer:]))
+
+
+def _apply(arguments: Arguments, free: list[Group], overrides: Overrides) -> Arguments | None:
+    """Returns the arguments with the user's extents, and those that change together with them;
+    None if two of the user's contradict each other."""
+    wanted = dict(_wanted(arguments, overrides))
+    extents = dict(wanted)
+    for group in free:
+        asked = {wanted[place] for place in group if place in wanted}
+        if len(asked) > 1:
+            return None
+        extents.update(dict.fromkeys(group, *asked) if asked else {})
+    return with_extents(arguments, extents)
+
+
+def _wanted(arguments: Arguments, overrides: Overrides) -> Iterator[tuple[Place, int]]:
+    """Yields the places of the extents that the user sets, each with its extent."""
+    for place in places(arguments):
+        value: object = overrides.values.get(place.argument)
+        if place.shape:
+            shape = overrides.shapes.get(place.argument, ())
+            if place.axis is not None and place.axis < len(shape):
+                yield place, shape[place.axis]
+        elif isinstance(value, tuple) and place.axis is not None:
+            if place.axis < len(value) and isinstance(value[place.axis], int):
+                yield place, value[place.axis]
+        elif isinstance(value, int) and place.axis is None:
+            yield place, value

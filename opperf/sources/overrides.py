@@ -1,0 +1,215 @@
+"""Shapes and values of arguments that a user sets, in place of a rule's."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+from typing import NamedTuple
+
+import msgspec
+
+from opperf.dtypes import is_floating
+from opperf.errors import UsageError, suggest
+from opperf.frameworks import Framework
+from opperf.model import Argument, Fill, Kind, Operator, Target, TensorSpec, iter_tensors
+from opperf.rules.engine import Inputs, inputs_for, rules_module
+from opperf.rules.ranges import in_range, limit_at
+from opperf.rules.registering import NoInputs
+from opperf.rules.sizes import Preset
+from opperf.rules.values import Arguments
+from opperf.sources.known import known_specs
+from opperf.sources.selecting import Selection
+from opperf.sources.shapes import Shapes
+
+VALUED = "+arg"
+"""End of the origin of inputs with a user's values."""
+
+OWN = "options:--shape,--arg"
+"""Origin of inputs that a user's options define, without a rule."""
+
+WHY_OWN = "the arguments of --shape and --arg"
+"""Why an operator has inputs of that origin."""
+
+LACKS = "it has no argument"
+"""Beginning of the reason why an operator is excluded that lacks an argument of the user's."""
+
+TENSORS = (Kind.TENSOR, Kind.TENSORS, Kind.OTHER)
+"""Kinds of parameters that may take a tensor; what a Python function takes is unknown."""
+
+
+class Overrides(NamedTuple):
+    """What a user sets, by the name of the argument."""
+
+    shapes: Shapes
+    values: Mapping[str, Argument]
+
+    @classmethod
+    def of(cls, selection: Selection) -> Overrides:
+        """Returns those of a selection."""
+        return cls(selection.shapes, selection.values)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return (*self.shapes, *self.values)
+
+    def option(self, name: str) -> str:
+        """Returns the beginning of the option that sets an argument."""
+        return f"--{'shape' if name in self.shapes else 'arg'} {name}=..."
+
+    def __str__(self) -> str:
+        shapes = (f"--shape {n}={'x'.join(map(str, shape))}" for n, shape in self.shapes.items())
+        values = (f"--arg {name}={_text(value)}" for name, value in self.values.items())
+        return " ".join((*shapes, *values))
+
+
+def _text(value: Argument) -> str:
+    return value if isinstance(value, str) else repr(value)
+
+
+class Accepted(NamedTuple):
+    """The names of an operator's arguments: of its signature, and of its rule's inputs, which may
+    have further ones. They are empty for a callable without a signature, which may take any."""
+
+    all: tuple[str, ...]
+    of_shapes: tuple[str, ...]
+    """Those that may be tensors."""
+
+    def lacks(self, overrides: Overrides) -> list[str]:
+        """Returns the names of the user's that are not among them."""
+        shapes = [n for n in overrides.shapes if self.of_shapes and n not in self.of_shapes]
+        return shapes + [n for n in overrides.values if self.all and n not in self.all]
+
+
+def accepted(operator: Operator, made: list[Inputs] | NoInputs) -> Accepted:
+    """Returns the names of an operator's arguments."""
+    inputs = [] if isinstance(made, NoInputs) else made
+    held = [item for one in inputs for item in one.arguments.items()]
+    declared = [(p.name, p.kind in TENSORS) for p in operator.parameters]
+    named = declared + [(name, any(iter_tensors(value))) for name, value in held]
+    return Accepted(
+        tuple(dict.fromkeys(name for name, _ in named)),
+        tuple(dict.fromkeys(name for name, is_tensor in named if is_tensor)),
+    )
+
+
+LISTED = 3
+"""Most operators whose arguments an error lists: one or two lines of a terminal."""
+
+
+def check_names(overrides: Overrides, arguments: Mapping[str, Accepted]) -> None:
+    """Raises `UsageError` for a name that no operator has. `arguments` are those of each operator,
+    by its label."""
+    for name in overrides.names:
+        shaped = name in overrides.shapes
+        names = {label: one.of_shapes if shaped else one.all for label, one in arguments.items()}
+        if not names or any(name in known or not known for known in names.values()):
+            continue
+        known = dict.fromkeys(each for listed in names.values() for each in listed)
+        whose = next(iter(names)) if len(names) == 1 else "no selected operator"
+        kind = "tensor argument" if shaped else "argument"
+        own = [f"{label} has {', '.join(one)}" for label, one in list(names.items())[:LISTED]]
+        raise UsageError(
+            f"{overrides.option(name)}: {whose} has {'no' if len(names) == 1 else 'the'} {kind} "
+            f"{name!r}{suggest(name, known)} ({'; '.join(own)})"
+        )
+
+
+def own_inputs(
+    framework: Framework,
+    target: Target,
+    operator: Operator,
+    overrides: Overrides,
+    preset: Preset,
+    dtype: str,
+) -> list[Inputs] | NoInputs:
+    """Returns the inputs of an operator without a rule: what the user sets, and for other required
+    arguments what a rule has by their names; or why that is not possible."""
+    rest = tuple(p for p in operator.parameters if p.name not in overrides.names)
+    required = [parameter.name for parameter in rest if parameter.required]
+    base = [Inputs({}, OWN, why=WHY_OWN)]
+    if required:
+        others = msgspec.structs.replace(operator, name="", category="", parameters=rest)
+        made = inputs_for(others, rules_module(framework.rules), preset, dtype)
+        if isinstance(made, NoInputs):
+            return NoInputs(
+                f"no rule has a value for {', '.join(required)}; set each with --shape or --arg"
+            )
+        base = [dataclasses.replace(one, origin=OWN, why=WHY_OWN) for one in made[:1]]
+    return with_tensors(framework, target, operator, base, overrides.shapes, dtype)
+
+
+def with_tensors(
+    framework: Framework,
+    target: Target,
+    operator: Operator,
+    inputs: list[Inputs],
+    shapes: Shapes,
+    dtype: str,
+) -> list[Inputs]:
+    """Returns the inputs that have a tensor for each of the shapes. If none has, all of them, with
+    the tensors that they lack added."""
+    complete = [one for one in inputs if all(_has_tensor(one, name) for name in shapes)]
+    if complete:
+        return complete
+    wrapped = framework.wrapped_operator(target, operator)
+    known = known_specs(framework, operator, wrapped, dtype)
+    takes_gradient = framework.gradients and is_floating(dtype)
+
+    def added(own: Arguments) -> Arguments:
+        lacking = {n: shape for n, shape in shapes.items() if not any(iter_tensors(own.get(n)))}
+        return own | {
+            name: in_range(known[name], shape, limit_at(name, shapes))
+            if name in known
+            else TensorSpec(shape, dtype, gradient=takes_gradient)
+            for name, shape in lacking.items()
+        }
+
+    return [
+        dataclasses.replace(one, arguments=_in_order(operator, added(one.arguments)))
+        for one in inputs
+    ]
+
+
+def _has_tensor(inputs: Inputs, name: str) -> bool:
+    return any(iter_tensors(inputs.arguments.get(name)))
+
+
+def _in_order(operator: Operator, arguments: Arguments) -> Arguments:
+    """Returns the arguments in the order of the operator's own, as some calls are positional."""
+    order = [p.name for p in operator.parameters if p.name in arguments]
+    return {name: arguments[name] for name in (*order, *arguments)}
+
+
+def with_values(
+    operator: Operator, inputs: list[Inputs], values: Mapping[str, Argument], dtype: str
+) -> list[Inputs]:
+    """Returns the inputs with the user's values. Those of a tensor are its data."""
+    if not values:
+        return inputs
+    made = []
+    for one in inputs:
+        own = one.arguments
+        set_here = {n: _value(operator, n, v, own.get(n), dtype) for n, v in values.items()}
+        arguments = _in_order(operator, {**own, **set_here})
+        made.append(dataclasses.replace(one, arguments=arguments, origin=f"{one.origin}{VALUED}"))
+    return made
+
+
+def _value(operator: Operator, name: str, value: Argument, own: Argument, dtype: str) -> Argument:
+    parameter = operator.parameter(name)
+    takes_tensor = parameter is not None and parameter.kind is Kind.TENSOR
+    if not isinstance(value, tuple) or not (takes_tensor or isinstance(own, TensorSpec)):
+        return value
+    # The manager imports this module and needs no NumPy.
+    import numpy as np
+
+    try:
+        data = np.array(value, dtype=float)
+    except (TypeError, ValueError):
+        raise UsageError(
+            f"--arg {name}={_text(value)}: the data of a tensor are numbers, in rows of one length"
+        ) from None
+    of = own.dtype if isinstance(own, TensorSpec) else dtype
+    gradient = isinstance(own, TensorSpec) and own.gradient
+    plain = np.array(value).tolist()
+    return TensorSpec(tuple(data.shape), of, Fill("literal", data=plain), gradient=gradient)

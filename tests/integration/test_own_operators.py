@@ -1,0 +1,126 @@
+"""A user's own operators from the command line: functions, and custom operators of MXNet."""
+
+import json
+
+import pytest
+
+from opperf.model import Status
+from opperf.results.runfile import read_run
+
+KERNELS = """
+import mxnet as mx
+import numpy as np
+
+def scaled_add(x, y, alpha=0.5):
+    return x + alpha * y
+
+def make():
+    drawn = mx.nd.random.normal(shape=(6, 7))
+    return [{"x": drawn, "y": (6, 7), "alpha": 2.0}, {"x": np.ones((3, 2)), "y": np.ones((3, 2))}]
+
+class Gain(mx.operator.CustomOp):
+    def forward(self, is_train, req, in_data, out_data, aux):
+        self.assign(out_data[0], req[0], in_data[0] * in_data[1].reshape((1, -1)))
+
+    def backward(self, req, out_grad, in_data, out_data, in_grad, aux):
+        self.assign(in_grad[0], req[0], out_grad[0] * in_data[1].reshape((1, -1)))
+        self.assign(in_grad[1], req[1], (out_grad[0] * in_data[0]).sum(axis=0))
+
+class Declaration(mx.operator.CustomOpProp):
+    def __init__(self, power="1"):
+        super().__init__(need_top_grad=True)
+
+    def list_arguments(self):
+        return ["data", "gain"]
+
+    def infer_shape(self, in_shape):
+        return [in_shape[0], (in_shape[0][1],)], [in_shape[0]], []
+
+    def create_operator(self, ctx, shapes, dtypes):
+        return Gain()
+
+mx.operator.register("opperf_test_gain")(Declaration)
+# The name of one of MXNet's own.
+mx.operator.register("relu")(Declaration)
+"""
+
+SHORT = ("--size", "small", "-w", "0", "-r", "2", "-f", "jsonl")
+
+
+@pytest.fixture
+def kernels(command):
+    (command.folder / "kernels.py").write_text(KERNELS)
+    return command
+
+
+def records(command, name="a.jsonl"):
+    run, _ = read_run(command.folder / name)
+    return run.records
+
+
+def test_a_custom_operator_is_measured_under_its_name(kernels):
+    options = ("--import", "kernels", "--shape", "data=64x32", "-o", "a.jsonl")
+    kernels("run", "opperf_test_gain", *options, *SHORT)
+    (record,) = records(kernels)
+    assert (record.status, record.case.label) == (Status.OK, "opperf_test_gain")
+    assert {n: spec.shape for n, spec in record.case.tensors()} == {"data": (64, 32), "gain": (32,)}
+    assert {"forward", "backward", "memory"} <= record.summaries.keys()
+    kernels("run", "a.jsonl", "-f", "jsonl", "-o", "b.jsonl")
+    assert records(kernels, "b.jsonl")[0].status is Status.OK
+
+
+def test_custom_operators_are_shown_and_listed(kernels):
+    options = ("--import", "./kernels.py")
+    out, _ = kernels("show", "Custom:relu", *options, "--size", "small", "--format", "json")
+    (case,) = json.loads(out)["cases"]
+    assert "mx.nd.Custom(data, gain, op_type='relu')" in case["script"]
+    exec(case["script"], {})
+    out, _ = kernels("list", "opperf_test_gain", *options)
+    assert "data, gain, power=1" in out and "Custom:opperf_test_gain" in out
+
+
+def test_arms_name_them_too(kernels):
+    arms = ("--a", "ops:opperf_test_gain", "--b", "ops:Custom:relu")
+    shape = ("--import", "kernels", "--shape", "data=8x4", "--arg", "power=3")
+    out, _ = kernels("ab", *arms, *shape, "--dry-run")
+    assert "data: (8, 4), gain: (4,), power: 3" in out
+
+
+def test_inputs_by_a_function_are_resumed_and_measured_again(kernels):
+    inputs = ("--inputs", "kernels:make", "-o", "a.jsonl")
+    kernels("run", "kernels:scaled_add", *inputs, *SHORT[2:])
+    assert [record.status for record in records(kernels)] == [Status.OK] * 2
+    path = kernels.folder / "a.jsonl"
+    lines = path.read_text().splitlines(keepends=True)
+    # Without its closing line and its last record the run is unfinished.
+    path.write_text("".join(lines[:-2]))
+    kernels("run", "--resume", "a.jsonl")
+    assert [record.status for record in records(kernels)] == [Status.OK] * 2
+    kernels("run", "a.jsonl", "--dtype", "float64", "-f", "jsonl", "-o", "b.jsonl")
+    assert {one.case.settings.dtype for one in records(kernels, "b.jsonl")} == {"float64"}
+    assert {one.status for one in records(kernels, "b.jsonl")} == {Status.OK}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (("relu", "--import", "nothing"), "nothing: No module named 'nothing'; install it"),
+        (("relu", "--import", "./nothing.py"), "nothing.py: there is no such file"),
+        (("relu", "--import", "broken.py"), "broken.py cannot be loaded: NameError"),
+        (("kernels.py:nothing",), "kernels.py has no 'nothing'"),
+        (("kernels:scaled_add", "--shape", "x=axb"), "'axb' is not a shape"),
+        (("kernels:scaled_add", "--arg", "alpha"), "'alpha' is not of the form axis=1"),
+        (("kernels:scaled_add", "--arg", "alpha=(1,"), "'(1,' is not a value for alpha"),
+        (("kernels:scaled_add", "--arg", "beta=1"), "scaled_add has no argument 'beta'"),
+        (
+            ("relu", "--inputs", "kernels:make"),
+            "it has no argument 'x', which kernels:make returns",
+        ),
+        (("relu", "--inputs", "kernels:make", "--size", "small"), "--size has no effect with"),
+    ],
+)
+def test_what_is_refused(kernels, arguments, words):
+    (kernels.folder / "broken.py").write_text("undefined\n")
+    _, err = kernels("run", *arguments, code=2)
+    assert err.startswith("opperf: ") and words in err and err.count("\n") == 1
+    assert not list(kernels.folder.glob("*benchmarks*"))

@@ -1,0 +1,163 @@
+"""Inputs that a user's function returns."""
+
+import re
+
+import numpy as np
+import pytest
+
+from opperf.errors import UnknownOperatorError, UsageError
+from opperf.frameworks import load
+from opperf.model import Fill, Settings, TensorSpec
+from opperf.runner.listing import script
+from opperf.runner.measure import measure
+from opperf.runner.prepared import PreparedCase
+from opperf.sources.registry import plan
+from opperf.sources.selecting import Selection
+
+SOURCE = """
+import random
+import numpy as np
+
+def make():
+    rng = np.random.default_rng(0)
+    return [
+        {"a": rng.random((30, 40)), "b": rng.random((40, 5)).astype("float32")},
+        {"a": (6, 7), "b": np.arange(21).reshape(7, 3)},
+    ]
+
+def lists():
+    return {"arrays": [np.ones((2, 3)), (2, 3), np.zeros((4, 3))], "axis": 0}
+
+def drawn():
+    return {"a": np.random.rand(3, 3), "b": [[random.random()] * 3] * 3}
+
+def changing():
+    return {"a": np.random.default_rng().random((3, 3)), "b": (3, 3)}
+
+def other_names():
+    return {"a": (3, 3), "c": (3, 3)}
+
+def number():
+    return 3
+
+def nothing():
+    return []
+
+def fails():
+    raise RuntimeError("no disk,\\nover two lines")
+
+def function():
+    return {"a": (3, 3), "b": len}
+"""
+
+
+@pytest.fixture
+def numpy_framework():
+    return load("numpy")
+
+
+@pytest.fixture
+def planned(numpy_framework, tmp_path):
+    path = tmp_path / "own.py"
+    path.write_text(SOURCE)
+
+    def made(function, name="dot", values=None, **settings):
+        chosen = Settings(
+            profiler="python", warmup=0, runs=1, inputs=f"{path}:{function}", **settings
+        )
+        return plan(
+            numpy_framework, Selection(patterns=(name,), settings=chosen, values=values or {})
+        )
+
+    made.path = path
+    return made
+
+
+def arguments_of(case, framework):
+    with framework.scope(case):
+        return PreparedCase(case, framework).arguments
+
+
+def test_arrays_are_kept_by_their_place(planned, numpy_framework):
+    first, second = planned("make").cases
+    assert first.arguments["a"].fill.data == "make()[0]['a']"
+    assert [spec.shape for _, spec in first.tensors()] == [(30, 40), (40, 5)]
+    rng = np.random.default_rng(0)
+    made = arguments_of(first, numpy_framework)
+    np.testing.assert_array_equal(made["a"], rng.random((30, 40)).astype("float32"))
+    np.testing.assert_array_equal(made["b"], rng.random((40, 5)).astype("float32"))
+    assert second.arguments["a"] == TensorSpec((6, 7))
+    assert second.arguments["b"].dtype == "int64"
+    assert measure(first, numpy_framework).status.value == "ok"
+    assert (first.origin, first.why) == (
+        f"function:{planned.path}:make",
+        f"configuration 0 of {planned.path}:make",
+    )
+
+
+def test_arrays_of_a_list_have_a_place_each(planned, numpy_framework):
+    (case,) = planned("lists", "concatenate").cases
+    data = [spec.fill.data for spec in case.arguments["arrays"]]
+    assert data == ["lists()[0]['arrays'][0]", None, "lists()[0]['arrays'][2]"]
+    made = arguments_of(case, numpy_framework)["arrays"]
+    assert [one.shape for one in made] == [(2, 3), (2, 3), (4, 3)]
+    assert made[2].sum() == 0
+
+
+def test_random_numbers_are_seeded(planned, numpy_framework):
+    (case,), (same,), (other,) = (planned("drawn", seed=seed).cases for seed in (0, 0, 1))
+    assert case.id == same.id != other.id
+    assert arguments_of(case, numpy_framework)["a"].shape == (3, 3)
+
+
+def test_a_value_replaces_that_of_the_function(planned):
+    (case,) = planned("lists", "concatenate", {"axis": 1}).cases
+    assert case.arguments["axis"] == 1
+
+
+@pytest.mark.parametrize(
+    ("function", "words"),
+    [
+        ("number", "number: the function returned 3; it has to return a dict of arguments"),
+        ("nothing", "nothing: the function returned []; it has to return a dict"),
+        ("fails", "fails: the function raised RuntimeError: no disk, over two lines"),
+        ("changing", "changing: the function returns other arrays in each call; seed its random"),
+        ("function", "a case cannot hold the function 'len'"),
+        ("missing", "has no 'missing'"),
+    ],
+)
+def test_what_is_refused(planned, function, words):
+    with pytest.raises((UsageError, UnknownOperatorError), match=re.escape(words)) as refused:
+        planned(function)
+    assert "\n" not in str(refused.value)
+
+
+def test_a_function_needs_a_file_or_module(numpy_framework):
+    settings = Settings(profiler="python", inputs="make")
+    with pytest.raises(UsageError, match="write a function with its file or module"):
+        plan(numpy_framework, Selection(patterns=("dot",), settings=settings))
+
+
+def test_operators_without_its_arguments_are_excluded(planned):
+    made = planned("other_names")
+    assert made.cases == ()
+    assert made.excluded["dot"].startswith("it has no argument 'c', which ")
+    assert made.excluded["dot"].endswith("returns; it has a, b, out")
+
+
+def test_another_array_than_planned_is_not_measured(planned, numpy_framework):
+    first, _ = planned("make").cases
+    fill = Fill("function", data="make()[0]['a']", digest="0" * 16)
+    changed = TensorSpec((30, 40), fill=fill)
+    arguments = {**first.arguments, "a": changed}
+    record = measure(type(first)(first.target, arguments, first.settings), numpy_framework)
+    assert record.status.value == "failed"
+    assert "make()[0]['a'] is another array than when the run was planned" in record.reason
+
+
+def test_a_script_calls_the_function(planned, numpy_framework):
+    for case in planned("make").cases:
+        made = {}
+        exec(script(numpy_framework, case), made)
+        bound = arguments_of(case, numpy_framework)
+        np.testing.assert_allclose(made["out"], bound["a"] @ bound["b"], rtol=1e-4)
