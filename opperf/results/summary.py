@@ -40,7 +40,8 @@ def summarise(run: Run, elapsed_s: float, width: int | None = None) -> str:
         _counts(run.records, elapsed_s),
         _not_measured(run.records),
         _outlier_table(run, width),
-        _slowest(run.records, width),
+        # The tables of a sweep have its times by size.
+        _slowest([record for record in run.records if not record.case.point], width),
         _excluded(run.header.excluded),
     )
     return "\n\n".join(section for section in sections if section)

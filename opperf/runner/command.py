@@ -18,7 +18,7 @@ from opperf.model import Case, Header, Record, Run, Status
 from opperf.results import output
 from opperf.results.lines import check_free
 from opperf.results.summary import summarise
-from opperf.results.sweep_table import render_by_size, row_count
+from opperf.results.sweep_table import is_swept, render_by_size, row_count
 from opperf.results.table import LEGEND
 from opperf.results.text import terminal_width, wrap
 from opperf.runner.announcement import announcement, cases_table
@@ -262,6 +262,8 @@ def _finish(result: Run, run_file: Path, options: Options, elapsed_s: float) -> 
     _print(options, "\n" + summarise(result, elapsed_s, terminal_width()))
     if options.output != output.STDOUT:
         _print(options, f"\nwritten to {options.output}")
+        if is_swept(records) and options.output_format == "jsonl":
+            _print(options, f"Plot it with: {shlex.join(('opperf', 'plot', str(options.output)))}")
     if not any(record.status is Status.OK for record in records):
         _print(options, nothing_measured(records), error=True)
         return FOUND
