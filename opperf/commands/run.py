@@ -60,7 +60,7 @@ from opperf.parsing import RETRYABLE, parse_labels, words_among
 )
 @size
 @argument_options
-@setting_option("inputs")
+@setting_option("input_function")
 @setting_option("imports")
 @axis_option("cache")
 @axis_option("mode")

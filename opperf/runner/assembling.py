@@ -30,7 +30,7 @@ RULE_OPTIONS = {
     "size": "--size",
     "shapes": "--shape",
     "values": "--arg",
-    "inputs": "--inputs",
+    "input_function": "--inputs",
     "int64_tensor": "--int64-tensor",
     "configurations": "--max-configs",
     "namespaces": "--namespace",
