@@ -5,8 +5,9 @@ The command line prints the message as one line and ends with the exception's ex
 
 from __future__ import annotations
 
-import difflib
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+
+from opperf.near_names import nearest
 
 FOUND = 1
 """Exit code of a command that found what it was asked to look for."""
@@ -81,11 +82,12 @@ class UnsupportedError(OpperfError):
 
 def suggest(word: str, known: Iterable[str], limit: int = 3) -> str:
     """Returns `"; did you mean a, b?"` with the known words nearest to `word`, or an empty text."""
-    by_lower = {name.lower(): name for name in known}
-    near = difflib.get_close_matches(word.lower(), by_lower, n=limit, cutoff=0.6)
-    if not near:
-        return ""
-    return f"; did you mean {', '.join(by_lower[name] for name in near)}?"
+    return did_you_mean(nearest(word, known, limit))
+
+
+def did_you_mean(words: Sequence[str]) -> str:
+    """Returns `"; did you mean a, b?"`, or an empty text if there are no words."""
+    return f"; did you mean {', '.join(words)}?" if words else ""
 
 
 def unknown(kind: str, word: str, known: Iterable[str], owner: str = "") -> UsageError:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import itertools
 import sys
 import traceback
 from pathlib import Path
@@ -22,6 +23,8 @@ from opperf.errors import (
     OpperfError,
     UnknownOperatorError,
     UsageError,
+    suggest,
+    unknown,
 )
 from opperf.results.unwritable import ADVICE, unwritable
 
@@ -30,16 +33,30 @@ class DefaultToRun(click.Group):
     """A group of commands whose default is `run`."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        if args[:1] == [HELP]:
+            args = self._as_help_option(args[1:])
         own = {"--help", "-h", "--version"}
         if not args or (args[0] not in self.commands and args[0] not in own):
             args = ["run", *args]
         return super().parse_args(ctx, args)
 
+    def _as_help_option(self, words: list[str]) -> list[str]:
+        """Returns `COMMAND --help` for the words of `help COMMAND`."""
+        for name in words[:1]:
+            if name not in self.commands and not name.startswith("-"):
+                raise unknown("command", name, self.commands, "opperf")
+        return [*words, "--help"]
+
+
+HELP = "help"
+"""A word that other command lines have; no framework has an operator of this name."""
+
 
 @click.group(
     cls=DefaultToRun,
     context_settings={"help_option_names": ["-h", "--help"]},
-    epilog="The default command is `run`: `opperf relu` is `opperf run relu`.",
+    epilog="The default command is `run`: `opperf relu` is `opperf run relu`. `opperf help "
+    "COMMAND` is `opperf COMMAND --help`.",
 )
 @click.version_option(opperf.__version__, prog_name="opperf")
 def cli() -> None:
@@ -60,6 +77,8 @@ def main(arguments: list[str] | None = None) -> None:
     except (click.exceptions.Abort, KeyboardInterrupt):
         click.echo("interrupted", err=True)
         code = INTERRUPTED
+    except click.NoSuchOption as error:
+        code = fail(_unknown_option(error), _suggest_command_of(words, error.option_name))
     except click.ClickException as error:
         code = fail(UsageError(error.format_message()))
     except Exception as error:
@@ -84,6 +103,37 @@ def _suggest_command(words: list[str], error: Exception) -> str:
     if not is_operator and not str(error).startswith(files):
         return ""
     return "".join(difflib.get_close_matches(misspelt, cli.commands, n=1, cutoff=SIMILARITY))
+
+
+def _suggest_command_of(words: list[str], option: str) -> str:
+    """Returns the command with this option that the first word misspells; else an empty text."""
+    having = [name for name, one in cli.commands.items() if option in _options_of(one)]
+    misspelt = [word for word in words[:1] if word not in cli.commands]
+    near = [difflib.get_close_matches(word, having, n=1, cutoff=SIMILARITY) for word in misspelt]
+    return "".join(itertools.chain.from_iterable(near))
+
+
+def _options_of(command: click.Command) -> list[str]:
+    """Returns the names of a command's options."""
+    return [
+        name
+        for param in command.params
+        if isinstance(param, click.Option)
+        for name in (*param.opts, *param.secondary_opts)
+    ]
+
+
+def _unknown_option(error: click.NoSuchOption) -> UsageError:
+    """Returns the error for an unknown option, with the near options of the command, and the
+    commands that have it."""
+    option = error.option_name
+    command = error.ctx.command if error.ctx is not None else cli
+    having = [name for name, one in cli.commands.items() if option in _options_of(one)]
+    elsewhere = f", which {', '.join(having)} {'has' if len(having) == 1 else 'have'}"
+    # A long option does not misspell a letter.
+    like = [name for name in _options_of(command) if name[:2] == "--" or option[:2] != "--"]
+    advice = suggest(option, like) or f"; opperf {command.name} --help lists all"
+    return UsageError(f"{command.name} has no option {option}{elsewhere if having else ''}{advice}")
 
 
 def _as_opperf_error(error: Exception) -> OpperfError:

@@ -5,12 +5,14 @@ from __future__ import annotations
 import ast
 import math
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from pathlib import Path
 
 import click
+from click.core import ParameterSource
 
 from opperf.model import Argument, Interpreter, Number
+from opperf.ranges import check_variable, is_variable, read_range
 from opperf.runner.process import find_program
 
 Words = tuple[str, ...]
@@ -62,13 +64,21 @@ def words_among(
 
 def _split_pairs(
     values: Words, form: str, ctx: click.Context, param: click.Parameter
-) -> dict[str, str]:
-    """Splits `NAME=TEXT` values into distinct names and their texts. `form` is what to write."""
-    pairs: dict[str, str] = {}
+) -> Iterator[tuple[str, str]]:
+    """Yields the names and texts of `NAME=TEXT` values. `form` is what to write."""
     for value in values:
         name, equals, text = value.partition("=")
         if not name or not equals:
             raise click.BadParameter(f"{value!r} is not of the form {form}", ctx, param)
+        yield name, text
+
+
+def _split_distinct_pairs(
+    values: Words, form: str, ctx: click.Context, param: click.Parameter
+) -> dict[str, str]:
+    """Splits `NAME=TEXT` values into distinct names and their texts."""
+    pairs: dict[str, str] = {}
+    for name, text in _split_pairs(values, form, ctx, param):
         if name in pairs:
             raise click.BadParameter(f"{name!r} is set twice; write it once, as {form}", ctx, param)
         pairs[name] = text
@@ -77,18 +87,16 @@ def _split_pairs(
 
 def parse_shapes(
     ctx: click.Context, param: click.Parameter, values: Words
-) -> Mapping[str, tuple[int, ...]]:
-    """Parses `lhs=1024x1024` into a name and a shape."""
+) -> Mapping[str, tuple[int | str, ...]]:
+    """Parses `lhs=1024xn` into a name and a shape, whose extents are numbers, or names of swept
+    variables."""
     shapes = {}
-    for name, text in _split_pairs(values, "lhs=1024x1024", ctx, param).items():
+    for name, text in _split_distinct_pairs(values, "lhs=1024x1024", ctx, param).items():
         # Python writes a shape of one extent with a comma behind it.
         inside = text.replace("(", "").replace(")", "").removesuffix(",")
-        extents = inside.replace(",", "x").split("x")
-        try:
-            shape = tuple(int(extent) for extent in extents)
-        except ValueError:
-            shape = ()
-        if not shape or any(extent < 1 for extent in shape):
+        extents = [extent.strip() for extent in inside.replace(",", "x").split("x")]
+        shape = tuple(int(extent) if extent.isdecimal() else extent for extent in extents)
+        if not all(is_variable(extent) if isinstance(extent, str) else extent for extent in shape):
             raise click.BadParameter(
                 f"{text!r} is not a shape; write {name}=1024x1024, every extent at least 1",
                 ctx,
@@ -113,7 +121,7 @@ def parse_values(
 ) -> Mapping[str, Argument]:
     """Parses `axis=1` into a name and a value: a Python literal, or else text."""
     parsed: dict[str, Argument] = {}
-    for name, text in _split_pairs(values, "axis=1", ctx, param).items():
+    for name, text in _split_distinct_pairs(values, "axis=1", ctx, param).items():
         try:
             parsed[name] = _read_value(text)
         except ValueError as error:
@@ -151,17 +159,33 @@ def _as_argument(value: object, depth: int) -> Argument:
     raise ValueError("it is nested too deep" if too_deep else f"it is a {type(value).__name__}")
 
 
+def parse_sweeps(
+    ctx: click.Context, param: click.Parameter, values: Words
+) -> Mapping[str, tuple[int, ...]]:
+    """Parses `n=128..2048:x2` into a variable and its values."""
+    sweeps = {}
+    for name, text in _split_distinct_pairs(values, "n=128..2048:x2", ctx, param).items():
+        try:
+            sweeps[check_variable(name)] = read_range(text)
+        except ValueError as error:
+            raise click.BadParameter(f"{name}={text}: {error}", ctx, param) from None
+    return sweeps
+
+
 def parse_variables(
     ctx: click.Context, param: click.Parameter, values: Words
 ) -> Mapping[str, tuple[str, ...]]:
-    """Parses `OMP_PROC_BIND=true|false` into a name and its values."""
-    pairs = _split_pairs(values, "NAME=VALUE or NAME=VALUE|VALUE", ctx, param)
-    return {name: tuple(dict.fromkeys(text.split("|"))) for name, text in pairs.items()}
+    """Parses `OMP_PROC_BIND=true|false` into a name and its values, which may also be set one by
+    one."""
+    found: dict[str, dict[str, None]] = {}
+    for name, text in _split_pairs(values, "NAME=VALUE or NAME=VALUE|VALUE", ctx, param):
+        found.setdefault(name, {}).update(dict.fromkeys(text.split("|")))
+    return {name: tuple(texts) for name, texts in found.items()}
 
 
 def parse_labels(ctx: click.Context, param: click.Parameter, values: Words) -> Mapping[str, str]:
     """Parses `commit=1a2b3c` into a key and its value."""
-    return _split_pairs(values, "KEY=VALUE", ctx, param)
+    return _split_distinct_pairs(values, "KEY=VALUE", ctx, param)
 
 
 def parse_interpreters(
@@ -187,6 +211,59 @@ def parse_interpreters(
         label = one.label if len(rivals) > 1 else ""
         labelled.append(Interpreter(one.path, label, one.framework))
     return tuple(labelled)
+
+
+EXTENSIONS = {
+    ".json": "json",
+    ".jsonl": "jsonl",
+    ".md": "md",
+    ".csv": "csv",
+    ".txt": "text",
+    ".html": "html-fragment",
+    ".xml": "junit",
+    ".markdown": "md",
+    ".htm": "html-fragment",
+}
+"""Formats by the extension of an output file. The first extension of a format is its usual one."""
+
+
+def check_extension(
+    formats: Collection[str],
+) -> Callable[[click.Context, click.Parameter, Path | None], Path | None]:
+    """Returns a callback that refuses an output file whose extension is that of none of these
+    formats. A name without an extension is of any format."""
+
+    def check(ctx: click.Context, param: click.Parameter, path: Path | None) -> Path | None:
+        usual = {format: extension for extension, format in reversed(EXTENSIONS.items())}
+        known = ", ".join(usual[format] for format in formats)
+        if path is None or not path.suffix:
+            return path
+        if EXTENSIONS.get(path.suffix.lower()) not in formats:
+            raise click.BadParameter(
+                f"{str(path)!r}: {path.suffix} is no extension of what is written here; use "
+                f"{known}, or a name without an extension",
+                ctx,
+                param,
+            )
+        return path
+
+    return check
+
+
+def parse_format(ctx: click.Context, param: click.Parameter, value: str) -> str:
+    """Returns the format that the user set, or else that of the output file's extension, or else
+    the default. The option of the output file is eager, so that it is known here."""
+    path: Path | None = ctx.params.get("output_file")
+    by_extension = EXTENSIONS[path.suffix.lower()] if path is not None and path.suffix else value
+    is_set = ctx.get_parameter_source(param.name or "") is not ParameterSource.DEFAULT
+    if is_set and by_extension != value:
+        raise click.BadParameter(
+            f"{value} contradicts the extension of the output file {str(path)!r}; change one of "
+            "them, or omit this option",
+            ctx,
+            param,
+        )
+    return by_extension
 
 
 def parse_share(ctx: click.Context, param: click.Parameter, value: str) -> float:

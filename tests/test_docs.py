@@ -18,7 +18,9 @@ WHOLE_REGISTRY = {"opperf --output-format json --output-file results.json"}
 """Commands that measure everything: they are planned in full, and not carried out."""
 
 
-MEASURING = re.compile(r"opperf (run )?(?!list|show|coverage|compare|export|ab|doctor|frameworks)")
+MEASURING = re.compile(
+    r"opperf (run )?(?!list|show|coverage|compare|plot|export|ab|doctor|frameworks)"
+)
 """Commands that measure, for as long as their figures take to settle."""
 
 BRIEFLY = " --max-time 0.01"

@@ -42,10 +42,11 @@ def test_no_framework_and_no_numpy_without_need(code):
         "import opperf.runner.worker, opperf.runner.measure, opperf.frameworks.numpy.framework",
         "import opperf.results.table, opperf.results.summary, opperf.compare.ab.reports",
         "from opperf.compare.files.reports import FORMATS",
+        "import opperf.results.plots.command",
     ],
 )
 def test_what_writes_tables_and_pages_is_imported_where_one_is_written(code):
-    assert not {"rich", "jinja2"} & loaded_after(code)
+    assert not {"rich", "jinja2", "altair", "vl_convert", "plotext"} & loaded_after(code)
 
 
 def test_a_process_that_measures_looks_for_no_metrics_of_other_packages():

@@ -55,3 +55,70 @@ def test_a_file_may_be_what_is_wrong(failed):
 )
 def test_no_command_is_suggested_elsewhere(failed, error, words):
     assert failed(error, *words) == str(error)
+
+
+@pytest.fixture
+def printed(capsys):
+    """What a command line prints and its exit code."""
+
+    def printing(*words):
+        with pytest.raises(SystemExit) as ended:
+            main(list(words))
+        return (ended.value.code, *capsys.readouterr())
+
+    return printing
+
+
+@pytest.mark.parametrize("width", ["80", "120", "200"])
+@pytest.mark.parametrize(
+    "words, same",
+    [
+        (["help"], ["--help"]),
+        (["help", "run"], ["run", "--help"]),
+        (["help", "ab"], ["ab", "--help"]),
+        (["help", "--help"], ["--help"]),
+    ],
+)
+def test_help_is_a_command_too(printed, monkeypatch, width, words, same):
+    monkeypatch.setenv("COLUMNS", width)
+    code, out, err = printed(*words)
+    assert (code, err) == (0, "") and out.startswith("Usage: opperf ")
+    assert (code, out, err) == printed(*same)
+
+
+def test_help_of_no_command_names_near_ones(printed):
+    code, out, err = printed("help", "lst")
+    assert (code, out, err.count("\n")) == (2, "", 1)
+    assert err.startswith("opperf: unknown command 'lst'; did you mean list?")
+
+
+@pytest.mark.parametrize(
+    "words, line",
+    [
+        (["run", "relu", "--dtyp", "f16"], "run has no option --dtyp; did you mean --dtype?"),
+        (["--dtyp", "f16"], "run has no option --dtyp; did you mean --dtype?"),
+        (["list", "--Categry", "x"], "list has no option --Categry; did you mean --category?"),
+        (["show", "relu", "--bogus"], "show has no option --bogus; opperf show --help lists all"),
+        (["run", "-x"], "run has no option -x; opperf run --help lists all"),
+        (
+            ["doctor", "--from-ab", "x"],
+            "doctor has no option --from-ab, which compare has; opperf doctor --help lists all",
+        ),
+        (
+            ["run", "--categories"],
+            "run has no option --categories, which list has; did you mean --category?",
+        ),
+        (
+            ["lsit", "--categories"],
+            "run has no option --categories, which list has; did you mean --category, or the "
+            "command list?",
+        ),
+        (
+            ["exprot", "a.jsonl", "--to", "bencher"],
+            "run has no option --to, which export has; opperf run --help lists all; did you mean "
+            "the command export?",
+        ),
+    ],
+)
+def test_a_misspelt_option_is_suggested(printed, words, line):
+    assert printed(*words) == (2, "", f"opperf: {line}\n")

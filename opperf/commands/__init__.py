@@ -12,6 +12,7 @@ from opperf.commands.compare import compare
 from opperf.commands.doctor import doctor
 from opperf.commands.export import export
 from opperf.commands.frameworks import frameworks
+from opperf.commands.plot import plot
 from opperf.commands.registry import coverage, list_operators, show
 from opperf.commands.run import run
 
@@ -22,6 +23,7 @@ COMMANDS: tuple[click.Command, ...] = (
     coverage,
     compare,
     ab,
+    plot,
     export,
     doctor,
     frameworks,

@@ -6,22 +6,27 @@ from pathlib import Path
 
 import click
 
+from opperf.commands.command import command
 from opperf.compare.statistics.design import FEWEST_BLOCKS
 from opperf.model import DECLARED
 from opperf.parameters import (
     argument_options,
+    case_ids,
     common_settings,
     cpus,
     debug,
     explicit_options,
     framework,
+    int64_tensor,
     max_configs,
     no_backward,
     operator_options,
+    random_shape_options,
     report_format,
     size,
+    sweep,
 )
-from opperf.parsing import parse_share, words_among
+from opperf.parsing import check_extension, parse_share, words_among
 
 FINDINGS = ("regressed", "improved", "ambiguous")
 
@@ -44,7 +49,7 @@ def parse_threads(ctx: click.Context, param: click.Parameter, text: str) -> obje
         raise click.BadParameter(str(error), ctx, param) from error
 
 
-@click.command()
+@command()
 @operator_options
 @click.option(
     "--a",
@@ -63,6 +68,9 @@ def parse_threads(ctx: click.Context, param: click.Parameter, text: str) -> obje
 )
 @size
 @argument_options
+@sweep
+@int64_tensor
+@random_shape_options
 @common_settings
 @cpus
 @click.option(
@@ -77,6 +85,7 @@ def parse_threads(ctx: click.Context, param: click.Parameter, text: str) -> obje
 )
 @no_backward
 @max_configs
+@case_ids
 @click.option(
     "--threshold",
     default="2%",
@@ -144,13 +153,14 @@ def parse_threads(ctx: click.Context, param: click.Parameter, text: str) -> obje
     default="opperf_ab.jsonl",
     show_default=True,
     type=click.Path(path_type=Path),
+    callback=check_extension(["jsonl"]),
     metavar="FILE",
     help="File of all measurements; `opperf compare --from-ab FILE` computes the verdicts from it "
     "again.",
 )
 @click.option("--resume", is_flag=True, help="Resume the session in the report file.")
 @click.option("--overwrite", is_flag=True, help="Replace the report file if it exists.")
-@report_format
+@report_format()
 @click.option(
     "--fail-on",
     multiple=True,

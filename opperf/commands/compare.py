@@ -6,7 +6,8 @@ from pathlib import Path
 
 import click
 
-from opperf.parameters import debug, output_options, report_format
+from opperf.commands.command import command
+from opperf.parameters import REPORT_FORMATS, debug, output_options, report_format
 from opperf.parsing import Words, parse_share, split_commas, words_among
 
 FINDINGS = ("regressed", "suspect", "missing")
@@ -34,7 +35,7 @@ class MetricOption(click.Option):
         return super().get_help_record(ctx)
 
 
-@click.command()
+@command()
 @click.argument("base", required=False, type=click.Path(path_type=Path))
 @click.argument("new", required=False, type=click.Path(path_type=Path))
 @click.option(
@@ -70,8 +71,8 @@ class MetricOption(click.Option):
     callback=split_commas,
     help="Only these operators: names, globs ('broadcast_*') or regexes ('re:^sum').",
 )
-@report_format
-@output_options("Write the report to this file; - prints it.", default="-")
+@report_format(by_extension=True)
+@output_options("Write the report to this file; - prints it.", REPORT_FORMATS, default="-")
 @click.option(
     "--fail-on",
     multiple=True,

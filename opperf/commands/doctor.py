@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import click
 
+from opperf.commands.command import command
 from opperf.parameters import as_json, debug, explicit_options, framework
 
 LONGEST_S = 600
 """Limit on the jitter test: what does not occur in ten minutes is too rare to disturb a run."""
 
 
-@click.command()
+@command()
 @click.option(
     "--seconds",
     default=5.0,

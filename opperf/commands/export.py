@@ -6,12 +6,13 @@ from pathlib import Path
 
 import click
 
+from opperf.commands.command import command
 from opperf.parameters import debug, output_options
 
 TOOLS = ("pytest-benchmark", "bencher", "github-action-benchmark")
 
 
-@click.command()
+@command()
 @click.argument("run_file", metavar="RUNFILE", type=click.Path(path_type=Path))
 @click.option(
     "--to",
@@ -21,7 +22,7 @@ TOOLS = ("pytest-benchmark", "bencher", "github-action-benchmark")
     help="Format of this tool. github-action-benchmark reads it as customSmallerIsBetter, Bencher "
     "with --adapter json.",
 )
-@output_options("Write to this file; - prints.", default="-")
+@output_options("Write to this file, which is JSON; - prints.", ["json"], default="-")
 @debug
 @click.pass_context
 def export(ctx: click.Context, /, **options: object) -> None:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import click
 
+from opperf.commands.command import command
 from opperf.parameters import as_json, debug
 
 
-@click.command()
+@command()
 @click.argument("names", nargs=-1, metavar="[NAME]...")
 @as_json
 @debug

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import click
 
+from opperf.commands.command import command
 from opperf.parameters import (
     argument_options,
     axis_option,
@@ -15,7 +16,7 @@ from opperf.parameters import (
     explicit_options,
     filter_options,
     framework,
-    listing_format,
+    listing_output,
     max_configs,
     random_shape_options,
     setting_option,
@@ -24,7 +25,7 @@ from opperf.parameters import (
 from opperf.parsing import split_commas
 
 
-@click.command("list")
+@command("list")
 @click.argument("names", nargs=-1, metavar="[OPERATOR]...", callback=split_commas)
 @filter_options
 @click.option(
@@ -35,7 +36,7 @@ from opperf.parsing import split_commas
 )
 @setting_option("imports")
 @axis_option("python")
-@listing_format
+@listing_output
 @debug
 @framework
 @click.pass_context
@@ -47,7 +48,7 @@ def list_operators(ctx: click.Context, /, **options: object) -> None:
     ctx.exit(list_command(options, explicit_options(ctx, options)))
 
 
-@click.command()
+@command()
 @click.argument("name", metavar="OPERATOR")
 @size
 @argument_options
@@ -56,7 +57,7 @@ def list_operators(ctx: click.Context, /, **options: object) -> None:
 @random_shape_options
 @case_ids
 @axis_option("python")
-@listing_format
+@listing_output
 @debug
 @framework
 @click.pass_context
@@ -68,7 +69,7 @@ def show(ctx: click.Context, /, **options: object) -> None:
     ctx.exit(show_command(options, explicit_options(ctx, options)))
 
 
-@click.command()
+@command()
 @click.argument("run_file", required=False, metavar="[RUNFILE]", type=click.Path(path_type=Path))
 @click.option(
     "--min",
@@ -78,7 +79,7 @@ def show(ctx: click.Context, /, **options: object) -> None:
     help="Exit with 1 if a smaller share of the distinct operators is measured.",
 )
 @axis_option("python")
-@listing_format
+@listing_output
 @click.option("--quiet", is_flag=True, help="Show no progress.")
 @debug
 @framework

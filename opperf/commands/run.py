@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import click
 
+from opperf.commands.command import command
 from opperf.parameters import (
     argument_options,
     axis_option,
@@ -12,32 +13,36 @@ from opperf.parameters import (
     debug,
     explicit_options,
     framework,
+    int64_tensor,
     max_configs,
     no_backward,
     operator_options,
+    output_format,
     output_options,
     random_shape_options,
     setting_option,
     size,
+    sweep,
 )
 from opperf.parsing import RETRYABLE, parse_labels, words_among
 
+FORMATS = ("json", "md", "csv", "jsonl")
 
-@click.command()
+
+@command()
 @operator_options
 @axis_option("device")
 @axis_option("dtype")
-@click.option(
-    "-f",
+@output_format(
     "--output-format",
-    default="json",
-    show_default=True,
-    type=click.Choice(["json", "md", "csv", "jsonl"], case_sensitive=False),
-    help="json; md, a page to read; csv; or jsonl, the run file with every sample.",
+    FORMATS,
+    "json; md, a page to read; csv; or jsonl, the run file with every sample.",
+    by_extension=True,
 )
 @output_options(
     "Output file; - prints the output, and messages go to standard error.  "
-    "[default: ./<framework>_operator_benchmarks.<format>]"
+    "[default: ./<framework>_operator_benchmarks.<format>]",
+    FORMATS,
 )
 @axis_option("profiler")
 @setting_option("precision")
@@ -47,19 +52,15 @@ from opperf.parsing import RETRYABLE, parse_labels, words_among
 @click.option(
     "--quick",
     is_flag=True,
-    help="One configuration and few calls of each operator: a whole registry takes minutes. -w, "
-    "-r, --max-time and --max-configs override it.",
+    help="One configuration and few calls of each operator: MXNet's whole registry takes 2 minutes "
+    "on two cores, and up to 15 without this option. -w, -r, --max-time and --max-configs override "
+    "it.",
 )
 @max_configs
-@click.option(
-    "--int64-tensor",
-    default="off",
-    show_default=True,
-    type=click.Choice(["on", "off"], case_sensitive=False),
-    help="Use tensors of more than 2**31 elements, on builds that support them.",
-)
+@int64_tensor
 @size
 @argument_options
+@sweep
 @setting_option("input_function")
 @setting_option("imports")
 @axis_option("cache")

@@ -131,6 +131,10 @@ class Naming(Protocol):
         `UnknownOperatorError`."""
         ...
 
+    def function_paths(self) -> tuple[str, ...]:
+        """Returns the paths of functions that suggestions for unknown names may name."""
+        ...
+
     def signature(self, target: Target, function: Callable[..., Any] | None = None) -> Operator:
         """Returns the parameters of a target: the registered operator that it calls, or else an
         `Operator` made from the callable's signature."""

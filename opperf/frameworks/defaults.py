@@ -67,6 +67,9 @@ class Defaults(Core):
         self.function(target)
         return target
 
+    def function_paths(self) -> tuple[str, ...]:
+        return ()
+
     def signature(self, target: Target, function: Callable[..., Any] | None = None) -> Operator:
         if isinstance(target, OperatorTarget):
             operator = self.resolve(target.name)

@@ -2,10 +2,22 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Mapping
 from typing import Any
 
 from opperf.errors import UnknownOperatorError, suggest
+
+
+def public_paths(modules: Mapping[str, Any]) -> tuple[str, ...]:
+    """Returns the paths of the public functions of modules, which are by the beginning of the path:
+    `nd.add`."""
+    return tuple(
+        f"{beginning}.{name}"
+        for beginning, module in modules.items()
+        for name in dir(module)
+        if not name.startswith("_") and inspect.isroutine(getattr(module, name))
+    )
 
 
 def find(path: str, framework: str, roots: Mapping[str, Any]) -> Callable[..., Any]:

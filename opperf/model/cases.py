@@ -35,6 +35,8 @@ class Case(Struct, frozen=True):
     """In one line, which model, paper or kernel its inputs stand for."""
     category: str = ""
     tags: tuple[str, ...] = ()
+    point: dict[str, int] = {}
+    """Values of the swept variables that its inputs have, by variable; empty without a sweep."""
     count: int = 1
     """How often the case occurred in its source."""
     name: str = ""

@@ -93,3 +93,5 @@ class Listing(Struct, frozen=True):
     """Number of names in the registry, aliases and internal names included."""
     operators: tuple[ListedOperator, ...]
     """Every distinct operator, sorted by name."""
+    functions: tuple[str, ...] = ()
+    """Paths of functions, for suggestions."""

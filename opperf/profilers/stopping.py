@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import NamedTuple, Protocol
 
-from opperf.defaults import MAX_TIME_S
+from opperf.defaults import LEAST_RUNS, MAX_TIME_S
 from opperf.model import Settings
 from opperf.profilers.summary import half_width
 
@@ -38,9 +38,6 @@ class Criterion(Protocol):
 LEAST_SAMPLES = 10
 """Fewest samples for the precision to count. From nine on the interval excludes the extremes; with
 fewer, a few that agree by chance would stop it."""
-
-LEAST_RUNS = 3
-"""Fewest samples in any time: fewer have no useful median."""
 
 
 class Precision(NamedTuple):

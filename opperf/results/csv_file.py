@@ -12,6 +12,7 @@ from opperf.metrics import default_metrics, metrics_in, sort_metrics
 from opperf.model import DECLARED, Metric, Record, Run, display_arguments
 from opperf.results.details import display_details
 from opperf.results.figures import unit_of
+from opperf.results.varied import variables_of
 
 Column = tuple[str, Callable[[Record], object]]
 
@@ -44,6 +45,11 @@ def _setting(name: str) -> Callable[[Record], object]:
     return setting
 
 
+def _point(variable: str) -> Callable[[Record], object]:
+    """Returns a cell function for the value of a swept variable; empty where a case has none."""
+    return lambda record: record.case.point.get(variable, "")
+
+
 def _details(record: Record) -> str:
     """Returns the details of the tensors as JSON; empty without any."""
     details = display_details(record.case)
@@ -73,7 +79,9 @@ def columns(records: Sequence[Record]) -> tuple[Column, ...]:
     """Returns all columns: one for a metric that is the same on every run, one for each statistic
     of a noisy metric. A figure that a record lacks is an empty cell."""
     metrics = sort_metrics(dict.fromkeys((*default_metrics(), *metrics_in(records))))
-    return (*CASE, *(column for metric in metrics for column in _columns_of(metric)), *END)
+    variables = variables_of(record.case for record in records)
+    points: list[Column] = [(f"sweep_{name}", _point(name)) for name in variables]
+    return (*CASE, *points, *(column for metric in metrics for column in _columns_of(metric)), *END)
 
 
 def _columns_of(metric: Metric) -> list[Column]:

@@ -20,6 +20,8 @@ from opperf.results.outliers import (
     outliers,
 )
 from opperf.results.settings import differing_settings, settings_text
+from opperf.results.sweep_table import is_swept, sweep_tables
+from opperf.results.table import LEGEND
 from opperf.results.text import duration, inputs_text
 
 GIB = 2**30
@@ -63,6 +65,8 @@ def markdown_text(run: Run) -> str:
         ("## Runtime Features", features_text(run.environment.features)),
         ("## Results", _table(measured, columns, len(operator))),
     ]
+    if is_swept(records):
+        sections.append(("## By size", _size_section(records)))
     if is_fuzzed(run):
         sections.append(("## Outliers", _outlier_section(run)))
     unmeasured = operator + UNMEASURED
@@ -78,6 +82,16 @@ def _settings_columns(records: Sequence[Record]) -> tuple[Column, ...]:
     """The settings in which the records differ, if they do."""
     names = differing_settings(record.case for record in records)
     return (("Settings", lambda record: settings_text(record.case, names)),) if names else ()
+
+
+def _size_section(records: Sequence[Record]) -> str:
+    """The tables by size of a sweep, with medians and the half-widths of their intervals."""
+    parts = [LEGEND]
+    for table in sweep_tables(records):
+        columns = (*table.sizes, *table.columns)
+        rows = zip(*(column.cells for column in columns), strict=True)
+        parts += [f"{table.title}:", grid([column.title for column in columns], rows, 0)]
+    return "\n\n".join(parts)
 
 
 def _outlier_section(run: Run) -> str:
@@ -175,7 +189,7 @@ def grid(titles: Sequence[str], rows: Iterable[Sequence[str]], text_columns: int
     right."""
     table: str = tabulate(
         [[_escape(cell) for cell in row] for row in rows],
-        headers=titles,
+        headers=[" ".join(title.split()) for title in titles],
         tablefmt="pipe",
         disable_numparse=True,
         colalign=["left" if i < text_columns else "right" for i in range(len(titles))],

@@ -18,7 +18,8 @@ PERCENTILES = ("p50", "p90", "p99")
 
 def result_of(record: Record, inputs: Mapping[str, Any] | None = None) -> dict[str, Any]:
     """Returns the result of a record: inputs, memory in kB, times in ms; metrics that it lacks have
-    no key. `details` are those of tensors, by name, that differ from others in more than shape.
+    no key. `details` are those of tensors, by name, that differ from others in more than shape;
+    `sweep` has the values of swept variables.
 
     `inputs` replace the record's own, for a caller who wrote them in another form.
     """
@@ -28,6 +29,8 @@ def result_of(record: Record, inputs: Mapping[str, Any] | None = None) -> dict[s
     details = display_details(case) if inputs is None else {}
     if details:
         result["details"] = details
+    if case.point and inputs is None:
+        result["sweep"] = dict(case.point)
     figures = {
         f"max_storage_mem_alloc_{device_label(case.settings.device)}": statistic_value(
             record, MEMORY.name, "median"
@@ -60,6 +63,15 @@ def results_by_operator(records: Iterable[Record]) -> dict[str, list[dict[str, A
                 result["settings"] = {name: settings[name] for name in names}
             results.setdefault(record.case.label, []).append(result)
     return results
+
+
+def ids_by_operator(records: Iterable[Record]) -> dict[str, list[str]]:
+    """Returns the ids of `results_by_operator`, in its order."""
+    ids: dict[str, list[str]] = {}
+    for record in sort_by_operator(records):
+        if record.status is Status.OK:
+            ids.setdefault(record.case.label, []).append(record.id)
+    return ids
 
 
 def json_text(run: Run) -> str:

@@ -17,7 +17,7 @@ from opperf.errors import OutputError, UsageError, suggest
 from opperf.model import Run, Status
 from opperf.results.csv_file import csv_text
 from opperf.results.markdown import markdown_text
-from opperf.results.opperf_json import json_text
+from opperf.results.opperf_json import ids_by_operator, json_text
 from opperf.results.runfile import encode_line, lines_of
 from opperf.results.unwritable import reason, unwritable
 
@@ -61,7 +61,8 @@ def environment_of(run: Run, path: Path) -> dict[str, Any]:
 
 
 def environment_and_unmeasured(run: Run, path: Path) -> dict[str, Any]:
-    """Returns the same, and the records without results, which the output excludes."""
+    """Returns the same, the ids of the results, and the records without results, which the output
+    excludes."""
     unmeasured = [
         {
             "operator": record.case.label,
@@ -72,7 +73,10 @@ def environment_and_unmeasured(run: Run, path: Path) -> dict[str, Any]:
         for record in run.records
         if record.status is not Status.OK
     ]
-    return environment_of(run, path) | {"not_measured": unmeasured}
+    return environment_of(run, path) | {
+        "ids": ids_by_operator(run.records),
+        "not_measured": unmeasured,
+    }
 
 
 FORMATS = {

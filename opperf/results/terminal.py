@@ -39,8 +39,8 @@ class Column(NamedTuple):
 
     @property
     def width(self) -> int:
-        """Characters of its longest cell."""
-        return max(map(len, (self.title, *self.cells)))
+        """Characters of its longest cell, or line of its title."""
+        return max(map(len, (*self.title.split("\n"), *self.cells)))
 
 
 def figure_column(

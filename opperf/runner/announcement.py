@@ -10,6 +10,7 @@ from opperf.results.output import display_path
 from opperf.results.settings import differing_settings, settings_text
 from opperf.results.terminal import Column, table_text
 from opperf.results.text import inputs_text, pluralize
+from opperf.results.varied import point_text, sweep_text
 from opperf.sources.registry import Plan
 
 
@@ -18,12 +19,14 @@ def cases_table(plan: Plan, width: int | None = None) -> str:
     long."""
     cases = plan.cases
     names = differing_settings(cases)
+    points = [point_text(case.point) for case in cases]
     columns = [
         Column("Operator", [case.label for case in cases], wraps=True),
         Column("Category", [case.category for case in cases], is_extra=True, is_whole=True),
         Column("Rule", [case.origin for case in cases], is_extra=True, is_whole=True),
         Column("Id", [case.id for case in cases], is_text=False),
         *([Column("Settings", [settings_text(case, names) for case in cases])] if names else []),
+        *([Column("Sweep", points)] if any(points) else []),
         Column("Inputs", [inputs_text(case) for case in cases], wraps=True),
     ]
     text = table_text(columns, width)
@@ -47,11 +50,13 @@ def announcement(
     done = total - len(remaining)
     unit = "them" if rounds == 1 else f"{total} measurements"
     already = f", {done} of {unit} already done" if done else ""
+    swept = sweep_text(plan.cases)
+    at_sizes = f", {swept}" if swept else ""
     in_rounds = f", {rounds} rounds" if rounds > 1 else ""
     return (
-        f"{pluralize(len(plan.cases), 'case')} of {pluralize(operators, 'operator')}{in_rounds}"
-        f"{already}: {', '.join(_settings_in_use(plan.cases))}, {_effort(plan.cases[0].settings)}, "
-        f"to {display_path(output)}{cores and '; '}{cores}"
+        f"{pluralize(len(plan.cases), 'case')} of {pluralize(operators, 'operator')}{at_sizes}"
+        f"{in_rounds}{already}: {', '.join(_settings_in_use(plan.cases))}, "
+        f"{_effort(plan.cases[0].settings)}, to {display_path(output)}{cores and '; '}{cores}"
     )
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import random
 from collections.abc import Callable, Collection, Iterable, Sequence
 from pathlib import Path
 
@@ -15,11 +14,13 @@ from opperf.runner.workers import Workers
 from opperf.sources.base import open_source
 from opperf.sources.registry import Plan
 from opperf.sources.selecting import Selection, make_matcher
+from opperf.sources.sweeping import check_size
 from opperf.sources.varying import (
     Axes,
     deduplicate,
     disambiguate,
     group_by_process,
+    shuffle,
     vary,
     with_settings,
 )
@@ -31,12 +32,23 @@ RULE_OPTIONS = {
     "shapes": "--shape",
     "values": "--arg",
     "input_function": "--inputs",
+    "sweeps": "--sweep",
     "int64_tensor": "--int64-tensor",
     "configurations": "--max-configs",
     "namespaces": "--namespace",
     "fuzz_shapes": "--fuzz-shapes",
 }
 """Options for the inputs that rules make, which do not apply to the cases of a file."""
+
+
+def check_rule_options(path: Path, given: Collection[str]) -> None:
+    """Raises `UsageError` for an option on the inputs that rules make."""
+    for option in RULE_OPTIONS:
+        if option in given:
+            raise UsageError(
+                f"{RULE_OPTIONS[option]} does not apply to {path}, whose cases have inputs of "
+                "their own; omit it, or name operators as well"
+            )
 
 
 def assemble(
@@ -65,19 +77,35 @@ def assemble(
             plans.append(plan)
             axes = {**found, **axes, **{name: found[name] for name in _call_axes(found)}}
     else:
-        for option in RULE_OPTIONS:
-            if option in given:
-                raise UsageError(
-                    f"{RULE_OPTIONS[option]} does not apply to {files[0]}, whose cases have inputs "
-                    "of their own; omit it, or name operators as well"
-                )
+        check_rule_options(files[0], given)
     plans += [_plan_file(workers, path, own, axes, given, say) for path in files]
     merged = Plan(
         cases=disambiguate(deduplicate(group_by_process(c for plan in plans for c in plan.cases))),
         excluded={name: reason for plan in plans for name, reason in plan.excluded.items()},
         aliases={alias: name for plan in plans for alias, name in plan.aliases.items()},
     )
+    check_size(merged, selection)
     return filter_by_id(merged, selection.ids), axes
+
+
+def check_names(workers: Workers, framework: str, selection: Selection, axes: Axes) -> None:
+    """Raises the error of a name of an operator, group or value that the framework does not have.
+    Makes none of the inputs that take time."""
+    if not any(
+        (selection.patterns, selection.exclude, selection.categories, selection.namespaces, axes)
+    ):
+        return
+    worker = workers.of(framework, Settings(python=axes.get("python", ("",))[0]))
+    usable = worker.resolve({"dtype": (selection.settings.dtype,), **_call_axes(axes)}).usable
+    settings = {name: values[0] for name, values in usable.items()}
+    worker.plan(
+        msgspec.structs.replace(
+            selection,
+            configurations=1,
+            fuzz=None,
+            settings=msgspec.structs.replace(selection.settings, **settings),
+        )
+    )
 
 
 def _call_axes(axes: Axes) -> Axes:
@@ -131,7 +159,7 @@ def _plan_file(
     workers.add_interpreters(getattr(source, "interpreters", ()))
     for warning in getattr(source, "warnings", ()):
         say(f"warning: {warning}")
-    asked = _selected(source.cases(), selection)
+    asked = select_cases(source.cases(), selection)
     plain = {
         name: getattr(selection.settings, name)
         for name, setting in DECLARED.items()
@@ -146,9 +174,8 @@ def _plan_file(
         )
     if "no_backward" in given:
         cases = [msgspec.structs.replace(case, passes=("forward",)) for case in cases]
-    if selection.shuffle:
-        random.Random(selection.settings.seed).shuffle(cases)
-    return Plan(cases=tuple(cases), excluded=dict(source.excluded))
+    ordered = shuffle(cases, selection.settings.seed) if selection.shuffle else tuple(cases)
+    return Plan(cases=ordered, excluded=dict(source.excluded))
 
 
 def _resolve(workers: Workers, framework: str, axes: Axes) -> Axes:
@@ -162,7 +189,7 @@ def _resolve(workers: Workers, framework: str, axes: Axes) -> Axes:
     return {**axes, **{name: found[name] for name in asked}}
 
 
-def _selected(cases: Iterable[Case], selection: Selection) -> list[Case]:
+def select_cases(cases: Iterable[Case], selection: Selection) -> list[Case]:
     """Returns the cases that are in the selected categories and not excluded."""
     found = list(cases)
     # Patterns match operators, of which a file has only the names.

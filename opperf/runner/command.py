@@ -18,11 +18,13 @@ from opperf.model import Case, Header, Record, Run, Status
 from opperf.results import output
 from opperf.results.lines import check_free
 from opperf.results.summary import summarise
-from opperf.results.table import LEGEND, render_table
+from opperf.results.sweep_table import render_by_size, row_count
+from opperf.results.table import LEGEND
 from opperf.results.text import terminal_width, wrap
 from opperf.runner.announcement import announcement, cases_table
-from opperf.runner.assembling import assemble
+from opperf.runner.assembling import assemble, check_names
 from opperf.runner.cpus import Pinning, cpus_arguments
+from opperf.runner.forecast import forecast
 from opperf.runner.frameworks_command import report_choice
 from opperf.runner.options import (
     Options,
@@ -31,6 +33,7 @@ from opperf.runner.options import (
     build_options,
     build_selection,
     check_shape_options,
+    quick_settings,
     split_sources,
 )
 from opperf.runner.planning import limit_case_times
@@ -48,10 +51,11 @@ from opperf.runner.session import (
 from opperf.runner.workers import Workers
 from opperf.sources.registry import Plan
 from opperf.sources.selecting import Selection
+from opperf.sources.sweeping import check_sweeps
 from opperf.sources.varying import Axes
 
 TABLE_LIMIT = 60
-"""Largest number of records printed as a table after a run; more would bury the summary."""
+"""Largest number of rows printed as a table after a run; more would bury the summary."""
 
 
 class Work(NamedTuple):
@@ -62,6 +66,8 @@ class Work(NamedTuple):
     rounds: int
     header: Header | None
     """First line of the run file; None for a resumed run, which has one."""
+    earlier: tuple[Record, ...] = ()
+    """Records of a resumed run."""
 
 
 def run_command(raw: Mapping[str, Any], changed: Mapping[str, Any]) -> int:
@@ -78,15 +84,19 @@ def run_command(raw: Mapping[str, Any], changed: Mapping[str, Any]) -> int:
     # A package's broken metric has to fail before hours are spent, not after.
     metrics_by_name()
     selection = build_selection(raw)
+    check_sweeps(selection)
     run_file = options.resume or run_file_path(options.output, options.output_format)
     if not options.list_only and run_file.is_file():
         check_free(run_file)
     unfinished = _read_unfinished(run_file, options) if options.resuming else None
-    if not options.list_only and not (options.resuming and options.output == run_file):
-        output.check_output(options.output, options.overwrite)
-        _check_unfinished(run_file, options)
+    refused = _refused_output(run_file, options)
     interpreters = raw["python"] or (unfinished.header.interpreters if unfinished else ())
     with Pinning(options.cpus) as pinning, Workers(interpreters, pinning) as workers:
+        if refused is not None:
+            # A wrong name is reported before a file that is in the way.
+            if selection.patterns or not files:
+                check_names(workers, options.framework, selection, build_axes(raw))
+            raise refused
         if unfinished:
             work = _resume_work(unfinished, workers, selection, build_axes(raw), changed, options)
         else:
@@ -101,7 +111,11 @@ def run_command(raw: Mapping[str, Any], changed: Mapping[str, Any]) -> int:
         )
         line = announcement(work.plan, work.remaining, work.rounds, options.output, cores)
         width = terminal_width()
-        _print(options, line if width is None else wrap(line, width))
+        has_quick = not (files or options.resuming or raw["quick"] or "configurations" in changed)
+        quick = quick_settings(changed) if has_quick else None
+        expected = forecast(work.remaining, work.rounds, quick, work.earlier).text()
+        for text in filter(None, (line, expected)):
+            _print(options, text if width is None else wrap(text, width))
         if options.dry_run:
             return 0
         try:
@@ -153,7 +167,7 @@ def _resume_work(
         check_axes(axes_before, {**axes, **found}, changed)
     remaining = find_pending(run, options.retry, before.rounds, before.settings.seed)
     plan = Plan(cases=run.cases, excluded=run.header.excluded)
-    return Work(plan, remaining, before.rounds, None)
+    return Work(plan, remaining, before.rounds, None, run.records)
 
 
 def _plan_work(
@@ -172,7 +186,9 @@ def _plan_work(
     log = partial(_log, options)
     if selection.patterns or not files:
         report_choice(options.framework, changed, log)
-    plan, axes = assemble(workers, options.framework, selection, axes, files, set(changed), log)
+    # The cases of a file have counts of their own.
+    given = {*changed, *(quick_settings(changed) if raw["quick"] else ())}
+    plan, axes = assemble(workers, options.framework, selection, axes, files, given, log)
     _check_plan(plan)
     plan = limit_case_times(plan)
     head = make_header(
@@ -180,6 +196,19 @@ def _plan_work(
     )
     remaining = plan_visits(plan.cases, selection.rounds, selection.settings.seed)
     return Work(plan, remaining, selection.rounds, head)
+
+
+def _refused_output(run_file: Path, options: Options) -> OutputError | None:
+    """Returns the error of an output that could not be written after the run, or that would replace
+    an unfinished run; None if there is nothing wrong."""
+    if options.list_only or (options.resuming and options.output == run_file):
+        return None
+    try:
+        output.check_output(options.output, options.overwrite)
+        _check_unfinished(run_file, options)
+    except OutputError as error:
+        return error
+    return None
 
 
 def _check_unfinished(run_file: Path, options: Options) -> None:
@@ -230,8 +259,8 @@ def _finish(result: Run, run_file: Path, options: Options, elapsed_s: float) -> 
         if options.resume is None:
             run_file.unlink(missing_ok=True)
     records = result.records
-    if len(records) <= TABLE_LIMIT:
-        _print(options, f"\n{render_table(records, terminal_width())}\n\n{LEGEND}")
+    if row_count(records) <= TABLE_LIMIT:
+        _print(options, f"\n{render_by_size(records, terminal_width())}\n\n{LEGEND}")
     _print(options, "\n" + summarise(result, elapsed_s, terminal_width()))
     if options.output != output.STDOUT:
         _print(options, f"\nwritten to {options.output}")

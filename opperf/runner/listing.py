@@ -42,6 +42,7 @@ def list_operators(framework: Framework, paths: tuple[str, ...] = ()) -> Listing
         version=framework.version(),
         registered=framework.registered(),
         operators=tuple(_listed(framework, *one) for one in found),
+        functions=framework.function_paths(),
     )
 
 

@@ -10,6 +10,7 @@ from contextlib import contextmanager
 
 import msgspec
 
+from opperf.defaults import WARMUP_SHARE
 from opperf.errors import NoGradientError, OpperfError, UnsupportedError, one_line
 from opperf.frameworks import Framework
 from opperf.frameworks.base import Gradient
@@ -132,9 +133,6 @@ BATCHED = (
     "{} calls are queued between two waits for the device: a time is that between two successive "
     "calls, and not the latency of one"
 )
-
-WARMUP_SHARE = 0.2
-"""Maximum time of a pass's warmup, as a share of the pass's time, to which it is added."""
 
 KERNEL_SHARE = 0.5
 """Share of a call's wall time below which its kernels are short: more than half of the time is then

@@ -55,8 +55,18 @@ def apply_quick(options: Mapping[str, Any], changed: Mapping[str, Any]) -> dict[
     return {**options, **{name: value for name, value in quick.items() if name not in changed}}
 
 
+def quick_settings(changed: Mapping[str, Any]) -> dict[str, Any]:
+    """Returns the settings that `--quick` would set, beside the options that the user set."""
+    return {
+        name: value
+        for name, value in apply_quick({"quick": True}, changed).items()
+        if name in DECLARED
+    }
+
+
 def build_choice(options: Mapping[str, Any]) -> Selection:
     """Returns the selection of operators, inputs and passes, without its settings."""
+    shapes, swept = split_shapes(options["shapes"])
     return Selection(
         patterns=(*options["names"], *options["ops"]),
         exclude=options["exclude"],
@@ -65,7 +75,12 @@ def build_choice(options: Mapping[str, Any]) -> Selection:
         size=options["size"].lower(),
         backward=not options["no_backward"],
         configurations=options["configurations"],
-        shapes=options["shapes"],
+        int64_tensor=options["int64_tensor"].lower() == "on",
+        fuzz=build_fuzz(options),
+        ids=options["ids"],
+        shapes=shapes,
+        swept_shapes=swept,
+        sweeps=options["sweeps"],
         values=options["values"],
     )
 
@@ -99,16 +114,28 @@ def build_common_settings(options: Mapping[str, Any]) -> Settings:
     return Settings(**{"device": "", "profiler": "", **chosen})
 
 
+def split_shapes(
+    shapes: Mapping[str, tuple[int | str, ...]],
+) -> tuple[dict[str, tuple[int, ...]], dict[str, tuple[int | str, ...]]]:
+    """Splits the user's shapes into those of numbers alone, and those with swept variables."""
+    fixed: dict[str, tuple[int, ...]] = {}
+    swept: dict[str, tuple[int | str, ...]] = {}
+    for name, shape in shapes.items():
+        numbers = tuple(extent for extent in shape if isinstance(extent, int))
+        if len(numbers) == len(shape):
+            fixed[name] = numbers
+        else:
+            swept[name] = shape
+    return fixed, swept
+
+
 def build_selection(options: Mapping[str, Any]) -> Selection:
     """Returns the selection, with the settings that are not axes."""
     plain = {name: options[name] for name, setting in DECLARED.items() if not setting.axis}
     return msgspec.structs.replace(
         build_choice(options),
-        int64_tensor=options["int64_tensor"].lower() == "on",
         shuffle=options["shuffle"],
         rounds=options["rounds"],
-        fuzz=build_fuzz(options),
-        ids=options["ids"],
         settings=Settings(**plain),
     )
 
@@ -142,7 +169,12 @@ def build_fuzz(options: Mapping[str, Any]) -> Fuzz | None:
     return Fuzz(count=options["fuzz_shapes"], least=least, most=most)
 
 
-FUZZED = {"size": "--size", "shapes": "--shape", "input_function": "--inputs"}
+FUZZED = {
+    "size": "--size",
+    "shapes": "--shape",
+    "sweeps": "--sweep",
+    "input_function": "--inputs",
+}
 """Options for a rule's shapes, which random ones replace."""
 
 MADE = {"size": "--size", "shapes": "--shape"}
@@ -174,7 +206,7 @@ def build_options(options: Mapping[str, Any], changed: Mapping[str, Any]) -> Opt
 
     Raises `UsageError` for contradictory options.
     """
-    output_format = options["output_format"].lower()
+    output_format = options["output_format"]
     resume = options["resume"]
     stem = Path(STEM.format(framework=options["framework"]))
     if resume and Path(resume).suffix == ".jsonl" and options["output_file"] is None:

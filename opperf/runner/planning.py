@@ -17,6 +17,7 @@ from opperf.runner.refitting import fit_cases
 from opperf.runner.searching import TRIAL_TIMEOUT_S, search_inputs
 from opperf.sources.registry import Found, Plan
 from opperf.sources.selecting import Selection
+from opperf.sources.sweeping import at_point, configuration_tag, join_points, points_of
 
 SMALL = "small"
 """Size of the inputs whose extents are replaced by random ones: the quickest to try."""
@@ -33,6 +34,21 @@ def plan_cases(
 
     Raises `UsageError` for a selection that is not possible, and for an id that no case has.
     """
+    if selection.sweeps:
+        plans = [
+            (point, _plan_shapes(worker, framework, at_point(selection, point), say))
+            for point in points_of(selection)
+        ]
+        plan = join_points(plans, selection)
+    else:
+        plan = _plan_shapes(worker, framework, selection, say)
+    return filter_by_id(plan, selection.ids)
+
+
+def _plan_shapes(
+    worker: Worker, framework: str, selection: Selection, say: Callable[[str], None]
+) -> Plan:
+    """Returns the plan of a selection without swept variables, with all its cases."""
     fuzz = selection.fuzz
     asked = selection if fuzz is None else msgspec.structs.replace(selection, size=SMALL)
     plan = worker.plan(asked)
@@ -46,7 +62,7 @@ def plan_cases(
     else:
         say("trying which extents of the inputs can change")
         plan = _with_random_shapes(worker, plan, fuzz, selection.settings.seed)
-    return filter_by_id(plan, selection.ids)
+    return plan
 
 
 def _with_random_shapes(worker: Worker, plan: Plan, fuzz: Fuzz, seed: int) -> Plan:
@@ -72,7 +88,7 @@ def _with_random_shapes(worker: Worker, plan: Plan, fuzz: Fuzz, seed: int) -> Pl
 def _draw_cases(worker: Worker, templates: list[Case], fuzz: Fuzz, seed: int) -> Iterator[Case]:
     """Yields cases of one operator with random shapes, its configurations in turn."""
     tagged = [
-        msgspec.structs.replace(case, tags=(*case.tags, f"configuration {index}"))
+        msgspec.structs.replace(case, tags=(*case.tags, configuration_tag(index)))
         for index, case in enumerate(templates)
     ]
     sources = [

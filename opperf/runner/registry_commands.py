@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +12,7 @@ import msgspec
 
 from opperf.errors import FOUND, INTERRUPTED, RunFileError, UsageError
 from opperf.model import Case, ListedOperator, Listing, Record, Settings
+from opperf.results import output
 from opperf.results.coverage import coverage, coverage_markdown, coverage_rows, coverage_text
 from opperf.results.listing import (
     categories_as_values,
@@ -41,7 +42,13 @@ from opperf.runner.progress import make_progress
 from opperf.runner.session import execute, make_header
 from opperf.runner.workers import Workers, interpreter_of
 from opperf.sources.registry import Plan
-from opperf.sources.selecting import Selection, select, split_paths
+from opperf.sources.selecting import (
+    Selection,
+    find_matching,
+    group_options,
+    select,
+    split_paths,
+)
 
 COVERAGE_SETTINGS = Settings(
     device="", profiler="python", warmup=0, runs=1, timeout_s=60.0, memory=False
@@ -84,7 +91,22 @@ def listing_for(options: Mapping[str, Any]) -> Listing:
 
 
 Writers = dict[str, Callable[[], str]]
-"""Writes what a command prints, by the name of the format."""
+"""Functions that return the output of a command, by the name of the format."""
+
+
+def width_of(options: Mapping[str, Any]) -> int | None:
+    """Returns the width of the output; None if that is not a terminal."""
+    return terminal_width() if options["output_file"] == output.STDOUT else None
+
+
+def _check_output(options: Mapping[str, Any], inputs: Iterable[Path] = ()) -> None:
+    """Raises `OutputError` for an output file that cannot be written."""
+    output.check_output(options["output_file"], options["overwrite"], inputs)
+
+
+def _write(writers: Writers, options: Mapping[str, Any]) -> None:
+    """Prints the output, or writes it to the output file."""
+    output.write_report(options["output_file"], f"{writers[options['output_format']]()}\n")
 
 
 def find_listed(
@@ -97,7 +119,8 @@ def find_listed(
     paths, named = split_paths(selection.patterns, operators)
     found: list[ListedOperator] = []
     if named or not paths:
-        chosen = select(operators, msgspec.structs.replace(selection, patterns=named))
+        asked = msgspec.structs.replace(selection, patterns=named)
+        chosen = select(operators, asked, listing.functions)
         names = {operator.name for operator in chosen}
         found = [one for one in listing.operators if one.operator.name in names]
     if paths:
@@ -130,17 +153,19 @@ def list_command(options: Mapping[str, Any], changed: Mapping[str, Any]) -> int:
         namespaces=tuple(word.lower() for word in options["namespaces"]),
     )
     found = find_listed(options, listing, selection)
+    # A wrong name is reported before a file that is in the way.
+    _check_output(options)
     by_category = options["by_category"]
     rows = category_rows if by_category else operator_rows
     text = categories_text if by_category else list_text
     values = categories_as_values if by_category else operators_as_values
     writers: Writers = {
-        "text": lambda: text(found, terminal_width()),
+        "text": lambda: text(found, width_of(options)),
         "json": lambda: _json(values(found)),
         "csv": lambda: csv_of(rows(found)),
         "md": lambda: markdown_of(rows(found)),
     }
-    print(writers[options["output_format"]]())
+    _write(writers, options)
     return 0
 
 
@@ -153,6 +178,7 @@ def show_command(options: Mapping[str, Any], changed: Mapping[str, Any]) -> int:
     check_shape_options(changed)
     report_choice(options["framework"], changed, _say)
     listing = listing_for(options)
+    _check_is_no_group(options["name"], listing)
     found = find_listed(options, listing, Selection(patterns=(options["name"],)))
     if len(found) != 1:
         names = ", ".join(one.operator.name for one in found[:NAMED])
@@ -161,6 +187,7 @@ def show_command(options: Mapping[str, Any], changed: Mapping[str, Any]) -> int:
             f"{options['name']!r} matches several operators, and show takes one: {names}{more}"
         )
     (listed,) = found
+    _check_output(options)
     operator = listed.operator
     settings = build_common_settings(options)
     selection = Selection(
@@ -185,13 +212,24 @@ def show_command(options: Mapping[str, Any], changed: Mapping[str, Any]) -> int:
             (reason,) = plan.excluded.values()
             listed = ListedOperator(operator=operator, reason=reason)
     writers: Writers = {
-        "text": lambda: operator_text(listed, cases, scripts, terminal_width()),
+        "text": lambda: operator_text(listed, cases, scripts, width_of(options)),
         "json": lambda: _json(operator_as_values(listed, cases, scripts)),
         "csv": lambda: csv_of(case_rows(cases, scripts)),
         "md": lambda: operator_markdown(listed, cases, scripts),
     }
-    print(writers[options["output_format"]]())
+    _write(writers, options)
     return 0
+
+
+def _check_is_no_group(name: str, listing: Listing) -> None:
+    """Raises `UsageError` for the name of a category or namespace that is no operator's."""
+    operators = [one.operator for one in listing.operators]
+    groups = group_options(name, operators)
+    if groups and not find_matching(name, operators):
+        raise UsageError(
+            f"{name!r} is a group of operators, and show takes one operator: "
+            f"opperf list {groups[0]} prints them"
+        )
 
 
 def coverage_command(options: Mapping[str, Any], changed: Mapping[str, Any]) -> int:
@@ -201,17 +239,18 @@ def coverage_command(options: Mapping[str, Any], changed: Mapping[str, Any]) -> 
     report_choice(options["framework"], changed, say)
     listing = listing_for(options)
     run_file: Path | None = options["run_file"]
+    _check_output(options, filter(None, [run_file]))
     records = _records_of(run_file, listing) if run_file else _run_everything(options, say)
     if records is None:
         return INTERRUPTED
     found = coverage(listing, records)
     writers: Writers = {
-        "text": lambda: coverage_text(found, terminal_width()),
+        "text": lambda: coverage_text(found, width_of(options)),
         "json": lambda: _json(found.as_json()),
         "csv": lambda: csv_of(coverage_rows(found)),
         "md": lambda: coverage_markdown(found),
     }
-    print(writers[options["output_format"]]())
+    _write(writers, options)
     least = options["least"]
     if least is not None and found.total.percent < least:
         print(

@@ -36,8 +36,9 @@ SELECTION_OPTIONS = {
     "namespaces": ("--namespace", "namespaces"),
     "size": ("--size", "size"),
     "int64_tensor": ("--int64-tensor", "int64_tensor"),
-    "shapes": ("--shape", "shapes"),
+    "shapes": ("--shape", "shapes", "swept_shapes"),
     "values": ("--arg", "values"),
+    "sweeps": ("--sweep", "sweeps"),
     "no_backward": ("--no-backward", "backward"),
     "configurations": ("--max-configs", "configurations"),
     "shuffle": ("--shuffle", "shuffle"),
@@ -45,7 +46,7 @@ SELECTION_OPTIONS = {
     "fuzz_shapes": ("--fuzz-shapes", "fuzz"),
     "ids": ("--id", "ids"),
 }
-"""Parameters of the command, each with its option and the field of the selection it sets."""
+"""Parameters of the command, each with its option and the fields of the selection it sets."""
 
 
 SINGLE_VALUED = {name: setting.option for name, setting in DECLARED.items() if not setting.axis}
@@ -63,8 +64,8 @@ def check_selection(
 
     Raises `RunFileError` if an option that the user set contradicts it.
     """
-    for parameter, (option, name) in SELECTION_OPTIONS.items():
-        if parameter in changed:
+    for parameter, (option, *names) in SELECTION_OPTIONS.items():
+        for name in names if parameter in changed else ():
             check_same(option, getattr(earlier, name), getattr(asked, name))
     for name, option in settings.items():
         if name in changed:

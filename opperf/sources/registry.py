@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import random
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
@@ -45,7 +44,7 @@ from opperf.sources.selecting import (
 )
 from opperf.sources.shapes import inputs_in_shapes, with_shapes
 from opperf.sources.user_inputs import inputs_by_function
-from opperf.sources.varying import Axes, deduplicate
+from opperf.sources.varying import Axes, deduplicate, shuffle
 
 Found = dict[str, dict[str, Argument]]
 """Inputs that a search has found, by the operator's name, at the planned size."""
@@ -135,12 +134,10 @@ def plan(framework: Framework, selection: Selection, found: Found | None = None)
     source = Registry(framework, selection, found)
     # Cases that differ in their shapes alone are the same with the user's shapes.
     cases = (with_shapes(framework, case, selection.shapes) for case in source.cases())
-    made = list(deduplicate(cases))
+    made = deduplicate(cases)
     check_names(Overrides.of(selection), source.arguments)
-    if selection.shuffle:
-        random.Random(selection.settings.seed).shuffle(made)
     return Plan(
-        cases=tuple(made),
+        cases=shuffle(made, selection.settings.seed) if selection.shuffle else made,
         excluded=source.excluded,
         searchable=tuple(source.searchable),
         aliases=_aliases(framework, selection.patterns),
@@ -234,7 +231,7 @@ def _targets(framework: Framework, selection: Selection) -> list[tuple[Target, O
         narrowed = msgspec.structs.replace(selection, patterns=named)
         registered = [
             (OperatorTarget(framework=framework.name, name=operator.name), operator)
-            for operator in select(operators, narrowed)
+            for operator in select(operators, narrowed, framework.function_paths())
         ]
     targets = [framework.callable_target(path) for path in paths]
     return registered + [(target, framework.signature(target)) for target in targets]

@@ -7,8 +7,9 @@ import re
 from collections.abc import Callable, Iterable, Sequence
 from typing import Literal
 
-from opperf.errors import UnknownOperatorError, UsageError, suggest, unknown
+from opperf.errors import UnknownOperatorError, UsageError, did_you_mean, suggest, unknown
 from opperf.model import Argument, Operator, Settings, Struct
+from opperf.near_names import nearest, parse
 from opperf.rules.fuzzing import Fuzz
 from opperf.sources.choices import categories, namespaces
 
@@ -30,6 +31,10 @@ class Selection(Struct, frozen=True):
     """Shapes that replace a rule's, by argument name."""
     values: dict[str, Argument] = {}
     """Values that replace a rule's, by argument name."""
+    swept_shapes: dict[str, tuple[int | str, ...]] = {}
+    """Such shapes with swept variables among their extents."""
+    sweeps: dict[str, tuple[int, ...]] = {}
+    """Values of the swept variables, in the order of their options."""
     backward: bool = True
     configurations: int | None = None
     """Maximum number of configurations of each operator; None for all."""
@@ -46,8 +51,11 @@ class Selection(Struct, frozen=True):
     settings: Settings = Settings()
 
 
-def select(operators: Sequence[Operator], selection: Selection) -> list[Operator]:
-    """Returns the operators of a selection, in the order of `operators`.
+def select(
+    operators: Sequence[Operator], selection: Selection, functions: Iterable[str] = ()
+) -> list[Operator]:
+    """Returns the operators of a selection, in the order of `operators`. `functions` are paths that
+    an error may suggest.
 
     Raises `UnknownOperatorError` for a pattern that matches none, and `UsageError` for an unknown
     category or namespace.
@@ -57,7 +65,7 @@ def select(operators: Sequence[Operator], selection: Selection) -> list[Operator
     for pattern in selection.patterns:
         found = find_matching(pattern, operators)
         if not found:
-            raise _unknown_operator(pattern, operators)
+            raise unknown_operator(pattern, operators, functions)
         wanted.update(operator.name for operator in found)
     excluded = [_make_excluder(pattern, operators) for pattern in selection.exclude]
 
@@ -102,8 +110,14 @@ def check_groups(operators: Iterable[Operator], selection: Selection) -> None:
     """Raises `UsageError` for a category or namespace that no operator is in."""
     listed = list(operators)
     owner = listed[0].framework if listed else ""
-    check_known("category", selection.categories, categories(listed), owner)
-    check_known("namespace", selection.namespaces, namespaces(listed), owner)
+    for kind, words in (("category", selection.categories), ("namespace", selection.namespaces)):
+        known = GROUPS[kind](listed)
+        for word in words:
+            # The name of a group of the other kind.
+            others = [] if word in known else group_options(word, listed)
+            if others:
+                raise UsageError(f"no {kind} is called {word!r}{did_you_mean(others)}")
+        check_known(kind, words, known, owner)
 
 
 def check_known(kind: str, words: Iterable[str], known: Iterable[str], owner: str = "") -> None:
@@ -142,14 +156,44 @@ def _make_excluder(pattern: str, operators: Iterable[Operator]) -> Callable[[Ope
     listed = list(operators)
     matches = make_matcher(pattern, listed)
     if not any(map(matches, listed)):
-        raise _unknown_operator(pattern, operators, "--exclude: ")
+        names = [name for operator in listed for name in operator.names]
+        raise UnknownOperatorError(
+            f"--exclude: no operator is called {pattern!r}{suggest(pattern, names)}"
+        )
     return matches
 
 
-def _unknown_operator(
-    pattern: str, operators: Iterable[Operator], where: str = ""
+GROUPS: dict[str, Callable[[Iterable[Operator]], list[str]]] = {
+    "category": categories,
+    "namespace": namespaces,
+}
+"""Names of the groups of operators, by the kind of group, which is that of the option."""
+
+
+def group_options(word: str, operators: Iterable[Operator]) -> list[str]:
+    """Returns the options that select the groups of this name, in any case and number."""
+    listed = list(operators)
+    return [
+        f"--{kind} {name}"
+        for kind, names in GROUPS.items()
+        for name in names(listed)
+        if word.casefold() in (name, f"{name}s")
+    ]
+
+
+SUGGESTED = 5
+"""Most operators that an error suggests: one line of a terminal."""
+
+
+def unknown_operator(
+    pattern: str, operators: Iterable[Operator], functions: Iterable[str] = ()
 ) -> UnknownOperatorError:
-    names = [name for operator in operators for name in operator.names]
-    return UnknownOperatorError(
-        f"{where}no operator is called {pattern!r}{suggest(pattern, names)}"
-    )
+    """Returns the error for a pattern that matches no operator: with the option that selects the
+    group of this name, or else with near names of operators and functions."""
+    listed = list(operators)
+    names = [name for operator in listed for name in operator.names]
+    # A function of an operator's name is the operator.
+    known = {parse(name).joined for name in names}
+    others = [path for path in functions if parse(path.rpartition(".")[2]).joined not in known]
+    near = group_options(pattern, listed) or nearest(pattern, [*names, *others], SUGGESTED)
+    return UnknownOperatorError(f"no operator is called {pattern!r}{did_you_mean(near)}")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import random
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Any
 
@@ -33,6 +34,13 @@ def deduplicate(cases: Iterable[Case]) -> tuple[Case, ...]:
     for case in cases:
         found.setdefault(case.id, case)
     return tuple(found.values())
+
+
+def shuffle(cases: Iterable[Case], seed: int) -> tuple[Case, ...]:
+    """Returns the cases in a random order."""
+    listed = list(cases)
+    random.Random(seed).shuffle(listed)
+    return tuple(listed)
 
 
 def with_settings(case: Case, settings: Mapping[str, Any]) -> Case:

@@ -173,3 +173,10 @@ def test_other_tensors_follow_from_a_users_shape(path, shapes):
     ]
     assert records
     assert {record.reason for record in records if record.status is not Status.OK} == set()
+
+
+def test_functions_that_errors_suggest_are_at_their_paths(framework):
+    paths = framework.function_paths()
+    assert {"nd.add", "np.add", "np.linalg.solve"} <= set(paths)
+    for path in paths:
+        framework.callable_target(path)

@@ -3,10 +3,11 @@
 import numpy as np
 import pytest
 
+from opperf.defaults import LEAST_RUNS
 from opperf.frameworks.timing import PhaseTimes
 from opperf.profilers import sampling
 from opperf.profilers.sampling import loops_for, warm_up
-from opperf.profilers.stopping import LEAST_RUNS, LEAST_SAMPLES, Count, Precision, Time
+from opperf.profilers.stopping import LEAST_SAMPLES, Count, Precision, Time
 from opperf.profilers.summary import half_width
 
 

@@ -139,3 +139,42 @@ def run(header: Header, closing: Closing) -> Run:
 @pytest.fixture
 def make_record() -> MakeRecord:
     return record
+
+
+@pytest.fixture
+def make_point() -> MakeRecord:
+    """Returns a record of a sweep: its inputs follow from the values of `n` and `m`."""
+
+    def made(
+        name: str = "relu",
+        time: float = 1000.0,
+        n: int = 128,
+        m: int | None = None,
+        configuration: int = 0,
+        moved: int = 0,
+        status: Status = Status.OK,
+        arguments: dict[str, object] | None = None,
+        summaries: dict[str, Summary] | None = None,
+        **settings: object,
+    ) -> Record:
+        shape = (16, n) if m is None else (m, n)
+        case = Case(
+            target=OperatorTarget("mxnet", name),
+            arguments={"data": TensorSpec(shape), **(arguments or {})},  # type: ignore[dict-item]
+            settings=Settings(**settings),  # type: ignore[arg-type]
+            tags=(f"configuration {configuration}",),
+            point={"n": n} if m is None else {"n": n, "m": m},
+        )
+        ok = status is Status.OK
+        return Record(
+            case=case,
+            id=case.id,
+            status=status,
+            summaries=(summaries or {"forward": summary(time)}) if ok else {},
+            reason="" if ok else "no luck",
+            moved_bytes=moved,
+            time_kind=MetricKind.KERNEL if ok else None,
+            environment=ENVIRONMENT.id,
+        )
+
+    return made

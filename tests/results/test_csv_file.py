@@ -13,7 +13,7 @@ import pytest
 
 from opperf.model import Note, NoteCode, Record, Run
 from opperf.results import output
-from opperf.results.csv_file import csv_text
+from opperf.results.csv_file import columns, csv_text
 
 MakeRecord = Callable[..., Record]
 
@@ -82,3 +82,15 @@ def test_csv_has_all_statistics_of_all_figures(run: Run, make_record: MakeRecord
     ]
     assert (row["memory_kB"], row["memory_forward_kB"]) == ("4194.304", "1.5")
     assert (row["notes"], row["reason"]) == ("", "")
+
+
+def test_csv_has_a_column_for_each_swept_variable(run: Run, make_point: MakeRecord) -> None:
+    records = (make_point(n=64), make_point(n=128, m=2), *run.records)
+    titles, *rows = csv.reader(io.StringIO(csv_text(msgspec.structs.replace(run, records=records))))
+    places = [titles.index(name) for name in ("sweep_n", "sweep_m")]
+    assert [[row[place] for place in places] for row in rows][:3] == [
+        ["64", ""],
+        ["128", "2"],
+        ["", ""],
+    ]
+    assert not any(name.startswith("sweep_") for name, _ in columns(run.records))

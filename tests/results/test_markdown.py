@@ -203,3 +203,19 @@ def test_a_run_of_random_shapes_may_have_too_few(run: Run) -> None:
     header = msgspec.structs.replace(run.header, options={"selection": {"fuzz": {"count": 1}}})
     text = markdown_text(msgspec.structs.replace(run, header=header))
     assert "## Outliers\n\nToo few shapes of every operator to fit a line.\n" in text
+
+
+def test_a_sweep_has_tables_by_size(run: Run, make_point: MakeRecord) -> None:
+    records = [make_point(name, n=n) for name in ("relu", "exp") for n in (64, 128)]
+    failed = make_point("relu", n=256, status=Status.FAILED)
+    swept = msgspec.structs.replace(run, records=(*records, failed))
+    page = markdown_text(swept)
+    section = page.split("## By size\n\n")[1].split("\n\n## ")[0]
+    legend, title, table = section.split("\n\n")
+    assert legend.startswith("Medians") and title == "Forward by n:"
+    titles, line, *rows = [row.strip("|").split("|") for row in table.splitlines()]
+    assert [one.strip() for one in titles] == ["n", "exp us", "relu us"]
+    assert all(one.endswith(":") for one in line)
+    assert [row[0].strip() for row in rows] == ["64", "128", "256"]
+    assert [cell.strip() for cell in rows[2][1:]] == ["---", "failed"]
+    assert "## By size" not in markdown_text(run)

@@ -82,3 +82,9 @@ def test_the_json_has_a_line_for_each_result(run: Run) -> None:
         '"avg_time_forward_abs": 2.2, "avg_time_backward_abs": 3.3}',
     ]
     assert len(text.splitlines()) == 9 and text.endswith("\n    ]\n}\n")
+
+
+def test_a_result_has_the_values_of_swept_variables(make_point: MakeRecord) -> None:
+    result = result_of(make_point(n=128, m=2))
+    assert result["sweep"] == {"n": 128, "m": 2}
+    assert "sweep" not in result_of(make_point(n=128), inputs={"data": (16, 128)})

@@ -5,11 +5,19 @@ import re
 import shlex
 import sys
 
+import click
 import pytest
 
 from opperf import frameworks
 from opperf.commands.run import run
-from opperf.errors import FOUND, INTERRUPTED, OutputError, RunFileError, UsageError
+from opperf.errors import (
+    FOUND,
+    INTERRUPTED,
+    OutputError,
+    RunFileError,
+    UnknownOperatorError,
+    UsageError,
+)
 from opperf.results import output
 from opperf.results.runfile import RunWriter, read_run
 from opperf.runner import command
@@ -83,6 +91,39 @@ def test_the_announcement_ends_with_the_workers_cores(opperf):
     assert line and out.endswith(f", to out.json; {line}\n")
     code, out, _ = opperf("relu", *COUNTS, "--cpus", str(min(usable)), "--quiet", "-o", "out.json")
     assert (code, out) == (0, "")
+
+
+def test_quick_counts_for_the_cases_of_a_file_too(opperf):
+    opperf("relu", *COUNTS, "-o", "run.jsonl")
+    opperf("run.jsonl", "--quick", "-r", "3", "-o", "again.jsonl")
+    settings = [case.settings for case in read_run(opperf.folder / "again.jsonl")[0].cases]
+    (one,) = {(s.warmup, s.runs, s.max_time_s) for s in settings}
+    assert one == (2, 3, 0.1)
+
+
+def test_a_long_run_says_so_before_it_begins(opperf, monkeypatch):
+    monkeypatch.setattr(command, "terminal_width", lambda: None)
+    long = ("relu", "add", "--max-time", "60", "--dry-run", "-o", "out.json", "--cpus", "none")
+    _, out, err = opperf(*long)
+    first, second = out.splitlines()
+    assert first.startswith("3 cases of 2 operators: ")
+    # A minute and a fifth of it for each of three cases; --max-time counts before --quick.
+    assert second == (
+        "3 cases: the run takes up to about 4 min; --quick measures 2 of them, the first of each "
+        "operator, in about 1 min"
+    )
+    for other in (("--quick",), ("--max-configs", "2")):
+        assert "; --quick" not in opperf(*long, *other)[1]
+    assert opperf(*long, "--quiet")[1] == ""
+    assert len(opperf(*COUNTS, *long[:2], *long[4:])[1].splitlines()) == 1
+
+
+@pytest.mark.parametrize("width", [80, 120, 200])
+def test_the_forecast_fits_the_terminal(opperf, monkeypatch, width):
+    monkeypatch.setattr(command, "terminal_width", lambda: width)
+    _, out, _ = opperf("relu", "add", "--max-time", "60", "--dry-run", "-o", "out.json")
+    assert max(map(len, out.splitlines())) <= width
+    assert "3 cases: the run takes up to about 4 min; --quick" in out
 
 
 def test_cores_that_do_not_exist_are_refused(opperf):
@@ -297,6 +338,32 @@ def test_what_a_run_is_gone_on_with_is_not_written_over_another_file(cut_short):
     assert measured(cut_short) == []
 
 
+@pytest.mark.parametrize(
+    "arguments, error, words",
+    [
+        (("nosuch",), UnknownOperatorError, "no operator is called 'nosuch'"),
+        (("relu", "--exclude", "nosuch"), UnknownOperatorError, "no operator is called 'nosuch'"),
+        (("--category", "nosuch"), UsageError, "unknown category 'nosuch'"),
+        (("relu", "-p", "nosuch"), UsageError, "unknown profiler 'nosuch'"),
+        (("relu",), OutputError, "fake_operator_benchmarks.json exists; add --overwrite"),
+        ((), OutputError, "fake_operator_benchmarks.json exists; add --overwrite"),
+    ],
+)
+def test_names_are_checked_before_files(opperf, arguments, error, words):
+    existing = opperf.folder / "fake_operator_benchmarks.json"
+    existing.write_text("precious")
+    with pytest.raises(error, match=words):
+        opperf(*arguments)
+    assert existing.read_text() == "precious" and measured(opperf) == []
+
+
+def test_the_extension_is_the_format(opperf):
+    opperf("relu", *COUNTS, "-o", "out.md")
+    assert (opperf.folder / "out.md").read_text().startswith("# Operator benchmarks")
+    opperf("relu", *COUNTS, "-o", "out.jsonl")
+    assert len(read_run(opperf.folder / "out.jsonl")[0].records) == 2
+
+
 def going_on(err):
     return shlex.split(err.partition("Resume with: opperf run ")[2].splitlines()[0])
 
@@ -305,7 +372,7 @@ def going_on(err):
     "named, again",
     [
         (("-f", "jsonl", "-o", "run.jsonl"), ["--resume", "run.jsonl"]),
-        (("-f", "jsonl", "-o", "run.txt"), ["--resume", "run.txt", "-f", "jsonl"]),
+        (("-f", "jsonl", "-o", "run"), ["--resume", "run", "-f", "jsonl"]),
         (("-o", "out.json"), ["--resume", "-f", "json", "-o", "out.json"]),
         (("-f", "md", "-o", "my out.md"), ["--resume", "-f", "md", "-o", "my out.md"]),
     ],
@@ -441,3 +508,79 @@ def test_an_output_that_cannot_be_written_is_made_from_the_records_later(opperf,
     assert len(run_files(opperf)) == 1
     assert opperf(*going_on(str(caught.value)))[0] == 0
     assert len(measured(opperf)) == 2 and (opperf.folder / "out.json").exists()
+
+
+SWEEP = ("--sweep", "n=8..32:x2", "--shape", "data=4xn")
+
+
+def test_a_sweep_is_announced_measured_and_shown_by_size(opperf):
+    code, out, _ = opperf("relu", *SWEEP, *COUNTS, "-f", "jsonl", "-o", "run.jsonl")
+    assert code == 0
+    assert [case.arguments["data"].shape for case in opperf.worker.measured] == [
+        (4, 8),
+        (4, 16),
+        (4, 32),
+    ]
+    assert out.startswith("3 cases of 1 operator, n 8 to 32: cpu(0)")
+    lines = [line.split()[:1] for line in out.splitlines()]
+    assert ["relu:"] in lines and lines[lines.index(["8"]) :][:3] == [["8"], ["16"], ["32"]]
+    made, _ = read_run(opperf.folder / "run.jsonl")
+    assert [record.case.point for record in made.records] == [{"n": 8}, {"n": 16}, {"n": 32}]
+
+
+def test_the_cases_of_a_sweep_are_listed_with_their_points(opperf):
+    _, out, _ = opperf("relu", "add", *SWEEP, "--shape", "lhs=n", "--list")
+    titles = out.splitlines()[0].split()
+    assert titles[-2:] == ["Sweep", "Inputs"]
+    assert sum(" n=16 " in line for line in out.splitlines()) == 2 and measured(opperf) == []
+
+
+def test_a_sweep_is_measured_again_with_its_points(opperf):
+    opperf("relu", *SWEEP, *COUNTS, "-f", "jsonl", "-o", "run.jsonl")
+    _, out, _ = opperf("run.jsonl", "-f", "jsonl", "-o", "again.jsonl", "--threads", "1")
+    assert out.startswith("3 cases of 1 operator, n 8 to 32:")
+    again, _ = read_run(opperf.folder / "again.jsonl")
+    assert [record.case.point for record in again.records] == [{"n": 8}, {"n": 16}, {"n": 32}]
+    with pytest.raises(UsageError, match="--shape does not apply to run.jsonl"):
+        opperf("run.jsonl", *SWEEP, "-o", "third.json")
+
+
+def test_an_interrupted_sweep_is_resumed_at_its_next_point(opperf, monkeypatch):
+    with monkeypatch.context() as patch:
+        interrupt_at(opperf, patch, 1)
+        options = ("-f", "jsonl", "-o", "run.jsonl")
+        assert opperf("relu", *SWEEP, *COUNTS, *options)[0] == INTERRUPTED
+    with pytest.raises(RunFileError, match="--sweep"):
+        opperf("--resume", "run.jsonl", "--sweep", "n=8..64:x2", "--shape", "data=4xn")
+    with pytest.raises(RunFileError, match="--shape"):
+        opperf("--resume", "run.jsonl", "--sweep", "n=8..32:x2", "--shape", "data=5xn")
+    assert opperf("--resume", "run.jsonl", *SWEEP)[0] == 0
+    made, _ = read_run(opperf.folder / "run.jsonl")
+    assert [record.case.point["n"] for record in made.records] == [8, 16, 32]
+    assert len(opperf.worker.measured) == 3
+
+
+@pytest.mark.parametrize(
+    "words, message",
+    [
+        (("--sweep", "n=8"), "no shape uses n"),
+        (("--shape", "data=4xn"), "'n' is neither a number nor a swept variable"),
+        (("--sweep", "n=0,4", "--shape", "data=4xn"), "0 is no extent"),
+        (("--sweep", "n=4", "--shape", "lhs=4xn"), "no selected operator has a tensor argument"),
+        (("--sweep", "n=4", "--fuzz-shapes", "3"), "--sweep has no effect with --fuzz-shapes"),
+    ],
+)
+def test_a_sweep_that_cannot_be_is_refused_before_anything_is_measured(opperf, words, message):
+    with pytest.raises(UsageError, match=message) as error:
+        opperf("relu", *words, "-o", "out.json")
+    assert error.value.exit_code == 2 and "\n" not in str(error.value)
+    assert measured(opperf) == [] and not (opperf.folder / "out.json").exists()
+
+
+@pytest.mark.parametrize(
+    "text", ["n=1..8", "n=8..1:x2", "n=1..8:x1", "x=1..8:x2", "n", "=1", "n=a"]
+)
+def test_a_malformed_sweep_is_one_line(opperf, text):
+    with pytest.raises(click.BadParameter) as error:
+        opperf("relu", "--sweep", text, "--shape", "data=4xn", "-o", "out.json")
+    assert text in str(error.value) and "\n" not in str(error.value)

@@ -188,3 +188,31 @@ def test_an_id_or_its_beginning_chooses_cases(plan):
         assert plan("relu", fuzz=Fuzz(5), ids=(wanted,)).cases == (everything[3],)
     with pytest.raises(UsageError, match="--id ffff"):
         plan("relu", ids=("ffff",))
+
+
+def test_a_sweep_is_planned_at_each_of_its_points(plan):
+    made = plan(
+        "relu",
+        "add",
+        sweeps={"n": (8, 16), "m": (3,)},
+        swept_shapes={"data": ("m", "n")},
+        shapes={"lhs": (5,)},
+    )
+    found = [(case.label, case.arguments, case.point) for case in made.cases]
+    assert [(label, point) for label, _, point in found] == [
+        ("add", {}),
+        ("relu", {"n": 8, "m": 3}),
+        ("relu", {"n": 16, "m": 3}),
+    ]
+    assert [list(arguments.values())[0].shape for _, arguments, _ in found] == [
+        (5,),
+        (3, 8),
+        (3, 16),
+    ]
+
+
+def test_an_id_selects_a_point_of_a_sweep(plan):
+    options = {"sweeps": {"n": (8, 16)}, "swept_shapes": {"data": ("n",)}}
+    first, second = plan("relu", **options).cases
+    (found,) = plan("relu", ids=(second.id[:8],), **options).cases
+    assert found == second and first.id != second.id

@@ -9,7 +9,14 @@ from fake_framework import OPERATORS
 
 from opperf import frameworks
 from opperf.commands.registry import coverage, list_operators, show
-from opperf.errors import FOUND, INTERRUPTED, RunFileError, UsageError
+from opperf.errors import (
+    FOUND,
+    INTERRUPTED,
+    OutputError,
+    RunFileError,
+    UnknownOperatorError,
+    UsageError,
+)
 from opperf.model import Status
 from opperf.results.runfile import read_run
 from opperf.runner import registry_commands as module
@@ -239,3 +246,58 @@ def test_an_interrupt_leaves_the_records(opperf, monkeypatch):
     code, out, err = opperf(coverage, "--quiet")
     assert (code, out) == (INTERRUPTED, "")
     assert err.startswith("interrupted; the records are in ") and "fake.jsonl" in err
+
+
+@pytest.mark.parametrize("name, option", [("unary", "--category unary"), ("NP", "--namespace np")])
+def test_show_of_a_group_names_the_command_that_lists_it(opperf, name, option):
+    with pytest.raises(UsageError) as refused:
+        opperf(show, name)
+    assert str(refused.value) == (
+        f"{name!r} is a group of operators, and show takes one operator: opperf list {option} "
+        "prints them"
+    )
+
+
+def test_functions_are_suggested(opperf, monkeypatch):
+    paths = ("nd.added", "np.added")
+    monkeypatch.setattr(opperf.worker.fake, "function_paths", lambda: paths)
+    with pytest.raises(UnknownOperatorError, match=r"did you mean nd\.added, np\.added\?"):
+        opperf(list_operators, "added")
+
+
+@pytest.mark.parametrize(
+    "command, arguments",
+    [(list_operators, ("relu",)), (show, ("relu",)), (coverage, ("run.jsonl",))],
+    ids=["list", "show", "coverage"],
+)
+def test_the_output_is_written_to_a_file(opperf, in_process, monkeypatch, command, arguments):
+    monkeypatch.chdir(opperf.folder)
+    if command is coverage:
+        opperf(coverage)
+        (opperf.folder / "opperf" / "coverage" / "fake.jsonl").rename("run.jsonl")
+    for name, words in (("out.md", ("-f", "md")), ("out.txt", ()), ("out.csv", ("-f", "csv"))):
+        code, printed, _ = opperf(command, *arguments, *words)
+        _, rest, err = opperf(command, *arguments, "-o", name)
+        assert (code, rest, err) == (0, "", f"written to {name}\n")
+        assert (opperf.folder / name).read_text() == printed
+    with pytest.raises(OutputError, match="out.md exists; add --overwrite to replace it"):
+        opperf(command, *arguments, "-o", "out.md")
+    assert opperf(command, *arguments, "-o", "out.md", "--overwrite")[0] == 0
+
+
+@pytest.mark.parametrize("command", [list_operators, show], ids=["list", "show"])
+def test_names_are_checked_before_files(opperf, monkeypatch, command):
+    monkeypatch.chdir(opperf.folder)
+    (opperf.folder / "out.md").write_text("precious")
+    with pytest.raises(UnknownOperatorError, match="no operator is called 'nosuch'"):
+        opperf(command, "nosuch", "-o", "out.md")
+    assert (opperf.folder / "out.md").read_text() == "precious"
+
+
+def test_coverage_does_not_overwrite_its_run_file(opperf, monkeypatch):
+    monkeypatch.chdir(opperf.folder)
+    opperf(coverage)
+    (opperf.folder / "opperf" / "coverage" / "fake.jsonl").rename("run")
+    with pytest.raises(OutputError, match="run is read, and would be overwritten"):
+        opperf(coverage, "run", "-o", "run", "--overwrite")
+    assert len(read_run(opperf.folder / "run")[0].records) == 12

@@ -31,7 +31,7 @@ def test_a_device_is_read_by_the_framework(fake):
 @pytest.mark.parametrize(
     ("name", "value", "words"),
     [
-        ("dtype", "flot32", "unknown dtype 'flot32'; did you mean float32, float64?; fake has: "),
+        ("dtype", "flot32", "unknown dtype 'flot32'; did you mean float32?; fake has: "),
         ("profiler", "x", "unknown profiler 'x'; fake has: native, python"),
         ("mode", "jit", "unknown mode 'jit'; fake has: eager"),
         ("device", "gpu", "gpu: the fake has no GPU"),

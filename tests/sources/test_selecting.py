@@ -112,3 +112,29 @@ def test_an_exact_name_matches_no_other_case():
 
     assert found("Softmax") == ["Softmax"] and found("softmax") == ["softmax"]
     assert found("SOFTMAX") == found("soft*") == found("re:^softmax$") == ["Softmax", "softmax"]
+
+
+@pytest.mark.parametrize(
+    "pattern, advice",
+    [
+        ("gemm", "--category gemm"),
+        ("GEMMs", "--category gemm"),
+        ("np", "--namespace np"),
+        ("rel", "relu"),
+        ("Elemwise_Add", "elemwise.add"),
+        ("multiply", "nd.multiply, np.multiply, np.matrix_multiply"),
+        ("addd", "add"),
+    ],
+)
+def test_what_an_unknown_name_may_mean(pattern, advice):
+    functions = ("np.multiply", "nd.multiply", "np.matrix_multiply", "np.add", "np.relu")
+    with pytest.raises(UnknownOperatorError) as unknown:
+        select(OPERATORS, Selection(patterns=(pattern,)), functions)
+    assert str(unknown.value) == f"no operator is called {pattern!r}; did you mean {advice}?"
+
+
+def test_a_group_of_the_other_kind_is_named():
+    with pytest.raises(UsageError, match="no category is called 'np'; .* --namespace np"):
+        names(categories=("np",))
+    with pytest.raises(UsageError, match="no namespace is called 'gemm'; .* --category gemm"):
+        names(namespaces=("gemm",))

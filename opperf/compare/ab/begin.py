@@ -8,6 +8,7 @@ from contextlib import ExitStack, contextmanager, nullcontext
 from typing import Any, NamedTuple
 
 from opperf.compare.ab.arms import ArmSpec, selection_of, settings_of, worker_of
+from opperf.compare.ab.choosing import choose_by_id, plans_of_files
 from opperf.compare.ab.forecast import (
     Forecast,
     check_budget,
@@ -115,20 +116,18 @@ def begin(
     Raises `OpperfError` if it cannot start; an existing file is then unchanged.
     """
     arms = dict(zip(ARMS, arms_from(given), strict=True))
-    if not options.dry_run:
-        output.check_output(options.report, options.overwrite)
     planned = _plan_threads(given, changed, options, arms)
-    say_cores(arms, options, planned.threads, say)
     start = starter(arms, options.framework, options, planned.threads.number)
     with ExitStack() as stack:
         workers = {name: stack.enter_context(start(name)) for name in ARMS}
-        return _begin(arms, workers, given, planned, options, say, make_progress)
+        return _begin(arms, workers, given, changed, planned, options, say, make_progress)
 
 
 def _begin(
     arms: Mapping[Arm, ArmSpec],
     workers: Mapping[Arm, Worker],
     given: Mapping[str, Any],
+    changed: Mapping[str, Any],
     planned_threads: ThreadPlan,
     options: Options,
     say: Say,
@@ -139,11 +138,17 @@ def _begin(
     thresholds = thresholds_from(given, COARSE_BLOCKS if threads.coarse else 0)
     common = with_threads(selection_from(given), threads.number)
     planned = {
-        name: _plan(workers[name], name, arm, common, options.framework, say)
+        name: _plan(workers[name], name, arm, common, options, changed, say)
         for name, arm in arms.items()
     }
+    if not options.dry_run:
+        # A wrong name is reported before a file that is in the way.
+        output.check_output(options.report, options.overwrite)
+    say_cores(arms, options, threads, say)
     a, b = planned["A"].plans, planned["B"].plans
     pairing = pair_cases(a, b, positional=bool(arms["A"].operators))
+    if not options.files:
+        pairing = choose_by_id(pairing, common.ids)
     if not pairing.pairs:
         raise UsageError(_why_nothing(pairing, a))
     case_time_s = given["max_time_s"]
@@ -234,7 +239,13 @@ class _ArmPlan(NamedTuple):
 
 
 def _plan(
-    worker: Worker, name: Arm, arm: ArmSpec, common: Selection, framework: str, say: Say
+    worker: Worker,
+    name: Arm,
+    arm: ArmSpec,
+    common: Selection,
+    options: Options,
+    changed: Mapping[str, Any],
+    say: Say,
 ) -> _ArmPlan:
     """Starts the worker of an arm, and plans its cases."""
     begun = time.monotonic()
@@ -248,7 +259,13 @@ def _plan(
         begun = time.monotonic()
         is_fork = worker.begin_process([selection.settings.device])
         fork_s = time.monotonic() - begun
-        plans = plans_of(worker, framework, selection, arm.operators, say)
+        if options.files:
+            assigned = {*changed, *arm.settings}
+            plans = plans_of_files(
+                options.files, options.framework, selection, "no_backward" in changed, assigned
+            )
+        else:
+            plans = plans_of(worker, options.framework, selection, arm.operators, say)
     return _ArmPlan(plans, environment, start_s, fork_s if is_fork else start_s)
 
 

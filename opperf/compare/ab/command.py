@@ -40,7 +40,7 @@ def ab_command(given: Mapping[str, Any], changed: Mapping[str, Any]) -> int:
     `changed` are the options without those at their defaults. Raises `OpperfError` if the session
     cannot start or go on.
     """
-    options = options_from(given)
+    options = options_from(given, changed)
     with options.pinning:
         return _run_session(given, changed, options)
 
@@ -103,7 +103,7 @@ def from_ab(path: Path, options: Mapping[str, Any]) -> int:
     for warning in warnings:
         print(f"warning: {warning}", file=sys.stderr)
     analysis = analyse(session.replicates, session.header.thresholds)
-    _show(session, analysis, options["output_format"].lower(), fail_on, output)
+    _show(session, analysis, options["output_format"], fail_on, output)
     return exit_code(analysis, fail_on)
 
 

@@ -17,9 +17,16 @@ from opperf.compare.ab.arms import ArmSpec, two_arms
 from opperf.compare.statistics.data import Thresholds, Verdict
 from opperf.errors import UsageError
 from opperf.results.output import STDOUT
+from opperf.runner.assembling import check_rule_options
 from opperf.runner.cpus import Pinning
-from opperf.runner.options import build_choice, build_common_settings
+from opperf.runner.options import (
+    build_choice,
+    build_common_settings,
+    check_shape_options,
+    split_sources,
+)
 from opperf.sources.selecting import Selection
+from opperf.sources.sweeping import check_sweeps
 
 PRECISION = 0.005
 """Precision of a process's median: a quarter of the default threshold, so that the noise of
@@ -48,10 +55,13 @@ class Options:
     """The inherited environment variables of the arms."""
     pinning: Pinning
     """Chooses the cores of the arms' workers."""
+    files: tuple[Path, ...] = ()
+    """Files whose cases are compared, in place of the registry's."""
 
 
-def options_from(given: Mapping[str, Any]) -> Options:
-    """The options. Raises `UsageError` for those that contradict each other."""
+def options_from(given: Mapping[str, Any], changed: Mapping[str, Any]) -> Options:
+    """The options; `changed` are those that the user set. Raises `UsageError` for those that
+    contradict each other."""
     if given["resume"] and given["overwrite"]:
         raise UsageError("--resume continues a session and --overwrite replaces it; give only one")
     if not given["resume"]:
@@ -59,6 +69,9 @@ def options_from(given: Mapping[str, Any]) -> Options:
         thresholds_from(given)
     if given["report"] == STDOUT:
         raise UsageError("--report is a file that every process is appended to; name a file")
+    files = files_from(given, changed)
+    check_shape_options(changed)
+    check_sweeps(selection_from(given))
     return Options(
         framework=given["framework"],
         report=given["report"],
@@ -66,13 +79,26 @@ def options_from(given: Mapping[str, Any]) -> Options:
         overwrite=given["overwrite"],
         dry_run=given["dry_run"],
         quiet=given["quiet"],
-        output_format=given["output_format"].lower(),
+        output_format=given["output_format"],
         fail_on=tuple(map(Verdict, given["fail_on"])) or (Verdict.REGRESSED,),
         budget_s=given["budget"],
         command=shlex.join(["opperf", *sys.argv[1:]]),
         environment=dict(os.environ),
         pinning=Pinning(given["cpus"]),
+        files=files,
     )
+
+
+def files_from(given: Mapping[str, Any], changed: Mapping[str, Any]) -> tuple[Path, ...]:
+    """The files among the names. Raises `UsageError` for operators beside them, and for options
+    that do not apply to their cases."""
+    names, files = split_sources(given["names"])
+    if files:
+        if names or given["ops"]:
+            other = (*names, *given["ops"])[0]
+            raise UsageError(f"{files[0]} and {other}: name either files of cases or operators")
+        check_rule_options(files[0], changed)
+    return files
 
 
 def arms_from(given: Mapping[str, Any]) -> tuple[ArmSpec, ArmSpec]:
@@ -112,8 +138,9 @@ def block_cap(given: Mapping[str, Any]) -> int:
 
 def selection_from(given: Mapping[str, Any]) -> Selection:
     """The selection that the arms have in common."""
+    names, _ = split_sources(given["names"])
     return msgspec.structs.replace(
-        build_choice(given),
+        build_choice({**given, "names": names}),
         settings=msgspec.structs.replace(
             build_common_settings(given),
             precision=PRECISION,

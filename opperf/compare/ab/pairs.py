@@ -91,7 +91,9 @@ def plans_of(
     Raises what `plan_cases` raises, and `UsageError` for an operator of its own without a case.
     """
     if not operators:
-        return [plan_cases(worker, framework, selection, say)]
+        # Ids are those of pairs.
+        all_of_them = msgspec.structs.replace(selection, ids=())
+        return [plan_cases(worker, framework, all_of_them, say)]
     plans = []
     for name in operators:
         one = msgspec.structs.replace(selection, patterns=(name,))

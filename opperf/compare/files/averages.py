@@ -6,7 +6,7 @@ They hold averages and a peak for each configuration, and no spread.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -26,38 +26,44 @@ KEYS = (
 
 
 def entries_of_results(
-    path: Path, results: Any, key: Callable[[str, Any], str]
+    path: Path, results: Any, key: Callable[[str, Any], str], ids: Mapping[str, Sequence[str]]
 ) -> tuple[Entry, ...]:
-    """An entry for every configuration; `key` makes its join key from operator and inputs.
+    """An entry for every configuration; `key` makes its join key from operator and inputs. `ids`
+    are those of each operator's results, as far as they are known.
 
     Raises `RunFileError` for anything but results by operator.
     """
     if not isinstance(results, dict):
         raise RunFileError(f"{path}: not results by operator: the JSON is no object")
     entries = tuple(
-        _entry(operator, result, key)
+        _entry(operator, result, key, selector)
         for operator, listed in results.items()
-        for result in _results(path, operator, listed)
+        for result, selector in _results(path, operator, listed, ids.get(operator, ()))
     )
     if not entries:
         raise RunFileError(f"{path}: holds no result; there is nothing to compare")
     return entries
 
 
-def _results(path: Path, operator: str, listed: Any) -> Iterator[dict[str, Any]]:
-    """The results of one operator."""
+def _results(
+    path: Path, operator: str, listed: Any, ids: Sequence[str]
+) -> Iterator[tuple[dict[str, Any], str]]:
+    """The results of one operator, each with its id; empty if there is not one for each."""
     if not isinstance(listed, list) or not all(isinstance(result, dict) for result in listed):
         raise RunFileError(f"{path}: not results by operator: {operator!r} has no list of results")
-    yield from listed
+    yield from zip(listed, ids if len(ids) == len(listed) else [""] * len(listed), strict=True)
 
 
-def _entry(operator: str, result: dict[str, Any], key: Callable[[str, Any], str]) -> Entry:
+def _entry(
+    operator: str, result: dict[str, Any], key: Callable[[str, Any], str], selector: str
+) -> Entry:
     inputs = result.get("inputs", {})
     shown = inputs if isinstance(inputs, dict) else {"inputs": inputs}
     details = result.get("details")
     details = details if isinstance(details, dict) else {}
     return Entry(
         operator=operator,
+        selector=selector,
         pattern=operator,
         inputs=arguments_text(shown, details),
         shown=key(operator, inputs),

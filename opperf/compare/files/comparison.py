@@ -63,6 +63,8 @@ class Row(Struct, frozen=True):
     """Half-widths of the medians' intervals; None where there is none."""
     settings: str = ""
     """Those that distinguish it from rows with the same operator and inputs, as text."""
+    point: str = ""
+    """Values of swept variables, as text."""
 
     @property
     def described(self) -> Metric:

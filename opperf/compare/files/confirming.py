@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import math
 import shlex
-from collections.abc import Iterable
-from typing import Any
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import msgspec
 
 from opperf import frameworks
 from opperf.compare.files.comparison import Comparison, Difference, Row
@@ -19,9 +21,12 @@ from opperf.results.settings import needed_settings, option_words
 from opperf.runner.cpus import THREAD_VARIABLES
 from opperf.sources.selecting import Selection
 
-MAX_OPERATORS = 20
-"""Most operators that the command names, those with the largest changes: interleaved runs take
-minutes for each."""
+MAX_CASES = 20
+"""Most cases or operators that the command names, those with the largest changes: interleaved runs
+take minutes for as many."""
+
+SHORTEST_ID, LONGEST_ID = 6, 16
+"""Characters of a shortened id, and of a whole one."""
 
 PLACEHOLDERS = ("python:/path/to/base/python", "python:/path/to/new/python")
 """Where the two builds are is not in the files. Two builds are two interpreters."""
@@ -39,22 +44,28 @@ ARM_SETTINGS = tuple(
 
 
 def confirming_command(found: Comparison, base: Measured, new: Measured) -> str:
-    """The command for the suspect operators; empty where there are none that it could measure."""
+    """The command for the suspect cases; empty where there are none that it could measure."""
     entries = (*base.entries, *new.entries)
-    rows = _suspect_rows(found.rows)
-    operators = _patterns(rows, entries)
+    patterns = {entry.operator: entry.pattern for entry in entries}
+    rows = [row for row in _suspect_rows(found.rows) if patterns.get(row.operator, row.operator)]
     fields = {one.field for one in found.differences}
     # Both arms of `ab` measure one framework.
-    if not operators or "framework" in fields:
+    if not rows or "framework" in fields:
         return ""
     arms = [_arm(found.differences, side) for side in range(2)]
     if not any(arms) or any(field.startswith(BUILD) for field in fields):
         arms = [[place, *arm] for place, arm in zip(PLACEHOLDERS, arms, strict=True)]
+    settings = _settings(rows, entries)
     common = {
         name: value
-        for name, value in needed_settings(_settings(rows, entries), _devices(base, new)).items()
+        for name, value in needed_settings(settings, _devices(base, new)).items()
         if f"settings.{name}" not in fields
     }
+    source = _source(rows, base, new)
+    cases = _case_words(source, rows, patterns, base, new)
+    if source is not None:
+        # The file has the settings of the calls.
+        common = {name: value for name, value in common.items() if DECLARED[name].process}
     both = [
         text
         for name in ARM_SETTINGS
@@ -62,28 +73,86 @@ def confirming_command(found: Comparison, base: Measured, new: Measured) -> str:
         for text in DECLARED[name].assignments(common[name])
     ]
     words = [
-        *("opperf", "ab", *operators[:MAX_OPERATORS]),
+        *("opperf", "ab", *cases),
         *(word for text in (*arms[0], *both) for word in ("--a", text)),
         *(word for text in (*arms[1], *both) for word in ("--b", text)),
+        *_thread_words(settings, [*arms[0], *arms[1], *both]),
         *_framework_words(base, new),
-        *_size_words(base, new),
         *option_words({n: value for n, value in common.items() if DECLARED[n].common}),
     ]
     return shlex.join(words)
 
 
+class Source(NamedTuple):
+    """A run file that has the cases, and their ids in it, in the order of the rows."""
+
+    path: str
+    ids: tuple[str, ...]
+
+
+def _source(rows: Sequence[Row], base: Measured, new: Measured) -> Source | None:
+    """The run file whose cases the command measures: the base, or else the new one. None if neither
+    has all of them."""
+    for side in (base, new):
+        ids = _selectors(rows[:MAX_CASES], side)
+        if not side.side.averages and ids and all(ids):
+            return Source(side.side.path, ids)
+    return None
+
+
+def _case_words(
+    source: Source | None,
+    rows: Sequence[Row],
+    patterns: Mapping[str, str],
+    base: Measured,
+    new: Measured,
+) -> list[str]:
+    """The words that choose the cases: the file that has them and their ids, or the operators with
+    the options that chose their inputs, and ids where a file has them beside it."""
+    if source is not None:
+        return [source.path, "--id", ",".join(_shortened(source.ids, base, new))]
+    operators = dict.fromkeys(patterns.get(row.operator, row.operator) for row in rows)
+    named = list(operators)[:MAX_CASES]
+    ids = next(
+        (found for side in (base, new) if all(found := _selectors(rows[:MAX_CASES], side))), ()
+    )
+    chosen = ["--id", ",".join(_shortened(ids, base, new))] if ids else []
+    return [*named, *selection_words(base.selection or new.selection), *chosen]
+
+
+def _selectors(rows: Iterable[Row], side: Measured) -> tuple[str, ...]:
+    """The ids of the rows' cases in a file, each once; empty for one that it does not have."""
+    by_case = {(one.operator, one.inputs, one.differing): one.selector for one in side.entries}
+    by_id = {one.id: one.selector for one in side.entries if one.id}
+    found = (
+        by_id.get(row.id) or by_case.get((row.operator, row.inputs, row.settings), "")
+        for row in rows
+    )
+    return tuple(dict.fromkeys(found))
+
+
+def _shortened(ids: Iterable[str], base: Measured, new: Measured) -> list[str]:
+    """The ids, as short as they are distinct in either file."""
+    known = {one.selector for side in (base, new) for one in side.entries}
+    length = next(
+        (
+            n
+            for n in range(SHORTEST_ID, LONGEST_ID)
+            if len({one[:n] for one in known}) == len(known)
+        ),
+        LONGEST_ID,
+    )
+    return [one[:length] for one in ids]
+
+
 def _suspect_rows(rows: Iterable[Row]) -> list[Row]:
-    """The rows of suspect times, the largest change first."""
+    """A row of each case with a suspect time, the largest change first."""
     suspect = [row for row in rows if row.verdict is Verdict.SUSPECT and row.described.is_time]
-    return sorted(suspect, key=lambda row: -abs(math.log(row.ratio or 1.0)))
-
-
-def _patterns(rows: Iterable[Row], entries: Iterable[Entry]) -> list[str]:
-    """The operators of the rows, each once and as a command takes it; without those that no command
-    can name."""
-    patterns = {entry.operator: entry.pattern for entry in entries}
-    found = dict.fromkeys(patterns.get(row.operator, row.operator) for row in rows)
-    return [pattern for pattern in found if pattern]
+    suspect.sort(key=lambda row: -abs(math.log(row.ratio or 1.0)))
+    cases: dict[tuple[str, ...], Row] = {}
+    for row in suspect:
+        cases.setdefault((row.operator, row.inputs, row.settings), row)
+    return list(cases.values())
 
 
 def _settings(rows: Iterable[Row], entries: Iterable[Entry]) -> dict[str, Any]:
@@ -134,8 +203,42 @@ def _framework_words(base: Measured, new: Measured) -> tuple[str, ...]:
     return () if name == preferred else ("--framework", name)
 
 
-def _size_words(base: Measured, new: Measured) -> tuple[str, ...]:
-    """The option for the size of the inputs; none for the default."""
-    usual = Selection().size
-    size = (base.selection or new.selection).get("size", usual)
-    return () if size == usual else ("--size", size)
+def _thread_words(settings: Mapping[str, Any], assigned: Iterable[str]) -> tuple[str, ...]:
+    """The option for all threads, with which both runs were made, where no arm sets its own: by
+    default an arm has one thread."""
+    names = tuple(f"env:{name}=" for name in THREAD_VARIABLES)
+    if settings.get("threads", 1) is not None or any(
+        text.startswith(("threads:", *names)) for text in assigned
+    ):
+        return ()
+    return "--threads", "all"
+
+
+SELECTION_WORDS: dict[str, Callable[[Any], Iterable[str]]] = {
+    "size": lambda value: ("--size", value),
+    "int64_tensor": lambda value: ("--int64-tensor", "on") if value else (),
+    "shapes": lambda value: (
+        word
+        for name, shape in value.items()
+        for word in ("--shape", f"{name}={'x'.join(map(str, shape))}")
+    ),
+    "backward": lambda value: () if value else ("--no-backward",),
+    "fuzz": lambda value: (
+        *("--fuzz-shapes", str(value["count"])),
+        *("--min-elements", str(value["least"])),
+        *("--max-elements", str(value["most"])),
+    ),
+}
+"""Fields of a selection that choose inputs and passes, each with the words of a command for a
+value."""
+
+
+def selection_words(selection: Mapping[str, Any]) -> list[str]:
+    """The words of a command that plans the inputs of a run's selection, as its file has it."""
+    usual = msgspec.to_builtins(Selection())
+    return [
+        word
+        for name, words in SELECTION_WORDS.items()
+        if name in selection and selection[name] != usual.get(name)
+        for word in words(selection[name])
+    ]

@@ -36,9 +36,14 @@ class Entry(Struct, frozen=True):
     """The operator as a command takes it; empty where none can name it."""
     id: str = ""
     """Id of the case; empty where the file has none."""
+    selector: str = ""
+    """Id by which a command chooses the case: from the file or from beside it. Empty where neither
+    has one."""
     call: str = ""
     """Id of target and arguments alone; empty where the file has none."""
     category: str = ""
+    point: str = ""
+    """Values of swept variables, as text."""
     settings: dict[str, Any] = {}
     """Settings that are part of the id."""
     differing: str = ""

@@ -173,6 +173,7 @@ def _row(base: Entry, new: Entry, metric: str, thresholds: Thresholds, averages:
         note=found.note,
         caveat="; ".join(filter(None, caveats)),
         settings=base.differing or new.differing,
+        point=base.point or new.point,
     )
 
 

@@ -34,6 +34,7 @@ from opperf.results.output import sidecar
 from opperf.results.runfile import is_run_file, read_run
 from opperf.results.settings import differing_settings, settings_text
 from opperf.results.text import inputs_text, pluralize
+from opperf.results.varied import point_text
 from opperf.runner.session import SELECTION
 
 
@@ -93,6 +94,7 @@ def entry_of(record: Record, differing: Iterable[str] = ()) -> Entry:
     case = record.case
     return Entry(
         id=record.id,
+        selector=record.id,
         call=call_id(case),
         shown=shown_key(case.label, display_arguments(case)),
         details=details_key(display_details(case)),
@@ -100,6 +102,7 @@ def entry_of(record: Record, differing: Iterable[str] = ()) -> Entry:
         pattern=case.pattern,
         inputs=inputs_text(case),
         category=case.category,
+        point=point_text(case.point),
         settings=case.settings.identity(),
         differing=settings_text(case, differing),
         effort=_effort(case.settings),
@@ -190,17 +193,30 @@ def _from_results(path: Path, data: bytes) -> Measured:
             f"{path}: neither a run file nor results by operator as JSON: "
             f"{one_line(str(error))}; is it truncated?"
         ) from error
-    entries = entries_of_results(path, results, shown_key)
-    environment, started = _read_sidecar(path)
-    side = Side(str(path), started, len(entries), averages=True)
-    return Measured(side, environment, entries, tuple(_odd_figures(path, entries)), {})
+    beside = _read_sidecar(path)
+    entries = entries_of_results(path, results, shown_key, beside.ids)
+    side = Side(str(path), beside.started, len(entries), averages=True)
+    return Measured(
+        side,
+        beside.environment,
+        entries,
+        tuple(_odd_figures(path, entries)),
+        beside.options.get(SELECTION) or {},
+    )
 
 
-def _read_sidecar(path: Path) -> tuple[Environment | None, str]:
-    """The environment and the start of a run, from the file beside its results; None and empty if
-    that cannot be read."""
+class Sidecar(msgspec.Struct):
+    """The file beside results by operator, as far as a comparison reads it."""
+
+    environment: Environment | None = None
+    started: str = ""
+    options: dict[str, Any] = {}
+    ids: dict[str, list[str]] = {}
+
+
+def _read_sidecar(path: Path) -> Sidecar:
+    """The file beside results by operator; empty if it cannot be read."""
     try:
-        content = msgspec.json.decode(sidecar(path).read_bytes())
-        return msgspec.convert(content["environment"], Environment), str(content["started"])
-    except (OSError, msgspec.DecodeError, KeyError, TypeError):
-        return None, ""
+        return msgspec.json.decode(sidecar(path).read_bytes(), type=Sidecar)
+    except (OSError, msgspec.DecodeError):
+        return Sidecar()

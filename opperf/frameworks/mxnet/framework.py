@@ -13,7 +13,7 @@ import numpy as np
 # Registers the custom operator that `Custom` is measured with.
 import opperf.frameworks.mxnet.custom_operator  # noqa: F401
 from opperf.errors import UnknownOperatorError
-from opperf.frameworks import user_code
+from opperf.frameworks import paths, user_code
 from opperf.frameworks.base import Constant, Extent, Gradient, MemoryReading
 from opperf.frameworks.defaults import Defaults
 from opperf.frameworks.installed import distribution_name
@@ -46,6 +46,17 @@ from opperf.model import (
 )
 
 FALLBACK = "runs on the host's NumPy, not on an MXNet operator"
+
+PATHS = {
+    "nd": mx.nd,
+    "np": mx.np,
+    "npx": mx.npx,
+    "np.linalg": mx.np.linalg,
+    "np.random": mx.np.random,
+    "nd.random": mx.nd.random,
+}
+"""Modules of functions that call operators of other names. Those of `nd.linalg`, `nd.contrib` and
+the like have their operators' names."""
 
 
 class MXNet(Defaults):
@@ -125,6 +136,9 @@ class MXNet(Defaults):
         target = target or CallableTarget(framework=self.name, path=path)
         functions.function_of(target)
         return target
+
+    def function_paths(self) -> tuple[str, ...]:
+        return paths.public_paths(PATHS)
 
     def signature(self, target: Target, function: Callable[..., Any] | None = None) -> Operator:
         return functions.signature(function or self.function(target))

@@ -7,7 +7,6 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from opperf.errors import OutputError
 from opperf.results.exports.program import export
 from opperf.results.output import check_output, write_report
 
@@ -20,9 +19,7 @@ def export_command(options: Mapping[str, Any]) -> int:
     """
     path: Path = options["run_file"]
     output: Path = options["output_file"]
-    if path.exists() and output.exists() and path.samefile(output):
-        raise OutputError(f"{output} is the run file itself; choose another output")
-    check_output(output, options["overwrite"])
+    check_output(output, options["overwrite"], [path])
     made = export(path, options["tool"])
     for warning in made.warnings:
         print(f"warning: {warning}", file=sys.stderr)

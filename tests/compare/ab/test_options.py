@@ -33,7 +33,7 @@ def test_contradictions(contrary, words):
         thresholds_from(USUAL | contrary)
     # Before anything is said or started.
     with pytest.raises(UsageError, match=words):
-        options_from(USUAL | contrary)
+        options_from(USUAL | contrary, {})
 
 
 def test_a_margin_of_the_same_may_be_the_threshold():

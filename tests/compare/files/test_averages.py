@@ -31,8 +31,14 @@ def test_results_as_other_versions_write_them(tmp_path, run, record, saved):
     assert found.metrics == ("forward", "memory")
 
 
-def entries(tmp_path, results):
-    return entries_of_results(tmp_path / "old.json", results, lambda name, inputs: name)
+def entries(tmp_path, results, **ids):
+    return entries_of_results(tmp_path / "old.json", results, lambda name, inputs: name, ids)
+
+
+def test_a_result_has_the_id_beside_it_if_each_has_one(tmp_path):
+    results = {"relu": [{}, {}], "exp": [{}]}
+    found = entries(tmp_path, results, relu=["1a", "2b"], exp=["3c", "4d"])
+    assert [one.selector for one in found] == ["1a", "2b", ""]
 
 
 def test_an_average_is_the_median_as_well(tmp_path):

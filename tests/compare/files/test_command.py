@@ -189,7 +189,8 @@ def test_nothing_is_overwritten(files, outcome, tmp_path):
     assert outcome(*files, "-o", output, "-f", "md", "--overwrite")[0] == 0
     assert output.read_text().startswith("## Operators")
     before = files[1].read_bytes()
-    code, _, told = outcome(*files, "-o", files[1], "--overwrite")
+    (tmp_path / "link").symlink_to(files[1])
+    code, _, told = outcome(*files, "-o", tmp_path / "link", "--overwrite")
     assert code == 2 and "is read, and would be overwritten" in told
     assert files[1].read_bytes() == before
 

@@ -18,36 +18,52 @@ from opperf.model import DECLARED, DEFAULTS
 
 
 @pytest.mark.parametrize(
-    ("changed", "command"),
+    ("changed", "arms"),
     [
-        ({}, "opperf ab relu --a python:/path/to/base/python --b python:/path/to/new/python"),
+        ({}, "--a python:/path/to/base/python --b python:/path/to/new/python --threads all"),
         (
             {"threads": {"OMP_NUM_THREADS": "4"}},
-            "opperf ab relu --a env:OMP_NUM_THREADS=2 --b env:OMP_NUM_THREADS=4",
+            "--a env:OMP_NUM_THREADS=2 --b env:OMP_NUM_THREADS=4",
         ),
-        ({"threads": {}}, "opperf ab relu --a env:OMP_NUM_THREADS=2 --b threads:all"),
+        ({"threads": {}}, "--a env:OMP_NUM_THREADS=2 --b threads:all"),
         (
             {"versions": {"mxnet": "2.0.0"}, "threads": {}},
-            "opperf ab relu --a python:/path/to/base/python --a env:OMP_NUM_THREADS=2 "
+            "--a python:/path/to/base/python --a env:OMP_NUM_THREADS=2 "
             "--b python:/path/to/new/python --b threads:all",
         ),
     ],
 )
-def test_the_confirming_command_has_the_arms_that_differ(run, record, asked, changed, command):
+def test_the_confirming_command_has_the_arms_that_differ(run, record, asked, changed, arms):
     base = run(record("relu"), record("exp"))
     new = run(record("relu", factor=1.5), record("exp"), **changed)
-    assert asked(base, new).confirm == command
+    found = asked(base, new)
+    chosen = f"{found.base.path} --id {base.records[0].id[:6]}"
+    assert found.confirm == f"opperf ab {chosen} {arms}"
 
 
-def test_the_confirming_command_has_the_cases_of_the_files(run, record, asked):
+def test_the_cases_and_the_settings_of_their_calls_are_those_of_the_file(run, record, asked):
     settings = {"dtype": "float16", "profiler": "python", "threads": 4}
     base = run(record("a b", **settings), selection={"size": "small"})
     new = run(record("a b", factor=2.0, **settings), cores=8)
-    assert asked(base, new).confirm == (
-        "opperf ab 'a b' --a python:/path/to/base/python --a threads:4 "
-        "--b python:/path/to/new/python --b threads:4 "
-        "--size small --dtype float16 --profiler python"
+    found = asked(base, new)
+    assert found.confirm == (
+        f"opperf ab {found.base.path} --id {base.records[0].id[:6]} "
+        "--a python:/path/to/base/python --a threads:4 "
+        "--b python:/path/to/new/python --b threads:4"
     )
+
+
+@pytest.mark.parametrize("extensions", [("json", "jsonl"), ("json", "json")])
+def test_averages_have_their_ids_and_their_selection_beside_them(run, record, asked, extensions):
+    shapes = {"data": (2, 3)}
+    base = run(record("relu"), selection={"size": "small", "shapes": shapes, "backward": False})
+    found = asked(base, run(record("relu", factor=1.5)), extensions)
+    number = base.records[0].id[:6]
+    chosen = {
+        "jsonl": f"{found.new.path} --id {number}",
+        "json": f"relu --size small --shape data=2x3 --no-backward --id {number}",
+    }
+    assert found.confirm.startswith(f"opperf ab {chosen[extensions[1]]} --a ")
 
 
 def test_the_confirming_command_names_the_largest_changes(run, record, asked):
@@ -55,7 +71,8 @@ def test_the_confirming_command_names_the_largest_changes(run, record, asked):
     base = run(*(record(name) for name in names))
     new = run(*(record(name, factor=2.0 + number) for number, name in enumerate(names)))
     words = asked(base, new).confirm.split()
-    assert words[2:22] == names[:9:-1] and words[22] == "--a"
+    ids = [one.id[: len(words[4].split(",")[0])] for one in base.records]
+    assert words[4].split(",") == ids[:9:-1]
 
 
 def row(operator="relu", ratio=2.0, verdict=Verdict.SUSPECT, metric="forward"):
@@ -140,14 +157,14 @@ def test_what_both_runs_were_made_with_is_an_option_where_it_is_unusual(
     command, entry, measured, settings, words
 ):
     run = measured(entry(settings=SETTINGS | settings), framework="mxnet")
-    assert command(base=run, new=run) == f"opperf ab relu {PYTHONS}{words}"
+    assert command(base=run, new=run) == f"opperf ab relu {PYTHONS} --threads all{words}"
 
 
 def test_the_first_device_of_the_machine_needs_no_option(command, entry, measured):
     devices = ("gpu(0)", "cpu(0)")
     for device, words in (("gpu(0)", ""), ("cpu(0)", " --ctx 'cpu(0)'")):
         run = measured(entry(settings=SETTINGS | {"device": device}), devices=devices)
-        assert command(base=run, new=run) == f"opperf ab relu {PYTHONS}{words}"
+        assert command(base=run, new=run) == f"opperf ab relu {PYTHONS} --threads all{words}"
 
 
 def test_the_framework_is_named_where_another_or_none_would_be_chosen(
@@ -168,15 +185,15 @@ def test_two_frameworks_have_no_command(command):
 
 def test_the_settings_are_those_of_the_largest_change(command, entry, measured):
     entries = [
-        entry(name, id=name, settings=SETTINGS | {"dtype": dtype}, effort={"seed": 7})
+        entry(name, selector="", settings=SETTINGS | {"dtype": dtype}, effort={"seed": 7})
         for name, dtype in (("small", "float64"), ("large", "float16"))
     ]
     rows = [
-        msgspec.structs.replace(row(name, ratio), id=name)
+        msgspec.structs.replace(row(name, ratio), id=f"id of {name}")
         for name, ratio in (("small", 1.1), ("large", 3.0))
     ]
     run = measured(*entries)
-    words = f"opperf ab large small {PYTHONS} --dtype float16 --seed 7"
+    words = f"opperf ab large small {PYTHONS} --threads all --dtype float16 --seed 7"
     assert command(*rows, base=run, new=run) == words
 
 
@@ -248,9 +265,10 @@ def test_the_command_line_reads_the_command(
 @pytest.mark.parametrize(("name", "value"), [("threads", 4), ("cache", "cold")])
 def test_what_has_no_option_is_given_to_both_arms(command, entry, measured, name, value):
     run = measured(entry(settings=SETTINGS | {name: value}), framework="mxnet")
+    threads = "" if name == "threads" else " --threads all"
     assert command(base=run, new=run) == (
         f"opperf ab relu --a python:/path/to/base/python --a {name}:{value} "
-        f"--b python:/path/to/new/python --b {name}:{value}"
+        f"--b python:/path/to/new/python --b {name}:{value}{threads}"
     )
 
 
@@ -264,7 +282,7 @@ def test_one_file_tells_of_both_what_the_other_does_not(command, entry, measured
         selection={"size": "small"},
         framework="numpy",
     )
-    words = f"opperf ab relu {PYTHONS} --framework numpy --size small --dtype float16"
+    words = f"opperf ab relu --size small {PYTHONS} --threads all --framework numpy --dtype float16"
     assert command(base=averages, new=run) == command(base=run, new=averages) == words
 
 
@@ -272,5 +290,5 @@ def test_what_differs_is_not_said_of_both(command, entry, measured):
     run = measured(entry(settings=SETTINGS | {"dtype": "float16"}), framework="numpy")
     differences = [Difference("settings.dtype", "float16", "float32")]
     assert command(differences=differences, base=run, new=run) == (
-        "opperf ab relu --a dtype:float16 --b dtype:float32 --framework numpy"
+        "opperf ab relu --a dtype:float16 --b dtype:float32 --threads all --framework numpy"
     )

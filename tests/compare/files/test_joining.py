@@ -69,7 +69,8 @@ def test_settings_can_be_ignored(run, record, asked):
     assert [(one.field, one.base, one.new) for one in found.differences] == [
         ("settings.threads", 1, 4)
     ]
-    assert found.confirm == "opperf ab relu --a threads:1 --b threads:4"
+    chosen = f"{found.base.path} --id {base.records[0].id[:6]}"
+    assert found.confirm == f"opperf ab {chosen} --a threads:1 --b threads:4"
 
 
 def test_the_filter_takes_the_patterns_of_run(run, record, asked):

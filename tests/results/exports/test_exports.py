@@ -378,8 +378,9 @@ def test_nothing_is_overwritten(tmp_path: Path, sampled_run: Run) -> None:
     assert code == 2 and "--overwrite" in told and output.read_text() == "mine"
     assert outcome(path, "--to", "bencher", "-o", output, "--overwrite")[0] == 0
     assert json.loads(output.read_text())
-    code, told = outcome(path, "--to", "bencher", "-o", path, "--overwrite")
-    assert code == 2 and "the run file itself" in told and path.read_bytes() == before
+    (tmp_path / "link").symlink_to(path)
+    code, told = outcome(path, "--to", "bencher", "-o", tmp_path / "link", "--overwrite")
+    assert code == 2 and "is read, and would be overwritten" in told and path.read_bytes() == before
 
 
 def test_the_option_knows_what_there_is() -> None:

@@ -19,6 +19,7 @@ COLUMNS: tuple[Column, ...] = (
     ("operator", lambda row: row.operator),
     ("inputs", lambda row: row.inputs),
     ("settings", lambda row: row.settings),
+    ("point", lambda row: row.point),
     ("category", lambda row: row.category),
     ("metric", lambda row: row.metric),
     ("verdict", lambda row: row.verdict.value),

@@ -99,6 +99,7 @@ def _rows(rows: Sequence[Row], metric: Sequence[Row]) -> str:
     columns: dict[str, Callable[[Row], str]] = {
         "Operator": lambda row: code(row.operator),
         "Inputs": lambda row: in_cell(one_line(short[shown_inputs(row)], LONGEST_INPUTS)),
+        "Sweep": lambda row: in_cell(row.point),
         "Settings": lambda row: in_cell(row.settings),
         "Verdict": _verdict,
         "Ratio": lambda row: ratio_text(row.ratio),
@@ -108,6 +109,8 @@ def _rows(rows: Sequence[Row], metric: Sequence[Row]) -> str:
     }
     if not any(row.low is not None for row in rows):
         del columns["95 % interval"]
+    if not any(row.point for row in rows):
+        del columns["Sweep"]
     if not any(row.settings for row in rows):
         del columns["Settings"]
     cells = [[cell(row) for cell in columns.values()] for row in rows]

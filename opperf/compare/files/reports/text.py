@@ -104,6 +104,7 @@ def _rows(rows: Sequence[Row], metric: Sequence[Row], width: int | None) -> str:
     if width is not None:
         names = [shorten(name, OPERATOR_WIDTH) for name in names]
     settings = [row.settings for row in rows]
+    points = [row.point for row in rows]
     columns = [
         Column("Operator", names),
         Column("Ratio", [ratio_text(row.ratio) for row in rows], is_text=False),
@@ -119,6 +120,7 @@ def _rows(rows: Sequence[Row], metric: Sequence[Row], width: int | None) -> str:
             for title, read in (("Base", base_figure), ("New", new_figure))
         ),
         *([Column("Settings", settings)] if any(settings) else []),
+        *([Column("Sweep", points)] if any(points) else []),
         inputs_texts(map(shown_inputs, rows), map(shown_inputs, metric)),
     ]
     return table_text(columns, width)

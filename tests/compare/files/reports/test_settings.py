@@ -15,3 +15,14 @@ def test_rows_that_differ_in_settings_alone_show_them(row, comparison, form):
 @pytest.mark.parametrize("form", ["text", "md", "html-fragment"])
 def test_rows_with_one_set_of_settings_show_none(row, comparison, form):
     assert "Settings" not in FORMATS[form](comparison(row()))
+
+
+@pytest.mark.parametrize("form", ["text", "md", "json", "csv"])
+def test_rows_of_a_sweep_show_their_points(row, comparison, form):
+    text = FORMATS[form](comparison(row(point="n=128"), row(point="n=256")))
+    assert text.count("n=128") == text.count("n=256") >= 1
+
+
+@pytest.mark.parametrize("form", ["text", "md"])
+def test_rows_without_a_sweep_have_no_column_of_points(row, comparison, form):
+    assert "Sweep" not in FORMATS[form](comparison(row()))

@@ -1,0 +1,51 @@
+"""The command `plot`: its arguments and options."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from opperf.commands.command import command
+from opperf.parameters import debug, output_options
+from opperf.parsing import split_commas
+
+
+@command()
+@click.argument(
+    "files", metavar="RUNFILE...", nargs=-1, required=True, type=click.Path(path_type=Path)
+)
+@output_options(
+    "Picture or page to write: .png, .svg or .html.  [default: a chart in the terminal]"
+)
+@click.option(
+    "--metric",
+    "metrics",
+    multiple=True,
+    metavar="NAMES",
+    callback=split_commas,
+    help="Metrics to draw, e.g. forward,backward,memory, or bandwidth: bytes moved over the "
+    "forward time.  [default: forward, and bandwidth if the bytes are known]",
+)
+@click.option(
+    "--x",
+    metavar="SIZE",
+    help="Swept variable along the axis, or elements, those of the largest tensor, or threads.  "
+    "[default: the variable with the most values, else elements]",
+)
+@click.option(
+    "--by",
+    multiple=True,
+    metavar="NAMES",
+    callback=split_commas,
+    help="What has a line each, e.g. operator, dtype, threads, inputs, file, or a swept variable; "
+    "whatever else differs has a chart each.  [default: all that differs]",
+)
+@debug
+@click.pass_context
+def plot(ctx: click.Context, /, **options: object) -> None:
+    """Draw the results of run files (-f jsonl) against a swept size, as text in the terminal or as
+    a picture. Logarithmic where the sizes grow by factors; the bands are 95 % intervals."""
+    from opperf.results.plots.command import plot_command
+
+    ctx.exit(plot_command(options))

@@ -1,0 +1,146 @@
+"""The command `plot`, from its options to the exit code."""
+
+from __future__ import annotations
+
+import importlib
+import os
+import sys
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from opperf.errors import OutputError, RunFileError, UsageError
+from opperf.model import DECLARED, Record, Run, Status
+from opperf.results.output import check_output, replace
+from opperf.results.plots.data import Source, make_plot
+from opperf.results.plots.pictures import INTERVALS, WRITERS, picture
+from opperf.results.plots.text import plot_text
+from opperf.results.runfile import is_run_file, read_run
+from opperf.results.text import pluralize, terminal_width, truncate
+from opperf.results.varied import swept_inputs
+
+EXTRA = "pip install 'opperf[plot]'"
+
+TEXT_WIDTH = 80
+"""Columns of a chart that is printed to a file or a pipe."""
+
+TITLE_WIDTH = 100
+"""Most characters of a line above a picture, the width of two panels."""
+
+SHOWN_INPUTS = 6
+"""Most operators whose inputs are above a picture."""
+
+
+def plot_command(options: Mapping[str, Any]) -> int:
+    """Draws run files, and returns the exit code.
+
+    Raises `OpperfError` for files without anything to draw, and for an output that cannot be
+    written.
+    """
+    files: tuple[Path, ...] = options["files"]
+    output: Path | None = options["output_file"]
+    suffix = _check_output(output, files, options["overwrite"])
+    runs = [_read(path) for path in files]
+    names = _names(files)
+    sources = [Source(name, run.records) for name, run in zip(names, runs, strict=True)]
+    plot = make_plot(sources, _lower(options["metrics"]), options["x"], _lower(options["by"]))
+    for note in plot.notes:
+        print(note, file=sys.stderr)
+    if output is None:
+        _need("plotext")
+        is_terminal = sys.stdout.isatty()
+        color = is_terminal and not os.environ.get("NO_COLOR")
+        print(plot_text(plot, terminal_width() or TEXT_WIDTH, color))
+        return 0
+    _need("altair", "vl_convert")
+    records = [record for run in runs for record in run.records if record.status is Status.OK]
+    subtitle = [*_subtitle(runs, records), *([INTERVALS] if plot.has_intervals else [])]
+    chart = picture(plot, _title(records), subtitle)
+    replace(output, WRITERS[suffix](chart))
+    print(f"written to {output}", file=sys.stderr)
+    return 0
+
+
+def _lower(words: Sequence[str]) -> tuple[str, ...]:
+    return tuple(word.lower() for word in words)
+
+
+def _check_output(output: Path | None, files: Sequence[Path], overwrite: bool) -> str:
+    """Returns the extension of the picture. Raises `UsageError` for an unknown one, and
+    `OutputError` if the picture cannot be written."""
+    if output is None:
+        return ""
+    suffix = output.suffix.lower()
+    if suffix not in WRITERS:
+        raise UsageError(
+            f"{output}: the name of a picture ends in {', '.join(WRITERS)}; without -o the chart "
+            "is printed in the terminal"
+        )
+    if output in files:
+        raise OutputError(f"{output} is a run file itself; choose another output")
+    check_output(output, overwrite)
+    return suffix
+
+
+def _read(path: Path) -> Run:
+    """Returns the run of a file, and prints warnings about it. Raises `RunFileError` for one that
+    is no run file, or has no record."""
+    if path.is_file() and not is_run_file(path):
+        raise RunFileError(
+            f"{path} is not a run file, which has the intervals; write one with opperf run -f "
+            "jsonl -o FILE.jsonl"
+        )
+    run, warnings = read_run(path)
+    for warning in warnings:
+        print(f"warning: {warning}", file=sys.stderr)
+    if not run.records:
+        raise RunFileError(f"{path}: the run has no record yet; there is nothing to plot")
+    return run
+
+
+def _names(files: Sequence[Path]) -> list[str]:
+    """Returns distinct names of the files: those without folders and extension if they are."""
+    stems = Counter(path.stem for path in files)
+    return [path.stem if stems[path.stem] == 1 else str(path) for path in files]
+
+
+def _need(*modules: str) -> None:
+    """Raises `UsageError` if a library for plots is missing."""
+    for name in modules:
+        try:
+            importlib.import_module(name)
+        except ImportError as error:
+            raise UsageError(f"opperf plot needs {name}, which is not here: {EXTRA}") from error
+
+
+def _title(records: Sequence[Record]) -> str:
+    operators = dict.fromkeys(record.case.label for record in records)
+    return truncate(", ".join(operators), TITLE_WIDTH)
+
+
+def _subtitle(runs: Sequence[Run], records: Sequence[Record]) -> list[str]:
+    """Returns the lines below the title: the inputs of a sweep, settings and machine."""
+    swept: dict[str, list[Record]] = {}
+    for record in records:
+        if record.case.point:
+            swept.setdefault(record.case.label, []).append(record)
+    lines = [
+        f"{label}: {swept_inputs([record.case for record in own])}"
+        for label, own in list(swept.items())[:SHOWN_INPUTS]
+    ]
+    if len(swept) > SHOWN_INPUTS:
+        lines.append(f"and {pluralize(len(swept) - SHOWN_INPUTS, 'other operator')}")
+    facts: dict[str, None] = {}
+    for run in runs:
+        for one in run.environments.values():
+            version = one.versions.get(one.framework, "")
+            facts |= {f"{one.framework} {version}".strip(): None, one.cpu: None}
+    for name in ("device", "dtype", "profiler", "threads"):
+        values = {getattr(record.case.settings, name) for record in records}
+        if len(values) == 1:
+            (value,) = values
+            text = DECLARED[name].text(value)
+            facts[text if name in ("device", "dtype") else f"{name} {text}"] = None
+    lines.append(", ".join(filter(None, facts)))
+    return [truncate(line, TITLE_WIDTH) for line in lines]

@@ -1,0 +1,187 @@
+"""Plots as pictures and pages: PNG, SVG, and HTML that needs no network."""
+
+from __future__ import annotations
+
+import io
+import json
+import math
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from opperf.results.plots.data import Line, Panel, Plot
+from opperf.results.plots.ticks import number_text, ticks_of
+
+PALETTE = (
+    "#0072B2",
+    "#D55E00",
+    "#009E73",
+    "#CC79A7",
+    "#E69F00",
+    "#56B4E9",
+    "#000000",
+    "#8C6D31",
+)
+"""Colours that colour-blind people can distinguish, after Okabe and Ito; its yellow, which is
+faint on white, is a brown."""
+
+SHAPES = (
+    "circle",
+    "square",
+    "triangle-up",
+    "diamond",
+    "cross",
+    "triangle-down",
+    "triangle-right",
+    "triangle-left",
+)
+"""Marks of the points, so that a print without colours can be read too."""
+
+INTERVALS = "Bands: 95 % intervals of the medians"
+
+WIDTH, HEIGHT = 420, 280
+"""Pixels of a panel, at which a legend beside two panels still fits a screen."""
+
+SCALE = 2.0
+"""Pixels of a PNG for each pixel of the page: sharp on a screen of high resolution."""
+
+PADDING = 12
+"""Pixels between the first and last points and the edges, so that no mark is cut."""
+
+MOST_TICKS = 8
+"""Most sizes that are labelled on the axis: their numbers do not overlap in `WIDTH`."""
+
+
+def picture(plot: Plot, title: str, subtitle: Sequence[str]) -> Any:
+    """Returns the plot as a chart of Altair."""
+    import altair as alt
+
+    names = list(dict.fromkeys(line.name for panel in plot.panels for line in panel.lines))
+    rows: dict[str, list[Panel]] = {}
+    for panel in plot.panels:
+        rows.setdefault(panel.title, []).append(panel)
+    charts = alt.vconcat(
+        *(
+            alt.hconcat(*(_panel(panel, plot, names) for panel in row), bounds="flush", spacing=70)
+            for row in rows.values()
+        ),
+        spacing=25,
+    )
+    return (
+        charts.properties(title=alt.TitleParams(title, subtitle=list(subtitle), anchor="start"))
+        .configure_title(fontSize=15, subtitleFontSize=11, subtitleColor="#555")
+        .configure_axis(labelFontSize=11, titleFontSize=12, gridColor="#e4e4e4")
+        .configure_legend(labelFontSize=11, labelLimit=500, symbolSize=60, symbolStrokeWidth=2)
+        .configure_view(stroke="#bbb")
+    )
+
+
+def _panel(panel: Panel, plot: Plot, names: Sequence[str]) -> Any:
+    """Returns the chart of a panel: bands of the intervals, lines, and points."""
+    import altair as alt
+
+    legend = alt.Legend(title=None, orient="right", symbolOpacity=1) if len(names) > 1 else None
+    color = alt.Color(
+        "line:N",
+        scale=alt.Scale(domain=list(names), range=list(PALETTE)),
+        sort=None,
+        legend=legend,
+    )
+    shape = alt.Shape(
+        "line:N", scale=alt.Scale(domain=list(names), range=list(SHAPES)), sort=None, legend=legend
+    )
+    x = alt.X("x:Q", title=plot.x_title, scale=_size_scale(plot), axis=_size_axis(plot))
+    y_title = f"{panel.metric.title} ({panel.unit.name})"
+    y = alt.Y("y:Q", title=y_title, scale=_scale(plot.x_is_log and panel.is_log))
+    data = alt.Data(values=_rows(panel.lines))
+    joined = alt.Data(values=_rows([line for line in panel.lines if line.is_function]))
+    base = alt.Chart(data)
+    tooltip = [alt.Tooltip(f"{name}:N") for name in ("line", "size", "median", "interval")]
+    layers = alt.layer(
+        alt.Chart(joined)
+        .mark_area(opacity=0.22)
+        .encode(x=x, y=alt.Y("low:Q", title=y_title), y2="high:Q", color=color),
+        base.mark_rule(strokeWidth=1.2).encode(x=x, y="low:Q", y2="high:Q", color=color),
+        alt.Chart(joined).mark_line(strokeWidth=2).encode(x=x, y=y, color=color),
+        base.mark_point(filled=True, size=45, opacity=1).encode(
+            x=x, y=y, color=color, shape=shape, tooltip=tooltip
+        ),
+    )
+    made = layers.properties(width=WIDTH, height=HEIGHT)
+    if len({one.title for one in plot.panels}) == 1:
+        # The picture's title says it.
+        return made
+    return made.properties(title=alt.TitleParams(panel.title, frame="group", fontSize=13))
+
+
+def _scale(is_log: bool) -> Any:
+    import altair as alt
+
+    return alt.Scale(type="log", nice=False, padding=PADDING) if is_log else alt.Scale(zero=True)
+
+
+def _size_scale(plot: Plot) -> Any:
+    """Returns the scale of the sizes, from the first to the last."""
+    import altair as alt
+
+    return alt.Scale(
+        type="log" if plot.x_is_log else "linear", nice=False, zero=False, padding=PADDING
+    )
+
+
+def _size_axis(plot: Plot) -> Any:
+    """Returns the axis of the sizes, with the measured ones as its labels."""
+    import altair as alt
+
+    place = math.log10 if plot.x_is_log else float
+    values = ticks_of(plot.sizes, MOST_TICKS, place)
+    labels = {str(int(value)): number_text(value) for value in values}
+    return alt.Axis(values=values, labelExpr=f"({json.dumps(labels)})[datum.value]", grid=True)
+
+
+def _rows(lines: Sequence[Line]) -> list[dict[str, Any]]:
+    """Returns the points as rows. A point without an interval has one of no height."""
+    return [
+        {
+            "line": line.name,
+            "x": point.x,
+            "y": point.y,
+            "low": point.y if point.low is None else point.low,
+            "high": point.y if point.high is None else point.high,
+            "size": f"{point.x:g}",
+            "median": f"{point.y:.4g}",
+            "interval": ""
+            if point.low is None or point.high is None
+            else f"{point.low:.4g} to {point.high:.4g}",
+        }
+        for line in lines
+        for point in line.points
+    ]
+
+
+def write_png(chart: Any) -> bytes:
+    """Returns the picture as PNG."""
+    file = io.BytesIO()
+    chart.save(file, format="png", scale_factor=SCALE)
+    return file.getvalue()
+
+
+def write_svg(chart: Any) -> bytes:
+    """Returns the picture as SVG."""
+    file = io.StringIO()
+    chart.save(file, format="svg")
+    return file.getvalue().encode()
+
+
+def write_html(chart: Any) -> bytes:
+    """Returns the picture as a page that contains all its scripts."""
+    file = io.StringIO()
+    chart.save(file, format="html", inline=True)
+    return file.getvalue().encode()
+
+
+WRITERS: dict[str, Callable[[Any], bytes]] = {
+    ".png": write_png,
+    ".svg": write_svg,
+    ".html": write_html,
+}
+"""By the extension of the file."""

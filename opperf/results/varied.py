@@ -1,0 +1,129 @@
+"""In what the records of a run differ: swept variables, operators, settings, configurations."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from opperf.model import DECLARED, Case, Record, display_arguments
+from opperf.results.details import display_details
+from opperf.results.settings import SELF_EXPLANATORY, differing_settings
+from opperf.results.text import MORE, inputs_text, split_arguments, truncate, value_text
+
+OPERATOR, CONFIGURATION = "operator", "inputs"
+"""Names of the dimensions besides settings."""
+
+CONFIGURATION_WIDTH = 40
+"""Characters of a configuration in the name of a line: half the width of a narrow terminal."""
+
+
+def point_text(point: Mapping[str, int]) -> str:
+    """Returns the values of swept variables on one line: `n=128, m=4`."""
+    return ", ".join(f"{variable}={value}" for variable, value in point.items())
+
+
+def variables_of(cases: Iterable[Case]) -> tuple[str, ...]:
+    """Returns the swept variables of the cases, in their order."""
+    return tuple(dict.fromkeys(variable for case in cases for variable in case.point))
+
+
+def sweep_text(cases: Sequence[Case]) -> str:
+    """Returns the swept variables with their ranges: `n 128 to 2048`; empty without a sweep."""
+    texts = []
+    for variable in variables_of(cases):
+        values = [case.point[variable] for case in cases if variable in case.point]
+        texts.append(f"{variable} {min(values)} to {max(values)}")
+    return ", ".join(texts)
+
+
+def describe(records: Sequence[Record]) -> list[dict[str, str]]:
+    """Returns what distinguishes each record besides its size, by dimension: its operator, every
+    setting in which operators differ, and its inputs where an operator has several configurations.
+    A dimension in which no two records differ is absent, except for the operator."""
+    names = differing_settings(record.case for record in records)
+    configurations = _configurations(records)
+    found = []
+    for record in records:
+        settings = record.case.settings
+        one = {OPERATOR: record.case.label}
+        one |= {name: setting_text(name, getattr(settings, name)) for name in names}
+        if configurations:
+            one[CONFIGURATION] = configurations.get((record.case.label, record.case.tags), "")
+        found.append(one)
+    return found
+
+
+def setting_text(name: str, value: Any) -> str:
+    """Returns the value of a setting, with its name where it does not explain itself."""
+    text = DECLARED[name].text(value)
+    return text if name in SELF_EXPLANATORY else f"{name} {text}"
+
+
+Configuration = tuple[str, tuple[str, ...]]
+"""An operator, and the tag of one of its configurations."""
+
+
+def _configurations(records: Iterable[Record]) -> dict[Configuration, str]:
+    """Returns a text for each configuration of the operators that have several in a sweep."""
+    first: dict[str, dict[tuple[str, ...], Case]] = {}
+    for record in records:
+        if record.case.point:
+            first.setdefault(record.case.label, {}).setdefault(record.case.tags, record.case)
+    return {
+        (label, tags): text
+        for label, cases in first.items()
+        if len(cases) > 1
+        for tags, text in zip(cases, _distinct_texts(list(cases.values())), strict=True)
+    }
+
+
+def _distinct_texts(cases: Sequence[Case]) -> list[str]:
+    """Returns the arguments in which configurations differ, the plain values alone if these are
+    enough."""
+    parts = [split_arguments(inputs_text(case)) for case in cases]
+    common = set.intersection(*map(set, parts))
+    differing = [[part for part in own if part not in common] for own in parts]
+    plain = [[part for part in own if "(" not in part] for own in differing]
+    for candidate in (plain, differing):
+        texts = [truncate(", ".join(own), CONFIGURATION_WIDTH) for own in candidate]
+        if len(set(texts)) == len(texts):
+            return texts
+    return [f"configuration {place}" for place, _ in enumerate(cases)]
+
+
+def swept_inputs(cases: Sequence[Case]) -> str:
+    """Returns the inputs that cases of a sweep have in common, with the variables in the place of
+    the extents that they set: `data: (16, 128, n)`. Whatever else varies is an ellipsis."""
+    points = [case.point for case in cases]
+    shown = [display_arguments(case) for case in cases]
+    details = [display_details(case) for case in cases]
+    shared = {
+        place: text
+        for place, text in details[0].items()
+        if all(one.get(place) == text for one in details)
+    }
+    texts = []
+    for name in shown[0]:
+        values = [one.get(name) for one in shown]
+        same = all(value == values[0] for value in values)
+        text = value_text(values[0], name, shared) if same else _varying_text(values, points)
+        detail = "" if same else shared.get(name, "")
+        texts.append(f"{name}: {text} {detail}".rstrip())
+    return ", ".join(texts)
+
+
+def _varying_text(values: Sequence[Any], points: Sequence[Mapping[str, int]]) -> str:
+    """Returns values as one text: their shape, with variables and ellipses where they differ."""
+    first = values[0]
+    if all(value == first for value in values):
+        return value_text(first)
+    if all(isinstance(value, list) and len(value) == len(first) for value in values):
+        texts = [_varying_text(column, points) for column in zip(*values, strict=True)]
+        inside = ", ".join(texts)
+        if any(isinstance(one, list) for one in first):
+            return f"[{inside}]"
+        return f"({inside},)" if len(texts) == 1 else f"({inside})"
+    for variable in points[0]:
+        if all(point.get(variable) == one for point, one in zip(points, values, strict=True)):
+            return variable
+    return MORE

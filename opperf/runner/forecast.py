@@ -1,0 +1,127 @@
+"""How long a run takes, before it is measured."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import msgspec
+
+from opperf.defaults import LEAST_RUNS, WARMUP_SHARE
+from opperf.model import Case, Record, Status
+from opperf.results.text import duration, pluralize
+
+CASE_S = 0.04
+"""Seconds of a case beside the calls of its operator: inputs, reading the profiler, memory."""
+
+FIRST_CALLS = 2
+"""Calls of a case that are not timed, by their time: the first one, and those that are measured for
+memory, of which some are without the backward pass."""
+
+CALL_S, GROWTH, FORWARD_SHARE = 0.0035, 1.3, 0.4
+"""Seconds of a call with both passes on a million elements, the power of the elements that they
+grow by (products of matrices take longer per element if larger), and the share of the forward pass.
+They are averages of a registry: of a single case they say little. With them, the forecasts of
+MXNet's registry on two cores are 97 s for --quick, 26 s with --size small besides, 328 s for -w 2
+-r 5; measured were 105, 26 and 330 s. Runs of large inputs may take twice their forecast."""
+
+WORTH_SAYING_S = 120.0
+"""Shortest forecast that is printed: a shorter run is waited for."""
+
+FEWEST_RECORDS = 20
+"""Fewest records that correct a forecast: times of cases differ a thousandfold."""
+
+MINUTE, HOUR = 60, 3600
+
+
+def case_s(case: Case) -> float:
+    """Returns the seconds that a case is expected to take: at most, if it has no number of calls,
+    as it is timed until its median is precise or its time is over."""
+    settings = case.settings
+    elements = sum(spec.size for _, spec in case.tensors())
+    share = 1.0 if "backward" in case.passes else FORWARD_SHARE
+    call_s = share * CALL_S * math.pow(elements / 1e6, GROWTH)
+    limits = []
+    if settings.max_time_s is not None:
+        limits.append(settings.max_time_s * (1 + WARMUP_SHARE))
+    if settings.runs is not None:
+        limits.append((settings.runs + (settings.warmup or 0)) * call_s)
+    timed_s = min(limits, default=0.0)
+    return CASE_S + FIRST_CALLS * call_s + max(timed_s, LEAST_RUNS * call_s)
+
+
+def total_s(cases: Iterable[Case], earlier: Sequence[Record] = ()) -> float:
+    """Returns the seconds that cases are expected to take, corrected by the records of a run so
+    far, if there are enough."""
+    expected = sum(map(case_s, cases))
+    measured = [record for record in earlier if record.status is Status.OK and record.wall_s > 0]
+    if len(measured) < FEWEST_RECORDS:
+        return expected
+    taken = sum(record.wall_s / record.rounds for record in measured)
+    return expected * taken / sum(case_s(record.case) for record in measured)
+
+
+def quick_cases(cases: Iterable[Case], quick: Mapping[str, Any]) -> list[Case]:
+    """Returns the cases of a run with --quick, of those of the run without it: the first of each
+    operator and combination of settings, with the `quick` settings."""
+    found: dict[tuple[Any, ...], Case] = {}
+    for case in cases:
+        # The phase is that of the configuration's rule.
+        settings = {**case.settings.identity(), "phase": None}
+        found.setdefault((case.target.key, msgspec.json.encode(settings)), case)
+    return [
+        msgspec.structs.replace(case, settings=msgspec.structs.replace(case.settings, **quick))
+        for case in found.values()
+    ]
+
+
+class Forecast(NamedTuple):
+    """How long a run takes."""
+
+    cases: int
+    seconds: float
+    is_limit: bool
+    """Whether the run may be shorter: cases end as soon as they are precise."""
+    quick_cases: int = 0
+    """Number of cases with --quick; 0 if that cannot be chosen."""
+    quick_s: float = 0.0
+
+    def text(self) -> str:
+        """Returns the forecast in one sentence; an empty text for a short run."""
+        if self.seconds <= WORTH_SAYING_S:
+            return ""
+        takes = "takes up to about" if self.is_limit else "takes about"
+        line = f"{pluralize(self.cases, 'case')}: the run {takes} {rough_duration(self.seconds)}"
+        if self.quick_s >= self.seconds or not self.quick_cases:
+            return line
+        return (
+            f"{line}; --quick measures {self.quick_cases} of them, the first of each operator, in "
+            f"about {rough_duration(self.quick_s)}"
+        )
+
+
+def forecast(
+    remaining: Sequence[Case],
+    rounds: int,
+    quick: Mapping[str, Any] | None,
+    earlier: Sequence[Record] = (),
+) -> Forecast:
+    """Returns the forecast of the visits that remain of a run. `quick` are the settings of --quick,
+    None if it cannot be chosen; `earlier` are the records of the run so far."""
+    distinct = list({case.id: case for case in remaining}.values())
+    fewer = [] if quick is None else quick_cases(distinct, quick)
+    return Forecast(
+        cases=len(distinct),
+        seconds=total_s(remaining, earlier),
+        is_limit=any(case.settings.runs is None for case in distinct),
+        quick_cases=len(fewer),
+        quick_s=rounds * total_s(fewer),
+    )
+
+
+def rough_duration(seconds: float) -> str:
+    """Returns a duration as text, rounded up to minutes, or to ten of them if it is hours."""
+    unit = MINUTE if seconds <= HOUR else 10 * MINUTE
+    rounded = unit * math.ceil(seconds / unit)
+    return f"{rounded // MINUTE} min" if rounded < HOUR else duration(rounded)

@@ -1,0 +1,89 @@
+"""Formats of output files, by option or by extension, in every command that writes one."""
+
+import click
+import pytest
+
+from opperf.commands import COMMANDS
+from opperf.commands.command import option_name
+from opperf.parsing import EXTENSIONS
+
+BY_NAME = {command.name: command for command in COMMANDS}
+
+FAKE = ("--framework", "fake")
+
+ARGUMENTS = {
+    "run": FAKE,
+    "list": FAKE,
+    "show": ("relu", *FAKE),
+    "coverage": FAKE,
+    "compare": ("a.jsonl", "b.jsonl"),
+    "export": ("a.jsonl", "--to", "bencher"),
+    "ab": FAKE,
+}
+"""What a command needs besides."""
+
+
+def options(name, *words):
+    return BY_NAME[name].make_context(name, [*ARGUMENTS.get(name, ()), *words]).params
+
+
+def formats_of(command):
+    found = [one.type.choices for one in command.params if one.name == "output_format"]
+    return tuple(found[0]) if found else ("json",)
+
+
+WRITING = [
+    command
+    for command in COMMANDS
+    if "--output-file" in {option_name(param) for param in command.params}
+]
+
+
+def test_these_commands_write_files():
+    assert [command.name for command in WRITING] == [
+        "run",
+        "list",
+        "show",
+        "coverage",
+        "compare",
+        "export",
+    ]
+
+
+@pytest.mark.parametrize("extension", EXTENSIONS)
+@pytest.mark.parametrize("command", WRITING, ids=lambda command: command.name)
+def test_an_extension_is_that_of_a_format_or_refused(command, extension):
+    name, known = command.name, formats_of(command)
+    words = ("-o", f"out{extension}")
+    if EXTENSIONS[extension] in known:
+        made = options(name, *words)
+        assert made.get("output_format", "json") == EXTENSIONS[extension]
+        return
+    with pytest.raises(click.BadParameter) as refused:
+        options(name, *words)
+    message = refused.value.format_message()
+    assert f"'out{extension}': {extension} is no extension of what is written here" in message
+    assert ".json" in message and message.endswith("or a name without an extension")
+
+
+@pytest.mark.parametrize("words", [("-o", "x.md", "-f", "csv"), ("-f", "csv", "-o", "x.md")])
+def test_a_format_contradicts_an_extension_in_any_order(words):
+    with pytest.raises(click.BadParameter, match=r"csv contradicts .* file 'x\.md'"):
+        options("compare", *words)
+
+
+@pytest.mark.parametrize("words", [(), ("-o", "-"), ("-o", "report")])
+def test_the_default_format_is_that_of_names_without_an_extension(words):
+    assert options("compare", *words)["output_format"] == "text"
+    assert options("compare", *words, "-f", "md")["output_format"] == "md"
+
+
+def test_the_report_of_a_session_is_a_run_file():
+    assert options("ab", "--report", "s")["report"].name == "s"
+    with pytest.raises(click.BadParameter, match=r"use \.jsonl, or a name without an extension"):
+        options("ab", "--report", "s.md")
+
+
+def test_every_format_of_a_file_has_an_extension():
+    written = {one for command in WRITING for one in formats_of(command)}
+    assert written == set(EXTENSIONS.values())

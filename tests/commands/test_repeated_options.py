@@ -1,0 +1,79 @@
+"""Options that are set several times: refused where an option takes one value."""
+
+import click
+import pytest
+
+from opperf.commands import COMMANDS
+from opperf.commands.command import Command, has_one_value
+from opperf.parsing import parse_variables
+
+SINGLE = [
+    pytest.param(command, first, second, id=f"{command.name} {first} {second}")
+    for command in COMMANDS
+    for param in command.params
+    if has_one_value(param)
+    for first, second in dict.fromkeys(
+        [(param.opts[0], param.opts[-1]), (param.opts[-1], param.opts[-1])]
+    )
+]
+"""Options of one value, by their short and long names."""
+
+
+def parse(command, *words):
+    return command.make_context(command.name, list(words))
+
+
+def test_every_command_refuses_repeated_options():
+    assert {type(command) for command in COMMANDS} == {Command}
+
+
+@pytest.mark.parametrize("command, first, second", SINGLE)
+def test_an_option_of_one_value_is_set_once(command, first, second):
+    long = max(first, second, key=len)
+    with pytest.raises(click.UsageError) as refused:
+        parse(command, first, "1", second, "2")
+    assert refused.value.format_message() == (
+        f"{long} takes one value and is set 2 times; set it once"
+    )
+
+
+@pytest.mark.parametrize(
+    "option, name, values",
+    [
+        ("--dtype", "dtype", ("float16", "float32")),
+        ("--ctx", "device", ("cpu(0)", "gpu(0)")),
+        ("-p", "profiler", ("native", "python")),
+        ("--cache", "cache", ("hot", "cold")),
+        ("--mode", "mode", ("eager", "lazy")),
+        ("--phase", "phase", ("train", "predict")),
+    ],
+)
+def test_values_of_an_axis_multiply(option, name, values):
+    (run,) = (command for command in COMMANDS if command.name == "run")
+    words = [word for value in values for word in (option, value)]
+    assert parse(run, *words, "--framework", "fake").params[name] == values
+
+
+def test_threads_of_an_axis_multiply():
+    (run,) = (command for command in COMMANDS if command.name == "run")
+    made = parse(run, "--threads", "2", "--threads", "all", "--framework", "fake")
+    assert made.params["threads"] == (2, None)
+
+
+def test_values_of_a_variable_may_be_set_one_by_one():
+    (param,) = (one for one in COMMANDS[0].params if one.name == "env")
+    ctx = click.Context(COMMANDS[0])
+    found = parse_variables(ctx, param, ("A=1|2", "B=x", "A=2", "A=3"))
+    assert found == {"A": ("1", "2", "3"), "B": ("x",)}
+
+
+def test_a_repeated_flag_is_one_flag():
+    (run,) = (command for command in COMMANDS if command.name == "run")
+    assert parse(run, "--quiet", "--quiet", "--framework", "fake").params["quiet"] is True
+
+
+def test_help_is_shown_whatever_else_is_wrong(capsys):
+    (run,) = (command for command in COMMANDS if command.name == "run")
+    with pytest.raises(click.exceptions.Exit):
+        parse(run, "-r", "1", "-r", "2", "--help")
+    assert "Measure operators" in capsys.readouterr().out

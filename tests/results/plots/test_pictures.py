@@ -1,0 +1,111 @@
+"""Pictures and pages: valid files with all of the data."""
+
+import re
+import struct
+import xml.etree.ElementTree as xml
+
+import pytest
+
+from opperf.results.plots.data import MOST_LINES, Source, make_plot
+from opperf.results.plots.text import MARKS
+
+pytest.importorskip("altair")
+pytest.importorskip("vl_convert")
+
+from opperf.results.plots.pictures import (  # noqa: E402
+    PALETTE,
+    SHAPES,
+    WRITERS,
+    picture,
+    write_html,
+    write_png,
+    write_svg,
+)
+
+SVG = "{http://www.w3.org/2000/svg}"
+
+
+@pytest.fixture
+def chart(make_point):
+    records = [
+        make_point(name, n=n, time=1000.0 * n, moved=4000)
+        for name in ("relu", "exp")
+        for n in (128, 256, 512)
+    ]
+    return picture(make_plot([Source("run", records)]), "relu, exp", ["below the title"])
+
+
+def test_the_specification_has_the_points_and_their_scales(chart):
+    spec = chart.to_dict()
+    time, rate = spec["vconcat"][0]["hconcat"]
+    points = time["layer"][-1]
+    rows = (
+        points["data"]["values"]
+        if "values" in points["data"]
+        else spec["datasets"][points["data"]["name"]]
+    )
+    assert [(row["line"], row["x"], row["y"]) for row in rows] == [
+        (name, n, n) for name in ("relu", "exp") for n in (128.0, 256.0, 512.0)
+    ]
+    assert [row["low"] for row in rows[:3]] == pytest.approx([121.6, 243.2, 486.4])
+    assert points["encoding"]["x"]["scale"]["type"] == "log"
+    assert points["encoding"]["y"]["scale"]["type"] == "log"
+    assert points["encoding"]["y"]["title"] == "Forward (us)"
+    assert rate["layer"][-1]["encoding"]["y"]["title"] == "Bandwidth (GB/s)"
+    assert rate["layer"][-1]["encoding"]["y"]["scale"] == {"zero": True}
+    assert points["encoding"]["color"]["scale"]["domain"] == ["relu", "exp"]
+    assert points["encoding"]["color"]["legend"] is not None
+
+
+def test_a_png_is_one(chart):
+    data = write_png(chart)
+    assert data[:8] == b"\x89PNG\r\n\x1a\n" and data[12:16] == b"IHDR"
+    width, height = struct.unpack(">II", data[16:24])
+    assert width > 1000 and height > 500
+
+
+def test_an_svg_has_titles_units_sizes_and_a_legend(chart):
+    root = xml.fromstring(write_svg(chart))
+    assert root.tag == f"{SVG}svg"
+    texts = [element.text for element in root.iter(f"{SVG}text")]
+    wanted = {
+        "relu, exp",
+        "below the title",
+        "Forward (us)",
+        "Bandwidth (GB/s)",
+        "n",
+        "relu",
+        "exp",
+    }
+    assert wanted | {"128", "256", "512"} <= set(texts)
+
+
+def test_a_page_needs_no_network(chart):
+    page = write_html(chart).decode()
+    assert page.lstrip().startswith("<!DOCTYPE html>") and "</html>" in page
+    assert not re.search(r"<(script|link)[^>]+(src|href)=", page)
+    assert '"relu"' in page and "Forward (us)" in page
+
+
+def test_a_line_alone_has_no_legend(make_point):
+    plot = make_plot([Source("run", [make_point(n=n) for n in (128, 256)])])
+    spec = picture(plot, "relu", []).to_dict()
+    (panel,) = spec["vconcat"][0]["hconcat"]
+    assert panel["layer"][-1]["encoding"]["color"]["legend"] is None
+    assert "title" not in panel
+
+
+def test_panels_of_other_lines_have_titles(make_point):
+    records = [make_point(name, n=n) for name in ("relu", "exp") for n in (128, 256)]
+    plot = make_plot([Source("run", records)], by=("dtype",))
+    rows = picture(plot, "relu, exp", []).to_dict()["vconcat"]
+    assert [row["hconcat"][0]["title"]["text"] for row in rows] == ["relu", "exp"]
+
+
+def test_every_line_has_a_colour_and_a_mark_of_its_own():
+    for choices in (PALETTE, SHAPES, MARKS):
+        assert len(set(choices)) == len(choices) == MOST_LINES
+
+
+def test_every_extension_has_a_writer():
+    assert set(WRITERS) == {".png", ".svg", ".html"}

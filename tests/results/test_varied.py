@@ -1,0 +1,85 @@
+"""In what records differ, and the inputs that cases of a sweep have in common."""
+
+from opperf.model import Case, OperatorTarget, TensorSpec
+from opperf.results.varied import (
+    describe,
+    point_text,
+    sweep_text,
+    swept_inputs,
+    variables_of,
+)
+
+
+def a_case(point, **arguments):
+    return Case(OperatorTarget("fake", "relu"), arguments, point=point)
+
+
+def test_a_point_as_text():
+    assert point_text({"n": 128, "m": 4}) == "n=128, m=4"
+    assert point_text({}) == ""
+
+
+def test_the_variables_and_their_ranges():
+    cases = [a_case({"n": 8, "m": 2}), a_case({"n": 4}), a_case({})]
+    assert variables_of(cases) == ("n", "m")
+    assert sweep_text(cases) == "n 4 to 8, m 2 to 2"
+    assert sweep_text([a_case({})]) == ""
+
+
+def test_an_operator_and_the_settings_in_which_some_differ(make_point):
+    records = [
+        make_point("relu", dtype="float32", threads=1),
+        make_point("relu", dtype="float64", threads=1),
+        make_point("exp", dtype="float32", threads=1),
+    ]
+    assert describe(records) == [
+        {"operator": "relu", "dtype": "float32"},
+        {"operator": "relu", "dtype": "float64"},
+        {"operator": "exp", "dtype": "float32"},
+    ]
+    threads = [make_point(threads=1), make_point(threads=None)]
+    assert [one["threads"] for one in describe(threads)] == ["threads 1", "threads all"]
+
+
+def test_configurations_are_named_by_the_values_in_which_they_differ(make_point):
+    def configured(number, n=128, **arguments):
+        return make_point(n=n, configuration=number, arguments={"axis": -1, **arguments})
+
+    records = [
+        configured(0),
+        configured(1, mask=TensorSpec((4,)), masked=True),
+        configured(1, 256, mask=TensorSpec((4,)), masked=True),
+    ]
+    assert [one["inputs"] for one in describe(records)] == ["", "masked: True", "masked: True"]
+    # Where tensors alone differ, they are the name; where nothing shown does, the place is.
+    shapes = [configured(0), configured(1, mask=TensorSpec((4,)))]
+    assert [one["inputs"] for one in describe(shapes)] == ["", "mask: (4,)"]
+    alike = [configured(0), configured(1)]
+    assert [one["inputs"] for one in describe(alike)] == ["configuration 0", "configuration 1"]
+    assert "inputs" not in describe([configured(0), configured(0, 256)])[0]
+
+
+def test_inputs_have_variables_in_the_place_of_the_extents_that_they_set():
+    cases = [
+        a_case(
+            {"n": n, "m": 3},
+            data=TensorSpec((16, 3, n)),
+            index=TensorSpec((n,), "int64"),
+            pieces=(TensorSpec((n, 2)), TensorSpec((2,))),
+            twice=2 * n,
+            axis=(0, 1),
+            name="a",
+        )
+        for n in (4, 8)
+    ]
+    assert swept_inputs(cases) == (
+        "data: (16, 3, n), index: (n,) int64, pieces: [(n, 2), (2,)], twice: …, axis: (0, 1), "
+        "name: a"
+    )
+
+
+def test_details_that_vary_are_not_among_the_common_inputs():
+    cases = [
+        a_case({"n": n}, data=TensorSpec((n,), dtype)) for n, dtype in ((4, "int8"), (8, "bool"))
+    ]
+    assert swept_inputs(cases) == "data: (n,)"
