@@ -61,7 +61,7 @@ FORMATS = ("json", "md", "csv", "jsonl")
 @size
 @argument_options
 @sweep
-@setting_option("inputs")
+@setting_option("input_function")
 @setting_option("imports")
 @axis_option("cache")
 @axis_option("mode")

@@ -31,7 +31,7 @@ RULE_OPTIONS = {
     "size": "--size",
     "shapes": "--shape",
     "values": "--arg",
-    "inputs": "--inputs",
+    "input_function": "--inputs",
     "sweeps": "--sweep",
     "int64_tensor": "--int64-tensor",
     "configurations": "--max-configs",

@@ -106,7 +106,7 @@ class Registry:
         the user sets; without either, those that the user sets."""
         framework, selection = self._framework, self._selection
         dtype, overrides = selection.settings.dtype, Overrides.of(selection)
-        if selection.settings.inputs:
+        if selection.settings.input_function:
             made = inputs_by_function(framework, target, operator, selection.settings)
         else:
             found = self._found.get(target.label)
