@@ -13,6 +13,7 @@ from opperf.frameworks import PREFERENCE, default_framework
 from opperf.model import DECLARED, DEFAULTS, Setting
 from opperf.parsing import (
     check_extension,
+    parse_columns,
     parse_format,
     parse_interpreters,
     parse_shapes,
@@ -309,6 +310,18 @@ def output_options(
         ),
         click.option("--overwrite", is_flag=True, help="Replace the output file if it exists."),
     )
+
+
+columns = click.option(
+    "--columns",
+    multiple=True,
+    metavar="NAMES",
+    callback=parse_columns,
+    help="Columns of figures in tables and Markdown: forward, backward, total, memory, "
+    "memory_forward, memory_backward, bandwidth (GB/s), ratio (backward over forward), moved "
+    "(bytes), p50, p90, p99, kernel, instructions.  [default: forward, backward, memory]",
+)
+"""The columns of tables of results."""
 
 
 def output_format(

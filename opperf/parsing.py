@@ -11,6 +11,7 @@ from pathlib import Path
 import click
 from click.core import ParameterSource
 
+from opperf.errors import UsageError
 from opperf.model import Argument, Interpreter, Number
 from opperf.ranges import check_variable, is_variable, read_range
 from opperf.runner.process import find_program
@@ -60,6 +61,19 @@ def words_among(
         return words
 
     return parse
+
+
+def parse_columns(ctx: click.Context, param: click.Parameter, values: Words) -> Words:
+    """Parses `forward,bandwidth` into distinct names of columns."""
+    # What a table needs, and other commands do not.
+    from opperf.results.columns import check_columns
+
+    names = tuple(dict.fromkeys(word.lower() for word in split_commas(ctx, param, values)))
+    try:
+        check_columns(names)
+    except UsageError as error:
+        raise click.BadParameter(str(error), ctx, param) from error
+    return names
 
 
 def _split_pairs(

@@ -63,7 +63,7 @@ def test_a_callable_case_survives_json():
 
 def test_a_record_survives_json():
     case = a_case()
-    notes = (Note("forward", NoteCode.NOISY, "busy"), Note("", "of a later version", "new"))
+    notes = (Note("forward", NoteCode.DRIFT, "busy"), Note("", "of a later version", "new"))
     record = Record(case=case, id=case.id, status=Status.FAILED, reason="no", notes=notes)
     assert msgspec.json.decode(msgspec.json.encode(record), type=Record) == record
 
@@ -270,9 +270,9 @@ def test_every_code_of_a_note_is_documented():
 
 def test_a_note_is_found_by_its_metric_and_code():
     case = a_case()
-    noisy, dispatch = Note("forward", NoteCode.NOISY, "a"), Note("forward", "dispatch", "b")
+    noisy, dispatch = Note("forward", NoteCode.DRIFT, "a"), Note("forward", "dispatch", "b")
     record = Record(case=case, id=case.id, status=Status.OK, notes=(noisy, dispatch))
     assert record.note("forward", NoteCode.DISPATCH) is dispatch
-    assert record.note("forward", NoteCode.DISPATCH, NoteCode.NOISY) is noisy
-    assert record.note("backward", NoteCode.NOISY) is None
+    assert record.note("forward", NoteCode.DISPATCH, NoteCode.DRIFT) is noisy
+    assert record.note("backward", NoteCode.DRIFT) is None
     assert record.note("forward", NoteCode.NAN) is None

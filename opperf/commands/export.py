@@ -7,9 +7,9 @@ from pathlib import Path
 import click
 
 from opperf.commands.command import command
-from opperf.parameters import debug, output_options
+from opperf.parameters import columns, debug, output_options
 
-TOOLS = ("pytest-benchmark", "bencher", "github-action-benchmark")
+TOOLS = ("pytest-benchmark", "bencher", "github-action-benchmark", "md")
 
 
 @command()
@@ -20,13 +20,18 @@ TOOLS = ("pytest-benchmark", "bencher", "github-action-benchmark")
     required=True,
     type=click.Choice(TOOLS, case_sensitive=False),
     help="Format of this tool. github-action-benchmark reads it as customSmallerIsBetter, Bencher "
-    "with --adapter json.",
+    "with --adapter json. md is a page to read.",
 )
-@output_options("Write to this file, which is JSON; - prints.", ["json"], default="-")
+@output_options(
+    "Write to this file, which is JSON, or Markdown with --to md; - prints.",
+    ["json", "md"],
+    default="-",
+)
+@columns
 @debug
 @click.pass_context
 def export(ctx: click.Context, /, **options: object) -> None:
-    """Write a run file (-f jsonl) in the format of another benchmark tool."""
+    """Write a run file (-f jsonl) in the format of another benchmark tool, or as Markdown."""
     from opperf.results.exports.command import export_command
 
     ctx.exit(export_command(options))

@@ -9,6 +9,7 @@ from opperf.parameters import (
     argument_options,
     axis_option,
     case_ids,
+    columns,
     cpus,
     debug,
     explicit_options,
@@ -44,6 +45,7 @@ FORMATS = ("json", "md", "csv", "jsonl")
     "[default: ./<framework>_operator_benchmarks.<format>]",
     FORMATS,
 )
+@columns
 @axis_option("profiler")
 @setting_option("precision")
 @setting_option("max_time_s")

@@ -8,7 +8,15 @@ can be read on a machine that has none.
 from opperf.model.base import Struct
 from opperf.model.canonical import ID_VERSION
 from opperf.model.cases import Case, Pass, display_arguments, split_positional
-from opperf.model.metrics import WITHOUT_FIGURE, Metric, MetricKind, Note, NoteCode
+from opperf.model.metrics import (
+    NOISE,
+    UNRELIABLE,
+    WITHOUT_FIGURE,
+    Metric,
+    MetricKind,
+    Note,
+    NoteCode,
+)
 from opperf.model.operators import Kind, ListedOperator, Listing, Operator, Parameter
 from opperf.model.records import OWN, Outcome, Record, Status, Summary
 from opperf.model.runs import (
@@ -50,6 +58,8 @@ from opperf.model.values import (
 )
 
 __all__ = [
+    "NOISE",
+    "UNRELIABLE",
     "WITHOUT_FIGURE",
     "Metric",
     "MetricKind",

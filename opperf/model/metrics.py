@@ -56,8 +56,14 @@ class Metric(Struct, frozen=True):
 class NoteCode(str, enum.Enum):
     """Subject of a note."""
 
-    NOISY = "noisy"
-    """The samples drift, have two levels, or do not reach the precision."""
+    DRIFT = "drift"
+    """Later samples tend to be larger, or smaller."""
+    TWO_LEVELS = "two_levels"
+    """The samples form two groups."""
+    IMPRECISE = "imprecise"
+    """The samples do not reach the precision."""
+    STALL = "stall"
+    """Measured twice, and the first measurement took far longer: the figure is of the second."""
     DISPATCH = "dispatch"
     """Kernels take less than half of a call's time."""
     NAN = "nan"
@@ -82,6 +88,13 @@ class NoteCode(str, enum.Enum):
 
 WITHOUT_FIGURE = (NoteCode.NO_GRADIENT, NoteCode.NO_KERNEL, NoteCode.NO_MEMORY)
 """Codes that explain why a requested metric has no value."""
+
+
+NOISE = (NoteCode.DRIFT, NoteCode.TWO_LEVELS, NoteCode.IMPRECISE)
+"""Codes about the scatter of a metric's samples."""
+
+UNRELIABLE = (NoteCode.DRIFT, NoteCode.TWO_LEVELS)
+"""Codes of a median that depends on when it was measured, however narrow its interval."""
 
 
 class Note(Struct, frozen=True):

@@ -29,6 +29,8 @@ from opperf.runner.calls import (
 )
 from opperf.runner.pool import Worker
 from opperf.runner.pristine import is_self_contained
+from opperf.runner.rounds import without_memory
+from opperf.runner.stalls import find_suspects, settle
 from opperf.sources.bound import Bound
 from opperf.sources.call import UserCall
 from opperf.sources.registry import Plan, plan
@@ -133,7 +135,8 @@ def worker() -> Worker:
 def measure_plan(made: Plan) -> Results:
     """Measure every case of a plan in a worker, where a crash costs only its own case.
 
-    A case that could not be measured is logged as a warning, with the reason.
+    A case that could not be measured is logged as a warning, with the reason. One whose time is
+    absurd beside the others' is measured again.
     """
     records = []
     for case in made.cases:
@@ -141,6 +144,9 @@ def measure_plan(made: Plan) -> Results:
         if record.status is not Status.OK:
             LOG.warning("%s: %s: %s", case.label, record.status.value, record.reason)
         records.append(record)
+    for suspect in find_suspects(records, len(records)):
+        settled = settle(suspect, measure_in_worker(without_memory(suspect.case)))
+        records[records.index(suspect)] = settled
     return results_by_operator(records)
 
 

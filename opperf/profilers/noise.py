@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from opperf.model import Note, NoteCode
 from opperf.profilers.summary import half_width
 
 MIN_SAMPLES = 20
@@ -27,19 +28,30 @@ LEAST_SHARE = 0.1
 """Smallest share of the samples in a level: fewer are outliers."""
 
 
-def noise_text(samples: Sequence[float], precision: float) -> str:
-    """A description of the noise in samples, which are in the order of the calls, as one line;
-    empty if their median is reliable to `precision`, a share of it."""
+def noise_notes(metric: str, samples: Sequence[float], precision: float) -> list[Note]:
+    """Returns notes on the noise in a metric's samples, which are in the order of the calls; none
+    if their median is reliable to `precision`, a share of it."""
     if not len(samples):
-        return ""
-    found = [text for text in (_drift(samples, precision), _levels(samples, precision)) if text]
+        return []
+    texts = {
+        NoteCode.DRIFT: _drift(samples, precision),
+        NoteCode.TWO_LEVELS: _levels(samples, precision),
+        NoteCode.IMPRECISE: _imprecision(samples, precision),
+    }
+    return [Note(metric, code, text) for code, text in texts.items() if text]
+
+
+def _imprecision(samples: Sequence[float], precision: float) -> str:
+    """A description of a median that is not known to the precision; empty if it is."""
     reached = half_width(samples)
-    if reached > precision:
-        found.append(
-            f"the median is known to {reached:.1%} and not to {precision:.1%}"
-            f" after {len(samples)} samples"
-        )
-    return "; ".join(found)
+    if reached <= precision:
+        return ""
+    if reached > 1:
+        # A percentage beyond 100 says nothing that a reader can use.
+        known = "the median is not known: its interval reaches beyond twice its value,"
+    else:
+        known = f"the median is known to {reached:.1%} and not to {precision:.1%}"
+    return f"{known} after {len(samples)} samples"
 
 
 def _drift(samples: Sequence[float], precision: float) -> str:
@@ -50,7 +62,7 @@ def _drift(samples: Sequence[float], precision: float) -> str:
     array = np.asarray(samples, dtype=float)
     part = len(array) // PARTS
     first, last = np.median(array[:part]), np.median(array[-part:])
-    change = float(last / first - 1) if first else math.inf
+    change = float(last / first - 1) if first else math.inf if last else 0.0
     if abs(change) <= precision:
         return ""
     # Takes a second to import, which most runs need not spend.
@@ -58,7 +70,17 @@ def _drift(samples: Sequence[float], precision: float) -> str:
 
     if kendalltau(np.arange(len(array)), array).pvalue >= DRIFT_P:
         return ""
-    return f"drift: the last quarter is {change:+.1%} from the first"
+    return f"drift: {_change_text(change)}"
+
+
+def _change_text(change: float) -> str:
+    """Returns the change between the quarters in words: a percentage, or a factor if they more than
+    double."""
+    if change <= 1:
+        return f"the last quarter is {change:+.1%} from the first"
+    if math.isfinite(change):
+        return f"the last quarter is {1 + change:.1f} times the first"
+    return "the first quarter is zero, and the last is not"
 
 
 def _levels(samples: Sequence[float], precision: float) -> str:

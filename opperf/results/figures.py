@@ -10,7 +10,6 @@ import re
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from opperf.metrics import MEMORY
 from opperf.model import Record
 
 
@@ -45,19 +44,6 @@ def statistic_value(record: Record, metric: str, statistic: str) -> float | None
     unit = unit_of(summary.unit)
     value = float(getattr(summary, statistic)) / unit.size
     return value if unit.decimals is None else round(value, unit.decimals)
-
-
-def time_cell(record: Record, metric: str, statistic: str) -> str:
-    """Returns a time as a cell of a table, to the nanosecond, so that the points of a column are
-    aligned."""
-    value = statistic_value(record, metric, statistic)
-    return NOT_APPLICABLE if value is None else f"{value:.6f}"
-
-
-def memory_cell(record: Record) -> str:
-    """Returns the peak memory as a cell of a table, to the byte."""
-    value = statistic_value(record, MEMORY.name, "median")
-    return NOT_APPLICABLE if value is None else f"{value:.3f}"
 
 
 def device_label(device: str) -> str:

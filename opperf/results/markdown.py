@@ -1,4 +1,4 @@
-"""A run as a Markdown page: environment, runtime features, and tables of results."""
+"""A run as a Markdown page: tables of results, then the environment and the build features."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from typing import Any
 
 from tabulate import tabulate
 
-from opperf.metrics import BACKWARD, FORWARD, TOTAL
 from opperf.model import DECLARED, MetricKind, Record, Run, Status
-from opperf.results.figures import memory_cell, sort_by_operator, time_cell
+from opperf.results.columns import PERCENTILES, select_columns
+from opperf.results.figures import sort_by_operator
 from opperf.results.outliers import (
     COLUMNS,
     EXPLANATION,
@@ -21,8 +21,9 @@ from opperf.results.outliers import (
 )
 from opperf.results.settings import differing_settings, settings_text
 from opperf.results.sweep_table import is_swept, sweep_tables
-from opperf.results.table import LEGEND
+from opperf.results.table import LEGEND, legend
 from opperf.results.text import duration, inputs_text
+from opperf.results.units import choose_unit, format_figure
 
 GIB = 2**30
 
@@ -33,49 +34,58 @@ OPERATOR: tuple[Column, ...] = (
     ("Inputs", lambda record: inputs_text(record.case)),
 )
 
-MEASURED: tuple[Column, ...] = (
-    ("Max Mem Usage (Storage) (kB)", memory_cell),
-    ("Avg Forward Time (ms)", lambda record: time_cell(record, FORWARD.name, "mean")),
-    ("Avg Backward Time (ms)", lambda record: time_cell(record, BACKWARD.name, "mean")),
-)
-
-PERCENTILES: tuple[Column, ...] = (
-    ("P50 Time (ms)", lambda record: time_cell(record, TOTAL.name, "p50")),
-    ("P90 Time (ms)", lambda record: time_cell(record, TOTAL.name, "p90")),
-    ("P99 Time (ms)", lambda record: time_cell(record, TOTAL.name, "p99")),
-)
-"""Percentiles of forward and backward together, which the python profiler adds."""
-
 UNMEASURED: tuple[Column, ...] = (
     ("Status", lambda record: record.status.value),
     ("Reason", lambda record: record.reason),
 )
 
+FEATURES = "Runtime Features"
+"""Title of the build features, as MXNet's utility has it."""
 
-def markdown_text(run: Run) -> str:
-    """The page."""
+
+def markdown_text(run: Run, names: Sequence[str] = ()) -> str:
+    """Returns the page: results first, with the columns of these names, by default the usual ones,
+    and the environment folded at its end."""
     records = sort_by_operator(run.records)
     measured = [record for record in records if record.status is Status.OK]
     others = [record for record in records if record.status is not Status.OK]
-    percentiles = any(record.time_kind is MetricKind.WALL for record in measured)
     operator = OPERATOR + _settings_columns(records)
-    columns = operator + MEASURED + (PERCENTILES if percentiles else ())
-    sections = [
-        ("# Operator benchmarks", _bullets(environment_facts(run))),
-        ("## Runtime Features", features_text(run.environment.features)),
-        ("## Results", _table(measured, columns, len(operator))),
-    ]
+    sections = ["# Operator benchmarks", "## Results", _results(measured, operator, names)]
     if is_swept(records):
-        sections.append(("## By size", _size_section(records)))
+        sections += ["## By size", _size_section(records)]
     if is_fuzzed(run):
-        sections.append(("## Outliers", _outlier_section(run)))
-    unmeasured = operator + UNMEASURED
+        sections += ["## Outliers", _outlier_section(run)]
     if others:
-        sections.append(("## Not measured", _table(others, unmeasured, len(unmeasured))))
+        titles, cells = zip(*operator, *UNMEASURED, strict=True)
+        rows = [[cell(record) for cell in cells] for record in others]
+        sections += ["## Not measured", grid(titles, rows, len(titles))]
     if run.header.excluded:
-        rows = sorted(run.header.excluded.items())
-        sections.append(("## No benchmark", grid(("Operator", "Reason"), rows, 2)))
-    return "\n\n".join(f"{title}\n\n{body}" for title, body in sections) + "\n"
+        excluded = sorted(run.header.excluded.items())
+        sections += ["## No benchmark", grid(("Operator", "Reason"), excluded, 2)]
+    sections += [
+        fold("Environment", _bullets(environment_facts(run))),
+        fold(FEATURES, features_text(run.environment.features)),
+    ]
+    return "\n\n".join(sections) + "\n"
+
+
+def _results(records: Sequence[Record], texts: Sequence[Column], names: Sequence[str]) -> str:
+    """Returns the table of the measured records, and what explains its figures."""
+    if not records:
+        return "Nothing was measured."
+    columns = select_columns(records, names)
+    if not names and any(record.time_kind is MetricKind.WALL for record in records):
+        columns += PERCENTILES
+    titles = [title for title, _ in texts]
+    rows = [[cell(record) for _, cell in texts] for record in records]
+    for column in columns:
+        figures = [column.read(record) for record in records]
+        unit = choose_unit(column.metric.unit, figures)
+        titles.append(f"{column.metric.title} ({unit.name})" if unit.name else column.metric.title)
+        for row, figure in zip(rows, figures, strict=True):
+            row.append(str(format_figure(figure, unit)))
+    table = grid(titles, rows, len(texts))
+    return "\n\n".join([table, " ".join(legend(records, columns))])
 
 
 def _settings_columns(records: Sequence[Record]) -> tuple[Column, ...]:
@@ -153,12 +163,12 @@ def _has_value(value: object) -> bool:
 
 
 def flatten(options: dict[str, Any]) -> list[tuple[str, str]]:
-    """Flattens options, without empty ones and without the group of settings, which the records
-    have."""
+    """Flattens options, without empty ones and without the groups of settings and axes, which the
+    records have."""
     found: list[tuple[str, str]] = []
     for name, value in options.items():
         if isinstance(value, dict):
-            if name != "settings":
+            if name not in ("settings", "axes"):
                 found += flatten(value)
         elif value not in (None, "", [], ()):
             text = ", ".join(map(str, value)) if isinstance(value, list | tuple) else str(value)
@@ -177,11 +187,9 @@ def _bullets(facts: Iterable[tuple[str, str]]) -> str:
     return "\n".join(f"- {_escape(label)}: {_escape(text)}" for label, text in facts)
 
 
-def _table(records: Sequence[Record], columns: Sequence[Column], text_columns: int) -> str:
-    if not records:
-        return "Nothing was measured."
-    rows = [[cell(record) for _, cell in columns] for record in records]
-    return grid([title for title, _ in columns], rows, text_columns)
+def fold(title: str, body: str) -> str:
+    """Folds a part of a page, which a click opens where the page supports that."""
+    return f"<details><summary>{title}</summary>\n\n{body}\n\n</details>"
 
 
 def grid(titles: Sequence[str], rows: Iterable[Sequence[str]], text_columns: int = 4) -> str:

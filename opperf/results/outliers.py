@@ -12,9 +12,10 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 from opperf.metrics import PASSES
-from opperf.model import DECLARED, Metric, MetricKind, Pass, Record, Run
+from opperf.model import DECLARED, Pass, Record, Run
 from opperf.results.settings import needed_settings, option_words
 from opperf.results.text import inputs_text
+from opperf.results.units import MARK, figure_of
 
 MIN_POINTS = 5
 """Fewest shapes for a line: with two unknowns and fewer points, one outlier determines the line."""
@@ -22,15 +23,6 @@ MIN_POINTS = 5
 LOSS_SCALE = 0.2
 """Residual beyond which the weight of a point falls, as the logarithm of a ratio: about 20 %, by
 which two shapes of one size may differ without a fault."""
-
-MOVED = Metric(
-    "moved_bytes",
-    "B",
-    MetricKind.DERIVED,
-    title="Moved",
-    description="bytes of the inputs and of the outputs",
-)
-"""Column of the bytes that a case moves, which no record has among its metrics."""
 
 SHOWN_OUTLIERS = 10
 """Most outliers in a report."""
@@ -118,6 +110,13 @@ def _lines(records: Iterable[Record]) -> Iterator[tuple[str, list[Record], Line]
             yield metric, points, fit_line(moved, times)
 
 
+def _median_text(outlier: Outlier) -> str:
+    """Returns the median in milliseconds, with the mark if it is uncertain."""
+    figure = figure_of(outlier.record, outlier.metric)
+    mark = f" {MARK}" if figure is not None and figure.is_uncertain else ""
+    return f"{outlier.measured_ns / 1e6:.6f}{mark}"
+
+
 Column = tuple[str, Callable[[Outlier], str]]
 
 COLUMNS: tuple[Column, ...] = (
@@ -125,9 +124,9 @@ COLUMNS: tuple[Column, ...] = (
     ("Pass", lambda outlier: outlier.metric),
     ("Inputs", lambda outlier: inputs_text(outlier.record.case)),
     ("Id", lambda outlier: outlier.record.id),
-    ("Moved kB", lambda outlier: f"{outlier.record.moved_bytes / 1e3:.3f}"),
-    ("Median ms", lambda outlier: f"{outlier.measured_ns / 1e6:.6f}"),
-    ("Line ms", lambda outlier: f"{outlier.expected_ns / 1e6:.6f}"),
+    ("Moved (kB)", lambda outlier: f"{outlier.record.moved_bytes / 1e3:.3f}"),
+    ("Median (ms)", lambda outlier: _median_text(outlier)),
+    ("Line (ms)", lambda outlier: f"{outlier.expected_ns / 1e6:.6f}"),
     ("Ratio", lambda outlier: f"{outlier.ratio:.2f}"),
 )
 """Columns of an outlier: texts, then numbers."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 import tempfile
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,7 +17,7 @@ from opperf.errors import OutputError, UsageError, suggest
 from opperf.model import Run, Status
 from opperf.results.csv_file import csv_text
 from opperf.results.markdown import markdown_text
-from opperf.results.opperf_json import ids_by_operator, json_text
+from opperf.results.opperf_json import FIGURES, ids_by_operator, json_text
 from opperf.results.runfile import encode_line, lines_of
 from opperf.results.unwritable import reason, unwritable
 
@@ -35,7 +35,8 @@ class Format:
     """A format of the output file."""
 
     extension: str
-    text: Callable[[Run], str]
+    text: Callable[[Run, Sequence[str]], str]
+    """Returns the content; the names are of the columns of a table."""
     environment: Callable[[Run, Path], dict[str, Any]] | None = None
     """Content of the sidecar, if the format has no place for the environment."""
 
@@ -61,8 +62,8 @@ def environment_of(run: Run, path: Path) -> dict[str, Any]:
 
 
 def environment_and_unmeasured(run: Run, path: Path) -> dict[str, Any]:
-    """Returns the same, the ids of the results, and the records without results, which the output
-    excludes."""
+    """Returns the same, the ids of the results, what their keys mean, and the records without
+    results, which the output excludes."""
     unmeasured = [
         {
             "operator": record.case.label,
@@ -75,15 +76,16 @@ def environment_and_unmeasured(run: Run, path: Path) -> dict[str, Any]:
     ]
     return environment_of(run, path) | {
         "ids": ids_by_operator(run.records),
+        "figures": FIGURES,
         "not_measured": unmeasured,
     }
 
 
 FORMATS = {
-    "json": Format("json", json_text, environment_and_unmeasured),
+    "json": Format("json", lambda run, _: json_text(run), environment_and_unmeasured),
     "md": Format("md", markdown_text),
-    "csv": Format("csv", csv_text, environment_of),
-    "jsonl": Format("jsonl", runfile_text),
+    "csv": Format("csv", lambda run, _: csv_text(run), environment_of),
+    "jsonl": Format("jsonl", lambda run, _: runfile_text(run)),
 }
 
 
@@ -132,9 +134,9 @@ def _target(path: Path) -> Path:
     return Path(os.path.realpath(path))
 
 
-def write(run: Run, path: Path, format: str) -> None:
+def write(run: Run, path: Path, format: str, columns: Sequence[str] = ()) -> None:
     """Writes the run, and a sidecar if the format has one: both or, with an `OutputError`, neither.
-    Standard output has no sidecar.
+    Standard output has no sidecar. `columns` are the names of those of a table.
 
     Raises `UsageError` for an unknown format.
     """
@@ -145,13 +147,13 @@ def write(run: Run, path: Path, format: str) -> None:
         )
     chosen = FORMATS[format]
     if path == STDOUT:
-        print(chosen.text(run), end="")
+        print(chosen.text(run, columns), end="")
         return
     files = {}
     if chosen.environment is not None:
         beside = msgspec.json.encode(chosen.environment(run, path))
         files[sidecar(path)] = msgspec.json.format(beside, indent=4) + b"\n"
-    replace_all({**files, path: chosen.text(run).encode()})
+    replace_all({**files, path: chosen.text(run, columns).encode()})
 
 
 def write_report(path: Path, text: str) -> None:

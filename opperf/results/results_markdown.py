@@ -7,22 +7,16 @@ from typing import Any
 
 from opperf.model import MetricKind
 from opperf.results.figures import NOT_APPLICABLE
-from opperf.results.markdown import features_text, grid
+from opperf.results.markdown import FEATURES, features_text, fold, grid
 
 MEMORY = "max_storage_mem_alloc_"
 
-COLUMNS = (
-    ("Max Mem Usage (Storage) (kB)", MEMORY),
-    ("Avg Forward Time (ms)", "avg_time_forward_"),
-    ("Avg Backward Time (ms)", "avg_time_backward_"),
-)
-"""Titles, each with the prefix of its figure's key."""
+MEDIANS = (("Forward (ms)", "p50_time_forward_"), ("Backward (ms)", "p50_time_backward_"))
+MEANS = (("Mean forward (ms)", "avg_time_forward_"), ("Mean backward (ms)", "avg_time_backward_"))
+"""Titles of columns, each with the prefix of its figure's key."""
 
-PERCENTILE_COLUMNS = (
-    ("P50 Time (ms)", "p50_time_"),
-    ("P90 Time (ms)", "p90_time_"),
-    ("P99 Time (ms)", "p99_time_"),
-)
+PERCENTILES = (("P50 (ms)", "p50_time_"), ("P90 (ms)", "p90_time_"), ("P99 (ms)", "p99_time_"))
+"""The same of both passes together."""
 
 
 def results_text(
@@ -30,9 +24,16 @@ def results_text(
     features: Mapping[str, bool],
     kind: MetricKind,
 ) -> str:
-    """Returns the page: runtime features, then a row for each configuration, sorted by operator.
+    """Returns the page: a row for each configuration, sorted by operator, then the runtime
+    features. Times are medians, or means if the results, of another program, have no medians.
     `kind` is that of the times."""
-    columns = COLUMNS + (PERCENTILE_COLUMNS if kind is MetricKind.WALL else ())
+    keys = {key for listed in results.values() for result in listed for key in result}
+    have_medians = any(key.startswith(prefix) for key in keys for _, prefix in MEDIANS)
+    columns = (
+        *(MEDIANS if have_medians else MEANS),
+        ("Memory (kB)", MEMORY),
+        *(PERCENTILES if kind is MetricKind.WALL else ()),
+    )
     rows = [
         [
             name,
@@ -46,10 +47,9 @@ def results_text(
     return "\n\n".join(
         [
             "# Operator benchmarks",
-            "## Runtime Features",
-            features_text(dict(features)),
             "## Results",
             grid(titles, rows, text_columns=2),
+            fold(FEATURES, features_text(dict(features))),
         ]
     )
 

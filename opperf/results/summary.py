@@ -8,16 +8,22 @@ from collections.abc import Iterable, Sequence
 
 from opperf.errors import one_line
 from opperf.metrics import FORWARD
-from opperf.model import Record, Run, Status
+from opperf.model import NoteCode, Record, Run, Status
+from opperf.results.columns import MOVED, column_of, count_uncertain
 from opperf.results.outliers import (
     EXPLANATION,
-    MOVED,
     SHOWN_OUTLIERS,
     commands_for,
     is_fuzzed,
     outliers,
 )
-from opperf.results.table import inputs_column, metric_column, settings_columns
+from opperf.results.table import (
+    inputs_column,
+    mark_legend,
+    metric_column,
+    settings_columns,
+    wrap_all,
+)
 from opperf.results.terminal import Column, figure_column, table_text
 from opperf.results.text import duration, pluralize
 from opperf.results.units import Figure, figure_of
@@ -31,18 +37,20 @@ EXAMPLES = 3
 """Most operators that are named with a reason."""
 
 WIDTH = 100
-"""Width of wrapped lines: that of most terminals."""
+"""Width of wrapped lines without a terminal."""
 
 
 def summarise(run: Run, elapsed_s: float, width: int | None = None) -> str:
     """The summary of a run as plain text; tables are no wider than `width`."""
+    lines = width or WIDTH
     sections = (
         _counts(run.records, elapsed_s),
-        _not_measured(run.records),
+        wrap_all(_doubts(run.records), width),
+        _not_measured(run.records, lines),
         _outlier_table(run, width),
         # The tables of a sweep have its times by size.
         _slowest([record for record in run.records if not record.case.point], width),
-        _excluded(run.header.excluded),
+        _excluded(run.header.excluded, lines),
     )
     return "\n\n".join(section for section in sections if section)
 
@@ -59,7 +67,33 @@ def _counts(records: Sequence[Record], elapsed_s: float) -> str:
     )
 
 
-def _not_measured(records: Iterable[Record]) -> str:
+def _doubts(records: Sequence[Record]) -> list[str]:
+    """Returns sentences on uncertain figures, and on those that were measured again."""
+    sentences = []
+    uncertain, figures = count_uncertain(records)
+    if uncertain:
+        are = "is" if uncertain == 1 else "are"
+        sentences.append(f"{uncertain} of {figures} figures {are} uncertain; {_advice(records)}")
+    stalled = [record for record in records if any(n.code == NoteCode.STALL for n in record.notes)]
+    for record in stalled[:EXAMPLES]:
+        notes = (note for note in record.notes if note.code == NoteCode.STALL)
+        texts = "; ".join(f"{note.metric}: {note.message}" for note in notes)
+        sentences.append(f"{record.case.label}: {texts}")
+    more = len(stalled) - EXAMPLES
+    if more > 0:
+        sentences.append(f"{pluralize(more, 'other case')} stalled, too; the notes have them")
+    return sentences
+
+
+def _advice(records: Sequence[Record]) -> str:
+    """Returns what helps against uncertain figures."""
+    counts = {record.case.settings.runs for record in records}
+    if counts == {1}:
+        return "-r 1 takes a single sample of each; more of them show how certain it is"
+    return "opperf doctor says why"
+
+
+def _not_measured(records: Iterable[Record], width: int) -> str:
     groups: dict[tuple[str, str], list[str]] = {}
     for record in records:
         if record.status is not Status.OK:
@@ -70,7 +104,7 @@ def _not_measured(records: Iterable[Record]) -> str:
     ordered = sorted(groups.items(), key=lambda group: (-len(group[1]), group[0]))
     lines = ["Not measured:"]
     for (status, reason), labels in ordered[:REASONS]:
-        lines.append(_wrap(f"{len(labels)} {status}: {reason} ({_examples(labels)})"))
+        lines.append(_wrap(f"{len(labels)} {status}: {reason} ({_examples(labels)})", width))
     rest = ordered[REASONS:]
     if rest:
         count = sum(len(labels) for _, labels in rest)
@@ -90,13 +124,13 @@ def _slowest(records: Iterable[Record], width: int | None) -> str:
         return ""
     timed.sort(key=lambda record: -record.summaries[FORWARD.name].median)
     slowest = timed[:SLOWEST]
-    columns = (
-        Column("Slowest", [record.case.label for record in slowest]),
-        inputs_column(slowest, timed),
-        *settings_columns(slowest),
-        metric_column(FORWARD, slowest),
-    )
-    return table_text(columns, width)
+    forward = column_of(FORWARD)
+    names = Column("Slowest", [record.case.label for record in slowest])
+    others = [*settings_columns(slowest), metric_column(forward, slowest)]
+    inputs = inputs_column(slowest, timed, [names, *others], width)
+    table = table_text([names, inputs, *others], width)
+    explained = wrap_all(mark_legend(map(forward.read, slowest)), width)
+    return f"{table}\n\n{explained}" if explained else table
 
 
 def _outlier_table(run: Run, width: int | None) -> str:
@@ -105,19 +139,21 @@ def _outlier_table(run: Run, width: int | None) -> str:
     if not found:
         return ""
     records = [outlier.record for outlier in found]
-    columns = (
+    medians = [figure_of(one.record, one.metric) for one in found]
+    names = (
         Column("Outlier", [record.case.label for record in records]),
         Column("Pass", [outlier.metric for outlier in found]),
-        inputs_column(records, run.records),
+    )
+    others = (
         Column("Id", [record.id for record in records]),
         figure_column(MOVED, [Figure(record.moved_bytes) for record in records]),
-        figure_column(
-            FORWARD, [figure_of(one.record.summaries[one.metric]) for one in found], "Median"
-        ),
+        figure_column(FORWARD, medians, "Median"),
         figure_column(FORWARD, [Figure(one.expected_ns) for one in found], "Line"),
         Column("Ratio", [f"{one.ratio:.2f}" for one in found], is_text=False),
     )
-    lines = [table_text(columns, width), "", EXPLANATION]
+    inputs = inputs_column(records, run.records, (*names, *others), width)
+    table = table_text((*names, inputs, *others), width)
+    lines = [table, "", wrap_all([EXPLANATION, *mark_legend(medians)], width)]
     commands = commands_for(run, found[0].record)
     lines += [f"{AGAIN[name]:<24} {command}" for name, command in commands.items()]
     return "\n".join(lines)
@@ -127,7 +163,7 @@ AGAIN = {"run": "Measure the first again:", "show": "Its script:"}
 """Labels of the commands for the first outlier."""
 
 
-def _excluded(reasons: dict[str, str]) -> str:
+def _excluded(reasons: dict[str, str], width: int) -> str:
     if not reasons:
         return ""
     groups: dict[str, list[str]] = {}
@@ -136,18 +172,19 @@ def _excluded(reasons: dict[str, str]) -> str:
     ordered = sorted(groups.items(), key=lambda group: (-len(group[1]), group[0]))
     lines = [f"No benchmark for {pluralize(len(reasons), 'operator')}:"]
     lines += [
-        _wrap(f"{len(names)}: {reason}: {', '.join(names)}") for reason, names in ordered[:REASONS]
+        _wrap(f"{len(names)}: {reason}: {', '.join(names)}", width)
+        for reason, names in ordered[:REASONS]
     ]
     rest = [name for _, names in ordered[REASONS:] for name in names]
     if rest:
-        lines.append(_wrap(f"{len(rest)}: for other reasons: {', '.join(sorted(rest))}"))
+        lines.append(_wrap(f"{len(rest)}: for other reasons: {', '.join(sorted(rest))}", width))
     return "\n".join(lines)
 
 
-def _wrap(text: str) -> str:
+def _wrap(text: str, width: int) -> str:
     return textwrap.fill(
         text,
-        WIDTH,
+        width,
         initial_indent="  ",
         subsequent_indent="    ",
         break_long_words=False,

@@ -8,6 +8,7 @@ from typing import NamedTuple
 from opperf.metrics import metrics_in
 from opperf.model import Metric, Record, Status
 from opperf.results.bandwidth import BANDWIDTH, bandwidth_of
+from opperf.results.columns import bandwidth_figure
 from opperf.results.table import render_table
 from opperf.results.terminal import GAP, Column, table_text
 from opperf.results.text import wrap
@@ -122,22 +123,21 @@ def _column(metric: Metric, line: Line, rows: Sequence[Key], title: str) -> Colu
 
 
 def _figure(metric: Metric, record: Record) -> Figure | None:
-    if metric is BANDWIDTH:
-        found = bandwidth_of(record)
-        return None if found is None else Figure(found.value)
-    return figure_of(record.summaries.get(metric.name))
+    return bandwidth_figure(record) if metric is BANDWIDTH else figure_of(record, metric.name)
 
 
-def render_by_size(records: Sequence[Record], width: int | None = None) -> str:
+def render_by_size(
+    records: Sequence[Record], width: int | None = None, names: Sequence[str] = ()
+) -> str:
     """Returns the tables by size, none wider than `width`, and a table of the records that are not
-    points of a sweep."""
+    points of a sweep, with the columns of these names, by default the usual ones."""
     sections = []
     for table in sweep_tables(records):
         title = wrap(table.title, width) if width else table.title
         sections.append("\n\n".join([title, *_parts(table, width)]))
     others = [record for record in records if not record.case.point]
     if others:
-        sections.append(render_table(others, width))
+        sections.append(render_table(others, width, names))
     return "\n\n".join(sections)
 
 

@@ -2,39 +2,88 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
 
 from opperf.errors import one_line
-from opperf.metrics import metrics_in
-from opperf.model import Metric, Record, Status
+from opperf.model import Record, Status
+from opperf.results.columns import FigureColumn, select_columns
 from opperf.results.settings import differing_settings, settings_text
-from opperf.results.terminal import Column, figure_column, table_text
-from opperf.results.text import Shown, inputs_text, short_inputs
-from opperf.results.units import figure_of
+from opperf.results.terminal import (
+    GAP,
+    LEAST_TEXT,
+    Column,
+    figure_column,
+    least_width,
+    table_text,
+)
+from opperf.results.text import Shown, inputs_text, short_inputs, wrap
+from opperf.results.units import MARK_LEGEND, Figure
 
-INPUTS_WIDTH = 60
-"""Characters of inputs in a table where fewer distinguish an operator's cases, so that figures are
-near their operators."""
+INPUTS_WIDTH = 100
+"""Characters of inputs that a table shows in any case, on several lines if it is narrow: those of
+most cases. Without a terminal also the most, so that figures are near their operators."""
 
 LEGEND = "Medians, each with the half-width of its 95 % interval."
 """Printed below a table, to explain its figures."""
 
+LEGEND_WIDTH = 100
+"""Width of sentences without a terminal."""
+
 STATUS_WIDTH = 50
+"""Characters of a reason that a table shows in any case; the summary has more."""
 
 
-def render_table(records: Sequence[Record], width: int | None = None) -> str:
-    """Returns a table of the records in their order, with the medians of their usual metrics, and
-    the status of those that are not ok. No wider than `width`."""
-    columns = [
-        Column("Operator", [record.case.label for record in records]),
-        inputs_column(records, records),
-        *settings_columns(records),
-        *(metric_column(metric, records) for metric in metrics_in(records) if metric.usual),
-    ]
-    statuses = [_status(record) for record in records]
-    if any(statuses):
-        columns.append(Column("Status", statuses))
-    return table_text(columns, width)
+def render_table(
+    records: Sequence[Record], width: int | None = None, names: Sequence[str] = ()
+) -> str:
+    """Returns a table of the records in their order, with the columns of these names, by default
+    the medians of their usual metrics, and the status of those that are not ok. No wider than
+    `width`: if the figures need more, they are in several tables, one below the other."""
+    figures = [metric_column(column, records) for column in select_columns(records, names)]
+    texts = [Column("Operator", [record.case.label for record in records])]
+    settings, statuses = settings_columns(records), _status_columns(records)
+    tables = []
+    for part in _split(figures, [*texts, INPUTS_AT_LEAST, *settings, *statuses], width):
+        others = [*texts, *settings, *part, *statuses]
+        inputs = inputs_column(records, records, others, width)
+        tables.append(table_text([*texts, inputs, *settings, *part, *statuses], width))
+    return "\n\n".join(tables)
+
+
+INPUTS_AT_LEAST = Column("Inputs", [" " * INPUTS_WIDTH])
+"""Stands for the inputs where their width is not known yet."""
+
+
+def _split(
+    figures: Sequence[Column], texts: Sequence[Column], width: int | None
+) -> list[list[Column]]:
+    """Splits columns of figures into groups, each of which fits beside the texts."""
+    parts: list[list[Column]] = [[]]
+    for figure in figures:
+        wanted = [*texts, *parts[-1], figure]
+        if width is not None and parts[-1] and least_width(wanted) > width:
+            parts.append([])
+        parts[-1].append(figure)
+    return parts
+
+
+def legend(records: Iterable[Record], columns: Sequence[FigureColumn]) -> list[str]:
+    """Returns the sentences that explain the figures of a table: medians, and the mark if one of
+    the figures has it."""
+    figures = (column.read(record) for record in records for column in columns)
+    return [LEGEND, *mark_legend(figures)]
+
+
+def mark_legend(figures: Iterable[Figure | None]) -> list[str]:
+    """Returns the sentence that explains the mark, if one of the figures has it."""
+    is_marked = any(figure is not None and figure.is_uncertain for figure in figures)
+    return [MARK_LEGEND] if is_marked else []
+
+
+def wrap_all(sentences: Iterable[str], width: int | None) -> str:
+    """Returns sentences, each on lines of its own that fit the width."""
+    return "\n".join(wrap(sentence, width or LEGEND_WIDTH) for sentence in sentences)
 
 
 def settings_columns(records: Sequence[Record]) -> list[Column]:
@@ -44,29 +93,42 @@ def settings_columns(records: Sequence[Record]) -> list[Column]:
     return [Column("Settings", cells)] if names else []
 
 
-def inputs_column(records: Sequence[Record], run: Iterable[Record]) -> Column:
-    """Returns the column of the inputs of some of a run's records."""
-    return inputs_texts(map(_shown, records), map(_shown, run))
+def inputs_column(
+    records: Sequence[Record], run: Iterable[Record], others: Iterable[Column], width: int | None
+) -> Column:
+    """Returns the column of the inputs of some of a run's records, beside the other columns of a
+    table of this width."""
+    return inputs_texts(map(_shown, records), map(_shown, run), others, width)
 
 
 def _shown(record: Record) -> Shown:
     return record.case.label, inputs_text(record.case)
 
 
-def inputs_texts(cases: Iterable[Shown], run: Iterable[Shown]) -> Column:
-    """Returns the column of the inputs of some of a run's cases. It distinguishes the run's cases
-    at any width: texts are shortened first, and then wrapped."""
-    short = short_inputs(run, INPUTS_WIDTH)
+def inputs_texts(
+    cases: Iterable[Shown], run: Iterable[Shown], others: Iterable[Column], width: int | None
+) -> Column:
+    """Returns the column of the inputs of some of a run's cases, which use what the other columns
+    leave of the width. It distinguishes the run's cases at any width: texts are shortened first,
+    and then wrapped."""
+    line = INPUTS_WIDTH
+    if width is not None:
+        line = max(LEAST_TEXT, width - sum(one.width + GAP for one in others))
+    short = short_inputs(run, line, math.ceil(INPUTS_WIDTH / line))
     return Column("Inputs", [short[case] for case in cases], wraps=True)
 
 
-def metric_column(metric: Metric, records: Sequence[Record], title: str = "") -> Column:
-    """Returns the column of a metric: medians with the half-widths of their intervals."""
-    figures = [figure_of(record.summaries.get(metric.name)) for record in records]
-    return figure_column(metric, figures, title)
+def metric_column(column: FigureColumn, records: Iterable[Record], title: str = "") -> Column:
+    """Returns a column of the records' figures."""
+    return figure_column(column.metric, [column.read(record) for record in records], title)
 
 
-def _status(record: Record) -> str:
-    if record.status is Status.OK:
-        return ""
-    return one_line(f"{record.status.value}: {record.reason}", STATUS_WIDTH)
+def _status_columns(records: Sequence[Record]) -> list[Column]:
+    """Returns the column of the statuses that are not ok, if there is one."""
+    cells = [
+        ""
+        if record.status is Status.OK
+        else one_line(f"{record.status.value}: {record.reason}", STATUS_WIDTH)
+        for record in records
+    ]
+    return [Column("Status", cells)] if any(cells) else []

@@ -49,7 +49,8 @@ def figure_column(
     """Returns a metric's column, in the unit that suits its figures."""
     unit = choose_unit(metric.unit, figures)
     cells = align([format_figure(one, unit) for one in figures])
-    return Column(f"{title or metric.title} {unit.name}", cells, is_text=False, is_extra=is_extra)
+    heading = f"{title or metric.title} {unit.name}".rstrip()
+    return Column(heading, cells, is_text=False, is_extra=is_extra)
 
 
 def table_text(columns: Iterable[Column], width: int | None = None) -> str:
@@ -77,11 +78,19 @@ def table_text(columns: Iterable[Column], width: int | None = None) -> str:
             no_wrap=column.is_whole or not column.is_text,
             overflow="ellipsis",
         )
-    for row in zip(*(column.cells for column in kept), strict=True):
+    # A right-justified text loses the spaces at its end, by which figures are aligned.
+    cells = [
+        column.cells if column.is_text else [cell.rjust(column.width) for cell in column.cells]
+        for column in kept
+    ]
+    for row in zip(*cells, strict=True):
         table.add_row(
             *(
                 Text(
-                    cell, no_wrap=not column.wraps, overflow="fold" if column.wraps else "ellipsis"
+                    cell,
+                    justify="left",
+                    no_wrap=not column.wraps,
+                    overflow="fold" if column.wraps else "ellipsis",
                 )
                 for column, cell in zip(kept, row, strict=True)
             )
@@ -93,12 +102,12 @@ def table_text(columns: Iterable[Column], width: int | None = None) -> str:
 
 def _fitting_columns(columns: list[Column], width: int | None) -> list[Column]:
     """Returns the columns that fit in this width."""
-    if width is None or _least_width(columns) <= width:
+    if width is None or least_width(columns) <= width:
         return columns
     return [column for column in columns if not column.is_extra]
 
 
-def _least_width(columns: Sequence[Column]) -> int:
+def least_width(columns: Sequence[Column]) -> int:
     """Returns the characters of a table whose texts have their minimum width."""
     cells = (
         min(one.width, LEAST_TEXT) if one.is_text and not one.is_whole else one.width

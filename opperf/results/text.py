@@ -70,9 +70,9 @@ Shown = tuple[str, str]
 """An operator, and the text of a case's inputs."""
 
 
-def short_inputs(cases: Iterable[Shown], width: int) -> dict[Shown, str]:
-    """Returns shorter texts of the inputs of a run's cases, of no more than `width` characters if
-    that leaves an operator's different inputs different.
+def short_inputs(cases: Iterable[Shown], width: int, lines: int = 1) -> dict[Shown, str]:
+    """Returns shorter texts of the inputs of a run's cases, which take at most `lines` lines of
+    `width` characters if that leaves an operator's different inputs different.
 
     Long texts omit the arguments that all cases of the operator have in common, except for the
     first.
@@ -83,20 +83,22 @@ def short_inputs(cases: Iterable[Shown], width: int) -> dict[Shown, str]:
     return {
         (operator, text): short
         for operator, texts in groups.items()
-        for text, short in zip(texts, _shorten(list(texts), width), strict=True)
+        for text, short in zip(texts, _shorten(list(texts), width, lines), strict=True)
     }
 
 
-def _shorten(texts: list[str], width: int) -> list[str]:
+def _shorten(texts: list[str], width: int, lines: int) -> list[str]:
     """Returns the different texts of one operator, shorter and still different."""
     parts = [split_arguments(text) for text in texts]
     common = set.intersection(*map(set, parts)) if len(texts) > 1 else set()
     kept = [[one for i, one in enumerate(own) if not i or one not in common] for own in parts]
     short = [
-        ", ".join([*few, MORE]) if len(text) > width and len(few) < len(all_of) else text
+        ", ".join([*few, MORE])
+        if truncate_lines(text, width, lines) != text and len(few) < len(all_of)
+        else text
         for text, all_of, few in zip(texts, parts, kept, strict=True)
     ]
-    cut = [truncate(text, width) for text in short]
+    cut = [truncate_lines(text, width, lines) for text in short]
     number = Counter(cut)
     return [one if number[one] == 1 else text for one, text in zip(cut, short, strict=True)]
 
@@ -125,6 +127,20 @@ def terminal_width() -> int | None:
 def truncate(line: str, width: int | None) -> str:
     """Returns the line cut to this width, with an ellipsis if it was longer."""
     return line if width is None or len(line) <= width else line[: width - 1] + MORE
+
+
+def truncate_lines(text: str, width: int, lines: int) -> str:
+    """Returns the text, which is to be wrapped, cut to this number of lines of this width; the last
+    line ends with an ellipsis if the text was longer."""
+    wrapped = textwrap.wrap(text, width, break_on_hyphens=False)
+    if len(wrapped) <= lines:
+        return text
+    end = 0
+    for line in wrapped[: lines - 1]:
+        end = text.index(line, end) + len(line)
+    rest = text[end:]
+    begin = len(rest) - len(rest.lstrip())
+    return text[: end + begin] + truncate(rest[begin:], width)
 
 
 def wrap(text: str, width: int) -> str:

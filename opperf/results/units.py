@@ -1,7 +1,7 @@
 """Figures for people: in a unit that suits the column, rounded to the significant digits.
 
 A figure with an interval is rounded to the first digit of the half-width, which follows as a
-percentage of the figure: 32.7 us ±1.2 %.
+percentage of the figure: 32.7 us ±1.2 %. An uncertain one ends with a mark: 8.0 us ±25 % ?.
 """
 
 from __future__ import annotations
@@ -11,7 +11,8 @@ from collections.abc import Iterable, Sequence
 from statistics import median
 from typing import NamedTuple
 
-from opperf.model import Summary
+from opperf.metrics import metric_named
+from opperf.model import UNRELIABLE, Record
 from opperf.results.figures import NOT_APPLICABLE, Unit
 
 SCALES: dict[str, tuple[Unit, ...]] = {
@@ -24,7 +25,23 @@ DIGITS = 4
 """Significant digits of a figure without an interval: enough for a glance. Files have all."""
 
 LEAST_DIGITS = 2
-"""Minimum number of significant digits, even if the half-width is as large as the figure."""
+"""Minimum number of significant digits of a figure whose half-width is less than itself."""
+
+WIDE = 0.1
+"""Half-width, as a share of the figure, beyond which the figure is uncertain: not even its second
+digit is then known."""
+
+MARK = "?"
+"""Ends an uncertain figure. A sign and no colour, so that files, logs and all readers have it."""
+
+MARK_LEGEND = (
+    f"{MARK} uncertain: an interval beyond ±{100 * WIDE:.0f} %, samples that drift or have two "
+    "levels, or a single one."
+)
+"""Explains the mark below a table that has one."""
+
+BEYOND = "±>100 %"
+"""Half-width of a figure that may be more than twice as large: its percentage would say no more."""
 
 WHOLE_PERCENT = 0.0995
 """Half-width from which it is printed as a whole percentage, so that it has two digits: 9.95 %
@@ -37,6 +54,9 @@ class Figure(NamedTuple):
     value: float
     half_width: float | None = None
     """Half-width of its 95 % confidence interval; None without an interval."""
+    unreliable: bool = False
+    """Whether its interval, if any, says less than it should: the samples drift, have two levels,
+    or there is only one."""
 
     @property
     def share(self) -> float | None:
@@ -46,6 +66,11 @@ class Figure(NamedTuple):
         share = self.half_width / abs(self.value)
         return share if math.isfinite(share) else None
 
+    @property
+    def is_uncertain(self) -> bool:
+        """Whether it is marked."""
+        return self.unreliable or (self.half_width or 0.0) > WIDE * abs(self.value)
+
 
 class FigureText(NamedTuple):
     """A figure as text."""
@@ -53,14 +78,21 @@ class FigureText(NamedTuple):
     value: str
     share: str = ""
     """The half-width, as `±1.2 %`; empty without an interval."""
+    mark: str = ""
 
     def __str__(self) -> str:
-        return f"{self.value} {self.share}".rstrip()
+        return " ".join(part for part in self if part)
 
 
-def figure_of(summary: Summary | None) -> Figure | None:
-    """Returns the median of a metric with the half-width of its interval."""
-    return None if summary is None else Figure(summary.median, summary.half_width)
+def figure_of(record: Record, metric: str) -> Figure | None:
+    """Returns the median of a record's metric with the half-width of its interval; None if the
+    record lacks the metric."""
+    summary = record.summaries.get(metric)
+    if summary is None:
+        return None
+    single = summary.n == 1 and metric_named(metric, summary.unit).is_time
+    unreliable = single or record.note(metric, *UNRELIABLE) is not None
+    return Figure(summary.median, summary.half_width, unreliable)
 
 
 def choose_unit(measured: str, figures: Iterable[Figure | None]) -> Unit:
@@ -78,11 +110,12 @@ def format_figure(figure: Figure | None, unit: Unit) -> FigureText:
         return FigureText(NOT_APPLICABLE)
     value = figure.value / unit.size
     share = figure.share
+    mark = MARK if figure.is_uncertain else ""
     if share is not None:
-        return FigureText(_digits(value, share), f"±{_percent(share)} %")
+        return FigureText(_digits(value, share), _share_text(share), mark)
     # Bytes, counts and a clock's nanoseconds are integers.
     is_whole = unit.size == 1 and value == int(value)
-    return FigureText(f"{value:.0f}" if is_whole else _digits(value, None))
+    return FigureText(f"{value:.0f}" if is_whole else _digits(value, None), mark=mark)
 
 
 def _digits(value: float, share: float | None) -> str:
@@ -90,7 +123,9 @@ def _digits(value: float, share: float | None) -> str:
     if not value:
         return "0"
     first = _place(value)
-    if share:
+    if share and share > 1:
+        last = first
+    elif share:
         last = min(_place(value * share), first - LEAST_DIGITS + 1)
     else:
         # There is no interval, or all samples are equal.
@@ -104,18 +139,22 @@ def _place(value: float) -> int:
     return math.floor(math.log10(abs(value)))
 
 
-def _percent(share: float) -> str:
-    return f"{100 * share:.0f}" if share >= WHOLE_PERCENT else f"{100 * share:.1f}"
+def _share_text(share: float) -> str:
+    if share > 1:
+        return BEYOND
+    return f"±{100 * share:.0f} %" if share >= WHOLE_PERCENT else f"±{100 * share:.1f} %"
 
 
 def align(column: Sequence[FigureText]) -> list[str]:
-    """Returns the cells of a column with aligned points and percent signs."""
+    """Returns the cells of a column with aligned points, percent signs and marks."""
     parts = [one.value.partition(".") for one in column]
     before = max((len(whole) for whole, _, _ in parts), default=0)
     after = max((len(point) + len(rest) for _, point, rest in parts), default=0)
     shares = max((len(one.share) for one in column), default=0)
+    marks = max((len(one.mark) for one in column), default=0)
     cells = []
     for one, (whole, point, rest) in zip(column, parts, strict=True):
-        value = f"{whole:>{before}}{point + rest:<{after}}"
-        cells.append(f"{value} {one.share:>{shares}}" if shares else value)
+        cell = f"{whole:>{before}}{point + rest:<{after}}"
+        cell += f" {one.share:>{shares}}" if shares else ""
+        cells.append(cell + (f" {one.mark:<{marks}}" if marks else ""))
     return cells

@@ -16,10 +16,11 @@ from opperf.errors import FOUND, INTERRUPTED, OutputError, UsageError
 from opperf.metrics import metrics_by_name
 from opperf.model import Case, Header, Record, Run, Status
 from opperf.results import output
+from opperf.results.columns import select_columns
 from opperf.results.lines import check_free
 from opperf.results.summary import summarise
 from opperf.results.sweep_table import is_swept, render_by_size, row_count
-from opperf.results.table import LEGEND
+from opperf.results.table import legend, wrap_all
 from opperf.results.text import terminal_width, wrap
 from opperf.runner.announcement import announcement, cases_table
 from opperf.runner.assembling import assemble, check_names
@@ -251,15 +252,17 @@ def _finish(result: Run, run_file: Path, options: Options, elapsed_s: float) -> 
     """Writes the output, prints the results, and returns the exit code."""
     if options.output != run_file:
         try:
-            output.write(result, options.output, options.output_format)
+            output.write(result, options.output, options.output_format, options.columns)
         except OutputError as error:
             raise OutputError(f"{error}; {_resume_advice(run_file, options)}") from error
         if options.resume is None:
             run_file.unlink(missing_ok=True)
-    records = result.records
+    records, width = result.records, terminal_width()
     if row_count(records) <= TABLE_LIMIT:
-        _print(options, f"\n{render_by_size(records, terminal_width())}\n\n{LEGEND}")
-    _print(options, "\n" + summarise(result, elapsed_s, terminal_width()))
+        table = render_by_size(records, width, options.columns)
+        explained = legend(records, select_columns(records, options.columns))
+        _print(options, f"\n{table}\n\n{wrap_all(explained, width)}")
+    _print(options, "\n" + summarise(result, elapsed_s, width))
     if options.output != output.STDOUT:
         _print(options, f"\nwritten to {options.output}")
         if is_swept(records) and options.output_format == "jsonl":

@@ -28,7 +28,7 @@ from opperf.model import (
     Summary,
 )
 from opperf.profilers import profiler
-from opperf.profilers.noise import noise_text
+from opperf.profilers.noise import noise_notes
 from opperf.profilers.reference_work import ReferenceWork, middle_mean
 from opperf.profilers.sampling import Samples, loops_for, sample, warm_up
 from opperf.profilers.stopping import criteria, limit_s
@@ -330,9 +330,8 @@ class _Measurement:
             return
         self._samples[name] = samples
         self._summaries[name] = summarise(samples, metric.unit, loops)
-        odd = noise_text(samples, self._case.settings.precision)
-        if odd and name in PASSES:
-            self._note(name, NoteCode.NOISY, odd)
+        if name in PASSES:
+            self._notes += noise_notes(name, samples, self._case.settings.precision)
 
     def _note_dispatch(self, metric: Metric, timed: PhaseTimes) -> None:
         """Adds a note to a pass that is mostly dispatch, as its kernels are short."""

@@ -38,6 +38,8 @@ class Options:
     strict: bool
     quiet: bool
     cpus: str
+    columns: tuple[str, ...]
+    """Names of the columns of tables; empty for the usual ones."""
     command: str
     resuming: bool
     retry: frozenset[Status]
@@ -234,6 +236,7 @@ def build_options(options: Mapping[str, Any], changed: Mapping[str, Any]) -> Opt
         strict=options["strict"],
         quiet=options["quiet"],
         cpus=options["cpus"],
+        columns=options["columns"],
         command=shlex.join(["opperf", *sys.argv[1:]]),
         retry=frozenset(map(Status, options["retry"])),
     )

@@ -23,6 +23,8 @@ class Progress(Protocol):
 
     def __exit__(self, *error: object) -> None: ...
 
+    def extend(self, number: int) -> None: ...
+
     def begin(self, case: Case) -> None: ...
 
     def end(self, record: Record) -> None: ...
@@ -36,6 +38,9 @@ class Quiet:
 
     def __exit__(self, *error: object) -> None:
         pass
+
+    def extend(self, number: int) -> None:
+        """Called when more cases follow than planned."""
 
     def begin(self, case: Case) -> None:
         """Called before a case."""
@@ -64,6 +69,10 @@ class Plain(Quiet):
         self._stream, self._total, self._done = stream, total, 0
         self._begun = time.monotonic()
         self._last = -PLAIN_EVERY_S
+
+    def extend(self, number: int) -> None:
+        """Called when more cases follow than planned."""
+        self._total += number
 
     def end(self, record: Record) -> None:
         """Called after a case."""
@@ -111,6 +120,11 @@ class Live:
 
     def __exit__(self, *error: object) -> None:
         self._bar.stop()
+
+    def extend(self, number: int) -> None:
+        """Called when more cases follow than planned."""
+        self._total += number
+        self._bar.update(self._task, total=self._total)
 
     def begin(self, case: Case) -> None:
         """Called before a case."""

@@ -13,7 +13,7 @@ from statistics import fmean
 import msgspec
 
 from opperf.metrics import PASSES
-from opperf.model import Case, Note, NoteCode, Record, Status
+from opperf.model import NOISE, Case, Note, NoteCode, Record, Status
 from opperf.sources.varying import group_by_process
 
 
@@ -49,10 +49,12 @@ def _rounds_done(record: Record | None, rounds: int, retry: Container[Status]) -
 
 
 def _for_round(case: Case, number: int) -> Case:
-    """Returns the case as measured in a round: memory is the same each time, so the first round
-    alone measures it."""
-    if number == 0 or not case.settings.memory:
-        return case
+    """Returns the case as measured in a round: the first round alone measures memory."""
+    return case if number == 0 else without_memory(case)
+
+
+def without_memory(case: Case) -> Case:
+    """Returns the case without a measurement of its memory, which is the same each time."""
     settings = msgspec.structs.replace(case.settings, memory=False)
     return msgspec.structs.replace(case, settings=settings)
 
@@ -62,7 +64,7 @@ def merge(earlier: Record | None, later: Record) -> Record:
     if earlier is None or earlier.status is not Status.OK:
         return later
     # These import NumPy, which the manager of a single round does not need.
-    from opperf.profilers.noise import noise_text
+    from opperf.profilers.noise import noise_notes
     from opperf.profilers.summary import summarise
 
     rounds = earlier.rounds + 1
@@ -78,13 +80,12 @@ def merge(earlier: Record | None, later: Record) -> Record:
     # repeat them with other figures.
     known = {(one.metric, one.code) for one in earlier.notes}
     more_notes = (one for one in later.notes if (one.metric, one.code) not in known)
-    notes = [one for one in (*earlier.notes, *more_notes) if one.code != NoteCode.NOISY]
+    notes = [one for one in (*earlier.notes, *more_notes) if one.code not in NOISE]
     for metric, every in samples.items():
         parts = [r.summaries[metric].loops for r in (earlier, later) if metric in r.summaries]
         summaries[metric] = summarise(every, later.summaries[metric].unit, round(fmean(parts)))
-        noisy = noise_text(every, earlier.case.settings.precision)
-        if noisy and metric in PASSES:
-            notes.append(Note(metric, NoteCode.NOISY, noisy))
+        if metric in PASSES:
+            notes += noise_notes(metric, every, earlier.case.settings.precision)
     return msgspec.structs.replace(
         earlier,
         samples={**earlier.samples, **samples},

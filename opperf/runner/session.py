@@ -30,7 +30,8 @@ from opperf.results.unwritable import reason
 from opperf.runner.cache import FOLDER, cache_folder
 from opperf.runner.progress import Progress
 from opperf.runner.resuming import Environments
-from opperf.runner.rounds import merge, plan_visits
+from opperf.runner.rounds import merge, plan_visits, without_memory
+from opperf.runner.stalls import find_suspects, settle
 from opperf.sources.registry import Plan
 from opperf.sources.selecting import Selection
 from opperf.sources.varying import Axes
@@ -174,7 +175,8 @@ def execute(
     elapsed: Callable[[], float],
 ) -> Run:
     """Measures the `remaining` cases, writes their records to the run file, closes it, and returns
-    its content. A case that occurs several times has one record of all its rounds.
+    its content. A case that occurs several times has one record of all its rounds, and one whose
+    time is absurd beside the others' is measured again at the end.
 
     `head` and the `planned` cases begin a new file; without a head the file at `path` is continued.
     `elapsed` returns the seconds since the run's start.
@@ -193,11 +195,25 @@ def execute(
                 id = writer.environment(environment)
                 return msgspec.structs.replace(workers.measure(case), environment=id)
 
-            def keep(record: Record) -> None:
-                records[record.id] = merge(records.get(record.id), record)
-                writer.record(records[record.id])
+            cases = tuple(remaining)
+            suspects: dict[str, Record] = {}
 
-            run_cases(remaining, measure, keep, progress)
+            def visits() -> Iterator[Case]:
+                yield from cases
+                # A run whose cases are all measured is only closed.
+                if cases:
+                    found = find_suspects(records.values(), len(records))
+                    suspects.update({record.id: record for record in found})
+                    progress.extend(len(found))
+                    yield from (without_memory(record.case) for record in found)
+
+            def keep(record: Record) -> None:
+                first = suspects.get(record.id)
+                kept = settle(first, record) if first else merge(records.get(record.id), record)
+                records[record.id] = kept
+                writer.record(kept)
+
+            run_cases(visits(), measure, keep, progress)
             run, _ = read_run(path)
             counts = Counter(record.status.value for record in run.records)
             writer.close_run(Closing(finished=utc_now(), elapsed_s=elapsed(), counts=dict(counts)))

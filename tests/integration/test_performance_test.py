@@ -8,6 +8,7 @@ import pytest
 from mxnet import nd
 
 from opperf.errors import DeviceError, OpperfError, UsageError
+from opperf.metrics import PASSES
 from opperf.utils.benchmark_utils import run_performance_test
 
 MEMORY = "max_storage_mem_alloc_cpu/0"
@@ -253,7 +254,8 @@ def test_the_example_of_the_documentation():
         runs=2,
     )
     (shown,) = by_name["add"]
-    assert list(shown) == ["inputs", MEMORY, "avg_time_forward_add", "avg_time_backward_add"]
+    times = [f"{name}_time_{phase}_add" for name in ("avg", "p50") for phase in PASSES]
+    assert list(shown) == ["inputs", MEMORY, *times]
     assert shown[MEMORY] == 4 * 4194.304
 
 

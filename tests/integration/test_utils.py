@@ -166,7 +166,7 @@ def test_results_saved_as_markdown(tmp_path, results, as_given):
     (row,) = [line for line in text.splitlines() if line.startswith("| relu")]
     assert "(8, 8)" in row
     assert "0.768" in row
-    assert "Avg Forward Time (ms)" in text
+    assert "Forward (ms)" in text
     assert "p50" not in text
 
 

@@ -3,28 +3,34 @@
 import numpy as np
 import pytest
 
-from opperf.profilers.noise import noise_text
+from opperf.model import NOISE, UNRELIABLE, NoteCode
+from opperf.profilers.noise import noise_notes
 
 
 def steady(n=200, spread=0.01, seed=0):
     return np.random.default_rng(seed).normal(1000, 1000 * spread, n)
 
 
+def messages(samples, precision):
+    """The messages of the notes, one after the other."""
+    return "; ".join(note.message for note in noise_notes("forward", samples, precision))
+
+
 def said(samples, about, precision=0.02):
     """What is said about one thing; empty if nothing is."""
-    parts = noise_text(list(samples), precision).split("; ")
+    parts = messages(list(samples), precision).split("; ")
     return next((part for part in parts if part.startswith(about)), "")
 
 
 def test_nothing_is_said_of_steady_samples():
-    said = [noise_text(steady(seed=seed).tolist(), 0.02) for seed in range(300)]
+    said = [messages(steady(seed=seed).tolist(), 0.02) for seed in range(300)]
     # Mann and Kendall's test is wrong once in a thousand.
     assert sum(map(bool, said)) <= 2, [text for text in said if text]
 
 
 @pytest.mark.parametrize("n", [0, 1])
 def test_nothing_is_said_of_too_few(n):
-    assert noise_text([1000.0] * n, 0.02) == ""
+    assert messages([1000.0] * n, 0.02) == ""
 
 
 @pytest.mark.parametrize(
@@ -38,7 +44,28 @@ def test_a_drift_is_told_with_its_size(ratio, change):
 
 def test_a_drift_from_nothing_has_no_size():
     samples = [0.0] * 10 + list(range(1, 31))
-    assert said(samples, "drift") == "drift: the last quarter is +inf% from the first"
+    assert said(samples, "drift") == "drift: the first quarter is zero, and the last is not"
+
+
+def test_a_drift_that_more_than_doubles_is_a_factor():
+    assert said([1000.0] * 20 + [2000.0] * 20, "drift").endswith("is +100.0% from the first")
+    samples = [1000.0] * 20 + [4900.0] * 20
+    assert said(samples, "drift") == "drift: the last quarter is 4.9 times the first"
+
+
+def test_no_percentage_is_above_100():
+    wide = [3e3, 4e3, 4e3, 5e6, 7e6, 3.5e3, 4e3, 6e6, 4e3, 8e6]
+    assert messages(wide, 0.02) == (
+        "the median is not known: its interval reaches beyond twice its value, after 10 samples"
+    )
+    assert "known to 100.0%" in messages([1000.0, 2000.0, 4000.0], 0.02)
+    assert "is not known" in messages([0.0, 0.0, 0.0, 1.0, 2.0], 0.02)
+
+
+def test_each_finding_is_a_note_of_its_own():
+    notes = noise_notes("forward", [100e3] * 20 + [200e3] * 20, 0.02)
+    assert [(note.metric, note.code) for note in notes] == [("forward", code) for code in NOISE]
+    assert NoteCode.IMPRECISE not in UNRELIABLE and set(UNRELIABLE) < set(NOISE)
 
 
 def test_a_drift_is_told_from_what_does_not_matter():
@@ -112,7 +139,7 @@ def test_one_level_is_not_two(draw):
         "uniform": lambda: rng.uniform(500, 1500, 300),
         "exponential": lambda: 1000 + rng.exponential(300, 300),
     }[draw]
-    texts = [noise_text(drawn().tolist(), 0.02) for _ in range(50)]
+    texts = [messages(drawn().tolist(), 0.02) for _ in range(50)]
     assert not any("two levels" in text for text in texts)
 
 
@@ -135,22 +162,22 @@ def test_the_cut_leaves_the_least_variance_within_its_parts():
 
 
 def test_an_interval_that_is_too_wide_is_told():
-    text = noise_text(steady(20, 0.3).tolist(), 0.02)
+    text = messages(steady(20, 0.3).tolist(), 0.02)
     assert "and not to 2.0% after 20 samples" in text
 
 
 def test_an_interval_is_told_from_two_samples_on():
-    assert noise_text([1000.0, 2000.0], 0.02) == (
+    assert messages([1000.0, 2000.0], 0.02) == (
         "the median is known to 33.3% and not to 2.0% after 2 samples"
     )
-    assert noise_text([1000.0, 2000.0, 3000.0], 0.5) == ""
-    assert noise_text([1000.0, 2000.0, 3000.0], 0.49) == (
+    assert messages([1000.0, 2000.0, 3000.0], 0.5) == ""
+    assert messages([1000.0, 2000.0, 3000.0], 0.49) == (
         "the median is known to 50.0% and not to 49.0% after 3 samples"
     )
 
 
 def test_all_that_is_odd_is_told():
-    told = noise_text([100e3] * 20 + [200e3] * 20, 0.02).split("; ")
+    told = messages([100e3] * 20 + [200e3] * 20, 0.02).split("; ")
     assert [part.split(":")[0].split(" is ")[0] for part in told] == [
         "drift",
         "two levels",

@@ -5,35 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import msgspec
-import pytest
 
 from opperf.model import Record
-from opperf.results.figures import (
-    device_label,
-    memory_cell,
-    sort_by_operator,
-    statistic_value,
-    time_cell,
-)
+from opperf.results.figures import device_label, sort_by_operator, statistic_value
 
 MakeRecord = Callable[..., Record]
-
-
-@pytest.mark.parametrize(
-    ("nanoseconds", "text"),
-    [
-        (0, "0.000000"),
-        (3.0, "0.000003"),
-        (1234, "0.001234"),
-        (123_456, "0.123456"),
-        (12_345_678, "12.345678"),
-        (123_456_789_000, "123456.789000"),
-        (float("nan"), "nan"),
-    ],
-)
-def test_times_in_tables(make_record: MakeRecord, nanoseconds: float, text: str) -> None:
-    forward = msgspec.structs.replace(make_record().summaries["forward"], median=nanoseconds)
-    assert time_cell(make_record(summaries={"forward": forward}), "forward", "median") == text
 
 
 def test_times_are_milliseconds_to_the_nanosecond(make_record: MakeRecord) -> None:
@@ -47,13 +23,11 @@ def test_memory_is_kilobytes_to_the_byte(make_record: MakeRecord) -> None:
     memory = msgspec.structs.replace(make_record().summaries["memory"], median=1_234_567.0)
     record = make_record(summaries={"memory": memory})
     assert statistic_value(record, "memory", "median") == 1234.567
-    assert memory_cell(record) == "1234.567"
 
 
 def test_what_was_not_measured(make_record: MakeRecord) -> None:
     record = make_record(summaries={})
     assert statistic_value(record, "forward", "median") is None
-    assert (time_cell(record, "forward", "median"), memory_cell(record)) == ("---", "---")
 
 
 def test_device_labels() -> None:

@@ -8,9 +8,11 @@ from typing import Any
 
 import msgspec
 
-from opperf.model import Record, Run, Status
+from opperf.model import Note, NoteCode, Record, Run, Status
 from opperf.results import output
 from opperf.results.markdown import flatten, grid, markdown_text
+from opperf.results.table import LEGEND
+from opperf.results.units import MARK_LEGEND
 
 MakeRecord = Callable[..., Record]
 
@@ -48,19 +50,14 @@ def test_markdown(tmp_path: Path, run: Run) -> None:
         assert fact in text.splitlines()
     assert "settings.runs" not in text
     assert "- Precision of medians: 0.02\n" in text and "- Seed: 0\n" in text
-    assert "## Runtime Features\n\n- CUDA: off\n- MKLDNN: on\n" in text
+    features = "<summary>Runtime Features</summary>\n\n- CUDA: off\n- MKLDNN: on\n\n</details>"
+    assert features in text
     titles, _, *rows = rows_of(text, "Results")
-    assert titles == [
-        "Operator",
-        "Inputs",
-        "Max Mem Usage (Storage) (kB)",
-        "Avg Forward Time (ms)",
-        "Avg Backward Time (ms)",
-    ]
+    assert titles == ["Operator", "Inputs", "Forward (ms)", "Backward (ms)", "Memory (MB)"]
     assert rows == [
-        ["abs", "data: (64,), axis: None", "4194.304", "2.200000", "3.300000"],
-        ["relu", "data: (1024, 1024)", "4194.304", "2.200000", "3.300000"],
-        ["relu", "data: (8,)", "---", "0.001650", "---"],
+        ["abs", "data: (64,), axis: None", "2.0 ±5.0 %", "3.0 ±5.0 %", "4.2 ±5.0 %"],
+        ["relu", "data: (1024, 1024)", "2.0 ±5.0 %", "3.0 ±5.0 %", "4.2 ±5.0 %"],
+        ["relu", "data: (8,)", "0.00150 ±5.0 %", "---", "---"],
     ]
     titles, _, *rows = rows_of(text, "Not measured")
     assert titles == ["Operator", "Inputs", "Status", "Reason"]
@@ -80,14 +77,40 @@ def test_markdown_of_the_python_profiler(run: Run, make_record: MakeRecord) -> N
     records = (make_record("relu", profiler="python"),)
     text = output.FORMATS["md"].text(msgspec.structs.replace(run, records=records))
     titles, _, row = rows_of(text, "Results")
-    assert titles[3:] == [
-        "Avg Forward Time (ms)",
-        "Avg Backward Time (ms)",
-        "P50 Time (ms)",
-        "P90 Time (ms)",
-        "P99 Time (ms)",
+    assert titles[4:] == ["Memory (MB)", "P50 (ms)", "P90 (ms)", "P99 (ms)"]
+    assert row[5:] == ["5.000", "7.500", "9.500"]
+
+
+def test_columns_can_be_named(tmp_path: Path, run: Run) -> None:
+    output.write(run, tmp_path / "out.md", "md", ("backward", "ratio"))
+    titles, _, *rows = rows_of((tmp_path / "out.md").read_text(), "Results")
+    assert titles[2:] == ["Backward (ms)", "Backward/forward"]
+    assert [row[2:] for row in rows] == [["3.0 ±5.0 %", "1.5 ±7.1 %"]] * 2 + [["---"] * 2]
+
+
+def test_results_come_first_and_the_environment_is_folded(run: Run) -> None:
+    lines = markdown_text(run).splitlines()
+    parts = [line for line in lines if line.startswith(("#", "<details>", "</details>"))]
+    assert parts == [
+        "# Operator benchmarks",
+        "## Results",
+        "## Not measured",
+        "## No benchmark",
+        "<details><summary>Environment</summary>",
+        "</details>",
+        "<details><summary>Runtime Features</summary>",
+        "</details>",
     ]
-    assert row[3:] == ["2.200000", "3.300000", "5.000000", "7.500000", "9.500000"]
+
+
+def test_uncertain_figures_are_marked_and_the_mark_is_explained(run: Run) -> None:
+    first, *others = run.records
+    drifting = Note("backward", NoteCode.DRIFT, "drift")
+    noted = msgspec.structs.replace(first, notes=(drifting,))
+    text = markdown_text(msgspec.structs.replace(run, records=(noted, *others)))
+    assert text.count("3.0 ±5.0 % ?") == 1 and text.count(MARK_LEGEND) == 1
+    plain = markdown_text(run)
+    assert MARK_LEGEND not in plain and LEGEND in plain
 
 
 def test_markdown_of_nothing(run: Run) -> None:
@@ -162,7 +185,6 @@ def test_sections_without_content_are_left_out(run: Run, make_record: MakeRecord
     text = markdown_text(msgspec.structs.replace(run, header=header, records=(make_record(),)))
     assert [line for line in text.splitlines() if line.startswith("#")] == [
         "# Operator benchmarks",
-        "## Runtime Features",
         "## Results",
     ]
 
@@ -176,7 +198,7 @@ def test_percentiles_are_shown_where_one_case_that_was_measured_has_them(
         titles, *_ = rows_of(
             markdown_text(msgspec.structs.replace(run, records=records)), "Results"
         )
-        assert ("P50 Time (ms)" in titles) is shown
+        assert ("P50 (ms)" in titles) is shown
 
 
 def test_numbers_are_aligned_to_the_right_and_texts_to_the_left(run: Run) -> None:

@@ -28,6 +28,8 @@ def test_json_keeps_every_configuration_sorted_by_operator(run: Run) -> None:
         "max_storage_mem_alloc_cpu/0": 4194.304,
         "avg_time_forward_relu": 2.2,
         "avg_time_backward_relu": 3.3,
+        "p50_time_forward_relu": 2.0,
+        "p50_time_backward_relu": 3.0,
     }
 
 
@@ -35,6 +37,7 @@ def test_what_was_not_measured_has_no_key(run: Run) -> None:
     assert results_by_operator(run.records)["relu"][1] == {
         "inputs": {"data": [8]},
         "avg_time_forward_relu": 0.00165,
+        "p50_time_forward_relu": 0.0015,
     }
 
 
@@ -79,7 +82,8 @@ def test_the_json_has_a_line_for_each_result(run: Run) -> None:
         "{",
         '    "abs": [',
         '        {"inputs": {"data": [64], "axis": null}, "max_storage_mem_alloc_cpu/0": 4194.304, '
-        '"avg_time_forward_abs": 2.2, "avg_time_backward_abs": 3.3}',
+        '"avg_time_forward_abs": 2.2, "avg_time_backward_abs": 3.3, '
+        '"p50_time_forward_abs": 2.0, "p50_time_backward_abs": 3.0}',
     ]
     assert len(text.splitlines()) == 9 and text.endswith("\n    ]\n}\n")
 

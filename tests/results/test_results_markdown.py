@@ -6,7 +6,7 @@ from opperf.results.results_markdown import results_text
 
 def table_of(text):
     """The cells of the page's table, the line of dashes left out."""
-    lines = text.split("## Results\n\n")[1].splitlines()
+    lines = text.split("## Results\n\n")[1].split("\n\n")[0].splitlines()
     return [
         [cell.strip() for cell in line.strip("|").split("|")] for line in lines if "--:" not in line
     ]
@@ -36,21 +36,28 @@ def test_every_figure_is_in_its_column():
     assert titles == [
         "Operator",
         "Inputs",
-        "Max Mem Usage (Storage) (kB)",
-        "Avg Forward Time (ms)",
-        "Avg Backward Time (ms)",
+        "Forward (ms)",
+        "Backward (ms)",
+        "Memory (kB)",
     ]
     assert rows == [
-        ["abs", "{'data': (2, 2)}", "0.016", "---", "---"],
-        ["relu", "{'data': (8,)}", "0.064", "0.5", "0.75"],
-        ["relu", "---", "---", "0.25", "---"],
+        ["abs", "{'data': (2, 2)}", "---", "---", "0.016"],
+        ["relu", "{'data': (8,)}", "99.0", "---", "0.064"],
+        ["relu", "---", "---", "---", "---"],
     ]
+
+
+def test_results_of_another_program_have_means():
+    result = {"avg_time_forward_relu": 0.5, "avg_time_backward_relu": 0.75}
+    titles, row = table_of(results_text({"relu": [result]}, {}, MetricKind.KERNEL))
+    assert titles[2:] == ["Mean forward (ms)", "Mean backward (ms)", "Memory (kB)"]
+    assert row[2:] == ["0.5", "0.75", "---"]
 
 
 def test_percentiles_are_those_of_the_python_profiler():
     titles, _, row, _ = table_of(results_text(RESULTS, {}, MetricKind.WALL))
-    assert titles[5:] == ["P50 Time (ms)", "P90 Time (ms)", "P99 Time (ms)"]
-    assert row[2:] == ["0.064", "0.5", "0.75", "1.0", "1.5", "2.0"]
+    assert titles[5:] == ["P50 (ms)", "P90 (ms)", "P99 (ms)"]
+    assert row[4:] == ["0.064", "1.0", "1.5", "2.0"]
 
 
 def test_numbers_are_aligned_to_the_right_and_texts_to_the_left():
@@ -59,8 +66,9 @@ def test_numbers_are_aligned_to_the_right_and_texts_to_the_left():
     assert [cell.endswith(":") for cell in dashes.strip("|").split("|")] == [False] * 2 + [True] * 3
 
 
-def test_runtime_features_come_first():
+def test_runtime_features_are_folded_below_the_results():
     text = results_text(RESULTS, {"OPENCV": False, "BLAS_OPEN": True}, MetricKind.KERNEL)
-    assert text.startswith(
-        "# Operator benchmarks\n\n## Runtime Features\n\n- BLAS_OPEN: on\n- OPENCV: off\n\n"
+    assert text.endswith(
+        "<details><summary>Runtime Features</summary>\n\n- BLAS_OPEN: on\n- OPENCV: off\n\n"
+        "</details>"
     )

@@ -5,9 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import msgspec
+import pytest
 
-from opperf.model import Record, Run, Status
+from opperf.model import Note, NoteCode, Record, Run, Status
+from opperf.profilers.summary import summarise as summary_of
 from opperf.results.summary import REASONS, WIDTH, summarise
+from opperf.results.table import INPUTS_WIDTH
+from opperf.results.units import MARK_LEGEND
 
 MakeRecord = Callable[..., Record]
 
@@ -149,4 +153,55 @@ def test_summary_of_the_slowest_is_a_table(run: Run, make_record: MakeRecord) ->
     assert titles.split("  ")[0] == "Slowest" and titles.endswith("Forward ms")
     # The interval reaches 5 % to both sides of 2 ms.
     assert row.split()[0] == "1e5" and row.endswith("  2.0 ±5.0 %")
-    assert len(row.removeprefix("1e5").removesuffix("2.0 ±5.0 %").strip()) == 60
+    inputs = row.removeprefix("1e5").removesuffix("2.0 ±5.0 %").strip()
+    assert len(inputs) == INPUTS_WIDTH and inputs.endswith("t…")
+
+
+def test_the_summary_counts_uncertain_figures(run: Run, make_record: MakeRecord) -> None:
+    noted = msgspec.structs.replace(
+        make_record(), notes=(Note("forward", NoteCode.DRIFT, "drift"),)
+    )
+    text = summarise(msgspec.structs.replace(run, records=(noted, make_record("abs"))), 1.0)
+    assert "\n\n1 of 4 figures is uncertain; opperf doctor says why\n\n" in text
+    assert text.count(" ?\n") == 1 and text.count(MARK_LEGEND) == 1
+    plain = summarise(msgspec.structs.replace(run, records=(make_record(),)), 1.0)
+    assert "uncertain" not in plain
+
+
+def test_single_samples_are_uncertain_for_another_reason(run: Run, make_record: MakeRecord) -> None:
+    record = make_record(summaries={"forward": summary_of([5000.0], "ns")})
+    settings = msgspec.structs.replace(record.case.settings, runs=1)
+    single = msgspec.structs.replace(
+        record, case=msgspec.structs.replace(record.case, settings=settings)
+    )
+    text = summarise(msgspec.structs.replace(run, records=(single,)), 1.0)
+    assert "1 of 1 figures is uncertain; -r 1 takes a single sample of each" in text
+
+
+def test_the_summary_names_what_was_measured_again(run: Run, make_record: MakeRecord) -> None:
+    stall = Note("forward", NoteCode.STALL, "the first measurement stalled")
+    records = tuple(
+        msgspec.structs.replace(make_record(f"op{n}"), notes=(stall,)) for n in range(5)
+    )
+    text = summarise(msgspec.structs.replace(run, records=records), 1.0)
+    named = [line for line in text.splitlines() if "stalled" in line]
+    assert named == [
+        *(f"op{n}: forward: the first measurement stalled" for n in range(3)),
+        "2 other cases stalled, too; the notes have them",
+    ]
+
+
+@pytest.mark.parametrize("width", [80, 120, 200])
+def test_the_summary_fits_the_terminal(run: Run, make_record: MakeRecord, width: int) -> None:
+    stall = Note("forward", NoteCode.STALL, "the first measurement stalled " * 9)
+    drift = Note("backward", NoteCode.DRIFT, "drift")
+    records = [
+        msgspec.structs.replace(make_record(f"op{n}", text="word " * 30), notes=(stall, drift))
+        for n in range(3)
+    ]
+    failed = [make_record("svd", Status.FAILED, reason="no memory " * 30)]
+    made = msgspec.structs.replace(run, records=(*records, *failed))
+    text = summarise(made, 1.0, width)
+    assert max(map(len, text.splitlines())) <= width
+    # Each paragraph uses the width.
+    assert sum(len(line) > width - 20 for line in text.splitlines()) >= 4

@@ -22,7 +22,7 @@ def test_one_line_has_a_table_of_its_metrics_with_the_sizes_sorted(make_point):
     titles, rows = cells(table)
     assert titles == ["n", "Forward us", "Memory kB", "Forward GB/s"]
     assert [row[0] for row in rows] == ["64", "1024"]
-    assert [row[3] for row in rows] == ["8", "8"]
+    assert [row[3] for row in rows] == ["8.0 ±5.0 %", "8.0 ±5.0 %"]
     assert rows[0][1].lstrip().startswith("2.0") and rows[0][2].startswith("8.")
 
 

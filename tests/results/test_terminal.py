@@ -30,6 +30,16 @@ def test_a_table_in_a_file_is_plain_and_whole() -> None:
     assert lines[0].count("  32.7 ±1.2 %") == 2 and lines[1].count("1230   ±4.1 %") == 2
 
 
+def test_figures_with_a_mark_and_without_are_aligned() -> None:
+    figures = [Figure(32_700.0, 392.4), Figure(1_234_500.0, 5e5), Figure(2e3, 1.0), None]
+    column = figure_column(FORWARD, figures, "A title that is wider than the figures of its column")
+    _, dashes, *lines = table_text([Column("A", list("abcd")), column]).splitlines()
+    assert [line.index(".") for line in lines[:1] + lines[2:3]] == [lines[0].index(".")] * 2
+    assert [line.index("%") for line in lines[:3]] == [len(dashes) - 3] * 3
+    assert [line.endswith(" % ?") for line in lines] == [False, True, False, False]
+    assert lines[3].index("-") == lines[1].index("200")
+
+
 @pytest.mark.parametrize("width", [60, 80, 100, 120])
 def test_a_terminal_cuts_the_longest_texts_and_no_figure(width: int) -> None:
     lines = table_text(columns(), width).splitlines()

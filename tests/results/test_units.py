@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 
+import msgspec
 import pytest
 
-from opperf.model import Summary
+from opperf.model import Note, NoteCode, Record, Summary
 from opperf.profilers.summary import summarise
 from opperf.results.figures import Unit
 from opperf.results.units import Figure, FigureText, align, choose_unit, figure_of, format_figure
+
+MakeRecord = Callable[..., Record]
 
 US = Unit("us", 1e3)
 
@@ -52,16 +56,20 @@ def test_the_unit_fits_the_middle_figure(measured: str, values: list[float], uni
         (1234.0, 120.0, "1.2 ±9.7 %"),
         (1234.0, 115.0, "1.2 ±9.3 %"),
         # Two digits at least.
-        (1234.0, 617.0, "1.2 ±50 %"),
-        (1234.0, 1234.0, "1.2 ±100 %"),
-        (1234.0, 123_400.0, "1.2 ±10000 %"),
+        (1234.0, 123.4, "1.2 ±10 %"),
+        (1234.0, 124.0, "1.2 ±10 % ?"),
+        (1234.0, 617.0, "1.2 ±50 % ?"),
+        (1234.0, 1234.0, "1.2 ±100 % ?"),
+        # No percentage above 100, and one digit of what may be several times as large.
+        (1234.0, 1235.0, "1 ±>100 % ?"),
+        (7_780_000.0, 6.95e9, "8000 ±>100 % ?"),
         # Without an interval, or with one of no width, four digits.
         (1234.56, None, "1.235"),
         (123_456.0, None, "123.5"),
         (1_234_567_890.0, None, "1234568"),
         (2000.0, 0.0, "2.000 ±0.0 %"),
         (0.0, None, "0"),
-        (0.0, 5.0, "0"),
+        (0.0, 5.0, "0 ?"),
         (math.nan, 1.0, "---"),
         (math.inf, None, "---"),
         (1234.0, math.nan, "1.234"),
@@ -106,15 +114,46 @@ def test_points_and_percent_signs_are_below_each_other() -> None:
         "     0.05       ",
     ]
     assert align([FigureText("1.5"), FigureText("22")]) == [" 1.5", "22  "]
+    marked = [
+        FigureText("1.5", "±1.2 %"),
+        FigureText("22", "±12 %", "?"),
+        FigureText("3", mark="?"),
+    ]
+    assert align(marked) == [" 1.5 ±1.2 %  ", "22    ±12 % ?", " 3          ?"]
     assert align([]) == []
 
 
-def test_the_figure_of_a_summary_is_its_median_and_how_well_it_is_known() -> None:
+def test_the_figure_of_a_metric_is_its_median_with_its_interval(make_record: MakeRecord) -> None:
     samples = [float(n) for n in range(1, 12)]
+    summaries = {"forward": summarise(samples, "ns"), "memory": summarise([7.0], "B")}
+    record = make_record(summaries=summaries)
     # Of eleven samples the interval leaves out one at each end.
-    assert figure_of(summarise(samples, "ns")) == Figure(6.0, 4.0)
-    assert figure_of(summarise([7.0], "B")) == Figure(7.0, None)
-    assert figure_of(None) is None
+    assert figure_of(record, "forward") == Figure(6.0, 4.0)
+    assert figure_of(record, "memory") == Figure(7.0, None)
+    assert figure_of(record, "backward") is None
+
+
+def test_a_time_of_a_single_sample_is_uncertain(make_record: MakeRecord) -> None:
+    record = make_record(summaries={"forward": summarise([7000.0], "ns")})
+    assert str(format_figure(figure_of(record, "forward"), US)) == "7.000 ?"
+
+
+@pytest.mark.parametrize(
+    ("code", "text"),
+    [
+        (NoteCode.DRIFT, "2000 ±5.0 % ?"),
+        (NoteCode.TWO_LEVELS, "2000 ±5.0 % ?"),
+        # The interval shows that.
+        (NoteCode.IMPRECISE, "2000 ±5.0 %"),
+        (NoteCode.DISPATCH, "2000 ±5.0 %"),
+    ],
+)
+def test_a_median_that_depends_on_its_moment_is_uncertain(
+    make_record: MakeRecord, code: NoteCode, text: str
+) -> None:
+    noted = msgspec.structs.replace(make_record(), notes=(Note("forward", code, "x"),))
+    assert str(format_figure(figure_of(noted, "forward"), US)) == text
+    assert str(format_figure(figure_of(noted, "backward"), US)) == "3000 ±5.0 %"
 
 
 @pytest.mark.parametrize(

@@ -299,6 +299,44 @@ def test_a_long_run_has_no_table(opperf, monkeypatch, limit, shown):
     assert "ok" in out and "written to fake_operator_benchmarks.json" in out
 
 
+def test_columns_are_those_of_the_table_and_of_the_page(opperf):
+    columns = ("--columns", "Ratio,bandwidth", "--columns", "memory_forward,ratio")
+    _, out, _ = opperf("relu", "-r", "9", "-f", "md", "-o", "out.md", *columns)
+    titles = out.split("\n\n")[1].splitlines()[0]
+    assert titles.split("  ")[-3:] == ["Backward/forward", "Bandwidth GB/s", "Memory forward kB"]
+    page = (opperf.folder / "out.md").read_text()
+    assert "|   Backward/forward |   Bandwidth (GB/s) |   Memory forward (kB) |" in page
+    assert "2.500 ±0.0 %" in out and "2.500 ±0.0 %" in page
+
+
+@pytest.mark.parametrize(
+    ("columns", "words"),
+    [
+        (
+            "forward,bandwith",
+            "unknown column 'bandwith'; did you mean bandwidth?; known: ",
+        ),
+        ("", "'' is empty"),
+        ("xyzzy", "unknown column 'xyzzy'; known: backward, bandwidth, "),
+    ],
+)
+def test_a_wrong_column_is_refused_before_anything_is_measured(opperf, columns, words):
+    with pytest.raises(click.UsageError, match=re.escape(words)) as refused:
+        opperf("relu", "--columns", columns)
+    assert refused.value.exit_code == 2 and "\n" not in refused.value.format_message()
+    assert measured(opperf) == [] and list(opperf.folder.iterdir()) == []
+
+
+@pytest.mark.parametrize("width", [80, 120, 200])
+def test_what_a_run_prints_fits_the_terminal(opperf, monkeypatch, width):
+    monkeypatch.setattr(command, "terminal_width", lambda: width)
+    columns = "forward,backward,total,ratio,bandwidth,memory,memory_forward,memory_backward,p90"
+    _, out, _ = opperf("relu", "add", "-r", "1", "-o", "out.json", "--columns", columns)
+    assert max(map(len, out.splitlines())) <= width
+    assert "6 of 6 figures are uncertain; -r 1 takes a single sample" in " ".join(out.split())
+    assert out.count(" ?") >= 6 and "data: (64, 64)" in out
+
+
 def test_a_file_that_is_there_is_not_replaced_unless_that_is_asked_for(opperf):
     path = opperf.folder / "out.json"
     path.write_text("precious")
@@ -511,7 +549,7 @@ def test_a_disk_that_fills_up_costs_nothing_that_was_measured(opperf, monkeypatc
 
 
 def test_an_output_that_cannot_be_written_is_made_from_the_records_later(opperf, monkeypatch):
-    def fails(run, path, format):
+    def fails(run, path, format, columns):
         raise OutputError(f"{path} cannot be written")
 
     with monkeypatch.context() as patched:

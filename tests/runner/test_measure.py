@@ -433,8 +433,9 @@ def test_scattered_samples_are_noted_for_each_pass_and_not_for_both_together(
 
     monkeypatch.setattr(fake, "profilers", lambda: {"native": lambda device: Jumping()})
     notes = measure(make_case("relu", passes=BOTH, runs=60), fake).notes
-    assert [(note.metric, note.code) for note in notes] == [(one, NoteCode.NOISY) for one in BOTH]
-    assert "levels" in notes[0].message
+    codes = (NoteCode.DRIFT, NoteCode.TWO_LEVELS, NoteCode.IMPRECISE)
+    assert [(note.metric, note.code) for note in notes] == [(one, c) for one in BOTH for c in codes]
+    assert "levels" in notes[1].message
 
 
 def test_what_is_moved_is_inputs_and_outputs(fake, make_case):

@@ -70,12 +70,12 @@ def test_a_note_about_samples_is_about_all_of_them(cases, fake):
     noisy = msgspec.structs.replace(
         one,
         samples={"forward": [1000.0] * 30},
-        notes=(Note("forward", NoteCode.NOISY, "drift: of one visit"), NO_GRADIENT),
+        notes=(Note("forward", NoteCode.DRIFT, "drift: of one visit"), NO_GRADIENT),
     )
     steady = merge(noisy, noisy)
     assert steady.notes == (NO_GRADIENT,)
     slower = msgspec.structs.replace(noisy, samples={"forward": [2000.0] * 30})
-    assert "two levels" in merge(noisy, slower).note("forward", NoteCode.NOISY).message
+    assert "two levels" in merge(noisy, slower).note("forward", NoteCode.TWO_LEVELS).message
 
 
 def test_a_visit_that_fails_costs_its_own_samples_only(cases, fake):

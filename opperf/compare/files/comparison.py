@@ -61,6 +61,9 @@ class Row(Struct, frozen=True):
     base_half_width: float | None = None
     new_half_width: float | None = None
     """Half-widths of the medians' intervals; None where there is none."""
+    base_unreliable: bool = False
+    new_unreliable: bool = False
+    """Whether the figures' samples drift or have two levels."""
     settings: str = ""
     """Those that distinguish it from rows with the same operator and inputs, as text."""
     point: str = ""

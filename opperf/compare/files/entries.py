@@ -19,6 +19,8 @@ class Figure(Struct, frozen=True):
     """Empty where the file has none."""
     unsound: bool = False
     """Whether a figure that should be the same on every run may vary."""
+    unreliable: bool = False
+    """Whether its samples drift or have two levels."""
     caveat: str = ""
     """A qualification, as one line."""
 

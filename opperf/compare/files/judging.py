@@ -167,6 +167,8 @@ def _row(base: Entry, new: Entry, metric: str, thresholds: Thresholds, averages:
         verdict=found.verdict,
         base_half_width=None if averages else a.half_width,
         new_half_width=None if averages else b.half_width,
+        base_unreliable=a.unreliable,
+        new_unreliable=b.unreliable,
         ratio=_ratio(effect),
         low=_ratio(found.low) if scattered else None,
         high=_ratio(found.high) if scattered else None,

@@ -17,6 +17,8 @@ from opperf.errors import RunFileError, one_line
 from opperf.metrics import FORWARD, KERNEL, MEMORY
 from opperf.model import (
     DECLARED,
+    NOISE,
+    UNRELIABLE,
     WITHOUT_FIGURE,
     Case,
     Environment,
@@ -150,11 +152,12 @@ def _figure(record: Record, metric: str, summary: Summary) -> Figure:
         half_width=summary.half_width,
         samples=record.samples.get(metric, []),
         unsound=record.note(metric, NoteCode.NOT_PRISTINE) is not None,
+        unreliable=record.note(metric, *UNRELIABLE) is not None,
         caveat="; ".join(one_line(note.message) for note in notes if note is not None),
     )
 
 
-CAVEATS = (NoteCode.NOT_PRISTINE, NoteCode.NOISY)
+CAVEATS = (NoteCode.NOT_PRISTINE, *NOISE)
 """Codes of notes that qualify a figure, in the order in which they are printed."""
 
 

@@ -40,7 +40,7 @@ def test_memory_that_is_noted_as_unsound_is_suspect(run, record, asked):
 
 
 def test_what_is_odd_about_a_figure_is_told(run, record, asked):
-    one = record(notes=[("forward", "noisy", "the machine was busy")])
+    one = record(notes=[("forward", "imprecise", "the machine was busy")])
     both, fixed = asked(run(one), run(one)), asked(run(one), run(record()))
     assert [row.caveat for row in both.rows] == ["both: the machine was busy", "", ""]
     assert fixed.rows[0].caveat == "base: the machine was busy"

@@ -65,10 +65,10 @@ def test_kernel_times_are_those_of_the_native_profiler(record):
         ([], "memory", False, ""),
         ([("memory", "not_pristine", "shared\nby all")], "memory", True, "shared by all"),
         ([("memory", "not_pristine", "shared")], "forward", False, ""),
-        ([("forward", "noisy", "busy")], "forward", False, "busy"),
+        ([("forward", "drift", "busy")], "forward", False, "busy"),
         ([("forward", "dispatch", "short")], "forward", False, ""),
         (
-            [("memory", "noisy", "busy"), ("memory", "not_pristine", "shared")],
+            [("memory", "imprecise", "busy"), ("memory", "not_pristine", "shared")],
             "memory",
             True,
             "shared; busy",
@@ -78,6 +78,7 @@ def test_kernel_times_are_those_of_the_native_profiler(record):
 def test_what_is_noted_of_a_figure_goes_with_it(record, notes, metric, unsound, caveat):
     figure = entry_of(record(notes=notes)).figures[metric]
     assert (figure.unsound, figure.caveat) == (unsound, caveat)
+    assert figure.unreliable is ((metric, "drift", "busy") in notes)
 
 
 def test_a_call_is_one_however_it_is_run(record):

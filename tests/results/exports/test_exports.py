@@ -19,6 +19,7 @@ from jsonschema import Draft7Validator
 from opperf.commands.export import TOOLS, export
 from opperf.errors import OpperfError, RunFileError
 from opperf.model import Record, Run, Settings, Status, Summary, TensorSpec
+from opperf.results.exports.command import MARKDOWN
 from opperf.results.exports.exported import LONGEST, unique_names
 from opperf.results.exports.program import EXPORTS
 from opperf.results.output import write
@@ -384,4 +385,4 @@ def test_nothing_is_overwritten(tmp_path: Path, sampled_run: Run) -> None:
 
 
 def test_the_option_knows_what_there_is() -> None:
-    assert tuple(EXPORTS) == TOOLS
+    assert (*EXPORTS, MARKDOWN) == TOOLS

@@ -19,6 +19,7 @@ from opperf.compare.files.comparison import (
 from opperf.compare.statistics.data import Verdict
 from opperf.model import DECLARED
 from opperf.results.figures import NOT_APPLICABLE, Unit
+from opperf.results.table import mark_legend
 from opperf.results.text import Shown, pluralize
 from opperf.results.units import Figure, choose_unit, format_figure
 
@@ -51,12 +52,12 @@ CHANGES = {
 
 def base_figure(row: Row) -> Figure:
     """The base's figure."""
-    return Figure(row.base, row.base_half_width)
+    return Figure(row.base, row.base_half_width, row.base_unreliable)
 
 
 def new_figure(row: Row) -> Figure:
     """The new file's figure."""
-    return Figure(row.new, row.new_half_width)
+    return Figure(row.new, row.new_half_width, row.new_unreliable)
 
 
 def unit_of(rows: Sequence[Row]) -> Unit:
@@ -68,6 +69,11 @@ def unit_of(rows: Sequence[Row]) -> Unit:
 def figure_texts(row: Row, unit: Unit) -> tuple[str, str]:
     """Both figures of a row."""
     return str(format_figure(base_figure(row), unit)), str(format_figure(new_figure(row), unit))
+
+
+def mark_sentences(rows: Iterable[Row]) -> list[str]:
+    """A sentence on the mark of uncertain figures, if one of the rows has it."""
+    return mark_legend(figure for row in rows for figure in (base_figure(row), new_figure(row)))
 
 
 def ratio_text(ratio: float | None) -> str:

@@ -12,6 +12,7 @@ from opperf.compare.files.reports.cells import (
     difference_rows,
     figure_texts,
     interval_text,
+    mark_sentences,
     mean_rows,
     ratio_text,
     remarks,
@@ -74,6 +75,7 @@ def _metric(comparison: Comparison, metric: str) -> dict[str, Any]:
             *("Ratio", "95 % interval", "Verdict", f"Base {unit.name}", f"New {unit.name}"),
         ),
         "rows": [_row(row, unit, with_settings) for row in rows],
+        "sentences": mark_sentences(rows),
     }
 
 

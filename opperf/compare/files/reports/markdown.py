@@ -14,6 +14,7 @@ from opperf.compare.files.reports.cells import (
     difference_rows,
     figure_texts,
     interval_text,
+    mark_sentences,
     mean_rows,
     operators_text,
     ratio_text,
@@ -25,7 +26,7 @@ from opperf.compare.files.reports.cells import (
 )
 from opperf.compare.statistics.data import Verdict
 from opperf.errors import one_line
-from opperf.results.markdown import grid
+from opperf.results.markdown import fold, grid
 from opperf.results.text import pluralize, short_inputs
 
 INPUTS_WIDTH = 120
@@ -85,7 +86,7 @@ def _metric(comparison: Comparison, metric: str) -> str:
     """One metric's table, folded if it has no finding."""
     rows = comparison.rows_of(metric)
     shown, more = select_rows(rows)
-    notes = [*([more] if more else []), *map(plain, reasons(rows))]
+    notes = [*([more] if more else []), *map(plain, (*reasons(rows), *mark_sentences(shown)))]
     body = "\n\n".join([_rows(shown, rows), *notes])
     if any(row.verdict in BOLD for row in shown):
         return f"### {metric}\n\n{body}"
@@ -140,8 +141,3 @@ def _changes(comparison: Comparison, kind: ChangeKind) -> str:
     lines = [f"- {plain(change_text(change))}" for change in found[:SHOWN_NAMES]]
     more = len(found) - SHOWN_NAMES
     return fold(title, "\n".join([*lines, *([f"- and {more} more"] if more > 0 else [])]))
-
-
-def fold(title: str, body: str) -> str:
-    """Folds a part of the page, which a click opens where the page supports that."""
-    return f"<details><summary>{title}</summary>\n\n{body}\n\n</details>"

@@ -13,6 +13,7 @@ from opperf.compare.files.reports.cells import (
     closing_sentences,
     difference_rows,
     interval_text,
+    mark_sentences,
     mean_rows,
     new_figure,
     operators_text,
@@ -92,6 +93,7 @@ def _metric(comparison: Comparison, metric: str, width: int | None) -> str:
         _rows(shown, rows, width),
         *([more] if more else []),
         *reasons(rows),
+        *(wrap(sentence, width or WIDTH) for sentence in mark_sentences(shown)),
     ]
     return "\n".join(lines)
 
@@ -121,9 +123,9 @@ def _rows(rows: Sequence[Row], metric: Sequence[Row], width: int | None) -> str:
         ),
         *([Column("Settings", settings)] if any(settings) else []),
         *([Column("Sweep", points)] if any(points) else []),
-        inputs_texts(map(shown_inputs, rows), map(shown_inputs, metric)),
     ]
-    return table_text(columns, width)
+    inputs = inputs_texts(map(shown_inputs, rows), map(shown_inputs, metric), columns, width)
+    return table_text([*columns, inputs], width)
 
 
 def _intervals(rows: Sequence[Row]) -> Column:

@@ -24,8 +24,10 @@ from opperf.compare.files.reports.cells import (
     summary_text,
     unit_of,
 )
+from opperf.compare.files.reports.markdown import plain
 from opperf.compare.statistics.data import Verdict
 from opperf.results.text import wrap
+from opperf.results.units import MARK_LEGEND
 
 
 def test_a_long_name_keeps_both_its_ends():
@@ -84,7 +86,18 @@ def test_a_figure_has_the_unit_that_fits_it(row, value, unit, text, shown):
 
 def test_both_files_have_one_unit_and_each_its_half_width(row):
     one = row(base=32_700.0, new=1.5e6, base_half_width=392.0, new_half_width=3e5)
-    assert figure_texts(one, unit_of([one])) == ("32.7 ±1.2 %", "1500 ±20 %")
+    assert figure_texts(one, unit_of([one])) == ("32.7 ±1.2 %", "1500 ±20 % ?")
+
+
+@pytest.mark.parametrize("name", ["text", "md", "html-fragment"])
+def test_uncertain_figures_are_marked_and_the_mark_is_explained(name, row, comparison):
+    wide = row("wide", base=32_700.0, new=33_000.0, base_half_width=392.0, new_half_width=6600.0)
+    drifting = row("drifting", base=32_700.0, new=33_000.0, base_unreliable=True)
+    legend = plain(MARK_LEGEND) if name == "md" else MARK_LEGEND
+    for one, figure in ((wide, "33 ±20 % ?"), (drifting, "32.70 ?")):
+        text = FORMATS[name](comparison(one))
+        assert figure in text and " ".join(legend.split()) in " ".join(text.split())
+    assert "uncertain" not in FORMATS[name](comparison(row(base_half_width=1.0)))
 
 
 def test_ratios_and_intervals_have_three_decimals_or_no_value(row):

@@ -128,8 +128,8 @@ def test_names_and_inputs_have_a_width_of_their_own(comparison, row):
     assert shown("n" * 24, "i" * 60) == (True, True)
     assert shown("n" * 25, "i" * 150) == (False, False)
     # A file is searched for names.
-    assert shown("n" * 25, "i" * 60, width=None) == (True, True)
-    assert shown("n" * 25, "i" * 61, width=None) == (True, False)
+    assert shown("n" * 25, "i" * 100, width=None) == (True, True)
+    assert shown("n" * 25, "i" * 101, width=None) == (True, False)
 
 
 def test_values_of_the_environment_are_cut(comparison, row):

@@ -1,0 +1,161 @@
+"""Columns of figures in tables: metrics, and what can be computed from them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Sequence
+from functools import partial
+from typing import NamedTuple
+
+from opperf.errors import unknown
+from opperf.metrics import (
+    BACKWARD,
+    FORWARD,
+    MEMORY,
+    MEMORY_FORWARD,
+    TOTAL,
+    metrics_by_name,
+    metrics_in,
+)
+from opperf.model import Metric, MetricKind, Record
+from opperf.results.bandwidth import BANDWIDTH, bandwidth_of
+from opperf.results.units import Figure, figure_of
+
+
+class FigureColumn(NamedTuple):
+    """A column of figures."""
+
+    metric: Metric
+    """Its name, title, unit and description."""
+    read: Callable[[Record], Figure | None]
+    """Returns a record's figure; None if it has none."""
+
+
+RATIO = Metric(
+    "ratio",
+    "",
+    MetricKind.DERIVED,
+    title="Backward/forward",
+    description="time of the backward pass over that of the forward pass",
+)
+
+MEMORY_BACKWARD = Metric(
+    "memory_backward",
+    "B",
+    MetricKind.MEMORY,
+    title="Memory backward",
+    description="what the backward pass adds to the peak of memory of the forward pass",
+)
+
+MOVED = Metric(
+    "moved",
+    "B",
+    MetricKind.DERIVED,
+    title="Moved",
+    description="bytes of the inputs and of the outputs",
+)
+
+
+def bandwidth_figure(record: Record) -> Figure | None:
+    """Returns the rate of the forward pass, which is as uncertain as its time."""
+    rate, time = bandwidth_of(record), figure_of(record, FORWARD.name)
+    if rate is None or time is None:
+        return None
+    return time._replace(value=rate.value, half_width=_scaled(time.share, rate.value))
+
+
+def _ratio(record: Record) -> Figure | None:
+    forward, backward = figure_of(record, FORWARD.name), figure_of(record, BACKWARD.name)
+    if forward is None or backward is None or forward.value <= 0:
+        return None
+    shares = [one.share for one in (forward, backward) if one.share is not None]
+    value = backward.value / forward.value
+    # The passes are timed one after the other, so that their errors are independent.
+    half_width = _scaled(math.hypot(*shares) if len(shares) == 2 else None, value)
+    return Figure(value, half_width, forward.unreliable or backward.unreliable)
+
+
+def _scaled(share: float | None, value: float) -> float | None:
+    return None if share is None else share * value
+
+
+def _memory_backward(record: Record) -> Figure | None:
+    both, forward = figure_of(record, MEMORY.name), figure_of(record, MEMORY_FORWARD.name)
+    if both is None or forward is None or BACKWARD.name not in record.case.passes:
+        return None
+    return Figure(both.value - forward.value)
+
+
+def _moved(record: Record) -> Figure | None:
+    return Figure(record.moved_bytes) if record.moved_bytes else None
+
+
+def _percentile(name: str, record: Record) -> Figure | None:
+    summary = record.summaries.get(TOTAL.name)
+    return None if summary is None else Figure(getattr(summary, name))
+
+
+PERCENTILES = tuple(
+    FigureColumn(
+        Metric(
+            name,
+            TOTAL.unit,
+            MetricKind.DERIVED,
+            title=name.upper(),
+            description=f"{name[1:]}th percentile of the time of both passes together",
+        ),
+        partial(_percentile, name),
+    )
+    for name in ("p50", "p90", "p99")
+)
+"""Percentiles that MXNet's utility has with its Python timer."""
+
+DERIVED = (
+    FigureColumn(BANDWIDTH, bandwidth_figure),
+    FigureColumn(RATIO, _ratio),
+    FigureColumn(MEMORY_BACKWARD, _memory_backward),
+    FigureColumn(MOVED, _moved),
+    *PERCENTILES,
+)
+"""Columns that are computed from a record's metrics."""
+
+
+def column_of(metric: Metric) -> FigureColumn:
+    """Returns the column of a metric: medians with their intervals."""
+    return FigureColumn(metric, lambda record: figure_of(record, metric.name))
+
+
+def known_columns() -> dict[str, FigureColumn]:
+    """Returns every column by its name. A metric of another package comes before a computed column
+    of the same name."""
+    derived = {column.metric.name: column for column in DERIVED}
+    return derived | {name: column_of(metric) for name, metric in metrics_by_name().items()}
+
+
+def check_columns(names: Iterable[str]) -> None:
+    """Raises `UsageError` for an unknown column."""
+    known = known_columns()
+    for name in names:
+        if name not in known:
+            raise unknown("column", name, sorted(known))
+
+
+def select_columns(records: Sequence[Record], names: Sequence[str] = ()) -> list[FigureColumn]:
+    """Returns the columns with these names; without names, those of the records' usual metrics."""
+    if names:
+        known = known_columns()
+        return [known[name] for name in names]
+    return [column_of(metric) for metric in metrics_in(records) if metric.usual]
+
+
+def count_uncertain(records: Sequence[Record]) -> tuple[int, int]:
+    """Returns the number of uncertain figures among the usual noisy ones, and the number of all of
+    these. Metrics that are the same on every run are never uncertain."""
+    figures = [
+        figure
+        for column in select_columns(records)
+        if not column.metric.is_steady
+        for figure in map(column.read, records)
+        if figure is not None
+    ]
+    return sum(figure.is_uncertain for figure in figures), len(figures)
