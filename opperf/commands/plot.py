@@ -38,8 +38,8 @@ from opperf.parsing import split_commas
     multiple=True,
     metavar="NAMES",
     callback=split_commas,
-    help="What has a line each, e.g. operator, dtype, threads, inputs, file, or a swept variable; "
-    "whatever else differs has a chart each.  [default: all that differs]",
+    help="Draw a line for each operator, dtype, threads, inputs, file, swept variable or any other "
+    "setting; those not named that differ have a chart each.  [default: all that differ]",
 )
 @debug
 @click.pass_context

@@ -54,8 +54,8 @@ FORMATS = ("json", "md", "csv", "jsonl")
 @click.option(
     "--quick",
     is_flag=True,
-    help="One configuration and few calls of each operator: MXNet's whole registry takes 2 minutes "
-    "on two cores, and up to 15 without this option. -w, -r, --max-time and --max-configs override "
+    help="One configuration and few calls of each operator: a registry of 600 takes 2 minutes on "
+    "two cores, and up to 15 without this option. -w, -r, --max-time and --max-configs override "
     "it.",
 )
 @max_configs
@@ -63,7 +63,7 @@ FORMATS = ("json", "md", "csv", "jsonl")
 @size
 @argument_options
 @sweep
-@setting_option("inputs")
+@setting_option("input_function")
 @setting_option("imports")
 @axis_option("cache")
 @axis_option("mode")

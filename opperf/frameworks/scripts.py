@@ -60,7 +60,7 @@ def tensors(case: Case, arguments: Mapping[str, Any]) -> list[ScriptTensor]:
                 storage = variable(f"storage.{spec.storage or one.name}")
                 made.setdefault(storage, one._replace(name=storage, spec=stored, tensor=None))
                 one = one._replace(storage=storage)
-            shown = in_script(one.spec, case.settings.inputs, case.settings.seed)
+            shown = in_script(one.spec, case.settings.input_function, case.settings.seed)
             made[one.name] = one._replace(spec=shown)
     return list(made.values())
 

@@ -269,7 +269,7 @@ class Settings(Struct, frozen=True):
         ),
     ] = ()
     """Modules of the user's, imported into the worker after the framework."""
-    inputs: Annotated[
+    input_function: Annotated[
         str,
         Setting(
             "--inputs",
@@ -279,7 +279,7 @@ class Settings(Struct, frozen=True):
             metavar="FUNCTION",
             identity=False,
             common=True,
-            title="Inputs",
+            title="Function of the inputs",
         ),
     ] = ""
     """Function of the user's whose arrays the case's tensors are."""

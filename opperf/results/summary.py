@@ -48,7 +48,8 @@ def summarise(run: Run, elapsed_s: float, width: int | None = None) -> str:
         wrap_all(_doubts(run.records), width),
         _not_measured(run.records, lines),
         _outlier_table(run, width),
-        _slowest(run.records, width),
+        # The tables of a sweep have its times by size.
+        _slowest([record for record in run.records if not record.case.point], width),
         _excluded(run.header.excluded, lines),
     )
     return "\n\n".join(section for section in sections if section)

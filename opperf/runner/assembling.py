@@ -8,7 +8,7 @@ from pathlib import Path
 import msgspec
 
 from opperf.errors import UsageError
-from opperf.model import DECLARED, Case, Operator, Settings
+from opperf.model import DECLARED, Case, Operator, Record, Settings
 from opperf.runner.planning import filter_by_id, plan_cases
 from opperf.runner.workers import Workers
 from opperf.sources.base import open_source
@@ -31,7 +31,7 @@ RULE_OPTIONS = {
     "size": "--size",
     "shapes": "--shape",
     "values": "--arg",
-    "inputs": "--inputs",
+    "input_function": "--inputs",
     "sweeps": "--sweep",
     "int64_tensor": "--int64-tensor",
     "configurations": "--max-configs",
@@ -83,6 +83,7 @@ def assemble(
         cases=disambiguate(deduplicate(group_by_process(c for plan in plans for c in plan.cases))),
         excluded={name: reason for plan in plans for name, reason in plan.excluded.items()},
         aliases={alias: name for plan in plans for alias, name in plan.aliases.items()},
+        earlier=tuple(record for plan in plans for record in plan.earlier),
     )
     check_size(merged, selection)
     return filter_by_id(merged, selection.ids), axes
@@ -175,7 +176,8 @@ def _plan_file(
     if "no_backward" in given:
         cases = [msgspec.structs.replace(case, passes=("forward",)) for case in cases]
     ordered = shuffle(cases, selection.settings.seed) if selection.shuffle else tuple(cases)
-    return Plan(cases=ordered, excluded=dict(source.excluded))
+    earlier: tuple[Record, ...] = getattr(source, "records", ())
+    return Plan(cases=ordered, excluded=dict(source.excluded), earlier=earlier)
 
 
 def _resolve(workers: Workers, framework: str, axes: Axes) -> Axes:

@@ -19,7 +19,7 @@ from opperf.results import output
 from opperf.results.columns import select_columns
 from opperf.results.lines import check_free
 from opperf.results.summary import summarise
-from opperf.results.sweep_table import render_by_size, row_count
+from opperf.results.sweep_table import is_swept, render_by_size, row_count
 from opperf.results.table import legend, wrap_all
 from opperf.results.text import terminal_width, wrap
 from opperf.runner.announcement import announcement, cases_table
@@ -67,8 +67,6 @@ class Work(NamedTuple):
     rounds: int
     header: Header | None
     """First line of the run file; None for a resumed run, which has one."""
-    earlier: tuple[Record, ...] = ()
-    """Records of a resumed run."""
 
 
 def run_command(raw: Mapping[str, Any], changed: Mapping[str, Any]) -> int:
@@ -114,7 +112,7 @@ def run_command(raw: Mapping[str, Any], changed: Mapping[str, Any]) -> int:
         width = terminal_width()
         has_quick = not (files or options.resuming or raw["quick"] or "configurations" in changed)
         quick = quick_settings(changed) if has_quick else None
-        expected = forecast(work.remaining, work.rounds, quick, work.earlier).text()
+        expected = forecast(work.remaining, work.rounds, quick, work.plan.earlier).text()
         for text in filter(None, (line, expected)):
             _print(options, text if width is None else wrap(text, width))
         if options.dry_run:
@@ -167,8 +165,8 @@ def _resume_work(
         found = workers.of(next(iter(frameworks))).resolve(axes).axes
         check_axes(axes_before, {**axes, **found}, changed)
     remaining = find_pending(run, options.retry, before.rounds, before.settings.seed)
-    plan = Plan(cases=run.cases, excluded=run.header.excluded)
-    return Work(plan, remaining, before.rounds, None, run.records)
+    plan = Plan(cases=run.cases, excluded=run.header.excluded, earlier=run.records)
+    return Work(plan, remaining, before.rounds, None)
 
 
 def _plan_work(
@@ -267,6 +265,8 @@ def _finish(result: Run, run_file: Path, options: Options, elapsed_s: float) -> 
     _print(options, "\n" + summarise(result, elapsed_s, width))
     if options.output != output.STDOUT:
         _print(options, f"\nwritten to {options.output}")
+        if is_swept(records) and options.output_format == "jsonl":
+            _print(options, f"Plot it with: {shlex.join(('opperf', 'plot', str(options.output)))}")
     if not any(record.status is Status.OK for record in records):
         _print(options, nothing_measured(records), error=True)
         return FOUND

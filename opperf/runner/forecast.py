@@ -23,14 +23,15 @@ CALL_S, GROWTH, FORWARD_SHARE = 0.0035, 1.3, 0.4
 """Seconds of a call with both passes on a million elements, the power of the elements that they
 grow by (products of matrices take longer per element if larger), and the share of the forward pass.
 They are averages of a registry: of a single case they say little. With them, the forecasts of
-MXNet's registry on two cores are 97 s for --quick, 26 s with --size small besides, 328 s for -w 2
--r 5; measured were 105, 26 and 330 s. Runs of large inputs may take twice their forecast."""
+a registry of 608 operators on two cores are 97 s for --quick, 26 s with --size small besides, 328 s
+for -w 2 -r 5; measured were 105, 26 and 330 s. Runs of large inputs may take twice their
+forecast."""
 
 WORTH_SAYING_S = 120.0
 """Shortest forecast that is printed: a shorter run is waited for."""
 
 FEWEST_RECORDS = 20
-"""Fewest records that correct a forecast: times of cases differ a thousandfold."""
+"""Fewest records that correct the forecast of other cases: times of cases differ a thousandfold."""
 
 MINUTE, HOUR = 60, 3600
 
@@ -52,14 +53,15 @@ def case_s(case: Case) -> float:
 
 
 def total_s(cases: Iterable[Case], earlier: Sequence[Record] = ()) -> float:
-    """Returns the seconds that cases are expected to take, corrected by the records of a run so
-    far, if there are enough."""
-    expected = sum(map(case_s, cases))
+    """Returns the seconds that cases are expected to take. Earlier records correct them: a case's
+    own one, and all of them together the cases without one, if they are enough."""
     measured = [record for record in earlier if record.status is Status.OK and record.wall_s > 0]
-    if len(measured) < FEWEST_RECORDS:
-        return expected
-    taken = sum(record.wall_s / record.rounds for record in measured)
-    return expected * taken / sum(case_s(record.case) for record in measured)
+    taken = {record.id: record.wall_s / record.rounds for record in measured}
+    expected = {record.id: case_s(record.case) for record in measured}
+    enough = len(taken) >= FEWEST_RECORDS
+    usual = sum(taken.values()) / sum(expected.values()) if enough else 1.0
+    factors = {id: taken[id] / expected[id] for id in taken}
+    return sum(case_s(case) * factors.get(case.id, usual) for case in cases)
 
 
 def quick_cases(cases: Iterable[Case], quick: Mapping[str, Any]) -> list[Case]:
@@ -108,7 +110,7 @@ def forecast(
     earlier: Sequence[Record] = (),
 ) -> Forecast:
     """Returns the forecast of the visits that remain of a run. `quick` are the settings of --quick,
-    None if it cannot be chosen; `earlier` are the records of the run so far."""
+    None if it cannot be chosen; `earlier` are records of the run so far, or of files."""
     distinct = list({case.id: case for case in remaining}.values())
     fewer = [] if quick is None else quick_cases(distinct, quick)
     return Forecast(

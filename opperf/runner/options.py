@@ -171,7 +171,12 @@ def build_fuzz(options: Mapping[str, Any]) -> Fuzz | None:
     return Fuzz(count=options["fuzz_shapes"], least=least, most=most)
 
 
-FUZZED = {"size": "--size", "shapes": "--shape", "sweeps": "--sweep", "inputs": "--inputs"}
+FUZZED = {
+    "size": "--size",
+    "shapes": "--shape",
+    "sweeps": "--sweep",
+    "input_function": "--inputs",
+}
 """Options for a rule's shapes, which random ones replace."""
 
 MADE = {"size": "--size", "shapes": "--shape"}
@@ -183,7 +188,7 @@ LIMITS = {"least_elements": "--min-elements", "most_elements": "--max-elements"}
 
 def check_shape_options(changed: Mapping[str, Any]) -> None:
     """Raises `UsageError` for contradictory options on shapes."""
-    if "inputs" in changed:
+    if "input_function" in changed:
         for option in MADE:
             if option in changed:
                 raise UsageError(

@@ -73,7 +73,7 @@ class PreparedCase:
             tensor = self.framework.copy_to_device(held, argument, device)
         elif argument.fill.distribution == FUNCTION:
             settings = self.case.settings
-            held = array_of(settings.inputs, self.framework, settings.seed, argument)
+            held = array_of(settings.input_function, self.framework, settings.seed, argument)
             tensor = self.framework.copy_to_device(held, argument, device)
         else:
             seed = seed_at(self.case.settings.seed, argument.fill.of or place)

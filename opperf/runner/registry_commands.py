@@ -202,7 +202,7 @@ def show_command(options: Mapping[str, Any], changed: Mapping[str, Any]) -> int:
     )
     cases: tuple[Case, ...] = ()
     scripts: tuple[str, ...] = ()
-    if listed.rule or any(options[name] for name in ("shapes", "values", "inputs")):
+    if listed.rule or any(options[name] for name in ("shapes", "values", "input_function")):
         with worker_for(options) as worker:
             selection = worker.resolve_selection(selection)
             plan = plan_cases(worker, options["framework"], selection, _say)

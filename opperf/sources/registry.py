@@ -16,6 +16,7 @@ from opperf.model import (
     Operator,
     OperatorTarget,
     Pass,
+    Record,
     Struct,
     Target,
 )
@@ -59,6 +60,8 @@ class Plan(Struct, frozen=True):
     """Aliases among the selected names, each with the name in results."""
     searchable: tuple[str, ...] = ()
     """Operators in `excluded` for which a search may find inputs."""
+    earlier: tuple[Record, ...] = ()
+    """Records of the cases in files, by which the time of a run is forecast."""
 
 
 class Registry:
@@ -103,7 +106,7 @@ class Registry:
         the user sets; without either, those that the user sets."""
         framework, selection = self._framework, self._selection
         dtype, overrides = selection.settings.dtype, Overrides.of(selection)
-        if selection.settings.inputs:
+        if selection.settings.input_function:
             made = inputs_by_function(framework, target, operator, selection.settings)
         else:
             found = self._found.get(target.label)

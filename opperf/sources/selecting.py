@@ -185,6 +185,10 @@ SUGGESTED = 5
 """Most operators that an error suggests: one line of a terminal."""
 
 
+LISTED = "; opperf list prints all operators"
+"""Advice where no name is near."""
+
+
 def unknown_operator(
     pattern: str, operators: Iterable[Operator], functions: Iterable[str] = ()
 ) -> UnknownOperatorError:
@@ -192,8 +196,8 @@ def unknown_operator(
     group of this name, or else with near names of operators and functions."""
     listed = list(operators)
     names = [name for operator in listed for name in operator.names]
-    # A function of an operator's name is the operator.
-    known = {parse(name).joined for name in names}
+    # A function of an operator's name is the operator; internal names are not suggested.
+    known = {one.joined for one in map(parse, names) if not one.is_internal}
     others = [path for path in functions if parse(path.rpartition(".")[2]).joined not in known]
     near = group_options(pattern, listed) or nearest(pattern, [*names, *others], SUGGESTED)
-    return UnknownOperatorError(f"no operator is called {pattern!r}{did_you_mean(near)}")
+    return UnknownOperatorError(f"no operator is called {pattern!r}{did_you_mean(near) or LISTED}")

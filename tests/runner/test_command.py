@@ -118,6 +118,19 @@ def test_a_long_run_says_so_before_it_begins(opperf, monkeypatch):
     assert len(opperf(*COUNTS, *long[:2], *long[4:])[1].splitlines()) == 1
 
 
+def test_records_forecast_the_run_that_measures_their_cases_again(opperf, monkeypatch):
+    monkeypatch.setattr(command, "terminal_width", lambda: None)
+    opperf("relu", *COUNTS, "-o", "run.jsonl")
+    path = opperf.folder / "run.jsonl"
+    lines = [json.loads(line) for line in path.read_text().splitlines()]
+    for line in lines:
+        if line["line"] == "record":
+            line["wall_s"] = 90.0
+    path.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    _, out, _ = opperf("run.jsonl", "--dry-run", "-o", "again.jsonl", "--cpus", "none")
+    assert out.splitlines()[1:] == ["2 cases: the run takes about 3 min"]
+
+
 @pytest.mark.parametrize("width", [80, 120, 200])
 def test_the_forecast_fits_the_terminal(opperf, monkeypatch, width):
     monkeypatch.setattr(command, "terminal_width", lambda: width)
@@ -561,13 +574,15 @@ def test_a_sweep_is_announced_measured_and_shown_by_size(opperf):
     ]
     assert out.startswith("3 cases of 1 operator, n 8 to 32: cpu(0)")
     lines = [line.split()[:1] for line in out.splitlines()]
+    assert out.endswith("\nwritten to run.jsonl\nPlot it with: opperf plot run.jsonl\n")
+    assert "Slowest" not in out
     assert ["relu:"] in lines and lines[lines.index(["8"]) :][:3] == [["8"], ["16"], ["32"]]
     made, _ = read_run(opperf.folder / "run.jsonl")
     assert [record.case.point for record in made.records] == [{"n": 8}, {"n": 16}, {"n": 32}]
 
 
 def test_the_cases_of_a_sweep_are_listed_with_their_points(opperf):
-    _, out, _ = opperf("relu", "add", *SWEEP, "--shape", "lhs=n", "--list")
+    _, out, _ = opperf("relu", "negative", *SWEEP, "--list")
     titles = out.splitlines()[0].split()
     assert titles[-2:] == ["Sweep", "Inputs"]
     assert sum(" n=16 " in line for line in out.splitlines()) == 2 and measured(opperf) == []
@@ -601,10 +616,10 @@ def test_an_interrupted_sweep_is_resumed_at_its_next_point(opperf, monkeypatch):
 @pytest.mark.parametrize(
     "words, message",
     [
-        (("--sweep", "n=8"), "no shape uses n"),
+        (("--sweep", "n=8"), "no shape and no value uses n"),
         (("--shape", "data=4xn"), "'n' is neither a number nor a swept variable"),
         (("--sweep", "n=0,4", "--shape", "data=4xn"), "0 is no extent"),
-        (("--sweep", "n=4", "--shape", "lhs=4xn"), "no selected operator has a tensor argument"),
+        (("--sweep", "n=4", "--shape", "lhs=4xn"), "relu has no tensor argument 'lhs'"),
         (("--sweep", "n=4", "--fuzz-shapes", "3"), "--sweep has no effect with --fuzz-shapes"),
     ],
 )

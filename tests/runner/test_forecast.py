@@ -64,8 +64,8 @@ def test_a_call_takes_longer_with_more_elements_and_less_without_a_backward_pass
     assert case_s(case(shape=(0,), runs=10)) == pytest.approx(CASE_S)
 
 
-def test_the_records_so_far_correct_the_forecast(case):
-    cases = [case(runs=number) for number in range(1, FEWEST_RECORDS + 3)]
+def test_records_of_other_cases_correct_the_forecast_if_they_are_enough(case):
+    cases = [case(shape=(number, 10**6)) for number in range(1, FEWEST_RECORDS + 3)]
 
     def record(one, factor, status=Status.OK, rounds=1):
         wall_s = rounds * factor * case_s(one)
@@ -78,8 +78,18 @@ def test_the_records_so_far_correct_the_forecast(case):
     assert total_s(remaining, records) == pytest.approx(2 * expected)
     # Too few say nothing, and those that did not end ok took another time.
     assert total_s(remaining, records[: FEWEST_RECORDS - 1]) == pytest.approx(expected)
-    failed = [record(one, 100.0, Status.TIMEOUT) for one in cases]
+    failed = [record(case("add", (n,)), 100.0, Status.TIMEOUT) for n in range(1, 50)]
     assert total_s(remaining, [*records, *failed]) == pytest.approx(2 * expected)
+
+
+def test_a_cases_own_record_corrects_its_forecast(case):
+    slow, other = case("relu"), case("add")
+    own = Record(case=slow, id=slow.id, status=Status.OK, wall_s=30.0)
+    assert total_s([slow, other], [own]) == pytest.approx(30.0 + case_s(other))
+    # The number of calls is no part of the id.
+    few, many = case("relu", runs=10), case("relu", runs=1000)
+    own = Record(case=few, id=few.id, status=Status.OK, wall_s=2 * case_s(few))
+    assert total_s([many], [own]) == pytest.approx(2 * case_s(many))
 
 
 def test_quick_measures_the_first_case_of_each_operator_and_combination(case):

@@ -193,22 +193,16 @@ def test_an_id_or_its_beginning_chooses_cases(plan):
 def test_a_sweep_is_planned_at_each_of_its_points(plan):
     made = plan(
         "relu",
-        "add",
+        "negative",
         sweeps={"n": (8, 16), "m": (3,)},
         swept_shapes={"data": ("m", "n")},
-        shapes={"lhs": (5,)},
     )
     found = [(case.label, case.arguments, case.point) for case in made.cases]
     assert [(label, point) for label, _, point in found] == [
-        ("add", {}),
-        ("relu", {"n": 8, "m": 3}),
-        ("relu", {"n": 16, "m": 3}),
+        (label, {"n": n, "m": 3}) for label in ("negative", "relu") for n in (8, 16)
     ]
-    assert [list(arguments.values())[0].shape for _, arguments, _ in found] == [
-        (5,),
-        (3, 8),
-        (3, 16),
-    ]
+    shapes = [arguments["data"].shape for _, arguments, _ in found]
+    assert shapes == [(3, 8), (3, 16), (3, 8), (3, 16)]
 
 
 def test_an_id_selects_a_point_of_a_sweep(plan):

@@ -31,7 +31,7 @@ def opperf(in_process, in_process_workers, monkeypatch, tmp_path, capsys):
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     operators = tuple(one for one in OPERATORS if one.name in HARMLESS)
     monkeypatch.setattr(in_process.fake, "operators", lambda: operators)
-    monkeypatch.setattr(module, "Worker", lambda framework, python="": in_process)
+    monkeypatch.setattr(module, "Worker", lambda framework, settings, python="": in_process)
     monkeypatch.setattr(module, "Workers", in_process_workers[0])
 
     def called(command, *arguments, framework=("--framework", "fake")):

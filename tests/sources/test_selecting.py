@@ -124,10 +124,11 @@ def test_an_exact_name_matches_no_other_case():
         ("Elemwise_Add", "elemwise.add"),
         ("multiply", "nd.multiply, np.multiply, np.matrix_multiply"),
         ("addd", "add"),
+        ("plus", "np.plus"),
     ],
 )
 def test_what_an_unknown_name_may_mean(pattern, advice):
-    functions = ("np.multiply", "nd.multiply", "np.matrix_multiply", "np.add", "np.relu")
+    functions = ("np.multiply", "nd.multiply", "np.matrix_multiply", "np.add", "np.relu", "np.plus")
     with pytest.raises(UnknownOperatorError) as unknown:
         select(OPERATORS, Selection(patterns=(pattern,)), functions)
     assert str(unknown.value) == f"no operator is called {pattern!r}; did you mean {advice}?"

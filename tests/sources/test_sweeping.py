@@ -44,7 +44,10 @@ def test_a_selection_at_a_point_has_numbers_in_place_of_variables():
 @pytest.mark.parametrize(
     "changes, message",
     [
-        ({"swept_shapes": {"data": (16, "n")}}, "--sweep m=...: no shape uses m; write it as"),
+        (
+            {"swept_shapes": {"data": (16, "n")}},
+            "--sweep m=...: no shape and no value uses m; write it as",
+        ),
         (
             {"swept_shapes": {"data": ("n", "m", "nn")}},
             "--shape data=nxmxnn: 'nn' is neither a number nor a swept variable; did you mean n",

@@ -63,7 +63,7 @@ def planned(numpy_framework, tmp_path):
 
     def made(function, name="dot", values=None, **settings):
         chosen = Settings(
-            profiler="python", warmup=0, runs=1, inputs=f"{path}:{function}", **settings
+            profiler="python", warmup=0, runs=1, input_function=f"{path}:{function}", **settings
         )
         return plan(
             numpy_framework, Selection(patterns=(name,), settings=chosen, values=values or {})
@@ -133,7 +133,7 @@ def test_what_is_refused(planned, function, words):
 
 
 def test_a_function_needs_a_file_or_module(numpy_framework):
-    settings = Settings(profiler="python", inputs="make")
+    settings = Settings(profiler="python", input_function="make")
     with pytest.raises(UsageError, match="write a function with its file or module"):
         plan(numpy_framework, Selection(patterns=("dot",), settings=settings))
 

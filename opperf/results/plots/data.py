@@ -57,7 +57,7 @@ class Line(NamedTuple):
 
 
 class Panel(NamedTuple):
-    """One chart: a metric of lines that share what is in the title."""
+    """One chart: a metric of lines that share the dimensions in the title."""
 
     title: str
     metric: Metric
@@ -83,7 +83,7 @@ class Plot(NamedTuple):
     x_is_log: bool
     panels: tuple[Panel, ...]
     notes: tuple[str, ...] = ()
-    """What is not drawn, a sentence each."""
+    """Records that are not drawn, a sentence for each reason."""
 
     @property
     def has_intervals(self) -> bool:

@@ -224,7 +224,7 @@ def other_values():
         "mode": "compiled",
         "phase": "train",
         "cache": "cold",
-        "inputs": "kernels.py:make",
+        "input_function": "kernels.py:make",
         "seed": "3",
     }
     found = {name: DECLARED[name].read(text) for name, text in words.items()}
@@ -238,7 +238,7 @@ def test_the_command_line_reads_the_command(
     command, entry, measured, tmp_path, monkeypatch, differing
 ):
     settings = other_values()
-    effort = {name: settings.pop(name) for name in ("seed", "inputs", "imports")}
+    effort = {name: settings.pop(name) for name in ("seed", "input_function", "imports")}
     run = measured(
         entry(settings=settings, effort=effort), selection={"size": "small"}, framework="numpy"
     )
