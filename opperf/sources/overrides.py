@@ -75,9 +75,15 @@ class Accepted(NamedTuple):
     """Those that may be tensors."""
 
     def lacks(self, overrides: Overrides) -> list[str]:
-        """Returns the names of the user's that are not among them."""
-        shapes = [n for n in overrides.shapes if self.of_shapes and n not in self.of_shapes]
+        """Returns the names of the user's that an operator needs and that are not among them: one
+        of the shapes, which may be for several operators, and all of the values."""
+        shapes = [] if self.shapes(overrides) else list(overrides.shapes)
         return shapes + [n for n in overrides.values if self.all and n not in self.all]
+
+    def shapes(self, overrides: Overrides) -> Shapes:
+        """Returns the user's shapes that are for the operator."""
+        own = self.of_shapes or tuple(overrides.shapes)
+        return {name: shape for name, shape in overrides.shapes.items() if name in own}
 
 
 def accepted(operator: Operator, made: list[Inputs] | NoInputs) -> Accepted:

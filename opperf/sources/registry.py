@@ -117,15 +117,16 @@ class Registry:
         lacking = names.lacks(overrides)
         if lacking:
             return NoInputs(f"{LACKS} {lacking[0]!r}")
+        overrides = Overrides(names.shapes(overrides), overrides.values)
         if isinstance(made, NoInputs):
             set_here = own_inputs(framework, target, operator, overrides, preset, dtype)
             # A search may find the inputs that the user does not set.
             return made if isinstance(set_here, NoInputs) and made.searchable else set_here
-        if not selection.shapes:
+        if not overrides.shapes:
             return made
         make = functools.partial(inputs_for_target, framework, target, operator, dtype=dtype)
-        made = with_tensors(framework, target, operator, made, selection.shapes, dtype)
-        return inputs_in_shapes(made, selection.shapes, preset, make)
+        made = with_tensors(framework, target, operator, made, overrides.shapes, dtype)
+        return inputs_in_shapes(made, overrides.shapes, preset, make)
 
 
 def plan(framework: Framework, selection: Selection, found: Found | None = None) -> Plan:

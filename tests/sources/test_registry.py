@@ -232,6 +232,13 @@ def test_operators_without_an_argument_of_the_users_are_excluded(fake, option):
     assert shaped.excluded == {"relu": "it has no argument 'lhs'"}
 
 
+def test_each_shape_may_be_for_one_of_several_operators(fake):
+    shapes = {"lhs": (2,), "data": (3, 4)}
+    made = plan(fake, Selection(patterns=("relu", "add"), shapes=shapes))
+    assert made.excluded == {}
+    assert [list(case.arguments.values())[0].shape for case in made.cases] == [(2,), (3, 4)]
+
+
 def test_an_argument_of_no_operator_is_refused_with_those_there_are(fake):
     with pytest.raises(UsageError) as refused:
         plan(fake, Selection(patterns=("relu", "add"), values={"lsh": 1}))
