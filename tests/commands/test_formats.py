@@ -17,7 +17,7 @@ ARGUMENTS = {
     "show": ("relu", *FAKE),
     "coverage": FAKE,
     "compare": ("a.jsonl", "b.jsonl"),
-    "export": ("a.jsonl", "--to", "bencher"),
+    "export": ("a.jsonl",),
     "ab": FAKE,
 }
 """What a command needs besides."""
@@ -29,7 +29,8 @@ def options(name, *words):
 
 def formats_of(command):
     found = [one.type.choices for one in command.params if one.name == "output_format"]
-    return tuple(found[0]) if found else ("json",)
+    # The tool decides the format of an export.
+    return tuple(found[0]) if found else ("json", "md")
 
 
 WRITING = [
@@ -51,9 +52,11 @@ def test_these_commands_write_files():
 def test_an_extension_is_that_of_a_format_or_refused(command, extension):
     name, known = command.name, formats_of(command)
     words = ("-o", f"out{extension}")
+    if name == "export":
+        words = (*words, "--to", "md" if EXTENSIONS[extension] == "md" else "bencher")
     if EXTENSIONS[extension] in known:
         made = options(name, *words)
-        assert made.get("output_format", "json") == EXTENSIONS[extension]
+        assert made.get("output_format", EXTENSIONS[extension]) == EXTENSIONS[extension]
         return
     with pytest.raises(click.BadParameter) as refused:
         options(name, *words)
@@ -83,3 +86,9 @@ def test_the_report_of_a_session_is_a_run_file():
 def test_every_format_of_a_file_has_an_extension():
     written = {one for command in WRITING for one in formats_of(command)}
     assert written == set(EXTENSIONS.values())
+
+
+@pytest.mark.parametrize("tool, name", [("bencher", "out.md"), ("md", "out.json")])
+def test_the_extension_of_an_export_is_that_of_its_tool(tool, name):
+    with pytest.raises(click.BadParameter, match=f"{tool} writes .*, and the output file is"):
+        options("export", "-o", name, "--to", tool)
