@@ -111,7 +111,7 @@ def test_inputs_by_a_function_are_resumed_and_measured_again(kernels):
         (("relu", "--import", "./nothing.py"), "nothing.py: there is no such file"),
         (("relu", "--import", "broken.py"), "broken.py cannot be loaded: NameError"),
         (("kernels.py:nothing",), "kernels.py has no 'nothing'"),
-        (("kernels:scaled_add", "--shape", "x=axb"), "'axb' is not a shape"),
+        (("kernels:scaled_add", "--shape", "x=4x0"), "'4x0' is not a shape"),
         (("kernels:scaled_add", "--arg", "alpha"), "'alpha' is not of the form axis=1"),
         (("kernels:scaled_add", "--arg", "alpha=(1,"), "'(1,' is not a value for alpha"),
         (("kernels:scaled_add", "--arg", "beta=1"), "scaled_add has no argument 'beta'"),
