@@ -254,7 +254,7 @@ def check_extension(
             return path
         if EXTENSIONS.get(path.suffix.lower()) not in formats:
             raise click.BadParameter(
-                f"{str(path)!r}: {path.suffix} is no extension of what is written here; use "
+                f"{str(path)!r}: {path.suffix} is not an extension of what is written here; use "
                 f"{known}, or a name without an extension",
                 ctx,
                 param,

@@ -14,7 +14,7 @@ PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 NOT_RUN = ("pip install", "make ", "git clone")
 """Beginnings of commands that install or run everything; CI itself starts with them."""
 
-WHOLE_REGISTRY = {"opperf --output-format json --output-file results.json"}
+WHOLE_REGISTRY = {"opperf --quick --output-format json --output-file results.json"}
 """Commands that measure everything: they are planned in full, and not carried out."""
 
 
@@ -27,18 +27,14 @@ BRIEFLY = " --max-time 0.01"
 """What such a command is given besides: what it says and writes is the same."""
 
 
-def blocks(language):
-    """Every code block of a language, with where it is."""
-    found = []
-    for page in PAGES:
-        text = page.read_text()
-        for match in re.finditer(rf"^```{language}\n(.*?)^```", text, re.MULTILINE | re.DOTALL):
-            line = text[: match.start()].count("\n") + 1
-            found.append(pytest.param(match.group(1), id=f"{page.name}:{line}"))
-    return found
+def blocks(page):
+    """Yields the language and the code of every block of a page, in order, with its line."""
+    text = page.read_text()
+    for match in re.finditer(r"^```(sh|python)\n(.*?)^```", text, re.MULTILINE | re.DOTALL):
+        yield match[1], match[2], text[: match.start()].count("\n") + 1
 
 
-def run(arguments, folder):
+def run(arguments, folder, place):
     environment = os.environ | {
         "PYTHONPATH": str(ROOT),
         "HOME": str(folder),
@@ -47,33 +43,35 @@ def run(arguments, folder):
     done = subprocess.run(
         arguments, cwd=folder, env=environment, capture_output=True, text=True, timeout=600
     )
-    assert done.returncode == 0, done.stdout + done.stderr
+    assert done.returncode == 0, f"{place}: {done.stdout}{done.stderr}"
     return done.stdout
 
 
-def test_there_are_examples():
-    assert len(blocks("sh")) >= 3 and len(blocks("python")) >= 3
-
-
-@pytest.mark.parametrize("block", blocks("sh"))
-def test_commands(block, tmp_path):
+def commands(block):
+    """Yields the commands of a block that are carried out, as they are."""
     for line in block.replace("\\\n", " ").splitlines():
         command = line.partition("  #")[0].strip()
         if not command or command.startswith(("#", *NOT_RUN)):
             continue
-        if command in WHOLE_REGISTRY or " ".join(command.split()[2:]) in {
-            " ".join(known.split()[1:]) for known in WHOLE_REGISTRY
-        }:
+        if command in WHOLE_REGISTRY:
             command += " --dry-run"
         elif MEASURING.match(command) and not re.search(r" -r | --(quick|list|resume)\b", command):
             command += BRIEFLY
-        run(
-            ["sh", "-c", command.replace("opperf/opperf.py", str(ROOT / "opperf/opperf.py"))],
-            tmp_path,
-        )
+        yield command
 
 
-@pytest.mark.parametrize("block", blocks("python"))
-def test_python(block, tmp_path):
-    output = run([sys.executable, "-c", block], tmp_path)
-    assert "print(" not in block or output.strip()
+def test_there_are_examples():
+    found = [language for page in PAGES for language, _, _ in blocks(page)]
+    assert found.count("sh") >= 3 and found.count("python") >= 3
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_a_page_is_pasted_in_order_in_one_folder(page, tmp_path):
+    for language, block, line in blocks(page):
+        place = f"{page.name}:{line}"
+        if language == "python":
+            output = run([sys.executable, "-c", block], tmp_path, place)
+            assert "print(" not in block or output.strip(), place
+            continue
+        for command in commands(block):
+            run(["sh", "-c", command], tmp_path, f"{place}: {command}")

@@ -8,23 +8,8 @@ import click
 
 from opperf.commands.command import command
 from opperf.parameters import columns, debug, output_options
-from opperf.parsing import EXTENSIONS
 
 TOOLS = ("pytest-benchmark", "bencher", "github-action-benchmark", "md")
-
-
-def parse_tool(ctx: click.Context, param: click.Parameter, value: str) -> str:
-    """Returns the tool. Raises `click.BadParameter` if the output file's extension is another than
-    that of its format. The option of the output file is eager, so that it is known here."""
-    path: Path = ctx.params["output_file"]
-    extension = ".md" if value == "md" else ".json"
-    if path.suffix and EXTENSIONS[path.suffix.lower()] != EXTENSIONS[extension]:
-        raise click.BadParameter(
-            f"{value} writes {extension}, and the output file is {str(path)!r}; change one of them",
-            ctx,
-            param,
-        )
-    return value
 
 
 @command()
@@ -34,7 +19,6 @@ def parse_tool(ctx: click.Context, param: click.Parameter, value: str) -> str:
     "tool",
     required=True,
     type=click.Choice(TOOLS, case_sensitive=False),
-    callback=parse_tool,
     help="Format of this tool. github-action-benchmark reads it as customSmallerIsBetter, Bencher "
     "with --adapter json. md is a page to read.",
 )

@@ -252,7 +252,9 @@ def _header(path: Path, text: bytes, kind: FileKind) -> Any:
     try:
         probe = msgspec.json.decode(text, type=_Probe)
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
-        raise RunFileError(f"{path}:1: not a {kind.name}: the first line is no header") from error
+        raise RunFileError(
+            f"{path}:1: not an opperf {kind.name}; write one with {kind.writer}"
+        ) from error
     if probe.line != kind.header:
         raise RunFileError(
             f"{path}:1: not a {kind.name}, which `{kind.writer}` writes: its first line is of the "

@@ -74,6 +74,6 @@ def open_source(path: Path) -> Source:
             return kind.open(path)
     advice = f"; for a function in it, write {path}:NAME" if path.suffix == ".py" else ""
     raise UsageError(
-        f"{path} is no file of cases that opperf reads: "
+        f"{path} is not a file of cases that opperf reads: "
         f"{', '.join(kind.name for kind in available().values())}{advice}"
     )

@@ -50,8 +50,8 @@ def check_sweeps(selection: Selection) -> None:
             )
         if variable in used and min(values) < 1:
             raise UsageError(
-                f"--sweep {variable}=...: {min(values)} is no extent of {used[variable]}; begin "
-                "at 1 or more"
+                f"--sweep {variable}=...: {min(values)} is not an extent of {used[variable]}; "
+                "begin at 1 or more"
             )
     points = math.prod(map(len, sweeps.values()))
     if points > MOST_POINTS:

@@ -61,7 +61,7 @@ def test_an_extension_is_that_of_a_format_or_refused(command, extension):
     with pytest.raises(click.BadParameter) as refused:
         options(name, *words)
     message = refused.value.format_message()
-    assert f"'out{extension}': {extension} is no extension of what is written here" in message
+    assert f"'out{extension}': {extension} is not an extension of what is written here" in message
     assert ".json" in message and message.endswith("or a name without an extension")
 
 
@@ -86,9 +86,3 @@ def test_the_report_of_a_session_is_a_run_file():
 def test_every_format_of_a_file_has_an_extension():
     written = {one for command in WRITING for one in formats_of(command)}
     assert written == set(EXTENSIONS.values())
-
-
-@pytest.mark.parametrize("tool, name", [("bencher", "out.md"), ("md", "out.json")])
-def test_the_extension_of_an_export_is_that_of_its_tool(tool, name):
-    with pytest.raises(click.BadParameter, match=f"{tool} writes .*, and the output file is"):
-        options("export", "-o", name, "--to", tool)

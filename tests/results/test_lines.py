@@ -141,7 +141,7 @@ def test_one_line_may_be_cut_short_and_no_more(path: Path) -> None:
     [
         (b"", "not a diary: the file is empty"),
         (HEADER[:-1], "not a diary: the header is cut short"),
-        (b"5\n", "not a diary: the first line is no header"),
+        (b"5\n", "not an opperf diary; write one with opperf keep-diary"),
         (
             b'{"line":"%s","schema":3}\n' % (b"x" * 50),
             f"not a diary, which `opperf keep-diary` writes: its first line is of the kind "

@@ -176,15 +176,15 @@ def test_resume_removes_the_closing_line_and_goes_on(
     ("content", "message"),
     [
         (b"", "1: not a run file: the file is empty"),
-        (b"hello\n", "1: not a run file: the first line is no header"),
-        (b'{"relu": []}\n', "1: not a run file: the first line is no header"),
+        (b"hello\n", "1: not an opperf run file; write one with opperf run -f jsonl"),
+        (b'{"relu": []}\n', "1: not an opperf run file; write one with opperf run -f jsonl"),
         (
             b'{"line":"closing","schema":1}\n',
             "1: not a run file, which `opperf run -f jsonl` writes",
         ),
         (b'{"line":"header","schema":2}\n', "1: the header is damaged"),
         (b'{"line":"header","schema":99}\n', "1: written in version 99"),
-        (b"\xff\xfe\n", "1: not a run file"),
+        (b"\xff\xfe\n", "1: not an opperf run file"),
     ],
 )
 def test_what_is_no_run_file_is_refused(tmp_path: Path, content: bytes, message: str) -> None:

@@ -618,7 +618,7 @@ def test_an_interrupted_sweep_is_resumed_at_its_next_point(opperf, monkeypatch):
     [
         (("--sweep", "n=8"), "no shape and no value uses n"),
         (("--shape", "data=4xn"), "'n' is neither a number nor a swept variable"),
-        (("--sweep", "n=0,4", "--shape", "data=4xn"), "0 is no extent"),
+        (("--sweep", "n=0,4", "--shape", "data=4xn"), "0 is not an extent"),
         (("--sweep", "n=4", "--shape", "lhs=4xn"), "relu has no tensor argument 'lhs'"),
         (("--sweep", "n=4", "--fuzz-shapes", "3"), "--sweep has no effect with --fuzz-shapes"),
     ],

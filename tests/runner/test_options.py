@@ -155,9 +155,9 @@ def test_values_that_multiply(given, arguments, axes):
         (("--label", "a=1", "--label", "a=2"), "'a' is set twice"),
         (
             ("-o", "a.txt"),
-            "'a.txt': .txt is no extension of what is written here; use .json, .md",
+            "'a.txt': .txt is not an extension of what is written here; use .json, .md",
         ),
-        (("-o", "a.tsv", "-f", "csv"), "'a.tsv': .tsv is no extension of what is written here"),
+        (("-o", "a.tsv", "-f", "csv"), "'a.tsv': .tsv is not an extension of what is written here"),
         (("-o", "a.md", "-f", "json"), "json contradicts the extension of the output file 'a.md'"),
         (("-f", "json", "-o", "a.jsonl"), "json contradicts the extension of the output file"),
         (("--precision", "2"), "'2' is not a number greater than 0 and less than 1"),

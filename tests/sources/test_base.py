@@ -34,7 +34,7 @@ def test_another_file_is_refused_with_the_kinds_there_are(tmp_path, content):
     path.write_text(content)
     assert not is_source(path)
     with pytest.raises(
-        UsageError, match=re.escape("is no file of cases that opperf reads: run file")
+        UsageError, match=re.escape("is not a file of cases that opperf reads: run file")
     ):
         open_source(path)
 

@@ -53,7 +53,10 @@ def test_a_selection_at_a_point_has_numbers_in_place_of_variables():
             "--shape data=nxmxnn: 'nn' is neither a number nor a swept variable; did you mean n",
         ),
         ({"sweeps": {}}, "'n' is neither a number nor a swept variable; add --sweep n=128"),
-        ({"sweeps": {"n": (0, 1), "m": (2,)}}, "0 is no extent of --shape data=16xnxm; begin at 1"),
+        (
+            {"sweeps": {"n": (0, 1), "m": (2,)}},
+            "0 is not an extent of --shape data=16xnxm; begin at 1",
+        ),
         (
             {"sweeps": {"n": tuple(range(1, 502)), "m": (1, 2)}},
             f"n and m have 1002 values together, and at most {MOST_POINTS}",

@@ -200,10 +200,17 @@ def _begin(
         later_start_s=later_start_s + rehearsal.first_s,
     )
     forecast = forecast_of(header)
-    runnable = f"{len(header.pairs)} of {pluralize(len(pairing.pairs), 'case')} run in both arms"
-    say(f"{runnable}: {forecast_text(forecast, thresholds)}")
+    say(f"{_runnable(header, pairing)}: {forecast_text(forecast, thresholds)}")
     check_budget(forecast, thresholds, case_time_s, options.budget_s)
     return SessionWriter.create(options.report, header, options.overwrite)
+
+
+def _runnable(header: SessionHeader, pairing: Pairing) -> str:
+    """How many cases both arms run."""
+    runs, planned = len(header.pairs), len(pairing.pairs)
+    of_all = "" if runs == planned else f" of {planned}"
+    verb = "runs" if runs == 1 else "run"
+    return f"{pluralize(runs, 'case')}{of_all} {verb} in both A and B"
 
 
 def _plan_threads(

@@ -141,7 +141,7 @@ class Session(Struct, frozen=True):
 Line = Union[SessionHeader, ReplicateLine, SessionClosing]
 
 SESSION_FILE = FileKind(
-    name="session of opperf ab",
+    name="session",
     writer="opperf ab",
     header="ab",
     schema=SCHEMA,

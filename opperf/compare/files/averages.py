@@ -34,7 +34,7 @@ def entries_of_results(
     Raises `RunFileError` for anything but results by operator.
     """
     if not isinstance(results, dict):
-        raise RunFileError(f"{path}: not results by operator: the JSON is no object")
+        raise RunFileError(f"{path}: not results by operator: the JSON is not an object")
     entries = tuple(
         _entry(operator, result, key, selector)
         for operator, listed in results.items()

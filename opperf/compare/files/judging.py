@@ -224,7 +224,7 @@ def _why_unsound(a: Figure, b: Figure) -> str:
 WEAKER = {
     Verdict.REGRESSED: Verdict.SUSPECT,
     Verdict.IMPROVED: Verdict.SUSPECT,
-    Verdict.SAME: Verdict.UNSUSPICIOUS,
+    Verdict.SAME: Verdict.NO_CLEAR_CHANGE,
 }
 """The weaker verdict that replaces one where the figures are unsound."""
 
@@ -241,7 +241,7 @@ def _judge_averages(case: str, a: float, b: float, margin: float) -> CaseVerdict
     if min(a, b) == 0:
         return CaseVerdict(case, Verdict.AMBIGUOUS, note="an average is zero")
     effect = math.log(b / a)
-    verdict = Verdict.SUSPECT if abs(effect) > margin else Verdict.UNSUSPICIOUS
+    verdict = Verdict.SUSPECT if abs(effect) > margin else Verdict.NO_CLEAR_CHANGE
     return CaseVerdict(case, verdict, effect, note=NO_SPREAD)
 
 

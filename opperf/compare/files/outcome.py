@@ -11,7 +11,7 @@ from opperf.errors import FOUND, UNDECIDED
 SOUND = frozenset({Verdict.REGRESSED, Verdict.IMPROVED, Verdict.SAME})
 """Verdicts of figures that are the same on every run."""
 
-HINTS = frozenset({Verdict.SUSPECT, Verdict.UNSUSPICIOUS})
+HINTS = frozenset({Verdict.SUSPECT, Verdict.NO_CLEAR_CHANGE})
 """Verdicts of figures that scatter."""
 
 ANSWERS: dict[str, frozenset[Verdict]] = {"regressed": SOUND, "suspect": SOUND | HINTS}

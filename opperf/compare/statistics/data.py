@@ -32,7 +32,7 @@ class Verdict(str, enum.Enum):
     """A differed from itself, or was not compared with itself, so that no verdict is possible."""
     SUSPECT = "suspect"
     """Two separate runs differ; only interleaved runs can show whether the case does."""
-    UNSUSPICIOUS = "unsuspicious"
+    NO_CLEAR_CHANGE = "no clear change"
     """Two separate runs do not differ; that does not prove equivalence."""
 
 

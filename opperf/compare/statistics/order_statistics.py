@@ -33,7 +33,7 @@ def compare_samples(
     case: str, a: Sequence[float], b: Sequence[float], margin: float
 ) -> CaseVerdict:
     """The verdict on two samples in one unit: suspect if the interval of the ratio of the medians,
-    B over A, lies beyond the margin (in log units) on either side, else unsuspicious; ambiguous
+    B over A, lies beyond the margin (in log units) on either side, else no clear change; ambiguous
     where there are too few samples, or where some are not positive."""
     if min(len(a), len(b)) < MIN_SAMPLES:
         note = f"{len(a)} and {len(b)} samples; at least {MIN_SAMPLES} of each are needed"
@@ -48,7 +48,7 @@ def compare_samples(
     if low > margin or high < -margin:
         note = "separate runs: only interleaved runs can confirm it"
         return CaseVerdict(case, Verdict.SUSPECT, effect, low, high, note=note)
-    return CaseVerdict(case, Verdict.UNSUSPICIOUS, effect, low, high)
+    return CaseVerdict(case, Verdict.NO_CLEAR_CHANGE, effect, low, high)
 
 
 def _standard_error(ordered: Floats) -> float:

@@ -296,7 +296,7 @@ def _panels(
     for lines in found.values():
         if len(lines) > MOST_LINES:
             raise UsageError(
-                f"{len(lines)} lines in one chart cannot be told apart, at most {MOST_LINES} can; "
+                f"{len(lines)} lines are too many for one chart, at most {MOST_LINES} can; "
                 f"name fewer dimensions with --by, of {', '.join(columns)}"
             )
     values = [v for lines in found.values() for points in lines.values() for _, v in points]

@@ -107,7 +107,7 @@ def read_number(path: Path) -> int:
     try:
         return int(content)
     except ValueError as error:
-        raise Unreadable(f"{path} has {content!r}, which is no number") from error
+        raise Unreadable(f"{path} has {content!r}, which is not a number") from error
 
 
 def parse_cpus(listed: str) -> frozenset[int]:

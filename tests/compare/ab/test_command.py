@@ -253,7 +253,7 @@ def test_a_case_that_ends_its_process_is_excluded(session, capsys):
     (lost,) = read.lost.values()
     assert lost.ended and lost.reason.startswith("A: crashed: the process was ended by SIGSEGV")
     assert "flaky (data: (4,))" in out and "Missing in some process" in out
-    assert "segfaults (data: (64, 64))" in out and "do not run in both arms" in out
+    assert "segfaults (data: (64, 64))" in out and "do not run in both A and B" in out
 
 
 def test_the_verdicts_are_made_again_from_the_file(session, capsys):

@@ -135,15 +135,15 @@ def test_a_second_writer_is_refused(header, written):
 @pytest.mark.parametrize(
     "content, words",
     [
-        (b"", ":1: not a session of opperf ab: the file is empty"),
-        (b"hello\n", ":1: not a session of opperf ab: the first line is no header"),
+        (b"", ":1: not a session: the file is empty"),
+        (b"hello\n", ":1: not an opperf session; write one with opperf ab"),
         (b'{"line":"ab","schema":2}\n', ":1: the header is damaged"),
         (
             b'{"line":"header","schema":1}\n',
             "which `opperf ab` writes: its first line is of the kind",
         ),
-        (b'{"line":"ab","schema":1}\n', ":1: written in version 1 of the session of opperf ab"),
-        (b'{"line":"ab","schema":99}\n', ":1: written in version 99 of the session of opperf ab"),
+        (b'{"line":"ab","schema":1}\n', ":1: written in version 1 of the session"),
+        (b'{"line":"ab","schema":99}\n', ":1: written in version 99 of the session"),
     ],
 )
 def test_what_is_no_session_is_refused(tmp_path, content, words):

@@ -84,7 +84,7 @@ def test_every_result_of_every_operator_is_an_entry(tmp_path):
 @pytest.mark.parametrize(
     ("results", "words"),
     [
-        ([], "the JSON is no object"),
+        ([], "the JSON is not an object"),
         ({"relu": [{}, 3]}, "'relu' has no list of results"),
         ({"relu": {}}, "'relu' has no list of results"),
         ({"relu": []}, "holds no result"),

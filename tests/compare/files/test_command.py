@@ -86,7 +86,7 @@ DAMAGES = {
         "written in version 99 of the run file",
     ),
     "not JSON": (lambda text: "Operator  Time\n", "neither a run file nor results by operator"),
-    "other JSON": (lambda text: "[1, 2]", "not results by operator: the JSON is no object"),
+    "other JSON": (lambda text: "[1, 2]", "not results by operator: the JSON is not an object"),
     "other object": (lambda text: '{"relu": 3}', "'relu' has no list of results"),
     "no results": (lambda text: "{}", "holds no result"),
     "cut short results": (lambda text: '{"relu": [{"inputs"', "is it truncated?"),

@@ -97,7 +97,7 @@ PYTHONS = "--a python:/path/to/base/python --b python:/path/to/new/python"
 
 
 def test_there_is_no_command_where_no_time_is_suspect(command):
-    assert command(row(verdict=Verdict.UNSUSPICIOUS), row(metric="memory")) == ""
+    assert command(row(verdict=Verdict.NO_CLEAR_CHANGE), row(metric="memory")) == ""
     assert command(row("a", metric="memory"), row("b")) == f"opperf ab b {PYTHONS}"
 
 

@@ -53,7 +53,7 @@ def test_the_threshold_is_of_times(run, record, asked):
         for share in (0.02, 0.5)
     )
     assert [row.verdict.value for row in strict.rows] == ["suspect", "regressed"]
-    assert [row.verdict.value for row in loose.rows] == ["unsuspicious", "regressed"]
+    assert [row.verdict.value for row in loose.rows] == ["no clear change", "regressed"]
 
 
 @pytest.mark.parametrize("extensions", [("json", "json"), ("json", "jsonl"), ("jsonl", "json")])
@@ -61,14 +61,14 @@ def test_averages_give_ratios_and_suspicions(run, record, asked, extensions):
     base = run(record("relu"), record("exp"), record("log", memory=1e6))
     new = run(record("relu", factor=2.0), record("exp"), record("log", memory=2e6))
     found = asked(base, new, extensions)
-    assert {row.verdict.value for row in found.rows} == {"suspect", "unsuspicious"}
+    assert {row.verdict.value for row in found.rows} == {"suspect", "no clear change"}
     by_place = {(row.operator, row.metric): row for row in found.rows}
     relu, exp, log = (
         by_place[place] for place in (("relu", "forward"), ("exp", "backward"), ("log", "memory"))
     )
     assert relu.verdict.value == "suspect" and relu.ratio == pytest.approx(2.0, rel=0.02)
     assert relu.base == pytest.approx(1e6, rel=0.02)
-    assert exp.verdict.value == "unsuspicious"
+    assert exp.verdict.value == "no clear change"
     assert log.verdict.value == "suspect" and (log.base, log.new) == (1e6, 2e6)
     assert all(row.low is None and "no spread" in row.note for row in found.rows)
     assert "no spread" in found.notes[0]
@@ -171,7 +171,7 @@ def judged(measured, entry):
 def test_a_pair_of_times_is_judged_by_its_samples(judged, figure):
     # Means that differ and medians that do not, as after a single pause.
     row = judged(figure(1e6, mean=2e6), figure(1e6))
-    assert (row.verdict.value, row.base, row.new) == ("unsuspicious", 1e6, 1e6)
+    assert (row.verdict.value, row.base, row.new) == ("no clear change", 1e6, 1e6)
     assert (row.ratio, row.low, row.high, row.note) == (1.0, 1.0, 1.0, "")
 
 
@@ -184,7 +184,7 @@ def test_averages_are_judged_by_their_means(judged, figure):
 
 @pytest.mark.parametrize(
     ("mean", "verdict"),
-    [(1.26, "suspect"), (1.24, "unsuspicious"), (0.81, "unsuspicious"), (0.79, "suspect")],
+    [(1.26, "suspect"), (1.24, "no clear change"), (0.81, "no clear change"), (0.79, "suspect")],
 )
 def test_averages_are_suspect_beyond_the_threshold_either_way(judged, figure, mean, verdict):
     row = judged(figure(1.0), figure(mean), averages=True, threshold=0.25)
@@ -243,7 +243,7 @@ def test_figures_in_two_units_are_not_compared(judged, figure):
     ("new", "sound", "unsound"),
     [
         (2e6, "regressed", "suspect"),
-        (1e6, "same", "unsuspicious"),
+        (1e6, "same", "no clear change"),
         (5e5, "improved", "suspect"),
     ],
 )

@@ -30,7 +30,7 @@ def found(*rows, fail_on=(), gone=()):
         ("invalid", 2.0, set()),
         ("suspect", 2.0, {"suspect"}),
         ("suspect", 0.5, set()),
-        ("unsuspicious", 2.0, set()),
+        ("no clear change", 2.0, set()),
     ],
 )
 def test_rows_that_are_looked_for(verdict, new, failing):
@@ -56,7 +56,7 @@ REGRESSED, SUSPECT, FASTER, OPEN, QUIET, SAME = (
     row(Verdict.SUSPECT),
     row(Verdict.SUSPECT, 0.5),
     row(Verdict.AMBIGUOUS),
-    row(Verdict.UNSUSPICIOUS, 1.0),
+    row(Verdict.NO_CLEAR_CHANGE, 1.0),
     row(Verdict.SAME, 1.0),
 )
 BROKEN = ChangeKind.BROKEN

@@ -139,11 +139,11 @@ def test_results_on_several_lines_are_results(tmp_path):
     ("text", "words"),
     [
         ("", "the file is empty"),
-        (" \n", "not a run file"),
+        (" \n", "not an opperf run file"),
         ('{"line":"header","schema', "the header is cut short"),
-        ('{"line": "record"}\n', "not a run file"),
+        ('{"line": "record"}\n', "not an opperf run file"),
         ('{"line": 3}\n', "not results by operator: 'line' has no list"),
-        ('["line"]\n', "not results by operator: the JSON is no object"),
+        ('["line"]\n', "not results by operator: the JSON is not an object"),
         ("Operator  Time\n", "neither a run file nor results by operator"),
     ],
 )

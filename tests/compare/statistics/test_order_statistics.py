@@ -30,7 +30,7 @@ def test_a_difference_is_a_suspicion_and_no_more():
 def test_the_effect_is_the_ratio_of_medians():
     a, b = drawn(1.0, 31), drawn(1.01, 41, seed=1)
     found = compare_samples("x", a, b, MARGIN)
-    assert (found.verdict, found.note) == (Verdict.UNSUSPICIOUS, "")
+    assert (found.verdict, found.note) == (Verdict.NO_CLEAR_CHANGE, "")
     assert found.ratio == pytest.approx(np.median(b) / np.median(a))
     assert found.p is None
 
@@ -65,7 +65,7 @@ def test_the_interval_covers_the_ratio_as_often_as_it_says(n):
 
 
 def test_samples_that_are_all_equal_have_a_verdict():
-    assert compare_samples("x", [3.0] * 9, [3.0] * 9, MARGIN).verdict == Verdict.UNSUSPICIOUS
+    assert compare_samples("x", [3.0] * 9, [3.0] * 9, MARGIN).verdict == Verdict.NO_CLEAR_CHANGE
     assert compare_samples("x", [3.0] * 9, [4.0] * 9, MARGIN).verdict == Verdict.SUSPECT
 
 
@@ -73,19 +73,19 @@ def test_samples_that_are_all_equal_have_a_verdict():
 def test_an_interval_that_touches_the_margin_is_not_beyond_it(a, b):
     size = abs(compare_samples("x", [a] * 9, [b] * 9, MARGIN).effect)
     at, below = (compare_samples("x", [a] * 9, [b] * 9, m) for m in (size, size * (1 - 1e-9)))
-    assert (at.verdict, below.verdict) == (Verdict.UNSUSPICIOUS, Verdict.SUSPECT)
+    assert (at.verdict, below.verdict) == (Verdict.NO_CLEAR_CHANGE, Verdict.SUSPECT)
 
 
 def test_an_interval_around_the_margin_is_not_beyond_it():
     # Medians 10 % apart, and samples that scatter by 20 %.
     a = np.exp(np.linspace(-0.2, 0.2, 9))
     for b in (1.1 * a, a / 1.1):
-        assert compare_samples("x", a, b, MARGIN).verdict == Verdict.UNSUSPICIOUS
+        assert compare_samples("x", a, b, MARGIN).verdict == Verdict.NO_CLEAR_CHANGE
 
 
 @pytest.mark.parametrize("samples", [[0.5] * 6, [1e-9] * 6])
 def test_six_samples_above_zero_are_enough(samples):
-    assert compare_samples("x", samples, samples, MARGIN).verdict == Verdict.UNSUSPICIOUS
+    assert compare_samples("x", samples, samples, MARGIN).verdict == Verdict.NO_CLEAR_CHANGE
 
 
 @pytest.mark.parametrize(

@@ -345,7 +345,7 @@ def outcome(*words: object) -> tuple[int, str]:
     ("text", "words"),
     [
         ("", "the file is empty"),
-        ('{"relu": []}\n', "not a run file: the first line is no header"),
+        ('{"relu": []}\n', "not an opperf run file; write one with opperf run -f jsonl"),
         ('{"line":"header","schema":99}\n', "written in version 99"),
     ],
 )

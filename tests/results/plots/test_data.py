@@ -74,7 +74,7 @@ def test_where_lines_are_too_many_each_operator_has_a_panel(make_point):
         for n in (128, 256)
     ]
     assert names(plotted(records)) == [(f"f{i}", ["float32", "float64"]) for i in range(MOST_LINES)]
-    with pytest.raises(UsageError, match="16 lines in one chart cannot be told apart, at most 8"):
+    with pytest.raises(UsageError, match="16 lines are too many for one chart, at most 8"):
         plotted(records, by=("operator", "dtype"))
 
 

@@ -231,7 +231,7 @@ UNREADABLE = [
     ("governor", {}, "no frequency scaling is visible"),
     ("turbo", {}, "no frequency scaling is visible"),
     ("smt", {}, "smt/active: No such file"),
-    ("smt", {f"{CPU}/smt/active": "perhaps"}, "'perhaps', which is no number"),
+    ("smt", {f"{CPU}/smt/active": "perhaps"}, "'perhaps', which is not a number"),
     ("smt", {f"{CPU}/smt/active": "1"}, "does not list the CPUs that share a core"),
     ("clock_source", {}, "current_clocksource: No such file"),
     ("virtualisation", {}, "cpuinfo: No such file"),

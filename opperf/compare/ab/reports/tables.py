@@ -128,7 +128,7 @@ SHOWN = (Verdict.REGRESSED, Verdict.IMPROVED, Verdict.AMBIGUOUS, Verdict.SAME)
 
 LISTS: tuple[tuple[str, str, str, Callable[[Report], dict[str, str]]], ...] = (
     ("Without a partner", "Case", "Reason", lambda report: report.alone),
-    ("Excluded: do not run in both arms", "Case", "Reason", lambda report: report.excluded),
+    ("Excluded: do not run in both A and B", "Case", "Reason", lambda report: report.excluded),
     ("Missing in some process", "Case", "Reason", lambda report: report.lost),
 )
 """Tables of cases without a comparison: title, headers, and content."""

@@ -38,7 +38,7 @@ SHOWN_REASONS = 3
 SHOWN_DIFFERENCES = 25
 """Most differences between the runs: two builds may differ in every feature."""
 
-QUIET = (Verdict.SAME, Verdict.UNSUSPICIOUS, Verdict.AMBIGUOUS)
+QUIET = (Verdict.SAME, Verdict.NO_CLEAR_CHANGE, Verdict.AMBIGUOUS)
 """Verdicts that are not findings."""
 
 CHANGES = {

@@ -39,11 +39,11 @@ def test_a_long_name_keeps_both_its_ends():
 
 @pytest.mark.parametrize("name", ["text", "md"])
 def test_of_many_rows_the_findings_are_shown(name, row, comparison):
-    quiet = [row(f"quiet{n}", Verdict.UNSUSPICIOUS, 1.001 + n / 1e6) for n in range(200)]
+    quiet = [row(f"quiet{n}", Verdict.NO_CLEAR_CHANGE, 1.001 + n / 1e6) for n in range(200)]
     found = comparison(row("slow"), *quiet, row("fast", ratio=0.5))
     text = FORMATS[name](found)
     assert "slow" in text and "fast" in text and "quiet" not in text
-    assert "200 unsuspicious not shown; csv and json have all" in text
+    assert "200 no clear change not shown; csv and json have all" in text
     text = FORMATS[name](comparison(*quiet))
     assert text.count("quiet") == SHOWN_QUIET and "quiet199" in text
     many = FORMATS[name](comparison(*(row(f"slow{n}", ratio=1.1 + n / 1e4) for n in range(200))))

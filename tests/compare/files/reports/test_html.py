@@ -42,7 +42,7 @@ def test_the_html_fragment_is_whole_and_has_no_script(everything, hostile, compa
 
 
 def test_the_html_fragment_has_every_row(row, comparison):
-    rows = [row(f"quiet{n}", Verdict.UNSUSPICIOUS, 1.0) for n in range(100)]
+    rows = [row(f"quiet{n}", Verdict.NO_CLEAR_CHANGE, 1.0) for n in range(100)]
     assert FORMATS["html-fragment"](comparison(*rows)).count("quiet") == 100
 
 
@@ -73,7 +73,7 @@ def test_a_metric_is_described_where_its_name_is(comparison, row):
         (Verdict.SUSPECT, 2.0, "worse"),
         (Verdict.SUSPECT, 0.5, "better"),
         (Verdict.SAME, 1.1, ""),
-        (Verdict.UNSUSPICIOUS, 0.9, ""),
+        (Verdict.NO_CLEAR_CHANGE, 0.9, ""),
         (Verdict.AMBIGUOUS, 2.0, "open"),
         (Verdict.AMBIGUOUS, 0.5, "open"),
     ],

@@ -23,7 +23,7 @@ def test_markdown(everything, row, comparison):
     assert "- svd (A: (4, 4)): crashed: signal 11" in lines
     assert text.count("<details>") == text.count("</details>") == 4
     assert text.endswith("```sh\nopperf ab relu --a python:/path/to/base/python\n```\n")
-    quiet = FORMATS["md"](comparison(row(verdict=Verdict.UNSUSPICIOUS, ratio=1.0)))
+    quiet = FORMATS["md"](comparison(row(verdict=Verdict.NO_CLEAR_CHANGE, ratio=1.0)))
     assert "<details><summary>forward: no finding</summary>" in quiet
 
 
@@ -52,7 +52,7 @@ def test_what_there_is_none_of_is_not_told(comparison, row):
 def test_only_findings_are_bold(comparison, row):
     found = comparison(*(row(verdict=one, ratio=2.0) for one in Verdict))
     cells = [line.split(" | ")[2] for line in lines(found) if line.startswith("| `relu`")]
-    quiet = ["same", "ambiguous", "invalid", "unsuspicious"]
+    quiet = ["same", "ambiguous", "invalid", "no clear change"]
     assert sorted(cells) == sorted(["**regressed**", "**improved**", "**suspect**", *quiet])
 
 

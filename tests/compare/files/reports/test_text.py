@@ -17,7 +17,7 @@ def test_text(everything):
         "base  base.jsonl",
         "versions.mxnet  1.9.1  2.0.0",
         "settings.threads  all  4",
-        "forward: 3 cases in common: 1 ambiguous, 1 suspect (1 slower), 1 unsuspicious; geometric",
+        "forward: 3 cases in common: 1 ambiguous, 1 suspect (1 slower), 1 no clear change; ",
         "relu  1.500  [1.485, 1.515]  suspect  1.000  1.500  data: (1024, 1024)",
         "1 ambiguous: 3 and 3 samples",
         "memory: 2 cases in common: 1 regressed, 1 same",
@@ -93,7 +93,7 @@ def test_without_an_interval_there_is_no_column_of_them(comparison, row):
 
 def test_columns_of_numbers_end_and_columns_of_words_begin_alike(comparison, row):
     one = row("a", ratio=1.5, base=1e6, inputs="x")
-    other = row("longer", ratio=10.25, verdict=Verdict.UNSUSPICIOUS, inputs="yy")
+    other = row("longer", ratio=10.25, verdict=Verdict.NO_CLEAR_CHANGE, inputs="yy")
     text = text_report(comparison(one, other))
     header, _, first, second = next(
         text.splitlines()[number : number + 4]
@@ -102,7 +102,7 @@ def test_columns_of_numbers_end_and_columns_of_words_begin_alike(comparison, row
     )
     for title, a, b in (
         ("Operator", "a", "longer"),
-        ("Verdict", "sus", "uns"),
+        ("Verdict", "sus", "no cl"),
         ("Inputs", "x", "y"),
     ):
         assert header.index(title) == first.index(a) == second.index(b)
@@ -150,8 +150,8 @@ def test_sentences_are_wrapped_to_the_width_or_to_a_hundred_columns(comparison, 
     sentence = (
         "forward: 7 cases in common: 1 regressed, 1 improved, 1 same, 1 ambiguous, 1 invalid,"
     )
-    assert f"{sentence} 1 suspect (1 slower), 1\n  unsuspicious\n" in text_report(metric, 108)
-    assert f"{sentence} 1 suspect (1\n  slower), 1 unsuspicious\n" in text_report(metric)
+    assert f"{sentence} 1 suspect (1 slower), 1\n  no clear change\n" in text_report(metric, 108)
+    assert f"{sentence} 1 suspect (1\n  slower), 1 no clear change\n" in text_report(metric)
 
 
 # Of the inputs and of the name, 16 columns are to be seen.
