@@ -49,7 +49,7 @@ def parse_threads(ctx: click.Context, param: click.Parameter, text: str) -> obje
         raise click.BadParameter(str(error), ctx, param) from error
 
 
-@command()
+@command(short_help="Measure A against B and say what changed, with certainty.")
 @operator_options
 @click.option(
     "--a",

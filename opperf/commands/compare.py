@@ -35,7 +35,7 @@ class MetricOption(click.Option):
         return super().get_help_record(ctx)
 
 
-@command()
+@command(short_help="Compare two files of results.")
 @click.argument("base", required=False, type=click.Path(path_type=Path))
 @click.argument("new", required=False, type=click.Path(path_type=Path))
 @click.option(

@@ -12,7 +12,7 @@ from opperf.parameters import columns, debug, output_options
 TOOLS = ("pytest-benchmark", "bencher", "github-action-benchmark", "md")
 
 
-@command()
+@command(short_help="Write a run file for another tool, or as Markdown.")
 @click.argument("run_file", metavar="RUNFILE", type=click.Path(path_type=Path))
 @click.option(
     "--to",

@@ -11,7 +11,7 @@ from opperf.parameters import debug, output_options
 from opperf.parsing import split_commas
 
 
-@command()
+@command(short_help="Draw run files against a swept size.")
 @click.argument(
     "files", metavar="RUNFILE...", nargs=-1, required=True, type=click.Path(path_type=Path)
 )

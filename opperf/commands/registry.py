@@ -25,7 +25,7 @@ from opperf.parameters import (
 from opperf.parsing import split_commas
 
 
-@command("list")
+@command("list", short_help="List operators, or their categories.")
 @click.argument("names", nargs=-1, metavar="[OPERATOR]...", callback=split_commas)
 @filter_options
 @click.option(
@@ -48,7 +48,7 @@ def list_operators(ctx: click.Context, /, **options: object) -> None:
     ctx.exit(list_command(options, explicit_options(ctx, options)))
 
 
-@command()
+@command(short_help="Show an operator, its cases and their scripts.")
 @click.argument("name", metavar="OPERATOR")
 @size
 @argument_options
@@ -69,7 +69,7 @@ def show(ctx: click.Context, /, **options: object) -> None:
     ctx.exit(show_command(options, explicit_options(ctx, options)))
 
 
-@command()
+@command(short_help="Report how much of the registry is measured.")
 @click.argument("run_file", required=False, metavar="[RUNFILE]", type=click.Path(path_type=Path))
 @click.option(
     "--min",

@@ -30,7 +30,7 @@ from opperf.parsing import RETRYABLE, parse_labels, words_among
 FORMATS = ("json", "md", "csv", "jsonl")
 
 
-@command()
+@command(short_help="Measure operators (the default command).")
 @operator_options
 @axis_option("device")
 @axis_option("dtype")

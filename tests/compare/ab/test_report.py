@@ -246,3 +246,13 @@ def test_html_escapes_and_says_how_many_rows_it_lacks(report):
     page = FORMATS["html-fragment"](msgspec.structs.replace(report, rows=tuple(many)))
     assert "&lt;b&gt;" in page and "<b>" not in page
     assert "and 1 more; --format json has all" in page
+
+
+@pytest.mark.parametrize("width, is_whole", [(80, False), (120, False), (200, True)])
+def test_inputs_use_the_width_that_there_is(report, width, is_whole):
+    inputs = ", ".join(f"argument_{number}: (1024, 1024)" for number in range(4))
+    (row, *_) = report.rows
+    alone = msgspec.structs.replace(report, rows=(msgspec.structs.replace(row, inputs=inputs),))
+    lines = text_report(alone, width).splitlines()
+    assert max(map(len, lines)) <= width
+    assert any(inputs in line for line in lines) == is_whole

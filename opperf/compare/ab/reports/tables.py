@@ -10,14 +10,15 @@ from opperf.compare.ab.forecast import processes
 from opperf.compare.ab.report import CoarseReport, CoarseRow, Report, Row
 from opperf.compare.statistics.blocks import BLOCK
 from opperf.compare.statistics.data import Shift, Verdict
+from opperf.results.terminal import GAP
 from opperf.results.text import pluralize, short_inputs
 
 INPUTS = "Inputs"
 """Header of the column of the inputs."""
 
 INPUTS_WIDTH = 44
-"""Characters of the inputs in a table where fewer distinguish an operator's cases: the figures then
-fit beside them."""
+"""Characters of the inputs in a table, at least, where fewer distinguish an operator's cases: the
+figures then fit beside them on a page."""
 
 MAX_ROWS = 100
 """Most rows of a table; JSON has all."""
@@ -41,19 +42,19 @@ class Table(NamedTuple):
         return f"and {self.more} more; --format json has all" if self.more else ""
 
 
-def _verdict_tables(report: Report) -> Iterable[Table]:
+def _verdict_tables(report: Report, width: int | None) -> Iterable[Table]:
     for verdict in SHOWN:
         found = [row for row in report.rows if row.verdict is verdict]
         found.sort(key=lambda row: -abs(math.log(row.ratio or 1.0)))
         most = MAX_SAME if verdict is Verdict.SAME else MAX_ROWS
-        rows = _cells(report.rows, found[:most], COLUMNS)
+        rows = _cells(report.rows, found[:most], COLUMNS, width)
         yield Table(verdict.value.capitalize(), list(COLUMNS), rows, len(found) - len(rows))
 
 
-def _coarse_table(coarse: CoarseReport) -> Table:
+def _coarse_table(coarse: CoarseReport, width: int | None) -> Table:
     """The figures that changed with all threads, the largest change first."""
     found = sorted(_changed(coarse), key=lambda row: -abs(math.log(row.ratio or 1.0)))
-    rows = _cells(coarse.rows, found[:MAX_ROWS], COARSE_COLUMNS)
+    rows = _cells(coarse.rows, found[:MAX_ROWS], COARSE_COLUMNS, width)
     title = f"Changed by more than {coarse.threshold:.0%} with all threads"
     return Table(title, list(COARSE_COLUMNS), rows, len(found) - len(rows))
 
@@ -62,10 +63,17 @@ AnyRow = TypeVar("AnyRow", Row, CoarseRow)
 
 
 def _cells(
-    run: Sequence[AnyRow], shown: Sequence[AnyRow], columns: Mapping[str, Callable[[AnyRow], str]]
+    run: Sequence[AnyRow],
+    shown: Sequence[AnyRow],
+    columns: Mapping[str, Callable[[AnyRow], str]],
+    width: int | None,
 ) -> list[list[str]]:
-    """The cells of some of a session's rows; the inputs are as long as distinguishes its cases."""
-    short = short_inputs(((row.operator, row.inputs) for row in run), INPUTS_WIDTH)
+    """The cells of some of a session's rows. The inputs use what other columns leave of the width,
+    and are at least as long as distinguishes the session's cases."""
+    others = [[title, *(cell(row) for row in shown)] for title, cell in columns.items() if title != INPUTS]
+    taken = sum(max(map(len, cells)) + GAP for cells in others)
+    room = max(INPUTS_WIDTH, (width or 0) - taken)
+    short = short_inputs(((row.operator, row.inputs) for row in run), room)
     return [
         [
             short[row.operator, row.inputs] if title == INPUTS else read(row)
@@ -134,10 +142,10 @@ LISTS: tuple[tuple[str, str, str, Callable[[Report], dict[str, str]]], ...] = (
 """Tables of cases without a comparison: title, headers, and content."""
 
 
-def tables(report: Report) -> list[Table]:
-    """The tables of the report that have rows."""
-    found = [*_verdict_tables(report)] if report.valid else []
-    found += [_coarse_table(report.coarse)] if report.coarse else []
+def tables(report: Report, width: int | None = None) -> list[Table]:
+    """The tables of the report that have rows, for a terminal of some width."""
+    found = [*_verdict_tables(report, width)] if report.valid else []
+    found += [_coarse_table(report.coarse, width)] if report.coarse else []
     found.append(
         Table(
             "The arms' environments differ",

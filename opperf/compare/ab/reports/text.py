@@ -20,7 +20,7 @@ def text_report(report: Report, width: int | None = None) -> str:
     """The report as text, no wider than `width`."""
     sentences = [wrap(line, width) if width else line for line in summary(report)]
     blocks = [f"{report.framework}\nA: {report.a}\nB: {report.b}", "\n".join(sentences)]
-    for table in tables(report):
+    for table in tables(report, width):
         columns = [
             Column(
                 header,
