@@ -70,8 +70,10 @@ def _cells(
 ) -> list[list[str]]:
     """The cells of some of a session's rows. The inputs use what other columns leave of the width,
     and are at least as long as distinguishes the session's cases."""
-    others = [[title, *(cell(row) for row in shown)] for title, cell in columns.items() if title != INPUTS]
-    taken = sum(max(map(len, cells)) + GAP for cells in others)
+    taken = 0
+    for title, cell in columns.items():
+        if title != INPUTS:
+            taken += max(len(text) for text in (title, *map(cell, shown))) + GAP
     room = max(INPUTS_WIDTH, (width or 0) - taken)
     short = short_inputs(((row.operator, row.inputs) for row in run), room)
     return [
