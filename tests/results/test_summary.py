@@ -9,7 +9,7 @@ import pytest
 
 from opperf.model import Note, NoteCode, Record, Run, Status
 from opperf.profilers.summary import summarise as summary_of
-from opperf.results.summary import REASONS, WIDTH, summarise
+from opperf.results.summary import REASONS, SLOWEST, WIDTH, summarise
 from opperf.results.table import INPUTS_WIDTH
 from opperf.results.units import MARK_LEGEND
 
@@ -147,9 +147,11 @@ def test_summary_has_no_other_reasons_where_there_are_none(run: Run) -> None:
 
 
 def test_summary_of_the_slowest_is_a_table(run: Run, make_record: MakeRecord) -> None:
-    records = (make_record("1e5", text="t" * 99), make_record("relu", summaries={}))
+    others = (make_record(f"op{n}") for n in range(SLOWEST))
+    records = (make_record("1e5", text="t" * 99), make_record("relu", summaries={}), *others)
     text = summarise(msgspec.structs.replace(run, records=records), 1.0)
-    titles, _, row = text.split("\n\n")[1].splitlines()
+    titles, _, row, *rows = text.split("\n\n")[1].splitlines()
+    assert len(rows) == SLOWEST - 1
     assert titles.split("  ")[0] == "Slowest" and titles.endswith("Forward ms")
     # The interval reaches 5 % to both sides of 2 ms.
     assert row.split()[0] == "1e5" and row.endswith("  2.0 ±5.0 %")
@@ -161,8 +163,9 @@ def test_the_summary_counts_uncertain_figures(run: Run, make_record: MakeRecord)
     noted = msgspec.structs.replace(
         make_record(), notes=(Note("forward", NoteCode.DRIFT, "drift"),)
     )
-    text = summarise(msgspec.structs.replace(run, records=(noted, make_record("abs"))), 1.0)
-    assert "\n\n1 of 4 figures is uncertain; opperf doctor says why\n\n" in text
+    records = (noted, *(make_record(f"op{n}") for n in range(SLOWEST)))
+    text = summarise(msgspec.structs.replace(run, records=records), 1.0)
+    assert "\n\n1 of 22 figures is uncertain; opperf doctor says why\n\n" in text
     assert text.count(" ?\n") == 1 and text.count(MARK_LEGEND) == 1
     plain = summarise(msgspec.structs.replace(run, records=(make_record(),)), 1.0)
     assert "uncertain" not in plain

@@ -71,9 +71,9 @@ def _cells(
     """The cells of some of a session's rows. The inputs use what other columns leave of the width,
     and are at least as long as distinguishes the session's cases."""
     taken = 0
-    for title, cell in columns.items():
-        if title != INPUTS:
-            taken += max(len(text) for text in (title, *map(cell, shown))) + GAP
+    for title in columns.keys() - {INPUTS}:
+        texts: list[str] = [columns[title](row) for row in shown]
+        taken += max(map(len, (title, *texts))) + GAP
     room = max(INPUTS_WIDTH, (width or 0) - taken)
     short = short_inputs(((row.operator, row.inputs) for row in run), room)
     return [
