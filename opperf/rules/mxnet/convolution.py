@@ -16,7 +16,7 @@ from opperf.rules.engine import arguments_by_role, without_gradients
 from opperf.rules.families import convolution
 from opperf.rules.families.convolution import SCALE, layer
 from opperf.rules.mxnet.boxes import spread
-from opperf.rules.mxnet.operations.layers import CONVOLUTIONS
+from opperf.rules.mxnet.operations.convolutions import CONVOLUTIONS
 from opperf.rules.pictures import (
     FILTERS,
     KERNEL,

@@ -11,7 +11,8 @@ from opperf.rules.configurations import WHY
 from opperf.rules.families import convolution as convolutions
 from opperf.rules.families import layers
 from opperf.rules.mxnet.attention import in_single
-from opperf.rules.mxnet.operations.layers import convolution_arguments, dense_arguments
+from opperf.rules.mxnet.operations.convolutions import convolution_arguments
+from opperf.rules.mxnet.operations.layers import dense_arguments
 from opperf.rules.pictures import FILTERS, Window, feature_maps, photographs
 from opperf.rules.registering import Families
 from opperf.rules.sizes import Preset

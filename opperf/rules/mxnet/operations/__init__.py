@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from opperf.operations.uses import Table, merge
 from opperf.rules.mxnet.operations import (
+    convolutions,
     elementwise,
     indexing,
     layers,
@@ -24,7 +25,7 @@ GROUPS: dict[str, Table] = {
     "shapes": shapes.TABLE,
     "indexing": indexing.TABLE,
     "matrices": matrices.TABLE,
-    "convolutions": layers.CONVOLUTIONS,
+    "convolutions": convolutions.CONVOLUTIONS,
     "layers": layers.LAYERS,
     "recurrent": recurrent.TABLE,
     "losses": layers.LOSSES,
