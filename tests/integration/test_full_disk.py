@@ -207,9 +207,9 @@ from opperf.results import output
 write = output.write
 
 
-def limited(run, path, format):
+def limited(*arguments):
     resource.setrlimit(resource.RLIMIT_FSIZE, (100, 100))
-    write(run, path, format)
+    write(*arguments)
 
 
 output.write = limited

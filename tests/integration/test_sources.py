@@ -119,10 +119,11 @@ def test_a_function_in_a_users_file_and_none_of_the_files_beside_it(command):
     assert err.startswith("opperf: ") and "has no 'treble'" in err and err.count("\n") == 1
 
 
-def test_a_script_makes_the_very_tensor_that_a_worker_measures(command_here):
-    seen = command_here.folder / "seen.npy"
+def test_a_script_makes_the_very_tensor_that_a_worker_measures(command, monkeypatch):
+    monkeypatch.chdir(command.folder)
+    seen = command.folder / "seen.npy"
     # Two processes call it at once, of which one may be ended while it writes.
-    (command_here.folder / "keep.py").write_text(
+    (command.folder / "keep.py").write_text(
         f"""import os\nimport numpy\n\n\ndef keep(x):
     own = f"{{os.getpid()}}.npy"
     numpy.save(own, x)
@@ -131,8 +132,8 @@ def test_a_script_makes_the_very_tensor_that_a_worker_measures(command_here):
 """
     )
     wanted = ("--framework", "numpy", "--shape", "x=700x800", "--dtype", "float16")
-    command_here("run", "keep.py:keep", *wanted, *SHORT, "-o", "a.jsonl")
-    (case,) = run_of(command_here).cases
+    command("run", "keep.py:keep", *wanted, *SHORT, "-o", "a.jsonl")
+    (case,) = run_of(command).cases
     text, made = script(load("numpy"), case), {}
     exec(text[: text.rindex("\n\n")], made)
     assert made["x"].dtype == "float16"
