@@ -102,7 +102,7 @@ size = click.option(
     show_default=True,
     type=click.Choice(["small", "default", "large"], case_sensitive=False),
     help="Size of the inputs. With --quick, a registry of 600 operators takes half a minute at "
-    "small, 2 minutes at default and some 20 at large, on two cores.",
+    "small, 2 minutes at default and about 20 at large, on two cores.",
 )
 
 
@@ -132,7 +132,7 @@ argument_options = combine(
         metavar="NAME=VALUE",
         callback=parse_values,
         help="Value of an argument, e.g. axis=1, in place of the rule's: a number, true, None, a "
-        "tuple or list, or text. Of a tensor, a list is its data.",
+        "tuple or list, or text. For a tensor, a list of its data.",
     ),
 )
 """Arguments that a user sets."""
@@ -144,8 +144,8 @@ sweep = click.option(
     metavar="NAME=RANGE",
     callback=parse_sweeps,
     help="Measure at several sizes: NAME stands for an extent of --shape, or for a value of --arg. "
-    "n=128..2048:x2 doubles, n=64..512:+64 adds, n=64,100,128 lists; several sweeps multiply. "
-    "`opperf plot` draws the result.",
+    "n=128..2048:x2 doubles, n=64..512:+64 adds, n=64,100,128 lists; several sweeps give "
+    "every combination. `opperf plot` draws the result.",
 )
 
 
@@ -252,7 +252,7 @@ case_ids = click.option(
     multiple=True,
     metavar="IDS",
     callback=split_commas,
-    help="Only the cases with these ids, or ids that begin so; --list and run files have them.",
+    help="Only the cases with these ids, or prefixes of ids, which --list and run files show.",
 )
 
 cpus = click.option(
@@ -261,7 +261,7 @@ cpus = click.option(
     show_default=True,
     metavar="auto|none|LIST",
     help="Cores that workers are pinned to, e.g. 2,3 or 0-3,8. auto: as many as a worker has "
-    "threads, and this process keeps off them. none: workers are not pinned.",
+    "threads; opperf itself runs on others. none: workers are not pinned.",
 )
 
 operator_options = combine(
@@ -272,7 +272,7 @@ operator_options = combine(
         metavar="NAMES",
         callback=split_commas,
         help="Operators, as the arguments: names, globs ('broadcast_*'), regexes ('re:^sum'), "
-        "paths (nd.add) or functions of yours (kernels.py:softmax, module:function). Commas "
+        "paths (nd.add) or your own functions (kernels.py:softmax, module:function). Commas "
         "separate several.",
     ),
     filter_options,

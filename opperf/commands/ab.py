@@ -49,13 +49,13 @@ def parse_threads(ctx: click.Context, param: click.Parameter, text: str) -> obje
         raise click.BadParameter(str(error), ctx, param) from error
 
 
-@command(short_help="Measure A against B and say what changed, with certainty.")
+@command(short_help="Measure A and B in turn and report what changed.")
 @operator_options
 @click.option(
     "--a",
     multiple=True,
     metavar="KIND:VALUE",
-    help="A setting of A, beside the options; repeat it for several. env:NAME=VALUE, "
+    help="A setting of A, in addition to the options; repeat it for several. env:NAME=VALUE, "
     "python:INTERPRETER (of an environment with the framework), ops:NAME (compared with the other "
     f"arm's ops:NAME), and {ASSIGNED} with the values of the options of `opperf run`.  "
     "[default: none]",
@@ -81,7 +81,7 @@ def parse_threads(ctx: click.Context, param: click.Parameter, text: str) -> obje
     metavar="N|all|N,all",
     help="Number of compute threads of the verdicts, or all: the framework's own choice. N,all "
     "adds a coarse look at changes of more than 20 % with all threads, which has no part in the "
-    "verdicts. An arm's own threads count before this.",
+    "verdicts. Threads set by an arm take precedence.",
 )
 @no_backward
 @max_configs
@@ -100,7 +100,7 @@ def parse_threads(ctx: click.Context, param: click.Parameter, text: str) -> obje
     show_default=True,
     metavar="SHARE",
     callback=parse_share,
-    help="Largest change that is still the same.",
+    help="Largest change that still counts as the same.",
 )
 @click.option(
     "--control-blocks",
@@ -116,7 +116,7 @@ def parse_threads(ctx: click.Context, param: click.Parameter, text: str) -> obje
     show_default=True,
     type=BLOCKS,
     metavar="N",
-    help="Most blocks that measure A against B. A case is measured until it is decided.",
+    help="Maximum number of blocks that measure A against B. A case is measured until decided.",
 )
 @click.option(
     "--until-settled",
@@ -125,7 +125,7 @@ def parse_threads(ctx: click.Context, param: click.Parameter, text: str) -> obje
     default=None,
     type=click.IntRange(min=0),
     metavar="[N]",
-    help="Raise the most blocks to N.  [default: 4 times --blocks]",
+    help="Go on for up to N blocks until all cases are decided.  [default of N: 4 times --blocks]",
 )
 @click.option(
     "--case-time",
@@ -139,14 +139,14 @@ def parse_threads(ctx: click.Context, param: click.Parameter, text: str) -> obje
 @click.option(
     "--no-pace",
     is_flag=True,
-    help="Do not time reference work between the calls, which serves to correct for changes of the "
-    "core's speed.",
+    help="Do not time reference work between the calls, which corrects for changes of the core's "
+    "speed.",
 )
 @click.option(
     "--budget",
     type=click.FloatRange(min=0, min_open=True),
     metavar="SECONDS",
-    help="Refuse a session that would take longer, and print the options of one that fits.",
+    help="Refuse a session that would take longer, and print options that would fit.",
 )
 @click.option(
     "--report",
@@ -183,7 +183,7 @@ def ab(ctx: click.Context, /, **options: object) -> None:
     improved, stayed the same, or are ambiguous.
 
     A is measured against itself first; if it differs from itself, the session is invalid (exit code
-    3). Then A and B are measured in blocks, and a case until it is decided. The exit code is 1 if
+    3). Then A and B are measured in blocks, each case until it is decided. The exit code is 1 if
     an operator regressed, and 3 if nothing could be decided.
     """
     from opperf.compare.ab.command import ab_command

@@ -60,8 +60,7 @@ class MetricOption(click.Option):
     show_default=True,
     metavar="SHARE",
     callback=parse_share,
-    help="Smallest change of a time that is of interest. Memory and counts have their own "
-    "tolerances.",
+    help="Smallest change of interest of a time. Memory and counts have their own tolerances.",
 )
 @click.option(
     "--filter",
@@ -78,7 +77,7 @@ class MetricOption(click.Option):
     multiple=True,
     metavar="FINDINGS",
     callback=words_among(lambda: FINDINGS),
-    help="Exit with 1 if there is one of these: regressed (more memory or instructions), suspect "
+    help="Exit with 1 on any of these: regressed (more memory or instructions), suspect "
     "(probably slower), missing (a case, or a metric of one, that only BASE has). Exit with 3 if "
     "the files cannot decide.",
 )
@@ -102,8 +101,8 @@ def compare(ctx: click.Context, /, **options: object) -> None:
     which cases are new or missing.
 
     The files are run files (-f jsonl), or JSON of `opperf run`, which has averages only. Two runs
-    made at different times also differ by chance: this command calls a time suspect at most, and
-    prints the command that confirms it.
+    made at different times also differ by chance: this command calls a time at most suspect, and
+    prints the command that can confirm it.
     """
     base, new, session = options["base"], options["new"], options["session"]
     if (session is None) == (new is None) or (session is not None and base is not None):

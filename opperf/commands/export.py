@@ -19,7 +19,7 @@ TOOLS = ("pytest-benchmark", "bencher", "github-action-benchmark", "md")
     "tool",
     required=True,
     type=click.Choice(TOOLS, case_sensitive=False),
-    help="Format of this tool. github-action-benchmark reads it as customSmallerIsBetter, Bencher "
+    help="Tool to write for. github-action-benchmark reads it as customSmallerIsBetter, Bencher "
     "with --adapter json. md is a page to read.",
 )
 @output_options(

@@ -39,13 +39,13 @@ from opperf.parsing import split_commas
     metavar="NAMES",
     callback=split_commas,
     help="Draw a line for each operator, dtype, threads, inputs, file, swept variable or any other "
-    "setting; those not named that differ have a chart each.  [default: all that differ]",
+    "setting; those that differ but are not named get a chart each.  [default: all that differ]",
 )
 @debug
 @click.pass_context
 def plot(ctx: click.Context, /, **options: object) -> None:
     """Draw the results of run files (-f jsonl) against a swept size, as text in the terminal or as
-    a picture. Logarithmic where the sizes grow by factors; the bands are 95 % intervals."""
+    a picture. Axes are logarithmic where the sizes grow by factors; bands are 95 % intervals."""
     from opperf.results.plots.command import plot_command
 
     ctx.exit(plot_command(options))

@@ -130,7 +130,7 @@ def run(ctx: click.Context, /, **options: object) -> None:
 
     An argument that is an existing run file is measured again, with its own settings except those
     set by options. Several values of --dtype, --ctx, --profiler, --cache, --mode, --phase,
-    --threads, --env and --python multiply: every combination is a case."""
+    --threads, --env and --python give a case for every combination."""
     from opperf.runner.command import run_command
 
     ctx.exit(run_command(options, explicit_options(ctx, options)))

@@ -164,7 +164,7 @@ class Settings(Struct, frozen=True):
         Setting(
             "--profiler",
             "native: kernel time, by the framework's own profiler. python: wall-clock time of the "
-            "call and its synchronisation. events: time on a device that has events. `opperf "
+            "call and its synchronisation. events: time between two events on the device. `opperf "
             "frameworks NAME` lists all.  [default: the first of them]",
             str.lower,
             short="-p",
@@ -178,7 +178,7 @@ class Settings(Struct, frozen=True):
         int | None,
         Setting(
             "--warmup",
-            "Warmup calls before timing.  [default: until calls get no faster]",
+            "Warmup calls before timing.  [default: until calls stop getting faster]",
             integer_from(0),
             short="-w",
             metavar="CALLS",
@@ -258,8 +258,8 @@ class Settings(Struct, frozen=True):
         tuple[str, ...],
         Setting(
             "--import",
-            "Import a module of yours (kernels, or its file kernels.py) into the workers, so that "
-            "operators it registers can be named.",
+            "Import your module (kernels, or its file kernels.py) into the workers, to measure "
+            "the operators it registers.",
             metavar="MODULE",
             identity=False,
             process=True,
@@ -273,7 +273,7 @@ class Settings(Struct, frozen=True):
         str,
         Setting(
             "--inputs",
-            "Function of yours that returns the inputs, in place of the rules': a dict of "
+            "Your function that returns the inputs, in place of the rules, as a dict of "
             "arguments (arrays, shapes, numbers), or a list of such dicts, one for each "
             "configuration. kernels.py:make or module:make.",
             metavar="FUNCTION",
@@ -299,7 +299,7 @@ class Settings(Struct, frozen=True):
         float | None,
         Setting(
             "--max-time",
-            "Limit on the time a case is timed for, shared among its passes. A slow operator gets "
+            "Maximum time spent timing a case, shared among its passes. A slow operator gets "
             f"fewer samples, at least 3.  [default: {defaults.MAX_TIME_S:g}, or less in a run of "
             f"many cases, {defaults.SWEEP_S / 60:g} minutes in total; no limit with -r]",
             number_between(0),
@@ -349,8 +349,8 @@ class Settings(Struct, frozen=True):
         Literal["hot", "cold"],
         Setting(
             "--cache",
-            "hot: inputs stay where the call before left them. cold: inputs are in no cache.  "
-            "[default: hot]",
+            "hot: inputs stay where the previous call left them. cold: inputs are not in any "
+            "cache.  [default: hot]",
             one_of("hot", "cold"),
             metavar="hot|cold",
             axis=True,
