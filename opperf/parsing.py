@@ -212,7 +212,7 @@ def parse_interpreters(
         match = INTERPRETER.fullmatch(value)
         path = find_program(match["path"]) if match else None
         if match is None or path is None:
-            raise click.BadParameter(f"{value!r}: there is no such program", ctx, param)
+            raise click.BadParameter(f"{value!r}: no such program", ctx, param)
         label = match["label"] or Path(path).parent.parent.name
         parsed.append(Interpreter(path, label, match["framework"] or ""))
     labelled = []

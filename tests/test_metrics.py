@@ -170,7 +170,7 @@ def test_it_is_exported_where_the_tool_has_a_place_for_it(toy):
     assert set(measures) == {"latency", "bandwidth"}
     # Of this tool's figures the smaller one is the better one.
     entries, warnings = github_action(run(record()))
-    assert len(entries) == 1 and warnings == ["excluded: 1 figure of which larger ones are better"]
+    assert len(entries) == 1 and warnings == ["excluded: 1 figure for which larger is better"]
 
 
 @pytest.fixture

@@ -40,7 +40,7 @@ def test_operators_and_the_command_are_one_question(failed):
 
 
 def test_a_file_may_be_what_is_wrong(failed):
-    error = UsageError("a.json: there is no such file")
+    error = UsageError("a.json: no such file")
     assert failed(error, "comapre", "a.json").endswith("file; did you mean the command compare?")
 
 

@@ -126,16 +126,16 @@ class Defaults(Core):
         return ""
 
     def constant(self, value: Constant, device: str) -> Any:
-        raise UnsupportedError(f"{self.name} takes no {type(value).__name__} as an argument")
+        raise UnsupportedError(f"{self.name} does not take a {type(value).__name__} as an argument")
 
     def view(self, storage: Any, spec: TensorSpec) -> Any:
-        raise UnsupportedError(f"{self.name} has no tensors with strides or a shared storage")
+        raise UnsupportedError(f"{self.name} does not support strides or shared storage")
 
     def describe(self, value: Any) -> TensorSpec | None:
         return None
 
     def copy_to_device(self, value: Any, spec: TensorSpec, device: str) -> Any:
-        raise UnsupportedError(f"{self.name} takes no arrays, only shapes")
+        raise UnsupportedError(f"{self.name} takes shapes only, not arrays")
 
     def has_nan(self, outputs: Any) -> bool:
         return False
@@ -147,13 +147,13 @@ class Defaults(Core):
         return ""
 
     def gradient(self, case: Case, call: Callable[[], Any], inputs: Sequence[Any]) -> Any:
-        raise NoGradientError(f"{self.name} computes no gradients")
+        raise NoGradientError(f"{self.name} does not compute gradients")
 
     def output_shapes(self, case: Case) -> list[tuple[int, ...]] | None:
         return None
 
     def with_inferred_shapes(self, case: Case) -> Case:
-        raise UnsupportedError(f"{self.name} infers no shapes")
+        raise UnsupportedError(f"{self.name} does not infer shapes")
 
     def profilers(self) -> Mapping[str, ProfilerFactory]:
         return {}
@@ -195,4 +195,4 @@ class Defaults(Core):
         return False
 
     def source(self, case: Case, arguments: Mapping[str, Any], call: Callable[[], Any]) -> str:
-        raise UnsupportedError(f"{self.name} writes no scripts")
+        raise UnsupportedError(f"{self.name} does not write scripts")

@@ -121,8 +121,7 @@ def storage_spec(case: Case, spec: TensorSpec) -> TensorSpec | None:
         return None
     if spec.fill.distribution not in ELEMENTWISE:
         raise UnsupportedError(
-            f"a tensor that is filled as {spec.fill.distribution} has neither strides nor a "
-            "shared storage"
+            f"a tensor filled as {spec.fill.distribution} cannot have strides or shared storage"
         )
     sharing = [one for _, one in case.tensors() if one.storage == spec.storage]
     elements = max(one.reach for one in (sharing if spec.storage else [spec]))
@@ -160,7 +159,7 @@ def _of_function(spec: TensorSpec) -> Code:
     """Returns the code of a script for an array that a user's function returns. Raises
     `UnsupportedError` for a sparse one."""
     if spec.layout != "dense":
-        raise UnsupportedError("a script has no sparse arrays of a function")
+        raise UnsupportedError("a script cannot have sparse arrays that a function returns")
     definition, expression = script_code(spec)
     return Code((), expression, {"dtype": spec.dtype}, definition)
 

@@ -29,7 +29,7 @@ def find(path: str, framework: str, roots: Mapping[str, Any]) -> Callable[..., A
     first, *rest = path.split(".")
     if first not in roots:
         raise UnknownOperatorError(
-            f"{path!r} is no {framework} path; it starts with one of {', '.join(roots)}"
+            f"{path!r} is not a name in {framework}; it has to start with one of {', '.join(roots)}"
         )
     place = roots[first]
     for word in rest:

@@ -94,7 +94,7 @@ def _module_of(path: str) -> ModuleType:
     modules beside it, and a `random.py` there hides no other."""
     file = Path(path)
     if not file.is_file():
-        raise UnknownOperatorError(f"{path}: there is no such file")
+        raise UnknownOperatorError(f"{path}: no such file")
     # Under another name, as its own may be that of another module.
     spec = importlib.util.spec_from_file_location(f"{PREFIX}{file.stem}", file)
     assert spec is not None and spec.loader is not None

@@ -103,8 +103,8 @@ def array_of(reference: str, framework: Framework, seed: int, spec: TensorSpec) 
         described = None
     if described is None or described.fill.digest != spec.fill.digest:
         raise UsageError(
-            f"{OPTION} {reference}: {spec.fill.data} is another array than when the run was "
-            "planned; plan the run again, with random numbers seeded"
+            f"{OPTION} {reference}: {spec.fill.data} has changed since the run was planned; "
+            "seed its random numbers, and run again"
         )
     dtype = "float32" if spec.dtype == "bfloat16" else spec.dtype
     return value if described.dtype == dtype else value.astype(dtype)

@@ -48,9 +48,9 @@ def _imprecision(samples: Sequence[float], precision: float) -> str:
         return ""
     if reached > 1:
         # A percentage beyond 100 says nothing that a reader can use.
-        known = "the median is not known: its interval reaches beyond twice its value,"
+        known = "the median is unknown: its interval is wider than ±100 %"
     else:
-        known = f"the median is known to {reached:.1%} and not to {precision:.1%}"
+        known = f"the median is known to ±{reached:.1%}, not to ±{precision:.1%}"
     return f"{known} after {len(samples)} samples"
 
 

@@ -209,7 +209,7 @@ def read_lines(path: Path, kind: FileKind, decode: Callable[[bytes], T]) -> Cont
                 torn = True
                 break
             raise RunFileError(
-                f"{path}:{number}: not a {kind.name}'s line: {one_line(str(error))}"
+                f"{path}:{number}: not a line of a {kind.name}: {one_line(str(error))}"
             ) from error
     warnings = [f"{path}: the last line was cut short and is ignored"] if torn else []
     closing = _take_closing(path, kind, lines)

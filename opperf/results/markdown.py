@@ -108,11 +108,11 @@ def _outlier_section(run: Run) -> str:
     """A table of the outliers, and the commands for the first."""
     found = outliers(run.records)[:SHOWN_OUTLIERS]
     if not found:
-        return "Too few shapes of every operator to fit a line."
+        return "No operator has enough shapes to fit a line."
     rows = [[cell(outlier) for _, cell in COLUMNS] for outlier in found]
     table = grid([title for title, _ in COLUMNS], rows, TEXT_COLUMNS)
     commands = [f"    {command}" for command in commands_for(run, found[0].record).values()]
-    return "\n".join((EXPLANATION, "", table, "", "The first one again:", "", *commands))
+    return "\n".join((EXPLANATION, "", table, "", "Measure the first again:", "", *commands))
 
 
 def environment_facts(run: Run) -> list[tuple[str, str]]:

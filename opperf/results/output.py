@@ -100,7 +100,7 @@ def check_output(path: Path, overwrite: bool, inputs: Iterable[Path] = ()) -> No
     if path == STDOUT:
         return
     if path.exists() and any(one.exists() and path.samefile(one) for one in inputs):
-        raise OutputError(f"{path} is read, and would be overwritten; choose another output")
+        raise OutputError(f"{path} is an input, and would be overwritten; choose another output")
     if path.is_dir():
         raise OutputError(f"{path} is a folder; name a file in it with --output-file")
     if os.path.lexists(path):
@@ -115,7 +115,7 @@ def check_output(path: Path, overwrite: bool, inputs: Iterable[Path] = ()) -> No
             pass
     except OSError as error:
         raise OutputError(
-            f"{path} cannot be written: no file can be made in {folder}: {reason(error)}"
+            f"{path} cannot be written: cannot create a file in {folder}: {reason(error)}"
         ) from error
 
 

@@ -81,7 +81,7 @@ def _doubts(records: Sequence[Record]) -> list[str]:
         sentences.append(f"{record.case.label}: {texts}")
     more = len(stalled) - EXAMPLES
     if more > 0:
-        sentences.append(f"{pluralize(more, 'other case')} stalled, too; the notes have them")
+        sentences.append(f"{pluralize(more, 'other case')} stalled too; see the notes")
     return sentences
 
 
@@ -89,8 +89,8 @@ def _advice(records: Sequence[Record]) -> str:
     """Returns what helps against uncertain figures."""
     counts = {record.case.settings.runs for record in records}
     if counts == {1}:
-        return "-r 1 takes a single sample of each; more of them show how certain it is"
-    return "opperf doctor says why"
+        return "-r 1 takes a single sample, whose uncertainty is unknown; use a larger -r"
+    return "run opperf doctor for causes"
 
 
 def _not_measured(records: Iterable[Record], width: int) -> str:

@@ -36,7 +36,7 @@ MARK = "?"
 
 MARK_LEGEND = (
     f"{MARK} uncertain: an interval beyond ±{100 * WIDE:.0f} %, samples that drift or have two "
-    "levels, or a single one."
+    "levels, or a single sample."
 )
 """Explains the mark below a table that has one."""
 

@@ -130,8 +130,8 @@ HAS_NAN = "has NaN: the inputs do not suit the operator, or it leaves an output 
 NO_KERNEL = "runs no kernel of its own, as for a view of its input"
 
 BATCHED = (
-    "{} calls are queued between two waits for the device: a time is that between two successive "
-    "calls, and not the latency of one"
+    "{} calls are queued between two waits for the device: a time is the interval between two "
+    "successive calls, not the latency of one"
 )
 
 KERNEL_SHARE = 0.5
@@ -250,9 +250,7 @@ class _Measurement:
         count = count_copies(self._case)
         others = [self._prepared.copy() for _ in range(count - 1)]
         self._ring = Ring([self._prepared, *others])
-        self._note(
-            "", NoteCode.COLD_CACHE, f"cold: calls take turns with {count} copies of the inputs"
-        )
+        self._note("", NoteCode.COLD_CACHE, f"cold: calls use {count} copies of the inputs in turn")
 
     def _gradient(self) -> Gradient:
         def made(prepared: PreparedCase) -> Gradient:
@@ -343,5 +341,5 @@ class _Measurement:
                 metric.name,
                 NoteCode.DISPATCH,
                 f"kernels take {kernel / NS_PER_US:.1f} us of the {wall / NS_PER_US:.1f} us that a "
-                "call takes: at this size it is mostly dispatch",
+                "call takes: at this size the time is mostly dispatch",
             )

@@ -72,6 +72,7 @@ def _measure_here(prepared: PreparedCase, why: str) -> Peaks:
     note = Note(
         MEMORY.name,
         NoteCode.NOT_PRISTINE,
-        f"measured where operators had run before, as {why}; workspace kept from then is missing",
+        f"measured in a process that had run operators before, as {why}; workspace kept from "
+        "them is not counted",
     )
     return msgspec.structs.replace(peaks(prepared), notes=(note,))

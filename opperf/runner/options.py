@@ -100,7 +100,7 @@ def split_sources(words: Iterable[str]) -> tuple[tuple[str, ...], tuple[Path, ..
             open_source(path)
             files.append(path)
         elif path.suffix in (".json", ".jsonl"):
-            raise UsageError(f"{word}: there is no such file")
+            raise UsageError(f"{word}: no such file")
         elif path.is_dir() and not word.isidentifier():
             raise UsageError(f"{word} is a folder; name a file in it")
         else:

@@ -150,7 +150,7 @@ def _is_stalled(metric: Pass, first: Record, second: Record) -> bool:
 
 def _text(metric: Pass, first: Record, second: Record) -> str:
     before, after = (_time_text(record.summaries[metric].median) for record in (first, second))
-    return f"the first measurement stalled: it took {before}, the second one {after}"
+    return f"the first measurement stalled: it took {before}, the second {after}"
 
 
 def _time_text(time_ns: float) -> str:

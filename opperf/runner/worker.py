@@ -78,7 +78,7 @@ def measure_case(framework: Framework, request: MeasureRequest) -> MeasureRespon
     case = request.case
     if case.settings.process() != PROCESS_SETTINGS:
         raise errors.WorkerError(
-            f"{case.label} is to be measured with {case.settings.process()}, and this process was "
+            f"{case.label} needs a process with {case.settings.process()}, and this one was "
             f"started with {PROCESS_SETTINGS}"
         )
     try:

@@ -136,7 +136,7 @@ def make_matcher(pattern: str, operators: Iterable[Operator]) -> Callable[[Opera
     Raises `UsageError` for a malformed regular expression.
     """
     if pattern == REGEX:
-        raise UsageError(f"{pattern!r} has no expression; write it behind the colon")
+        raise UsageError(f"{pattern!r} has no expression; write it after the colon")
     if pattern.startswith(REGEX):
         try:
             compiled = re.compile(pattern[len(REGEX) :], re.IGNORECASE)

@@ -71,7 +71,7 @@ def test_other_names_are_the_frameworks(text):
     [
         ("{}:twise", "has no 'twise'; did you mean twice"),
         ("{}:value", "'value' of .* is not callable"),
-        ("/no/such/file.py:f", "/no/such/file.py: there is no such file"),
+        ("/no/such/file.py:f", "/no/such/file.py: no such file"),
         ("no_such_module_of_mine:f", "name its file: path/to/no_such_module_of_mine.py:f"),
     ],
 )

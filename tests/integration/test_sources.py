@@ -164,11 +164,11 @@ def test_another_environment_borrows_what_it_lacks(command, elsewhere):
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (("nothing.jsonl",), "nothing.jsonl: there is no such file"),
+        (("nothing.jsonl",), "nothing.jsonl: no such file"),
         (("notes.txt",), "notes.txt is not a file of cases that opperf reads: run file"),
         (("a.jsonl", "--size", "large"), "--size does not apply to"),
         (("a.jsonl", "--dtype", "float8"), "unknown dtype 'float8'"),
-        (("a.jsonl", "--python", "/no/python"), "'/no/python': there is no such program"),
+        (("a.jsonl", "--python", "/no/python"), "'/no/python': no such program"),
         (("a.jsonl", "--id", "ffff"), "--id ffff: no planned case has this id"),
     ],
 )

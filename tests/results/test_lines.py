@@ -132,7 +132,7 @@ def test_one_line_may_be_cut_short_and_no_more(path: Path) -> None:
     assert len(read(path).lines) == 1
     for damaged in (b"{\n{", b"{\n{\n"):
         path.write_bytes(HEADER + line(1) + damaged)
-        with pytest.raises(RunFileError, match=r"diary.jsonl:3: not a diary's line: "):
+        with pytest.raises(RunFileError, match=r"diary.jsonl:3: not a line of a diary: "):
             read(path)
 
 

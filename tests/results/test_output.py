@@ -51,7 +51,7 @@ def test_check_finds_what_would_fail_after_the_run(tmp_path: Path) -> None:
         (tmp_path, "is a folder"),
         (tmp_path / "none" / "out.json", "does not exist"),
         (existing / "out.json", "is not a folder"),
-        (Path("/proc/out.json"), "no file can be made in /proc"),
+        (Path("/proc/out.json"), "cannot create a file in /proc"),
     ):
         with pytest.raises(OutputError, match=message) as caught:
             output.check_output(path, overwrite=False)
@@ -201,7 +201,7 @@ def test_a_full_disk_is_found_before_the_run(
         raise OSError(errno.ENOSPC, "No space left on device")
 
     monkeypatch.setattr(tempfile, "TemporaryFile", full)
-    with pytest.raises(OutputError, match=f"made in {tmp_path}: No space .*; free space there"):
+    with pytest.raises(OutputError, match=f"a file in {tmp_path}: No space .*; free space there"):
         output.check_output(tmp_path / "out.json", overwrite=False)
 
 

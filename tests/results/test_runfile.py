@@ -202,14 +202,17 @@ def test_a_bad_line_in_the_middle_is_an_error_with_its_line(tmp_path: Path, run:
     path = written(tmp_path / "run.jsonl", run)
     lines = path.read_bytes().splitlines(keepends=True)
     for bad, message in (
-        (b"{\n", "3: not a run file's line"),
-        (b"\n", "3: not a run file's line"),
-        (b'{"line":"record"}\n', "3: not a run file's line"),
-        (b"\xff\n", "3: not a run file's line"),
-        (b"[1]\n", "3: not a run file's line"),
-        (b'{"record":1}\n', "3: not a run file's line"),
-        (b'{"line":"record","record":{"case":[],"samples":[1]}}\n', "3: not a run file's line"),
-        (b'{"line":"record","record":{"summaries":{"forward":1}}}\n', "3: not a run file's line"),
+        (b"{\n", "3: not a line of a run file"),
+        (b"\n", "3: not a line of a run file"),
+        (b'{"line":"record"}\n', "3: not a line of a run file"),
+        (b"\xff\n", "3: not a line of a run file"),
+        (b"[1]\n", "3: not a line of a run file"),
+        (b'{"record":1}\n', "3: not a line of a run file"),
+        (b'{"line":"record","record":{"case":[],"samples":[1]}}\n', "3: not a line of a run file"),
+        (
+            b'{"line":"record","record":{"summaries":{"forward":1}}}\n',
+            "3: not a line of a run file",
+        ),
         (lines[0], "3: a second header; two runs"),
         # It is the line behind it that should not be there.
         (lines[-1], "4: after the closing line; two runs"),

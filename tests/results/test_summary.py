@@ -165,7 +165,7 @@ def test_the_summary_counts_uncertain_figures(run: Run, make_record: MakeRecord)
     )
     records = (noted, *(make_record(f"op{n}") for n in range(SLOWEST)))
     text = summarise(msgspec.structs.replace(run, records=records), 1.0)
-    assert "\n\n1 of 22 figures is uncertain; opperf doctor says why\n\n" in text
+    assert "\n\n1 of 22 figures is uncertain; run opperf doctor for causes\n\n" in text
     assert text.count(" ?\n") == 1 and text.count(MARK_LEGEND) == 1
     plain = summarise(msgspec.structs.replace(run, records=(make_record(),)), 1.0)
     assert "uncertain" not in plain
@@ -178,7 +178,10 @@ def test_single_samples_are_uncertain_for_another_reason(run: Run, make_record: 
         record, case=msgspec.structs.replace(record.case, settings=settings)
     )
     text = summarise(msgspec.structs.replace(run, records=(single,)), 1.0)
-    assert "1 of 1 figures is uncertain; -r 1 takes a single sample of each" in text
+    assert (
+        "1 of 1 figures is uncertain; -r 1 takes a single sample, whose uncertainty is unknown"
+        in text
+    )
 
 
 def test_the_summary_names_what_was_measured_again(run: Run, make_record: MakeRecord) -> None:
@@ -190,7 +193,7 @@ def test_the_summary_names_what_was_measured_again(run: Run, make_record: MakeRe
     named = [line for line in text.splitlines() if "stalled" in line]
     assert named == [
         *(f"op{n}: forward: the first measurement stalled" for n in range(3)),
-        "2 other cases stalled, too; the notes have them",
+        "2 other cases stalled too; see the notes",
     ]
 
 

@@ -406,7 +406,7 @@ def test_calls_that_are_timed_together_are_noted(fake, make_case, monkeypatch, l
         (4000.0, None),
         (
             4100.0,
-            "kernels take 2.0 us of the 4.1 us that a call takes: at this size it is mostly "
+            "kernels take 2.0 us of the 4.1 us that a call takes: at this size the time is mostly "
             "dispatch",
         ),
     ],

@@ -146,7 +146,7 @@ def test_values_that_multiply(given, arguments, axes):
         (("--cache", "warm"), "'warm' is not one of hot, cold"),
         (("--phase", "test"), "'test' is not one of train, predict"),
         (("--env", "A"), "'A' is not of the form NAME=VALUE or NAME=VALUE|VALUE"),
-        (("--python", "/no/such/python"), "'/no/such/python': there is no such program"),
+        (("--python", "/no/such/python"), "'/no/such/python': no such program"),
         (
             ("--python", sys.executable, "--python", sys.executable),
             "two interpreters have the label",
@@ -283,7 +283,7 @@ def test_existing_files_are_sources_and_other_words_are_names(tmp_path, monkeypa
     assert names == ("relu", "dot", "nd.add", "re:^a", "kernels.py:f")
     assert files == (Path("a,b.run"),)
     for word, message in (
-        ("gone.jsonl", "gone.jsonl: there is no such file"),
+        ("gone.jsonl", "gone.jsonl: no such file"),
         ("./sub", "./sub is a folder; name a file in it"),
     ):
         with pytest.raises(UsageError, match=message):

@@ -195,7 +195,7 @@ def test_process_settings_are_those_of_the_process(variables, make_case):
         assert worker.environment().threads["FAKE_THREADS"] == "5"
         assert worker.measure(case).status is Status.OK
         for other in (make_case("relu"), make_case("relu", threads=2)):
-            with pytest.raises(WorkerError, match="this process was started with"):
+            with pytest.raises(WorkerError, match="this one was started with"):
                 worker.measure(other)
         assert worker.measure(case).status is Status.OK
 

@@ -125,5 +125,5 @@ def test_values_that_json_has_no_form_for(prepare):
 
 
 def test_a_value_that_the_framework_has_no_object_for_is_refused(prepare):
-    with pytest.raises(UnsupportedError, match="numpy takes no MemoryFormat"):
+    with pytest.raises(UnsupportedError, match="numpy does not take a MemoryFormat"):
         prepare({"x": MemoryFormat("channels_last")})

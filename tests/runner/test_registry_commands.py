@@ -298,6 +298,6 @@ def test_coverage_does_not_overwrite_its_run_file(opperf, monkeypatch):
     monkeypatch.chdir(opperf.folder)
     opperf(coverage)
     (opperf.folder / "opperf" / "coverage" / "fake.jsonl").rename("run")
-    with pytest.raises(OutputError, match="run is read, and would be overwritten"):
+    with pytest.raises(OutputError, match="run is an input, and would be overwritten"):
         opperf(coverage, "run", "-o", "run", "--overwrite")
     assert len(read_run(opperf.folder / "run")[0].records) == 12

@@ -131,9 +131,7 @@ def test_the_second_measurement_decides(make_record):
     assert settled.summaries["forward"] == short.summaries["forward"]
     assert settled.summaries["memory"] == stalled.summaries["memory"]
     note = settled.note("forward", NoteCode.STALL)
-    assert note.message == (
-        "the first measurement stalled: it took 7.780 ms, the second one 4.300 us"
-    )
+    assert note.message == ("the first measurement stalled: it took 7.780 ms, the second 4.300 us")
     for second in (stalled, make_record(1.01 * STALL / STALLED), make_record(2 * STALL)):
         assert settle(stalled, second) is stalled
     failed = msgspec.structs.replace(short, status=Status.CRASHED)

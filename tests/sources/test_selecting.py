@@ -43,7 +43,7 @@ def test_a_dotted_name_may_be_a_path(pattern, path):
 
 
 def test_an_expression_that_is_empty_is_refused():
-    with pytest.raises(UsageError, match="'re:' has no expression; write it behind"):
+    with pytest.raises(UsageError, match="'re:' has no expression; write it after"):
         make_matcher("re:", OPERATORS)
 
 

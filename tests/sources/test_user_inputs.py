@@ -152,7 +152,7 @@ def test_another_array_than_planned_is_not_measured(planned, numpy_framework):
     arguments = {**first.arguments, "a": changed}
     record = measure(type(first)(first.target, arguments, first.settings), numpy_framework)
     assert record.status.value == "failed"
-    assert "make()[0]['a'] is another array than when the run was planned" in record.reason
+    assert "make()[0]['a'] has changed since the run was planned" in record.reason
 
 
 def test_a_script_calls_the_function(planned, numpy_framework):

@@ -50,7 +50,7 @@ def _variable(value: str) -> dict[str, Any]:
 def _python(value: str) -> dict[str, Any]:
     found = find_program(value)
     if found is None:
-        raise ValueError("there is no such program, or it may not be run")
+        raise ValueError("no such program, or it is not executable")
     return {"python": found}
 
 
@@ -59,7 +59,7 @@ def _operators(value: str) -> dict[str, Any]:
     for name in names:
         if not name or name.startswith(REGEX) or set(name) & set("*?["):
             raise ValueError(
-                "name operators one by one: each is compared with one of the other arm"
+                "write full names: each operator is compared with one of the other arm"
             )
     return {"operators": names}
 
@@ -93,7 +93,7 @@ def arm_spec(settings: Iterable[str], option: str) -> ArmSpec:
                 f"{suggest(kind, KINDS)}; kinds: {', '.join(KINDS)}"
             )
         if not value:
-            raise UsageError(f"{option} {setting!r}: there is no value after the colon")
+            raise UsageError(f"{option} {setting!r}: no value after the colon")
         try:
             for name, more in KINDS[kind](value).items():
                 fields[name] = _merge(fields.get(name), more)

@@ -284,7 +284,7 @@ def _why_nothing(pairing: Pairing, plans: list[Plan]) -> str:
     for plan in plans:
         for name, reason in plan.excluded.items():
             return f"none of the operators has a benchmark, e.g. {name}: {reason}"
-    return "nothing to compare: no operator is left by --category, --namespace and --exclude"
+    return "nothing to compare: no operator matches --category, --namespace and --exclude together"
 
 
 def _case_table(pairing: Pairing) -> str:

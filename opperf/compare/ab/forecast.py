@@ -118,7 +118,7 @@ def forecast_text(forecast: Forecast, thresholds: Thresholds) -> str:
     if not rest:
         return text
     return (
-        f"{text}; what is undecided then takes up to {processes(rest)} more, about "
+        f"{text}; undecided cases then take up to {processes(rest)} more, about "
         f"{duration(forecast.rest_s(thresholds))}"
     )
 

@@ -68,7 +68,9 @@ def options_from(given: Mapping[str, Any], changed: Mapping[str, Any]) -> Option
         # Before anything is said or started; a session that is resumed has its own.
         thresholds_from(given)
     if given["report"] == STDOUT:
-        raise UsageError("--report is a file that every process is appended to; name a file")
+        raise UsageError(
+            "--report needs a file, to which each process appends its results; name one"
+        )
     files = files_from(given, changed)
     check_shape_options(changed)
     check_sweeps(selection_from(given))

@@ -133,8 +133,8 @@ def _shown(case: Case, arm: str) -> str:
 def _why_alone(case: Case, other: str, plan: Plan) -> str:
     """Why a case has no partner in the plan of the other arm."""
     if case.label in plan.excluded:
-        return f"{other} has no case of it: {plan.excluded[case.label]}"
-    return f"{other} has no case of these inputs"
+        return f"{other} has no case of this operator: {plan.excluded[case.label]}"
+    return f"{other} has no case with these inputs"
 
 
 def _by_name(case: Case) -> Hashable:

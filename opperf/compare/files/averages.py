@@ -41,7 +41,7 @@ def entries_of_results(
         for result, selector in _results(path, operator, listed, ids.get(operator, ()))
     )
     if not entries:
-        raise RunFileError(f"{path}: holds no result; there is nothing to compare")
+        raise RunFileError(f"{path}: has no results, so there is nothing to compare")
     return entries
 
 

@@ -26,7 +26,7 @@ def contents_caveat(base: Entry, new: Entry) -> str:
     part = DEPENDENT.get(base.category)
     if part is None or None in seeds or seeds[0] == seeds[1]:
         return ""
-    return f"seeds {seeds[0]} and {seeds[1]}: other input values, which determine {part}"
+    return f"seeds {seeds[0]} and {seeds[1]}: different input values, which determine {part}"
 
 
 def contents_notes(pairs: Iterable[Pair]) -> tuple[str, ...]:

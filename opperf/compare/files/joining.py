@@ -107,7 +107,7 @@ def check_common(base: Measured, new: Measured, pairs: Iterable[Pair]) -> None:
 def _why_disjoint(base: Measured, new: Measured) -> str:
     if not base.entries or not new.entries:
         empty = base if not base.entries else new
-        return f"{empty.side.path} has none that --filter matches"
+        return f"{empty.side.path} has no case that --filter matches"
     differing = [
         f"{name} {_list_text(before)} against {_list_text(after)}"
         for name, before, after in _disjoint_values(base, new)
@@ -122,7 +122,7 @@ def _why_disjoint(base: Measured, new: Measured) -> str:
     shared = _operators(base) & _operators(new)
     if not shared:
         return "no operator is in both"
-    return f"{pluralize(len(shared), 'operator')} in both, with other inputs in each"
+    return f"{pluralize(len(shared), 'operator')} in both, but with different inputs"
 
 
 def _disjoint_values(base: Measured, new: Measured) -> list[tuple[str, set[str], set[str]]]:

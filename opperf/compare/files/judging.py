@@ -28,10 +28,11 @@ from opperf.errors import RunFileError
 from opperf.metrics import default_metrics, metric_named, sort_metrics
 from opperf.model import Struct
 
-SEPARATE_RUNS = "The two runs are separate, not interleaved: a time can be suspect at most."
+SEPARATE_RUNS = "The two runs were measured separately, not interleaved: times are at most suspect."
 
 AVERAGES = (
-    "Averages have no spread, so a ratio may be chance. Run files (-f jsonl) have every sample."
+    "Averages have no spread, so a ratio may be due to chance; run files (-f jsonl) have every "
+    "sample."
 )
 
 NO_SPREAD = "averages have no spread"
@@ -203,7 +204,7 @@ def _judge(name: str, a: Figure, b: Figure, thresholds: Thresholds, averages: bo
     """The verdict on two figures, by the kind of metric and file."""
     values = _values(a, b, averages)
     if a.unit != b.unit:
-        return CaseVerdict(name, Verdict.AMBIGUOUS, note=f"{a.unit} against {b.unit}")
+        return CaseVerdict(name, Verdict.AMBIGUOUS, note=f"the units differ: {a.unit} and {b.unit}")
     if not all(math.isfinite(value) for value in (*values, *a.samples, *b.samples)):
         return CaseVerdict(name, Verdict.AMBIGUOUS, note="a figure is not finite")
     if min(values) < 0:
@@ -218,7 +219,7 @@ def _judge(name: str, a: Figure, b: Figure, thresholds: Thresholds, averages: bo
 
 
 def _why_unsound(a: Figure, b: Figure) -> str:
-    return "a figure may contain other operators' workspace" if a.unsound or b.unsound else ""
+    return "a figure may include other operators' workspace" if a.unsound or b.unsound else ""
 
 
 WEAKER = {

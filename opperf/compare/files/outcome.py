@@ -19,7 +19,7 @@ ANSWERS: dict[str, frozenset[Verdict]] = {"regressed": SOUND, "suspect": SOUND |
 decided."""
 
 SUGGESTED = {
-    "regressed": "times from two files are suspect at most; --fail-on suspect, or interleaved runs",
+    "regressed": "times from two files are at most suspect; use --fail-on suspect, or opperf ab",
     "suspect": "every common case is ambiguous; measure more samples of each",
 }
 """Advice where it is not decided."""

@@ -74,5 +74,5 @@ def fault(control: Effects, others: Effects, thresholds: Thresholds) -> str:
     if p_cases(control, others, thresholds) <= level:
         differences = np.abs(estimate(_without_shift(control)).mean)
         share = math.expm1(float(np.nanmedian(differences)))
-        return f"A differs from itself by {share:.1%} in the median case, one way or the other"
+        return f"A differs from itself by {share:.1%} in the median case, in either direction"
     return ""

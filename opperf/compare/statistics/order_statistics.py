@@ -46,7 +46,7 @@ def compare_samples(
     half_width = _normal_quantile((1 - CONFIDENCE) / 2) * error
     low, high = effect - half_width, effect + half_width
     if low > margin or high < -margin:
-        note = "separate runs: only interleaved runs can confirm it"
+        note = "measured separately: only interleaved runs can confirm it"
         return CaseVerdict(case, Verdict.SUSPECT, effect, low, high, note=note)
     return CaseVerdict(case, Verdict.NO_CLEAR_CHANGE, effect, low, high)
 

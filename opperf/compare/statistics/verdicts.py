@@ -40,7 +40,7 @@ from opperf.compare.statistics.false_discovery import level_of_next
 from opperf.compare.statistics.paired_t import estimate
 from opperf.compare.statistics.spending import nominal_level
 
-REMEDY = "quieten the machine, look for differences between the arms, and measure again"
+REMEDY = "reduce the load on the machine, look for differences between the arms, and measure again"
 
 
 def analyse(replicates: Sequence[Replicate], thresholds: Thresholds) -> Analysis:

@@ -47,7 +47,7 @@ def parse(text: str) -> str:
             )
         count = gpu_count()
         if index >= count:
-            there = ", ".join(f"gpu({i})" for i in range(count)) or "no GPU at all"
+            there = ", ".join(f"gpu({i})" for i in range(count)) or "no GPU"
             raise DeviceError(
                 f"{text}: this machine has {there}; choose one of them or cpu", f"{kind}({index})"
             )

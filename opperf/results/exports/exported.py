@@ -37,7 +37,7 @@ def select_figures(run: Run) -> tuple[list[ExportEntry], list[str]]:
     found = [(record, _finite_metrics(record)) for record in run.records]
     kept = [(record, metrics) for record, metrics in found if metrics]
     if not kept:
-        raise RunFileError("the run has no figure that could be exported: no case was measured")
+        raise RunFileError("the run has no results to export: no case was measured")
     names = unique_names([record for record, _ in kept])
     framework = run.environment.framework
     selected = [

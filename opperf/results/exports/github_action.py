@@ -18,7 +18,7 @@ def github_action(run: Run) -> tuple[list[dict[str, Any]], list[str]]:
     figures = [(one, metric) for one in found for metric in one.metrics]
     larger = sum(not metric.lower_is_better for _, metric in figures)
     if larger:
-        warnings.append(f"excluded: {pluralize(larger, 'figure')} of which larger ones are better")
+        warnings.append(f"excluded: {pluralize(larger, 'figure')} for which larger is better")
     return [_entry(one, metric) for one, metric in figures if metric.lower_is_better], warnings
 
 

@@ -123,7 +123,7 @@ def make_plot(
     found = [record for source in sources for record in source.records]
     records = [record for record in found if record.status is Status.OK]
     if not records:
-        raise UsageError(f"{_names(sources)}: no record has a result, so there is nothing to plot")
+        raise UsageError(f"{_names(sources)}: no record has results, so there is nothing to plot")
     x = x or _default_size(sources, records)
     read = _reader(x, records)
     shown = _metrics(metrics, records)
@@ -147,7 +147,7 @@ def make_plot(
     notes = [
         f"{pluralize(number, 'record')} {why}"
         for number, why in (
-            (len(found) - len(records), "without a result not drawn"),
+            (len(found) - len(records), "without results not drawn"),
             (len(records) - len(sized), f"without {x} not drawn"),
         )
         if number
@@ -200,7 +200,7 @@ def _reader(x: str, records: Sequence[Record]) -> Callable[[Record], float | Non
     if x not in readers:
         raise unknown("size for --x", x, readers, "the file")
     if all(readers[x](record) is None for record in records):
-        raise UsageError(f"--x {x}: no record has a number of {x}; use one of {', '.join(readers)}")
+        raise UsageError(f"--x {x}: no record has a value of {x}; use one of {', '.join(readers)}")
     return readers[x]
 
 
@@ -219,7 +219,7 @@ def _metrics(names: Sequence[str], records: Sequence[Record]) -> list[Metric]:
         if name in present:
             continue
         if name in metrics_by_name() or name == BANDWIDTH.name:
-            raise UsageError(f"--metric {name}: no record has it; there are {', '.join(present)}")
+            raise UsageError(f"--metric {name}: no record has it; available: {', '.join(present)}")
         raise unknown("metric", name, present, "the file")
     wanted = names or [name for name in (FORWARD.name, BANDWIDTH.name) if name in present]
     return [present[name] for name in wanted or list(present)[:1]]
@@ -296,7 +296,7 @@ def _panels(
     for lines in found.values():
         if len(lines) > MOST_LINES:
             raise UsageError(
-                f"{len(lines)} lines are too many for one chart, at most {MOST_LINES} can; "
+                f"{len(lines)} lines are too many for one chart, which has at most {MOST_LINES}; "
                 f"name fewer dimensions with --by, of {', '.join(columns)}"
             )
     values = [v for lines in found.values() for points in lines.values() for _, v in points]

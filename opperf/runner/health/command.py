@@ -57,7 +57,7 @@ def report(machine: Machine, seconds: float) -> Report:
     findings = {finding.name: finding for finding in examine(machine)}
     jitter = None
     if seconds > 0:
-        _say(f"keeping a core busy for {duration(seconds)} to see how evenly it works")
+        _say(f"keeping a core busy for {duration(seconds)} to measure its jitter")
         begun = _cpu_times()
         jitter = jitter_of(repeat_for(seconds, make_quantum()))
         # Only a busy CPU can be stolen from.

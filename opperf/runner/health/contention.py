@@ -136,21 +136,21 @@ PROBES = (
     Probe(
         "memory",
         memory,
-        "With little memory left, or much of it on disk, pages are fetched in the middle of a "
-        "call.",
+        "With little memory left, or much of it swapped out, pages are fetched from disk in the "
+        "middle of a call.",
         persistence="transient",
     ),
     Probe(
         "memory_pressure",
         memory_pressure,
-        "Threads stood still until the kernel had found memory for them, as an operator's will.",
+        "Threads had to wait for the kernel to find memory for them, as an operator's will.",
         persistence="transient",
     ),
     Probe(
         "cpu_quota",
         cpu_quota,
-        "Once a control group has used its quota up, the kernel stops all of its threads until "
-        "the period ends, mostly for tens of milliseconds.",
+        "Once a control group has used up its quota, the kernel stops all of its threads until "
+        "the period ends, usually for tens of milliseconds.",
     ),
     STEAL,
 )

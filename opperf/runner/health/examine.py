@@ -26,7 +26,7 @@ def take_reading(probe: Probe, machine: Machine) -> Reading:
         return Reading(f"{error.filename}: {error.strerror}", "unknown")
     except (OSError, ValueError, LookupError) as error:
         # A kernel that writes a file in another form must not keep a run from starting.
-        return Reading(f"in no known form: {one_line(str(error))}", "unknown")
+        return Reading(f"not in a known form: {one_line(str(error))}", "unknown")
 
 
 def finding(probe: Probe, machine: Machine) -> Finding:

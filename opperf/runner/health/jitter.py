@@ -135,13 +135,13 @@ def timer_finding(found: Timer) -> Finding:
         state=f"{found.step_ns:.0f} ns between two readings, {found.announced_ns:g} ns announced",
         level="warn" if found.step_ns > COARSE_NS else "ok",
         explanation="Short operators take only a few steps of this clock, so that their times are "
-        "coarse; the clock source decides that.",
+        "coarse; this depends on the clock source.",
     )
 
 
 JITTER_EXPLAINED = (
-    "The same work took longer whenever something else had its core or the clock was lower, and "
-    "an operator's samples hold the same."
+    "The same work took longer whenever something else used its core or the clock was lower, and "
+    "an operator's samples vary in the same way."
 )
 
 

@@ -81,21 +81,21 @@ PROBES = (
     Probe(
         "affinity",
         affinity,
-        "Memory of another node takes longer to reach, and which thread computes on which node is "
-        "decided anew in every run.",
+        "Memory of another node takes longer to reach, and which thread runs on which node differs "
+        "between runs.",
     ),
     Probe(
         "threads",
         threads,
-        "Where there are more compute threads than cores for them, they take turns, and a call "
-        "waits for threads that do not run.",
+        "With more compute threads than cores, threads take turns, and a call waits for those that "
+        "do not run.",
         has_own_field=True,
     ),
     Probe(
         "aslr",
         aslr,
-        "Addresses are drawn anew for every process, so that caches and pages fall differently "
-        "and medians of the same code differ between runs; without it runs repeat, and show one "
+        "Every process has random addresses, which change the use of caches and pages, so that "
+        "medians of the same code differ between runs; with this off, runs agree but show one "
         "layout only.",
     ),
 )

@@ -145,7 +145,7 @@ def _kind(zone: Path) -> str:
 GOVERNOR = Probe(
     "governor",
     governor,
-    "Any governor but performance lowers the clock of a core at rest and raises it late, so "
+    "Any governor but performance lowers the clock of an idle core and raises it late, so "
     "that calls after a pause are slower than those before it.",
     has_own_field=True,
 )
@@ -173,8 +173,8 @@ PROBES = (
     Probe(
         "virtualisation",
         virtualisation,
-        "Guests that cannot be seen from here share the cores, caches and memory; steal and "
-        "jitter show their cost.",
+        "Other guests, which cannot be seen from here, share the cores, caches and memory; steal "
+        "and jitter show their cost.",
     ),
     Probe(
         "temperature",

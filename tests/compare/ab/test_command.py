@@ -270,7 +270,7 @@ def test_formats(session, tmp_path, capsys):
     assert "## Regressed" in page and "| relu " in page
     suite, _ = again(folder, "junit", capsys, output_file=tmp_path / "suite.xml")
     assert suite == "" and b"<testsuite " in (tmp_path / "suite.xml").read_bytes()
-    with pytest.raises(OutputError, match="is read, and would be overwritten"):
+    with pytest.raises(OutputError, match="is an input, and would be overwritten"):
         again(folder, "csv", capsys, output_file=folder / "opperf_ab.jsonl", overwrite=True)
 
 
@@ -334,7 +334,10 @@ def test_going_on_in_another_environment_is_refused(session, command):
 
 def test_a_report_needs_a_file(session, command):
     _, err = command(session[0], "ab", "add", *QUICK, "--b", "env:X=1", "--report", "-", code=2)
-    assert err == "opperf: --report is a file that every process is appended to; name a file\n"
+    assert (
+        err
+        == "opperf: --report needs a file, to which each process appends its results; name one\n"
+    )
 
 
 def test_a_file_that_exists_is_not_replaced(session, command):
@@ -370,7 +373,7 @@ def bare_python(tmp_path):
 @pytest.mark.parametrize(
     "arms, words",
     [
-        (("--b", "python:/nowhere/python"), "--b 'python:/nowhere/python': there is no such"),
+        (("--b", "python:/nowhere/python"), "--b 'python:/nowhere/python': no such"),
         (
             ("--b", "python:/bin/cat"),
             "arm B (python:/bin/cat): /bin/cat does not run opperf's worker: it",

@@ -68,9 +68,11 @@ def test_what_has_no_partner_is_named_with_the_reason():
     found = pair_cases([plan(a, only)], [plan(b, dot="this build has none")], positional=False)
     assert found.pairs == ()
     assert found.alone == {
-        "add (lhs: (2,), rhs: (2,)) in A": "B has no case of these inputs",
-        "dot (lhs: (2, 2), rhs: (2, 2), axis: 1) in A": "B has no case of it: this build has none",
-        "add (lhs: (3,), rhs: (3,)) in B": "A has no case of these inputs",
+        "add (lhs: (2,), rhs: (2,)) in A": "B has no case with these inputs",
+        "dot (lhs: (2, 2), rhs: (2, 2), axis: 1) in A": (
+            "B has no case of this operator: this build has none"
+        ),
+        "add (lhs: (3,), rhs: (3,)) in B": "A has no case with these inputs",
     }
 
 

@@ -87,7 +87,7 @@ def test_every_result_of_every_operator_is_an_entry(tmp_path):
         ([], "the JSON is not an object"),
         ({"relu": [{}, 3]}, "'relu' has no list of results"),
         ({"relu": {}}, "'relu' has no list of results"),
-        ({"relu": []}, "holds no result"),
+        ({"relu": []}, "has no results"),
     ],
 )
 def test_anything_else_is_refused(tmp_path, results, words):

@@ -88,7 +88,7 @@ DAMAGES = {
     "not JSON": (lambda text: "Operator  Time\n", "neither a run file nor results by operator"),
     "other JSON": (lambda text: "[1, 2]", "not results by operator: the JSON is not an object"),
     "other object": (lambda text: '{"relu": 3}', "'relu' has no list of results"),
-    "no results": (lambda text: "{}", "holds no result"),
+    "no results": (lambda text: "{}", "has no results"),
     "cut short results": (lambda text: '{"relu": [{"inputs"', "is it truncated?"),
     "two runs": (lambda text: text + text, "two runs seem to be in one file"),
 }
@@ -191,7 +191,7 @@ def test_nothing_is_overwritten(files, outcome, tmp_path):
     before = files[1].read_bytes()
     (tmp_path / "link").symlink_to(files[1])
     code, _, told = outcome(*files, "-o", tmp_path / "link", "--overwrite")
-    assert code == 2 and "is read, and would be overwritten" in told
+    assert code == 2 and "is an input, and would be overwritten" in told
     assert files[1].read_bytes() == before
 
 

@@ -43,7 +43,7 @@ def test_cases_of_one_key_are_paired_in_their_order(record):
         ({"threads": 1}, {"threads": 4}, "threads 1 against 4; --ignore-settings"),
         ({"dtype": "float16"}, {}, "dtype float16 against float32"),
         ({"name": "relu"}, {"name": "exp"}, "no operator is in both"),
-        ({"shape": (2,)}, {"shape": (3,)}, "1 operator in both, with other inputs"),
+        ({"shape": (2,)}, {"shape": (3,)}, "1 operator in both, but with different inputs"),
     ],
 )
 def test_no_case_in_common(run, record, asked, base, new, words):
@@ -122,8 +122,8 @@ def test_a_case_in_common_is_enough(measured, entry):
 
 def test_a_file_without_any_case_is_named(why, measured, entry):
     empty, full = measured(path="empty"), measured(entry(), path="full")
-    assert why(empty, full) == "empty has none that --filter matches"
-    assert why(full, empty) == "empty has none that --filter matches"
+    assert why(empty, full) == "empty has no case that --filter matches"
+    assert why(full, empty) == "empty has no case that --filter matches"
 
 
 def test_files_of_two_frameworks_say_so_first(why, measured, entry):
@@ -159,11 +159,11 @@ def test_settings_that_are_alike_in_some_case_keep_nothing_apart(why, measured, 
         entry("a", settings={"threads": 1, "x": 1}), entry("b", settings={"threads": 4})
     )
     new = measured(entry("a", settings={"threads": 4, "y": 1}))
-    assert why(base, new) == "1 operator in both, with other inputs in each"
+    assert why(base, new) == "1 operator in both, but with different inputs"
     two = measured(entry("a", settings={"threads": 8}), entry("b"))
     assert why(base, two) == "threads 1, 4 against 8; --ignore-settings joins them anyway"
     assert why(measured(entry("a"), entry("b")), measured(entry("b"), entry("a"))) == (
-        "2 operators in both, with other inputs in each"
+        "2 operators in both, but with different inputs"
     )
     assert why(measured(entry("a")), measured(entry("b"))) == "no operator is in both"
 

@@ -234,9 +234,9 @@ def test_too_few_samples_leave_the_ratio_of_the_medians(judged, figure, small, r
 
 def test_figures_in_two_units_are_not_compared(judged, figure):
     row = judged(figure(1.0, "B"), figure(1.0, "instructions"), "memory")
-    assert (row.verdict.value, row.note) == ("ambiguous", "B against instructions")
+    assert (row.verdict.value, row.note) == ("ambiguous", "the units differ: B and instructions")
     row = judged(figure(1.0, "instructions"), figure(1.0, "B"), "memory")
-    assert (row.verdict.value, row.note) == ("ambiguous", "instructions against B")
+    assert (row.verdict.value, row.note) == ("ambiguous", "the units differ: instructions and B")
 
 
 @pytest.mark.parametrize(
@@ -253,7 +253,7 @@ def test_memory_is_less_sure_where_either_figure_is_unsound(judged, figure, new,
         row = judged(one, other, "memory", averages)
         return row.verdict.value, row.note
 
-    why = "a figure may contain other operators' workspace"
+    why = "a figure may include other operators' workspace"
     assert of(False, False) == (sound, "")
     assert of(True, False) == of(False, True) == of(True, True) == (unsound, why)
     assert of(False, False, averages=True) == (unsound, "averages have no spread")

@@ -38,7 +38,7 @@ def test_cases_that_differ_each_its_own_way_are_a_fault():
     control, others = drawn(20, 0.1 * np.tile([1, -1], 10))
     assert p_shift(control, others, RULES) > 0.1
     found = fault(control, others, RULES)
-    assert found == "A differs from itself by 9.7% in the median case, one way or the other"
+    assert found == "A differs from itself by 9.7% in the median case, in either direction"
 
 
 def test_no_case_alone_is_a_fault():

@@ -200,7 +200,7 @@ def test_a_session_is_invalid_when_a_differs_from_itself(noisy, no_effect):
     analysis = analyse(replicates, RULES)
     assert not analysis.valid and analysis.looks == 1
     assert set(verdicts(analysis).values()) == {Verdict.INVALID}
-    assert " in the median case, one way or the other: quieten" in analysis.reason
+    assert " in the median case, in either direction: reduce" in analysis.reason
     assert all(one.effect is not None and not one.note for one in analysis.verdicts)
     assert undecided(analysis) == ()
 

@@ -381,7 +381,11 @@ def test_nothing_is_overwritten(tmp_path: Path, sampled_run: Run) -> None:
     assert json.loads(output.read_text())
     (tmp_path / "link").symlink_to(path)
     code, told = outcome(path, "--to", "bencher", "-o", tmp_path / "link", "--overwrite")
-    assert code == 2 and "is read, and would be overwritten" in told and path.read_bytes() == before
+    assert (
+        code == 2
+        and "is an input, and would be overwritten" in told
+        and path.read_bytes() == before
+    )
 
 
 def test_the_option_knows_what_there_is() -> None:

@@ -74,7 +74,9 @@ def test_where_lines_are_too_many_each_operator_has_a_panel(make_point):
         for n in (128, 256)
     ]
     assert names(plotted(records)) == [(f"f{i}", ["float32", "float64"]) for i in range(MOST_LINES)]
-    with pytest.raises(UsageError, match="16 lines are too many for one chart, at most 8"):
+    with pytest.raises(
+        UsageError, match="16 lines are too many for one chart, which has at most 8"
+    ):
         plotted(records, by=("operator", "dtype"))
 
 
@@ -131,7 +133,7 @@ def test_without_a_sweep_the_size_is_that_of_the_largest_tensor(make_record):
         ({"x": "k"}, "unknown size for --x 'k'; the file has: n, elements, threads"),
         (
             {"x": "threads"},
-            "--x threads: no record has a number of threads; use one of n, elements",
+            "--x threads: no record has a value of threads; use one of n, elements",
         ),
         ({"by": ("dtpye",)}, "unknown dimension for --by 'dtpye'; did you mean dtype"),
     ],
@@ -144,7 +146,7 @@ def test_what_the_records_do_not_have_is_refused(make_point, options, message):
 
 def test_unknown_and_absent_metrics_are_refused(make_point):
     records = [make_point(n=n) for n in (128, 256)]
-    with pytest.raises(UsageError, match="--metric memory: no record has it; there are forward"):
+    with pytest.raises(UsageError, match="--metric memory: no record has it; available: forward"):
         plotted(records, "memory")
     with pytest.raises(UsageError, match="--metric bandwidth: no record has it"):
         plotted(records, "bandwidth")
@@ -163,8 +165,8 @@ def test_records_without_a_result_are_counted(make_point):
     failed = make_point(n=512, status=Status.FAILED)
     plot = plotted([make_point(n=128), make_point(n=256), failed])
     assert plot.sizes == (128.0, 256.0)
-    assert plot.notes == ("1 record without a result not drawn",)
-    with pytest.raises(UsageError, match="run: no record has a result"):
+    assert plot.notes == ("1 record without results not drawn",)
+    with pytest.raises(UsageError, match="run: no record has results"):
         plotted([failed])
 
 

@@ -85,7 +85,7 @@ def steady(monkeypatch):
 def test_the_wait_is_announced(quiet, steady, capsys):
     found = command.report(quiet(), 5.0)
     assert steady == [5.0] and found.jitter.quanta == 1000
-    assert capsys.readouterr().err == "keeping a core busy for 5.0 s to see how evenly it works\n"
+    assert capsys.readouterr().err == "keeping a core busy for 5.0 s to measure its jitter\n"
     command.report(quiet(), 0)
     assert steady == [5.0] and capsys.readouterr().err == ""
 

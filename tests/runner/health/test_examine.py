@@ -24,10 +24,10 @@ def raises(error):
     [
         (Unreadable("no sensor"), "no sensor"),
         (PermissionError(13, "Permission denied", "/proc/stat"), "/proc/stat: Permission denied"),
-        (OSError("a pipe,\nbroken"), "in no known form: a pipe, broken"),
-        (ValueError("no number"), "in no known form: no number"),
-        (KeyError("MemTotal"), "in no known form: 'MemTotal'"),
-        (IndexError("short"), "in no known form: short"),
+        (OSError("a pipe,\nbroken"), "not in a known form: a pipe, broken"),
+        (ValueError("no number"), "not in a known form: no number"),
+        (KeyError("MemTotal"), "not in a known form: 'MemTotal'"),
+        (IndexError("short"), "not in a known form: short"),
     ],
 )
 def test_what_cannot_be_read_keeps_nothing_from_starting(error, state):

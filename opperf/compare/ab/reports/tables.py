@@ -198,8 +198,8 @@ def _power(report: Report) -> list[str]:
         return []
     change, smaller = map(_percent, (report.detectable, report.detectable_with_four_times))
     return [
-        f"A change of {change} could have been found in the median figure; half as far above the "
-        f"threshold, {smaller}, takes four times the blocks."
+        f"The smallest change that could have been found in the median figure is {change}; smaller "
+        f"ones cannot be told from noise. With four times the blocks it would be {smaller}."
     ]
 
 
@@ -227,7 +227,7 @@ def _coarse(coarse: CoarseReport) -> str:
     """The sentence on the coarse look with all threads."""
     number = len(_changed(coarse))
     figures = pluralize(number, "figure") if number else "no figure"
-    effect = "; this has no part in the exit code" if number else ""
+    effect = "; this does not affect the exit code" if number else ""
     return (
         f"With all threads ({pluralize(coarse.blocks, 'block')} of {BLOCK}): {figures} changed by "
         f"more than {coarse.threshold:.0%}{effect}."
