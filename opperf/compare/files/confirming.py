@@ -214,13 +214,23 @@ def _thread_words(settings: Mapping[str, Any], assigned: Iterable[str]) -> tuple
     return "--threads", "all"
 
 
+def _shape_words(shapes: Mapping[str, Iterable[int | str]]) -> Iterable[str]:
+    for name, shape in shapes.items():
+        yield from ("--shape", f"{name}={'x'.join(map(str, shape))}")
+
+
 SELECTION_WORDS: dict[str, Callable[[Any], Iterable[str]]] = {
     "size": lambda value: ("--size", value),
     "int64_tensor": lambda value: ("--int64-tensor", "on") if value else (),
-    "shapes": lambda value: (
+    "shapes": lambda value: _shape_words(value),
+    "swept_shapes": lambda value: _shape_words(value),
+    "sweeps": lambda value: (
         word
-        for name, shape in value.items()
-        for word in ("--shape", f"{name}={'x'.join(map(str, shape))}")
+        for name, numbers in value.items()
+        for word in ("--sweep", f"{name}={','.join(map(str, numbers))}")
+    ),
+    "values": lambda value: (
+        word for name, one in value.items() for word in ("--arg", f"{name}={one}")
     ),
     "backward": lambda value: () if value else ("--no-backward",),
     "fuzz": lambda value: (

@@ -55,13 +55,19 @@ def test_the_cases_and_the_settings_of_their_calls_are_those_of_the_file(run, re
 
 @pytest.mark.parametrize("extensions", [("json", "jsonl"), ("json", "json")])
 def test_averages_have_their_ids_and_their_selection_beside_them(run, record, asked, extensions):
-    shapes = {"data": (2, 3)}
-    base = run(record("relu"), selection={"size": "small", "shapes": shapes, "backward": False})
+    chosen_inputs = {
+        "shapes": {"data": (2, 3)},
+        "swept_shapes": {"w": (4, "n")},
+        "sweeps": {"n": (8, 16)},
+        "values": {"axis": 1, "kernel": (3, 3), "act_type": "relu"},
+    }
+    base = run(record("relu"), selection={"size": "small", **chosen_inputs, "backward": False})
     found = asked(base, run(record("relu", factor=1.5)), extensions)
     number = base.records[0].id[:6]
     chosen = {
         "jsonl": f"{found.new.path} --id {number}",
-        "json": f"relu --size small --shape data=2x3 --no-backward --id {number}",
+        "json": "relu --size small --shape data=2x3 --shape w=4xn --sweep n=8,16 --arg axis=1 "
+        f"--arg 'kernel=[3, 3]' --arg act_type=relu --no-backward --id {number}",
     }
     assert found.confirm.startswith(f"opperf ab {chosen[extensions[1]]} --a ")
 
