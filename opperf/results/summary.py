@@ -90,7 +90,7 @@ def _advice(records: Sequence[Record]) -> str:
     counts = {record.case.settings.runs for record in records}
     if counts == {1}:
         return "-r 1 takes a single sample, whose uncertainty is unknown; use a larger -r"
-    return "run opperf doctor for causes"
+    return "opperf doctor says why"
 
 
 def _not_measured(records: Iterable[Record], width: int) -> str:

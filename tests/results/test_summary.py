@@ -165,7 +165,7 @@ def test_the_summary_counts_uncertain_figures(run: Run, make_record: MakeRecord)
     )
     records = (noted, *(make_record(f"op{n}") for n in range(SLOWEST)))
     text = summarise(msgspec.structs.replace(run, records=records), 1.0)
-    assert "\n\n1 of 22 figures is uncertain; run opperf doctor for causes\n\n" in text
+    assert "\n\n1 of 22 figures is uncertain; opperf doctor says why\n\n" in text
     assert text.count(" ?\n") == 1 and text.count(MARK_LEGEND) == 1
     plain = summarise(msgspec.structs.replace(run, records=(make_record(),)), 1.0)
     assert "uncertain" not in plain
