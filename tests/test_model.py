@@ -29,6 +29,8 @@ from opperf.model import (
     Status,
     TensorSpec,
     display_arguments,
+    iter_tensors,
+    map_tensors,
     split_positional,
 )
 
@@ -276,3 +278,12 @@ def test_a_note_is_found_by_its_metric_and_code():
     assert record.note("forward", NoteCode.DISPATCH, NoteCode.DRIFT) is noisy
     assert record.note("backward", NoteCode.DRIFT) is None
     assert record.note("forward", NoteCode.NAN) is None
+
+
+def test_every_tensor_of_an_argument_is_changed():
+    spec, other = TensorSpec((2,)), TensorSpec((3, 4))
+    nested = (1, spec, (other, "a"), Mapping({"key": (spec, None)}))
+    changed = map_tensors(nested, lambda one: TensorSpec((*one.shape, 5)))
+    assert [one.shape for one in iter_tensors(changed)] == [(2, 5), (3, 4, 5), (2, 5)]
+    assert map_tensors(changed, lambda one: TensorSpec(one.shape[:-1])) == nested
+    assert map_tensors("plain", lambda one: spec) == "plain"

@@ -55,6 +55,7 @@ from opperf.model.values import (
     TensorSpec,
     display_argument,
     iter_tensors,
+    map_tensors,
 )
 
 __all__ = [
@@ -115,4 +116,5 @@ __all__ = [
     "display_argument",
     "display_arguments",
     "iter_tensors",
+    "map_tensors",
 ]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any, Literal, Union
 
 from opperf.model.base import Struct
@@ -207,6 +207,18 @@ def iter_tensors(argument: Argument) -> Iterator[TensorSpec]:
     elif isinstance(argument, Mapping):
         for value in argument.entries.values():
             yield from iter_tensors(value)
+
+
+def map_tensors(argument: Argument, change: Callable[[TensorSpec], TensorSpec]) -> Argument:
+    """Returns the argument with every tensor changed, those in lists and mappings included."""
+    if isinstance(argument, TensorSpec):
+        return change(argument)
+    if isinstance(argument, tuple):
+        return tuple(map_tensors(element, change) for element in argument)  # type: ignore[misc]
+    if isinstance(argument, Mapping):
+        entries = {name: map_tensors(value, change) for name, value in argument.entries.items()}
+        return Mapping(entries)
+    return argument
 
 
 def display_argument(argument: Argument) -> Any:

@@ -18,7 +18,16 @@ from typing import Protocol
 import msgspec
 
 from opperf.dtypes import HALF_PRECISION, is_floating
-from opperf.model import Argument, Fill, Kind, Operator, Parameter, TensorSpec, iter_tensors
+from opperf.model import (
+    Argument,
+    Fill,
+    Kind,
+    Operator,
+    Parameter,
+    TensorSpec,
+    iter_tensors,
+    map_tensors,
+)
 from opperf.operations import OPERATIONS
 from opperf.operations.uses import Choice, Use
 from opperf.rules.configurations import (
@@ -248,15 +257,10 @@ def arguments_by_role(
 
 def without_gradients(arguments: Arguments) -> Arguments:
     """The arguments with no tensor that takes a gradient."""
-    return {name: _without_gradients(value) for name, value in arguments.items()}
-
-
-def _without_gradients(value: Argument) -> Argument:
-    if isinstance(value, tuple):
-        return tuple(_without_gradients(element) for element in value)  # type: ignore[misc]
-    if isinstance(value, TensorSpec):
-        return msgspec.structs.replace(value, gradient=False)
-    return value
+    return {
+        name: map_tensors(value, lambda spec: msgspec.structs.replace(spec, gradient=False))
+        for name, value in arguments.items()
+    }
 
 
 def from_table(
@@ -339,7 +343,10 @@ def with_dtype(operator: Operator, arguments: Arguments, dtype: str) -> Argument
     parameter. Of several dtypes that a rule has for that parameter, the first that is not the
     tensors' own is used.
     """
-    made = {name: _with_dtype(value, dtype) for name, value in arguments.items()}
+    made = {
+        name: map_tensors(value, lambda spec: _with_dtype(spec, dtype))
+        for name, value in arguments.items()
+    }
     choices = made.get("dtype")
     if isinstance(choices, tuple):
         made["dtype"] = next(one for one in choices if one != dtype)
@@ -350,12 +357,8 @@ def with_dtype(operator: Operator, arguments: Arguments, dtype: str) -> Argument
     return made
 
 
-def _with_dtype(value: Argument, dtype: str) -> Argument:
-    if isinstance(value, tuple):
-        return tuple(_with_dtype(element, dtype) for element in value)  # type: ignore[misc]
-    if not isinstance(value, TensorSpec):
-        return value
+def _with_dtype(spec: TensorSpec, dtype: str) -> TensorSpec:
     single = "float32" if dtype in HALF_PRECISION else dtype
-    made = {REQUESTED: dtype, AT_LEAST_SINGLE: single}.get(value.dtype, value.dtype)
-    gradient = value.gradient and is_floating(made)
-    return msgspec.structs.replace(value, dtype=made, gradient=gradient)
+    made = {REQUESTED: dtype, AT_LEAST_SINGLE: single}.get(spec.dtype, spec.dtype)
+    gradient = spec.gradient and is_floating(made)
+    return msgspec.structs.replace(spec, dtype=made, gradient=gradient)

@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 import msgspec
 
-from opperf.model import Argument, TensorSpec
+from opperf.model import Argument, TensorSpec, map_tensors
 from opperf.rules.ranges import reshaped
 from opperf.rules.values import Arguments
 
@@ -129,19 +129,19 @@ def _bounds(arguments: Arguments, extents: Mapping[Place, int]) -> dict[float, i
 
 def _match_owner(value: Argument, made: Arguments) -> Argument:
     """The value, in the shape of the argument that it is the same as, if it is."""
-    if isinstance(value, tuple):
-        return tuple(_match_owner(element, made) for element in value)  # type: ignore[misc]
-    if not isinstance(value, TensorSpec) or value.fill.distribution != SHARED:
-        return value
-    name, _, index = str(value.fill.data).partition(".")
-    owner = made[name]
-    if index and isinstance(owner, tuple):
-        owner = owner[int(index)]
-    return (
-        msgspec.structs.replace(value, shape=owner.shape)
-        if isinstance(owner, TensorSpec)
-        else value
-    )
+
+    def match(spec: TensorSpec) -> TensorSpec:
+        if spec.fill.distribution != SHARED:
+            return spec
+        name, _, index = str(spec.fill.data).partition(".")
+        owner = made[name]
+        if index and isinstance(owner, tuple):
+            owner = owner[int(index)]
+        if not isinstance(owner, TensorSpec):
+            return spec
+        return msgspec.structs.replace(spec, shape=owner.shape)
+
+    return map_tensors(value, match)
 
 
 WINDOW = 8

@@ -14,7 +14,17 @@ from typing import Any, Protocol
 
 import msgspec
 
-from opperf.model import UNKNOWN, Argument, Fill, Kind, Operator, Parameter, Struct, TensorSpec
+from opperf.model import (
+    UNKNOWN,
+    Argument,
+    Fill,
+    Kind,
+    Operator,
+    Parameter,
+    Struct,
+    TensorSpec,
+    map_tensors,
+)
 from opperf.rules.extents import Group, elements, groups, stretch
 from opperf.rules.shapes import Shape, square
 from opperf.rules.sizes import Preset
@@ -209,11 +219,10 @@ def _without_nan(proposal: Arguments, tries: Tries) -> Arguments | None:
 
 
 def _with_fill(value: Argument, fill: Fill) -> Argument:
-    if isinstance(value, tuple):
-        return tuple(_with_fill(element, fill) for element in value)  # type: ignore[misc]
-    if isinstance(value, TensorSpec) and value.fill == NORMAL:
-        return msgspec.structs.replace(value, fill=fill)
-    return value
+    return map_tensors(
+        value,
+        lambda spec: msgspec.structs.replace(spec, fill=fill) if spec.fill == NORMAL else spec,
+    )
 
 
 def proposals(operator: Operator) -> Iterator[Arguments]:

@@ -14,7 +14,7 @@ from typing import NamedTuple
 import msgspec
 
 from opperf.errors import one_line
-from opperf.model import UNKNOWN, Argument, Case, TensorSpec, iter_tensors
+from opperf.model import UNKNOWN, Argument, Case, TensorSpec, iter_tensors, map_tensors
 from opperf.results.text import pluralize
 from opperf.rules.extents import FIXED_FILLS, Group, Place, groups, places, with_extents
 from opperf.rules.ranges import Shape, reshaped
@@ -203,15 +203,13 @@ MOST_AXES = 33
 def _lead(value: Argument, ranks: Container[int], more: Shape, fewer: int) -> Argument:
     """Returns an argument whose tensors of these numbers of axes have `more` extents before them,
     and without the `fewer` first."""
-    if isinstance(value, tuple):
-        return tuple(_lead(one, ranks, more, fewer) for one in value)  # type: ignore[misc]
-    if (
-        not isinstance(value, TensorSpec)
-        or len(value.shape) not in ranks
-        or value.fill.distribution in FIXED_FILLS
-    ):
-        return value
-    return reshaped(value, (*more, *value.shape[fewer:]))
+
+    def lead(spec: TensorSpec) -> TensorSpec:
+        if len(spec.shape) not in ranks or spec.fill.distribution in FIXED_FILLS:
+            return spec
+        return reshaped(spec, (*more, *spec.shape[fewer:]))
+
+    return map_tensors(value, lead)
 
 
 def _apply(arguments: Arguments, free: list[Group], overrides: Overrides) -> Arguments | None:

@@ -10,7 +10,7 @@ import msgspec
 
 from opperf.errors import UnsupportedError
 from opperf.frameworks import Framework
-from opperf.model import Argument, Case, TensorSpec, iter_tensors
+from opperf.model import Argument, Case, TensorSpec, iter_tensors, map_tensors
 from opperf.model.values import UNKNOWN
 from opperf.rules.engine import Inputs
 from opperf.rules.fitting import dense_if_any
@@ -108,11 +108,7 @@ def within_range(before: Mapping[str, Argument], made: Mapping[str, Argument]) -
 
 def _each(argument: Argument, shape_of: Callable[[TensorSpec], Shape]) -> Argument:
     """Returns an argument with its tensors in other shapes."""
-    if isinstance(argument, tuple):
-        return tuple(_each(element, shape_of) for element in argument)  # type: ignore[misc]
-    if isinstance(argument, TensorSpec):
-        return reshaped(argument, shape_of(argument))
-    return argument
+    return map_tensors(argument, lambda spec: reshaped(spec, shape_of(spec)))
 
 
 def _shape_of(wanted: Shape | None, changes: Sequence[Change], spec: TensorSpec) -> Shape:

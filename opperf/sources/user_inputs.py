@@ -10,7 +10,7 @@ import msgspec
 from opperf.errors import UsageError
 from opperf.frameworks import Framework
 from opperf.frameworks.user_inputs import FUNCTION, OPTION, configurations, place_of
-from opperf.model import Argument, Fill, Operator, Settings, Target, TensorSpec
+from opperf.model import Argument, Fill, Operator, Settings, Target, TensorSpec, map_tensors
 from opperf.rules.engine import Inputs
 from opperf.rules.registering import NoInputs
 from opperf.sources.overrides import LACKS, accepted
@@ -94,11 +94,9 @@ def _with_places(
         for name, at, spec in _arrays(framework, own)
     )
 
-    def placed(value: Argument) -> Argument:
-        if isinstance(value, tuple):
-            return tuple(placed(element) for element in value)  # type: ignore[misc]
-        if isinstance(value, TensorSpec) and value.fill.distribution == "given":
-            return msgspec.structs.replace(value, fill=next(places))
-        return value
+    def placed(spec: TensorSpec) -> TensorSpec:
+        if spec.fill.distribution != "given":
+            return spec
+        return msgspec.structs.replace(spec, fill=next(places))
 
-    return {name: placed(value) for name, value in arguments.items()}
+    return {name: map_tensors(value, placed) for name, value in arguments.items()}
