@@ -50,6 +50,8 @@ $(BIN)/python:
 	@test -n "$(PYTHON)" || { echo "MXNet needs Python 3.10, 3.11 or 3.12;" \
 		"install one, or name it: make PYTHON=/path/to/python3.11" >&2; exit 2; }
 	$(PYTHON) -m venv $(VENV)
+	@# The pip of Python 3.10 resolves Altair's dependencies for hours.
+	@$(PIP) --upgrade pip
 
 # Stamps, so that nothing is installed twice; a change of the dependencies installs again.
 $(VENV)/installed: pyproject.toml | $(BIN)/python
