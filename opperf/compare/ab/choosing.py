@@ -38,9 +38,12 @@ def plans_of_files(
     names = OF_THE_SESSION | set(assigned) & DECLARED.keys()
     settings = {name: getattr(selection.settings, name) for name in names}
     plans = []
+    known: list[str] = []
     for path in paths:
         source = open_source(path)
-        cases = select_cases(source.cases(), selection)
+        in_file = list(source.cases())
+        known += [case.id for case in in_file]
+        cases = select_cases(in_file, selection)
         _check_framework(path, cases, framework)
         # Ids are of the case as it is in the file.
         chosen = [case for case in cases if not selection.ids or case.id.startswith(selection.ids)]
@@ -49,9 +52,7 @@ def plans_of_files(
             made = tuple(msgspec.structs.replace(case, passes=("forward",)) for case in made)
         plans.append(Plan(cases=made, excluded=dict(source.excluded)))
     for wanted in selection.ids:
-        if not any(
-            case.id.startswith(wanted) for path in paths for case in open_source(path).cases()
-        ):
+        if not any(one.startswith(wanted) for one in known):
             raise UsageError(f"--id {wanted}: no case of {_listed(paths)} has this id")
     return plans
 

@@ -222,8 +222,8 @@ def _shape_words(shapes: Mapping[str, Iterable[int | str]]) -> Iterable[str]:
 SELECTION_WORDS: dict[str, Callable[[Any], Iterable[str]]] = {
     "size": lambda value: ("--size", value),
     "int64_tensor": lambda value: ("--int64-tensor", "on") if value else (),
-    "shapes": lambda value: _shape_words(value),
-    "swept_shapes": lambda value: _shape_words(value),
+    "shapes": _shape_words,
+    "swept_shapes": _shape_words,
     "sweeps": lambda value: (
         word
         for name, numbers in value.items()
