@@ -46,7 +46,7 @@ class RecordedGradient:
             if not self._outputs:
                 raise NoGradientError("autograd has no gradient of its results")
             self._heads = [_head(output) for output in self._outputs]
-            found = self._gradients()
+            found = self.gradients()
         except Exception as error:
             reason = refusal(error)
             if reason is None:
@@ -68,9 +68,10 @@ class RecordedGradient:
 
     def backward(self) -> None:
         """Computes the gradients of the last recorded call."""
-        self._gradients()
+        self.gradients()
 
-    def _gradients(self) -> tuple[torch.Tensor | None, ...]:
+    def gradients(self) -> tuple[torch.Tensor | None, ...]:
+        """Returns the gradients of the last recorded call; None for an input without one."""
         return torch.autograd.grad(self._outputs, self._inputs, self._heads, allow_unused=True)
 
 

@@ -222,7 +222,7 @@ def describe(value: Any) -> TensorSpec | None:
     layout = layout_of(value)
     shape = () if layout in ("nested", "jagged") else tuple(value.shape)
     digest = hashlib.sha256(repr((shape, layout, str(value.dtype))).encode())
-    for part in _dense_parts(value):
+    for part in stored_parts(value):
         digest.update(part.contiguous().view(torch.uint8).numpy().tobytes())
     return TensorSpec(
         shape=shape,
@@ -233,8 +233,8 @@ def describe(value: Any) -> TensorSpec | None:
     )
 
 
-def _dense_parts(value: torch.Tensor) -> Iterator[torch.Tensor]:
-    """Yields the data of a tensor, on the CPU, as dense tensors of an axis at least."""
+def stored_parts(value: torch.Tensor) -> Iterator[torch.Tensor]:
+    """Yields what a tensor stores, on the CPU, as dense vectors."""
     plain = value.detach().resolve_conj().resolve_neg().cpu()
     layout = layout_of(plain)
     if layout == "coo":
@@ -284,7 +284,7 @@ def _has_nan(value: torch.Tensor) -> bool:
     # A kernel for NaN exists for few layouts and for no float8.
     return any(
         bool(part.to(torch.float32 if part.element_size() == 1 else part.dtype).isnan().any())
-        for part in _dense_parts(value)
+        for part in stored_parts(value)
         if part.is_floating_point() or part.is_complex()
     )
 
@@ -292,7 +292,7 @@ def _has_nan(value: torch.Tensor) -> bool:
 def extent(value: torch.Tensor) -> Extent:
     """Returns a tensor's place in memory. Of a sparse, nested or quantised one, only the bytes."""
     if layout_of(value) != "dense" or value.device.type == META:
-        return Extent(sum(part.nbytes for part in _dense_parts(value)))
+        return Extent(sum(part.nbytes for part in stored_parts(value)))
     if not value.numel():
         return Extent(0)
     begin = value.data_ptr()
