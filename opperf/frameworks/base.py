@@ -178,6 +178,11 @@ class Devices(Protocol):
         """
         ...
 
+    def missing_kernel(self, operator: Operator, device: str) -> str:
+        """Returns why an operator cannot run on a device, for any inputs; empty if it can, or if
+        only a call can show it."""
+        ...
+
     def device_memory(self, device: str) -> int:
         """Returns the number of bytes that can still be allocated on the device."""
         ...

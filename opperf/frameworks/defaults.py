@@ -113,6 +113,9 @@ class Defaults(Core):
             )
         return CPU
 
+    def missing_kernel(self, operator: Operator, device: str) -> str:
+        return ""
+
     def device_memory(self, device: str) -> int:
         return int(psutil.virtual_memory().available)
 

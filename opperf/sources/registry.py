@@ -105,6 +105,9 @@ class Registry:
         """Returns a target's inputs by the user's function or by its rule, with the tensors that
         the user sets; without either, those that the user sets."""
         framework, selection = self._framework, self._selection
+        lacking_kernel = missing_kernel(framework, target, operator, selection.settings.device)
+        if lacking_kernel:
+            return NoInputs(lacking_kernel)
         dtype, overrides = selection.settings.dtype, Overrides.of(selection)
         if selection.settings.input_function:
             made = inputs_by_function(framework, target, operator, selection.settings)
@@ -127,6 +130,14 @@ class Registry:
         make = functools.partial(inputs_for_target, framework, target, operator, dtype=dtype)
         made = with_tensors(framework, target, operator, made, overrides.shapes, dtype)
         return inputs_in_shapes(made, overrides.shapes, preset, make)
+
+
+def missing_kernel(framework: Framework, target: Target, operator: Operator, device: str) -> str:
+    """Returns why a registered operator cannot run on a device; empty if it can, and for any other
+    callable."""
+    if not isinstance(target, OperatorTarget):
+        return ""
+    return framework.missing_kernel(operator, device)
 
 
 def plan(framework: Framework, selection: Selection, found: Found | None = None) -> Plan:

@@ -18,9 +18,11 @@ from opperf.frameworks.torch import (
     dtypes,
     functions,
     inference,
+    kernels,
     messages,
     public,
     registry,
+    source,
     tensors,
 )
 from opperf.frameworks.torch.gradient import RecordedGradient
@@ -83,6 +85,9 @@ class PyTorch(Defaults):
 
     def parse_device(self, text: str) -> str:
         return devices.parse(text)
+
+    def missing_kernel(self, operator: Operator, device: str) -> str:
+        return kernels.missing(operator, device)
 
     def device_memory(self, device: str) -> int:
         return devices.free_memory(device)
@@ -165,6 +170,9 @@ class PyTorch(Defaults):
 
     def foreseen_refusal(self, case: Case) -> str:
         return inference.foreseen_refusal(case)
+
+    def source(self, case: Case, arguments: Mapping[str, Any], call: Callable[[], Any]) -> str:
+        return source.script(case, arguments, call)
 
     @contextmanager
     def scope(self, case: Case) -> Iterator[None]:
