@@ -12,6 +12,7 @@ from typing import Any, NamedTuple, Protocol
 
 from opperf.frameworks.timing import Event, ProfilerFactory
 from opperf.model import (
+    Argument,
     Case,
     Device,
     DType,
@@ -267,6 +268,15 @@ class ShapeInference(Protocol):
         """Returns the shapes of the case's outputs; None if only a call can show them."""
         ...
 
+    def with_outputs(
+        self, operator: Operator, arguments: Mapping[str, Argument]
+    ) -> Mapping[str, Argument]:
+        """Returns an operator's arguments with the tensors that it only writes its results to.
+
+        Raises `UnsupportedError` if the framework cannot infer one.
+        """
+        ...
+
     def foreseen_refusal(self, case: Case) -> str:
         """Returns why a case's call would be refused, found without its data and its kernel; empty
         if it would not, or if only the call can show it."""
@@ -350,6 +360,16 @@ class Forks(Protocol):
         ...
 
 
+class Restoring(Protocol):
+    """Arguments that a call writes to. Default: none is restored."""
+
+    def restore(self, case: Case, arguments: Mapping[str, Any]) -> Callable[[], object] | None:
+        """Returns a function that gives the arguments which a call writes to their contents of now,
+        to be called between two calls; None if it writes to none. `arguments` are the values
+        made for the case."""
+        ...
+
+
 class Processes(Protocol):
     """Description of the build and its processes. Default: the version only."""
 
@@ -401,6 +421,7 @@ class Framework(
     Modes,
     Threads,
     Forks,
+    Restoring,
     Processes,
     Scripts,
     Protocol,

@@ -150,6 +150,7 @@ class _Measurement:
         self._case, self._framework = prepared.case, prepared.framework
         self._flush: Callable[[], object] | None = None
         self._ring: Ring | None = None
+        self._restore: Callable[[], object] | None = None
         self._summaries: dict[str, Summary] = {}
         self._samples: dict[str, list[float]] = {}
         self._notes: list[Note] = []
@@ -172,6 +173,7 @@ class _Measurement:
         """Measures every pass of the case, and returns the record."""
         settings = self._case.settings
         timer = profiler(settings.profiler, self._framework, settings.device)
+        self._restore = self._framework.restore(self._case, self._prepared.arguments)
         # Read before the first call, in which a framework may move tensors, and after they are
         # written, as they may have no memory before.
         self._framework.synchronize(settings.device)
@@ -291,7 +293,7 @@ class _Measurement:
         seconds of their first execution."""
         settings = self._case.settings
         work = ReferenceWork() if self._reference_work else None
-        before = [one for one in (work, self._flush) if one is not None]
+        before = [one for one in (self._restore, work, self._flush) if one is not None]
         phases = [one for phase in phases for one in (*before, phase)]
         share = 1 / len(self._case.passes)
         limit = limit_s(settings)

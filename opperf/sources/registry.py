@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 
-from opperf.errors import DeviceError, UsageError
+from opperf.errors import DeviceError, UnsupportedError, UsageError
 from opperf.frameworks import Framework
 from opperf.model import (
     Argument,
@@ -96,8 +96,11 @@ class Registry:
                     self.searchable.append(target.label)
                 continue
             made = with_values(operator, made, selection.values, dtype)
-            for inputs in made[: selection.configurations]:
-                yield _case(framework, target, operator, inputs, selection)
+            try:
+                for inputs in made[: selection.configurations]:
+                    yield _case(framework, target, operator, inputs, selection)
+            except UnsupportedError as error:
+                self.excluded[target.label] = str(error)
 
     def _inputs(
         self, target: Target, operator: Operator, preset: Preset
@@ -260,11 +263,12 @@ def _case(
     selection: Selection,
 ) -> Case:
     array_type = framework.array_type(target)
+    arguments = framework.with_outputs(operator, inputs.arguments)
     both = selection.backward and framework.gradients
     passes: tuple[Pass, ...] = ("forward", "backward") if both else ("forward",)
     return Case(
         target=target,
-        arguments={n: with_array_type(value, array_type) for n, value in inputs.arguments.items()},
+        arguments={n: with_array_type(value, array_type) for n, value in arguments.items()},
         settings=msgspec.structs.replace(selection.settings, phase=selection.phase or inputs.phase),
         passes=passes,
         origin=inputs.origin,

@@ -22,11 +22,13 @@ from opperf.frameworks.torch import (
     messages,
     public,
     registry,
+    restoring,
     source,
     tensors,
 )
 from opperf.frameworks.torch.gradient import RecordedGradient
 from opperf.model import (
+    Argument,
     CallableTarget,
     Case,
     Device,
@@ -168,6 +170,11 @@ class PyTorch(Defaults):
     def output_shapes(self, case: Case) -> list[tuple[int, ...]] | None:
         return inference.output_shapes(case)
 
+    def with_outputs(
+        self, operator: Operator, arguments: Mapping[str, Argument]
+    ) -> Mapping[str, Argument]:
+        return inference.with_outputs(operator, arguments)
+
     def foreseen_refusal(self, case: Case) -> str:
         return inference.foreseen_refusal(case)
 
@@ -190,6 +197,9 @@ class PyTorch(Defaults):
 
     def gradient(self, case: Case, call: Callable[[], Any], inputs: Sequence[Any]) -> Gradient:
         return RecordedGradient(call, inputs)
+
+    def restore(self, case: Case, arguments: Mapping[str, Any]) -> Callable[[], object] | None:
+        return restoring.restore(case.target, arguments)
 
     def set_threads(self, count: int) -> None:
         torch.set_num_threads(count)
