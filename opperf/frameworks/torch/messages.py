@@ -23,7 +23,7 @@ REFUSALS = (
 NOISE = re.compile(
     r"Exception raised from |C\+\+ CapturedTraceback|CUDA kernel errors might be|"
     r"For debugging consider|Compile with `TORCH_USE_CUDA_DSA`|This could be because the operator|"
-    r"\nDeclaration: |\nCast error details|If you are a Facebook employee"
+    r"\s*Declaration: |\nCast error details|If you are a Facebook employee"
 )
 """Beginning of what follows a message."""
 
