@@ -1,0 +1,1 @@
+"""Rules that make inputs for PyTorch's operators."""
