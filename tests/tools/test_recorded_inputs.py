@@ -147,11 +147,13 @@ class TestCalling:
 
 @pytest.mark.usefixtures("torch")
 class TestChoosing:
-    def choose(self, *calls):
+    def choose(self, *calls, elements=2**20):
         from tools.recorded_inputs.choosing import choose, gather
+        from tools.recorded_inputs.scaling import Limits
 
         ((_, inputs),) = gather(calls).items()
-        return [(one.arguments["self"].shape, one.count) for one in choose(inputs)]
+        chosen = choose(inputs, Limits(elements, 2**20))
+        return [(one.arguments["self"].shape, one.count) for one in chosen]
 
     def test_the_most_frequent_then_the_most_expensive(self):
         sizes = [2**power for power in range(10)]
@@ -175,6 +177,11 @@ class TestChoosing:
             *(call("aten.relu.default", tensor(extent)) for extent in (100, 101, 109, 111))
         )
         assert made == [((111,), 1), ((100,), 1)]
+
+    def test_inputs_that_are_alike_within_the_limits_count_once(self):
+        calls = [call("aten.relu.default", tensor(extent, 3)) for extent in (64, 8, 32)]
+        assert len(self.choose(*calls)) == 3
+        assert self.choose(*calls, elements=2 * 8 * 3) == [((64, 3), 1)]
 
     def test_inputs_without_elements_are_no_inputs(self):
         from tools.recorded_inputs.choosing import gather
@@ -213,7 +220,7 @@ class TestScaling:
         channels = {"input[1]", "weight[0]", "bias[0]", "groups[None]"}
         assert [{"input[0]"}, channels] == found[:2]
 
-    def test_the_batch_is_reduced_before_other_extents(self):
+    def test_the_batch_is_reduced_first_and_while_that_helps(self):
         from tools.recorded_inputs.calling import bind, run
         from tools.recorded_inputs.scaling import Limits, groups, reduce
 
@@ -229,7 +236,7 @@ class TestScaling:
         assert reduced(everything) == [(16,), (64, 32), (32, 16)]
         assert reduced(everything - 1) == [(16,), (32, 32), (32, 16)]
         assert reduced(everything, 64 * 32 * 16 - 1) == [(16,), (32, 32), (32, 16)]
-        assert reduced(100) == [(8,), (1, 8), (8, 8)]
+        assert reduced(100) == [(4,), (4, 8), (8, 4)]
 
     def test_the_batch_is_the_outermost_axis_in_memory(self):
         from tools.recorded_inputs.calling import bind

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import json
 from collections import Counter
 from collections.abc import Iterable
@@ -10,6 +11,7 @@ from typing import Any
 
 from tools.recorded_inputs.calling import Arguments, bind, elements, multiply_adds, run, tensors
 from tools.recorded_inputs.reading import Call, Dtype, Layout, Tensor
+from tools.recorded_inputs.scaling import Group, Limits, groups, reduce
 
 FREQUENT, MOST = 3, 6
 """Most frequent inputs of an operator, and all of its inputs."""
@@ -29,11 +31,24 @@ class Input:
     arguments: Arguments
     calls: Counter[str] = field(default_factory=Counter)
     """Number of calls, by model."""
+    sizes: dict[Limits, Arguments] = field(default_factory=dict)
+    """Its arguments within limits that were asked for."""
 
     @property
     def count(self) -> int:
         """Number of calls of all models."""
         return self.calls.total()
+
+    @functools.cached_property
+    def groups(self) -> list[Group]:
+        """Its extents that scale together."""
+        return groups(self.arguments, lambda tried: run(self.operator, tried) is not None)
+
+    def within(self, limits: Limits) -> Arguments:
+        """Returns its arguments, smaller if that takes it within the limits."""
+        if limits not in self.sizes:
+            self.sizes[limits] = reduce(self.operator, self.arguments, self.groups, limits)
+        return self.sizes[limits]
 
     def cost(self) -> tuple[int, int]:
         """Returns the multiply-adds, where they are known, and the elements read and written."""
@@ -82,9 +97,9 @@ def gather(calls: Iterable[Call]) -> dict[str, list[Input]]:
     return {operator: list(inputs.values()) for operator, inputs in found.items()}
 
 
-def choose(inputs: list[Input]) -> list[Input]:
+def choose(inputs: list[Input], limits: Limits) -> list[Input]:
     """Returns the inputs that an operator's configurations are: the most frequent, then the most
-    expensive, none of them much like one before."""
+    expensive, none of them much like one before, nor within the limits."""
     costs = {id(one): one.cost() for one in inputs}
     texts = {id(one): key(one.arguments) for one in inputs}
     expensive = sorted(inputs, key=lambda one: (*(-n for n in costs[id(one)]), texts[id(one)]))
@@ -92,16 +107,22 @@ def choose(inputs: list[Input]) -> list[Input]:
     chosen: list[Input] = []
     for candidates, most in ((frequent, FREQUENT), (expensive, MOST)):
         for one in candidates:
-            if len(chosen) < most and not any(alike(one, other) for other in chosen):
+            if len(chosen) == most:
+                break
+            if not any(
+                alike(one.arguments, other.arguments)
+                or alike(one.within(limits), other.within(limits))
+                for other in chosen
+            ):
                 chosen.append(one)
     return chosen
 
 
-def alike(one: Input, other: Input) -> bool:
-    """Whether two inputs differ by little more than a few extents of tensors."""
-    (own, others), (pattern, theirs) = split(one.arguments), split(other.arguments)
-    return own == pattern and all(
-        max(a, b) <= ALIKE * min(a, b) for a, b in zip(others, theirs, strict=True)
+def alike(one: Arguments, other: Arguments) -> bool:
+    """Whether two inputs differ by nothing but tensors' extents, and by little in these."""
+    (pattern, extents), (other_pattern, other_extents) = split(one), split(other)
+    return pattern == other_pattern and all(
+        max(a, b) <= ALIKE * min(a, b) for a, b in zip(extents, other_extents, strict=True)
     )
 
 

@@ -151,8 +151,8 @@ def groups(arguments: Arguments, accepts: Callable[[Arguments], bool]) -> list[G
 
 
 MANY = 16
-"""Places of which all combinations of three are tried. Lists of tensors have more, which scale
-together or not at all."""
+"""Places of which all combinations of three are tried, and groups that are compared. Lists of
+tensors have more, which are much alike."""
 
 
 def candidates(place: Place, equal: list[Place], related: list[Place]) -> Iterable[Group]:
@@ -204,33 +204,45 @@ def batch_place(operator: str, arguments: Arguments) -> Place | None:
     return None
 
 
-def within(operator: str, arguments: Arguments, limits: Limits) -> bool:
-    """Whether a call that PyTorch accepts works no more than the limits."""
+def excess(operator: str, arguments: Arguments, limits: Limits) -> float | None:
+    """Returns how many times the limits a call works, or None if PyTorch refuses it."""
     outputs = run(operator, arguments)
-    assert outputs is not None
-    return (
-        elements(arguments, outputs) <= limits.elements
-        and multiply_adds(operator, arguments, outputs) <= limits.multiply_adds
+    if outputs is None:
+        return None
+    return max(
+        elements(arguments, outputs) / limits.elements,
+        multiply_adds(operator, arguments, outputs) / limits.multiply_adds,
     )
 
 
+HELPS = 0.75
+"""Largest ratio of the work after and before an extent is halved that counts as less work. A small
+batch of a large weight makes little less of it."""
+
+
 def reduce(operator: str, arguments: Arguments, free: list[Group], limits: Limits) -> Arguments:
-    """Returns the arguments of a call within the limits, if it can be. The batch is halved first,
-    then the longest extents."""
-    if run(operator, arguments) is None:
-        return arguments
+    """Returns the arguments of a call within the limits, if it can be. The batch is halved while
+    that helps, then the longest extents, those of several tensors last: a picture's side before the
+    channels, which weights have too."""
+    work = excess(operator, arguments, limits)
     first = batch_place(operator, arguments)
-    batch = [group for group in free if first in group]
-    for some in (batch, [group for group in free if group not in batch]):
-        left = list(some)
-        while left and not within(operator, arguments, limits):
-            extents = places(arguments)
-            longest = max(left, key=lambda group: units(group, extents))
-            smaller = with_extents(arguments, halved(longest, extents))
-            if smaller != arguments and run(operator, smaller) is not None:
-                arguments = smaller
-            else:
-                left.remove(longest)
+    left = list(free)
+    while work is not None and work > 1 and left:
+        extents = places(arguments)
+        left.sort(key=lambda group: (first not in group, -units(group, extents) / len(group)))
+        best: tuple[float, Arguments] | None = None
+        for group in left[:MANY]:
+            smaller = with_extents(arguments, halved(group, extents))
+            needed = excess(operator, smaller, limits)
+            if needed is None or smaller == arguments:
+                left.remove(group)
+            elif best is None or needed < best[0]:
+                best = (needed, smaller)
+                if needed <= HELPS * work:
+                    break
+        if best is None or best[0] >= work:
+            break
+        work, arguments = best
     return arguments
 
 

@@ -6,10 +6,10 @@ import json
 from pathlib import Path
 from typing import Any
 
-from tools.recorded_inputs.calling import Arguments, modernize, run
+from tools.recorded_inputs.calling import Arguments, modernize
 from tools.recorded_inputs.choosing import Input, choose, encode, gather
 from tools.recorded_inputs.reading import read_folder
-from tools.recorded_inputs.scaling import Limits, groups, reduce
+from tools.recorded_inputs.scaling import Limits
 
 TABLE = Path(__file__).resolve().parents[2] / "opperf" / "rules" / "torch" / "recorded.json"
 
@@ -28,7 +28,7 @@ def make_table(folder: Path) -> str:
     found = gather(modernize(call) for call in read_folder(folder))
     operators = ",\n".join(
         f"{json.dumps(name_of(operator))}: [\n"
-        + ",\n".join(json.dumps(entry(one)) for one in choose(found[operator]))
+        + ",\n".join(json.dumps(entry(one)) for one in choose(found[operator], LIMITS["default"]))
         + "\n]"
         for operator in sorted(found)
     )
@@ -49,9 +49,8 @@ def entry(one: Input) -> dict[str, Any]:
         "models": sorted(one.calls, key=lambda model: (-one.calls[model], model)),
         "arguments": {name: encode(value) for name, value in one.arguments.items()},
     }
-    free = groups(one.arguments, lambda tried: run(one.operator, tried) is not None)
     for size, limits in LIMITS.items():
-        changed = difference(one.arguments, reduce(one.operator, one.arguments, free, limits))
+        changed = difference(one.arguments, one.within(limits))
         if changed:
             made[size] = changed
     return made
