@@ -22,7 +22,7 @@ from opperf.runner.allocator import configure_heap
 from opperf.runner.prepared import PreparedCase
 
 SIDE = 256
-"""Extent of the square matrices: 256 KiB, which stay in a core's cache, in at least 10 us a call."""
+"""Extent of the square matrices: 256 KiB, which stay in a core's cache, and 10 us a call."""
 TURNS = 21
 """Turns of each timer: the interval of the median is then some 11 of 21 ratios wide."""
 BLOCK_S = 0.02
@@ -30,7 +30,8 @@ BLOCK_S = 0.02
 TARGET = 0.02
 
 UNARY = ("exp", "log", "sqrt", "tanh", "sigmoid", "erf", "sin", "softplus", "gelu", "silu")
-BINARY = ("add.Tensor", "mul.Tensor", "div.Tensor", "pow.Tensor_Tensor", "mm", "atan2")
+BINARY = ("add.Tensor", "mul.Tensor", "div.Tensor", "atan2", "maximum")
+PRODUCT = "mm"
 ALONG = {
     "softmax.int": {"dim": 1},
     "cumsum": {"dim": 1},
@@ -61,7 +62,7 @@ def cases() -> dict[str, Case]:
         **{name: {"self": square, "other": square} for name in BINARY},
         **{name: {"self": square, **rest} for name, rest in ALONG.items()},
     }
-    arguments["mm"] = {"self": square, "mat2": square}
+    arguments[PRODUCT] = {"self": square, "mat2": square}
     found = {}
     for name, own in arguments.items():
         entry = registry.find(name)
