@@ -7,7 +7,7 @@ import msgspec
 import pytest
 
 from opperf.errors import OpperfError, UnsupportedError, UsageError
-from opperf.frameworks.timing import PhaseTimes
+from opperf.frameworks.timing import PhaseTimes, Recording
 from opperf.model import (
     OWN,
     Case,
@@ -417,6 +417,32 @@ def test_kernels_of_less_than_half_of_a_call_are_mostly_dispatch(
     with_times(fake, monkeypatch, 2000.0, wall_ns)
     record = measure(make_case("relu", passes=BOTH), fake)
     found = [record.note(metric, NoteCode.DISPATCH) for metric in BOTH]
+    assert [one and one.message for one in found] == [note, note]
+
+
+@pytest.mark.parametrize(
+    ("share", "note"),
+    [
+        (0.2, None),
+        (
+            0.463,
+            "753 events were recorded inside a call: their cost, 46% of the time, was subtracted",
+        ),
+    ],
+)
+def test_a_large_cost_of_recording_is_noted(fake, make_case, monkeypatch, share, note):
+    class Slowing:
+        kind = MetricKind.KERNEL
+        resolution_ns = 1.0
+
+        def trace(self, phases, count, loops=1):
+            times = [1000.0] * count
+            timed = PhaseTimes(times, times, times, recording=Recording(753.0, share))
+            return [timed for _ in phases]
+
+    monkeypatch.setattr(fake, "profilers", lambda: {"native": lambda device: Slowing()})
+    record = measure(make_case("relu", passes=BOTH), fake)
+    found = [record.note(metric, NoteCode.RECORDING) for metric in BOTH]
     assert [one and one.message for one in found] == [note, note]
 
 

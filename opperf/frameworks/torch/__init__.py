@@ -1,0 +1,1 @@
+"""PyTorch. The only package that imports it."""

@@ -1,0 +1,343 @@
+"""PyTorch's own profiler, kineto, by its low-level interface.
+
+Each call is inside a marker, an event of the profiler's own clock, and its events are those that
+begin within the marker: forward and backward passes differ by when they ran. On a CPU the backward
+pass runs in the thread that called it, as an event for each node of the graph; threads of OpenMP
+record none.
+
+`torch.profiler` builds a Python object of each event, in some tens of microseconds. Here the events
+are read as they are.
+"""
+
+from __future__ import annotations
+
+import functools
+import os
+import statistics
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from time import perf_counter_ns
+from typing import NamedTuple
+
+import torch
+from torch._C._autograd import (
+    _disable_profiler,
+    _enable_profiler,
+    _enable_record_function,
+    _KinetoEvent,
+    _prepare_profiler,
+    _ProfilerResult,
+    _supported_activities,
+)
+from torch._C._profiler import (
+    ProfilerActivity,
+    ProfilerConfig,
+    ProfilerState,
+    _ExperimentalConfig,
+    _RecordFunctionFast,
+)
+from torch.autograd import profiler as autograd_profiler
+
+from opperf.errors import ProfilerError, UnsupportedError
+from opperf.frameworks.timing import PhaseTimes, Recording
+from opperf.frameworks.torch.devices import synchronize, torch_device
+from opperf.model import MetricKind
+
+# Read when the first recording begins. Kineto's messages, one at each begin and end of a recording,
+# have levels up to 5.
+os.environ.setdefault("KINETO_LOG_LEVEL", "99")
+
+MARKER = "opperf::call"
+"""Name of the markers."""
+
+ON_HOST = "cpu_op"
+"""Kineto's type of operators, of nodes of the backward pass, and of markers."""
+
+ON_DEVICE = frozenset({"kernel", "gpu_memcpy", "gpu_memset"})
+"""Kineto's types of work on a device: a copy or a fill is the operator's work as much as a kernel.
+Markers and annotations have copies on the device, of another type."""
+
+DISPATCH = (
+    "TorchDynamo Cache Lookup",
+    "Torch-Compiled Region",
+    "Pregraph bytecode",
+    "AOTDispatcher Runtime Wrapper Prologue",
+)
+"""First words of events of `torch.compile` that are or contain Python code around the compiled
+graph, which has an event of its own."""
+
+MOST_EVENTS = 50_000
+"""Maximum number of events of a recording: each takes 1.6 kB until it is read, and 2 us to be
+read."""
+
+FIRST_CALLS = 10
+"""Calls of the first recording, which shows how many events a call has: an operator of a thousand
+steps stays below `MOST_EVENTS`."""
+
+Interval = tuple[int, int]
+"""Begin and end in nanoseconds of the profiler's clock."""
+
+
+class Trace(NamedTuple):
+    """The events of a recording, each list sorted."""
+
+    calls: list[Interval]
+    """The markers."""
+    host: list[Interval]
+    """Operators and nodes of the backward pass, those inside others included."""
+    device: list[Interval]
+    """Work on the device."""
+
+
+@contextmanager
+def record(
+    activities: set[ProfilerActivity], *, memory: bool = False
+) -> Iterator[list[_ProfilerResult]]:
+    """Records the events inside the context. The list has kineto's result after its end."""
+    config = ProfilerConfig(
+        ProfilerState.KINETO,
+        False,  # shapes
+        memory,
+        False,  # stacks
+        False,  # flops
+        False,  # modules
+        _ExperimentalConfig(),
+    )
+    results: list[_ProfilerResult] = []
+    _prepare_profiler(config, activities)
+    # Compiled code makes events of its own only while this is set.
+    autograd_profiler._is_profiler_enabled = True
+    try:
+        _enable_profiler(config, activities)
+        try:
+            yield results
+        finally:
+            results.append(_disable_profiler())
+    finally:
+        autograd_profiler._is_profiler_enabled = False
+
+
+def read_trace(events: Sequence[_KinetoEvent]) -> Trace:
+    """Sorts kineto's events by what they are."""
+    trace = Trace([], [], [])
+    for event in events:
+        kind = event.activity_type()
+        if kind == ON_HOST:
+            name = event.name()
+            if name == MARKER:
+                trace.calls.append((event.start_ns(), event.end_ns()))
+            elif not name.startswith(DISPATCH):
+                trace.host.append((event.start_ns(), event.end_ns()))
+        elif kind in ON_DEVICE:
+            trace.device.append((event.start_ns(), event.end_ns()))
+    for intervals in trace:
+        intervals.sort()
+    return trace
+
+
+class Union(NamedTuple):
+    """The union of a call's events."""
+
+    length_ns: int
+    events: int = 0
+    outermost: int = 0
+    """Events that begin when no other is running."""
+
+
+def union(intervals: Sequence[Interval]) -> Union:
+    """Returns the union of sorted intervals, in which nested and simultaneous events count once."""
+    length = outermost = reached = 0
+    for begin, end in intervals:
+        outermost += begin >= reached
+        length += max(0, end - max(begin, reached))
+        reached = max(reached, end)
+    return Union(length, len(intervals), outermost)
+
+
+def unions_in(calls: Sequence[Interval], events: Sequence[Interval]) -> list[Union]:
+    """Returns for each call the union of the events that begin within it; both are sorted."""
+    found, position = [], 0
+    for begin, end in calls:
+        while position < len(events) and events[position][0] < begin:
+            position += 1
+        first = position
+        while position < len(events) and events[position][0] <= end:
+            position += 1
+        found.append(union(events[first:position]))
+    return found
+
+
+OWN_SHARE = 0.2
+"""Share of an event's cost that is inside its own time; the rest is before its begin or after its
+end. Of 175 ns for each of nested markers, 34 were inside the innermost."""
+
+
+class Work(NamedTuple):
+    """A call's work."""
+
+    time_ns: float
+    union: Union
+
+
+def less_recording(inside: Union, event_ns: float) -> Work:
+    """Returns a call's time without the part that recording its events took. It is at least 0."""
+    nested = inside.events - inside.outermost
+    recording_ns = event_ns * (nested + OWN_SHARE * inside.outermost)
+    return Work(max(0.0, inside.length_ns - recording_ns), inside)
+
+
+CHAIN = 32
+"""Steps of the operator that measures the cost of an event: it has two events for each, which do
+next to nothing."""
+
+CALIBRATING = 200
+"""Pairs of calls whose median difference is the cost: 50 ms, once in a process."""
+
+
+@functools.cache
+def event_ns() -> float:
+    """Returns the nanoseconds that recording one event takes: the median difference between a call
+    whose events are recorded and one whose are not, for each event. Measured once in a process."""
+    unbind = torch.zeros(CHAIN).unbind
+    differences = []
+    with record({ProfilerActivity.CPU}) as results:
+        for _ in range(CALIBRATING):
+            recorded = _elapsed_ns(unbind)
+            _enable_record_function(False)
+            try:
+                differences.append(recorded - _elapsed_ns(unbind))
+            finally:
+                _enable_record_function(True)
+    events = len(read_trace(results[0].events()).host)
+    if not events:
+        raise ProfilerError(EMPTY)
+    return max(0.0, statistics.median(differences) * CALIBRATING / events)
+
+
+def _elapsed_ns(call: Callable[[], object]) -> int:
+    begin = perf_counter_ns()
+    call()
+    return perf_counter_ns() - begin
+
+
+EMPTY = (
+    "PyTorch's profiler did not record the calls; another profiler may be running in this process, "
+    "or this build may lack kineto: use --profiler python"
+)
+
+NO_DEVICE_EVENTS = (
+    "PyTorch's profiler recorded no work on {}: CUPTI may be missing, in use by another tool, or "
+    "not permitted to this user; use --profiler events"
+)
+
+DEVICE_ACTIVITIES = {
+    "cpu": ProfilerActivity.CPU,
+    "cuda": ProfilerActivity.CUDA,
+    "xpu": ProfilerActivity.XPU,
+}
+"""What kineto has to record, by PyTorch's type of device."""
+
+
+@dataclass
+class _Taken:
+    """The calls of a phase so far, in nanoseconds."""
+
+    times: list[float] = field(default_factory=list)
+    walls: list[float] = field(default_factory=list)
+    recorded: list[int] = field(default_factory=list)
+    """The times with that of recording."""
+    events: int = 0
+
+    def phase_times(self, loops: int) -> PhaseTimes:
+        """Returns the samples, each the mean of `loops` calls."""
+        if not self.events:
+            return PhaseTimes.of([], self.walls, loops)
+        # Of the median call, as some calls are interrupted.
+        share = 1 - statistics.median(self.times) / max(1, statistics.median(self.recorded))
+        recording = Recording(self.events / len(self.times), share)
+        return PhaseTimes.of(self.times, self.walls, loops)._replace(recording=recording)
+
+
+class NativeProfiler:
+    """Kernel time by PyTorch's profiler: on a CPU that of operators and of the backward pass's
+    nodes, less the cost of recording them; on other devices that of kernels, copies and fills."""
+
+    kind = MetricKind.KERNEL
+    resolution_ns = 1.0
+    """Kineto reads the processor's time stamp counter, and its times are whole nanoseconds."""
+
+    def __init__(self, device: str) -> None:
+        self._device = torch_device(device)
+        self._synchronize = functools.partial(synchronize, device)
+        activity = DEVICE_ACTIVITIES.get(self._device.type)
+        if activity not in _supported_activities():
+            raise UnsupportedError(
+                f"PyTorch's profiler records no work on {device} with this build; use --profiler "
+                "python"
+            )
+        self._on_host = self._device.type == "cpu"
+        self._activities = {ProfilerActivity.CPU, activity}
+        self._calls_at_once = FIRST_CALLS
+
+    def trace(
+        self, phases: Sequence[Callable[[], object]], count: int, loops: int = 1
+    ) -> list[PhaseTimes]:
+        """Runs the phases in order, `count` times `loops` times, and synchronises the device after
+        each.
+
+        Returns each phase's samples in nanoseconds, each the mean of `loops` calls; no times for a
+        phase that has no event. Raises `ProfilerError` if nothing was recorded.
+        """
+        taken = [_Taken() for _ in phases]
+        done, calls = 0, count * loops
+        while done < calls:
+            now = min(self._calls_at_once, calls - done)
+            self._record(phases, now, taken)
+            done += now
+        return [one.phase_times(loops) for one in taken]
+
+    def _record(
+        self, phases: Sequence[Callable[[], object]], calls: int, taken: Sequence[_Taken]
+    ) -> None:
+        """Adds some calls of each phase to those taken so far."""
+        cost_ns = event_ns()
+        walls: list[int] = []
+        with record(self._activities) as results:
+            if not self._on_host:
+                # Work that must be in the trace.
+                torch.zeros(1, device=self._device)
+            self._synchronize()
+            self._run(phases, calls, walls)
+        events = results[0].events()
+        trace = read_trace(events)
+        self._calls_at_once = max(1, MOST_EVENTS * calls // max(1, len(events)))
+        if len(trace.calls) != len(walls):
+            raise ProfilerError(EMPTY)
+        host = unions_in(trace.calls, trace.host)
+        if self._on_host:
+            work = [less_recording(inside, cost_ns) for inside in host]
+        elif trace.device and trace.device[0] < trace.calls[0]:
+            work = [Work(one.length_ns, one) for one in unions_in(trace.calls, trace.device)]
+        else:
+            raise ProfilerError(NO_DEVICE_EVENTS.format(self._device))
+        for number, (wall, inside, done) in enumerate(zip(walls, host, work, strict=True)):
+            one = taken[number % len(phases)]
+            # The marker is an event too.
+            one.walls.append(max(0.0, wall - cost_ns * (inside.events + 1)))
+            one.times.append(done.time_ns)
+            one.events += done.union.events
+            one.recorded.append(done.union.length_ns)
+
+    def _run(self, phases: Sequence[Callable[[], object]], calls: int, walls: list[int]) -> None:
+        """Runs the phases, each call inside a marker, and adds the calls' wall-clock times."""
+        marker, clock, wait = _RecordFunctionFast(MARKER), perf_counter_ns, self._synchronize
+        for _ in range(calls):
+            for phase in phases:
+                begin = clock()
+                with marker:
+                    result = phase()
+                    wait()
+                walls.append(clock() - begin)
+                # Freed after the clock was read, and before the next phase allocates.
+                del result
