@@ -12,6 +12,7 @@ from opperf.frameworks.torch import kineto  # noqa: E402
 from opperf.frameworks.torch.kineto import (  # noqa: E402
     MARKER,
     OWN_SHARE,
+    EventCost,
     NativeProfiler,
     Union,
     event_ns,
@@ -112,7 +113,7 @@ def profile_made(monkeypatch, device_events, device="cpu", phases=1):
         for call in range(1, 2 * phases + 1)
         for step, end in enumerate([1000 * call + 500, 1000 * call + 100 * call, 1000 * call + 30])
     ]
-    monkeypatch.setattr(kineto, "event_ns", lambda: 10.0)
+    monkeypatch.setattr(kineto, "event_ns", lambda: 1.0)
 
     class Made:
         def __enter__(self):
@@ -130,9 +131,35 @@ def profile_made(monkeypatch, device_events, device="cpu", phases=1):
 def test_the_phases_of_a_call_take_turns(monkeypatch):
     first, second = profile_made(monkeypatch, [], phases=2)
     # Calls of 90, 190, 290 and 390 ns, each with a nested event.
-    assert first.times == [90 - 12, 290 - 12] and second.times == [190 - 12, 390 - 12]
+    assert first.times == pytest.approx([90 - 1.2, 290 - 1.2])
+    assert second.times == pytest.approx([190 - 1.2, 390 - 1.2])
     assert first.recording.events == 2
-    assert first.recording.share == pytest.approx(12 / 190)
+    assert first.recording.share == pytest.approx(1.2 / 190)
+
+
+def test_a_large_cost_is_measured_on_the_case_itself(monkeypatch):
+    monkeypatch.setattr(kineto, "event_ns", lambda: 100.0)
+    monkeypatch.setattr(kineto, "COMPARED", 4)
+    cost = EventCost(2)
+    few, many = Union(10_000, 10, 1), Union(10_000, 11, 1)
+    assert not cost.needs_calls([few, few])
+    # The backward pass alone.
+    assert cost.needs_calls([few, many])
+    # 21 events of the two phases, and two markers.
+    host = [few, many] * 2
+    cost.add([10_000, 10_000, 9_000, 13_300], [9_000, 8_700, 500, 17_200], host)
+    assert cost.ns == pytest.approx((21_150 - 17_700) / 23)
+    assert cost.needs_calls(host)
+    cost.add([50_000] * 4, [1_000] * 4, host)
+    assert cost.ns == kineto.MOST_TIMES * 100
+    assert not cost.needs_calls(host)
+
+
+def test_an_event_costs_no_less_on_a_case_than_alone(monkeypatch):
+    monkeypatch.setattr(kineto, "event_ns", lambda: 100.0)
+    cost = EventCost(1)
+    cost.add([500], [800], [Union(100, 10, 1)])
+    assert cost.ns == 100
 
 
 def test_on_a_gpu_the_work_of_the_device_counts(monkeypatch):

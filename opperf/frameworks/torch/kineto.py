@@ -192,13 +192,14 @@ CHAIN = 32
 next to nothing."""
 
 CALIBRATING = 200
-"""Pairs of calls whose median difference is the cost: 50 ms, once in a process."""
+"""Pairs of calls of that operator whose median difference is the cost: 50 ms, once in a process."""
 
 
 @functools.cache
 def event_ns() -> float:
-    """Returns the nanoseconds that recording one event takes: the median difference between a call
-    whose events are recorded and one whose are not, for each event. Measured once in a process."""
+    """Returns the nanoseconds that recording an event takes at least: the median difference between
+    a call whose events are recorded and one whose are not, for each event. Measured once in a
+    process."""
     unbind = torch.zeros(CHAIN).unbind
     differences = []
     with record({ProfilerActivity.CPU}) as results:
@@ -219,6 +220,56 @@ def _elapsed_ns(call: Callable[[], object]) -> int:
     begin = perf_counter_ns()
     call()
     return perf_counter_ns() - begin
+
+
+LARGE_SHARE = 0.1
+"""Share of the time that recording may take by that cost. Where it takes more, the cost is measured
+on the case itself: events that fill the caches cost up to twice as much, as they slow the operator
+too."""
+
+COMPARED = 25
+"""Calls without recording that measure it. They take less time than reading the events of as many
+recorded ones."""
+
+MOST_TIMES = 2.5
+"""Largest ratio of the two costs: beyond it, the machine was busy with something else."""
+
+
+class EventCost:
+    """The cost of an event of some phases, in nanoseconds."""
+
+    def __init__(self, phases: int) -> None:
+        self._phases = phases
+        self._recorded: list[int] = []
+        self._plain: list[int] = []
+        self._events: list[int] = []
+        self.ns = event_ns()
+
+    def needs_calls(self, host: Sequence[Union]) -> bool:
+        """Returns whether the cost is to be measured on these calls."""
+        if len(self._plain) >= COMPARED:
+            return False
+        own = [host[place :: self._phases] for place in range(self._phases)]
+        return any(
+            event_ns() * sum(call.events for call in calls)
+            > LARGE_SHARE * sum(call.length_ns for call in calls)
+            for calls in own
+        )
+
+    def add(self, recorded: Sequence[int], plain: Sequence[int], host: Sequence[Union]) -> None:
+        """Adds the wall-clock times of calls of the phases in turn, with recording and without."""
+        self._recorded += self._rounds(recorded)
+        self._plain += self._rounds(plain)
+        # The markers are events too.
+        self._events += self._rounds([call.events + 1 for call in host])
+        difference = statistics.median(self._recorded) - statistics.median(self._plain)
+        cost = difference / statistics.median(self._events)
+        self.ns = min(max(cost, event_ns()), MOST_TIMES * event_ns())
+
+    def _rounds(self, figures: Sequence[int]) -> list[int]:
+        """Returns the sum over the phases of each round."""
+        firsts = range(0, len(figures), self._phases)
+        return [sum(figures[first : first + self._phases]) for first in firsts]
 
 
 EMPTY = (
@@ -278,7 +329,9 @@ class NativeProfiler:
             )
         self._on_host = self._device.type == "cpu"
         self._activities = {ProfilerActivity.CPU, activity}
+        self._phases: list[Callable[[], object]] = []
         self._calls_at_once = FIRST_CALLS
+        self._cost = EventCost(0)
 
     def trace(
         self, phases: Sequence[Callable[[], object]], count: int, loops: int = 1
@@ -289,26 +342,26 @@ class NativeProfiler:
         Returns each phase's samples in nanoseconds, each the mean of `loops` calls; no times for a
         phase that has no event. Raises `ProfilerError` if nothing was recorded.
         """
+        if self._phases != list(phases):
+            self._phases = list(phases)
+            self._calls_at_once, self._cost = FIRST_CALLS, EventCost(len(phases))
         taken = [_Taken() for _ in phases]
         done, calls = 0, count * loops
         while done < calls:
             now = min(self._calls_at_once, calls - done)
-            self._record(phases, now, taken)
+            self._record(now, taken)
             done += now
         return [one.phase_times(loops) for one in taken]
 
-    def _record(
-        self, phases: Sequence[Callable[[], object]], calls: int, taken: Sequence[_Taken]
-    ) -> None:
+    def _record(self, calls: int, taken: Sequence[_Taken]) -> None:
         """Adds some calls of each phase to those taken so far."""
-        cost_ns = event_ns()
         walls: list[int] = []
         with record(self._activities) as results:
             if not self._on_host:
                 # Work that must be in the trace.
                 torch.zeros(1, device=self._device)
             self._synchronize()
-            self._run(phases, calls, walls)
+            self._run(calls, walls)
         events = results[0].events()
         trace = read_trace(events)
         self._calls_at_once = max(1, MOST_EVENTS * calls // max(1, len(events)))
@@ -316,24 +369,28 @@ class NativeProfiler:
             raise ProfilerError(EMPTY)
         host = unions_in(trace.calls, trace.host)
         if self._on_host:
-            work = [less_recording(inside, cost_ns) for inside in host]
+            if self._cost.needs_calls(host):
+                plain: list[int] = []
+                self._run(min(calls, COMPARED), plain)
+                self._cost.add(walls, plain, host)
+            work = [less_recording(inside, self._cost.ns) for inside in host]
         elif trace.device and trace.device[0] < trace.calls[0]:
             work = [Work(one.length_ns, one) for one in unions_in(trace.calls, trace.device)]
         else:
             raise ProfilerError(NO_DEVICE_EVENTS.format(self._device))
         for number, (wall, inside, done) in enumerate(zip(walls, host, work, strict=True)):
-            one = taken[number % len(phases)]
+            one = taken[number % len(taken)]
             # The marker is an event too.
-            one.walls.append(max(0.0, wall - cost_ns * (inside.events + 1)))
+            one.walls.append(max(0.0, wall - self._cost.ns * (inside.events + 1)))
             one.times.append(done.time_ns)
-            one.events += done.union.events
             one.recorded.append(done.union.length_ns)
+            one.events += done.union.events
 
-    def _run(self, phases: Sequence[Callable[[], object]], calls: int, walls: list[int]) -> None:
+    def _run(self, calls: int, walls: list[int]) -> None:
         """Runs the phases, each call inside a marker, and adds the calls' wall-clock times."""
         marker, clock, wait = _RecordFunctionFast(MARKER), perf_counter_ns, self._synchronize
         for _ in range(calls):
-            for phase in phases:
+            for phase in self._phases:
                 begin = clock()
                 with marker:
                     result = phase()
