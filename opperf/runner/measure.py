@@ -15,7 +15,7 @@ from opperf.errors import NoGradientError, OpperfError, UnsupportedError, one_li
 from opperf.frameworks import Framework
 from opperf.frameworks.base import Gradient
 from opperf.frameworks.timing import PhaseTimes, Profiler
-from opperf.metrics import BACKWARD, FORWARD, MEMORY, MEMORY_FORWARD, PASSES, TOTAL
+from opperf.metrics import BACKWARD, FORWARD, MEMORY, MEMORY_FORWARD, MEMORY_RESERVED, PASSES, TOTAL
 from opperf.model import (
     OWN,
     Case,
@@ -224,8 +224,10 @@ class _Measurement:
             self._notes.append(Note(MEMORY.name, NoteCode.NO_MEMORY, str(error)))
             return
         both = found.forward if found.both is None else found.both
-        for metric, peak in ((MEMORY, both), (MEMORY_FORWARD, found.forward)):
-            self._summaries[metric.name] = summarise([float(peak)], metric.unit)
+        peaks = {MEMORY: both, MEMORY_FORWARD: found.forward, MEMORY_RESERVED: found.reserved}
+        for metric, peak in peaks.items():
+            if peak is not None:
+                self._summaries[metric.name] = summarise([float(peak)], metric.unit)
         # Work of another process took time of this one only while this one waited for it.
         self._busy_s += min(found.busy_s, time.perf_counter() - begun)
         self._notes += found.notes

@@ -1,5 +1,7 @@
 """The peak of PyTorch's memory, against arithmetic."""
 
+import subprocess
+import sys
 import types
 
 import pytest
@@ -388,3 +390,28 @@ def test_an_allocators_peak_before_the_context_does_not_count():
         allocator.allocate(10)
     assert figures(first) == (0, -5000, 0)
     assert figures(second) == (10, 10, 1000)
+
+
+IN_A_FORK = """
+import os
+import torch
+from opperf.frameworks.torch.memory import measure
+
+process = os.fork()
+if not process:
+    matrix = torch.rand(256, 256, requires_grad=True)
+    with measure("cpu(0)") as whole:
+        with measure("cpu(0)") as reading:
+            (matrix @ matrix).sum().backward()
+        matrix.grad = None
+    # The product, its gradients by both factors, and the sum.
+    assert reading.kept_bytes == 256 * 256 * 4, reading.kept_bytes
+    assert reading.peak_bytes >= 3 * 256 * 256 * 4, reading.peak_bytes
+    assert whole.kept_bytes == 0, whole.kept_bytes
+    os._exit(0)
+raise SystemExit(os.waitstatus_to_exitcode(os.waitpid(process, 0)[1]))
+"""
+
+
+def test_a_fork_of_a_process_that_only_imported_torch_measures():
+    subprocess.run([sys.executable, "-c", IN_A_FORK], check=True, timeout=300)

@@ -535,6 +535,15 @@ def test_the_peak_is_that_of_both_passes_where_there_are_two(fake, make_case, bo
     assert record.busy_s <= record.wall_s, "the calls of another process ran beside"
 
 
+@pytest.mark.parametrize(("reserved", "found"), [(None, set()), (0, {0.0}), (4096, {4096.0})])
+def test_reserved_memory_is_a_metric_of_its_own(fake, make_case, reserved, found):
+    peaks = Peaks(100, None, reserved=reserved)
+    record = measure(make_case("relu"), fake, memory=Peaked(peaks))
+    shown = record.summaries.get("memory_reserved")
+    assert {one.median for one in [shown] if one} == found
+    assert record.summaries["memory"].median == 100
+
+
 @pytest.fixture
 def prepared(fake, make_case):
     def made(**arguments):

@@ -211,10 +211,10 @@ def _measure_allocator(allocator: ModuleType, index: int) -> Iterator[AllocatorR
             one.raise_to(*peaks)
         allocator.reset_peak_memory_stats(index)
 
-    if not readings:
-        # Blocks that are reserved and free would hide what the calls need.
-        allocator.empty_cache()
     take_peaks()
+    # Blocks that are reserved and free would hide what the calls need.
+    allocator.empty_cache()
+    allocator.reset_peak_memory_stats(index)
     reading = AllocatorReading(allocator, index)
     readings.append(reading)
     try:
