@@ -1,71 +1,29 @@
-"""PyTorch's own profiler, kineto, by its low-level interface.
+"""Kernel time by PyTorch's own profiler, kineto.
 
 Each call is inside a marker, an event of the profiler's own clock, and its events are those that
 begin within the marker: forward and backward passes differ by when they ran. On a CPU the backward
 pass runs in the thread that called it, as an event for each node of the graph; threads of OpenMP
 record none.
-
-`torch.profiler` builds a Python object of each event, in some tens of microseconds. Here the events
-are read as they are.
 """
 
 from __future__ import annotations
 
 import functools
-import os
 import statistics
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from time import perf_counter_ns
 from typing import NamedTuple
 
 import torch
-from torch._C._autograd import (
-    _disable_profiler,
-    _enable_profiler,
-    _enable_record_function,
-    _KinetoEvent,
-    _prepare_profiler,
-    _ProfilerResult,
-    _supported_activities,
-)
-from torch._C._profiler import (
-    ProfilerActivity,
-    ProfilerConfig,
-    ProfilerState,
-    _ExperimentalConfig,
-    _RecordFunctionFast,
-)
-from torch.autograd import profiler as autograd_profiler
+from torch._C._autograd import _enable_record_function, _supported_activities
+from torch._C._profiler import ProfilerActivity, _RecordFunctionFast
 
 from opperf.errors import ProfilerError, UnsupportedError
 from opperf.frameworks.timing import PhaseTimes, Recording
 from opperf.frameworks.torch.devices import synchronize, torch_device
+from opperf.frameworks.torch.trace import MARKER, Union, read_trace, record, unions_in
 from opperf.model import MetricKind
-
-# Read when the first recording begins. Kineto's messages, one at each begin and end of a recording,
-# have levels up to 5.
-os.environ.setdefault("KINETO_LOG_LEVEL", "99")
-
-MARKER = "opperf::call"
-"""Name of the markers."""
-
-ON_HOST = "cpu_op"
-"""Kineto's type of operators, of nodes of the backward pass, and of markers."""
-
-ON_DEVICE = frozenset({"kernel", "gpu_memcpy", "gpu_memset"})
-"""Kineto's types of work on a device: a copy or a fill is the operator's work as much as a kernel.
-Markers and annotations have copies on the device, of another type."""
-
-DISPATCH = (
-    "TorchDynamo Cache Lookup",
-    "Torch-Compiled Region",
-    "Pregraph bytecode",
-    "AOTDispatcher Runtime Wrapper Prologue",
-)
-"""First words of events of `torch.compile` that are or contain Python code around the compiled
-graph, which has an event of its own."""
 
 MOST_EVENTS = 50_000
 """Maximum number of events of a recording: each takes 1.6 kB until it is read, and 2 us to be
@@ -75,98 +33,12 @@ FIRST_CALLS = 10
 """Calls of the first recording, which shows how many events a call has: an operator of a thousand
 steps stays below `MOST_EVENTS`."""
 
-Interval = tuple[int, int]
-"""Begin and end in nanoseconds of the profiler's clock."""
+WARM_CALLS = 3
+"""Calls at the begin of a recording that are not timed. They are up to twice as long as later ones,
+as reading the events of the last recording filled the caches with these."""
 
-
-class Trace(NamedTuple):
-    """The events of a recording, each list sorted."""
-
-    calls: list[Interval]
-    """The markers."""
-    host: list[Interval]
-    """Operators and nodes of the backward pass, those inside others included."""
-    device: list[Interval]
-    """Work on the device."""
-
-
-@contextmanager
-def record(
-    activities: set[ProfilerActivity], *, memory: bool = False
-) -> Iterator[list[_ProfilerResult]]:
-    """Records the events inside the context. The list has kineto's result after its end."""
-    config = ProfilerConfig(
-        ProfilerState.KINETO,
-        False,  # shapes
-        memory,
-        False,  # stacks
-        False,  # flops
-        False,  # modules
-        _ExperimentalConfig(),
-    )
-    results: list[_ProfilerResult] = []
-    _prepare_profiler(config, activities)
-    # Compiled code makes events of its own only while this is set.
-    autograd_profiler._is_profiler_enabled = True
-    try:
-        _enable_profiler(config, activities)
-        try:
-            yield results
-        finally:
-            results.append(_disable_profiler())
-    finally:
-        autograd_profiler._is_profiler_enabled = False
-
-
-def read_trace(events: Sequence[_KinetoEvent]) -> Trace:
-    """Sorts kineto's events by what they are."""
-    trace = Trace([], [], [])
-    for event in events:
-        kind = event.activity_type()
-        if kind == ON_HOST:
-            name = event.name()
-            if name == MARKER:
-                trace.calls.append((event.start_ns(), event.end_ns()))
-            elif not name.startswith(DISPATCH):
-                trace.host.append((event.start_ns(), event.end_ns()))
-        elif kind in ON_DEVICE:
-            trace.device.append((event.start_ns(), event.end_ns()))
-    for intervals in trace:
-        intervals.sort()
-    return trace
-
-
-class Union(NamedTuple):
-    """The union of a call's events."""
-
-    length_ns: int
-    events: int = 0
-    outermost: int = 0
-    """Events that begin when no other is running."""
-
-
-def union(intervals: Sequence[Interval]) -> Union:
-    """Returns the union of sorted intervals, in which nested and simultaneous events count once."""
-    length = outermost = reached = 0
-    for begin, end in intervals:
-        outermost += begin >= reached
-        length += max(0, end - max(begin, reached))
-        reached = max(reached, end)
-    return Union(length, len(intervals), outermost)
-
-
-def unions_in(calls: Sequence[Interval], events: Sequence[Interval]) -> list[Union]:
-    """Returns for each call the union of the events that begin within it; both are sorted."""
-    found, position = [], 0
-    for begin, end in calls:
-        while position < len(events) and events[position][0] < begin:
-            position += 1
-        first = position
-        while position < len(events) and events[position][0] <= end:
-            position += 1
-        found.append(union(events[first:position]))
-    return found
-
+CALLS_PER_WARM_CALL = 5
+"""Timed calls for each of those, so that they take at most a fifth more time."""
 
 OWN_SHARE = 0.2
 """Share of an event's cost that is inside its own time; the rest is before its begin or after its
@@ -251,8 +123,8 @@ class EventCost:
             return False
         own = [host[place :: self._phases] for place in range(self._phases)]
         return any(
-            event_ns() * sum(call.events for call in calls)
-            > LARGE_SHARE * sum(call.length_ns for call in calls)
+            event_ns() * statistics.median(call.events for call in calls)
+            > LARGE_SHARE * statistics.median(call.length_ns for call in calls)
             for calls in own
         )
 
@@ -262,8 +134,8 @@ class EventCost:
         self._plain += self._rounds(plain)
         # The markers are events too.
         self._events += self._rounds([call.events + 1 for call in host])
-        difference = statistics.median(self._recorded) - statistics.median(self._plain)
-        cost = difference / statistics.median(self._events)
+        # Of the fastest calls, as interruptions only add time.
+        cost = (min(self._recorded) - min(self._plain)) / statistics.median(self._events)
         self.ns = min(max(cost, event_ns()), MOST_TIMES * event_ns())
 
     def _rounds(self, figures: Sequence[int]) -> list[int]:
@@ -388,6 +260,9 @@ class NativeProfiler:
 
     def _run(self, calls: int, walls: list[int]) -> None:
         """Runs the phases, each call inside a marker, and adds the calls' wall-clock times."""
+        for _ in range(min(WARM_CALLS, calls // CALLS_PER_WARM_CALL)):
+            for phase in self._phases:
+                phase()
         marker, clock, wait = _RecordFunctionFast(MARKER), perf_counter_ns, self._synchronize
         for _ in range(calls):
             for phase in self._phases:

@@ -28,7 +28,7 @@ from torch._C._profiler import (
 from opperf.errors import ProfilerError, UnsupportedError
 from opperf.frameworks.base import MemoryReading
 from opperf.frameworks.torch.devices import torch_device
-from opperf.frameworks.torch.kineto import record
+from opperf.frameworks.torch.trace import record
 
 
 def measure(device: str) -> AbstractContextManager[MemoryReading]:
