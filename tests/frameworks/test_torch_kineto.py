@@ -143,7 +143,7 @@ def test_a_large_cost_is_measured_on_the_case_itself(monkeypatch):
     monkeypatch.setattr(kineto, "event_ns", lambda: 100.0)
     monkeypatch.setattr(kineto, "COMPARED", 4)
     cost = EventCost(2)
-    few, many = Union(10_000, 10, 1), Union(10_000, 11, 1)
+    few, many = Union(50_000, 10, 1), Union(50_000, 11, 1)
     assert not cost.needs_calls([few, few])
     # The backward pass alone.
     assert cost.needs_calls([few, many])

@@ -94,14 +94,14 @@ def _elapsed_ns(call: Callable[[], object]) -> int:
     return perf_counter_ns() - begin
 
 
-LARGE_SHARE = 0.1
+LARGE_SHARE = 0.02
 """Share of the time that recording may take by that cost. Where it takes more, the cost is measured
 on the case itself: events that fill the caches cost up to twice as much, as they slow the operator
 too."""
 
 COMPARED = 25
-"""Calls without recording that measure it. They take less time than reading the events of as many
-recorded ones."""
+"""Calls without recording that measure it: of so many, on a busy machine too, one is not
+interrupted."""
 
 MOST_TIMES = 2.5
 """Largest ratio of the two costs: beyond it, the machine was busy with something else."""
