@@ -30,7 +30,7 @@ from opperf.model.runs import (
     RecordLine,
     Run,
 )
-from opperf.model.settings import DECLARED, DEFAULTS, Setting, Settings
+from opperf.model.settings import DECLARED, DEFAULTS, MAPPINGS, Setting, Settings
 from opperf.model.targets import (
     CallableTarget,
     FileTarget,
@@ -72,6 +72,7 @@ __all__ = [
     "SCHEMA_VERSION",
     "UNKNOWN",
     "DEFAULTS",
+    "MAPPINGS",
     "Argument",
     "CallableTarget",
     "Case",

@@ -114,6 +114,25 @@ def number_between(low: float, high: float = float("inf")) -> Read:
     return read
 
 
+def read_flag(text: str) -> str:
+    """Returns the text, in lower case if it is true or false: either spelling is the same value, of
+    the same id."""
+    return text.lower() if text.lower() in ("true", "false") else text
+
+
+OFF = "off"
+"""In place of a dtype of autocast: no mixed precision."""
+
+
+def read_autocast(text: str) -> str:
+    """Returns the canonical name of a dtype, or `off`."""
+    return OFF if text.lower() == OFF else canonical(text)
+
+
+CONTIGUOUS = "contiguous"
+"""The memory format of tensors as rules make them, most of which are contiguous."""
+
+
 ALL = "all"
 """In place of a number of threads: the framework's own choice."""
 
@@ -240,6 +259,21 @@ class Settings(Struct, frozen=True):
         ),
     ] = {}
     """Environment variables of the worker, beside those it inherits."""
+    options: Annotated[
+        dict[str, str],
+        Setting(
+            "--set",
+            "Option of the framework, by its name there, e.g. "
+            "torch.backends.cuda.matmul.allow_tf32=true; separate several values with |.",
+            read_flag,
+            metavar="NAME=VALUE",
+            process=True,
+            axis=True,
+            title="Options of the framework",
+            empty="unset",
+        ),
+    ] = {}
+    """Options of the framework that hold for the worker's process, by name."""
     python: Annotated[
         str,
         Setting(
@@ -333,6 +367,45 @@ class Settings(Struct, frozen=True):
             title="Mode",
         ),
     ] = "eager"
+    autocast: Annotated[
+        str,
+        Setting(
+            "--autocast",
+            "Automatic mixed precision: the dtype that the framework casts to where it holds that "
+            "suitable, one of those that `opperf frameworks NAME` lists.  [default: off]",
+            read_autocast,
+            metavar="DTYPE",
+            axis=True,
+            common=True,
+            title="Autocast",
+        ),
+    ] = OFF
+    memory_format: Annotated[
+        str,
+        Setting(
+            "--memory-format",
+            "Order of the axes in memory, one of those that `opperf frameworks NAME` lists. "
+            "channels_last: of tensors of 4 and 5 axes. A case without such a tensor is measured "
+            "as it is.  [default: contiguous]",
+            str.lower,
+            metavar="FORMAT",
+            axis=True,
+            common=True,
+            title="Memory format",
+        ),
+    ] = CONTIGUOUS
+    compile_cache: Annotated[
+        Literal["warm", "cold"],
+        Setting(
+            "--compile-cache",
+            "Cache of compiled code, in modes that compile. warm: that of the user, kept between "
+            "runs. cold: an empty one for each case.  [default: warm]",
+            one_of("warm", "cold"),
+            metavar="warm|cold",
+            axis=True,
+            title="Cache of compiled code",
+        ),
+    ] = "warm"
     phase: Annotated[
         Literal["train", "predict"],
         Setting(
@@ -396,3 +469,6 @@ DECLARED: dict[str, Setting] = {setting.name: setting for setting in _declared()
 
 DEFAULTS: dict[str, Any] = {name: getattr(Settings(), name) for name in DECLARED}
 """The default of every setting. None ever changes, as that would change ids."""
+
+MAPPINGS = tuple(name for name, default in DEFAULTS.items() if isinstance(default, dict))
+"""Settings of which each use of the option sets one entry, NAME=VALUE."""

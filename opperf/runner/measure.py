@@ -15,7 +15,16 @@ from opperf.errors import NoGradientError, OpperfError, UnsupportedError, one_li
 from opperf.frameworks import Framework
 from opperf.frameworks.base import Gradient
 from opperf.frameworks.timing import PhaseTimes, Profiler
-from opperf.metrics import BACKWARD, FORWARD, MEMORY, MEMORY_FORWARD, PASSES, TOTAL
+from opperf.metrics import (
+    BACKWARD,
+    FIRST_CALL,
+    FORWARD,
+    MEMORY,
+    MEMORY_FORWARD,
+    PASSES,
+    TOTAL,
+    metrics_by_name,
+)
 from opperf.model import (
     OWN,
     Case,
@@ -39,7 +48,7 @@ from opperf.runner.cold import Flush, Ring, count_copies
 from opperf.runner.guard import guard
 from opperf.runner.memory_meters import LOCAL_METER, MemoryMeter
 from opperf.runner.moved import moved_bytes, writes_in_place
-from opperf.runner.prepared import PreparedCase
+from opperf.runner.prepared import PreparedCase, compiles
 from opperf.sources.bound import NOTHING_BOUND, Bound
 from opperf.sources.choices import LISTED, refusal
 from opperf.sources.varying import with_dtype
@@ -139,6 +148,7 @@ KERNEL_SHARE = 0.5
 the framework's dispatch."""
 
 NS_PER_US = 1000
+NS_PER_S = 1e9
 MIB = 2**20
 
 
@@ -157,6 +167,7 @@ class _Measurement:
         self._busy_s = 0.0
         self._latest_s = 0.0
         """Seconds of the latest of these calls."""
+        self._compiles = compiles(self._case, self._framework)
 
     @contextmanager
     def _busy(self) -> Iterator[None]:
@@ -180,6 +191,12 @@ class _Measurement:
         with self._busy():
             outputs = self._prepared.call()
             self._framework.synchronize(settings.device)
+        if self._compiles:
+            first_call = [self._latest_s * NS_PER_S]
+            self._summaries[FIRST_CALL.name] = summarise(first_call, FIRST_CALL.unit)
+            with self._busy():
+                outputs = self._prepared.call()
+                self._framework.synchronize(settings.device)
         if self._framework.has_nan(outputs) and not self._may_have_nan():
             self._note("", NoteCode.NAN, HAS_NAN)
         moved = moved_bytes(
@@ -194,6 +211,10 @@ class _Measurement:
         self._forward(timer, first_s)
         if BACKWARD.name in self._case.passes:
             self._backward(timer)
+        if self._compiles:
+            for name, count in self._framework.compilation(self._case).items():
+                unit = metrics_by_name()[name].unit
+                self._summaries[name] = summarise([float(count)], unit)
         return Record(
             case=self._case,
             id=self._case.id,
@@ -275,6 +296,12 @@ class _Measurement:
         except NoGradientError as error:
             self._note(BACKWARD.name, NoteCode.NO_GRADIENT, str(error))
             return
+        if self._compiles:
+            # The time of compiling is none of the gradient's.
+            with self._busy():
+                gradient.record()
+                gradient.backward()
+                self._framework.synchronize(self._case.settings.device)
         phases: list[Callable[[], object]] = [gradient.record, gradient.backward]
         done = self._time("backward", timer, phases, self._latest_s)
         forward, backward = done.phases

@@ -1,6 +1,8 @@
 """Peaks of memory, counted by a framework that counts every byte."""
 
+import msgspec
 import pytest
+from fake_framework import Array
 
 from opperf.model import Case, OperatorTarget, Settings, TensorSpec
 from opperf.runner import memory
@@ -53,3 +55,25 @@ def test_the_calls_time_is_told(fake, monkeypatch):
     clock = iter([10.0, 12.5])
     monkeypatch.setattr(memory.time, "perf_counter", lambda: next(clock))
     assert peaks(PreparedCase(case("relu"), fake)).busy_s == 2.5
+
+
+def test_the_compilers_tensors_are_not_counted(fake):
+    fake.modes, fake.compiled_modes = ("eager", "compile"), ("compile",)
+    compiled = set()
+
+    def bind(mode):
+        def call():
+            if mode == "compile" and mode not in compiled:
+                compiled.add(mode)
+                workspace = Array(fake, (100, 8, 8))  # noqa: F841
+            return Array(fake, (8, 8))
+
+        return call
+
+    fake.bind = lambda case, arguments, function=None: bind(case.settings.mode)
+    eager = case("relu")
+    both = msgspec.structs.replace(eager, settings=Settings(mode="compile"))
+    for one in (eager, both):
+        found = peaks(PreparedCase(one, fake))
+        assert (found.forward, found.both) == (ARRAY, 2 * ARRAY)
+    assert compiled == {"compile"}
