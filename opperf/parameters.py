@@ -67,6 +67,23 @@ filter_options = combine(
         "lists them.",
     ),
     click.option(
+        "--tag",
+        "tags",
+        multiple=True,
+        metavar="NAMES",
+        callback=split_commas,
+        help="Only operators with this tag of the framework, e.g. core; `opperf frameworks NAME` "
+        "lists them.",
+    ),
+    click.option(
+        "--variants",
+        multiple=True,
+        metavar="NAMES",
+        callback=split_commas,
+        help="Operators of these variants, e.g. in-place, out, internal, as well; `opperf "
+        "frameworks NAME` lists them.",
+    ),
+    click.option(
         "--exclude",
         multiple=True,
         metavar="NAMES",

@@ -23,7 +23,15 @@ NUMPY_KINDS = {
     "M": "date",
 }
 
-KNOWN_TO_NUMPY = sorted(set(DTYPES) - {"bfloat16"})
+UNKNOWN_TO_NUMPY = {
+    "bfloat16": (2, "float"),
+    "float8_e4m3fn": (1, "float"),
+    "float8_e4m3fnuz": (1, "float"),
+    "float8_e5m2": (1, "float"),
+    "float8_e5m2fnuz": (1, "float"),
+    "complex32": (4, "complex"),
+}
+KNOWN_TO_NUMPY = sorted(set(DTYPES) - set(UNKNOWN_TO_NUMPY))
 
 
 @pytest.mark.parametrize("name", KNOWN_TO_NUMPY)
@@ -34,9 +42,9 @@ def test_bytes_and_kinds_are_numpys(name):
     assert DTYPES[name].signed == (dtype.kind not in "ub")
 
 
-def test_what_numpy_has_not():
-    assert element_bytes("bfloat16") == 2
-    assert kind_of("bfloat16") == "float"
+@pytest.mark.parametrize("name, facts", UNKNOWN_TO_NUMPY.items())
+def test_what_numpy_has_not(name, facts):
+    assert (element_bytes(name), kind_of(name)) == facts
 
 
 def test_an_unknown_dtype():
@@ -67,9 +75,13 @@ def test_no_two_dtypes_share_a_name():
 
 def test_kinds():
     assert {name for name in DTYPES if is_floating(name)} == {
-        *("float16", "float32", "float64", "bfloat16")
+        *("float16", "float32", "float64", "bfloat16"),
+        *("float8_e4m3fn", "float8_e4m3fnuz", "float8_e5m2", "float8_e5m2fnuz"),
     }
     assert {name for name in DTYPES if not is_floating(name) and not is_whole(name)} == {
-        *("complex64", "complex128", "datetime64[D]")
+        *("complex32", "complex64", "complex128", "datetime64[D]")
     }
-    assert HALF_PRECISION == ("float16", "bfloat16")
+    assert HALF_PRECISION == (
+        *("float16", "bfloat16", "float8_e4m3fn", "float8_e5m2"),
+        *("float8_e4m3fnuz", "float8_e5m2fnuz"),
+    )

@@ -38,6 +38,7 @@ GROUP = "opperf.frameworks"
 BUILT_IN = {
     "mxnet": "opperf.frameworks.mxnet:framework",
     "numpy": "opperf.frameworks.numpy:framework",
+    "torch": "opperf.frameworks.torch:framework",
 }
 """Known without an installed distribution, so that a plain checkout works."""
 

@@ -262,6 +262,11 @@ class ShapeInference(Protocol):
         """Returns the shapes of the case's outputs; None if only a call can show them."""
         ...
 
+    def foreseen_refusal(self, case: Case) -> str:
+        """Returns why a case's call would be refused, found without its data and its kernel; empty
+        if it would not, or if only the call can show it."""
+        ...
+
     def with_inferred_shapes(self, case: Case) -> Case:
         """Returns the case with `UNKNOWN` shapes inferred from the others.
 

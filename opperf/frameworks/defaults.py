@@ -154,6 +154,9 @@ class Defaults(Core):
     def output_shapes(self, case: Case) -> list[tuple[int, ...]] | None:
         return None
 
+    def foreseen_refusal(self, case: Case) -> str:
+        return ""
+
     def with_inferred_shapes(self, case: Case) -> Case:
         raise UnsupportedError(f"{self.name} does not infer shapes")
 

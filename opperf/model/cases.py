@@ -65,7 +65,7 @@ class Case(Struct, frozen=True):
         """The target as a command takes it: an operator's name, or the path of a function; empty
         for any other."""
         if isinstance(self.target, OperatorTarget):
-            return self.label
+            return self.target.path
         if isinstance(self.target, FileTarget):
             return f"{self.target.file}:{self.target.function}"
         return self.target.path if isinstance(self.target, CallableTarget) else ""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import enum
 
 from opperf.model.base import Struct
+from opperf.model.targets import OperatorTarget
 
 
 class Kind(str, enum.Enum):
@@ -54,11 +55,34 @@ class Operator(Struct, frozen=True):
     """Name of the parameter that is the number of tensors, for a variadic operator."""
     differentiable: bool | None = None
     """None until it was tried."""
+    variant: str = ""
+    """How it differs from an operator that returns its result (`in-place`, `out`), or that it is
+    `internal`. A run has these only if they are asked for."""
+    on_request: bool = False
+    """Whether a run has it only if its namespace or name is asked for."""
+    tags: tuple[str, ...] = ()
+    """The framework's own classes of operators that it is in."""
+    overload: str = ""
+    """Its own name among those of the same name, which differ in their parameters; empty where a
+    framework has no overloads."""
+    prefixes: tuple[str, ...] = ()
+    """What users may write in front of any of its names: `aten::`."""
+
+    @property
+    def target(self) -> OperatorTarget:
+        """The target that calls it."""
+        return OperatorTarget(framework=self.framework, name=self.name, overload=self.overload)
+
+    @property
+    def label(self) -> str:
+        """Its name in results, unique among the operators of a framework."""
+        return self.target.label
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The name, then the aliases."""
-        return (self.name, *self.aliases)
+        """The name, that with the overload first if it has one, then the aliases."""
+        own = (f"{self.name}.{self.overload}",) if self.overload else ()
+        return (*own, self.name, *self.aliases)
 
     @property
     def tensors(self) -> tuple[Parameter, ...]:

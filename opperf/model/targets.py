@@ -28,6 +28,10 @@ class TargetKey(NamedTuple):
         return ":".join(part for part in (self.framework, self.namespace, name) if part)
 
 
+DEFAULT_OVERLOAD = "default"
+"""Name of an overload that the framework leaves without one."""
+
+
 class OperatorTarget(Struct, frozen=True, tag="operator"):
     """A registered operator, by its canonical name."""
 
@@ -43,7 +47,12 @@ class OperatorTarget(Struct, frozen=True, tag="operator"):
 
     @property
     def label(self) -> str:
-        """Name in results."""
+        """Name in results, without an overload that is the default one."""
+        return self.name if self.overload in ("", DEFAULT_OVERLOAD) else self.path
+
+    @property
+    def path(self) -> str:
+        """The name with its overload, which selects no other operator."""
         return f"{self.name}.{self.overload}" if self.overload else self.name
 
 

@@ -85,7 +85,7 @@ def coverage(listing: Listing, records: Iterable[Record]) -> Coverage:
         members: dict[str, list[str]] = {}
         for operator in operators:
             for key in group(operator):
-                members.setdefault(key, []).append(operator.name)
+                members.setdefault(key, []).append(operator.label)
         return {key: _count(names, forward, backward) for key, names in sorted(members.items())}
 
     return Coverage(
@@ -93,13 +93,13 @@ def coverage(listing: Listing, records: Iterable[Record]) -> Coverage:
         version=listing.version,
         registered=listing.registered,
         names=sum(len(operator.names) for operator in operators),
-        total=_count([operator.name for operator in operators], forward, backward),
+        total=_count([operator.label for operator in operators], forward, backward),
         namespaces=count_groups(lambda operator: [operator.namespace]),
         categories=count_groups(lambda operator: [operator.category]),
         not_measured={
-            listed.operator.name: _reason(listed, by_label.get(listed.operator.name, []))
+            listed.operator.label: _reason(listed, by_label.get(listed.operator.label, []))
             for listed in listing.operators
-            if listed.operator.name not in forward
+            if listed.operator.label not in forward
         },
     )
 

@@ -33,7 +33,7 @@ class Field(NamedTuple):
 
 
 FIELDS = (
-    Field("Operator", lambda listed: listed.operator.name),
+    Field("Operator", lambda listed: listed.operator.label),
     Field(
         "Cases",
         lambda listed: "" if listed.cases is None else str(listed.cases),

@@ -24,7 +24,7 @@ PREAMBLE = "Every script begins with"
 def _facts(listed: ListedOperator) -> list[tuple[str, str]]:
     operator = listed.operator
     return [
-        ("operator", operator.name),
+        ("operator", operator.label),
         ("framework", operator.framework),
         ("namespaces", ", ".join(operator.namespaces or (operator.namespace,))),
         ("category", operator.category),
@@ -100,7 +100,7 @@ def _indent(lines: Sequence[str]) -> str:
 
 def operator_markdown(listed: ListedOperator, cases: Sequence[Case], scripts: Sequence[str]) -> str:
     """Returns the details of an operator as a Markdown page."""
-    sections = [f"# {listed.operator.name}", grid(("Fact", "Value"), _facts(listed), 2)]
+    sections = [f"# {listed.operator.label}", grid(("Fact", "Value"), _facts(listed), 2)]
     rows = _parameter_rows(listed)
     if rows:
         sections.append(grid(PARAMETER_TITLES, rows, len(PARAMETER_TITLES)))

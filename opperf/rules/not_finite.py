@@ -21,5 +21,6 @@ def may_lack_numbers(case: Case, framework: Framework, listed: Mapping[str, NotF
     """Returns whether the results of a case may have NaN or infinity, by a framework's list, which
     has the operators that functions call too."""
     operator = framework.wrapped_operator(case.target, framework.signature(case.target))
-    found = None if operator is None else listed.get(operator.name)
+    names = () if operator is None else operator.names
+    found = next((listed[name] for name in names if name in listed), None)
     return found is not None and found.arguments.items() <= case.arguments.items()

@@ -36,6 +36,8 @@ RULE_OPTIONS = {
     "int64_tensor": "--int64-tensor",
     "configurations": "--max-configs",
     "namespaces": "--namespace",
+    "tags": "--tag",
+    "variants": "--variants",
     "fuzz_shapes": "--fuzz-shapes",
 }
 """Options for the inputs that rules make, which do not apply to the cases of a file."""
@@ -92,9 +94,8 @@ def assemble(
 def check_names(workers: Workers, framework: str, selection: Selection, axes: Axes) -> None:
     """Raises the error of a name of an operator, group or value that the framework does not have.
     Makes none of the inputs that take time."""
-    if not any(
-        (selection.patterns, selection.exclude, selection.categories, selection.namespaces, axes)
-    ):
+    groups = (selection.categories, selection.namespaces, selection.tags, selection.variants)
+    if not any((selection.patterns, selection.exclude, *groups, axes)):
         return
     worker = workers.of(framework, Settings(python=axes.get("python", ("",))[0]))
     usable = worker.resolve({"dtype": (selection.settings.dtype,), **_framework_axes(axes)}).usable

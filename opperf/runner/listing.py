@@ -33,10 +33,7 @@ def list_operators(framework: Framework, paths: tuple[str, ...] = ()) -> Listing
             for target, path in zip(targets, paths, strict=True)
         ]
     else:
-        found = [
-            (OperatorTarget(framework=framework.name, name=one.name), one, one.name)
-            for one in framework.operators()
-        ]
+        found = [(one.target, one, one.name) for one in framework.operators()]
     return Listing(
         framework=framework.name,
         version=framework.version(),

@@ -74,6 +74,8 @@ def build_choice(options: Mapping[str, Any]) -> Selection:
         exclude=options["exclude"],
         categories=tuple(word.lower() for word in options["categories"]),
         namespaces=tuple(word.lower() for word in options["namespaces"]),
+        tags=tuple(word.lower() for word in options["tags"]),
+        variants=tuple(word.lower() for word in options["variants"]),
         size=options["size"].lower(),
         backward=not options["no_backward"],
         configurations=options["configurations"],

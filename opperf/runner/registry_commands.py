@@ -121,8 +121,8 @@ def find_listed(
     if named or not paths:
         asked = msgspec.structs.replace(selection, patterns=named)
         chosen = select(operators, asked, listing.functions)
-        names = {operator.name for operator in chosen}
-        found = [one for one in listing.operators if one.operator.name in names]
+        targets = {operator.target for operator in chosen}
+        found = [one for one in listing.operators if one.operator.target in targets]
     if paths:
         with worker_for(options) as worker:
             found += worker.listing(paths).operators
@@ -151,6 +151,8 @@ def list_command(options: Mapping[str, Any], changed: Mapping[str, Any]) -> int:
         exclude=options["exclude"],
         categories=tuple(word.lower() for word in options["categories"]),
         namespaces=tuple(word.lower() for word in options["namespaces"]),
+        tags=tuple(word.lower() for word in options["tags"]),
+        variants=tuple(word.lower() for word in options["variants"]),
     )
     found = find_listed(options, listing, selection)
     # A wrong name is reported before a file that is in the way.
@@ -181,7 +183,7 @@ def show_command(options: Mapping[str, Any], changed: Mapping[str, Any]) -> int:
     _check_is_no_group(options["name"], listing)
     found = find_listed(options, listing, Selection(patterns=(options["name"],)))
     if len(found) != 1:
-        names = ", ".join(one.operator.name for one in found[:NAMED])
+        names = ", ".join(one.operator.label for one in found[:NAMED])
         more = f" and {len(found) - NAMED} more" if len(found) > NAMED else ""
         raise UsageError(
             f"{options['name']!r} matches several operators, and show takes one: {names}{more}"
@@ -191,7 +193,7 @@ def show_command(options: Mapping[str, Any], changed: Mapping[str, Any]) -> int:
     operator = listed.operator
     settings = build_common_settings(options)
     selection = Selection(
-        patterns=(operator.name,),
+        patterns=(operator.target.path,),
         size=options["size"],
         configurations=options["configurations"],
         shapes=options["shapes"],

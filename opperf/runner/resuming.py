@@ -34,6 +34,8 @@ SELECTION_OPTIONS = {
     "exclude": ("--exclude", "exclude"),
     "categories": ("--category", "categories"),
     "namespaces": ("--namespace", "namespaces"),
+    "tags": ("--tag", "tags"),
+    "variants": ("--variants", "variants"),
     "size": ("--size", "size"),
     "int64_tensor": ("--int64-tensor", "int64_tensor"),
     "shapes": ("--shape", "shapes", "swept_shapes"),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 
-from opperf.model import Case, Operator, OperatorTarget, Settings, Struct
+from opperf.model import Case, Operator, Settings, Struct
 from opperf.rules.engine import with_dtype
 from opperf.rules.search import SearchResult, Tries, scale, search
 from opperf.rules.sizes import INT64, PRESETS
@@ -39,7 +39,7 @@ def make_trier(worker: Worker, operator: Operator, settings: Settings) -> Tries:
 
     def tries(arguments: Arguments) -> Trial:
         case = Case(
-            target=OperatorTarget(framework=operator.framework, name=operator.name),
+            target=operator.target,
             arguments=with_dtype(operator, arguments, BASELINE),
             settings=settings,
             passes=("forward",),
@@ -74,7 +74,7 @@ def search_inputs(
     ]
     if missing:
         say(f"searching for inputs of {', '.join(missing)}, which have no rule")
-        operators = {one.operator.name: one.operator for one in worker.listing().operators}
+        operators = {one.operator.label: one.operator for one in worker.listing().operators}
         for name in missing:
             tries = make_trier(worker, operators[name], selection.settings)
             entries[name] = _extend_entry(entries.get(name), operators[name], size, tries)
@@ -103,5 +103,5 @@ def _extend_entry(entry: Entry | None, operator: Operator, size: str, tries: Tri
     searched = search(operator, tries) if entry is None else entry.searched
     sizes = {} if entry is None else dict(entry.sizes)
     if searched.arguments is not None:
-        sizes[size] = {operator.name: scale(searched.arguments, tries, PRESETS[size])}
+        sizes[size] = {operator.label: scale(searched.arguments, tries, PRESETS[size])}
     return Entry(searched, sizes)

@@ -53,6 +53,9 @@ def try_call(case: Case, framework: Framework) -> Trial:
 
     try:
         case = _complete(case, framework)
+        refused = framework.foreseen_refusal(case)
+        if refused:
+            return Trial(refusal=refused)
         if sum(tensor_bytes(spec) for _, spec in case.tensors()) > UNGUARDED:
             guard(case, framework)
         with framework.scope(case):

@@ -21,6 +21,8 @@ CHOICES: dict[str, Callable[[Framework], Iterable[str]]] = {
     "memory_format": lambda framework: (DEFAULTS["memory_format"], *framework.memory_formats),
     "namespace": lambda framework: namespaces(framework.operators()),
     "category": lambda framework: categories(framework.operators()),
+    "tag": lambda framework: tags(framework.operators()),
+    "variant": lambda framework: variants(framework.operators()),
 }
 """A framework's values of a setting or a group of operators. The first one of a setting is its
 default, except for the dtype."""
@@ -40,9 +42,20 @@ def categories(operators: Iterable[Operator]) -> list[str]:
     return sorted({operator.category for operator in operators} - {""})
 
 
+def tags(operators: Iterable[Operator]) -> list[str]:
+    """Returns the tags of the operators, sorted."""
+    return sorted({tag for operator in operators for tag in operator.tags})
+
+
+def variants(operators: Iterable[Operator]) -> list[str]:
+    """Returns the variants of the operators, sorted."""
+    return sorted({operator.variant for operator in operators} - {""})
+
+
 def choices(framework: Framework) -> dict[str, tuple[str, ...]]:
-    """Returns every list of a framework, by setting or group."""
-    return {name: tuple(listed(framework)) for name, listed in CHOICES.items()}
+    """Returns every list of a framework that is not empty, by setting or group."""
+    found = {name: tuple(listed(framework)) for name, listed in CHOICES.items()}
+    return {name: words for name, words in found.items() if words}
 
 
 def parse_device(framework: Framework, text: str) -> str:

@@ -226,9 +226,9 @@ def _aliases(framework: Framework, patterns: Iterable[str]) -> dict[str, str]:
     """Returns the patterns that are aliases, each with its operator's name in results."""
     found = {pattern: framework.resolve(pattern) for pattern in patterns}
     return {
-        pattern: operator.name
+        pattern: operator.label
         for pattern, operator in found.items()
-        if operator is not None and operator.name != pattern
+        if operator is not None and operator.label != pattern
     }
 
 
@@ -241,7 +241,7 @@ def _targets(framework: Framework, selection: Selection) -> list[tuple[Target, O
     if named or not paths:
         narrowed = msgspec.structs.replace(selection, patterns=named)
         registered = [
-            (OperatorTarget(framework=framework.name, name=operator.name), operator)
+            (operator.target, operator)
             for operator in select(operators, narrowed, framework.function_paths())
         ]
     targets = [framework.callable_target(path) for path in paths]

@@ -11,7 +11,7 @@ from opperf.errors import UnknownOperatorError, UsageError, did_you_mean, sugges
 from opperf.model import Argument, Operator, Settings, Struct
 from opperf.near_names import nearest, parse
 from opperf.rules.fuzzing import Fuzz
-from opperf.sources.choices import categories, namespaces
+from opperf.sources.choices import categories, namespaces, tags, variants
 
 REGEX = "re:"
 """Prefix of a pattern that is a regular expression."""
@@ -25,6 +25,9 @@ class Selection(Struct, frozen=True):
     exclude: tuple[str, ...] = ()
     categories: tuple[str, ...] = ()
     namespaces: tuple[str, ...] = ()
+    tags: tuple[str, ...] = ()
+    variants: tuple[str, ...] = ()
+    """Variants of operators (`in-place`) to measure beside those without one."""
     size: str = "default"
     int64_tensor: bool = False
     shapes: dict[str, tuple[int, ...]] = {}
@@ -61,12 +64,14 @@ def select(
     category or namespace.
     """
     check_groups(operators, selection)
-    wanted = {operator.name for operator in operators} if not selection.patterns else set()
+    usual = [operator for operator in operators if _is_asked_for(operator, selection)]
+    wanted = {operator.target for operator in usual} if not selection.patterns else set()
     for pattern in selection.patterns:
-        found = find_matching(pattern, operators)
+        # A name is that of any operator; a pattern has the others only if they are asked for.
+        found = find_matching(pattern, usual) or find_matching(pattern, operators)
         if not found:
             raise unknown_operator(pattern, operators, functions)
-        wanted.update(operator.name for operator in found)
+        wanted.update(operator.target for operator in found)
     excluded = [_make_excluder(pattern, operators) for pattern in selection.exclude]
 
     def passes_filters(operator: Operator) -> bool:
@@ -76,10 +81,19 @@ def select(
                 not selection.namespaces
                 or bool(set(operator.namespaces) & set(selection.namespaces))
             )
+            and (not selection.tags or bool(set(operator.tags) & set(selection.tags)))
             and not any(matches(operator) for matches in excluded)
         )
 
-    return [one for one in operators if one.name in wanted and passes_filters(one)]
+    return [one for one in operators if one.target in wanted and passes_filters(one)]
+
+
+def _is_asked_for(operator: Operator, selection: Selection) -> bool:
+    """Whether a run without names has an operator."""
+    is_in_namespace = bool(set(operator.namespaces) & set(selection.namespaces))
+    return operator.variant in ("", *selection.variants) and (
+        is_in_namespace or not operator.on_request
+    )
 
 
 def find_matching(pattern: str, operators: Iterable[Operator]) -> list[Operator]:
@@ -110,7 +124,13 @@ def check_groups(operators: Iterable[Operator], selection: Selection) -> None:
     """Raises `UsageError` for a category or namespace that no operator is in."""
     listed = list(operators)
     owner = listed[0].framework if listed else ""
-    for kind, words in (("category", selection.categories), ("namespace", selection.namespaces)):
+    asked = {
+        "category": selection.categories,
+        "namespace": selection.namespaces,
+        "tag": selection.tags,
+        "variant": selection.variants,
+    }
+    for kind, words in asked.items():
         known = GROUPS[kind](listed)
         for word in words:
             # The name of a group of the other kind.
@@ -143,11 +163,23 @@ def make_matcher(pattern: str, operators: Iterable[Operator]) -> Callable[[Opera
         except re.error as error:
             raise UsageError(f"{pattern!r} is not a regular expression: {error}") from error
         return lambda operator: any(compiled.search(name) for name in operator.names)
-    if any(pattern in operator.names for operator in operators):
-        return lambda operator: pattern in operator.names
-    # A glob without a wildcard is a name.
-    folded = pattern.casefold()
-    return lambda operator: any(fnmatch.fnmatchcase(n.casefold(), folded) for n in operator.names)
+    if any(_without_prefix(pattern, operator) in operator.names for operator in operators):
+        return lambda operator: _without_prefix(pattern, operator) in operator.names
+
+    def matches(operator: Operator) -> bool:
+        # A glob without a wildcard is a name.
+        folded = _without_prefix(pattern, operator).casefold()
+        return any(fnmatch.fnmatchcase(name.casefold(), folded) for name in operator.names)
+
+    return matches
+
+
+def _without_prefix(pattern: str, operator: Operator) -> str:
+    """Returns a pattern without a prefix of the operator's names."""
+    for prefix in operator.prefixes:
+        if pattern.startswith(prefix):
+            return pattern[len(prefix) :]
+    return pattern
 
 
 def _make_excluder(pattern: str, operators: Iterable[Operator]) -> Callable[[Operator], bool]:
@@ -166,6 +198,8 @@ def _make_excluder(pattern: str, operators: Iterable[Operator]) -> Callable[[Ope
 GROUPS: dict[str, Callable[[Iterable[Operator]], list[str]]] = {
     "category": categories,
     "namespace": namespaces,
+    "tag": tags,
+    "variant": variants,
 }
 """Names of the groups of operators, by the kind of group, which is that of the option."""
 

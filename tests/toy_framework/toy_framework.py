@@ -17,9 +17,9 @@ def add(lhs, rhs):
 FUNCTIONS = {"add": add, "scale": scale}
 
 
-def operator(name, *tensors):
+def operator(framework, name, *tensors):
     parameters = tuple(Parameter(name, Kind.TENSOR, required=True) for name in tensors)
-    return Operator("toy", "toy", name, namespaces=("toy",), parameters=parameters)
+    return Operator(framework, "toy", name, namespaces=("toy",), parameters=parameters)
 
 
 class Toy(Defaults):
@@ -31,7 +31,7 @@ class Toy(Defaults):
         return "1.0"
 
     def operators(self):
-        return (operator("add", "lhs", "rhs"), operator("scale", "data"))
+        return (operator(self.name, "add", "lhs", "rhs"), operator(self.name, "scale", "data"))
 
     def function(self, target):
         return FUNCTIONS[target.label]

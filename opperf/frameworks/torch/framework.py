@@ -1,0 +1,196 @@
+"""PyTorch as opperf's `Framework`."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import torch
+
+from opperf.frameworks import paths
+from opperf.frameworks.base import Constant, Extent, Gradient
+from opperf.frameworks.defaults import Defaults
+from opperf.frameworks.torch import (
+    PACKAGE,
+    devices,
+    dtypes,
+    functions,
+    inference,
+    messages,
+    public,
+    registry,
+    tensors,
+)
+from opperf.frameworks.torch.gradient import RecordedGradient
+from opperf.model import (
+    CallableTarget,
+    Case,
+    Device,
+    DType,
+    Generator,
+    MemoryFormat,
+    Operator,
+    Target,
+    TensorSpec,
+)
+
+
+class PyTorch(Defaults):
+    """The framework, for one process."""
+
+    name = registry.FRAMEWORK
+    rules = "opperf.rules.torch"
+    dtypes: tuple[str, ...] = dtypes.DTYPES
+    memory_formats: tuple[str, ...] = tuple(tensors.MEMORY_FORMATS)
+    variables: tuple[str, ...] = PACKAGE.variables
+    gradients = True
+
+    def __init__(self) -> None:
+        # Read now: each fork of this process would otherwise read it again.
+        registry.operators()
+
+    def version(self) -> str:
+        return str(torch.__version__)
+
+    def versions(self) -> dict[str, str]:
+        """Versions of PyTorch and of the libraries of its build."""
+        found = {"torch": self.version(), "cuda": torch.version.cuda or ""}
+        if torch.backends.cudnn.is_available():
+            found["cudnn"] = str(torch.backends.cudnn.version())
+        return {name: version for name, version in found.items() if version}
+
+    def features(self) -> dict[str, bool]:
+        """What the build has, and the processor's instruction set that it uses."""
+        level = torch.backends.cpu.get_cpu_capability()
+        return {
+            "cuda": torch.backends.cuda.is_built(),
+            "mkldnn": torch.backends.mkldnn.is_available(),
+            "mkl": torch.backends.mkl.is_available(),
+            "openmp": torch.backends.openmp.is_available(),
+            f"capability {level}": True,
+        }
+
+    def commit(self) -> str:
+        return str(torch.version.git_version or "")
+
+    def seed(self, seed: int) -> None:
+        torch.manual_seed(seed)
+
+    def devices(self) -> tuple[str, ...]:
+        return devices.devices()
+
+    def parse_device(self, text: str) -> str:
+        return devices.parse(text)
+
+    def device_memory(self, device: str) -> int:
+        return devices.free_memory(device)
+
+    def synchronize(self, device: str) -> None:
+        devices.synchronize(device)
+
+    def is_asynchronous(self, device: str) -> bool:
+        return not device.startswith("cpu")
+
+    def registered(self) -> int:
+        return len(registry.registered_names())
+
+    def operators(self) -> tuple[Operator, ...]:
+        return registry.operators()
+
+    def resolve(self, name: str) -> Operator | None:
+        found = registry.find(name)
+        return None if found is None else found.operator
+
+    def target_of(self, function: Callable[..., Any]) -> Target:
+        return functions.target_of(function)
+
+    def callable_target(self, path: str) -> Target:
+        return functions.target_at(path)
+
+    def function_paths(self) -> tuple[str, ...]:
+        return paths.public_paths({place.path: place.module for place in public.PLACES})
+
+    def signature(self, target: Target, function: Callable[..., Any] | None = None) -> Operator:
+        return functions.signature(target, function or self.function(target))
+
+    def wrapped_operator(self, target: Target, called: Operator) -> Operator | None:
+        return functions.wrapped(target)
+
+    def place(self, target: Target) -> str:
+        if not isinstance(target, CallableTarget):
+            return ""
+        root, _, place = target.path.partition(".")
+        return place if root in functions.ROOTS else ""
+
+    def function(self, target: Target) -> Callable[..., Any]:
+        return functions.function_of(target)
+
+    def tensor(self, spec: TensorSpec, device: str, seed: int) -> Any:
+        return tensors.tensor(spec, device, seed)
+
+    def constant(self, value: Constant, device: str) -> Any:
+        if isinstance(value, DType):
+            return dtypes.dtype_of(value.name)
+        if isinstance(value, Device):
+            return devices.torch_device(value.name or device)
+        if isinstance(value, MemoryFormat):
+            return tensors.MEMORY_FORMATS[value.name]
+        assert isinstance(value, Generator)
+        return torch.Generator(devices.torch_device(device)).manual_seed(value.seed)
+
+    def view(self, storage: Any, spec: TensorSpec) -> Any:
+        return tensors.view(storage, spec)
+
+    def describe(self, value: Any) -> TensorSpec | None:
+        return tensors.describe(value)
+
+    def copy_to_device(self, value: Any, spec: TensorSpec, device: str) -> Any:
+        return tensors.copy_to_device(value, spec, device)
+
+    def bind(
+        self,
+        case: Case,
+        arguments: Mapping[str, Any],
+        function: Callable[..., Any] | None = None,
+    ) -> Callable[[], Any]:
+        called = function or self.function(case.target)
+        if isinstance(called, torch.nn.Module):
+            called.train(case.settings.phase == "train")
+        return functions.bind(called, arguments, case.settings.device)
+
+    def output_shapes(self, case: Case) -> list[tuple[int, ...]] | None:
+        return inference.output_shapes(case)
+
+    def foreseen_refusal(self, case: Case) -> str:
+        return inference.foreseen_refusal(case)
+
+    @contextmanager
+    def scope(self, case: Case) -> Iterator[None]:
+        """Seeds random numbers, and suppresses warnings, as of functions in beta."""
+        torch.manual_seed(case.settings.seed)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            yield
+
+    def has_nan(self, outputs: Any) -> bool:
+        return tensors.has_nan(outputs)
+
+    def extents(self, values: Any) -> list[Extent]:
+        return [tensors.extent(one) for one in tensors.tensors(values)]
+
+    def gradient(self, case: Case, call: Callable[[], Any], inputs: Sequence[Any]) -> Gradient:
+        return RecordedGradient(call, inputs)
+
+    def set_threads(self, count: int) -> None:
+        torch.set_num_threads(count)
+
+    def threads(self) -> int | None:
+        return torch.get_num_threads()
+
+    def refusal(self, error: Exception) -> str | None:
+        return messages.refusal(error)
+
+    def unavailable(self, refusal: str) -> bool:
+        return messages.unavailable(refusal)

@@ -1,0 +1,183 @@
+"""PyTorch's callables by path or operator, and their calls."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import torch
+
+from opperf.errors import UnknownOperatorError, suggest
+from opperf.frameworks import paths, user_code
+from opperf.frameworks.torch import devices, public, registry
+from opperf.frameworks.torch.dtypes import DTYPES, dtype_of
+from opperf.model import CallableTarget, Kind, Operator, OperatorTarget, Parameter, Target
+from opperf.model import split_positional as by_position
+
+ROOTS = {"torch": torch, "F": torch.nn.functional, "nn": torch.nn}
+"""Modules by the first word of a dotted path."""
+
+
+def find(path: str) -> Callable[..., Any]:
+    """Returns the callable at a dotted path. Raises `UnknownOperatorError`, which names the first
+    word of the path that does not exist."""
+    return paths.find(path, "PyTorch", ROOTS)
+
+
+def path_of(function: Callable[..., Any]) -> str:
+    """Returns the dotted path of a callable, under which `find` has it if it is PyTorch's."""
+    name = getattr(function, "__qualname__", None) or getattr(function, "__name__", None)
+    known = public.path_of(function)
+    if known:
+        return known
+    module = getattr(function, "__module__", None)
+    name = name or type(function).__qualname__
+    return f"{module}.{name}" if module else name
+
+
+def target_of(function: Callable[..., Any]) -> Target:
+    """Returns the target of a callable that a user passed: of an overload, its operator."""
+    if isinstance(function, torch._ops.OpOverload):
+        found = registry.find(function.name())
+        if found is not None and found.function is function:
+            return found.operator.target
+    if isinstance(function, torch._ops.OpOverloadPacket):
+        return CallableTarget(
+            framework=registry.FRAMEWORK,
+            path=f"torch.ops.{function._qualified_op_name.replace('::', '.')}",
+        )
+    return CallableTarget(framework=registry.FRAMEWORK, path=path_of(function))
+
+
+def target_at(path: str) -> Target:
+    """Returns the target at a path. Raises `UnknownOperatorError`."""
+    own = user_code.target_at(registry.FRAMEWORK, path)
+    target = own or CallableTarget(framework=registry.FRAMEWORK, path=path)
+    function_of(target)
+    return target
+
+
+def function_of(target: Target) -> Callable[..., Any]:
+    """Returns the callable of a target. Raises `UnknownOperatorError`."""
+    own = user_code.function_of(target, find, ROOTS)
+    if own is not None:
+        return own
+    if isinstance(target, CallableTarget):
+        return find(target.path)
+    assert isinstance(target, OperatorTarget)
+    found = registry.at(target)
+    if found is None:
+        names = [operator.label for operator in registry.operators()]
+        raise UnknownOperatorError(
+            f"PyTorch {torch.__version__} has no operator {target.path!r}"
+            f"{suggest(target.path, names)}"
+        )
+    function: Callable[..., Any] = found.function
+    return function
+
+
+def signature(target: Target, function: Callable[..., Any]) -> Operator:
+    """Returns a target's parameters: those of the operator's schema, those of the first schema of a
+    function of PyTorch's, or those of a Python signature."""
+    if isinstance(target, OperatorTarget):
+        found = registry.at(target)
+        assert found is not None
+        return found.operator
+    called = wrapped(target)
+    parameters = called.parameters if called is not None else python_parameters(function)
+    return Operator(
+        framework=registry.FRAMEWORK, namespace="", name=target.label, parameters=parameters
+    )
+
+
+def wrapped(target: Target) -> Operator | None:
+    """Returns the operator that a target is, or that a function of PyTorch's calls; None for any
+    other."""
+    if isinstance(target, OperatorTarget):
+        found = registry.at(target)
+    elif isinstance(target, CallableTarget) and ":" not in target.path:
+        found = registry.find(target.path)
+    else:
+        found = None
+    return None if found is None else found.operator
+
+
+TENSOR_NAMES = frozenset({"input", "data", "x", "y", "a", "b", "other", "target", "weight", "bias"})
+"""Names of the tensors of a function without annotations."""
+
+
+def python_parameters(function: Callable[..., Any]) -> tuple[Parameter, ...]:
+    """Returns the parameters of a Python function or module; none if they cannot be read."""
+    called = function.forward if isinstance(function, torch.nn.Module) else function
+    try:
+        declared = inspect.signature(called).parameters.values()
+    except (TypeError, ValueError):
+        # A function written in C may have no signature.
+        return ()
+    return tuple(
+        _python_parameter(one)
+        for one in declared
+        if one.kind not in (one.VAR_POSITIONAL, one.VAR_KEYWORD)
+    )
+
+
+def _python_parameter(one: inspect.Parameter) -> Parameter:
+    required = one.default is one.empty
+    is_tensor = "Tensor" in str(one.annotation) or (
+        one.annotation is one.empty and one.name in TENSOR_NAMES
+    )
+    return Parameter(
+        name=one.name,
+        kind=Kind.TENSOR if is_tensor else Kind.OTHER,
+        required=required,
+        default=None if required else str(one.default),
+        declared=str(one),
+    )
+
+
+def bind(
+    function: Callable[..., Any], arguments: Mapping[str, Any], device: str
+) -> Callable[[], Any]:
+    """Returns a call of a function with these arguments, bound in advance so that it has no
+    overhead.
+
+    Arguments of an operator go by position, as programs write them, up to the first one that is
+    omitted, and by name from there on. An operator that makes tensors makes them on the device.
+    """
+    unnamed, named = by_position(arguments)
+    if not isinstance(function, torch._ops.OpOverload):
+        return functools.partial(function, *unnamed, **named)
+    schema = function._schema
+    _to_own(schema, named, device)
+    omitted = False
+    for one in schema.arguments[len(unnamed) :]:
+        if one.name in named:
+            if not (omitted or one.kwarg_only):
+                unnamed.append(named.pop(one.name))
+        elif one.has_default_value():
+            omitted = True
+        elif str(one.real_type).startswith("Optional["):
+            # It has to be passed, and may be None.
+            if omitted or one.kwarg_only:
+                named[one.name] = None
+            else:
+                unnamed.append(None)
+        else:
+            omitted = True
+    return functools.partial(function, *unnamed, **named)
+
+
+def _to_own(schema: Any, named: dict[str, Any], device: str) -> None:
+    """Replaces names of dtypes by PyTorch's objects, and adds the device to a call that makes
+    tensors from none."""
+    takes_tensors = False
+    for one in schema.arguments:
+        kind = str(one.real_type)
+        takes_tensors = takes_tensors or "Tensor" in kind
+        value = named.get(one.name)
+        if isinstance(value, str) and kind in ("ScalarType", "Optional[ScalarType]"):
+            named[one.name] = dtype_of(value) if value in DTYPES else value
+        if kind == "Optional[Device]" and one.name not in named and not takes_tensors:
+            named[one.name] = devices.torch_device(device)

@@ -1,0 +1,78 @@
+"""Shapes of a case's outputs, by PyTorch's own inference on the device `meta`."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+import torch
+
+from opperf.errors import OpperfError
+from opperf.frameworks.torch import functions, tensors
+from opperf.frameworks.torch.dtypes import dtype_of
+from opperf.frameworks.torch.messages import REFUSALS, refusal
+from opperf.model import Argument, Case, DType, Number, OperatorTarget, TensorSpec
+
+Shape = tuple[int, ...]
+
+
+def on_meta(argument: Argument) -> Any:
+    """Returns an argument's value with tensors that have no data.
+
+    Raises `UnsupportedError` for a layout that has data only.
+    """
+    if isinstance(argument, TensorSpec):
+        return tensors.tensor(argument, tensors.META, 0)
+    if isinstance(argument, tuple):
+        return [on_meta(element) for element in argument]
+    if isinstance(argument, DType):
+        return dtype_of(argument.name)
+    return argument.value if isinstance(argument, Number) else argument
+
+
+def call_on_meta(target: OperatorTarget, arguments: Mapping[str, Argument]) -> Any:
+    """Returns the results of an operator for tensors without data. Raises what PyTorch raises."""
+    function = functions.function_of(target)
+    made = {name: on_meta(value) for name, value in arguments.items()}
+    return functions.bind(function, made, tensors.META)()
+
+
+def outputs(target: OperatorTarget, arguments: Mapping[str, Argument]) -> list[torch.Tensor] | None:
+    """Returns an operator's results as tensors without data; None if only a call can show them: if
+    they depend on values, or the operator has no inference."""
+    try:
+        return list(tensors.tensors(call_on_meta(target, arguments)))
+    except (OpperfError, *REFUSALS):
+        return None
+
+
+def output_shapes(case: Case) -> list[Shape] | None:
+    """Returns the shapes of a case's outputs; None if only a call can show them."""
+    if not isinstance(case.target, OperatorTarget):
+        return None
+    found = outputs(case.target, case.arguments)
+    return None if found is None else [tuple(one.shape) for one in found]
+
+
+UNKNOWABLE = re.compile(
+    r"meta|data[- ]dependent|Could not run|not implemented for|no kernel|item\(\)|fake|"
+    r"does not support|unbacked|FBGEMM|fbgemm|mkldnn|sparse|quantiz",
+    re.IGNORECASE,
+)
+"""Refusals by the device `meta` that are its own, and say nothing of other devices."""
+
+
+def foreseen_refusal(case: Case) -> str:
+    """Returns why a case's call would be refused, by the inference of its results; empty if it
+    would not, or if the inference does not know."""
+    if not isinstance(case.target, OperatorTarget):
+        return ""
+    try:
+        call_on_meta(case.target, case.arguments)
+    except (NotImplementedError, OpperfError):
+        return ""
+    except REFUSALS as error:
+        reason = refusal(error) or ""
+        return "" if UNKNOWABLE.search(reason) else reason
+    return ""

@@ -1,0 +1,54 @@
+"""PyTorch's error messages, without stacks and advice for its developers."""
+
+from __future__ import annotations
+
+import re
+
+import torch
+
+from opperf.errors import one_line
+
+REFUSALS = (
+    RuntimeError,
+    TypeError,
+    ValueError,
+    IndexError,
+    NotImplementedError,
+    AttributeError,
+    AssertionError,
+    OverflowError,
+)
+"""Raised by PyTorch for arguments that it does not accept. Its own errors are RuntimeErrors."""
+
+NOISE = re.compile(
+    r"Exception raised from |C\+\+ CapturedTraceback|CUDA kernel errors might be|"
+    r"For debugging consider|Compile with `TORCH_USE_CUDA_DSA`|This could be because the operator|"
+    r"\nDeclaration: |\nCast error details|If you are a Facebook employee"
+)
+"""Beginning of what follows a message."""
+
+INTERNAL = re.compile(
+    r"INTERNAL ASSERT FAILED at \"[^\"]*\":\d+, please report a bug to PyTorch\. ?"
+)
+
+UNAVAILABLE = re.compile(
+    r"Could not run '\S+' with arguments from the|not compiled with|not implemented on|"
+    r"is not available|no kernel found|requires? .*\b(CUDA|FBGEMM|fbgemm|MKL|XPU|MPS)\b|"
+    r"ATen not compiled with|built without|didn't find engine for operation"
+)
+"""Messages for an operator that this build or device lacks."""
+
+
+def refusal(error: BaseException) -> str | None:
+    """Returns PyTorch's message, as one line, if the error is a refusal of a call; else None."""
+    if not isinstance(error, REFUSALS):
+        return None
+    text = INTERNAL.sub("PyTorch's check failed. ", NOISE.split(str(error))[0])
+    # RuntimeError says nothing that the message does not.
+    kind = "" if type(error) in (RuntimeError, torch.OutOfMemoryError) else type(error).__name__
+    return one_line(f"{kind}: {text}" if kind else text) or f"{type(error).__name__}, no message"
+
+
+def unavailable(refusal: str) -> bool:
+    """Whether a message says that this build or device lacks the operator."""
+    return bool(UNAVAILABLE.search(refusal))

@@ -1,0 +1,178 @@
+"""PyTorch's operators, read from its dispatcher: each overload with its schema."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+import msgspec
+import torch
+
+from opperf.frameworks.torch import categories, public, schemas
+from opperf.frameworks.torch.dtypes import DTYPES
+from opperf.model import Operator, OperatorTarget
+from opperf.model.targets import DEFAULT_OVERLOAD
+
+FRAMEWORK = "torch"
+
+OWN = "aten"
+"""PyTorch's namespace of its own operators, whose names need no prefix."""
+
+BUILT_IN = frozenset(name.partition("::")[0] for name in torch._C._dispatch_get_all_op_names())
+"""Namespaces that PyTorch has before a user's module is imported. A run has their operators, but
+for `aten`'s, only if they are asked for."""
+
+IGNORED_TAGS = frozenset({"generated", "pt2_compliant_tag"})
+"""Tags that say how an operator was made, or what nearly all have."""
+
+
+class Entry(NamedTuple):
+    """A name in the dispatcher."""
+
+    namespace: str
+    name: str
+    overload: str
+
+    @classmethod
+    def of(cls, registered: str) -> Entry:
+        """Returns the parts of `aten::add.Tensor`."""
+        namespace, _, rest = registered.partition("::")
+        name, _, overload = rest.partition(".")
+        return cls(namespace, name, overload or DEFAULT_OVERLOAD)
+
+    @property
+    def registered(self) -> str:
+        """Its name in the dispatcher."""
+        end = "" if self.overload == DEFAULT_OVERLOAD else f".{self.overload}"
+        return f"{self.namespace}::{self.name}{end}"
+
+    @property
+    def shown(self) -> str:
+        """Its name without the overload, as opperf shows it."""
+        return self.name if self.namespace == OWN else f"{self.namespace}::{self.name}"
+
+
+class Registered(NamedTuple):
+    """An operator, and the function that calls it."""
+
+    operator: Operator
+    entry: Entry
+    function: Any
+    """The `OpOverload`."""
+
+
+def registered_names() -> tuple[str, ...]:
+    """Returns every name in the dispatcher, those without a schema included."""
+    return tuple(torch._C._dispatch_get_all_op_names())
+
+
+def _found(names: tuple[str, ...]) -> Iterator[Registered]:
+    """Yields the operators of these names that have a schema."""
+    for entry in map(Entry.of, names):
+        packet = getattr(getattr(torch.ops, entry.namespace), entry.name, None)
+        function = getattr(packet, entry.overload, None)
+        if function is not None:
+            yield Registered(_operator(entry, function), entry, function)
+
+
+def _operator(entry: Entry, function: Any) -> Operator:
+    schema = function._schema
+    variant = schemas.variant(entry.name, schema)
+    operator = Operator(
+        framework=FRAMEWORK,
+        namespace=entry.namespace,
+        name=entry.shown,
+        overload=entry.overload,
+        aliases=tuple(_aliases(entry, variant)),
+        prefixes=PREFIXES[entry.namespace == OWN],
+        namespaces=(entry.namespace,),
+        parameters=tuple(schemas.parameter(one, DTYPES) for one in schema.arguments),
+        public=not variant,
+        variant=variant,
+        on_request=entry.namespace in BUILT_IN - {OWN},
+        tags=tuple(sorted({tag.name for tag in function.tags} - IGNORED_TAGS)),
+    )
+    category = categories.category_of(operator, schema)
+    return msgspec.structs.replace(operator, category=category)
+
+
+PREFIXES = {True: ("torch.ops.aten.", "aten::", "aten."), False: ("torch.ops.",)}
+"""Text that users write in front of the names of PyTorch's own operators, and of others."""
+
+
+def _aliases(entry: Entry, variant: str) -> Iterator[str]:
+    """Yields the other names of an operator."""
+    if entry.namespace != OWN:
+        yield f"{entry.namespace}.{entry.name}.{entry.overload}"
+        yield f"{entry.namespace}.{entry.name}"
+        return
+    if variant == schemas.IN_PLACE and entry.name.endswith("_"):
+        # The form that returns its result: whoever asks for both by its name gets both, and their
+        # inputs are alike.
+        yield f"{entry.name[:-1]}.{entry.overload}"
+        yield entry.name[:-1]
+    yield from public.paths(entry.name)
+
+
+@functools.cache
+def _read(names: tuple[str, ...]) -> tuple[Registered, ...]:
+    found = _found(names)
+    return tuple(sorted(found, key=lambda one: (one.operator.name, one.operator.overload)))
+
+
+def all_registered() -> tuple[Registered, ...]:
+    """Returns every operator, sorted by name. A module that was imported meanwhile may have
+    registered more."""
+    return _read(registered_names())
+
+
+@functools.cache
+def _operators(names: tuple[str, ...]) -> tuple[Operator, ...]:
+    return tuple(one.operator for one in _read(names))
+
+
+def operators() -> tuple[Operator, ...]:
+    """Returns every operator, sorted by name."""
+    return _operators(registered_names())
+
+
+@functools.cache
+def _by_name(names: tuple[str, ...]) -> dict[str, list[Registered]]:
+    named: dict[str, list[Registered]] = {}
+    for one in _read(names):
+        for name in one.operator.names:
+            named.setdefault(name, []).append(one)
+    return named
+
+
+def without_prefix(name: str) -> str:
+    """Returns a name without what users may write in front of it."""
+    for prefix in (*PREFIXES[True], *PREFIXES[False]):
+        if name.startswith(prefix):
+            return name[len(prefix) :]
+    return name
+
+
+def find(name: str) -> Registered | None:
+    """Returns the operator of a name, with or without a prefix. Of several overloads, it is
+    the default one, else the one of most tensors."""
+    named = _by_name(registered_names()).get(without_prefix(name), [])
+    return min(named, key=_rank, default=None)
+
+
+def _rank(one: Registered) -> tuple[bool, bool, int]:
+    """Returns the place of an operator among those of one name: the least is the one meant."""
+    operator = one.operator
+    required = sum(parameter.required for parameter in operator.tensors)
+    return bool(operator.variant), operator.overload != DEFAULT_OVERLOAD, -required
+
+
+@functools.cache
+def _by_target(names: tuple[str, ...]) -> dict[OperatorTarget, Registered]:
+    return {one.operator.target: one for one in _read(names)}
+
+
+def at(target: OperatorTarget) -> Registered | None:
+    """Returns the operator of a target; None if this build has none."""
+    return _by_target(registered_names()).get(target)

@@ -1,0 +1,303 @@
+"""PyTorch's tensors from specs, and specs from tensors."""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+import msgspec
+import numpy as np
+import torch
+
+from opperf.dtypes import kind_of
+from opperf.errors import UnsupportedError
+from opperf.frameworks import fill
+from opperf.frameworks.base import Extent
+from opperf.frameworks.torch import devices
+from opperf.frameworks.torch.dtypes import dtype_of, name_of
+from opperf.model import Fill, TensorSpec
+
+META = "meta"
+"""PyTorch's device of tensors without data, on which calls infer shapes."""
+
+QUANTIZED = ("qint8", "quint8", "qint32")
+"""Dtypes of tensors that have a scale and a zero point."""
+
+SCALE, ZERO_POINT = 0.05, 2
+"""Of quantised tensors: 8 bits reach from -6.5 to 6.25, which most normal random numbers are in."""
+
+BLOCK = (4, 4)
+"""Rows and columns of the blocks of a block-sparse tensor, as block-sparse kernels support."""
+
+IMAGINARY = 1
+"""Added to the seed for the imaginary part, lest it be the real one."""
+
+
+def contents(spec: TensorSpec, seed: int) -> fill.Code:
+    """Returns the NumPy code of a tensor's real contents, in a dtype that NumPy has."""
+    return fill.code(msgspec.structs.replace(spec, dtype=contents_dtype(spec)), seed)
+
+
+def contents_dtype(spec: TensorSpec) -> str:
+    """Returns the dtype in which NumPy makes a tensor's contents."""
+    if spec.dtype in NUMPY_DTYPES:
+        return spec.dtype
+    return "int32" if kind_of(spec.dtype) == "integer" else "float32"
+
+
+NUMPY_DTYPES = (
+    *("bool", "uint8", "int8", "int16", "int32", "int64"),
+    *("float16", "float32", "float64"),
+)
+"""Dtypes that NumPy has, and PyTorch makes tensors from."""
+
+
+def tensor(spec: TensorSpec, device: str, seed: int) -> torch.Tensor:
+    """Returns a tensor as specified. Raises `UnsupportedError` if PyTorch has no such tensor."""
+    if device == META:
+        return _meta(spec)
+    return _tensor(spec, seed).to(devices.torch_device(device))
+
+
+def _meta(spec: TensorSpec) -> torch.Tensor:
+    """Returns a tensor without data."""
+    if spec.layout not in ("dense", ""):
+        raise UnsupportedError(f"{spec.layout} tensors have data only")
+    made = torch.empty(spec.shape, dtype=dtype_of(spec.dtype), device=META)
+    return made.contiguous(memory_format=memory_format(spec)) if spec.memory_format else made
+
+
+def _tensor(spec: TensorSpec, seed: int) -> torch.Tensor:
+    """Returns a tensor on the CPU."""
+    if spec.layout not in LAYOUTS:
+        raise UnsupportedError(f"PyTorch has no {spec.layout} tensors")
+    array = np.asarray(contents(spec, seed).run())
+    # PyTorch would share read-only memory, as a broadcast array's, and writes to it.
+    made = torch.from_numpy(np.require(array, requirements=["C", "W", "O"]))
+    if kind_of(spec.dtype) == "complex":
+        made = _complex(made, spec, seed)
+    if spec.dtype in QUANTIZED:
+        return torch.quantize_per_tensor(made.float(), SCALE, ZERO_POINT, dtype_of(spec.dtype))
+    made = LAYOUTS[spec.layout](made.to(dtype_of(spec.dtype)), spec, seed)
+    return made.contiguous(memory_format=memory_format(spec)) if spec.memory_format else made
+
+
+def has_imaginary_part(spec: TensorSpec) -> bool:
+    """Whether a complex tensor is filled with numbers that are not real. The fills but for normal
+    ones are about real numbers."""
+    return kind_of(spec.dtype) == "complex" and spec.fill.distribution == "normal"
+
+
+def _complex(real: torch.Tensor, spec: TensorSpec, seed: int) -> torch.Tensor:
+    if not has_imaginary_part(spec):
+        return real
+    other = contents(spec, seed + IMAGINARY).run()
+    return torch.complex(real, torch.from_numpy(np.asarray(other)))
+
+
+Make = Callable[[torch.Tensor, TensorSpec, int], torch.Tensor]
+"""Makes a tensor of a layout from dense contents, the spec and the seed."""
+
+
+def _kept(spec: TensorSpec, shape: tuple[int, ...], seed: int) -> torch.Tensor:
+    """Returns which elements, of a tensor of this shape, a sparse tensor stores."""
+    count = math.prod(shape)
+    stored = min(count, max(1, round(count * spec.density)))
+    chosen = np.random.default_rng(seed).permutation(count) < stored
+    return torch.from_numpy(chosen.reshape(shape))
+
+
+def _sparse(convert: Callable[[torch.Tensor], torch.Tensor]) -> Make:
+    def make(dense: torch.Tensor, spec: TensorSpec, seed: int) -> torch.Tensor:
+        return convert(dense * _kept(spec, tuple(dense.shape), seed))
+
+    return make
+
+
+def _blocks(convert: Callable[[torch.Tensor, tuple[int, int]], torch.Tensor]) -> Make:
+    def make(dense: torch.Tensor, spec: TensorSpec, seed: int) -> torch.Tensor:
+        *outer, rows, columns = dense.shape
+        if rows % BLOCK[0] or columns % BLOCK[1]:
+            raise UnsupportedError(
+                f"blocks of {BLOCK[0]} x {BLOCK[1]} do not fill a matrix of {rows} x {columns}"
+            )
+        kept = _kept(spec, (*outer, rows // BLOCK[0], columns // BLOCK[1]), seed)
+        spread = kept.repeat_interleave(BLOCK[0], -2).repeat_interleave(BLOCK[1], -1)
+        return convert(dense * spread, BLOCK)
+
+    return make
+
+
+SHORTEST = 0.5
+"""Length of the shortest sequence of a nested tensor, as a share of the longest."""
+
+
+def _rows(dense: torch.Tensor, seed: int) -> list[torch.Tensor]:
+    """Returns sequences of different lengths, the first one whole, from a padded batch."""
+    longest = dense.shape[1]
+    drawn = np.random.default_rng(seed).uniform(SHORTEST, 1.0, dense.shape[0])
+    lengths = [longest, *(max(1, int(share * longest)) for share in drawn[1:])]
+    return [row[:length] for row, length in zip(dense, lengths, strict=True)]
+
+
+def _nested(layout: torch.layout) -> Make:
+    def make(dense: torch.Tensor, spec: TensorSpec, seed: int) -> torch.Tensor:
+        return torch.nested.nested_tensor(_rows(dense, seed), layout=layout)
+
+    return make
+
+
+def _per_channel(dense: torch.Tensor, spec: TensorSpec, seed: int) -> torch.Tensor:
+    """Returns a tensor quantised with a scale for each index of its first axis."""
+    channels = dense.shape[0]
+    scales = torch.linspace(SCALE, 2 * SCALE, channels, dtype=torch.float64)
+    return torch.quantize_per_channel(
+        dense.float(), scales, torch.zeros(channels, dtype=torch.int64), 0, torch.qint8
+    )
+
+
+LAYOUTS: Mapping[str, Make] = {
+    "dense": lambda dense, spec, seed: dense,
+    "coo": _sparse(torch.Tensor.to_sparse_coo),
+    "csr": _sparse(torch.Tensor.to_sparse_csr),
+    "csc": _sparse(torch.Tensor.to_sparse_csc),
+    "bsr": _blocks(torch.Tensor.to_sparse_bsr),
+    "bsc": _blocks(torch.Tensor.to_sparse_bsc),
+    "nested": _nested(torch.strided),
+    "jagged": _nested(torch.jagged),
+    "mkldnn": lambda dense, spec, seed: dense.to_mkldnn(),
+    "per_channel": _per_channel,
+}
+"""How a tensor of each layout is made. `nested` and `jagged` have the shape of the padded batch, of
+which a sequence has a part; `per_channel` is quantised."""
+
+MEMORY_FORMATS = {
+    "contiguous": torch.contiguous_format,
+    "channels_last": torch.channels_last,
+    "channels_last_3d": torch.channels_last_3d,
+    "preserve": torch.preserve_format,
+}
+"""Orders of axes in memory, by name."""
+
+
+def memory_format(spec: TensorSpec) -> torch.memory_format:
+    """Returns the order of a tensor's axes in memory."""
+    return MEMORY_FORMATS[spec.memory_format]
+
+
+def view(storage: torch.Tensor, spec: TensorSpec) -> torch.Tensor:
+    """Returns a tensor in the elements of another, one-dimensional one."""
+    return torch.as_strided(storage, spec.shape, spec.steps, spec.offset)
+
+
+def layout_of(value: torch.Tensor) -> str:
+    """Returns the name of a tensor's layout."""
+    if value.is_nested:
+        return "jagged" if value.layout is torch.jagged else "nested"
+    if value.is_quantized:
+        return "dense" if value.qscheme() is torch.per_tensor_affine else "per_channel"
+    return LAYOUT_NAMES[value.layout]
+
+
+LAYOUT_NAMES: Mapping[torch.layout, str] = {
+    torch.strided: "dense",
+    torch.sparse_coo: "coo",
+    torch.sparse_csr: "csr",
+    torch.sparse_csc: "csc",
+    torch.sparse_bsr: "bsr",
+    torch.sparse_bsc: "bsc",
+    torch._mkldnn: "mkldnn",  # type: ignore[attr-defined]
+}
+"""opperf's names of PyTorch's layouts."""
+
+
+def describe(value: Any) -> TensorSpec | None:
+    """Returns the spec of a tensor or array that a user passed; None for any other value."""
+    if isinstance(value, np.ndarray):
+        value = torch.from_numpy(np.ascontiguousarray(value))
+    if not isinstance(value, torch.Tensor):
+        return None
+    layout = layout_of(value)
+    shape = () if layout in ("nested", "jagged") else tuple(value.shape)
+    digest = hashlib.sha256(repr((shape, layout, str(value.dtype))).encode())
+    for part in _dense_parts(value):
+        digest.update(part.contiguous().view(torch.uint8).numpy().tobytes())
+    return TensorSpec(
+        shape=shape,
+        dtype=name_of(value.dtype),
+        layout=layout,
+        fill=Fill("given", digest=digest.hexdigest()[:16]),
+        gradient=value.requires_grad or value.is_floating_point(),
+    )
+
+
+def _dense_parts(value: torch.Tensor) -> Iterator[torch.Tensor]:
+    """Yields the data of a tensor, on the CPU, as dense tensors of an axis at least."""
+    plain = value.detach().resolve_conj().resolve_neg().cpu()
+    layout = layout_of(plain)
+    if layout == "coo":
+        plain = plain.coalesce()
+        parts = [plain.indices(), plain.values()]
+    elif layout in ("csr", "bsr"):
+        parts = [plain.crow_indices(), plain.col_indices(), plain.values()]
+    elif layout in ("csc", "bsc"):
+        parts = [plain.ccol_indices(), plain.row_indices(), plain.values()]
+    elif layout in ("nested", "jagged"):
+        parts = list(plain.unbind())
+    elif plain.is_quantized:
+        parts = [plain.int_repr()]
+    else:
+        parts = [plain.to_dense() if layout == "mkldnn" else plain]
+    for part in parts:
+        yield part.reshape(-1)
+
+
+def copy_to_device(value: Any, spec: TensorSpec, device: str) -> torch.Tensor:
+    """Returns a copy, on the device, of a tensor or array that a user passed."""
+    made = value.detach() if isinstance(value, torch.Tensor) else torch.from_numpy(np.array(value))
+    copied: torch.Tensor = made.to(devices.torch_device(device), copy=True)
+    return copied
+
+
+def tensors(values: Any) -> Iterator[torch.Tensor]:
+    """Yields every tensor among arguments or results, lists, tuples and dicts opened."""
+    if isinstance(values, torch.Tensor):
+        yield values
+    elif isinstance(values, Mapping):
+        for value in values.values():
+            yield from tensors(value)
+    elif isinstance(values, (list, tuple)):
+        for value in values:
+            yield from tensors(value)
+
+
+def has_nan(outputs: Any) -> bool:
+    """Whether any tensor among a call's results has a NaN."""
+    return any(map(_has_nan, tensors(outputs)))
+
+
+def _has_nan(value: torch.Tensor) -> bool:
+    if value.device.type == META or not (value.is_floating_point() or value.is_complex()):
+        return False
+    # A kernel for NaN exists for few layouts and for no float8.
+    return any(
+        bool(part.to(torch.float32 if part.element_size() == 1 else part.dtype).isnan().any())
+        for part in _dense_parts(value)
+        if part.is_floating_point() or part.is_complex()
+    )
+
+
+def extent(value: torch.Tensor) -> Extent:
+    """Returns a tensor's place in memory. Of a sparse, nested or quantised one, only the bytes."""
+    if layout_of(value) != "dense" or value.device.type == META:
+        return Extent(sum(part.nbytes for part in _dense_parts(value)))
+    if not value.numel():
+        return Extent(0)
+    begin = value.data_ptr()
+    steps = zip(value.shape, value.stride(), strict=True)
+    last = sum((extent - 1) * step for extent, step in steps)
+    end = begin + (last + 1) * value.element_size()
+    # Elements that a stride of zero repeats count once.
+    return Extent(min(value.numel() * value.element_size(), end - begin), begin, end)
