@@ -81,7 +81,7 @@ def test_kinds():
     assert {name for name in DTYPES if not is_floating(name) and not is_whole(name)} == {
         *("complex32", "complex64", "complex128", "datetime64[D]")
     }
-    assert HALF_PRECISION == (
+    assert (
         *("float16", "bfloat16", "float8_e4m3fn", "float8_e5m2"),
         *("float8_e4m3fnuz", "float8_e5m2fnuz"),
-    )
+    ) == HALF_PRECISION

@@ -135,6 +135,7 @@ def test_events_time_on_the_device_and_the_frameworks_flush_makes_calls_cold(opp
 
 
 def test_a_framework_without_options_says_so(opperf):
-    _, refused = opperf("add", "--framework", "toy", "--set", "a.b=true", code=2)
+    words = ("add", "--framework", "toy", "--dtype", "float64", "--set", "a.b=true")
+    _, refused = opperf(*words, code=2)
     assert refused.endswith("toy has no options for --set, such as 'a.b'; omit it\n")
     assert refused.count("\n") == 1

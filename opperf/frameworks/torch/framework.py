@@ -9,20 +9,24 @@ from typing import Any
 
 import torch
 
+from opperf.errors import NoGradientError
 from opperf.frameworks import paths
 from opperf.frameworks.base import Constant, Extent, Gradient
 from opperf.frameworks.defaults import Defaults
 from opperf.frameworks.torch import (
     PACKAGE,
+    compiler,
     devices,
     dtypes,
     functions,
     inference,
     messages,
+    options,
     public,
     registry,
     tensors,
 )
+from opperf.frameworks.torch import modes as execution
 from opperf.frameworks.torch.gradient import RecordedGradient
 from opperf.model import (
     CallableTarget,
@@ -32,6 +36,7 @@ from opperf.model import (
     Generator,
     MemoryFormat,
     Operator,
+    OperatorTarget,
     Target,
     TensorSpec,
 )
@@ -43,7 +48,10 @@ class PyTorch(Defaults):
     name = registry.FRAMEWORK
     rules = "opperf.rules.torch"
     dtypes: tuple[str, ...] = dtypes.DTYPES
-    memory_formats: tuple[str, ...] = tuple(tensors.MEMORY_FORMATS)
+    memory_formats: tuple[str, ...] = ("channels_last", "channels_last_3d")
+    modes: tuple[str, ...] = tuple(execution.MODES)
+    compiled_modes: tuple[str, ...] = execution.COMPILED
+    autocast_dtypes: tuple[str, ...] = execution.AUTOCAST_DTYPES
     variables: tuple[str, ...] = PACKAGE.variables
     gradients = True
 
@@ -158,7 +166,8 @@ class PyTorch(Defaults):
         called = function or self.function(case.target)
         if isinstance(called, torch.nn.Module):
             called.train(case.settings.phase == "train")
-        return functions.bind(called, arguments, case.settings.device)
+        call = functions.bind(called, arguments, case.settings.device)
+        return execution.prepare(case, call, is_user_code=not self._is_own(case.target))
 
     def output_shapes(self, case: Case) -> list[tuple[int, ...]] | None:
         return inference.output_shapes(case)
@@ -166,13 +175,24 @@ class PyTorch(Defaults):
     def foreseen_refusal(self, case: Case) -> str:
         return inference.foreseen_refusal(case)
 
+    def _is_own(self, target: Target) -> bool:
+        """Whether a target is an operator or a function of PyTorch's."""
+        return isinstance(target, OperatorTarget) or bool(self.place(target))
+
     @contextmanager
     def scope(self, case: Case) -> Iterator[None]:
-        """Seeds random numbers, and suppresses warnings, as of functions in beta."""
+        """Seeds random numbers, sets the mode and mixed precision, and suppresses warnings, as of
+        functions in beta."""
         torch.manual_seed(case.settings.seed)
-        with warnings.catch_warnings():
+        with warnings.catch_warnings(), execution.scope(case):
             warnings.simplefilter("ignore")
             yield
+
+    def compilation(self, case: Case) -> Mapping[str, int]:
+        return compiler.count()
+
+    def option(self, name: str, text: str) -> Callable[[], object]:
+        return options.option(name, text)
 
     def has_nan(self, outputs: Any) -> bool:
         return tensors.has_nan(outputs)
@@ -181,6 +201,8 @@ class PyTorch(Defaults):
         return [tensors.extent(one) for one in tensors.tensors(values)]
 
     def gradient(self, case: Case, call: Callable[[], Any], inputs: Sequence[Any]) -> Gradient:
+        if case.settings.mode in execution.NO_BACKWARD:
+            raise NoGradientError(execution.NO_BACKWARD[case.settings.mode])
         return RecordedGradient(call, inputs)
 
     def set_threads(self, count: int) -> None:
