@@ -50,8 +50,22 @@ def numbers(value: Any) -> Iterator[Any]:
         # MXNet's bfloat16 is of another kind, as NumPy has no such numbers.
         if np.dtype(value.dtype).kind == "f":
             yield value.asnumpy()
+    elif hasattr(value, "detach"):
+        yield from torch_numbers(value.detach())
     elif isinstance(value, (np.ndarray, np.generic)) and value.dtype.kind in "fc":
         yield value
+
+
+def torch_numbers(tensor: Any) -> Iterator[Any]:
+    """Yields the real and complex numbers that a tensor of PyTorch stores."""
+    from opperf.frameworks.torch.tensors import stored_parts
+
+    for part in stored_parts(tensor):
+        if part.is_floating_point():
+            # NumPy has few of PyTorch's dtypes.
+            yield part.double().numpy()
+        elif part.is_complex():
+            yield part.to_dense().resolve_conj().numpy()
 
 
 def count_strange(value: Any) -> str:
@@ -74,13 +88,20 @@ def find_strange(case: Case, framework: Framework) -> list[str]:
         found["outputs"] = count_strange(prepared.call())
         if "backward" in case.passes:
             try:
-                framework.gradient(case, prepared.call, prepared.differentiated)
+                gradient = framework.gradient(case, prepared.call, prepared.differentiated)
             except NoGradientError:
                 pass
             else:
-                gradients = [one.grad for one in prepared.differentiated]
-                found["gradients"] = count_strange(gradients)
+                found["gradients"] = count_strange(gradients_of(gradient, prepared))
     return [f"{place}: {counts}" for place, counts in found.items() if counts]
+
+
+def gradients_of(gradient: Any, prepared: PreparedCase) -> list[Any]:
+    """Returns the gradients of a call that was just recorded."""
+    if hasattr(gradient, "gradients"):
+        gradient.record()
+        return list(gradient.gradients())
+    return [one.grad for one in prepared.differentiated]
 
 
 def is_fault(case: Case, framework: Framework) -> bool:

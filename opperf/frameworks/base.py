@@ -12,6 +12,7 @@ from typing import Any, NamedTuple, Protocol
 
 from opperf.frameworks.timing import Event, ProfilerFactory
 from opperf.model import (
+    Argument,
     Case,
     Device,
     DType,
@@ -178,6 +179,11 @@ class Devices(Protocol):
         """
         ...
 
+    def missing_kernel(self, operator: Operator, device: str) -> str:
+        """Returns why an operator cannot run on a device, for any inputs; empty if it can, or if
+        only a call can show it."""
+        ...
+
     def device_memory(self, device: str) -> int:
         """Returns the number of bytes that can still be allocated on the device."""
         ...
@@ -260,6 +266,15 @@ class ShapeInference(Protocol):
 
     def output_shapes(self, case: Case) -> list[tuple[int, ...]] | None:
         """Returns the shapes of the case's outputs; None if only a call can show them."""
+        ...
+
+    def with_outputs(
+        self, operator: Operator, arguments: Mapping[str, Argument]
+    ) -> Mapping[str, Argument]:
+        """Returns an operator's arguments with the tensors that it only writes its results to.
+
+        Raises `UnsupportedError` if the framework cannot infer one.
+        """
         ...
 
     def foreseen_refusal(self, case: Case) -> str:
@@ -369,6 +384,16 @@ class Forks(Protocol):
         ...
 
 
+class Restoring(Protocol):
+    """Arguments that a call writes to. Default: none is restored."""
+
+    def restore(self, case: Case, arguments: Mapping[str, Any]) -> Callable[[], object] | None:
+        """Returns a function that gives the arguments which a call writes to their contents of now,
+        to be called between two calls; None if it writes to none. `arguments` are the values
+        made for the case."""
+        ...
+
+
 class Processes(Protocol):
     """Description of the build and its processes. Default: the version only."""
 
@@ -422,6 +447,7 @@ class Framework(
     Options,
     Threads,
     Forks,
+    Restoring,
     Processes,
     Scripts,
     Protocol,

@@ -22,6 +22,7 @@ from opperf.frameworks import user_code
 from opperf.frameworks.base import Constant, Core, Extent
 from opperf.frameworks.timing import ProfilerFactory
 from opperf.model import (
+    Argument,
     CallableTarget,
     Case,
     Kind,
@@ -115,6 +116,9 @@ class Defaults(Core):
             )
         return CPU
 
+    def missing_kernel(self, operator: Operator, device: str) -> str:
+        return ""
+
     def device_memory(self, device: str) -> int:
         return int(psutil.virtual_memory().available)
 
@@ -153,6 +157,11 @@ class Defaults(Core):
 
     def output_shapes(self, case: Case) -> list[tuple[int, ...]] | None:
         return None
+
+    def with_outputs(
+        self, operator: Operator, arguments: Mapping[str, Argument]
+    ) -> Mapping[str, Argument]:
+        return arguments
 
     def foreseen_refusal(self, case: Case) -> str:
         return ""
@@ -201,6 +210,9 @@ class Defaults(Core):
 
     def supports_fork(self, device: str) -> bool:
         return False
+
+    def restore(self, case: Case, arguments: Mapping[str, Any]) -> Callable[[], object] | None:
+        return None
 
     def unavailable(self, refusal: str) -> bool:
         return False

@@ -137,7 +137,7 @@ class Words:
                 self.names[role] = tuple((names or role).split("|"))
                 self.roles |= dict.fromkeys(self.names[role], role)
 
-    def to_roles(self, **arguments: Any) -> dict[str, Any]:
+    def to_roles(self, /, **arguments: Any) -> dict[str, Any]:
         """A case's arguments by role. Raises `KeyError` for one that the text does not name, which
         would be missing from a comparison unnoticed."""
         named = {self.roles[name]: value for name, value in arguments.items()}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import statistics
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 
 import msgspec
@@ -160,6 +160,7 @@ class _Measurement:
         self._case, self._framework = prepared.case, prepared.framework
         self._flush: Callable[[], object] | None = None
         self._ring: Ring | None = None
+        self._restore: Callable[[], object] | None = None
         self._summaries: dict[str, Summary] = {}
         self._samples: dict[str, list[float]] = {}
         self._notes: list[Note] = []
@@ -183,6 +184,7 @@ class _Measurement:
         """Measures every pass of the case, and returns the record."""
         settings = self._case.settings
         timer = profiler(settings.profiler, self._framework, settings.device)
+        self._restore = self._framework.restore(self._case, self._prepared.arguments)
         # Read before the first call, in which a framework may move tensors, and after they are
         # written, as they may have no memory before.
         self._framework.synchronize(settings.device)
@@ -194,9 +196,7 @@ class _Measurement:
         if self._compiles:
             first_call = [self._latest_s * NS_PER_S]
             self._summaries[FIRST_CALL.name] = summarise(first_call, FIRST_CALL.unit)
-            with self._busy():
-                outputs = self._prepared.call()
-                self._framework.synchronize(settings.device)
+            self._call_again([self._prepared.call])
         if self._framework.has_nan(outputs) and not self._may_have_nan():
             self._note("", NoteCode.NAN, HAS_NAN)
         moved = moved_bytes(
@@ -297,11 +297,7 @@ class _Measurement:
             self._note(BACKWARD.name, NoteCode.NO_GRADIENT, str(error))
             return
         if self._compiles:
-            # The time of compiling is none of the gradient's.
-            with self._busy():
-                gradient.record()
-                gradient.backward()
-                self._framework.synchronize(self._case.settings.device)
+            self._call_again([gradient.record, gradient.backward])
         phases: list[Callable[[], object]] = [gradient.record, gradient.backward]
         done = self._time("backward", timer, phases, self._latest_s)
         forward, backward = done.phases
@@ -311,6 +307,15 @@ class _Measurement:
             both = zip(forward.times, backward.times, strict=True)
             self._keep(TOTAL, [a + b for a, b in both], done.loops)
 
+    def _call_again(self, phases: Sequence[Callable[[], object]]) -> None:
+        """Runs phases whose first run compiled them, so that the latest time is theirs alone."""
+        with self._busy():
+            for phase in phases:
+                if self._restore is not None:
+                    self._restore()
+                phase()
+            self._framework.synchronize(self._case.settings.device)
+
     def _time(
         self, metric: Pass, timer: Profiler, phases: list[Callable[[], object]], first_s: float
     ) -> Samples:
@@ -318,7 +323,7 @@ class _Measurement:
         seconds of their first execution."""
         settings = self._case.settings
         work = ReferenceWork() if self._reference_work else None
-        before = [one for one in (work, self._flush) if one is not None]
+        before = [one for one in (self._restore, work, self._flush) if one is not None]
         phases = [one for phase in phases for one in (*before, phase)]
         share = 1 / len(self._case.passes)
         limit = limit_s(settings)

@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 
-from opperf.errors import DeviceError, UsageError
+from opperf.errors import DeviceError, UnsupportedError, UsageError
 from opperf.frameworks import Framework
 from opperf.model import (
     DEFAULTS,
@@ -97,8 +97,11 @@ class Registry:
                     self.searchable.append(target.label)
                 continue
             made = with_values(operator, made, selection.values, dtype)
-            for inputs in made[: selection.configurations]:
-                yield _case(framework, target, operator, inputs, selection)
+            try:
+                for inputs in made[: selection.configurations]:
+                    yield _case(framework, target, operator, inputs, selection)
+            except UnsupportedError as error:
+                self.excluded[target.label] = str(error)
 
     def _inputs(
         self, target: Target, operator: Operator, preset: Preset
@@ -106,6 +109,9 @@ class Registry:
         """Returns a target's inputs by the user's function or by its rule, with the tensors that
         the user sets; without either, those that the user sets."""
         framework, selection = self._framework, self._selection
+        lacking_kernel = missing_kernel(framework, target, operator, selection.settings.device)
+        if lacking_kernel:
+            return NoInputs(lacking_kernel)
         dtype, overrides = selection.settings.dtype, Overrides.of(selection)
         if selection.settings.input_function:
             made = inputs_by_function(framework, target, operator, selection.settings)
@@ -128,6 +134,14 @@ class Registry:
         make = functools.partial(inputs_for_target, framework, target, operator, dtype=dtype)
         made = with_tensors(framework, target, operator, made, overrides.shapes, dtype)
         return inputs_in_shapes(made, overrides.shapes, preset, make)
+
+
+def missing_kernel(framework: Framework, target: Target, operator: Operator, device: str) -> str:
+    """Returns why a registered operator cannot run on a device; empty if it can, and for any other
+    callable."""
+    if not isinstance(target, OperatorTarget):
+        return ""
+    return framework.missing_kernel(operator, device)
 
 
 def plan(framework: Framework, selection: Selection, found: Found | None = None) -> Plan:
@@ -256,11 +270,12 @@ def _case(
     selection: Selection,
 ) -> Case:
     array_type = framework.array_type(target)
+    arguments = framework.with_outputs(operator, inputs.arguments)
     both = selection.backward and framework.gradients
     passes: tuple[Pass, ...] = ("forward", "backward") if both else ("forward",)
     return Case(
         target=target,
-        arguments={n: with_array_type(value, array_type) for n, value in inputs.arguments.items()},
+        arguments={n: with_array_type(value, array_type) for n, value in arguments.items()},
         settings=msgspec.structs.replace(
             selection.settings,
             phase=selection.phase or inputs.phase,

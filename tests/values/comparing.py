@@ -16,6 +16,7 @@ from opperf.operations.references.reference import Property
 from opperf.operations.uses import ANYTHING, Choice, Table, Use, Written
 from opperf.profilers import find_profilers
 from opperf.rules.configurations import PHASE
+from opperf.rules.engine import rules_module
 from opperf.runner.prepared import PreparedCase
 from opperf.sources.registry import plan
 from opperf.sources.selecting import Selection
@@ -180,9 +181,12 @@ def planned(framework: Framework) -> dict[str, list[Case]]:
     by_label: dict[str, list[Case]] = {}
     for case in plan(framework, Selection(size="small", settings=settings)).cases:
         by_label.setdefault(case.label, []).append(case)
-    return {
-        name: by_label[operator.name]
-        for operator in framework.operators()
-        if operator.name in by_label
-        for name in operator.names
-    }
+    table = rules_module(framework.rules).OPERATIONS
+    found: dict[str, list[Case]] = {}
+    for operator in framework.operators():
+        cases = by_label.get(operator.label, [])
+        # Of several overloads, each has an entry of its own or that of all.
+        entry = next((name for name in operator.names if name in table), "")
+        for name in [entry] if operator.overload and entry else operator.names:
+            found[name] = [*found.get(name, ()), *cases] if operator.overload else cases
+    return found

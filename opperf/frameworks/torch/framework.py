@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import partial
 from typing import Any
 
 import torch
@@ -20,15 +21,19 @@ from opperf.frameworks.torch import (
     dtypes,
     functions,
     inference,
+    kernels,
     messages,
     options,
     public,
     registry,
+    restoring,
+    source,
     tensors,
 )
 from opperf.frameworks.torch import modes as execution
 from opperf.frameworks.torch.gradient import RecordedGradient
 from opperf.model import (
+    Argument,
     CallableTarget,
     Case,
     Device,
@@ -91,6 +96,9 @@ class PyTorch(Defaults):
 
     def parse_device(self, text: str) -> str:
         return devices.parse(text)
+
+    def missing_kernel(self, operator: Operator, device: str) -> str:
+        return kernels.missing(operator, device)
 
     def device_memory(self, device: str) -> int:
         return devices.free_memory(device)
@@ -163,14 +171,27 @@ class PyTorch(Defaults):
         arguments: Mapping[str, Any],
         function: Callable[..., Any] | None = None,
     ) -> Callable[[], Any]:
+        call = self._bind_eagerly(case, arguments, function)
+        return execution.prepare(case, call, is_user_code=not self._is_own(case.target))
+
+    def _bind_eagerly(
+        self,
+        case: Case,
+        arguments: Mapping[str, Any],
+        function: Callable[..., Any] | None = None,
+    ) -> partial[Any]:
         called = function or self.function(case.target)
         if isinstance(called, torch.nn.Module):
             called.train(case.settings.phase == "train")
-        call = functions.bind(called, arguments, case.settings.device)
-        return execution.prepare(case, call, is_user_code=not self._is_own(case.target))
+        return functions.bind(called, arguments, case.settings.device)
 
     def output_shapes(self, case: Case) -> list[tuple[int, ...]] | None:
         return inference.output_shapes(case)
+
+    def with_outputs(
+        self, operator: Operator, arguments: Mapping[str, Argument]
+    ) -> Mapping[str, Argument]:
+        return inference.with_outputs(operator, arguments)
 
     def foreseen_refusal(self, case: Case) -> str:
         return inference.foreseen_refusal(case)
@@ -178,6 +199,9 @@ class PyTorch(Defaults):
     def _is_own(self, target: Target) -> bool:
         """Whether a target is an operator or a function of PyTorch's."""
         return isinstance(target, OperatorTarget) or bool(self.place(target))
+
+    def source(self, case: Case, arguments: Mapping[str, Any], call: Callable[[], Any]) -> str:
+        return source.script(case, arguments, self._bind_eagerly(case, arguments))
 
     @contextmanager
     def scope(self, case: Case) -> Iterator[None]:
@@ -204,6 +228,9 @@ class PyTorch(Defaults):
         if case.settings.mode in execution.NO_BACKWARD:
             raise NoGradientError(execution.NO_BACKWARD[case.settings.mode])
         return RecordedGradient(call, inputs)
+
+    def restore(self, case: Case, arguments: Mapping[str, Any]) -> Callable[[], object] | None:
+        return restoring.restore(case.target, arguments)
 
     def set_threads(self, count: int) -> None:
         torch.set_num_threads(count)

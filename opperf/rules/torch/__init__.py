@@ -3,16 +3,68 @@
 from __future__ import annotations
 
 from opperf.model import Kind
-from opperf.operations.uses import Table
 from opperf.rules import families as shared
 from opperf.rules.engine import Alternatives
 from opperf.rules.not_finite import NotFinite
 from opperf.rules.registering import Families, Family
+from opperf.rules.torch import (
+    activations,
+    attention,
+    conversion,
+    convolution,
+    creation,
+    elementwise,
+    images,
+    indexing,
+    joining,
+    layers,
+    linalg,
+    losses,
+    operations,
+    optimizers,
+    pooling,
+    quantization,
+    recurrent,
+    reductions,
+    sampling,
+    searching,
+    shapes,
+    sparse,
+    transforms,
+)
+
+MODULES = (
+    activations,
+    attention,
+    conversion,
+    convolution,
+    creation,
+    elementwise,
+    images,
+    indexing,
+    joining,
+    layers,
+    linalg,
+    losses,
+    optimizers,
+    pooling,
+    quantization,
+    recurrent,
+    reductions,
+    sampling,
+    searching,
+    shapes,
+    sparse,
+    transforms,
+)
+"""Modules that have `FAMILIES`."""
 
 FAMILIES = Families()
 FAMILIES.merge(shared.FAMILIES)
+for _module in MODULES:
+    FAMILIES.merge(_module.FAMILIES)
 
-OPERATIONS: Table = {}
+OPERATIONS = operations.TABLE
 FUNCTIONS: dict[str, Family | str] = {}
 NUMPY_INTERFACE = ""
 GRADIENTS = True
@@ -20,5 +72,9 @@ TABLE: dict[tuple[str, Kind], Alternatives] = {}
 OPTIONAL_TENSORS: frozenset[str] = frozenset()
 TRAIN_PHASE: frozenset[str] = frozenset()
 NEEDS_OUTPUT: frozenset[str] = frozenset()
+
 NOT_BENCHMARKED: dict[str, str] = {}
+"""Operators that cannot be called on their own, each with the reason."""
+
 NOT_FINITE: dict[str, NotFinite] = {}
+"""Operators whose results may have NaN or infinity, each with the reason."""

@@ -1,0 +1,42 @@
+"""The canonical operations of PyTorch's operators, by overload (`add.Tensor`) or, for all overloads
+without an entry of their own, by name (`add`)."""
+
+from __future__ import annotations
+
+from opperf.operations.uses import Table, merge
+from opperf.rules.torch.operations import (
+    activations,
+    convolutions,
+    creation,
+    elementwise,
+    indexing,
+    layers,
+    losses,
+    matrices,
+    quantization,
+    reductions,
+    sampling,
+    searching,
+    shapes,
+    transforms,
+)
+
+GROUPS: dict[str, Table] = {
+    "activations": activations.TABLE,
+    "convolutions": convolutions.TABLE,
+    "creation": creation.TABLE,
+    "elementwise": elementwise.TABLE,
+    "indexing": indexing.TABLE,
+    "layers": layers.TABLE,
+    "losses": losses.TABLE,
+    "matrices": matrices.TABLE,
+    "quantization": quantization.TABLE,
+    "reductions": reductions.TABLE,
+    "sampling": sampling.TABLE,
+    "searching": searching.TABLE,
+    "shapes": shapes.TABLE,
+    "transforms": transforms.TABLE,
+}
+"""Tables of uses. Values are tested table by table."""
+
+TABLE: Table = merge(*GROUPS.values())

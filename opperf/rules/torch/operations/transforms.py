@@ -1,0 +1,7 @@
+"""PyTorch's Fourier transforms."""
+
+from __future__ import annotations
+
+from opperf.operations.uses import Table
+
+TABLE: Table = {}

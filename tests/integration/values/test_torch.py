@@ -1,0 +1,42 @@
+"""PyTorch's operators, compared with the operations of all frameworks: what a case's call gives is
+what the canonical operation makes of its tensors."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+torch = pytest.importorskip("torch")
+
+from opperf.frameworks import load  # noqa: E402
+from opperf.operations import OPERATIONS  # noqa: E402
+from opperf.rules.torch.operations import GROUPS, TABLE  # noqa: E402
+from tests.values.comparing import Comparison, planned  # noqa: E402
+from tests.values.torch.particular import CONSTANT  # noqa: E402
+
+FRAMEWORK = load("torch")
+
+
+def array(value: Any) -> Any:
+    """A tensor as an array in memory of its own; anything else as it is."""
+    if not isinstance(value, torch.Tensor):
+        return value
+    dense = value.detach().to_dense() if value.layout is not torch.strided else value.detach()
+    plain = dense.dequantize() if dense.is_quantized else dense
+    return plain.resolve_conj().resolve_neg().clone().numpy()
+
+
+@pytest.fixture(scope="module")
+def comparison() -> Comparison:
+    return Comparison(FRAMEWORK, array, planned(FRAMEWORK), CONSTANT, lambda: torch.manual_seed(0))
+
+
+@pytest.mark.parametrize("group", GROUPS)
+def test_operators_give_what_their_operations_give(comparison: Comparison, group: str) -> None:
+    wrong = comparison.disagreements(GROUPS[group])
+    assert not wrong, "\n\n".join(wrong)
+
+
+def test_every_use_is_of_a_known_operation() -> None:
+    assert {name for entry in TABLE.values() for name in entry.operations} <= set(OPERATIONS)

@@ -1,0 +1,6 @@
+"""Exceptions in the comparison of PyTorch's operators."""
+
+from __future__ import annotations
+
+CONSTANT: frozenset[str] = frozenset()
+"""Operators whose results are one number everywhere, by label."""
