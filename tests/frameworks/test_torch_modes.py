@@ -12,6 +12,7 @@ from opperf.frameworks import load  # noqa: E402
 from opperf.frameworks.torch import compiler, modes  # noqa: E402
 from opperf.model import Case, OperatorTarget, Settings, Status, TensorSpec  # noqa: E402
 from opperf.runner.measure import measure  # noqa: E402
+from opperf.runner.prepared import PreparedCase  # noqa: E402
 
 SQUARE = TensorSpec((8, 8), gradient=True)
 BOTH = ("forward", "backward")
@@ -106,6 +107,40 @@ def test_autocast_casts_where_it_is_suitable(framework, dtype):
         assert torch.exp(one).dtype == torch.float32
     with framework.scope(Case(OperatorTarget("torch", "mm"), {}, Settings())):
         assert torch.mm(one, one).dtype == torch.float32
+
+
+@pytest.mark.parametrize(
+    ("settings", "expected"),
+    [
+        ({}, "out = torch.ops.aten.mm.default(self, mat2)"),
+        (
+            {"autocast": "bfloat16"},
+            "with torch.autocast('cpu', torch.bfloat16, cache_enabled=False):\n"
+            "    out = torch.ops.aten.mm.default(self, mat2)",
+        ),
+        (
+            {"mode": "compile"},
+            "out = torch.compile(torch.ops.aten.mm.default, dynamic=False)(self, mat2)",
+        ),
+        ({"mode": "script"}, "out = torch.ops.aten.mm.default(self, mat2)"),
+    ],
+)
+def test_a_script_has_the_mode_and_mixed_precision(framework, settings, expected):
+    arguments = {"self": SQUARE, "mat2": SQUARE}
+    case = Case(framework.resolve("mm").target, arguments, Settings(**settings), ("forward",))
+    text = framework.source(case, *made_of(framework, case))
+    assert f"{expected}\n" in text
+    if settings.get("mode") != "compile":
+        names = {}
+        exec(text, names)
+        assert str(names["out"].dtype) == f"torch.{settings.get('autocast', 'float32')}"
+
+
+def made_of(framework, case):
+    """The arguments of a case, and its call."""
+    eager = Case(case.target, case.arguments, Settings(), case.passes)
+    prepared = PreparedCase(eager, framework)
+    return prepared.arguments, prepared.call
 
 
 def branches(x):
