@@ -23,7 +23,7 @@ REFUSALS = (
 NOISE = re.compile(
     r"Exception raised from |C\+\+ CapturedTraceback|CUDA kernel errors might be|"
     r"For debugging consider|Compile with `TORCH_USE_CUDA_DSA`|This could be because the operator|"
-    r"\nDeclaration: |\nCast error details|If you are a Facebook employee|"
+    r"\s*Declaration: |\nCast error details|If you are a Facebook employee|"
     # The compiler's.
     r"\n\s*Hint: |\n\s*Developer debug context: |\n+from user code:|\n+Set TORCHDYNAMO_VERBOSE|"
     r"\nCaused by: |\n+consider using data-dependent|\n+The branch condition"
