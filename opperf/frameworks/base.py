@@ -339,13 +339,37 @@ class Memory(Protocol):
 
 
 class Modes(Protocol):
-    """Execution modes. Default: eager."""
+    """Execution modes and mixed precision. Default: eager, without mixed precision."""
 
     modes: tuple[str, ...]
     """Its execution modes, the default one first."""
+    autocast_dtypes: tuple[str, ...]
+    """Dtypes of its automatic mixed precision."""
 
     def scope(self, case: Case) -> AbstractContextManager[None]:
-        """Returns a context that sets the phase, array semantics and device of the case's calls."""
+        """Returns a context that sets the phase, array semantics, mixed precision and device of the
+        case's calls."""
+        ...
+
+
+class Compilers(Protocol):
+    """Modes that compile a case at its first call. Default: none."""
+
+    compiled_modes: tuple[str, ...]
+    """Those of its `modes` that compile."""
+
+    def compilation(self, case: Case) -> Mapping[str, int]:
+        """Returns what compiling the case has met since its `scope` began, by the metric's name:
+        `graph_breaks`, `recompilations`. Only of a case in one of the `compiled_modes`."""
+        ...
+
+
+class Options(Protocol):
+    """Options of the framework that hold for a process. Default: none."""
+
+    def option(self, name: str, text: str) -> Callable[[], object]:
+        """Returns a callable that sets an option to the value that the text is. Raises `UsageError`
+        for an unknown option, with near names, and for a value that it does not take."""
         ...
 
 
@@ -429,6 +453,8 @@ class Framework(
     Caches,
     Memory,
     Modes,
+    Compilers,
+    Options,
     Threads,
     Forks,
     Restoring,

@@ -44,6 +44,8 @@ class Defaults(Core):
 
     memory_formats: tuple[str, ...] = ()
     modes: tuple[str, ...] = ("eager",)
+    autocast_dtypes: tuple[str, ...] = ()
+    compiled_modes: tuple[str, ...] = ()
     variables: tuple[str, ...] = ()
     gradients: bool = False
 
@@ -184,6 +186,12 @@ class Defaults(Core):
 
     def scope(self, case: Case) -> AbstractContextManager[None]:
         return nullcontext()
+
+    def compilation(self, case: Case) -> Mapping[str, int]:
+        return {}
+
+    def option(self, name: str, text: str) -> Callable[[], object]:
+        raise UsageError(f"{self.name} has no options for --set, such as {name!r}; omit it")
 
     def versions(self) -> dict[str, str]:
         return {self.name: self.version()}

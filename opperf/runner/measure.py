@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import statistics
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 
 import msgspec
@@ -15,7 +15,17 @@ from opperf.errors import NoGradientError, OpperfError, UnsupportedError, one_li
 from opperf.frameworks import Framework
 from opperf.frameworks.base import Gradient
 from opperf.frameworks.timing import PhaseTimes, Profiler
-from opperf.metrics import BACKWARD, FORWARD, MEMORY, MEMORY_FORWARD, MEMORY_RESERVED, PASSES, TOTAL
+from opperf.metrics import (
+    BACKWARD,
+    FIRST_CALL,
+    FORWARD,
+    MEMORY,
+    MEMORY_FORWARD,
+    MEMORY_RESERVED,
+    PASSES,
+    TOTAL,
+    metrics_by_name,
+)
 from opperf.model import (
     OWN,
     Case,
@@ -39,7 +49,7 @@ from opperf.runner.cold import Flush, Ring, count_copies
 from opperf.runner.guard import guard
 from opperf.runner.memory_meters import LOCAL_METER, MemoryMeter
 from opperf.runner.moved import moved_bytes, writes_in_place
-from opperf.runner.prepared import PreparedCase
+from opperf.runner.prepared import PreparedCase, compiles
 from opperf.sources.bound import NOTHING_BOUND, Bound
 from opperf.sources.choices import LISTED, refusal
 from opperf.sources.varying import with_dtype
@@ -143,6 +153,7 @@ RECORDING_SHARE = 0.2
 fifth or so, and the time then to 5 %."""
 
 NS_PER_US = 1000
+NS_PER_S = 1e9
 MIB = 2**20
 
 
@@ -162,6 +173,7 @@ class _Measurement:
         self._busy_s = 0.0
         self._latest_s = 0.0
         """Seconds of the latest of these calls."""
+        self._compiles = compiles(self._case, self._framework)
 
     @contextmanager
     def _busy(self) -> Iterator[None]:
@@ -186,6 +198,10 @@ class _Measurement:
         with self._busy():
             outputs = self._prepared.call()
             self._framework.synchronize(settings.device)
+        if self._compiles:
+            first_call = [self._latest_s * NS_PER_S]
+            self._summaries[FIRST_CALL.name] = summarise(first_call, FIRST_CALL.unit)
+            self._call_again([self._prepared.call])
         if self._framework.has_nan(outputs) and not self._may_have_nan():
             self._note("", NoteCode.NAN, HAS_NAN)
         moved = moved_bytes(
@@ -200,6 +216,10 @@ class _Measurement:
         self._forward(timer, first_s)
         if BACKWARD.name in self._case.passes:
             self._backward(timer)
+        if self._compiles:
+            for name, count in self._framework.compilation(self._case).items():
+                unit = metrics_by_name()[name].unit
+                self._summaries[name] = summarise([float(count)], unit)
         return Record(
             case=self._case,
             id=self._case.id,
@@ -283,6 +303,8 @@ class _Measurement:
         except NoGradientError as error:
             self._note(BACKWARD.name, NoteCode.NO_GRADIENT, str(error))
             return
+        if self._compiles:
+            self._call_again([gradient.record, gradient.backward])
         phases: list[Callable[[], object]] = [gradient.record, gradient.backward]
         done = self._time("backward", timer, phases, self._latest_s)
         forward, backward = done.phases
@@ -291,6 +313,15 @@ class _Measurement:
         if forward.times and backward.times:
             both = zip(forward.times, backward.times, strict=True)
             self._keep(TOTAL, [a + b for a, b in both], done.loops)
+
+    def _call_again(self, phases: Sequence[Callable[[], object]]) -> None:
+        """Runs phases whose first run compiled them, so that the latest time is theirs alone."""
+        with self._busy():
+            for phase in phases:
+                if self._restore is not None:
+                    self._restore()
+                phase()
+            self._framework.synchronize(self._case.settings.device)
 
     def _time(
         self, metric: Pass, timer: Profiler, phases: list[Callable[[], object]], first_s: float

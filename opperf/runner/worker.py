@@ -138,6 +138,8 @@ class Server:
                 framework.set_threads(PROCESS_SETTINGS["threads"])
             for name in PROCESS_SETTINGS.get("imports", ()):
                 import_operators(name, framework)
+            for option, text in PROCESS_SETTINGS.get("options", {}).items():
+                framework.option(option, text)()
             self._begin_process(framework)
             ready = ReadyResponse(environment=environment(framework))
         except Exception as error:

@@ -11,6 +11,7 @@ import msgspec
 from opperf.errors import DeviceError, UnsupportedError, UsageError
 from opperf.frameworks import Framework
 from opperf.model import (
+    DEFAULTS,
     Argument,
     Case,
     Operator,
@@ -45,7 +46,7 @@ from opperf.sources.selecting import (
 )
 from opperf.sources.shapes import inputs_in_shapes, with_shapes
 from opperf.sources.user_inputs import inputs_by_function
-from opperf.sources.varying import Axes, deduplicate, shuffle
+from opperf.sources.varying import Axes, deduplicate, shuffle, with_memory_format
 
 Found = dict[str, dict[str, Argument]]
 """Inputs that a search has found, by the operator's name, at the planned size."""
@@ -150,8 +151,13 @@ def plan(framework: Framework, selection: Selection, found: Found | None = None)
     operator has.
     """
     source = Registry(framework, selection, found)
-    # Cases that differ in their shapes alone are the same with the user's shapes.
-    cases = (with_shapes(framework, case, selection.shapes) for case in source.cases())
+    # Cases that differ in their shapes alone are the same with the user's shapes. The memory format
+    # depends on the shapes.
+    memory_format = selection.settings.memory_format
+    cases = (
+        with_memory_format(with_shapes(framework, case, selection.shapes), memory_format)
+        for case in source.cases()
+    )
     made = deduplicate(cases)
     check_names(Overrides.of(selection), source.arguments)
     return Plan(
@@ -188,9 +194,10 @@ def resolve(framework: Framework, axes: Mapping[str, tuple[Any, ...]]) -> Resolu
     found["device"] = tuple(dict.fromkeys(_device(framework, text) for text in requested["device"]))
     usable: Axes = {}
     for name, values in found.items():
-        refusals = {value: refusal(framework, name, value) for value in values}
-        usable[name] = tuple(value for value, refused in refusals.items() if refused is None)
-        for value, refused in refusals.items():
+        # Pairs, as options are dicts, which are no keys.
+        refusals = [(value, refusal(framework, name, value)) for value in values]
+        usable[name] = tuple(value for value, refused in refusals if refused is None)
+        for value, refused in refusals:
             if refused is not None and (not usable[name] or is_misspelt(framework, name, value)):
                 raise refused
     return Resolution(found, usable)
@@ -217,7 +224,7 @@ def _device(framework: Framework, text: str) -> str:
 def check_settings(framework: Framework, selection: Selection) -> None:
     """Raises `UsageError` for settings that the framework or build does not support."""
     settings = selection.settings
-    for name in ("device", *LISTED):
+    for name in ("device", "options", *LISTED):
         refused = refusal(framework, name, getattr(settings, name))
         if refused is not None:
             raise refused
@@ -269,7 +276,12 @@ def _case(
     return Case(
         target=target,
         arguments={n: with_array_type(value, array_type) for n, value in arguments.items()},
-        settings=msgspec.structs.replace(selection.settings, phase=selection.phase or inputs.phase),
+        settings=msgspec.structs.replace(
+            selection.settings,
+            phase=selection.phase or inputs.phase,
+            # Applied once the shapes are final.
+            memory_format=DEFAULTS["memory_format"],
+        ),
         passes=passes,
         origin=inputs.origin,
         why=inputs.why,

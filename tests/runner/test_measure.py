@@ -682,3 +682,41 @@ def test_the_wall_time_is_of_the_whole_case(fake, make_case, monkeypatch):
     monkeypatch.setattr(module.time, "perf_counter", lambda: float(next(clock)))
     record = measure(make_case("refuses"), fake)
     assert record.wall_s == 30.0, "the call itself was begun and ended meanwhile"
+
+
+def test_what_a_mode_that_compiles_takes_is_beside_the_times(fake, make_case):
+    fake.modes, fake.compiled_modes = ("eager", "compile"), ("compile",)
+    calls = []
+
+    def slow_at_first(*arrays):
+        if not calls:
+            time.sleep(0.02)
+        calls.append(arrays)
+
+    case = make_case("relu", passes=BOTH, mode="compile")
+    record = measure(case, fake, Bound(function=slow_at_first))
+    assert record.status is Status.OK
+    assert record.summaries["first_call"].median > 20e6
+    assert record.summaries["graph_breaks"].median == 2
+    assert record.summaries["recompilations"].median == 1
+    # The first call and the first gradient compile, and are not taken for what a call takes.
+    assert record.summaries["forward"].median == 1000.0
+    eager = measure(make_case("relu", passes=BOTH, mode="eager"), fake)
+    assert set(record.summaries) - set(eager.summaries) == {
+        "first_call",
+        "graph_breaks",
+        "recompilations",
+    }
+
+
+def test_memory_of_compiled_calls_is_measured_where_they_were_compiled(
+    fake, make_case, monkeypatch
+):
+    fake.modes, fake.compiled_modes = ("eager", "compile"), ("compile",)
+    monkeypatch.setattr(fake, "supports_fork", lambda device: True)
+    monkeypatch.setattr(memory_meters, "pristine_server", lambda name: pytest.fail("a fork"))
+    case = make_case("relu", mode="compile", memory=True)
+    record = measure(case, fake, memory=PristineMeter(NOTHING_BOUND))
+    assert record.summaries["memory"].median == 64
+    (note,) = [one for one in record.notes if one.code is NoteCode.NOT_PRISTINE]
+    assert "as another one would compile it a second time" in note.message

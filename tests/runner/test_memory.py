@@ -3,7 +3,9 @@
 from contextlib import contextmanager
 from types import SimpleNamespace
 
+import msgspec
 import pytest
+from fake_framework import Array
 
 from opperf.model import Case, OperatorTarget, Settings, TensorSpec
 from opperf.runner import memory
@@ -74,3 +76,25 @@ def test_what_the_allocator_reserved_is_that_of_the_most_passes(fake, monkeypatc
 
 def test_a_framework_without_a_reserving_allocator_has_no_figure(fake):
     assert measure_case_peaks(case("relu"), fake).reserved is None
+
+
+def test_the_compilers_tensors_are_not_counted(fake):
+    fake.modes, fake.compiled_modes = ("eager", "compile"), ("compile",)
+    compiled = set()
+
+    def bind(mode):
+        def call():
+            if mode == "compile" and mode not in compiled:
+                compiled.add(mode)
+                workspace = Array(fake, (100, 8, 8))  # noqa: F841
+            return Array(fake, (8, 8))
+
+        return call
+
+    fake.bind = lambda case, arguments, function=None: bind(case.settings.mode)
+    eager = case("relu")
+    both = msgspec.structs.replace(eager, settings=Settings(mode="compile"))
+    for one in (eager, both):
+        found = peaks(PreparedCase(one, fake))
+        assert (found.forward, found.both) == (ARRAY, 2 * ARRAY)
+    assert compiled == {"compile"}

@@ -148,7 +148,7 @@ def _python_parameter(one: inspect.Parameter) -> Parameter:
 
 def bind(
     function: Callable[..., Any], arguments: Mapping[str, Any], device: str
-) -> Callable[[], Any]:
+) -> functools.partial[Any]:
     """Returns a call of a function with these arguments, bound in advance so that it has no
     overhead.
 

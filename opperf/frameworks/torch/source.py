@@ -14,7 +14,7 @@ from opperf.frameworks.literals import imports_of, literal
 from opperf.frameworks.scripts import Names, ScriptTensor, render
 from opperf.frameworks.torch import devices, functions, gradient, tensors
 from opperf.frameworks.user_code import call_in_script
-from opperf.model import Case
+from opperf.model import DEFAULTS, Case
 
 
 def script(case: Case, arguments: Mapping[str, Any], call: Callable[[], Any]) -> str:
@@ -29,7 +29,14 @@ def script(case: Case, arguments: Mapping[str, Any], call: Callable[[], Any]) ->
         f"{name}={render(value, names, _render_plain)}" for name, value in call.keywords.items()
     ]
     imported, own = call_in_script(case.target)
-    called = f"out = {own or dotted_path(call.func)}({', '.join(words)})"
+    function = own or dotted_path(call.func)
+    if case.settings.mode == "compile":
+        function = f"torch.compile({function}, dynamic=False)"
+    called = [f"out = {function}({', '.join(words)})"]
+    if case.settings.autocast != DEFAULTS["autocast"]:
+        kind, dtype = devices.type_of(case.settings.device), case.settings.autocast
+        context = f"with torch.autocast({kind!r}, torch.{dtype}, cache_enabled=False):"
+        called = [context, f"    {called[0]}"]
     wanted = [one for one in made if one.spec.gradient and one.tensor is not None]
     seed = f"torch.manual_seed({case.settings.seed})"
     lines = [*imports_of(filled), "import numpy as np", "import torch", *imported]
@@ -37,9 +44,9 @@ def script(case: Case, arguments: Mapping[str, Any], call: Callable[[], Any]) ->
     if "backward" in case.passes and wanted:
         lines += [f"{one.name}.requires_grad_(True)" for one in wanted]
         inputs = [one.tensor for one in wanted]
-        lines += [called, *_backward(call, inputs, [one.name for one in wanted])]
+        lines += [*called, *_backward(call, inputs, [one.name for one in wanted])]
     else:
-        lines += [called]
+        lines += called
     if not case.settings.device.startswith("cpu"):
         lines += [f"torch.{devices.type_of(case.settings.device)}.synchronize()"]
     return "\n".join(lines) + "\n"
