@@ -129,6 +129,11 @@ class Naming(Protocol):
         """Returns the number of all names in the registry, those of internal entries included."""
         ...
 
+    def importing(self) -> AbstractContextManager[None]:
+        """Returns a context in which a user's module is imported, so that operators registered
+        inside are known to be the user's."""
+        ...
+
     def resolve(self, name: str) -> Operator | None:
         """Returns the operator of a registered name or alias; None if there is none."""
         ...

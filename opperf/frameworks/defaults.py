@@ -52,6 +52,9 @@ class Defaults(Core):
     def registered(self) -> int:
         return sum(len(operator.names) for operator in self.operators())
 
+    def importing(self) -> AbstractContextManager[None]:
+        return nullcontext()
+
     def resolve(self, name: str) -> Operator | None:
         return next((one for one in self.operators() if name in one.names), None)
 

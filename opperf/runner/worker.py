@@ -196,7 +196,8 @@ def import_operators(name: str, framework: Framework) -> None:
     """Imports a user's module. Raises the errors of `import_module`, and `UsageError` if it
     registers no operator."""
     before = framework.operators()
-    import_module(name)
+    with framework.importing():
+        import_module(name)
     if framework.operators() == before:
         raise errors.UsageError(
             f"--import {name}: the module registers no operator with {framework.name}"

@@ -119,6 +119,9 @@ class PyTorch(Defaults):
     def operators(self) -> tuple[Operator, ...]:
         return registry.operators()
 
+    def importing(self) -> AbstractContextManager[None]:
+        return registry.importing()
+
     def resolve(self, name: str) -> Operator | None:
         found = registry.find(name)
         return None if found is None else found.operator

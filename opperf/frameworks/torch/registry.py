@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 import msgspec
@@ -19,9 +20,23 @@ FRAMEWORK = "torch"
 OWN = "aten"
 """PyTorch's namespace of its own operators, whose names need no prefix."""
 
-BUILT_IN = frozenset(name.partition("::")[0] for name in torch._C._dispatch_get_all_op_names())
-"""Namespaces that PyTorch has before a user's module is imported. A run has their operators, but
-for `aten`'s, only if they are asked for."""
+_of_users: set[str] = set()
+"""Namespaces of the operators that modules of users have registered. PyTorch's own modules register
+more, too, when they are first imported."""
+
+
+@contextmanager
+def importing() -> Iterator[None]:
+    """A context in which a user's module is imported."""
+    before = namespaces()
+    yield
+    _of_users.update(namespaces() - before)
+
+
+def namespaces() -> set[str]:
+    """Returns the namespaces of all operators."""
+    return {name.partition("::")[0] for name in registered_names()}
+
 
 CUSTOM = "custom"
 """Category of the operators that a user's module registers, as of those of other frameworks."""
@@ -120,10 +135,10 @@ def _operator(entry: Entry, function: Any, overload: str) -> Operator:
         parameters=tuple(schemas.parameter(one, DTYPES) for one in schema.arguments),
         public=not variants,
         variants=variants,
-        on_request=entry.namespace in BUILT_IN - {OWN},
+        on_request=entry.namespace not in {OWN, *_of_users},
         tags=tuple(sorted({tag.name for tag in function.tags} - IGNORED_TAGS)),
     )
-    is_users = entry.namespace not in BUILT_IN
+    is_users = entry.namespace in _of_users
     category = CUSTOM if is_users else categories.category_of(operator, schema)
     return msgspec.structs.replace(operator, category=category)
 
