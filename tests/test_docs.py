@@ -67,6 +67,8 @@ def test_there_are_examples():
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_a_page_is_pasted_in_order_in_one_folder(page, tmp_path):
+    if page.name == "pytorch.md":
+        pytest.importorskip("torch")
     for language, block, line in blocks(page):
         place = f"{page.name}:{line}"
         if language == "python":
