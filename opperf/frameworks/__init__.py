@@ -11,13 +11,14 @@ from importlib.metadata import entry_points
 from types import ModuleType
 
 from opperf.errors import FrameworkError, OpperfError, one_line, unknown
-from opperf.frameworks.base import Framework, Gradient, MemoryReading
+from opperf.frameworks.base import Gradient, MemoryReading
 from opperf.frameworks.installed import (
     Package,
     is_installed,
     package_identity,
     package_version,
 )
+from opperf.frameworks.protocol import Framework
 
 __all__ = [
     "Framework",

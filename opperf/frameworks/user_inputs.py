@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from opperf.errors import OpperfError, UsageError, one_line
-from opperf.frameworks.base import Framework
+from opperf.frameworks.protocol import Framework
 from opperf.frameworks.user_code import call_in_script, function_of, target_at
 from opperf.model import Fill, TensorSpec
 

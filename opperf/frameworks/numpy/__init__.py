@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from opperf.frameworks.base import Framework
 from opperf.frameworks.installed import Package
+from opperf.frameworks.protocol import Framework
 
 PACKAGE = Package(
     name="numpy",

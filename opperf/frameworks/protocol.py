@@ -1,0 +1,58 @@
+"""The protocol of a framework: the required core, and the capabilities that it may have.
+
+One module or package per framework implements `Framework`. It inherits `Defaults`, which has a
+default for each capability, and overrides those that it supports.
+"""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from opperf.frameworks.base import Core
+from opperf.frameworks.capabilities import (
+    Arrays,
+    Caches,
+    Compilers,
+    Devices,
+    Events,
+    Forks,
+    Gradients,
+    LargeTensors,
+    Memory,
+    Modes,
+    Naming,
+    Options,
+    Processes,
+    Profilers,
+    RandomNumbers,
+    Restoring,
+    Scripts,
+    ShapeInference,
+    Threads,
+)
+
+
+class Framework(
+    Core,
+    Naming,
+    RandomNumbers,
+    Devices,
+    Arrays,
+    LargeTensors,
+    Gradients,
+    ShapeInference,
+    Profilers,
+    Events,
+    Caches,
+    Memory,
+    Modes,
+    Compilers,
+    Options,
+    Threads,
+    Forks,
+    Restoring,
+    Processes,
+    Scripts,
+    Protocol,
+):
+    """A framework whose operators can be measured."""
