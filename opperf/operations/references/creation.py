@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from scipy import special
+from scipy import fft, special
 
 from opperf.operations.references.reference import Array, Shape, references
 
@@ -43,6 +43,11 @@ def cosine_window(*weights: float) -> Any:
         return sum(weight * np.cos(i * turn) for i, weight in enumerate(weights))
 
     return window
+
+
+def general_hamming(length: int, alpha: float, beta: float) -> Array:
+    """The window that is a constant less a cosine of one period."""
+    return cosine_window(alpha, -beta)(length)
 
 
 def bartlett(length: int) -> Array:
@@ -89,9 +94,11 @@ REFERENCES = references(
         "blackman_window": cosine_window(0.42, -0.5, 0.08),
         "difference": difference,
         "eye": eye,
+        "fourier_frequencies": lambda count, spacing: fft.fftfreq(count, spacing),
         "full": full,
         "full_like": lambda x, value: full(x.shape, value),
         "full_of_each": lambda tensors, value: [full(one.shape, value) for one in tensors],
+        "general_hamming_window": general_hamming,
         "hamming_window": cosine_window(0.54, -0.46),
         "hann_window": cosine_window(0.5, -0.5),
         "indices": lambda shape: np.stack(
@@ -101,6 +108,7 @@ REFERENCES = references(
         "kaiser_window": kaiser,
         "linspace": linspace,
         "logspace": lambda start, stop, num: np.power(10.0, linspace(start, stop, num)),
+        "real_fourier_frequencies": lambda count, spacing: fft.rfftfreq(count, spacing),
         # No two tensors of a case share memory, and a reference gets copies of them.
         "shares_memory": lambda x, y: np.array(False),
         "tri": tri,
