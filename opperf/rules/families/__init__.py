@@ -8,6 +8,7 @@ from opperf.rules.families import (
     convolution,
     creation,
     elementwise,
+    images,
     indexing,
     layers,
     linalg,
@@ -20,7 +21,17 @@ from opperf.rules.families import (
 from opperf.rules.registering import Families
 
 MODULES = (
-    *(attention, convolution, creation, elementwise, indexing, layers, linalg, normalisation),
+    *(
+        attention,
+        convolution,
+        creation,
+        elementwise,
+        images,
+        indexing,
+        layers,
+        linalg,
+        normalisation,
+    ),
     *(recurrent, reductions, shapes, sorting),
 )
 """Modules that have `FAMILIES`."""
