@@ -21,18 +21,8 @@ from opperf.rules.families import (
 from opperf.rules.registering import Families
 
 MODULES = (
-    *(
-        attention,
-        convolution,
-        creation,
-        elementwise,
-        images,
-        indexing,
-        layers,
-        linalg,
-        normalisation,
-    ),
-    *(recurrent, reductions, shapes, sorting),
+    *(attention, convolution, creation, elementwise, images, indexing, layers, linalg),
+    *(normalisation, recurrent, reductions, shapes, sorting),
 )
 """Modules that have `FAMILIES`."""
 

@@ -88,7 +88,7 @@ def cubic(size: Preset) -> tuple[Scaling, ...]:
         Scaling(
             pictures,
             times(pictures, 2),
-            "small pictures doubled, corners aligned, as FlowNet",
+            "small pictures doubled, corners aligned",
             True,
         ),
     )

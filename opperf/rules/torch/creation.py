@@ -55,7 +55,7 @@ SPACED = {
 }
 """Why numbers are made between two, by operator."""
 
-ENDS = {
+ENDS: dict[str, tuple[Argument, Argument]] = {
     "Scalar_Tensor": (1.0, scalar(4.0)),
     "Tensor_Scalar": (scalar(1.0), 4.0),
     "Tensor_Tensor": (scalar(1.0), scalar(4.0)),

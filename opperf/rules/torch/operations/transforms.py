@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from opperf.model import Argument, Operator, TensorSpec
-from opperf.operations.uses import Array, Roles, Table, Use, merge, use
+from opperf.operations.uses import Array, Roles, Table, Use, as_list, merge, use
 
 KINDS = {
     "": "fourier_transform",
@@ -102,17 +102,14 @@ rounded."""
 
 def upsample_arguments(operator: Operator, roles: Roles) -> dict[str, Argument] | None:
     """A tensor and its new extents; for an overload that takes them, the factors."""
-    data, output = roles["data"], roles["output_size"]
+    data, output = roles["data"], as_list(roles["output_size"])
     if not is_of(operator, data):
         return None
     assert isinstance(data, TensorSpec)
-    assert isinstance(output, tuple)
     if operator.parameter("scale_factors") is None:
         return {"self": data, "output_size": output, **corners(roles)}
-    factors = tuple(
-        after / before
-        for after, before in zip(output, data.shape[2:], strict=True)  # type: ignore[operator]
-    )
+    pairs = zip(output, data.shape[2:], strict=True)
+    factors = tuple(after / before for after, before in pairs)
     if any(not (factor * EXACT).is_integer() for factor in factors):
         return None
     return {"input": data, **corners(roles), "scale_factors": factors}
@@ -120,7 +117,7 @@ def upsample_arguments(operator: Operator, roles: Roles) -> dict[str, Argument] 
 
 def upsample_roles(**arguments: Any) -> dict[str, Any]:
     """A tensor, its new extents, and whether corners are aligned."""
-    data = arguments.get("self", arguments.get("input"))
+    data = arguments["self"] if "self" in arguments else arguments["input"]
     output = arguments.get("output_size")
     if output is None:
         pairs = zip(data.shape[2:], arguments["scale_factors"], strict=True)
@@ -130,11 +127,10 @@ def upsample_roles(**arguments: Any) -> dict[str, Any]:
 
 def gradient_arguments(operator: Operator, roles: Roles) -> dict[str, Argument] | None:
     """The gradient at the result, and the extents of both."""
-    gradient, inside = roles["gradient"], roles["input_size"]
+    gradient, inside = roles["gradient"], as_list(roles["input_size"])
     if not is_of(operator, gradient):
         return None
     assert isinstance(gradient, TensorSpec)
-    assert isinstance(inside, tuple)
     return {
         "grad_output": gradient,
         "output_size": gradient.shape[2:],
