@@ -34,7 +34,7 @@ def times(shape: Shape, factor: int) -> Shape:
 def of_all(size: Preset) -> tuple[Scaling, ...]:
     """Signals and volumes, which every method but the cubic scales."""
     mel = (size.samples(8), 256, size.extent(1024))
-    volume = (1, 32, *(size.side(side, 4) for side in (16, 64, 64)))
+    volume = (1, 16, *(size.side(side, 4) for side in (16, 64, 64)))
     return (
         Scaling(mel, times(mel, 2), "a vocoder's features to twice as many frames"),
         Scaling(volume, times(volume, 2), "a volume's maps in the decoder of a 3D U-Net"),

@@ -204,16 +204,15 @@ FRAME = 400
 SIDE_LOBES = 14.0
 """A Kaiser window's parameter for side lobes about 100 dB down."""
 
-PARAMETERS: dict[str, Arguments] = {
-    "": {},
-    "default": {},
-    "periodic": {"periodic": False},
-    "beta": {"periodic": False, "beta": SIDE_LOBES},
-    "periodic_alpha": {"periodic": False, "alpha": 0.5},
-    "periodic_alpha_beta": {"periodic": False, "alpha": 0.5, "beta": 0.5},
-}
-"""Arguments beside the length, by overload: those that the others do not have. Alpha and beta are
-of Hann's window among Hamming's."""
+HANN = 0.5
+"""Both parameters of Hann's window among Hamming's."""
+
+
+def shape_of_window(operator: Operator) -> Arguments:
+    """The arguments of a window beside its length."""
+    beta = SIDE_LOBES if operator.name.startswith("kaiser") else HANN
+    values: Arguments = {"periodic": False, "alpha": HANN, "beta": beta}
+    return {name: value for name, value in values.items() if operator.parameter(name) is not None}
 
 
 @FAMILIES.category("window")
@@ -223,4 +222,4 @@ def window(operator: Operator, size: Preset) -> Iterable[Arguments]:
         (FRAME, f"a frame of 25 ms of sound, as Whisper's: {MOSTLY_DISPATCH}"),
         (vector(size)[0], "a window as long as a signal, before its Fourier transform"),
     ):
-        yield {"window_length": length, **PARAMETERS[operator.overload], WHY: why}
+        yield {"window_length": length, **shape_of_window(operator), WHY: why}

@@ -9,7 +9,7 @@ from opperf.rules.bert import few_sentences, tokens
 from opperf.rules.configurations import WHY
 from opperf.rules.pictures import feature_maps
 from opperf.rules.registering import Families
-from opperf.rules.shapes import Shape, square
+from opperf.rules.shapes import DISPATCH, Shape, column, square
 from opperf.rules.sizes import Preset
 from opperf.rules.values import (
     POSITIVE,
@@ -44,7 +44,10 @@ PARAMETERS: dict[str, dict[str, Argument]] = {
         "std": 1.2,
         WHY: "levels of noise to train at, as of EDM's diffusion models",
     },
-    "normal_functional": {"mean": 0.0, "std": 0.02, WHY: "initial weights of GPT-2"},
+    **dict.fromkeys(
+        ("normal_functional", "normal_"),
+        {"mean": 0.0, "std": 0.02, WHY: "initial weights of GPT-2"},
+    ),
     "rand_like": {WHY: "numbers that decide which units dropout clears"},
     "randn_like": {WHY: "noise of a diffusion model, in the shape of its pictures"},
     "randint_like": {"high": CLASSES, WHY: "labels at random, below the number of classes"},
@@ -91,9 +94,10 @@ LIKE = {
 
 @FAMILIES.add(*LIKE)
 def draw_like(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """The parameters of a distribution, and a matrix of the shape of the draws."""
+    """The parameters of a distribution, and tensors of the shape of the draws."""
     values = next(LIKE[name] for name in operator.names if name in LIKE)
-    yield {"self": fixed(*square(size)), **values}
+    yield {"self": tensor(*square(size)), **values}
+    yield {**values, "self": tensor(*column(size)), WHY: DISPATCH}
 
 
 SIZES: dict[str, dict[str, Argument]] = {
@@ -126,9 +130,10 @@ OF_SIZES = {
 
 @FAMILIES.add(*OF_SIZES)
 def draw(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """The parameters of a distribution, and the shape of a matrix of draws."""
+    """The parameters of a distribution, and shapes of draws."""
     values = next(OF_SIZES[name] for name in operator.names if name in OF_SIZES)
     yield {"size": square(size), **values}
+    yield {**values, "size": column(size), WHY: DISPATCH}
 
 
 def permutations(**values: Argument) -> Variants:
@@ -171,8 +176,8 @@ OWN: dict[str, Variants] = {
     ],
     "bernoulli.Tensor": lambda size: [
         {
-            "self": fixed(*square(size)),
-            "p": fixed(*square(size), fill=PROBABILITY),
+            "self": tensor(*square(size)),
+            "p": tensor(*square(size), fill=PROBABILITY),
             WHY: "units by their own probabilities, as stochastic depth of many layers",
         }
     ],
@@ -190,17 +195,17 @@ OWN: dict[str, Variants] = {
     ],
     "multinomial": lambda size: [
         {
-            "self": fixed(size.batch, vocabulary(size), fill=SIMPLEX),
+            "self": fixed(size.pictures, vocabulary(size), fill=SIMPLEX),
             "num_samples": 1,
             WHY: "the next token of each sentence, by Llama 2's probabilities",
         },
         {
-            "self": fixed(size.batch, vocabulary(size), fill=SIMPLEX),
+            "self": fixed(size.pictures, vocabulary(size), fill=SIMPLEX),
             "num_samples": 20,
             WHY: "20 distinct tokens of each sentence, as candidates of a beam",
         },
         {
-            "self": fixed(size.batch, vocabulary(size), fill=SIMPLEX),
+            "self": fixed(size.pictures, vocabulary(size), fill=SIMPLEX),
             "num_samples": size.extent(1024),
             "replacement": True,
             WHY: "negative samples of each sentence by frequency, as word2vec's",
@@ -208,14 +213,14 @@ OWN: dict[str, Variants] = {
     ],
     "normal.Tensor_Tensor": lambda size: [
         {
-            "mean": fixed(*square(size)),
-            "std": fixed(*square(size), fill=POSITIVE),
+            "mean": tensor(*square(size)),
+            "std": tensor(*square(size), fill=POSITIVE),
             WHY: "latent numbers by their own means and deviations, as of an autoencoder",
         }
     ],
     "normal.Tensor_float": lambda size: [
         {
-            "mean": fixed(*square(size)),
+            "mean": tensor(*square(size)),
             "std": 0.1,
             WHY: "noise around an agent's actions, as in policy gradients",
         }
@@ -223,7 +228,7 @@ OWN: dict[str, Variants] = {
     "normal.float_Tensor": lambda size: [
         {
             "mean": 0.0,
-            "std": fixed(*square(size), fill=POSITIVE),
+            "std": tensor(*square(size), fill=POSITIVE),
             WHY: "noise at a level of each sample's own",
         }
     ],

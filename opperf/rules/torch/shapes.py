@@ -22,6 +22,9 @@ FAMILIES = Families()
 PHONEMES, HIDDEN = 128, 256
 """Phonemes of a sentence and the width of their vectors, as in FastSpeech 2."""
 
+SMALL = 16
+"""Order of small matrices, as of a mixture's covariances."""
+
 LONGEST = 12
 """More than the frames of most phonemes."""
 
@@ -63,7 +66,8 @@ def slice_and_whole(size: Preset) -> Iterable[Arguments]:
     """Half of a matrix's rows, and the matrix, in one storage."""
     rows, columns = square(size)
     part, whole = (
-        TensorSpec((count, columns), REQUESTED, storage="whole") for count in (rows // 2, rows)
+        TensorSpec((count, columns), REQUESTED, storage="whole", gradient=True)
+        for count in (rows // 2, rows)
     )
     why = "the whole matrix again from a view of half of its rows, as functionalization needs"
     yield {"self": part, "src": whole, "dim": 0, "start": 0, "end": rows // 2, WHY: why}
@@ -71,7 +75,10 @@ def slice_and_whole(size: Preset) -> Iterable[Arguments]:
 
 OWN: dict[str, Variants] = {
     "diag_embed": lambda size: [
-        {"self": tensor(*tall(size)), WHY: "many small diagonal matrices, as covariances"},
+        {
+            "self": tensor(tall(size)[0], SMALL),
+            WHY: "many small diagonal matrices, as covariances of mixtures",
+        },
         {
             "self": tensor(cube(size)[0], cube(size)[1]),
             "offset": -1,

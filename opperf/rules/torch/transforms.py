@@ -115,7 +115,7 @@ def of_sound(**options: Argument) -> Variants:
     """The configurations of a transform of frames of sound."""
     return lambda size: [
         {
-            "self": tensor(size.samples(4), *sound(size)),
+            "self": tensor(size.samples(2), *sound(size)),
             "n_fft": length,
             "hop_length": hop,
             "window": fixed(length, fill=POSITIVE),
@@ -131,7 +131,7 @@ FRAMED: dict[str, Variants] = {
     "istft": lambda size: [
         {
             "self": tensor(
-                size.samples(4), length // 2 + 1, sound(size)[0] // hop + 1, dtype=COMPLEX
+                size.samples(2), length // 2 + 1, sound(size)[0] // hop + 1, dtype=COMPLEX
             ),
             "n_fft": length,
             "hop_length": hop,

@@ -168,6 +168,19 @@ def expand(size: Preset) -> Iterable[Arguments]:
         yield {"self": tensor(*shape), "size": wide, WHY: why}
 
 
+def transposed(size: Preset) -> Iterable[Arguments]:
+    """Heads of attention, and a matrix."""
+    return [
+        {
+            "self": tensor(*heads(size)),
+            "dim0": 1,
+            "dim1": 2,
+            WHY: "BERT-base's heads before its tokens, as products of attention take them",
+        },
+        {"self": tensor(*square(size)), "dim0": 0, "dim1": 1, WHY: MATRIX},
+    ]
+
+
 VIEWS: dict[str, Variants] = {
     "adjoint": of_matrix(UNITARY, COMPLEX),
     "alias": of_matrix("a tensor as it is, as an identity leaves it in a graph"),
@@ -260,15 +273,7 @@ VIEWS: dict[str, Variants] = {
         }
     ],
     "t": of_matrix(MATRIX),
-    "transpose.int": lambda size: [
-        {
-            "self": tensor(*heads(size)),
-            "dim0": 1,
-            "dim1": 2,
-            WHY: "BERT-base's heads before its tokens, as products of attention take them",
-        },
-        {"self": tensor(*square(size)), "dim0": 0, "dim1": 1, WHY: MATRIX},
-    ],
+    **dict.fromkeys(("transpose.int", "transpose_"), transposed),
     "unflatten.int": lambda size: [
         {
             "self": tensor(*few_sentences(size)),
