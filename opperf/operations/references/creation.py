@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from scipy import fft, special
+from scipy import special
 
 from opperf.operations.references.reference import Array, Shape, references
 
@@ -69,6 +69,12 @@ def difference(x: Array, order: int = 1, axis: int = -1) -> Array:
     return np.moveaxis(rows, 0, axis)
 
 
+def fourier_frequencies(count: int, spacing: float) -> Array:
+    """The frequencies of a transform's elements: those from zero up, then the negative ones."""
+    places = np.arange(count)
+    return (places - count * (2 * places >= count)) / (count * spacing)
+
+
 def interpolate(x: Array, known: Array, values: Array) -> Array:
     """Values on the straight lines between known points, which ascend; constant beyond them."""
     after = np.minimum(np.maximum((known <= x[..., None]).sum(-1), 1), len(known) - 1)
@@ -94,7 +100,7 @@ REFERENCES = references(
         "blackman_window": cosine_window(0.42, -0.5, 0.08),
         "difference": difference,
         "eye": eye,
-        "fourier_frequencies": lambda count, spacing: fft.fftfreq(count, spacing),
+        "fourier_frequencies": fourier_frequencies,
         "full": full,
         "full_like": lambda x, value: full(x.shape, value),
         "full_of_each": lambda tensors, value: [full(one.shape, value) for one in tensors],
@@ -108,7 +114,9 @@ REFERENCES = references(
         "kaiser_window": kaiser,
         "linspace": linspace,
         "logspace": lambda start, stop, num: np.power(10.0, linspace(start, stop, num)),
-        "real_fourier_frequencies": lambda count, spacing: fft.rfftfreq(count, spacing),
+        "real_fourier_frequencies": lambda count, spacing: (
+            np.arange(count // 2 + 1) / (count * spacing)
+        ),
         # No two tensors of a case share memory, and a reference gets copies of them.
         "shares_memory": lambda x, y: np.array(False),
         "tri": tri,
