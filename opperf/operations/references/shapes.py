@@ -27,10 +27,13 @@ def space_to_depth(data: Array, block: int) -> Array:
 
 
 def pad(x: Array, widths: Any, mode: str) -> Array:
-    """The tensor with a border. `widths` are those before and after each axis."""
+    """The tensor with a border. `widths` are those before and after each axis; of a negative one,
+    as many rows are removed."""
     made = x
     for axis, (before, after) in enumerate(widths):
         rows = np.moveaxis(made, axis, 0)
+        rows = rows[max(-before, 0) : len(rows) - max(-after, 0)]
+        before, after = max(before, 0), max(after, 0)
         if mode in PLACES:
             extent = len(rows)
             rows = rows[PLACES[mode](np.arange(-before, extent + after), extent)]

@@ -6,7 +6,7 @@ from typing import Any
 
 from opperf.operations.uses import Table, Use, Values, merge, use
 
-OPTIONS = "-dtype -memory_format -device"
+OPTIONS = "-dtype -memory_format -device -layout -pin_memory"
 """Arguments that do not affect the values, in the text of a use."""
 
 

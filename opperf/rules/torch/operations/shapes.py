@@ -71,7 +71,11 @@ def slice_backward_roles(
     import numpy as np
 
     zeros = np.zeros(input_sizes)
-    return {"data": zeros, "values": grad_output, **along(zeros.ndim, dim, start, end, step)}
+    return {
+        "data": zeros,
+        "values": grad_output,
+        **along(zeros.ndim, dim % zeros.ndim, start, end, step),
+    }
 
 
 def select_backward_roles(
@@ -80,8 +84,9 @@ def select_backward_roles(
     """Zeros, at one index of which the gradient is written."""
     import numpy as np
 
+    at = index % input_sizes[dim]
     values = np.expand_dims(grad_output, dim)
-    return slice_backward_roles(values, input_sizes, dim, index, index + 1, 1)
+    return slice_backward_roles(values, input_sizes, dim, at, at + 1, 1)
 
 
 def resize_roles(self: Array, **size: Any) -> dict[str, Any]:
