@@ -178,7 +178,7 @@ OWN: dict[str, Variants] = {
         {
             "self": tensor(*square(size)),
             "p": tensor(*square(size), fill=PROBABILITY),
-            WHY: "units by their own probabilities, as stochastic depth of many layers",
+            WHY: "gates by their own probabilities, as of units to prune",
         }
     ],
     "binomial": lambda size: [

@@ -34,7 +34,7 @@ def of_one_axis(size: Preset) -> list[Transformed]:
         ((rows, columns), None, "frames of sound, a power of two long"),
         (vector(size), None, "one long signal, which does not fit in the nearest cache"),
         ((rows, prime_below(columns)), None, "a prime length, as a cut recording: Bluestein"),
-        ((rows, columns), 0, "time along the first axis, not adjacent in memory, as in S4"),
+        ((rows, columns), 0, "time along the first axis, not adjacent in memory, as of sensors"),
     ]
 
 
