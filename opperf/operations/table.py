@@ -102,10 +102,10 @@ ALL: tuple[CanonicalOperation, ...] = (
         "binary",
         {
             "x:tensor y:tensor": (
-                "add arctan2 bitwise_and bitwise_or bitwise_xor copysign divide equal "
+                "add arctan2 bitwise_and bitwise_or bitwise_xor complex copysign divide equal "
                 "floor_divide fmax fmin fmod gcd greater greater_equal heaviside hypot lcm "
                 "ldexp left_shift less less_equal logaddexp logaddexp2 logical_and logical_or "
-                "logical_xor maximum minimum multiply not_equal power remainder right_shift "
+                "logical_xor maximum minimum multiply not_equal polar power remainder right_shift "
                 "same_elements subtract"
             ),
             "x:tensor y:tensor relative:float absolute:float": "allclose isclose",
@@ -132,6 +132,8 @@ ALL: tuple[CanonicalOperation, ...] = (
         "creation",
         {
             "length:int": "bartlett_window blackman_window hamming_window hann_window",
+            "count:int spacing:float": "fourier_frequencies real_fourier_frequencies",
+            "length:int alpha:float beta:float": "general_hamming_window",
             "length:int beta:float": "kaiser_window",
             "rows:int columns:int offset:int": "eye",
             "rows:int columns:int offset:tensor": "tri",
@@ -179,13 +181,16 @@ ALL: tuple[CanonicalOperation, ...] = (
             "x:tensor axis:axes extents:shape": "broadcast_axes",
             "x:tensor axis:axis parts:int starts:shape": "split",
             "x:tensor axis:tensor start:int": "rollaxis",
-            "x:tensor dtype:dtype": "cast",
-            "x:tensor offset:int axis1:axis axis2:axis": "diagonal",
+            "x:tensor axis:axis size:int step:int": "sliding_windows",
+            "x:tensor dtype:dtype": "bitcast cast",
+            "x:tensor offset:int axis1:axis axis2:axis": "diagonal diagonal_embedding",
             "x:tensor shift:shape axis:axes": "roll",
             "x:tensor source:axes destination:axes": "moveaxis",
             "x:tensor times:int axes:axes": "rot90",
             "x:tensor times:int axis:axis": "repeat",
             "x:tensor times:shape": "tile",
+            "gradient:tensor shape:shape widths:shape mode:enum": "pad_gradient",
+            "x:tensor shape:shape strides:shape offset:int": "as_strided",
             "x:tensor widths:shape mode:enum": "pad",
         },
     ),
@@ -231,7 +236,7 @@ ALL: tuple[CanonicalOperation, ...] = (
             "data:tensor mask:tensor values:tensor": "masked_fill",
             "data:tensor rows:tensor": "retain_rows",
             "data:tensor value:int": "fill_diagonal",
-            "data:tensor values:tensor begin:shape end:shape": "slice_assign",
+            "data:tensor values:tensor begin:shape end:shape step:shape": "slice_assign",
             "data:tensor weight:tensor": "embedding",
             "data:tensor where:tensor axis:axis": "delete",
             "data:tensor where:tensor values:tensor axis:axis": "insert",
@@ -248,16 +253,35 @@ ALL: tuple[CanonicalOperation, ...] = (
                 "eigenvectors_in_rows eigenvectors_of_symmetric inverse inverse_from_cholesky lq "
                 "nuclear_norm qr sign_and_log_determinant svd"
             ),
-            "x:tensor axes:axes": (
-                "fourier_transform inverse_fourier_transform inverse_real_fourier_transform "
-                "real_fourier_transform"
-            ),
             "x:tensor right_hand_side:tensor": "solve tensor_solve",
             "x:tensor cutoff:tensor": "pseudo_inverse",
             "x:tensor least:tensor": "matrix_rank",
             "x:tensor norm:enum": "condition_number",
             "x:tensor right_hand_side:tensor cutoff:float": "least_squares",
             "x:tensor split:int": "tensor_inverse",
+        },
+    ),
+    *operations(
+        "transforms",
+        {
+            "x:tensor axes:axes": (
+                "fourier_transform hermitian_fourier_transform inverse_fourier_transform "
+                "inverse_hermitian_fourier_transform inverse_real_fourier_transform "
+                "real_fourier_transform"
+            ),
+            "x:tensor window:tensor hop:int centred:bool": "short_time_fourier_transform",
+            "x:tensor window:tensor hop:int": "inverse_short_time_fourier_transform",
+        },
+    ),
+    *operations(
+        "images",
+        {
+            "data:tensor output_size:shape align_corners:bool": "upsample_cubic upsample_linear",
+            "data:tensor output_size:shape": "upsample_nearest",
+            "gradient:tensor input_size:shape align_corners:bool": (
+                "upsample_cubic_gradient upsample_linear_gradient"
+            ),
+            "gradient:tensor input_size:shape": "upsample_nearest_gradient",
         },
     ),
     *operations(
@@ -345,6 +369,7 @@ ALL: tuple[CanonicalOperation, ...] = (
             "n:int probabilities:tensor size:shape": "random_multinomial",
             "population:int size:shape replace:bool": "random_choice",
             "probabilities:tensor": "random_categorical",
+            "probabilities:tensor count:int": "random_distinct_categories",
             "rate:float": "random_poisson",
             "sample:tensor is_log:bool alpha:tensor": "dirichlet_density",
             "sample:tensor is_log:bool failures:tensor p:tensor": "negative_binomial_density",

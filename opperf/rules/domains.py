@@ -79,6 +79,8 @@ EXPONENTS = between(0.0, 3.0)
 
 PAIRS: dict[str, Pair] = {
     **dict.fromkeys(("divide", "floor_divide", "fmod", "remainder"), RATIO_PAIR),
+    # A length, and an angle in radians.
+    "polar": Pair(POSITIVE, between(-math.pi, math.pi)),
     # A negative base has no real power by a fraction.
     "power": Pair(POSITIVE, EXPONENTS),
     **dict.fromkeys(("left_shift", "right_shift"), SHIFT_PAIR),

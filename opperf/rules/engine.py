@@ -17,7 +17,7 @@ from typing import Protocol
 
 import msgspec
 
-from opperf.dtypes import HALF_PRECISION, is_floating
+from opperf.dtypes import HALF_PRECISION, kind_of
 from opperf.model import (
     Argument,
     DType,
@@ -361,8 +361,12 @@ def with_dtype(operator: Operator, arguments: Arguments, dtype: str) -> Argument
     return made
 
 
+DIFFERENTIABLE = ("float", "complex")
+"""Kinds of dtypes whose tensors may take a gradient."""
+
+
 def _with_dtype(spec: TensorSpec, dtype: str) -> TensorSpec:
     single = "float32" if dtype in HALF_PRECISION else dtype
     made = {REQUESTED: dtype, AT_LEAST_SINGLE: single}.get(spec.dtype, spec.dtype)
-    gradient = spec.gradient and is_floating(made)
+    gradient = spec.gradient and kind_of(made) in DIFFERENTIABLE
     return msgspec.structs.replace(spec, dtype=made, gradient=gradient)

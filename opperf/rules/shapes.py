@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 from opperf.rules.sizes import Preset
 
 Shape = tuple[int, ...]
@@ -46,6 +48,15 @@ def cube(size: Preset) -> Shape:
     """Shape of three axes, with about as many elements as `square`. The last two extents are fixed,
     so that the elements grow with the size and not with its cube."""
     return (size.extent(64), 128, 128)
+
+
+def prime_below(length: int) -> int:
+    """The largest prime below a length of at least 3."""
+    return next(
+        number
+        for number in range(length - 1, 1, -1)
+        if all(number % divisor for divisor in range(2, math.isqrt(number) + 1))
+    )
 
 
 MOSTLY_DISPATCH = "mostly dispatch"

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from opperf.operations.references import optimizers
+from opperf.operations.references import images, optimizers
 from opperf.operations.references.reference import Array
 
 
@@ -44,8 +44,15 @@ STRICT = Tolerance({"float16": 1e-3, "float32": 5e-7}, of_largest=0.4, least=2e-
 """For weights of up to four: their decay changes them by a millionth in one step, which must be
 detected."""
 
-BY_OPERATION: dict[str, Tolerance] = dict.fromkeys(optimizers.REFERENCES, STRICT)
-"""By operation, stricter than `USUAL`."""
+BY_PLACE = Tolerance(USUAL.relative, of_largest=2.0, least=USUAL.least)
+"""For operators that compute places in a picture in single precision: at a side of 160 pixels they
+have an error of 2e-5, times the difference of neighbours."""
+
+BY_OPERATION: dict[str, Tolerance] = {
+    **dict.fromkeys(optimizers.REFERENCES, STRICT),
+    **dict.fromkeys(images.REFERENCES, BY_PLACE),
+}
+"""By operation."""
 
 ROUGH_SQUARES = Tolerance(STRICT.relative, of_largest=2.0, least=STRICT.least)
 """For operators that add a thousandth of the gradient's square, with an error of 1e-4."""

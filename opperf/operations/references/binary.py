@@ -46,6 +46,7 @@ FUNCTIONS: dict[str, Any] = {
     "bitwise_and": lambda x, y: x & y,
     "bitwise_or": lambda x, y: x | y,
     "bitwise_xor": lambda x, y: (x | y) - (x & y),
+    "complex": lambda x, y: x + 1j * y,
     "copysign": copysign,
     "divide": lambda x, y: x / y,
     "equal": lambda x, y: x == y,
@@ -74,6 +75,7 @@ FUNCTIONS: dict[str, Any] = {
     "minimum": lambda x, y: np.where(x <= y, x, y),
     "multiply": lambda x, y: x * y,
     "not_equal": lambda x, y: x != y,
+    "polar": lambda x, y: x * (np.cos(y) + 1j * np.sin(y)),
     "power": lambda x, y: np.float_power(x, y),
     # The remainder has the divisor's sign.
     "remainder": lambda x, y: x - y * floor(x / y),

@@ -45,6 +45,11 @@ def cosine_window(*weights: float) -> Any:
     return window
 
 
+def general_hamming(length: int, alpha: float, beta: float) -> Array:
+    """The window that is a constant less a cosine of one period."""
+    return cosine_window(alpha, -beta)(length)
+
+
 def bartlett(length: int) -> Array:
     """The triangular window."""
     return 1 - abs(2 * np.arange(length) / (length - 1) - 1)
@@ -62,6 +67,12 @@ def difference(x: Array, order: int = 1, axis: int = -1) -> Array:
     for _ in range(order):
         rows = rows[1:] - rows[:-1]
     return np.moveaxis(rows, 0, axis)
+
+
+def fourier_frequencies(count: int, spacing: float) -> Array:
+    """The frequencies of a transform's elements: those from zero up, then the negative ones."""
+    places = np.arange(count)
+    return (places - count * (2 * places >= count)) / (count * spacing)
 
 
 def interpolate(x: Array, known: Array, values: Array) -> Array:
@@ -89,9 +100,11 @@ REFERENCES = references(
         "blackman_window": cosine_window(0.42, -0.5, 0.08),
         "difference": difference,
         "eye": eye,
+        "fourier_frequencies": fourier_frequencies,
         "full": full,
         "full_like": lambda x, value: full(x.shape, value),
         "full_of_each": lambda tensors, value: [full(one.shape, value) for one in tensors],
+        "general_hamming_window": general_hamming,
         "hamming_window": cosine_window(0.54, -0.46),
         "hann_window": cosine_window(0.5, -0.5),
         "indices": lambda shape: np.stack(
@@ -101,6 +114,9 @@ REFERENCES = references(
         "kaiser_window": kaiser,
         "linspace": linspace,
         "logspace": lambda start, stop, num: np.power(10.0, linspace(start, stop, num)),
+        "real_fourier_frequencies": lambda count, spacing: (
+            np.arange(count // 2 + 1) / (count * spacing)
+        ),
         # No two tensors of a case share memory, and a reference gets copies of them.
         "shares_memory": lambda x, y: np.array(False),
         "tri": tri,

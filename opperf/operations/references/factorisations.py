@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from scipy import fft, linalg, optimize
+from scipy import linalg, optimize
 
 from opperf.operations.references.matrices import transpose_matrices
 from opperf.operations.references.reference import Array, Pairs, properties, references
@@ -167,10 +167,6 @@ REFERENCES = {
             "solve": solve,
             "tensor_inverse": tensor_inverse,
             "tensor_solve": tensor_solve,
-            "fourier_transform": lambda x, axes: fft.fftn(x, axes=axes),
-            "inverse_fourier_transform": lambda x, axes: fft.ifftn(x, axes=axes),
-            "real_fourier_transform": lambda x, axes: fft.rfftn(x, axes=axes),
-            "inverse_real_fourier_transform": lambda x, axes: fft.irfftn(x, axes=axes),
         }
     ),
     **properties(

@@ -136,7 +136,9 @@ REFERENCES = references(
             data, (np.arange(len(data)), columns.astype(int)), values
         ),
         "slice": lambda data, begin, end, step=(): data[slices(begin, end, step)],
-        "slice_assign": lambda data, values, begin, end: replace(data, slices(begin, end), values),
+        "slice_assign": lambda data, values, begin, end, step=(): replace(
+            data, slices(begin, end, step), values
+        ),
         "slice_axis": lambda data, axis, begin, end: take(data, np.arange(begin, end), axis),
         "slice_like": slice_like,
         "take": take,

@@ -131,6 +131,17 @@ def categorical(outputs: list[Array], probabilities: Array) -> Pairs:
         yield logarithm, np.log(np.take_along_axis(probabilities, outputs[0], 1))
 
 
+def distinct_categories(outputs: list[Array], probabilities: Array, count: int) -> Pairs:
+    """The pairs of draws of distinct classes in each row, likely ones more often."""
+    (made,) = outputs
+    rows, classes = probabilities.shape
+    yield made.shape, (rows, count)
+    yield (made.min() >= 0, made.max() < classes), (True, True)
+    yield [len(np.unique(row)) for row in made], [count] * rows
+    drawn = np.take_along_axis(probabilities, made, 1).mean()
+    yield drawn > probabilities.mean() or count == classes, True
+
+
 def multinomial(outputs: list[Array], n: int, probabilities: Any, size: Shape) -> Pairs:
     """The pairs of the counts of each class in `n` trials."""
     (made,) = outputs
@@ -204,6 +215,7 @@ REFERENCES = {
             **{f"random_{name}": has_moments(moments) for name, moments in DISTRIBUTIONS.items()},
             "random_categorical": categorical,
             "random_choice": choice,
+            "random_distinct_categories": distinct_categories,
             "random_log_uniform_classes": log_uniform_classes,
             "random_multinomial": multinomial,
             "shuffle": shuffle,

@@ -27,10 +27,13 @@ def space_to_depth(data: Array, block: int) -> Array:
 
 
 def pad(x: Array, widths: Any, mode: str) -> Array:
-    """The tensor with a border. `widths` are those before and after each axis."""
+    """The tensor with a border. `widths` are those before and after each axis; of a negative one,
+    as many rows are removed."""
     made = x
     for axis, (before, after) in enumerate(widths):
         rows = np.moveaxis(made, axis, 0)
+        rows = rows[max(-before, 0) : len(rows) - max(-after, 0)]
+        before, after = max(before, 0), max(after, 0)
         if mode in PLACES:
             extent = len(rows)
             rows = rows[PLACES[mode](np.arange(-before, extent + after), extent)]
@@ -164,6 +167,36 @@ def diag(x: Array, offset: int = 0) -> Array:
     return made
 
 
+def diagonal_embedding(x: Array, offset: int = 0, axis1: int = -2, axis2: int = -1) -> Array:
+    """The matrices that have vectors, along the last axis, on a diagonal."""
+    order = x.shape[-1] + abs(offset)
+    made = np.zeros((*x.shape[:-1], order, order), x.dtype)
+    places = np.arange(x.shape[-1])
+    made[..., places + max(-offset, 0), places + max(offset, 0)] = x
+    return np.moveaxis(made, (-2, -1), (axis1, axis2))
+
+
+def as_strided(x: Array, shape: Shape, strides: Shape, offset: int = 0) -> Array:
+    """Elements at equal distances in the flat tensor along each axis."""
+    steps = zip(np.indices(shape), strides, strict=True)
+    return x.ravel()[sum((index * stride for index, stride in steps), np.array(offset))]
+
+
+def sliding_windows(x: Array, axis: int, size: int, step: int) -> Array:
+    """Windows along an axis, their elements along a new last one."""
+    starts = np.arange(0, x.shape[axis] - size + 1, step)
+    windows = np.take(x, starts[:, None] + np.arange(size), axis)
+    return np.moveaxis(windows, axis % x.ndim + 1, -1)
+
+
+def pad_gradient(gradient: Array, shape: Shape, widths: Any, mode: str) -> Array:
+    """The gradient of a tensor of that shape from that of the padded one, in a mode that repeats
+    elements: the sum over all places of each."""
+    made = np.zeros(np.prod(shape))
+    np.add.at(made, pad(np.arange(made.size).reshape(shape), widths, mode), gradient)
+    return made.reshape(shape)
+
+
 def triangle(x: Array, keeps: Callable[[Array, Array], Array]) -> Array:
     """Matrices with zeros where the indices of row and column do not satisfy a condition."""
     rows, columns = np.arange(x.shape[-2])[:, None], np.arange(x.shape[-1])
@@ -223,9 +256,11 @@ def at_least_3d(x: Array) -> Array:
 REFERENCES = references(
     {
         "arange_like": arange_like,
+        "as_strided": as_strided,
         "atleast_1d": for_each(lambda x: x.reshape(x.shape or (1,))),
         "atleast_2d": for_each(lambda x: x.reshape((1,) * (2 - x.ndim) + x.shape)),
         "atleast_3d": for_each(at_least_3d),
+        "bitcast": lambda x, dtype: np.ascontiguousarray(x).view(dtype),
         "broadcast": broadcast,
         "broadcast_axes": broadcast_axes,
         "broadcast_like": lambda x, like: broadcast(x, like.shape),
@@ -238,6 +273,7 @@ REFERENCES = references(
         "diagflat": lambda x: diag(x.ravel()),
         "diag_indices_from": lambda x: np.stack([np.arange(len(x))] * x.ndim),
         "diagonal": diagonal,
+        "diagonal_embedding": diagonal_embedding,
         "dstack": lambda tensors: concatenate([at_least_3d(one) for one in tensors], 2),
         "expand_dims": lambda x, axis: np.expand_dims(x, axis),
         "flatten": lambda x: x.reshape(len(x), -1),
@@ -246,6 +282,7 @@ REFERENCES = references(
         "indices_of_elements": indices_of_elements,
         "moveaxis": lambda x, source, destination: np.moveaxis(x, source, destination),
         "pad": pad,
+        "pad_gradient": pad_gradient,
         "repeat": repeat,
         "reshape": lambda x, shape: x.reshape(shape),
         "reshape_like": lambda x, like: x.reshape(like.shape),
@@ -254,6 +291,7 @@ REFERENCES = references(
         "rot90": rot90,
         "shape": lambda x: np.array(x.shape),
         "size": lambda x: np.array([x.size]),
+        "sliding_windows": sliding_windows,
         "space_to_depth": space_to_depth,
         "split": split,
         "squeeze": squeeze,

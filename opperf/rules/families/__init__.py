@@ -8,6 +8,7 @@ from opperf.rules.families import (
     convolution,
     creation,
     elementwise,
+    images,
     indexing,
     layers,
     linalg,
@@ -20,8 +21,8 @@ from opperf.rules.families import (
 from opperf.rules.registering import Families
 
 MODULES = (
-    *(attention, convolution, creation, elementwise, indexing, layers, linalg, normalisation),
-    *(recurrent, reductions, shapes, sorting),
+    *(attention, convolution, creation, elementwise, images, indexing, layers, linalg),
+    *(normalisation, recurrent, reductions, shapes, sorting),
 )
 """Modules that have `FAMILIES`."""
 

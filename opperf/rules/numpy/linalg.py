@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable
 
 from opperf.model import Operator
 from opperf.rules.configurations import WHY
 from opperf.rules.families.linalg import EINSUMS, definite, matrix_to_diagonalise
-from opperf.rules.numpy.names import COMPLEX, Variants, own
+from opperf.rules.numpy.names import COMPLEX
 from opperf.rules.registering import Families
-from opperf.rules.shapes import Shape, cube, square, tall, vector
+from opperf.rules.shapes import Shape, cube, prime_below, square, tall, vector
 from opperf.rules.sizes import Preset
 from opperf.rules.values import Arguments, fixed, tensors
+from opperf.rules.variants import Variants, own
 
 FAMILIES = Families()
 
@@ -155,15 +155,6 @@ def stacks(operator: Operator, size: Preset) -> Iterable[Arguments]:
 def is_inverse(name: str) -> bool:
     """Whether a transform's input is a spectrum: complex numbers."""
     return name.startswith(("fft.i", "fft.hfft")) and name != "fft.ihfft"
-
-
-def prime_below(length: int) -> int:
-    """The largest prime below a length of at least 3."""
-    return next(
-        number
-        for number in range(length - 1, 1, -1)
-        if all(number % divisor for divisor in range(2, math.isqrt(number) + 1))
-    )
 
 
 def decimal_below(length: int) -> int:

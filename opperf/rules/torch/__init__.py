@@ -22,6 +22,7 @@ from opperf.rules.torch import (
     losses,
     operations,
     optimizers,
+    padding,
     pooling,
     quantization,
     recorded,
@@ -32,6 +33,7 @@ from opperf.rules.torch import (
     shapes,
     sparse,
     transforms,
+    views,
 )
 
 MODULES = (
@@ -48,6 +50,7 @@ MODULES = (
     linalg,
     losses,
     optimizers,
+    padding,
     pooling,
     quantization,
     recorded,
@@ -58,6 +61,7 @@ MODULES = (
     shapes,
     sparse,
     transforms,
+    views,
 )
 """Modules that have `FAMILIES`."""
 
@@ -75,7 +79,13 @@ OPTIONAL_TENSORS: frozenset[str] = frozenset()
 TRAIN_PHASE: frozenset[str] = frozenset()
 NEEDS_OUTPUT: frozenset[str] = frozenset()
 
-NOT_BENCHMARKED: dict[str, str] = {}
+NOT_BENCHMARKED: dict[str, str] = {
+    **dict.fromkeys(
+        ("set.source_Storage", "set.source_Storage_storage_offset"),
+        "it takes a storage, the memory under a tensor, which is no tensor",
+    ),
+    "from_file": "it maps a file of the user's into memory",
+}
 """Operators that cannot be called on their own, each with the reason."""
 
 NOT_FINITE: dict[str, NotFinite] = {

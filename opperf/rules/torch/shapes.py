@@ -1,7 +1,193 @@
-"""Families of PyTorch's operators that view, move and repeat elements."""
+"""Families of PyTorch's operators that move and repeat elements, and of derivatives of views."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
+import msgspec
+
+from opperf.model import Operator, TensorSpec
+from opperf.rules.bert import few_sentences
+from opperf.rules.configurations import WHY
+from opperf.rules.pictures import network_maps, photographs
 from opperf.rules.registering import Families
+from opperf.rules.shapes import cube, line, square, tall
+from opperf.rules.sizes import Preset
+from opperf.rules.torch.views import parts_of, selected
+from opperf.rules.values import REQUESTED, Arguments, below, fixed, tensor
+from opperf.rules.variants import Variants, own
 
 FAMILIES = Families()
+
+PHONEMES, HIDDEN = 128, 256
+"""Phonemes of a sentence and the width of their vectors, as in FastSpeech 2."""
+
+SMALL = 16
+"""Order of small matrices, as of a mixture's covariances."""
+
+LONGEST = 12
+"""More than the frames of most phonemes."""
+
+
+def durations(size: Preset, count: int) -> TensorSpec:
+    """Frames of each phoneme."""
+    return fixed(count, fill=below(LONGEST, start=1), dtype="int64")
+
+
+def selected_gradients(size: Preset) -> Iterable[Arguments]:
+    """Gradients of one index, and the whole tensor's shape."""
+    for one in selected(size):
+        whole, axis = one["self"], one["dim"]
+        assert isinstance(whole, TensorSpec)
+        assert isinstance(axis, int)
+        yield {
+            "grad_output": tensor(*whole.shape[:axis], *whole.shape[axis + 1 :]),
+            "input_sizes": whole.shape,
+            **{name: one[name] for name in ("dim", "index", WHY)},
+        }
+
+
+def sliced_gradients(size: Preset) -> Iterable[Arguments]:
+    """Gradients of a part, and the whole tensor's shape."""
+    for whole, axis, begin, end, why in parts_of(size):
+        part = (*whole.shape[:axis], end - begin, *whole.shape[axis + 1 :])
+        yield {
+            "grad_output": tensor(*part),
+            "input_sizes": whole.shape,
+            "dim": axis,
+            "start": begin,
+            "end": end,
+            "step": 1,
+            WHY: why,
+        }
+
+
+def slice_and_whole(size: Preset) -> Iterable[Arguments]:
+    """Half of a matrix's rows, and the matrix, in one storage."""
+    rows, columns = square(size)
+    part, whole = (
+        TensorSpec((count, columns), REQUESTED, storage="whole", gradient=True)
+        for count in (rows // 2, rows)
+    )
+    why = "the whole matrix again from a view of half of its rows, as functionalization needs"
+    yield {"self": part, "src": whole, "dim": 0, "start": 0, "end": rows // 2, WHY: why}
+
+
+OWN: dict[str, Variants] = {
+    "diag_embed": lambda size: [
+        {
+            "self": tensor(tall(size)[0], SMALL),
+            WHY: "many small diagonal matrices, as covariances of mixtures",
+        },
+        {
+            "self": tensor(cube(size)[0], cube(size)[1]),
+            "offset": -1,
+            WHY: "vectors below the diagonal, as of tridiagonal matrices",
+        },
+    ],
+    "diagonal_backward": lambda size: [
+        {
+            "grad_output": tensor(square(size)[0]),
+            "input_sizes": (square(size)[0],) * 2,
+            "offset": 0,
+            "dim1": 0,
+            "dim2": 1,
+            WHY: "the gradient of a matrix's diagonal, as of the trace of a covariance",
+        },
+        {
+            "grad_output": tensor(*cube(size)[:2]),
+            "input_sizes": cube(size),
+            "offset": 0,
+            "dim1": -2,
+            "dim2": -1,
+            WHY: "gradients of the diagonals of a batch, as of Cholesky factors",
+        },
+    ],
+    "repeat_interleave.self_Tensor": lambda size: [
+        {
+            "self": tensor(size.extent(PHONEMES * 16), HIDDEN),
+            "repeats": durations(size, size.extent(PHONEMES * 16)),
+            "dim": 0,
+            WHY: "vectors of phonemes for as many frames as each lasts, as in FastSpeech 2",
+        },
+        {
+            "self": tensor(*line(size)),
+            "repeats": durations(size, line(size)[0]),
+            WHY: "numbers repeated, as run lengths are decoded",
+        },
+    ],
+    "repeat_interleave.Tensor": lambda size: [
+        {
+            "repeats": durations(size, line(size)[0]),
+            WHY: "indices of sentences for all of their tokens, as in packed batches",
+        }
+    ],
+    "resize": lambda size: [
+        {
+            "self": tensor(*square(size)),
+            "size": (square(size)[0] // 2, square(size)[1]),
+            WHY: "the first half of a matrix, as of a buffer for the last batch of an epoch",
+        }
+    ],
+    "resize_as": lambda size: [
+        {
+            "self": tensor(*square(size)),
+            "the_template": fixed(square(size)[0] // 2, square(size)[1]),
+            WHY: "the first half of a matrix, shaped as the last batch of an epoch",
+        }
+    ],
+    "select_backward": selected_gradients,
+    "set": lambda size: [
+        {"self": tensor(*square(size)), WHY: "a tensor emptied, as before its memory is freed"}
+    ],
+    "set.source_Tensor": lambda size: [
+        {
+            "self": tensor(*square(size)),
+            "source": tensor(*square(size)),
+            WHY: "a tensor that takes the memory of another, as a parameter of sharded training",
+        }
+    ],
+    "slice_backward": sliced_gradients,
+    "slice_inverse": slice_and_whole,
+}
+"""Operators with inputs of their own."""
+
+
+@FAMILIES.add(*OWN)
+def rearrange(operator: Operator, size: Preset) -> Iterable[Arguments]:
+    """Tensors to move or repeat, and gradients of parts."""
+    return own(OWN, operator, size)
+
+
+STAGE = 96
+"""Channels of the first stage of Swin-T."""
+SHIFT = 3
+"""Rows and columns that its windows are shifted by."""
+
+
+@FAMILIES.also("roll")
+def shift_windows(operator: Operator, size: Preset) -> Iterable[Arguments]:
+    """Feature maps with channels last, shifted along both spatial axes."""
+    batch, channels, height, width = network_maps(size, STAGE, 56, 56)
+    yield {
+        "self": tensor(batch, height, width, channels),
+        "shifts": (-SHIFT, -SHIFT),
+        "dims": (1, 2),
+        WHY: "Swin-T's feature maps, shifted by half a window",
+    }
+
+
+@FAMILIES.also("flip")
+def flip_channels_last(operator: Operator, size: Preset) -> Iterable[Arguments]:
+    """Pictures with channels last, mirrored: whole pixels move."""
+    pictures = msgspec.structs.replace(tensor(*photographs(size)), memory_format="channels_last")
+    why = "ImageNet's pictures with channels last, mirrored to have more of them"
+    yield {"self": pictures, "dims": (3,), WHY: why}
+
+
+@FAMILIES.also("tril", "triu")
+def mask_of_batch(operator: Operator, size: Preset) -> Iterable[Arguments]:
+    """A square matrix for each of a batch's sentences."""
+    batch, length, _ = few_sentences(size)
+    why = "a mask for each sentence and pair of tokens, as of causal attention"
+    yield {"self": tensor(batch, length, length), "diagonal": 0, WHY: why}

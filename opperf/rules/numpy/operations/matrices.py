@@ -91,12 +91,18 @@ AXES = {"": (-1,), "2": (-2, -1), "n": None}
 """The transformed axes, by the end of the function's name."""
 
 TRANSFORMS: Table = {
-    f"fft.{start}fft{end}": use(f"{operation}fourier_transform", "x=a", axes=axes)
-    for start, operation in {
-        "": "",
-        "i": "inverse_",
-        "r": "real_",
-        "ir": "inverse_real_",
-    }.items()
-    for end, axes in AXES.items()
+    **{
+        f"fft.{start}fft{end}": use(f"{operation}fourier_transform", "x=a", axes=axes)
+        for start, operation in {
+            "": "",
+            "i": "inverse_",
+            "r": "real_",
+            "ir": "inverse_real_",
+        }.items()
+        for end, axes in AXES.items()
+    },
+    "fft.fftfreq": use("fourier_frequencies", "count=n spacing=d"),
+    "fft.hfft": use("hermitian_fourier_transform", "x=a", axes=(-1,)),
+    "fft.ihfft": use("inverse_hermitian_fourier_transform", "x=a", axes=(-1,)),
+    "fft.rfftfreq": use("real_fourier_frequencies", "count=n spacing=d"),
 }

@@ -2,6 +2,233 @@
 
 from __future__ import annotations
 
-from opperf.operations.uses import Table
+from typing import Any
 
-TABLE: Table = {}
+from opperf.model import Argument, Operator, TensorSpec
+from opperf.operations.uses import Array, Roles, Table, Use, as_list, merge, use, uses
+from opperf.rules.torch.operations.padding import TABLE as PADDING
+
+
+def rank(roles: Roles) -> int:
+    """The number of axes of the tensor `x`."""
+    x = roles["x"]
+    assert isinstance(x, TensorSpec)
+    return len(x.shape)
+
+
+def flip_arguments(operator: Operator, roles: Roles) -> dict[str, Argument]:
+    """A tensor and a list of axes, by default all."""
+    axes = as_list(roles["axis"]) if "axis" in roles else tuple(range(rank(roles)))
+    return {"self": roles["x"], "dims": axes}
+
+
+def of_one_axis(operator: Operator, roles: Roles) -> dict[str, Argument] | None:
+    """A tensor and the axes to move, where it is one."""
+    source, destination = as_list(roles["source"]), as_list(roles["destination"])
+    if len(source) > 1:
+        return None
+    return {"self": roles["x"], "source": source[0], "destination": destination[0]}
+
+
+def flatten_roles(self: Array, start_dim: int = 0, end_dim: int = -1) -> dict[str, Any]:
+    """A tensor, and its shape with some axes joined."""
+    end = end_dim % self.ndim + 1
+    return {"x": self, "shape": (*self.shape[:start_dim], -1, *self.shape[end:])}
+
+
+def unflatten_roles(self: Array, dim: int, sizes: tuple[int, ...]) -> dict[str, Any]:
+    """A tensor, and its shape with an axis divided."""
+    at = dim % self.ndim
+    return {"x": self, "shape": (*self.shape[:at], *sizes, *self.shape[at + 1 :])}
+
+
+def narrow_roles(self: Array, dim: int, start: Any, length: int) -> dict[str, Any]:
+    """A tensor, an axis, and where the part along it begins and ends."""
+    return {"data": self, "axis": dim, "begin": int(start), "end": int(start) + length}
+
+
+def along(ndim: int, dim: int, begin: Any, end: Any, step: int) -> dict[str, Any]:
+    """The beginning, end and step of a slice along each axis, whole but for one."""
+    whole = (None,) * ndim
+
+    def at(value: Any) -> tuple[Any, ...]:
+        return (*whole[:dim], value, *whole[dim + 1 :])
+
+    return {"begin": at(begin), "end": at(end), "step": at(step)}
+
+
+def slice_roles(
+    self: Array, dim: int = 0, start: int | None = None, end: int | None = None, step: int = 1
+) -> dict[str, Any]:
+    """A tensor, and a slice of each axis."""
+    return {"data": self, **along(self.ndim, dim % self.ndim, start, end, step)}
+
+
+def slice_backward_roles(
+    grad_output: Array, input_sizes: Any, dim: int, start: int, end: int, step: int
+) -> dict[str, Any]:
+    """Zeros, into a slice of which the gradient is written."""
+    import numpy as np
+
+    zeros = np.zeros(input_sizes)
+    return {
+        "data": zeros,
+        "values": grad_output,
+        **along(zeros.ndim, dim % zeros.ndim, start, end, step),
+    }
+
+
+def select_backward_roles(
+    grad_output: Array, input_sizes: Any, dim: int, index: int
+) -> dict[str, Any]:
+    """Zeros, at one index of which the gradient is written."""
+    import numpy as np
+
+    at = index % input_sizes[dim]
+    values = np.expand_dims(grad_output, dim)
+    return slice_backward_roles(values, input_sizes, dim, at, at + 1, 1)
+
+
+def resize_roles(self: Array, **size: Any) -> dict[str, Any]:
+    """The first elements of a tensor, and the shape that they are given."""
+    import numpy as np
+
+    shape = tuple(size["size"]) if "size" in size else size["the_template"].shape
+    return {"x": self.ravel()[: int(np.prod(shape))], "shape": shape}
+
+
+def repeated_index_roles(repeats: Array, output_size: Any = None) -> dict[str, Any]:
+    """The index of each number of repetitions, repeated as often."""
+    return {"x": repeats.cumsum() * 0 + range(len(repeats)), "times": repeats, "axis": 0}
+
+
+def bitcast_roles(self: Array, dtype: Any) -> dict[str, Any]:
+    """A tensor, and the name of another dtype for the same bits."""
+    return {"x": self, "dtype": str(dtype).removeprefix("torch.")}
+
+
+def one_of(operation: str) -> Use:
+    """The use of an operator that makes one tensor of one, of an operation of a list."""
+    return use(
+        operation,
+        lambda self: {"tensors": [self]},
+        lambda made, arguments: made[0],
+        lambda operator, roles: {"self": first(roles["tensors"])},
+    )
+
+
+def first(tensors: Argument) -> Argument:
+    """The first tensor of a list."""
+    assert isinstance(tensors, tuple)
+    return tensors[0]
+
+
+TRANSPOSED: dict[str, Any] = {"axis1": -2, "axis2": -1}
+"""Both axes of matrices."""
+
+CONJUGATE = use("swapaxes", lambda self: {"x": self.conj(), **TRANSPOSED})
+MOVED = use("moveaxis", "x=self source destination", to_arguments=of_one_axis)
+SEVERAL_MOVED = use("moveaxis", "x=self source destination")
+PERMUTED = use("transpose", "x=self axes=dims")
+SWAPPED = "x=self axis1=axis0|dim0 axis2=axis1|dim1"
+BROADCAST = use("broadcast", "x=self shape=size -implicit")
+SQUEEZED = use("squeeze", "x=self axis=dim")
+NARROWED = use("slice_axis", narrow_roles)
+PARTS = use("slice", slice_roles)
+SELECTED = use("take", "data=self axis=dim indices=index")
+DIAGONAL = use("diagonal", "x=self offset axis1=dim1 axis2=dim2")
+RESIZED = use("reshape", resize_roles)
+WINDOWS = use("sliding_windows", "x=self axis=dimension size step")
+STRIDED = use("as_strided", "x=self shape=size strides=stride offset=storage_offset")
+RESHAPED = use("reshape", "x=self shape=size|shape")
+TURNED_OVER = use("transpose", "x=self")
+BITS = use("bitcast", bitcast_roles)
+SAME = use("identity", "x=self")
+COMPLEX = use("complex", lambda self: {"x": self[..., 0], "y": self[..., 1]})
+REAL = use("stack", lambda self: {"tensors": [self.real, self.imag], "axis": -1})
+
+VIEWS: Table = {
+    "adjoint": CONJUGATE,
+    "alias": SAME,
+    "as_strided": STRIDED,
+    "broadcast_to": BROADCAST,
+    "detach": SAME,
+    "diagonal": DIAGONAL,
+    "expand": BROADCAST,
+    "expand_as": use("broadcast_like", "x=self like=other"),
+    "flatten.using_ints": use("reshape", flatten_roles),
+    "mH": CONJUGATE,
+    "mT": use("swapaxes", "x=self", **TRANSPOSED),
+    "moveaxis.int": MOVED,
+    "moveaxis.intlist": SEVERAL_MOVED,
+    "movedim.int": MOVED,
+    "movedim.intlist": SEVERAL_MOVED,
+    "narrow": NARROWED,
+    "numpy_T": TURNED_OVER,
+    "permute": PERMUTED,
+    "ravel": use("reshape", "x=self", shape=(-1,)),
+    "reshape": RESHAPED,
+    "reshape_as": use("reshape_like", "x=self like=other"),
+    "select.int": SELECTED,
+    "slice.Tensor": PARTS,
+    "squeeze": SQUEEZED,
+    "swapaxes": use("swapaxes", SWAPPED),
+    "swapdims": use("swapaxes", SWAPPED),
+    "t": TURNED_OVER,
+    "transpose.int": use("swapaxes", SWAPPED),
+    "unflatten.int": use("reshape", unflatten_roles),
+    "unfold": WINDOWS,
+    "unsqueeze": use("expand_dims", "x=self axis=dim"),
+    "view": RESHAPED,
+    "view.dtype": BITS,
+    "view_as": use("reshape_like", "x=self like=other"),
+    "view_as_complex": COMPLEX,
+    "view_as_real": REAL,
+}
+"""Operators that return another view of the tensor's own elements."""
+
+COPIED = (
+    *("alias", "as_strided", "detach", "diagonal", "expand", "narrow", "permute", "select.int"),
+    *("slice.Tensor", "squeeze", "t", "transpose.int", "unfold", "unsqueeze"),
+    *("view", "view.dtype", "view_as_complex", "view_as_real"),
+)
+"""Those of them that have a form that copies, named with `_copy`."""
+
+
+def copy_of(name: str) -> str:
+    """The name of the form of a view that copies: `select_copy.int` of `select.int`."""
+    base, dot, overload = name.partition(".")
+    return f"{base}_copy{dot}{overload}"
+
+
+REARRANGED: Table = merge(
+    uses(("atleast_1d", "atleast_2d", "atleast_3d"), "tensors", "{}.Sequence"),
+    {f"atleast_{count}d": one_of(f"atleast_{count}d") for count in (1, 2, 3)},
+    {
+        "diag": use("diag", "x=self offset=diagonal"),
+        "diag_embed": use("diagonal_embedding", "x=self offset axis1=dim1 axis2=dim2"),
+        # Of square matrices, whose every diagonal is as long as an embedded one.
+        "diagonal_backward": use(
+            "diagonal_embedding", "x=grad_output offset axis1=dim1 axis2=dim2 -input_sizes"
+        ),
+        "diagflat": use("diagflat", "x=self"),
+        "flip": use("flip", "x=self axis=dims", to_arguments=flip_arguments),
+        "fliplr": use("flip", "x=self", axis=1),
+        "flipud": use("flip", "x=self", axis=0),
+        "repeat": use("tile", "x=self times=repeats"),
+        "repeat_interleave.Tensor": use("repeat", repeated_index_roles),
+        "repeat_interleave": use("repeat", "x=self times=repeats axis=dim -output_size"),
+        "resize": RESIZED,
+        "resize_as": RESIZED,
+        "roll": use("roll", "x=self shift=shifts axis=dims"),
+        "rot90": use("rot90", "x=self times=k axes=dims"),
+        "select_backward": use("slice_assign", select_backward_roles),
+        "set.source_Tensor": use("identity", "x=source -self"),
+        "slice_backward": use("slice_assign", slice_backward_roles),
+        "tile": use("tile", "x=self times=dims"),
+        "tril": use("tril", "x=self offset=diagonal"),
+        "triu": use("triu", "x=self offset=diagonal"),
+    },
+)
+
+TABLE: Table = merge(VIEWS, {copy_of(name): VIEWS[name] for name in COPIED}, REARRANGED, PADDING)

@@ -1,0 +1,131 @@
+"""Scaling of pictures, and of signals and volumes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from opperf.operations import CanonicalOperation
+from opperf.operations.uses import Roles
+from opperf.rules.configurations import WHY
+from opperf.rules.pictures import COLOURS
+from opperf.rules.registering import Families
+from opperf.rules.shapes import Shape
+from opperf.rules.sizes import Preset
+from opperf.rules.values import tensor
+
+FAMILIES = Families()
+
+
+class Scaling(NamedTuple):
+    """A tensor's shape, its new spatial extents, why, and whether corners are aligned."""
+
+    shape: Shape
+    output_size: Shape
+    why: str
+    align_corners: bool = False
+
+
+def times(shape: Shape, factor: int) -> Shape:
+    """The spatial extents of a tensor, multiplied."""
+    return tuple(extent * factor for extent in shape[2:])
+
+
+def of_all(size: Preset) -> tuple[Scaling, ...]:
+    """Signals and volumes, which every method but the cubic scales."""
+    mel = (size.samples(8), 256, size.extent(1024))
+    volume = (1, 16, *(size.side(side, 4) for side in (16, 64, 64)))
+    return (
+        Scaling(mel, times(mel, 2), "a vocoder's features to twice as many frames"),
+        Scaling(volume, times(volume, 2), "a volume's maps in the decoder of a 3D U-Net"),
+    )
+
+
+def nearest(size: Preset) -> tuple[Scaling, ...]:
+    """Feature maps to copy pixels of."""
+    decoder = (size.samples(2), 320, size.side(32), size.side(32))
+    pyramid = (size.samples(8), 256, size.side(20, 4), size.side(20, 4))
+    mask = (size.samples(2), 1, size.side(512), size.side(512))
+    return (
+        Scaling(decoder, times(decoder, 2), "Stable Diffusion's maps, before a convolution"),
+        Scaling(pyramid, times(pyramid, 2), "a pyramid's maps to the next finer level's, as YOLO"),
+        Scaling(
+            mask,
+            (size.side(512) // 8,) * 2,
+            "a mask to an eighth, as Stable Diffusion's inpainting does",
+        ),
+    )
+
+
+def linear(size: Preset) -> tuple[Scaling, ...]:
+    """Feature maps and pictures to interpolate."""
+    logits = (size.samples(2), 21, size.side(65, 1), size.side(65, 1))
+    pictures = (size.samples(8), COLOURS, size.side(480), size.side(640))
+    maps = (size.samples(2), 256, size.side(64), size.side(64))
+    return (
+        Scaling(
+            logits,
+            (size.side(513, 1),) * 2,
+            "DeepLabv3's class scores to the size of the picture",
+        ),
+        Scaling(pictures, (size.side(224),) * 2, "camera pictures to a classifier's size"),
+        Scaling(maps, times(maps, 2), "maps of a U-Net's decoder, corners aligned", True),
+        Scaling(maps, times(maps, 2), "maps of a segmentation's decoder, edges aligned"),
+    )
+
+
+def cubic(size: Preset) -> tuple[Scaling, ...]:
+    """Position embeddings and pictures to interpolate."""
+    positions = (1, 768, size.side(14, 2), size.side(14, 2))
+    pictures = (size.samples(2), COLOURS, size.side(192), size.side(192))
+    return (
+        Scaling(
+            positions,
+            (size.side(24, 4),) * 2,
+            "a vision transformer's position embeddings for larger pictures",
+        ),
+        Scaling(pictures, times(pictures, 2), "small pictures doubled, as a baseline in EDSR"),
+        Scaling(
+            pictures,
+            times(pictures, 2),
+            "small pictures doubled, corners aligned",
+            True,
+        ),
+    )
+
+
+def scalings(name: str, size: Preset) -> tuple[Scaling, ...]:
+    """The tensors of a method, by the name of its operation."""
+    if "cubic" in name:
+        return cubic(size)
+    return (*of_all(size), *(linear if "linear" in name else nearest)(size))
+
+
+def corners(operation: CanonicalOperation, one: Scaling) -> Roles:
+    """The alignment of corners, where the operation has one, and why."""
+    aligned: Roles = {"align_corners": one.align_corners}
+    return {**(aligned if "align_corners" in operation.inputs else {}), WHY: one.why}
+
+
+@FAMILIES.operation("upsample_cubic", "upsample_linear", "upsample_nearest")
+def upsample(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
+    """Tensors, and their new spatial extents."""
+    for one in scalings(operation.name, size):
+        yield {
+            "data": tensor(*one.shape),
+            "output_size": one.output_size,
+            **corners(operation, one),
+        }
+
+
+@FAMILIES.operation(
+    "upsample_cubic_gradient", "upsample_linear_gradient", "upsample_nearest_gradient"
+)
+def upsample_gradient(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
+    """Gradients at the scaled tensors, and the spatial extents of those before."""
+    for one in scalings(operation.name, size):
+        yield {
+            "gradient": tensor(*one.shape[:2], *one.output_size),
+            "input_size": one.shape[2:],
+            **corners(operation, one),
+        }
