@@ -92,8 +92,9 @@ PAIRS: dict[str, Pair] = {
 
 IGNORES_NAN = frozenset(
     {
-        *("nanargmax", "nanargmin", "nancumprod", "nancumsum", "nanmax", "nanmean", "nanmedian"),
-        *("nanmin", "nanpercentile", "nanprod", "nanquantile", "nanstd", "nansum", "nanvar"),
+        *("lower_nanmedian", "nanargmax", "nanargmin", "nancumprod", "nancumsum", "nanmax"),
+        *("nanmean", "nanmedian", "nanmin", "nanpercentile", "nanprod", "nanquantile"),
+        *("nanstd", "nansum", "nanvar"),
     }
 )
 """Reductions that leave out NaN, under the names of NumPy, which all frameworks have."""
@@ -101,6 +102,7 @@ IGNORES_NAN = frozenset(
 REDUCTIONS: dict[str, Fill] = {
     **dict.fromkeys(("prod", "nanprod", "cumprod", "nancumprod"), NEAR_ONE),
     "count_nonzero": BOOLEAN,
+    "mode": BITS,
 }
 """Fill of the tensor of reductions."""
 

@@ -9,6 +9,7 @@ from opperf.rules.families import (
     creation,
     elementwise,
     indexing,
+    joining,
     layers,
     linalg,
     normalisation,
@@ -20,8 +21,8 @@ from opperf.rules.families import (
 from opperf.rules.registering import Families
 
 MODULES = (
-    *(attention, convolution, creation, elementwise, indexing, layers, linalg, normalisation),
-    *(recurrent, reductions, shapes, sorting),
+    *(attention, convolution, creation, elementwise, indexing, joining, layers, linalg),
+    *(normalisation, recurrent, reductions, shapes, sorting),
 )
 """Modules that have `FAMILIES`."""
 

@@ -8,7 +8,7 @@ from opperf.model import Fill, Operator, TensorSpec
 from opperf.rules.configurations import WHY
 from opperf.rules.domains import BITS, PAIRS, RATIO_PAIR, SHIFTS, WHOLE_DTYPE, Pair
 from opperf.rules.families import elementwise as shared
-from opperf.rules.numpy.names import COMPLEX, Variants, own
+from opperf.rules.numpy.names import COMPLEX
 from opperf.rules.registering import Families
 from opperf.rules.shapes import column, square
 from opperf.rules.sizes import Preset
@@ -22,6 +22,7 @@ from opperf.rules.values import (
     below,
     fixed,
 )
+from opperf.rules.variants import Variants, own
 
 FAMILIES = Families()
 

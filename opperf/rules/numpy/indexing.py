@@ -10,13 +10,14 @@ from opperf.rules.configurations import WHY
 from opperf.rules.engine import arguments_by_role
 from opperf.rules.families import indexing, sorting
 from opperf.rules.families.indexing import indices, mask
-from opperf.rules.numpy.names import COMPLEX, Variants, alike, own
+from opperf.rules.numpy.names import COMPLEX, alike
 from opperf.rules.numpy.operations.reductions import SEARCHED
 from opperf.rules.numpy.operations.shapes import INDEXING
 from opperf.rules.registering import Families
 from opperf.rules.shapes import line, square, vector
 from opperf.rules.sizes import Preset
 from opperf.rules.values import BOOLEAN, Arguments, below, fixed, tensors
+from opperf.rules.variants import Variants, own
 
 FAMILIES = Families()
 

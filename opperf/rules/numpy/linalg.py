@@ -8,11 +8,12 @@ from collections.abc import Iterable
 from opperf.model import Operator
 from opperf.rules.configurations import WHY
 from opperf.rules.families.linalg import EINSUMS, definite, matrix_to_diagonalise
-from opperf.rules.numpy.names import COMPLEX, Variants, own
+from opperf.rules.numpy.names import COMPLEX
 from opperf.rules.registering import Families
 from opperf.rules.shapes import Shape, cube, square, tall, vector
 from opperf.rules.sizes import Preset
 from opperf.rules.values import Arguments, fixed, tensors
+from opperf.rules.variants import Variants, own
 
 FAMILIES = Families()
 

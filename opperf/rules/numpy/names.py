@@ -2,29 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
-
 from opperf.model import Argument, Fill, Kind, Operator, TensorSpec
 from opperf.rules.engine import Alternatives
 from opperf.rules.shapes import LIST_LENGTH, Shape, shapes
 from opperf.rules.sizes import Preset
-from opperf.rules.values import NORMAL, REQUESTED, Arguments, fixed, tensors
+from opperf.rules.values import NORMAL, REQUESTED, fixed, tensors
 
 COMPLEX = "complex64"
 """Dtype of an array whose imaginary part is not zero: of spectra, and for functions about it."""
-
-Variants = Callable[[Preset], Iterable[Arguments]]
-"""The configurations of one function at a size."""
 
 
 def alike(shape: Shape, fill: Fill = NORMAL, dtype: str = REQUESTED) -> tuple[TensorSpec, ...]:
     """A list of arrays of one shape."""
     return tensors([fixed(*shape, fill=fill, dtype=dtype)] * LIST_LENGTH)
-
-
-def own(table: Mapping[str, Variants], operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """The configurations of a function in a table, by any of the function's names."""
-    return next(table[name] for name in operator.names if name in table)(size)
 
 
 def matrices(fill: Fill = NORMAL) -> Alternatives:

@@ -15,11 +15,11 @@ from opperf.rules.families.reductions import (
     reduced_shapes,
     whys_of,
 )
-from opperf.rules.numpy.names import Variants, own
 from opperf.rules.registering import Families
 from opperf.rules.shapes import line, square
 from opperf.rules.sizes import Preset
 from opperf.rules.values import Arguments, between, fixed, literal
+from opperf.rules.variants import Variants, own
 
 FAMILIES = Families()
 

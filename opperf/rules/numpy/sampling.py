@@ -6,11 +6,11 @@ from collections.abc import Iterable
 
 from opperf.model import Argument, Operator
 from opperf.rules.configurations import WHY
-from opperf.rules.numpy.names import Variants
 from opperf.rules.registering import Families
 from opperf.rules.shapes import line, square
 from opperf.rules.sizes import Preset
 from opperf.rules.values import POSITIVE, POSITIVE_DEFINITE, SIMPLEX, Arguments, below, fixed
+from opperf.rules.variants import Variants
 
 FAMILIES = Families()
 

@@ -8,12 +8,13 @@ from opperf.model import Argument, Operator
 from opperf.rules.configurations import WHY
 from opperf.rules.engine import arguments_by_role, uses_of
 from opperf.rules.families import shapes as shared
-from opperf.rules.numpy.names import Variants, alike, own
+from opperf.rules.numpy.names import alike
 from opperf.rules.numpy.operations.shapes import SHAPES
 from opperf.rules.registering import Families
 from opperf.rules.shapes import column, cube, line, shapes, square, tall, vector
 from opperf.rules.sizes import Preset
 from opperf.rules.values import BOOLEAN, Arguments, below, fixed, tensors
+from opperf.rules.variants import Variants, own
 
 FAMILIES = Families()
 

@@ -7,11 +7,11 @@ from collections.abc import Iterable
 from opperf.model import Operator, TensorSpec
 from opperf.rules.configurations import WHY
 from opperf.rules.families.linalg import KERNEL
-from opperf.rules.numpy.names import Variants, own
 from opperf.rules.registering import Families
 from opperf.rules.shapes import line, square, vector
 from opperf.rules.sizes import Preset
 from opperf.rules.values import OPEN_UNIT, POSITIVE, Arguments, between, fixed, literal
+from opperf.rules.variants import Variants, own
 
 FAMILIES = Families()
 

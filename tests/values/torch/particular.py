@@ -2,5 +2,5 @@
 
 from __future__ import annotations
 
-CONSTANT: frozenset[str] = frozenset()
+CONSTANT: frozenset[str] = frozenset({"fill.Scalar", "fill.Tensor"})
 """Operators whose results are one number everywhere, by label."""
