@@ -122,15 +122,15 @@ def top_k(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
     """Scores, of which the best of each row are found: few of many, few of few, and half."""
     for shape, k, axis, why in (
         (
-            (size.batch, WORDS),
+            (size.batch, size.extent(WORDS)),
             50,
             -1,
             "the best 50 of a vocabulary for each sentence, as in top-k sampling",
         ),
         ((size.extent(4096), EXPERTS), 6, -1, "six of 64 experts for each token, as DeepSeekMoE"),
         (
-            (size.pictures, PROPOSALS),
-            PROPOSALS // 20,
+            (size.pictures, size.extent(PROPOSALS)),
+            size.extent(PROPOSALS) // 20,
             -1,
             "the thousand best boxes of each picture, as a region proposal network keeps them",
         ),

@@ -11,15 +11,17 @@ from opperf.rules.values import NORMAL, fixed, tensor
 CHANNELS_LAST = "channels_last"
 
 
-def in_channels_last(shape: Shape, fill: Fill = NORMAL) -> TensorSpec:
+def in_channels_last(shape: Shape, gradient: bool = True) -> TensorSpec:
     """Feature maps of this shape whose channels are adjacent in memory."""
-    return msgspec.structs.replace(tensor(*shape, fill=fill), memory_format=CHANNELS_LAST)
+    maps = tensor(*shape, gradient=gradient)
+    return msgspec.structs.replace(maps, memory_format=CHANNELS_LAST)
 
 
-def transposed(shape: Shape, fill: Fill = NORMAL) -> TensorSpec:
+def transposed(shape: Shape, fill: Fill = NORMAL, gradient: bool = True) -> TensorSpec:
     """`x.T` of this shape, of a contiguous `x`."""
     rows, _ = shape
-    return msgspec.structs.replace(tensor(*shape, fill=fill), strides=(1, rows))
+    matrix = tensor(*shape, fill=fill, gradient=gradient)
+    return msgspec.structs.replace(matrix, strides=(1, rows))
 
 
 def expanded_index(rows: int, columns: int, limit: int) -> TensorSpec:

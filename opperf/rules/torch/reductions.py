@@ -164,6 +164,9 @@ OF_ROWS = (
 )
 """Reductions whose rows are measured in both orders of memory."""
 
+OF_PLACES = ("argmax", "argmin")
+"""Operators that return indices, which have no gradient."""
+
 RUNNING = ("cummax", "cumprod", "cumsum", "logcumsumexp")
 
 
@@ -184,7 +187,7 @@ def across(operator: Operator, size: Preset) -> Iterable[Arguments]:
     shape = square(size)
     fill = reduction_fill(operator.name, shape, (1,))
     why = "each row of x.T, as features by samples: a row's elements are a column's length apart"
-    yield {"self": transposed(shape, fill), "dim": 1, WHY: why}
+    yield {"self": transposed(shape, fill, operator.name not in OF_PLACES), "dim": 1, WHY: why}
 
 
 @FAMILIES.also("all.default", "any.default", "count_nonzero.default", "sum.default")
@@ -203,7 +206,7 @@ def flags(operator: Operator, size: Preset) -> Iterable[Arguments]:
 def of_pixels(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """Scores of each pixel's class with the classes last in memory."""
     yield {
-        "self": in_channels_last(feature_maps(size, CLASSES)),
+        "self": in_channels_last(feature_maps(size, CLASSES), operator.name not in OF_PLACES),
         "dim": 1,
         WHY: "channels last: the class of each pixel, whose scores are adjacent in memory",
     }

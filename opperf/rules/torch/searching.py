@@ -64,7 +64,7 @@ def descending(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """Rows in descending order, and transposed ones."""
     make = tensor if operator.name == "sort" else fixed
     stable: Arguments = {"stable": True} if operator.overload == "stable" else {}
-    likeliest = make(size.pictures, WORDS, fill=PERMUTATION)
+    likeliest = make(size.pictures, size.extent(WORDS), fill=PERMUTATION)
     yield {
         "self": likeliest,
         "dim": -1,
@@ -73,7 +73,7 @@ def descending(operator: Operator, size: Preset) -> Iterable[Arguments]:
         WHY: "words from the likeliest down, as in nucleus sampling: few long rows",
     }
     yield {
-        "self": transposed(fewer(size)),
+        "self": transposed(fewer(size), gradient=operator.name == "sort"),
         "dim": -1,
         **stable,
         WHY: "rows of x.T, as features by samples: copied before they are sorted",
