@@ -132,7 +132,7 @@ def slices_of(x: Array, axis: int | None) -> list[Any]:
 
 
 def as_slices(found: Array, x: Array, axis: int | None) -> Array:
-    """What `slices_of` made flat, in the shape that slices of the tensor have."""
+    """Flat slices in the shape that slices of the tensor have, joined along their axis."""
     if axis is None:
         return found
     others = np.moveaxis(x, axis, 0).shape[1:]

@@ -148,7 +148,7 @@ def kth_smallest(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]
             (rows, columns),
             max(1, columns // 10),
             1,
-            "a tenth of each row below it, as trimmed losses leave out the best fitted samples",
+            "a tenth of each row below it, as a trimmed loss skips the best fitted samples",
         ),
         (
             (rows, columns),

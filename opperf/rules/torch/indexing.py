@@ -251,7 +251,7 @@ VARIANTS: Mapping[str, Variants] = {
             "condition": mask(square(size)),
             "self": 0.0,
             "other": tensor(*square(size)),
-            WHY: "zero where a mask is set, else elements, as outliers are left out",
+            WHY: "zero where a mask is set, else elements, as outliers are removed",
         }
     ],
     "where.default": lambda size: [
@@ -275,7 +275,7 @@ FURTHER: Mapping[str, Variants] = {
     "gather.default": picked_by_one_index,
     "index.Tensor": read_otherwise,
 }
-"""What is measured beside the inputs of recorded runs: other kinds of indices."""
+"""Other kinds of indices, beside the inputs of recorded runs."""
 
 
 @FAMILIES.also(*FURTHER)

@@ -225,7 +225,7 @@ def weighted(operator: Operator, size: Preset) -> Iterable[Arguments]:
 
 @FAMILIES.also("segment_reduce.default")
 def by_offsets(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """Rows whose runs are told apart by where they begin."""
+    """Rows, and the places where their runs begin."""
     lengths = runs(2 * size.extent(128), 16)
     begins = [sum(lengths[:i]) for i in range(len(lengths) + 1)]
     yield {

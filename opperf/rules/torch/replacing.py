@@ -227,7 +227,7 @@ VARIANTS: Mapping[str, Variants] = {
 
 @FAMILIES.add(*VARIANTS)
 def in_part(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """Tensors, and what replaces a part of them or all."""
+    """Tensors, and values that replace a part of them or all."""
     return own(VARIANTS, operator, size)
 
 

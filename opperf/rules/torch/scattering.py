@@ -28,7 +28,7 @@ FAMILIES = Families()
 
 
 def messages(size: Preset, **names: str) -> Arguments:
-    """Features of nodes, the node that each edge leads to, and what is sent along it. `names` are
+    """Features of nodes, the node that each edge leads to, and the message along it. `names` are
     those of the arguments."""
     return {
         names.get("data", "self"): tensor(nodes(size), FEATURES),
@@ -234,7 +234,7 @@ FURTHER: Mapping[str, Variants] = {
     "index_put.default": write_otherwise,
     "scatter_add.default": lambda size: [{**sent(size), WHY: SENT}],
 }
-"""What is measured beside the inputs of recorded runs: other kinds of indices."""
+"""Other kinds of indices, beside the inputs of recorded runs."""
 
 
 @FAMILIES.also(*FURTHER)

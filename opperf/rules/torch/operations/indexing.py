@@ -78,6 +78,19 @@ def zeros_roles(grad: Array, shape: Any, dim: int, index: Array) -> dict[str, An
     return scatter_roles(np.zeros(shape), dim, index, grad, reduce="add")
 
 
+def unfold_backward_roles(
+    grad_in: Array, input_sizes: Any, dim: int, size: int, step: int
+) -> dict[str, Any]:
+    """Gradients of overlapping windows, each added at the place that its element was read from."""
+    starts = step * np.arange(grad_in.shape[dim])
+    places = starts[:, None] + np.arange(size)
+    index: list[Any] = [None] * len(input_sizes)
+    index[dim] = places
+    values = np.moveaxis(grad_in, -1, dim + 1)
+    zeros = np.zeros(tuple(input_sizes))
+    return {"data": zeros, "indices": index, "values": values, "accumulate": True}
+
+
 def shape_of_data(made: Array, arguments: Values) -> Array:
     """The result in the shape of the data."""
     return made.reshape(arguments["self"].shape)
@@ -274,6 +287,7 @@ WRITTEN: Table = {
         ),
     ),
     "slice_scatter": use("scatter_elements", scatter_slice_roles),
+    "unfold_backward": use("advanced_assignment", unfold_backward_roles),
     "value_selecting_reduction_backward": use("scatter_elements", selecting_backward_roles),
 }
 

@@ -84,13 +84,14 @@ def deviation_roles(
     correction: float | None = None,
     keepdim: bool = False,
 ) -> dict[str, Any]:
-    """A tensor, the axes, and what is subtracted from the number of elements: 1 by default."""
+    """A tensor, the axes, and the number that is subtracted from the count of elements, 1 by
+    default."""
     taken = float(unbiased) if correction is None else correction
     return {**reduction_roles(self, dim, keepdim), "correction": taken}
 
 
 def deviation(operation: str, to_output: ToOutput | None = None) -> Use:
-    """The use of a variance, or of what is made from one."""
+    """The use of a variance, or of a function of one."""
     return use(operation, deviation_roles, to_output, with_axes)
 
 
@@ -151,6 +152,16 @@ def segment_roles(
 def segment_arguments(operator: Operator, roles: Roles) -> dict[str, Argument]:
     """Rows, the lengths of their runs, and the reduction."""
     return {"data": roles["data"], "reduce": roles["reduction"], "lengths": roles["lengths"]}
+
+
+def product_backward_roles(grad: Array, input: Array, dim: int, output: Array) -> dict[str, Any]:
+    """Gradients times running products, from the last to the first."""
+    return {"x": np.flip(grad * output, dim), "axis": dim}
+
+
+def divided_by_input(made: Array, arguments: Values) -> Array:
+    """Sums from the last to the first, each divided by its element of the input."""
+    return np.flip(made, arguments["dim"]) / arguments["input"]
 
 
 def gradient_roles(
@@ -216,6 +227,7 @@ ACCUMULATED: Table = {
     "cummax": reduce("cummax", with_running_places),
     "cummin": reduce("cummin", with_running_places),
     "cumprod": reduce("cumprod"),
+    "cumprod_backward": use("cumsum", product_backward_roles, divided_by_input),
     "cumsum": reduce("cumsum"),
     "logcumsumexp": reduce("cumlogsumexp"),
     "cumulative_trapezoid.dx": use("cumulative_trapezoid", "y spacing=dx axis=dim"),

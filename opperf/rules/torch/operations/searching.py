@@ -83,11 +83,11 @@ def isin_arguments(operator: Operator, roles: Roles) -> dict[str, Argument]:
 
 
 RETURNED = {"inverse": "return_inverse", "counts": "return_counts"}
-"""Arguments of what is returned beside unique elements, by role."""
+"""Arguments that ask for more than the unique elements, by role."""
 
 
 def unique_roles(self: Array, dim: int | None = None, **returned: bool) -> dict[str, Any]:
-    """A tensor, its axis if there is one, and what is returned beside the elements."""
+    """A tensor, its axis if there is one, and which results are asked for beside the elements."""
     wanted = {role: returned.get(name, False) for role, name in RETURNED.items()}
     return {"x": self, **wanted} if dim is None else {"x": self, "axis": dim, **wanted}
 
@@ -101,8 +101,8 @@ def in_three(made: Any, arguments: Values) -> tuple[Any, ...]:
 
 
 def unique_arguments(operator: Operator, roles: Roles) -> dict[str, Argument] | None:
-    """A tensor, its axis, and what is returned beside the elements; None for what the operator does
-    not return, and for an axis or none where another operator is called for it."""
+    """A tensor, its axis, and which results are asked for beside the elements; None for one that
+    the operator does not return, and for an axis or none where another operator is called."""
     needs_axis = operator.name.startswith("unique_dim")
     if "index" in roles or needs_axis is not ("axis" in roles):
         return None
