@@ -10,6 +10,10 @@ BIN := $(VENV)/bin
 # Twice quiet: errors only.
 PIP := $(BIN)/python -m pip install -qq --disable-pip-version-check
 
+# The PyTorch that the tests are written against. Not an extra's own requirement, which would take
+# the newest; none with TORCH=.
+TORCH ?= torch==2.13.0
+
 TABLE := benchmark.md
 BENCHMARK := run relu broadcast_add dot Convolution softmax \
 	--size small --warmup 5 --runs 20 --overwrite -f md -o $(TABLE)
@@ -59,5 +63,5 @@ $(VENV)/installed: pyproject.toml | $(BIN)/python
 	@touch $@
 
 $(VENV)/installed-dev: pyproject.toml | $(BIN)/python
-	$(PIP) -e '.[dev]'
+	$(PIP) -e '.[dev]' $(TORCH)
 	@touch $@ $(VENV)/installed

@@ -66,6 +66,18 @@ MEMORY_FORWARD = Metric(
     absolute_tolerance=MEMORY.absolute_tolerance,
 )
 
+MEMORY_RESERVED = Metric(
+    "memory_reserved",
+    "B",
+    MetricKind.MEMORY,
+    title="Memory reserved",
+    description="peak of what the framework's allocator reserved on the device, above the level "
+    "before the call",
+    usual=False,
+    relative_tolerance=MEMORY.relative_tolerance,
+    absolute_tolerance=MEMORY.absolute_tolerance,
+)
+
 KERNEL = Metric(
     "kernel",
     "ns",
@@ -88,7 +100,46 @@ INSTRUCTIONS = Metric(
 """Tolerances: a hash seed or an address may change the iterations of a loop; 0.5 % is more than
 that and less than a changed kernel."""
 
-BUILT_IN = (FORWARD, BACKWARD, TOTAL, MEMORY, MEMORY_FORWARD, KERNEL, INSTRUCTIONS)
+FIRST_CALL = Metric(
+    "first_call",
+    "ns",
+    MetricKind.WALL,
+    title="First call",
+    description="time of the first call, compilation included",
+    usual=False,
+)
+
+GRAPH_BREAKS = Metric(
+    "graph_breaks",
+    "count",
+    MetricKind.COUNT,
+    title="Graph breaks",
+    description="places where compiled code returns to the interpreter",
+    usual=False,
+)
+
+RECOMPILATIONS = Metric(
+    "recompilations",
+    "count",
+    MetricKind.COUNT,
+    title="Recompilations",
+    description="times that code was compiled again",
+    usual=False,
+)
+
+BUILT_IN = (
+    FORWARD,
+    BACKWARD,
+    TOTAL,
+    MEMORY,
+    MEMORY_FORWARD,
+    MEMORY_RESERVED,
+    KERNEL,
+    INSTRUCTIONS,
+    FIRST_CALL,
+    GRAPH_BREAKS,
+    RECOMPILATIONS,
+)
 """In the order of tables."""
 
 

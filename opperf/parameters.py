@@ -10,16 +10,16 @@ import click
 
 from opperf import defaults
 from opperf.frameworks import PREFERENCE, default_framework
-from opperf.model import DECLARED, DEFAULTS, Setting
+from opperf.model import DECLARED, DEFAULTS, MAPPINGS, Setting
 from opperf.parsing import (
     check_extension,
+    parse_assignments,
     parse_columns,
     parse_format,
     parse_interpreters,
     parse_shapes,
     parse_sweeps,
     parse_values,
-    parse_variables,
     split_commas,
 )
 
@@ -221,7 +221,10 @@ def axis_option(name: str) -> Callable[[Command], Command]:
     )
 
 
-PARSERS = {"env": parse_variables, "python": parse_interpreters}
+PARSERS = {
+    **{name: parse_assignments(DECLARED[name].read) for name in MAPPINGS},
+    "python": parse_interpreters,
+}
 """Parsers of the axes whose values commas do not separate."""
 
 
@@ -336,7 +339,8 @@ columns = click.option(
     callback=parse_columns,
     help="Columns of figures in tables and Markdown: forward, backward, total, memory, "
     "memory_forward, memory_backward, bandwidth (GB/s), ratio (backward over forward), moved "
-    "(bytes), p50, p90, p99, kernel, instructions.  [default: forward, backward, memory]",
+    "(bytes), p50, p90, p99, kernel, instructions, first_call, "
+    "graph_breaks, recompilations.  [default: forward, backward, memory]",
 )
 """The columns of tables of results."""
 

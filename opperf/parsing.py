@@ -186,15 +186,21 @@ def parse_sweeps(
     return sweeps
 
 
-def parse_variables(
-    ctx: click.Context, param: click.Parameter, values: Words
-) -> Mapping[str, tuple[str, ...]]:
-    """Parses `OMP_PROC_BIND=true|false` into a name and its values, which may also be set one by
-    one."""
-    found: dict[str, dict[str, None]] = {}
-    for name, text in _split_pairs(values, "NAME=VALUE or NAME=VALUE|VALUE", ctx, param):
-        found.setdefault(name, {}).update(dict.fromkeys(text.split("|")))
-    return {name: tuple(texts) for name, texts in found.items()}
+def parse_assignments(
+    read: Callable[[str], str],
+) -> Callable[[click.Context, click.Parameter, Words], Mapping[str, Words]]:
+    """Returns a parser of `OMP_PROC_BIND=true|false` into a name and its values, which may also be
+    set one by one. `read` reads a value."""
+
+    def parse(
+        ctx: click.Context, param: click.Parameter, values: Words
+    ) -> Mapping[str, tuple[str, ...]]:
+        found: dict[str, dict[str, None]] = {}
+        for name, text in _split_pairs(values, "NAME=VALUE or NAME=VALUE|VALUE", ctx, param):
+            found.setdefault(name, {}).update(dict.fromkeys(map(read, text.split("|"))))
+        return {name: tuple(texts) for name, texts in found.items()}
+
+    return parse
 
 
 def parse_labels(ctx: click.Context, param: click.Parameter, values: Words) -> Mapping[str, str]:

@@ -177,6 +177,19 @@ def test_every_setting_is_declared_once():
             *("env", {"A": "1", "B": ""}, "A=1 B="),
             *(("--env", "A=1", "--env", "B="), ("env:A=1", "env:B=")),
         ),
+        (
+            *("options", {"a.b": "true"}, "a.b=true"),
+            *(("--set", "a.b=true"), ("options:a.b=true",)),
+        ),
+        *(
+            (name, value, value, (option, value), (f"{name}:{value}",))
+            for name, option, value in (
+                ("autocast", "--autocast", "off"),
+                ("autocast", "--autocast", "bfloat16"),
+                ("memory_format", "--memory-format", "contiguous"),
+                ("compile_cache", "--compile-cache", "cold"),
+            )
+        ),
         ("python", "", "own", (), ()),
         ("warmup", None, "", (), ()),
         ("warmup", 0, "0", ("--warmup", "0"), ("warmup:0",)),

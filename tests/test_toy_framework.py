@@ -132,3 +132,10 @@ def test_events_time_on_the_device_and_the_frameworks_flush_makes_calls_cold(opp
     assert cold.samples["forward"] == [150.0, 150.0]
     (note,) = [note for note in cold.notes if note.code == "cold_cache"]
     assert "toyqueue flushes the caches of gpu(0)" in note.message
+
+
+def test_a_framework_without_options_says_so(opperf):
+    words = ("add", "--framework", "toy", "--dtype", "float64", "--set", "a.b=true")
+    _, refused = opperf(*words, code=2)
+    assert refused.endswith("toy has no options for --set, such as 'a.b'; omit it\n")
+    assert refused.count("\n") == 1

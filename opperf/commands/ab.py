@@ -8,7 +8,7 @@ import click
 
 from opperf.commands.command import command
 from opperf.compare.statistics.design import FEWEST_BLOCKS
-from opperf.model import DECLARED
+from opperf.model import DECLARED, MAPPINGS
 from opperf.parameters import (
     argument_options,
     case_ids,
@@ -33,7 +33,7 @@ FINDINGS = ("regressed", "improved", "ambiguous")
 BLOCKS = click.IntRange(min=FEWEST_BLOCKS)
 
 ASSIGNED = ", ".join(
-    f"{name}:" for name, one in DECLARED.items() if one.axis and name not in ("env", "python")
+    f"{name}:" for name, one in DECLARED.items() if one.axis and name not in (*MAPPINGS, "python")
 )
 """Settings that an arm can assign like the options of `run`."""
 
@@ -56,8 +56,9 @@ def parse_threads(ctx: click.Context, param: click.Parameter, text: str) -> obje
     multiple=True,
     metavar="KIND:VALUE",
     help="A setting of A, in addition to the options; repeat it for several. env:NAME=VALUE, "
-    "python:INTERPRETER (of an environment with the framework), ops:NAME (compared with the other "
-    f"arm's ops:NAME), and {ASSIGNED} with the values of the options of `opperf run`.  "
+    "options:NAME=VALUE (as --set of `opperf run`), python:INTERPRETER (of an environment with the "
+    "framework), ops:NAME (compared with the other arm's ops:NAME), and "
+    f"{ASSIGNED} with the values of the options of `opperf run`.  "
     "[default: none]",
 )
 @click.option(

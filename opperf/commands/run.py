@@ -67,9 +67,13 @@ FORMATS = ("json", "md", "csv", "jsonl")
 @setting_option("imports")
 @axis_option("cache")
 @axis_option("mode")
+@axis_option("compile_cache")
+@axis_option("autocast")
+@axis_option("memory_format")
 @axis_option("phase")
 @axis_option("threads")
 @axis_option("env")
+@axis_option("options")
 @axis_option("python")
 @cpus
 @no_backward
@@ -129,8 +133,9 @@ def run(ctx: click.Context, /, **options: object) -> None:
     """Measure operators: all of them, or those selected by name, category and namespace.
 
     An argument that is an existing run file is measured again, with its own settings except those
-    set by options. Several values of --dtype, --ctx, --profiler, --cache, --mode, --phase,
-    --threads, --env and --python give a case for every combination."""
+    set by options. Several values of --dtype, --ctx, --profiler, --cache, --mode,
+    --compile-cache, --autocast, --memory-format, --phase, --threads, --env, --set and --python give
+    a case for every combination."""
     from opperf.runner.command import run_command
 
     ctx.exit(run_command(options, explicit_options(ctx, options)))

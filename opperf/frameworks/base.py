@@ -8,10 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 from opperf.frameworks.timing import Event, ProfilerFactory
 from opperf.model import (
+    Argument,
     Case,
     Device,
     DType,
@@ -52,6 +53,16 @@ class MemoryReading(Protocol):
     @property
     def kept_bytes(self) -> int:
         """Number of bytes still allocated at the end, above the level at entry."""
+        ...
+
+
+@runtime_checkable
+class ReservedMemory(Protocol):
+    """A reading of an allocator that reserves more of the device's memory than it gives away."""
+
+    @property
+    def reserved_bytes(self) -> int:
+        """Largest number of bytes reserved above the level at entry."""
         ...
 
 
@@ -178,6 +189,11 @@ class Devices(Protocol):
         """
         ...
 
+    def missing_kernel(self, operator: Operator, device: str) -> str:
+        """Returns why an operator cannot run on a device, for any inputs; empty if it can, or if
+        only a call can show it."""
+        ...
+
     def device_memory(self, device: str) -> int:
         """Returns the number of bytes that can still be allocated on the device."""
         ...
@@ -262,6 +278,15 @@ class ShapeInference(Protocol):
         """Returns the shapes of the case's outputs; None if only a call can show them."""
         ...
 
+    def with_outputs(
+        self, operator: Operator, arguments: Mapping[str, Argument]
+    ) -> Mapping[str, Argument]:
+        """Returns an operator's arguments with the tensors that it only writes its results to.
+
+        Raises `UnsupportedError` if the framework cannot infer one.
+        """
+        ...
+
     def foreseen_refusal(self, case: Case) -> str:
         """Returns why a case's call would be refused, found without its data and its kernel; empty
         if it would not, or if only the call can show it."""
@@ -314,13 +339,37 @@ class Memory(Protocol):
 
 
 class Modes(Protocol):
-    """Execution modes. Default: eager."""
+    """Execution modes and mixed precision. Default: eager, without mixed precision."""
 
     modes: tuple[str, ...]
     """Its execution modes, the default one first."""
+    autocast_dtypes: tuple[str, ...]
+    """Dtypes of its automatic mixed precision."""
 
     def scope(self, case: Case) -> AbstractContextManager[None]:
-        """Returns a context that sets the phase, array semantics and device of the case's calls."""
+        """Returns a context that sets the phase, array semantics, mixed precision and device of the
+        case's calls."""
+        ...
+
+
+class Compilers(Protocol):
+    """Modes that compile a case at its first call. Default: none."""
+
+    compiled_modes: tuple[str, ...]
+    """Those of its `modes` that compile."""
+
+    def compilation(self, case: Case) -> Mapping[str, int]:
+        """Returns what compiling the case has met since its `scope` began, by the metric's name:
+        `graph_breaks`, `recompilations`. Only of a case in one of the `compiled_modes`."""
+        ...
+
+
+class Options(Protocol):
+    """Options of the framework that hold for a process. Default: none."""
+
+    def option(self, name: str, text: str) -> Callable[[], object]:
+        """Returns a callable that sets an option to the value that the text is. Raises `UsageError`
+        for an unknown option, with near names, and for a value that it does not take."""
         ...
 
 
@@ -342,6 +391,16 @@ class Forks(Protocol):
 
     def supports_fork(self, device: str) -> bool:
         """Whether a fork of a process that has imported the framework can use the device."""
+        ...
+
+
+class Restoring(Protocol):
+    """Arguments that a call writes to. Default: none is restored."""
+
+    def restore(self, case: Case, arguments: Mapping[str, Any]) -> Callable[[], object] | None:
+        """Returns a function that gives the arguments which a call writes to their contents of now,
+        to be called between two calls; None if it writes to none. `arguments` are the values
+        made for the case."""
         ...
 
 
@@ -394,8 +453,11 @@ class Framework(
     Caches,
     Memory,
     Modes,
+    Compilers,
+    Options,
     Threads,
     Forks,
+    Restoring,
     Processes,
     Scripts,
     Protocol,

@@ -22,6 +22,7 @@ from opperf.frameworks import user_code
 from opperf.frameworks.base import Constant, Core, Extent
 from opperf.frameworks.timing import ProfilerFactory
 from opperf.model import (
+    Argument,
     CallableTarget,
     Case,
     Kind,
@@ -43,6 +44,8 @@ class Defaults(Core):
 
     memory_formats: tuple[str, ...] = ()
     modes: tuple[str, ...] = ("eager",)
+    autocast_dtypes: tuple[str, ...] = ()
+    compiled_modes: tuple[str, ...] = ()
     variables: tuple[str, ...] = ()
     gradients: bool = False
 
@@ -113,6 +116,9 @@ class Defaults(Core):
             )
         return CPU
 
+    def missing_kernel(self, operator: Operator, device: str) -> str:
+        return ""
+
     def device_memory(self, device: str) -> int:
         return int(psutil.virtual_memory().available)
 
@@ -152,6 +158,11 @@ class Defaults(Core):
     def output_shapes(self, case: Case) -> list[tuple[int, ...]] | None:
         return None
 
+    def with_outputs(
+        self, operator: Operator, arguments: Mapping[str, Argument]
+    ) -> Mapping[str, Argument]:
+        return arguments
+
     def foreseen_refusal(self, case: Case) -> str:
         return ""
 
@@ -176,6 +187,12 @@ class Defaults(Core):
     def scope(self, case: Case) -> AbstractContextManager[None]:
         return nullcontext()
 
+    def compilation(self, case: Case) -> Mapping[str, int]:
+        return {}
+
+    def option(self, name: str, text: str) -> Callable[[], object]:
+        raise UsageError(f"{self.name} has no options for --set, such as {name!r}; omit it")
+
     def versions(self) -> dict[str, str]:
         return {self.name: self.version()}
 
@@ -193,6 +210,9 @@ class Defaults(Core):
 
     def supports_fork(self, device: str) -> bool:
         return False
+
+    def restore(self, case: Case, arguments: Mapping[str, Any]) -> Callable[[], object] | None:
+        return None
 
     def unavailable(self, refusal: str) -> bool:
         return False

@@ -8,6 +8,7 @@ can be read on a machine that has none.
 from opperf.model.base import Struct
 from opperf.model.canonical import ID_VERSION
 from opperf.model.cases import Case, Pass, display_arguments, split_positional
+from opperf.model.declaring import Setting
 from opperf.model.metrics import (
     NOISE,
     UNRELIABLE,
@@ -30,7 +31,7 @@ from opperf.model.runs import (
     RecordLine,
     Run,
 )
-from opperf.model.settings import DECLARED, DEFAULTS, Setting, Settings
+from opperf.model.settings import DECLARED, DEFAULTS, MAPPINGS, Settings
 from opperf.model.targets import (
     CallableTarget,
     FileTarget,
@@ -72,6 +73,7 @@ __all__ = [
     "SCHEMA_VERSION",
     "UNKNOWN",
     "DEFAULTS",
+    "MAPPINGS",
     "Argument",
     "CallableTarget",
     "Case",

@@ -6,129 +6,25 @@ declarations, so that a new setting is one field here and the code that applies 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Iterator
+from dataclasses import replace
 from typing import Annotated, Any, Literal, get_type_hints
 
 from opperf import defaults
 from opperf.dtypes import canonical
 from opperf.model.base import Struct
-
-Read = Callable[[str], Any]
-"""Parses a text; raises `ValueError` with a message for the user."""
-
-
-@dataclass(frozen=True)
-class Setting:
-    """The declaration of one setting."""
-
-    option: str
-    help: str
-    read: Read = str
-    short: str = ""
-    metavar: str = "VALUE"
-    identity: bool = True
-    """Whether it is part of a case's id. The others set how often, how long or with which random
-    numbers a case is measured."""
-    process: bool = False
-    """Whether its scope is the worker process; otherwise it is the call."""
-    axis: bool = False
-    """Whether the option takes several values, each of which makes a case of its own."""
-    common: bool = False
-    """Whether commands in which all cases share one value (`ab`, `show`) have the option."""
-    title: str = ""
-    """Its name in reports."""
-    empty: str = ""
-    """A word for None and for an empty value."""
-    many: bool = False
-    """Whether the option can be repeated, and all its values apply together."""
-    flag: Any = None
-    """The value set by an option that takes none."""
-    name: str = ""
-    """Field of `Settings`."""
-
-    def text(self, value: Any) -> str:
-        """The value as a user writes it; `empty` for None and for an empty value."""
-        if isinstance(value, bool):
-            return "yes" if value else "no"
-        return " ".join(self._texts(value)) or self.empty
-
-    def arguments(self, value: Any) -> tuple[str, ...]:
-        """The words of a command line that set the value."""
-        if self.flag is not None:
-            return (self.option,) if value == self.flag else ()
-        return tuple(word for text in self._texts(value) for word in (self.option, text))
-
-    def assignments(self, value: Any) -> tuple[str, ...]:
-        """The value as the arms of `ab` take it: `dtype:float16`, `env:NAME=VALUE`."""
-        return tuple(f"{self.name}:{text}" for text in self._texts(value))
-
-    def _texts(self, value: Any) -> tuple[str, ...]:
-        """The texts from which the value is read: several for a mapping, none for nothing."""
-        if isinstance(value, dict):
-            return tuple(f"{name}={text}" for name, text in value.items())
-        if isinstance(value, tuple):
-            return value
-        if value is None:
-            return (self.empty,) if self.empty else ()
-        return (str(value),) if value != "" else ()
-
-
-def one_of(*words: str) -> Read:
-    """Returns a parser of one of these words, in any case."""
-
-    def read(text: str) -> str:
-        word = text.lower()
-        if word not in words:
-            raise ValueError(f"{text!r} is not one of {', '.join(words)}")
-        return word
-
-    return read
-
-
-def integer_from(least: int) -> Read:
-    """Returns a parser of integers of at least `least`."""
-
-    def read(text: str) -> int:
-        number = int(text) if text.isdecimal() else -1
-        if number < least:
-            raise ValueError(f"{text!r} is not an integer of at least {least}")
-        return number
-
-    return read
-
-
-def number_between(low: float, high: float = float("inf")) -> Read:
-    """Returns a parser of numbers between `low` and `high`, both excluded."""
-
-    def read(text: str) -> float:
-        try:
-            value = float(text)
-        except ValueError:
-            value = float("nan")
-        if not low < value < high:
-            limit = "" if high == float("inf") else f" and less than {high:g}"
-            raise ValueError(f"{text!r} is not a number greater than {low:g}{limit}")
-        return value
-
-    return read
-
-
-ALL = "all"
-"""In place of a number of threads: the framework's own choice."""
-
-
-def read_thread_count(text: str) -> int | None:
-    """Returns a number of threads; None for `all`."""
-    if text.lower() == ALL:
-        return None
-    try:
-        count: int = integer_from(1)(text)
-    except ValueError:
-        raise ValueError(
-            f"{text!r} is not a number of threads; write an integer of at least 1, or all"
-        ) from None
-    return count
+from opperf.model.declaring import (
+    ALL,
+    CONTIGUOUS,
+    OFF,
+    Setting,
+    integer_from,
+    number_between,
+    one_of,
+    read_autocast,
+    read_flag,
+    read_thread_count,
+)
 
 
 class Settings(Struct, frozen=True):
@@ -240,6 +136,21 @@ class Settings(Struct, frozen=True):
         ),
     ] = {}
     """Environment variables of the worker, beside those it inherits."""
+    options: Annotated[
+        dict[str, str],
+        Setting(
+            "--set",
+            "Option of the framework, by its name there, e.g. "
+            "torch.backends.cuda.matmul.allow_tf32=true; separate several values with |.",
+            read_flag,
+            metavar="NAME=VALUE",
+            process=True,
+            axis=True,
+            title="Options of the framework",
+            empty="unset",
+        ),
+    ] = {}
+    """Options of the framework that hold for the worker's process, by name."""
     python: Annotated[
         str,
         Setting(
@@ -333,6 +244,45 @@ class Settings(Struct, frozen=True):
             title="Mode",
         ),
     ] = "eager"
+    autocast: Annotated[
+        str,
+        Setting(
+            "--autocast",
+            "Automatic mixed precision: the dtype that the framework casts to where it holds that "
+            "suitable, one of those that `opperf frameworks NAME` lists.  [default: off]",
+            read_autocast,
+            metavar="DTYPE",
+            axis=True,
+            common=True,
+            title="Autocast",
+        ),
+    ] = OFF
+    memory_format: Annotated[
+        str,
+        Setting(
+            "--memory-format",
+            "Order of the axes in memory, one of those that `opperf frameworks NAME` lists. "
+            "channels_last: of tensors of 4 and 5 axes. A case without such a tensor is measured "
+            "as it is.  [default: contiguous]",
+            str.lower,
+            metavar="FORMAT",
+            axis=True,
+            common=True,
+            title="Memory format",
+        ),
+    ] = CONTIGUOUS
+    compile_cache: Annotated[
+        Literal["warm", "cold"],
+        Setting(
+            "--compile-cache",
+            "Cache of compiled code, in modes that compile. warm: that of the user, kept between "
+            "runs. cold: an empty one for each case.  [default: warm]",
+            one_of("warm", "cold"),
+            metavar="warm|cold",
+            axis=True,
+            title="Cache of compiled code",
+        ),
+    ] = "warm"
     phase: Annotated[
         Literal["train", "predict"],
         Setting(
@@ -396,3 +346,6 @@ DECLARED: dict[str, Setting] = {setting.name: setting for setting in _declared()
 
 DEFAULTS: dict[str, Any] = {name: getattr(Settings(), name) for name in DECLARED}
 """The default of every setting. None ever changes, as that would change ids."""
+
+MAPPINGS = tuple(name for name, default in DEFAULTS.items() if isinstance(default, dict))
+"""Settings of which each use of the option sets one entry, NAME=VALUE."""

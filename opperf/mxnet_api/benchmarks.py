@@ -2,47 +2,35 @@
 
 from __future__ import annotations
 
-import functools
-import logging
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
-import msgspec
-
 from opperf.defaults import RUNS, WARMUP
 from opperf.errors import UsageError
-from opperf.frameworks import Framework, load
-from opperf.model import Case, OperatorTarget, Record, Status
+from opperf.frameworks import Framework
+from opperf.model import Case, OperatorTarget, Record
 from opperf.mxnet_api import FRAMEWORK
 from opperf.mxnet_api.namespaces import find_functions, inputs_of_size, with_shapes
-from opperf.results.opperf_json import results_by_operator
-from opperf.runner.allocator import configure_heap
 from opperf.runner.calls import (
     Results,
     call_settings,
     check_type,
     display_result,
+    framework_of_call,
     measure_calls,
     measure_here,
 )
-from opperf.runner.pool import Worker
 from opperf.runner.pristine import is_self_contained
-from opperf.runner.rounds import without_memory
-from opperf.runner.stalls import find_suspects, settle
+from opperf.runner.programs import (
+    load_for_measuring,
+    make_plan,
+    measure_in_worker,
+    measure_plan,
+)
 from opperf.sources.bound import Bound
 from opperf.sources.call import UserCall
-from opperf.sources.registry import Plan, plan
-from opperf.sources.selecting import Selection
-
-LOG = logging.getLogger("opperf")
-
-
-def load_for_measuring(framework: str = FRAMEWORK) -> Framework:
-    """The framework, after this process's heap is set up for measuring."""
-    configure_heap()
-    return load(framework)
 
 
 def run_performance_test(
@@ -54,7 +42,7 @@ def run_performance_test(
     profiler: Literal["native", "python"] | None = None,
     warmup: int = WARMUP,
     runs: int = RUNS,
-    framework: str = FRAMEWORK,
+    framework: str | None = None,
     save: str | os.PathLike[str] | None = None,
 ) -> list[Results]:
     """Measure one callable, or several, on each of the inputs.
@@ -62,8 +50,8 @@ def run_performance_test(
     Parameters
     ----------
     ops : callable or list of callables
-        Any function of the framework, such as those of `mx.nd`, `mx.np`, `mx.npx` and their
-        submodules, or a Python function of its arrays.
+        Any function of the framework, such as those of `mx.nd`, `mx.np`, `mx.npx`, `torch` and
+        their submodules, a `torch.nn.Module`, or a Python function of its arrays.
     inputs : list of dict
         Arguments by name. A tuple of whole numbers is a shape, filled with random numbers; a
         list of shapes is a list of tensors; arrays of NumPy and of the framework are used as
@@ -72,7 +60,7 @@ def run_performance_test(
         Measure the backward pass too, if there is a gradient.
     dtype : str
         Data type of the tensors made from shapes.
-    ctx : mx.Context or str
+    ctx : str, mx.Context or torch.device
         Device; by default a GPU if there is one.
     profiler : {'native', 'python'}
         The framework's own profiler (kernel time) or the wall clock; by default `native` where the
@@ -80,7 +68,8 @@ def run_performance_test(
     warmup, runs : int
         Number of untimed calls, and of timed ones after them.
     framework : str
-        The framework of the functions, one of those that `opperf frameworks` lists.
+        The framework of the functions, one of those that `opperf frameworks` lists; by default
+        that whose functions or arrays they are, else MXNet.
     save : str or path
         Write a run file too, with every sample, for `opperf compare` and `opperf export`.
 
@@ -101,6 +90,8 @@ def run_performance_test(
     OutputError
         For a file to save to that exists or cannot be written.
     """
+    if framework is None:
+        framework = framework_of_call(ops, inputs) or FRAMEWORK
     check_type("framework", framework, str, "a name")
     if save is not None:
         check_type("save", save, (str, os.PathLike), "a path")
@@ -108,56 +99,6 @@ def run_performance_test(
     settings = call_settings(loaded, ctx, dtype, profiler, warmup, runs)
     path = None if save is None else Path(save)
     return measure_calls(loaded, ops, inputs, settings, run_backward, path)
-
-
-def make_plan(
-    ctx: Any,
-    dtype: Any,
-    profiler: str,
-    int64_tensor: str,
-    warmup: int,
-    runs: int,
-    **selected: Any,
-) -> tuple[Framework, Plan]:
-    """The framework, and the plan of a selection with these settings."""
-    framework = load_for_measuring()
-    settings = call_settings(framework, ctx, dtype, profiler, warmup, runs)
-    selection = Selection(settings=settings, int64_tensor=int64_tensor.lower() == "on", **selected)
-    return framework, plan(framework, selection)
-
-
-@functools.cache
-def worker() -> Worker:
-    """The worker that measures plans: one per process, with which it ends."""
-    return Worker(FRAMEWORK)
-
-
-def measure_plan(made: Plan) -> Results:
-    """Measure every case of a plan in a worker, where a crash costs only its own case.
-
-    A case that could not be measured is logged as a warning, with the reason. One whose time is
-    absurd beside the others' is measured again.
-    """
-    records = []
-    for case in made.cases:
-        record = measure_in_worker(case)
-        if record.status is not Status.OK:
-            LOG.warning("%s: %s: %s", case.label, record.status.value, record.reason)
-        records.append(record)
-    for suspect in find_suspects(records, len(records)):
-        settled = settle(suspect, measure_in_worker(without_memory(suspect.case)))
-        records[records.index(suspect)] = settled
-    return results_by_operator(records)
-
-
-def measure_in_worker(case: Case) -> Record:
-    """Measure a case in the worker, so that a crash does not end this process."""
-    try:
-        return worker().measure(case)
-    except BaseException:
-        # A later request would read the answer to this one.
-        worker().end()
-        raise
 
 
 def measure_safely(case: Case, framework: Framework, bound: Bound) -> Record:
@@ -183,20 +124,8 @@ def run_op_benchmarks(
     names = tuple(ops)
     if not names:
         return {}
-    _, made = make_plan(ctx, dtype, profiler, int64_tensor, warmup, runs, patterns=names)
+    _, made = make_plan(FRAMEWORK, ctx, dtype, profiler, int64_tensor, warmup, runs, patterns=names)
     return measure_plan(made)
-
-
-def run_category_benchmarks(
-    category: str, ctx: Any, dtype: Any, profiler: str, int64_tensor: str, warmup: int, runs: int
-) -> Results:
-    """Measure the public operators of one category of `mx.nd`."""
-    framework, made = make_plan(
-        ctx, dtype, profiler, int64_tensor, warmup, runs, categories=(category,)
-    )
-    public = {operator.name for operator in framework.operators() if operator.public}
-    cases = tuple(case for case in made.cases if case.label in public)
-    return measure_plan(msgspec.structs.replace(made, cases=cases))
 
 
 def run_benchmark_operator(
@@ -241,7 +170,7 @@ def run_benchmark_operator(
     UnknownOperatorError
         When no namespace has the operator.
     """
-    framework = load_for_measuring()
+    framework = load_for_measuring(FRAMEWORK)
     settings = call_settings(framework, ctx, dtype, profiler, warmup, runs)
     found: dict[str, list[Results]] = {}
     for namespace, function in find_functions(name).items():

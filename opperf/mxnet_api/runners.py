@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any, Literal
 
 from opperf.defaults import RUNS, WARMUP
-from opperf.mxnet_api.benchmarks import run_category_benchmarks
+from opperf.mxnet_api import FRAMEWORK
 from opperf.mxnet_api.results import merge_map_list
 from opperf.runner.calls import Results
-
-Runner = Callable[..., Results]
+from opperf.runner.programs import Runner, category_runner
 
 CATEGORIES = {
     "rearrange": ("run_rearrange_operators_benchmarks", "operators that rearrange elements"),
@@ -81,30 +79,8 @@ CATEGORIES = {
 """The name of each category's runner, and the title of its operators."""
 
 
-def category_runner(category: str, name: str, title: str) -> Runner:
-    """The function `name` that measures one category of `mx.nd`'s operators."""
-
-    def runner(
-        ctx: Any = None,
-        dtype: Any = "float32",
-        profiler: Literal["native", "python"] = "native",
-        int64_tensor: str = "off",
-        warmup: int = WARMUP,
-        runs: int = RUNS,
-    ) -> Results:
-        return run_category_benchmarks(category, ctx, dtype, profiler, int64_tensor, warmup, runs)
-
-    runner.__name__ = runner.__qualname__ = name
-    runner.__doc__ = f"""Measure {title}.
-
-    Returns `{{operator: [result, ...]}}`, a result for each configuration, with times in ms and
-    memory in kB of 1000 bytes, as `run_performance_test` does.
-    """
-    return runner
-
-
 RUNNERS: dict[str, Runner] = {
-    category: category_runner(category, name, title)
+    category: category_runner(FRAMEWORK, category, name, title)
     for category, (name, title) in CATEGORIES.items()
 }
 """The runner of every category."""

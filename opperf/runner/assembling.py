@@ -77,7 +77,7 @@ def assemble(
             here = {**axes, **({"python": (label,)} if label else {})}
             plan, found = _plan_registry(workers, framework, own, here, say)
             plans.append(plan)
-            axes = {**found, **axes, **{name: found[name] for name in _call_axes(found)}}
+            axes = {**found, **axes, **{name: found[name] for name in _framework_axes(found)}}
     else:
         check_rule_options(files[0], given)
     plans += [_plan_file(workers, path, own, axes, given, say) for path in files]
@@ -98,7 +98,7 @@ def check_names(workers: Workers, framework: str, selection: Selection, axes: Ax
     if not any((selection.patterns, selection.exclude, *groups, axes)):
         return
     worker = workers.of(framework, Settings(python=axes.get("python", ("",))[0]))
-    usable = worker.resolve({"dtype": (selection.settings.dtype,), **_call_axes(axes)}).usable
+    usable = worker.resolve({"dtype": (selection.settings.dtype,), **_framework_axes(axes)}).usable
     settings = {name: values[0] for name, values in usable.items()}
     worker.plan(
         msgspec.structs.replace(
@@ -110,9 +110,13 @@ def check_names(workers: Workers, framework: str, selection: Selection, axes: Ax
     )
 
 
-def _call_axes(axes: Axes) -> Axes:
-    """Returns the axes of call scope, whose values a framework checks."""
-    return {name: values for name, values in axes.items() if not DECLARED[name].process}
+def _framework_axes(axes: Axes) -> Axes:
+    """Returns the axes whose values a framework checks: those of call scope, and its options."""
+    return {
+        name: values
+        for name, values in axes.items()
+        if name == "options" or not DECLARED[name].process
+    }
 
 
 def _plan_registry(
@@ -124,7 +128,7 @@ def _plan_registry(
     label = axes.get("python", ("",))[0]
     imports = selection.settings.imports
     worker = workers.of(framework, Settings(python=label, imports=imports))
-    resolved = worker.resolve({"dtype": (selection.settings.dtype,), **_call_axes(axes)})
+    resolved = worker.resolve({"dtype": (selection.settings.dtype,), **_framework_axes(axes)})
     usable = {name: values[0] for name, values in resolved.usable.items()}
     plans: dict[str, Plan] = {}
     for dtype in resolved.usable["dtype"]:
@@ -184,7 +188,7 @@ def _plan_file(
 def _resolve(workers: Workers, framework: str, axes: Axes) -> Axes:
     """Returns the axes with the framework's values filled in. Starts no worker if no axis needs
     it."""
-    asked = _call_axes(axes)
+    asked = _framework_axes(axes)
     if not asked:
         return axes
     label = axes.get("python", ("",))[0]

@@ -8,11 +8,14 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from numbers import Integral
 from pathlib import Path
+from types import ModuleType
 from typing import Any
+
+import numpy as np
 
 from opperf.dtypes import canonical
 from opperf.errors import OutputError, UsageError
-from opperf.frameworks import Framework
+from opperf.frameworks import Framework, available, is_available, package_of
 from opperf.model import Case, Environment, Record, Settings, Status
 from opperf.profilers import find_profilers
 from opperf.results.opperf_json import result_of
@@ -63,6 +66,43 @@ def call_settings(
     )
     check_settings(framework, Selection(settings=settings))
     return settings
+
+
+def framework_of_call(
+    functions: Function | Sequence[Function], inputs: Inputs | Iterable[Inputs]
+) -> str:
+    """Returns the name of the framework that a call's functions, or else its arrays, belong to;
+    empty if that is none that this process has imported."""
+    # One that cannot be imported owns nothing here.
+    packages = {name: package_of(name) for name in available() if is_available(name)}
+    loaded = {
+        name: package.name
+        for name, package in packages.items()
+        if package is not None and package.name in sys.modules
+    }
+    called = list(functions) if isinstance(functions, (list, tuple)) else [functions]
+    listed = [inputs] if isinstance(inputs, Mapping) else inputs
+    passed = [
+        value
+        for one in (listed if isinstance(listed, Sequence) else ())
+        for value in (one.values() if isinstance(one, Mapping) else ())
+        # Every framework takes NumPy's arrays.
+        if not isinstance(value, np.ndarray)
+    ]
+    values = (*called, *passed)
+    owners = (name for one in values for name, module in loaded.items() if _is_of(one, module))
+    return next(owners, "")
+
+
+def _is_of(value: Any, module: str) -> bool:
+    """Whether a function or array is a module's."""
+    kinds = type(value).__mro__ if not isinstance(value, type) else (value,)
+    holder = getattr(value, "__self__", None)
+    places = [value, *kinds, *([holder] if isinstance(holder, (type, ModuleType)) else [])]
+    modules = (
+        str(getattr(one, "__module__", "") or getattr(one, "__name__", "")) for one in places
+    )
+    return any(name.partition(".")[0] == module for name in modules)
 
 
 def check_type(name: str, value: object, kind: type | tuple[type, ...], description: str) -> None:

@@ -14,6 +14,7 @@ from opperf.rules.registering import NoInputs
 from opperf.rules.sizes import PRESETS
 from opperf.rules.values import Arguments
 from opperf.runner.prepared import PreparedCase
+from opperf.sources.registry import missing_kernel
 
 BASELINE = "float32"
 """Dtype of the inputs when only the names of the rules are needed."""
@@ -47,6 +48,9 @@ def _listed(framework: Framework, target: Target, operator: Operator, name: str)
     """Returns an operator under a name, with the rule that makes its inputs."""
     made = inputs_for_target(framework, target, operator, PRESETS["default"], BASELINE)
     shown = msgspec.structs.replace(operator, name=name)
+    lacking = missing_kernel(framework, target, operator, framework.devices()[0])
+    if lacking:
+        return ListedOperator(operator=shown, reason=lacking, has_kernel=False)
     if isinstance(made, NoInputs):
         if made.searchable and isinstance(target, OperatorTarget):
             return ListedOperator(operator=shown, rule=SEARCH, cases=None)

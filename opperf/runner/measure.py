@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import statistics
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 
 import msgspec
@@ -15,7 +15,17 @@ from opperf.errors import NoGradientError, OpperfError, UnsupportedError, one_li
 from opperf.frameworks import Framework
 from opperf.frameworks.base import Gradient
 from opperf.frameworks.timing import PhaseTimes, Profiler
-from opperf.metrics import BACKWARD, FORWARD, MEMORY, MEMORY_FORWARD, PASSES, TOTAL
+from opperf.metrics import (
+    BACKWARD,
+    FIRST_CALL,
+    FORWARD,
+    MEMORY,
+    MEMORY_FORWARD,
+    MEMORY_RESERVED,
+    PASSES,
+    TOTAL,
+    metrics_by_name,
+)
 from opperf.model import (
     OWN,
     Case,
@@ -39,7 +49,7 @@ from opperf.runner.cold import Flush, Ring, count_copies
 from opperf.runner.guard import guard
 from opperf.runner.memory_meters import LOCAL_METER, MemoryMeter
 from opperf.runner.moved import moved_bytes, writes_in_place
-from opperf.runner.prepared import PreparedCase
+from opperf.runner.prepared import PreparedCase, compiles
 from opperf.sources.bound import NOTHING_BOUND, Bound
 from opperf.sources.choices import LISTED, refusal
 from opperf.sources.varying import with_dtype
@@ -138,7 +148,12 @@ KERNEL_SHARE = 0.5
 """Share of a call's wall time below which its kernels are short: more than half of the time is then
 the framework's dispatch."""
 
+RECORDING_SHARE = 0.2
+"""Share of a call's time that recording its events may take without a note: its cost is known to a
+fifth or so, and the time then to 5 %."""
+
 NS_PER_US = 1000
+NS_PER_S = 1e9
 MIB = 2**20
 
 
@@ -150,6 +165,7 @@ class _Measurement:
         self._case, self._framework = prepared.case, prepared.framework
         self._flush: Callable[[], object] | None = None
         self._ring: Ring | None = None
+        self._restore: Callable[[], object] | None = None
         self._summaries: dict[str, Summary] = {}
         self._samples: dict[str, list[float]] = {}
         self._notes: list[Note] = []
@@ -157,6 +173,7 @@ class _Measurement:
         self._busy_s = 0.0
         self._latest_s = 0.0
         """Seconds of the latest of these calls."""
+        self._compiles = compiles(self._case, self._framework)
 
     @contextmanager
     def _busy(self) -> Iterator[None]:
@@ -172,6 +189,7 @@ class _Measurement:
         """Measures every pass of the case, and returns the record."""
         settings = self._case.settings
         timer = profiler(settings.profiler, self._framework, settings.device)
+        self._restore = self._framework.restore(self._case, self._prepared.arguments)
         # Read before the first call, in which a framework may move tensors, and after they are
         # written, as they may have no memory before.
         self._framework.synchronize(settings.device)
@@ -180,6 +198,10 @@ class _Measurement:
         with self._busy():
             outputs = self._prepared.call()
             self._framework.synchronize(settings.device)
+        if self._compiles:
+            first_call = [self._latest_s * NS_PER_S]
+            self._summaries[FIRST_CALL.name] = summarise(first_call, FIRST_CALL.unit)
+            self._call_again([self._prepared.call])
         if self._framework.has_nan(outputs) and not self._may_have_nan():
             self._note("", NoteCode.NAN, HAS_NAN)
         moved = moved_bytes(
@@ -194,6 +216,10 @@ class _Measurement:
         self._forward(timer, first_s)
         if BACKWARD.name in self._case.passes:
             self._backward(timer)
+        if self._compiles:
+            for name, count in self._framework.compilation(self._case).items():
+                unit = metrics_by_name()[name].unit
+                self._summaries[name] = summarise([float(count)], unit)
         return Record(
             case=self._case,
             id=self._case.id,
@@ -220,8 +246,10 @@ class _Measurement:
             self._notes.append(Note(MEMORY.name, NoteCode.NO_MEMORY, str(error)))
             return
         both = found.forward if found.both is None else found.both
-        for metric, peak in ((MEMORY, both), (MEMORY_FORWARD, found.forward)):
-            self._summaries[metric.name] = summarise([float(peak)], metric.unit)
+        peaks = {MEMORY: both, MEMORY_FORWARD: found.forward, MEMORY_RESERVED: found.reserved}
+        for metric, peak in peaks.items():
+            if peak is not None:
+                self._summaries[metric.name] = summarise([float(peak)], metric.unit)
         # Work of another process took time of this one only while this one waited for it.
         self._busy_s += min(found.busy_s, time.perf_counter() - begun)
         self._notes += found.notes
@@ -264,7 +292,7 @@ class _Measurement:
         (forward,) = done.phases
         self._keep(FORWARD, forward.times, done.loops)
         self._keep(TOTAL, forward.times, done.loops)
-        self._note_dispatch(FORWARD, forward)
+        self._note_profile(FORWARD, forward)
         if forward.batch > 1:
             self._note(FORWARD.name, NoteCode.BATCHED, BATCHED.format(forward.batch))
 
@@ -275,14 +303,25 @@ class _Measurement:
         except NoGradientError as error:
             self._note(BACKWARD.name, NoteCode.NO_GRADIENT, str(error))
             return
+        if self._compiles:
+            self._call_again([gradient.record, gradient.backward])
         phases: list[Callable[[], object]] = [gradient.record, gradient.backward]
         done = self._time("backward", timer, phases, self._latest_s)
         forward, backward = done.phases
         self._keep(BACKWARD, backward.times, done.loops)
-        self._note_dispatch(BACKWARD, backward)
+        self._note_profile(BACKWARD, backward)
         if forward.times and backward.times:
             both = zip(forward.times, backward.times, strict=True)
             self._keep(TOTAL, [a + b for a, b in both], done.loops)
+
+    def _call_again(self, phases: Sequence[Callable[[], object]]) -> None:
+        """Runs phases whose first run compiled them, so that the latest time is theirs alone."""
+        with self._busy():
+            for phase in phases:
+                if self._restore is not None:
+                    self._restore()
+                phase()
+            self._framework.synchronize(self._case.settings.device)
 
     def _time(
         self, metric: Pass, timer: Profiler, phases: list[Callable[[], object]], first_s: float
@@ -291,7 +330,7 @@ class _Measurement:
         seconds of their first execution."""
         settings = self._case.settings
         work = ReferenceWork() if self._reference_work else None
-        before = [one for one in (work, self._flush) if one is not None]
+        before = [one for one in (self._restore, work, self._flush) if one is not None]
         phases = [one for phase in phases for one in (*before, phase)]
         share = 1 / len(self._case.passes)
         limit = limit_s(settings)
@@ -331,8 +370,9 @@ class _Measurement:
         if name in PASSES:
             self._notes += noise_notes(name, samples, self._case.settings.precision)
 
-    def _note_dispatch(self, metric: Metric, timed: PhaseTimes) -> None:
-        """Adds a note to a pass that is mostly dispatch, as its kernels are short."""
+    def _note_profile(self, metric: Metric, timed: PhaseTimes) -> None:
+        """Adds a note to a pass that is mostly dispatch, as its kernels are short, and to one that
+        was much slower under the profiler."""
         if not timed.times:
             return
         kernel, wall = statistics.median(timed.times), statistics.median(timed.walls)
@@ -342,4 +382,12 @@ class _Measurement:
                 NoteCode.DISPATCH,
                 f"kernels take {kernel / NS_PER_US:.1f} us of the {wall / NS_PER_US:.1f} us that a "
                 "call takes: at this size the time is mostly dispatch",
+            )
+        events, share = timed.recording
+        if share > RECORDING_SHARE:
+            self._note(
+                metric.name,
+                NoteCode.RECORDING,
+                f"{events:.0f} events were recorded inside a call: their cost, {share:.0%} of the "
+                "time, was subtracted",
             )

@@ -7,8 +7,9 @@ import time
 
 from opperf.errors import NoGradientError
 from opperf.frameworks import Framework, MemoryReading
+from opperf.frameworks.base import ReservedMemory
 from opperf.model import Case, Note, Struct
-from opperf.runner.prepared import PreparedCase
+from opperf.runner.prepared import PreparedCase, compiles
 from opperf.sources.bound import NOTHING_BOUND
 
 SETTLE_S = 0.003
@@ -22,6 +23,8 @@ class Peaks(Struct, frozen=True):
     forward: int
     both: int | None
     """Of the forward and the backward pass, gradients included; None without a gradient."""
+    reserved: int | None = None
+    """Of what the allocator reserved for the largest of these; None if it reports none."""
     notes: tuple[Note, ...] = ()
     busy_s: float = 0.0
     """Seconds of the operator's own calls."""
@@ -35,6 +38,23 @@ def _settle(framework: Framework, device: str) -> None:
     framework.synchronize(device)
 
 
+def _compute_gradient(prepared: PreparedCase) -> bool:
+    """Runs the backward pass, and returns whether there is one."""
+    try:
+        prepared.framework.gradient(prepared.case, prepared.call, prepared.differentiated)
+    except NoGradientError:
+        return False
+    return True
+
+
+def _compile(prepared: PreparedCase) -> None:
+    """Compiles both passes, so that the compiler's own tensors are not part of the peaks."""
+    prepared.call()
+    if "backward" in prepared.case.passes:
+        _compute_gradient(prepared)
+    _settle(prepared.framework, prepared.case.settings.device)
+
+
 class _Readings:
     """The memory of one forward call and of one with its backward pass, which are made in the
     constructor."""
@@ -42,6 +62,8 @@ class _Readings:
     def __init__(self, prepared: PreparedCase) -> None:
         framework, device = prepared.framework, prepared.case.settings.device
         begun = time.perf_counter()
+        if compiles(prepared.case, framework):
+            _compile(prepared)
         with framework.memory(device) as self._forward:
             outputs = prepared.call()
             framework.synchronize(device)
@@ -50,18 +72,22 @@ class _Readings:
         _settle(framework, device)
         self._both: MemoryReading | None = None
         if "backward" in prepared.case.passes:
-            try:
-                with framework.memory(device) as reading:
-                    framework.gradient(prepared.case, prepared.call, prepared.differentiated)
-                self._both = reading
-            except NoGradientError:
-                # Timing the backward pass adds a note to the record.
-                self._both = None
+            with framework.memory(device) as reading:
+                # Timing the backward pass adds a note to the record if there is no gradient.
+                if _compute_gradient(prepared):
+                    self._both = reading
         self._busy_s = time.perf_counter() - begun
 
     def peaks(self, clean: bool) -> Peaks:
         both = None if self._both is None else self._both.peak_bytes
-        return Peaks(self._forward.peak_bytes, both, busy_s=self._busy_s, clean=clean)
+        largest = self._both or self._forward
+        return Peaks(
+            self._forward.peak_bytes,
+            both,
+            reserved=largest.reserved_bytes if isinstance(largest, ReservedMemory) else None,
+            busy_s=self._busy_s,
+            clean=clean,
+        )
 
 
 def peaks(prepared: PreparedCase) -> Peaks:

@@ -10,7 +10,7 @@ from opperf.frameworks import Framework
 from opperf.metrics import MEMORY
 from opperf.model import Case, Note, NoteCode
 from opperf.runner.memory import Peaks, peaks
-from opperf.runner.prepared import PreparedCase
+from opperf.runner.prepared import PreparedCase, compiles
 from opperf.runner.pristine import is_self_contained, pristine_server
 from opperf.sources.bound import Bound
 
@@ -62,6 +62,8 @@ class PristineMeter:
         """Returns why the case cannot be measured in another process; empty if it can."""
         if not is_self_contained(case, self._bound):
             return "its function or its arrays are its caller's"
+        if compiles(case, framework):
+            return "another one would compile it a second time"
         if not framework.supports_fork(case.settings.device):
             return f"{case.settings.device} cannot be used in a fork"
         return ""

@@ -13,7 +13,7 @@ from typing import Any
 import msgspec
 
 from opperf.errors import UsageError
-from opperf.model import DECLARED, Settings, Status
+from opperf.model import DECLARED, MAPPINGS, Settings, Status
 from opperf.results import output
 from opperf.rules.fuzzing import Fuzz
 from opperf.sources.base import is_source, open_source
@@ -149,11 +149,12 @@ def build_axes(options: Mapping[str, Any]) -> Axes:
     axes = {
         name: tuple(dict.fromkeys(options[name]))
         for name, setting in DECLARED.items()
-        if setting.axis and name not in ("env", "python") and options[name]
+        if setting.axis and name not in (*MAPPINGS, "python") and options[name]
     }
-    variables = [[(name, value) for value in values] for name, values in options["env"].items()]
-    if variables:
-        axes["env"] = tuple(dict(pairs) for pairs in itertools.product(*variables))
+    for name in MAPPINGS:
+        entries = [[(key, value) for value in values] for key, values in options[name].items()]
+        if entries:
+            axes[name] = tuple(dict(pairs) for pairs in itertools.product(*entries))
     labels = tuple(dict.fromkeys(one.label for one in options["python"]))
     if labels:
         axes["python"] = labels

@@ -22,6 +22,11 @@ from opperf.model import (
 from opperf.sources.bound import NOTHING_BOUND, Bound
 
 
+def compiles(case: Case, framework: Framework) -> bool:
+    """Returns whether the first call of a case compiles it."""
+    return case.settings.mode in framework.compiled_modes
+
+
 class PreparedCase:
     """A case with its tensors and its call, to be made and used in the case's scope."""
 

@@ -11,6 +11,7 @@ from opperf.frameworks import Framework
 from opperf.model import UNKNOWN, Argument, Case, Struct
 from opperf.runner.guard import guard, tensor_bytes
 from opperf.sources.array_types import with_array_type
+from opperf.sources.varying import with_settings
 
 
 class Trial(Struct, frozen=True):
@@ -46,13 +47,13 @@ def _complete(case: Case, framework: Framework) -> Case:
 
 
 def try_call(case: Case, framework: Framework) -> Trial:
-    """Makes the case's tensors and calls its target once, forward only. Any exception is a
-    refusal."""
+    """Makes the case's tensors and calls its target once, forward only, in the framework's default
+    mode: another one may take seconds to compile. Any exception is a refusal."""
     # The manager reads a `Trial` and makes no tensors: it need not load NumPy.
     from opperf.runner.prepared import PreparedCase
 
     try:
-        case = _complete(case, framework)
+        case = with_settings(_complete(case, framework), {"mode": framework.modes[0]})
         refused = framework.foreseen_refusal(case)
         if refused:
             return Trial(refusal=refused)

@@ -137,7 +137,9 @@ class Server:
             if PROCESS_SETTINGS.get("threads") is not None:
                 framework.set_threads(PROCESS_SETTINGS["threads"])
             for name in PROCESS_SETTINGS.get("imports", ()):
-                import_module(name)
+                import_operators(name, framework)
+            for option, text in PROCESS_SETTINGS.get("options", {}).items():
+                framework.option(option, text)()
             self._begin_process(framework)
             ready = ReadyResponse(environment=environment(framework))
         except Exception as error:
@@ -188,6 +190,17 @@ class Server:
         if status:
             end_like(status)
         return EndResponse()
+
+
+def import_operators(name: str, framework: Framework) -> None:
+    """Imports a user's module. Raises the errors of `import_module`, and `UsageError` if it
+    registers no operator."""
+    before = framework.operators()
+    import_module(name)
+    if framework.operators() == before:
+        raise errors.UsageError(
+            f"--import {name}: the module registers no operator with {framework.name}"
+        )
 
 
 def prepare_forks(framework: Framework) -> None:

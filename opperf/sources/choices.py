@@ -10,13 +10,15 @@ from opperf import profilers
 from opperf.dtypes import DTYPES
 from opperf.errors import DeviceError, OpperfError, UsageError, suggest, unknown
 from opperf.frameworks import Framework
-from opperf.model import Operator
+from opperf.model import DEFAULTS, Operator
 
 CHOICES: dict[str, Callable[[Framework], Iterable[str]]] = {
     "device": lambda framework: framework.devices(),
     "dtype": lambda framework: framework.dtypes,
     "profiler": profilers.find_profilers,
     "mode": lambda framework: framework.modes,
+    "autocast": lambda framework: (DEFAULTS["autocast"], *framework.autocast_dtypes),
+    "memory_format": lambda framework: (DEFAULTS["memory_format"], *framework.memory_formats),
     "namespace": lambda framework: namespaces(framework.operators()),
     "category": lambda framework: categories(framework.operators()),
     "tag": lambda framework: tags(framework.operators()),
@@ -25,7 +27,7 @@ CHOICES: dict[str, Callable[[Framework], Iterable[str]]] = {
 """A framework's values of a setting or a group of operators. The first one of a setting is its
 default, except for the dtype."""
 
-LISTED = ("dtype", "profiler", "mode")
+LISTED = ("dtype", "profiler", "mode", "autocast", "memory_format")
 """Settings whose values are all in the list. Devices are parsed by the framework, as they have
 short forms: `gpu` for `gpu(0)`."""
 
@@ -47,7 +49,7 @@ def tags(operators: Iterable[Operator]) -> list[str]:
 
 def variants(operators: Iterable[Operator]) -> list[str]:
     """Returns the variants of the operators, sorted."""
-    return sorted({operator.variant for operator in operators} - {""})
+    return sorted({variant for operator in operators for variant in operator.variants})
 
 
 def choices(framework: Framework) -> dict[str, tuple[str, ...]]:
@@ -85,15 +87,26 @@ def refusal(framework: Framework, name: str, value: Any) -> OpperfError | None:
         except UsageError as error:
             return error
         return None
+    if name == "options":
+        try:
+            for option, text in value.items():
+                framework.option(option, text)
+        except UsageError as error:
+            return error
+        return None
     if name not in LISTED:
         return None
     known = tuple(CHOICES[name](framework))
-    return None if value in known else unknown(name, value, known, framework.name)
+    if value in known:
+        return None
+    return unknown(name.replace("_", " "), value, known, framework.name)
 
 
 def is_misspelt(framework: Framework, name: str, value: Any) -> bool:
     """Whether an unsupported value is a typing error, not one that another framework may have: it
-    is no dtype, or is close to one of this framework's values."""
+    is an option, no dtype, or close to one of this framework's values."""
+    if name == "options":
+        return True
     if name == "dtype":
         return value not in DTYPES
     return name in LISTED and bool(suggest(value, CHOICES[name](framework)))

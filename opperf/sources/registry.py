@@ -8,9 +8,10 @@ from typing import Any
 
 import msgspec
 
-from opperf.errors import DeviceError, UsageError
+from opperf.errors import DeviceError, UnsupportedError, UsageError
 from opperf.frameworks import Framework
 from opperf.model import (
+    DEFAULTS,
     Argument,
     Case,
     Operator,
@@ -45,7 +46,7 @@ from opperf.sources.selecting import (
 )
 from opperf.sources.shapes import inputs_in_shapes, with_shapes
 from opperf.sources.user_inputs import inputs_by_function
-from opperf.sources.varying import Axes, deduplicate, shuffle
+from opperf.sources.varying import Axes, deduplicate, shuffle, with_memory_format
 
 Found = dict[str, dict[str, Argument]]
 """Inputs that a search has found, by the operator's name, at the planned size."""
@@ -96,8 +97,11 @@ class Registry:
                     self.searchable.append(target.label)
                 continue
             made = with_values(operator, made, selection.values, dtype)
-            for inputs in made[: selection.configurations]:
-                yield _case(framework, target, operator, inputs, selection)
+            try:
+                for inputs in made[: selection.configurations]:
+                    yield _case(framework, target, operator, inputs, selection)
+            except UnsupportedError as error:
+                self.excluded[target.label] = str(error)
 
     def _inputs(
         self, target: Target, operator: Operator, preset: Preset
@@ -105,6 +109,9 @@ class Registry:
         """Returns a target's inputs by the user's function or by its rule, with the tensors that
         the user sets; without either, those that the user sets."""
         framework, selection = self._framework, self._selection
+        lacking_kernel = missing_kernel(framework, target, operator, selection.settings.device)
+        if lacking_kernel:
+            return NoInputs(lacking_kernel)
         dtype, overrides = selection.settings.dtype, Overrides.of(selection)
         if selection.settings.input_function:
             made = inputs_by_function(framework, target, operator, selection.settings)
@@ -129,6 +136,14 @@ class Registry:
         return inputs_in_shapes(made, overrides.shapes, preset, make)
 
 
+def missing_kernel(framework: Framework, target: Target, operator: Operator, device: str) -> str:
+    """Returns why a registered operator cannot run on a device; empty if it can, and for any other
+    callable."""
+    if not isinstance(target, OperatorTarget):
+        return ""
+    return framework.missing_kernel(operator, device)
+
+
 def plan(framework: Framework, selection: Selection, found: Found | None = None) -> Plan:
     """Returns the plan of a selection, with the user's shapes and in the selected order.
 
@@ -136,8 +151,13 @@ def plan(framework: Framework, selection: Selection, found: Found | None = None)
     operator has.
     """
     source = Registry(framework, selection, found)
-    # Cases that differ in their shapes alone are the same with the user's shapes.
-    cases = (with_shapes(framework, case, selection.shapes) for case in source.cases())
+    # Cases that differ in their shapes alone are the same with the user's shapes. The memory format
+    # depends on the shapes.
+    memory_format = selection.settings.memory_format
+    cases = (
+        with_memory_format(with_shapes(framework, case, selection.shapes), memory_format)
+        for case in source.cases()
+    )
     made = deduplicate(cases)
     check_names(Overrides.of(selection), source.arguments)
     return Plan(
@@ -174,9 +194,10 @@ def resolve(framework: Framework, axes: Mapping[str, tuple[Any, ...]]) -> Resolu
     found["device"] = tuple(dict.fromkeys(_device(framework, text) for text in requested["device"]))
     usable: Axes = {}
     for name, values in found.items():
-        refusals = {value: refusal(framework, name, value) for value in values}
-        usable[name] = tuple(value for value, refused in refusals.items() if refused is None)
-        for value, refused in refusals.items():
+        # Pairs, as options are dicts, which are no keys.
+        refusals = [(value, refusal(framework, name, value)) for value in values]
+        usable[name] = tuple(value for value, refused in refusals if refused is None)
+        for value, refused in refusals:
             if refused is not None and (not usable[name] or is_misspelt(framework, name, value)):
                 raise refused
     return Resolution(found, usable)
@@ -203,7 +224,7 @@ def _device(framework: Framework, text: str) -> str:
 def check_settings(framework: Framework, selection: Selection) -> None:
     """Raises `UsageError` for settings that the framework or build does not support."""
     settings = selection.settings
-    for name in ("device", *LISTED):
+    for name in ("device", "options", *LISTED):
         refused = refusal(framework, name, getattr(settings, name))
         if refused is not None:
             raise refused
@@ -249,12 +270,18 @@ def _case(
     selection: Selection,
 ) -> Case:
     array_type = framework.array_type(target)
+    arguments = framework.with_outputs(operator, inputs.arguments)
     both = selection.backward and framework.gradients
     passes: tuple[Pass, ...] = ("forward", "backward") if both else ("forward",)
     return Case(
         target=target,
-        arguments={n: with_array_type(value, array_type) for n, value in inputs.arguments.items()},
-        settings=msgspec.structs.replace(selection.settings, phase=selection.phase or inputs.phase),
+        arguments={n: with_array_type(value, array_type) for n, value in arguments.items()},
+        settings=msgspec.structs.replace(
+            selection.settings,
+            phase=selection.phase or inputs.phase,
+            # Applied once the shapes are final.
+            memory_format=DEFAULTS["memory_format"],
+        ),
         passes=passes,
         origin=inputs.origin,
         why=inputs.why,

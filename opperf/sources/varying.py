@@ -9,7 +9,16 @@ from typing import Any
 
 import msgspec
 
-from opperf.model import Argument, Case, DType, Settings, TargetKey, TensorSpec
+from opperf.model import (
+    DEFAULTS,
+    Argument,
+    Case,
+    DType,
+    Settings,
+    TargetKey,
+    TensorSpec,
+    map_tensors,
+)
 from opperf.model import Mapping as MappingValue
 
 Axes = dict[str, tuple[Any, ...]]
@@ -44,12 +53,14 @@ def shuffle(cases: Iterable[Case], seed: int) -> tuple[Case, ...]:
 
 
 def with_settings(case: Case, settings: Mapping[str, Any]) -> Case:
-    """Returns the case with other settings; a new dtype applies to its tensors too."""
+    """Returns the case with other settings; a new dtype and memory format apply to its tensors
+    too."""
     if "dtype" in settings:
         case = with_dtype(case, settings["dtype"])
-    return msgspec.structs.replace(
-        case, settings=msgspec.structs.replace(case.settings, **settings)
-    )
+    if "memory_format" in settings:
+        case = with_memory_format(case, settings["memory_format"])
+    others = {name: value for name, value in settings.items() if name != "memory_format"}
+    return msgspec.structs.replace(case, settings=msgspec.structs.replace(case.settings, **others))
 
 
 def with_dtype(case: Case, dtype: str) -> Case:
@@ -72,6 +83,43 @@ def with_dtype(case: Case, dtype: str) -> Case:
         arguments["dtype"] = dtype
     settings = msgspec.structs.replace(case.settings, dtype=dtype)
     return msgspec.structs.replace(case, arguments=arguments, settings=settings)
+
+
+OF_TENSORS = {
+    "channels_last": {4: "channels_last", 5: "channels_last_3d"},
+    "channels_last_3d": {5: "channels_last_3d"},
+}
+"""The memory format of a tensor by the setting and the tensor's number of axes. A format that is
+not here is that of every tensor."""
+
+
+def with_memory_format(case: Case, name: str) -> Case:
+    """Returns the case with another memory format in place of its own, in all dense tensors with a
+    suitable number of axes and no strides of their own. A case without such a tensor has the
+    default one."""
+    old = case.settings.memory_format
+
+    def reset(spec: TensorSpec) -> TensorSpec:
+        is_set = spec.memory_format and spec.memory_format == _format_of(spec, old)
+        return msgspec.structs.replace(spec, memory_format="") if is_set else spec
+
+    def apply(spec: TensorSpec) -> TensorSpec:
+        if spec.layout != "dense" or spec.strides or spec.storage or spec.memory_format:
+            return spec
+        return msgspec.structs.replace(spec, memory_format=_format_of(spec, name))
+
+    plain = {one: map_tensors(value, reset) for one, value in case.arguments.items()}
+    arguments = {one: map_tensors(value, apply) for one, value in plain.items()}
+    used = DEFAULTS["memory_format"] if arguments == plain else name
+    settings = msgspec.structs.replace(case.settings, memory_format=used)
+    return msgspec.structs.replace(case, arguments=arguments, settings=settings)
+
+
+def _format_of(spec: TensorSpec, name: str) -> str:
+    """Returns the memory format that the setting has for a tensor; empty for the default one."""
+    if name == DEFAULTS["memory_format"]:
+        return ""
+    return OF_TENSORS[name].get(len(spec.shape), "") if name in OF_TENSORS else name
 
 
 def group_by_process(cases: Iterable[Case]) -> Iterator[Case]:

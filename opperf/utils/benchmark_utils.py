@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from opperf.mxnet_api.benchmarks import (
     run_benchmark_operator,
-    run_category_benchmarks,
     run_op_benchmarks,
     run_performance_test,
 )
 
 __all__ = [
     "run_benchmark_operator",
-    "run_category_benchmarks",
     "run_op_benchmarks",
     "run_performance_test",
 ]

@@ -5,7 +5,8 @@ import pytest
 
 from opperf.commands import COMMANDS
 from opperf.commands.command import Command, has_one_value
-from opperf.parsing import parse_variables
+from opperf.model import DECLARED
+from opperf.parsing import parse_assignments
 
 SINGLE = [
     pytest.param(command, first, second, id=f"{command.name} {first} {second}")
@@ -60,11 +61,18 @@ def test_threads_of_an_axis_multiply():
     assert made.params["threads"] == (2, None)
 
 
-def test_values_of_a_variable_may_be_set_one_by_one():
-    (param,) = (one for one in COMMANDS[0].params if one.name == "env")
+@pytest.mark.parametrize(
+    ("name", "words", "values"),
+    [
+        ("env", ("A=1|2", "B=x", "A=2", "A=3"), {"A": ("1", "2", "3"), "B": ("x",)}),
+        ("env", ("A=True|true",), {"A": ("True", "true")}),
+        ("options", ("a.b=True|true|False", "c=High"), {"a.b": ("true", "false"), "c": ("High",)}),
+    ],
+)
+def test_values_of_a_variable_may_be_set_one_by_one(name, words, values):
+    (param,) = (one for one in COMMANDS[0].params if one.name == name)
     ctx = click.Context(COMMANDS[0])
-    found = parse_variables(ctx, param, ("A=1|2", "B=x", "A=2", "A=3"))
-    assert found == {"A": ("1", "2", "3"), "B": ("x",)}
+    assert parse_assignments(DECLARED[name].read)(ctx, param, words) == values
 
 
 def test_a_repeated_flag_is_one_flag():

@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from math import prod
 from pathlib import Path
 
-from opperf.errors import DeviceError, NoGradientError, UnknownOperatorError, UsageError
+from opperf.errors import DeviceError, NoGradientError, UnknownOperatorError, UsageError, unknown
 from opperf.frameworks import Framework
 from opperf.frameworks.base import Extent
 from opperf.frameworks.defaults import Defaults
@@ -26,6 +26,21 @@ FORWARD_NS, BACKWARD_NS = 1000.0, 2500.0
 
 WALL_FACTOR = 1.25
 """Ratio of a call's wall-clock time to its kernel time."""
+
+
+STRETCH = {"fake.stretch": 1.0, "fake.turbo": False}
+"""Options of this process: a factor of all times, and whether times are halved."""
+
+
+def option_value(name, text):
+    """Returns the value of an option. Raises `UsageError`."""
+    if name not in STRETCH:
+        raise unknown("option", name, STRETCH, "fake")
+    if name == "fake.stretch":
+        return float(text)
+    if text not in ("true", "false"):
+        raise UsageError(f"{name} is true or false, not {text!r}")
+    return text == "true"
 
 
 def luck(name):
@@ -41,7 +56,8 @@ def luck(name):
     by_name = dict(one.split("=") for one in factors.split(",") if one)
     noise = float(os.environ.get("FAKE_NOISE", "0"))
     drawn = random.Random(f"{os.getpid()} {name}").uniform(-noise, noise)
-    return float(by_name.get(name, 1.0)) * (1.0 + drawn)
+    stretch = STRETCH["fake.stretch"] * (0.5 if STRETCH["fake.turbo"] else 1.0)
+    return stretch * float(by_name.get(name, 1.0)) * (1.0 + drawn)
 
 
 class Refusal(Exception):
@@ -316,6 +332,13 @@ class FakeFramework(Defaults, Framework):
 
     def output_shapes(self, case):
         return self.outputs
+
+    def option(self, name, text):
+        value = option_value(name, text)
+        return lambda: STRETCH.update({name: value})
+
+    def compilation(self, case):
+        return {"graph_breaks": 2, "recompilations": 1}
 
     def source(self, case, arguments, call):
         return f"fake.{case.label}({', '.join(arguments)})\n"

@@ -17,7 +17,6 @@ import pytest
 import opperf  # noqa: F401  (restores what MXNet needs of NumPy, before a test imports MXNet)
 from opperf.frameworks import Framework
 from opperf.model import Case, OperatorTarget, Record, Settings
-from opperf.mxnet_api.benchmarks import load_for_measuring
 from opperf.opperf import main
 from opperf.runner import registry_commands as registry_module
 from opperf.runner import workers as workers_module
@@ -25,6 +24,7 @@ from opperf.runner.calls import call_settings, measure_here
 from opperf.runner.cpus import NOT_PINNED, Cpus
 from opperf.runner.pool import Worker
 from opperf.runner.prepared import PreparedCase
+from opperf.runner.programs import load_for_measuring
 from opperf.sources.call import UserCall
 from opperf.sources.registry import plan
 from opperf.sources.selecting import Selection
@@ -39,7 +39,7 @@ RUNS = 3
 
 @pytest.fixture(scope="session")
 def framework() -> Framework:
-    return load_for_measuring()
+    return load_for_measuring("mxnet")
 
 
 @pytest.fixture(autouse=True)

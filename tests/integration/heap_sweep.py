@@ -153,7 +153,7 @@ def main(which: str, begin: str, *crashed: str) -> None:
     def say(**told: Any) -> None:
         out.write(json.dumps(told) + "\n")
 
-    sweep = Sweep(benchmarks.load_for_measuring(), frozenset(crashed), say)
+    sweep = Sweep(benchmarks.load_for_measuring("mxnet"), frozenset(crashed), say)
     kind, _, size = which.partition(" ")
     jobs = {
         "registry": sweep.registry,

@@ -368,7 +368,6 @@ def test_one_bad_input_leaves_the_others_alone():
         {"runs": "ten"},
         {"profiler": 3},
         {"framework": "nonsense"},
-        {"framework": None},
     ],
     ids=str,
 )

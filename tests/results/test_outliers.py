@@ -206,6 +206,10 @@ def test_the_command_line_reads_the_commands(run, tmp_path):
         "mode": "compiled",
         "phase": "train",
         "cache": "cold",
+        "options": {"fake.turbo": "true", "fake.stretch": "2"},
+        "autocast": "bfloat16",
+        "memory_format": "channels_last",
+        "compile_cache": "cold",
     }
     assert set(settings) == {name for name, one in DECLARED.items() if one.identity}
     record = with_settings(shaped(4096, 1.0), seed=5, **settings)
@@ -213,9 +217,10 @@ def test_the_command_line_reads_the_commands(run, tmp_path):
     some = fuzzed(msgspec.structs.replace(run, header=header), [record], least=7, most=99)
     words = shlex.split(commands_for(some, record)["run"])
     given = run_options.make_context("run", words[2:]).params
-    for name in ("device", "dtype", "profiler", "threads", "mode", "phase", "cache"):
+    for name in settings.keys() - {"env", "options", "python"}:
         assert given[name] == (settings[name],)
-    assert given["env"] == {name: (value,) for name, value in settings["env"].items()}
+    for field in ("env", "options"):
+        assert given[field] == {name: (value,) for name, value in settings[field].items()}
     assert [str(one) for one in given["python"]] == list(map(str, interpreters))
     assert (given["framework"], given["names"], given["seed"]) == ("mxnet", ("relu",), 5)
     assert (given["fuzz_shapes"], given["least_elements"], given["most_elements"]) == (20, 7, 99)

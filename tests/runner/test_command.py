@@ -245,6 +245,28 @@ def test_threads_are_the_workers(opperf):
     assert threads == [3, 3, None, None]
 
 
+def test_options_of_the_framework_are_those_of_the_cases(opperf):
+    both = ("--set", "fake.turbo=True|false", "--set", "fake.stretch=2")
+    _, out, _ = opperf("relu", *COUNTS, *both, "-f", "jsonl", "-o", "run.jsonl")
+    found = [case.settings.options for case in opperf.worker.measured]
+    turbos = ("true", "true", "false", "false")
+    assert found == [{"fake.turbo": turbo, "fake.stretch": "2"} for turbo in turbos]
+    assert "options fake.turbo=true fake.stretch=2 and fake.turbo=false fake.stretch=2" in out
+    with pytest.raises(RunFileError, match="--set"):
+        opperf("--resume", "run.jsonl", "--set", "fake.turbo=true", "--set", "fake.stretch=2")
+    assert opperf("--resume", "run.jsonl", *both)[0] == 0
+    opperf("run.jsonl", *COUNTS, "--set", "fake.turbo=true", "-f", "jsonl", "-o", "again.jsonl")
+    assert [one.settings.options for one in opperf.worker.measured[4:]] == [
+        {"fake.turbo": "true"}
+    ] * 2
+
+
+def test_a_wrong_option_of_the_framework_is_refused_for_the_cases_of_a_file(opperf):
+    opperf("relu", *COUNTS, "-f", "jsonl", "-o", "run.jsonl")
+    with pytest.raises(UsageError, match="unknown option 'turbo'"):
+        opperf("run.jsonl", "--set", "turbo=true", "-o", "again.json")
+
+
 @pytest.mark.parametrize(
     "arguments, words",
     [
@@ -256,6 +278,17 @@ def test_threads_are_the_workers(opperf):
         ),
         (("relu", "--min-elements", "2"), "--min-elements needs --fuzz-shapes"),
         (("relu", "--retry", "failed"), "--retry needs --resume"),
+        (
+            ("relu", "--set", "fake.turb=true"),
+            "unknown option 'fake.turb'; did you mean fake.turbo?; fake has: ",
+        ),
+        (("relu", "--set", "fake.turbo=true|maybe"), "fake.turbo is true or false, not 'maybe'"),
+        (("relu", "--mode", "eagre"), "unknown mode 'eagre'; did you mean eager?"),
+        (
+            ("relu", "--memory-format", "channels_last"),
+            "unknown memory format 'channels_last'; fake has: contiguous",
+        ),
+        (("relu", "--autocast", "bfloat16"), "unknown autocast 'bfloat16'; fake has: off"),
     ],
 )
 def test_what_is_refused(opperf, arguments, words):

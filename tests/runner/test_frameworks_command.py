@@ -88,14 +88,18 @@ def test_what_those_that_are_named_have_here(listed, in_process, monkeypatch):
     fine, lacking, absent = listed("silent", "old", "mine").split("\n\n")
     assert fine.splitlines() == [
         "silent unknown",
-        "device     cpu(0)",
-        "dtype      float32, float64,",
-        "           int32",
-        "profiler   native, python",
-        "mode       eager",
-        "namespace  internal, nd, np",
-        "category   binary, copying,",
-        "           moody, odd, unary",
+        "device         cpu(0)",
+        "dtype          float32,",
+        "               float64, int32",
+        "profiler       native, python",
+        "mode           eager",
+        "autocast       off",
+        "memory_format  contiguous",
+        "namespace      internal, nd,",
+        "               np",
+        "category       binary,",
+        "               copying, moody,",
+        "               odd, unary",
     ]
     assert lacking.splitlines() == ["old 2.1", "needs mine below 2"]
     assert absent.splitlines() == ["mine not installed", "pip install 'opperf[mine]'"]

@@ -7,7 +7,7 @@ import msgspec
 import pytest
 
 from opperf.errors import OpperfError, UnsupportedError, UsageError
-from opperf.frameworks.timing import PhaseTimes
+from opperf.frameworks.timing import PhaseTimes, Recording
 from opperf.model import (
     OWN,
     Case,
@@ -420,6 +420,32 @@ def test_kernels_of_less_than_half_of_a_call_are_mostly_dispatch(
     assert [one and one.message for one in found] == [note, note]
 
 
+@pytest.mark.parametrize(
+    ("share", "note"),
+    [
+        (0.2, None),
+        (
+            0.463,
+            "753 events were recorded inside a call: their cost, 46% of the time, was subtracted",
+        ),
+    ],
+)
+def test_a_large_cost_of_recording_is_noted(fake, make_case, monkeypatch, share, note):
+    class Slowing:
+        kind = MetricKind.KERNEL
+        resolution_ns = 1.0
+
+        def trace(self, phases, count, loops=1):
+            times = [1000.0] * count
+            timed = PhaseTimes(times, times, times, recording=Recording(753.0, share))
+            return [timed for _ in phases]
+
+    monkeypatch.setattr(fake, "profilers", lambda: {"native": lambda device: Slowing()})
+    record = measure(make_case("relu", passes=BOTH), fake)
+    found = [record.note(metric, NoteCode.RECORDING) for metric in BOTH]
+    assert [one and one.message for one in found] == [note, note]
+
+
 def test_scattered_samples_are_noted_for_each_pass_and_not_for_both_together(
     fake, make_case, monkeypatch
 ):
@@ -507,6 +533,15 @@ def test_the_peak_is_that_of_both_passes_where_there_are_two(fake, make_case, bo
     assert record.summaries["memory_forward"].median == 100
     assert record.notes == (note,)
     assert record.busy_s <= record.wall_s, "the calls of another process ran beside"
+
+
+@pytest.mark.parametrize(("reserved", "found"), [(None, set()), (0, {0.0}), (4096, {4096.0})])
+def test_reserved_memory_is_a_metric_of_its_own(fake, make_case, reserved, found):
+    peaks = Peaks(100, None, reserved=reserved)
+    record = measure(make_case("relu"), fake, memory=Peaked(peaks))
+    shown = record.summaries.get("memory_reserved")
+    assert {one.median for one in [shown] if one} == found
+    assert record.summaries["memory"].median == 100
 
 
 @pytest.fixture
@@ -647,3 +682,41 @@ def test_the_wall_time_is_of_the_whole_case(fake, make_case, monkeypatch):
     monkeypatch.setattr(module.time, "perf_counter", lambda: float(next(clock)))
     record = measure(make_case("refuses"), fake)
     assert record.wall_s == 30.0, "the call itself was begun and ended meanwhile"
+
+
+def test_what_a_mode_that_compiles_takes_is_beside_the_times(fake, make_case):
+    fake.modes, fake.compiled_modes = ("eager", "compile"), ("compile",)
+    calls = []
+
+    def slow_at_first(*arrays):
+        if not calls:
+            time.sleep(0.02)
+        calls.append(arrays)
+
+    case = make_case("relu", passes=BOTH, mode="compile")
+    record = measure(case, fake, Bound(function=slow_at_first))
+    assert record.status is Status.OK
+    assert record.summaries["first_call"].median > 20e6
+    assert record.summaries["graph_breaks"].median == 2
+    assert record.summaries["recompilations"].median == 1
+    # The first call and the first gradient compile, and are not taken for what a call takes.
+    assert record.summaries["forward"].median == 1000.0
+    eager = measure(make_case("relu", passes=BOTH, mode="eager"), fake)
+    assert set(record.summaries) - set(eager.summaries) == {
+        "first_call",
+        "graph_breaks",
+        "recompilations",
+    }
+
+
+def test_memory_of_compiled_calls_is_measured_where_they_were_compiled(
+    fake, make_case, monkeypatch
+):
+    fake.modes, fake.compiled_modes = ("eager", "compile"), ("compile",)
+    monkeypatch.setattr(fake, "supports_fork", lambda device: True)
+    monkeypatch.setattr(memory_meters, "pristine_server", lambda name: pytest.fail("a fork"))
+    case = make_case("relu", mode="compile", memory=True)
+    record = measure(case, fake, memory=PristineMeter(NOTHING_BOUND))
+    assert record.summaries["memory"].median == 64
+    (note,) = [one for one in record.notes if one.code is NoteCode.NOT_PRISTINE]
+    assert "as another one would compile it a second time" in note.message

@@ -124,6 +124,16 @@ def test_options_at_odds(options, arguments, words):
             ("--env", "A=1|2", "--env", "B=x"),
             {"env": ({"A": "1", "B": "x"}, {"A": "2", "B": "x"})},
         ),
+        (
+            ("--set", "a.b=True|false", "--set", "c=high"),
+            {"options": ({"a.b": "true", "c": "high"}, {"a.b": "false", "c": "high"})},
+        ),
+        (("--autocast", "OFF,bfloat16"), {"autocast": ("off", "bfloat16")}),
+        (
+            ("--memory-format", "contiguous,Channels_Last"),
+            {"memory_format": ("contiguous", "channels_last")},
+        ),
+        (("--compile-cache", "warm,cold"), {"compile_cache": ("warm", "cold")}),
         (("--python", sys.executable), {"python": ("",)}),
         (
             ("--python", f"one:{sys.executable}", "--python", f"two:{sys.executable}"),
@@ -146,6 +156,8 @@ def test_values_that_multiply(given, arguments, axes):
         (("--cache", "warm"), "'warm' is not one of hot, cold"),
         (("--phase", "test"), "'test' is not one of train, predict"),
         (("--env", "A"), "'A' is not of the form NAME=VALUE or NAME=VALUE|VALUE"),
+        (("--set", "a.b"), "'a.b' is not of the form NAME=VALUE or NAME=VALUE|VALUE"),
+        (("--compile-cache", "hot"), "'hot' is not one of warm, cold"),
         (("--python", "/no/such/python"), "'/no/such/python': no such program"),
         (
             ("--python", sys.executable, "--python", sys.executable),

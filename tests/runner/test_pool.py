@@ -1,6 +1,7 @@
 """The worker process: what it survives, and what it says of what it does not."""
 
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -369,3 +370,26 @@ def test_a_worker_dies_with_its_parent(variables, make_case, name):
         os.kill(parent.pid, signal.SIGKILL)
         parent.wait()
         wait_for(lambda: not is_running(pid))
+
+
+def test_options_of_the_framework_hold_for_the_process(variables, make_case):
+    options = {"fake.turbo": "true", "fake.stretch": "3"}
+    case = make_case("relu", options=options)
+    with Worker("fake", case.settings, environment=variables, measures_memory=False) as worker:
+        record = worker.measure(case)
+    assert record.samples["forward"] == [1500.0] * 3
+    assert record.case.settings.options == options
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"fake.turb": "true"}, "unknown option 'fake.turb'; did you mean fake.turbo?"),
+        ({"fake.turbo": "2"}, "fake.turbo is true or false, not '2'"),
+    ],
+)
+def test_a_wrong_option_of_the_framework_is_refused_at_the_start(variables, options, words):
+    settings = Settings(options=options)
+    worker = Worker("fake", settings, environment=variables, measures_memory=False)
+    with worker, pytest.raises(UsageError, match=re.escape(words)):
+        worker.environment()

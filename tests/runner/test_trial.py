@@ -79,3 +79,14 @@ def test_shapes_that_are_unknown_are_the_frameworks_to_tell(fake, monkeypatch):
 def test_tensors_are_of_the_targets_array_type(fake):
     trial = try_call(case(target=CallableTarget("fake", "fake.relu")), fake)
     assert trial.arguments["data"].array_type == "np"
+
+
+def test_a_trial_does_not_compile(fake, make_case, monkeypatch):
+    fake.modes = ("eager", "compile")
+    tried = []
+    bind = fake.bind
+    monkeypatch.setattr(
+        fake, "bind", lambda case, *given: tried.append(case.settings.mode) or bind(case, *given)
+    )
+    assert not try_call(make_case("relu", mode="compile"), fake).refusal
+    assert tried == ["eager"]

@@ -9,12 +9,15 @@ from opperf.sources.choices import choices, is_misspelt, parse_device, refusal
 
 
 def test_each_list_is_the_frameworks_own(fake):
-    fake.modes = ("eager", "lazy")
+    fake.modes, fake.autocast_dtypes = ("eager", "lazy"), ("float16",)
+    fake.memory_formats = ("channels_last",)
     assert choices(fake) == {
         "device": ("cpu(0)",),
         "dtype": ("float32", "float64", "int32"),
         "profiler": ("native", "python"),
         "mode": ("eager", "lazy"),
+        "autocast": ("off", "float16"),
+        "memory_format": ("contiguous", "channels_last"),
         "namespace": ("internal", "nd", "np"),
         "category": ("binary", "copying", "moody", "odd", "unary"),
     }
@@ -35,6 +38,10 @@ def test_a_device_is_read_by_the_framework(fake):
         ("profiler", "x", "unknown profiler 'x'; fake has: native, python"),
         ("mode", "jit", "unknown mode 'jit'; fake has: eager"),
         ("device", "gpu", "gpu: the fake has no GPU"),
+        ("autocast", "float16", "unknown autocast 'float16'; fake has: off"),
+        ("memory_format", "nhwc", "unknown memory format 'nhwc'; fake has: contiguous"),
+        ("options", {"fake.turb": "true"}, "unknown option 'fake.turb'; did you mean fake.turbo?"),
+        ("options", {"fake.turbo": "on"}, "fake.turbo is true or false, not 'on'"),
     ],
 )
 def test_what_it_lacks_is_refused_with_what_it_has(fake, name, value, words):
@@ -43,7 +50,16 @@ def test_what_it_lacks_is_refused_with_what_it_has(fake, name, value, words):
 
 @pytest.mark.parametrize(
     ("name", "value"),
-    [("dtype", "int32"), ("profiler", "python"), ("mode", "eager"), ("device", "cpu"), ("runs", 3)],
+    [
+        ("dtype", "int32"),
+        ("profiler", "python"),
+        ("mode", "eager"),
+        ("device", "cpu"),
+        ("runs", 3),
+        ("autocast", "off"),
+        ("memory_format", "contiguous"),
+        ("options", {"fake.turbo": "true", "fake.stretch": "2.5"}),
+    ],
 )
 def test_what_it_has_and_what_it_has_no_list_of_is_not_refused(fake, name, value):
     assert refusal(fake, name, value) is None
@@ -57,6 +73,7 @@ def test_what_it_has_and_what_it_has_no_list_of_is_not_refused(fake, name, value
         ("profiler", "pyton", True),
         ("profiler", "events", False),
         ("device", "cpu", False),
+        ("options", {"fake.turbo": "on"}, True),
     ],
 )
 def test_a_slip_of_the_keyboard_is_no_word_of_another_framework(fake, name, value, misspelt):

@@ -313,3 +313,23 @@ def test_at_most_so_many_configurations_of_each_operator(fake):
     first = plan(fake, Selection(configurations=1)).cases
     assert [case.label for case in first] == list(every)
     assert {case.id for case in first} <= {case.id for case in plan(fake, Selection()).cases}
+
+
+def test_a_memory_format_is_that_of_the_tensors_in_their_final_shapes(fake):
+    fake.memory_formats = ("channels_last",)
+    settings = Settings(memory_format="channels_last")
+    pictures = Selection(patterns=("relu",), shapes={"data": (2, 3, 8, 8)}, settings=settings)
+    (case,) = plan(fake, pictures).cases
+    assert case.arguments["data"].memory_format == case.settings.memory_format == "channels_last"
+    flat = plan(fake, Selection(patterns=("relu",), settings=settings)).cases
+    assert [case.settings.memory_format for case in flat] == ["contiguous"] * 2
+    assert flat == plan(fake, Selection(patterns=("relu",))).cases
+
+
+def test_options_are_checked_with_the_axes(fake):
+    values = ({"fake.turbo": "true"}, {"fake.turbo": "false"})
+    assert resolve(fake, {"options": values}).usable["options"] == values
+    with pytest.raises(UsageError, match="not 'x'"):
+        resolve(fake, {"options": (*values, {"fake.turbo": "x"})})
+    with pytest.raises(UsageError, match="unknown option"):
+        plan(fake, Selection(settings=Settings(options={"fake.trbo": "true"})))

@@ -19,6 +19,7 @@ from opperf.sources.varying import (
     process_key,
     vary,
     with_dtype,
+    with_memory_format,
 )
 
 
@@ -77,6 +78,49 @@ def test_what_has_the_dtype_of_the_case_follows_it():
     assert made.settings.dtype == "float16"
 
 
+PICTURES = {
+    "data": TensorSpec((2, 3, 8, 8)),
+    "volume": TensorSpec((2, 3, 4, 8, 8)),
+    "list": (TensorSpec((4, 4)), TensorSpec((1, 2, 3, 4))),
+    "view": TensorSpec((2, 3, 8, 8), strides=(192, 1, 24, 3)),
+    "sparse": TensorSpec((2, 3, 8, 8), layout="csr"),
+    "own": TensorSpec((2, 3, 4, 8, 8), memory_format="other"),
+    "n": 4,
+}
+
+
+def formats_of(case):
+    return [spec.memory_format for _, spec in case.tensors()]
+
+
+@pytest.mark.parametrize(
+    ("name", "formats"),
+    [
+        (
+            "channels_last",
+            ["channels_last", "channels_last_3d", "", "channels_last", "", "", "other"],
+        ),
+        ("channels_last_3d", ["", "channels_last_3d", "", "", "", "", "other"]),
+        ("blocked", ["blocked", "blocked", "blocked", "blocked", "", "", "other"]),
+        ("contiguous", ["", "", "", "", "", "", "other"]),
+    ],
+)
+def test_tensors_have_the_memory_format_of_their_number_of_axes(name, formats):
+    case = Case(OperatorTarget("fake", "conv"), PICTURES)
+    made = with_memory_format(case, name)
+    assert formats_of(made) == formats and made.settings.memory_format == name
+    for other in ("channels_last", "channels_last_3d", "blocked", "contiguous"):
+        assert with_memory_format(made, other) == with_memory_format(case, other)
+
+
+def test_a_case_without_a_tensor_of_the_memory_format_is_measured_once():
+    plain, pictures = a_case(), Case(OperatorTarget("fake", "conv"), PICTURES)
+    assert with_memory_format(plain, "channels_last") == plain
+    made = vary([plain, pictures], {"memory_format": ("contiguous", "channels_last")})
+    assert [case.label for case in made] == ["relu", "conv", "conv"]
+    assert [case.settings.memory_format for case in made[1:]] == ["contiguous", "channels_last"]
+
+
 def test_cases_that_one_process_measures_come_together():
     cases = [a_case("a", threads=2), a_case("b"), a_case("c", threads=2), a_case("d")]
     assert [case.label for case in group_by_process(cases)] == ["a", "c", "b", "d"]
@@ -87,8 +131,9 @@ def test_cases_that_one_process_measures_come_together():
     [
         ({"threads": 1}, False),
         ({"env": {"A": "1"}}, False),
+        ({"options": {"a.b": "true"}}, False),
         ({"python": "new"}, False),
-        ({"dtype": "int8", "cache": "cold", "seed": 4}, True),
+        ({"dtype": "int8", "cache": "cold", "seed": 4, "autocast": "float16"}, True),
     ],
 )
 def test_a_process_is_known_by_its_settings(changed, same):

@@ -24,6 +24,8 @@ class ArmSpec(Struct, frozen=True):
 
     variables: dict[str, str] = {}
     """Environment variables of its processes, in addition to the inherited ones."""
+    options: dict[str, str] = {}
+    """Options of the framework in its processes."""
     python: str = ""
     """Absolute path of its interpreter."""
     operators: tuple[str, ...] = ()
@@ -34,17 +36,28 @@ class ArmSpec(Struct, frozen=True):
     """Modules that its processes import, as those of the other arm do."""
 
     def __str__(self) -> str:
-        values = {"env": self.variables, "python": self.python, **self.settings}
+        values = {
+            "env": self.variables,
+            "options": self.options,
+            "python": self.python,
+            **self.settings,
+        }
         shown = [text for name, one in values.items() for text in DECLARED[name].assignments(one)]
         shown += [f"ops:{','.join(self.operators)}"] if self.operators else []
         return " ".join(shown) or "nothing set"
 
 
-def _variable(value: str) -> dict[str, Any]:
-    name, equals, content = value.partition("=")
-    if not name or not equals:
-        raise ValueError("write it as env:NAME=VALUE")
-    return {"variables": {name: content}}
+def _entry(kind: str, field: str) -> Callable[[str], dict[str, Any]]:
+    """Returns a reader of one entry of a setting that is a mapping, into this field of an
+    `ArmSpec`."""
+
+    def read(value: str) -> dict[str, Any]:
+        name, equals, content = value.partition("=")
+        if not name or not equals:
+            raise ValueError(f"write it as {kind}:NAME=VALUE")
+        return {field: {name: DECLARED[kind].read(content)}}
+
+    return read
 
 
 def _python(value: str) -> dict[str, Any]:
@@ -70,7 +83,8 @@ def _setting(setting: Setting) -> Callable[[str], dict[str, Any]]:
 
 KINDS: dict[str, Callable[[str], dict[str, Any]]] = {
     **{name: _setting(setting) for name, setting in DECLARED.items() if setting.axis},
-    "env": _variable,
+    "env": _entry("env", "variables"),
+    "options": _entry("options", "options"),
     "python": _python,
     "ops": _operators,
 }
@@ -151,7 +165,12 @@ def settings_of(arm: ArmSpec, common: Settings) -> Settings:
     # A number of threads would override the arm's variables.
     threads = None if sets_threads(arm) else common.threads
     own = {"threads": threads, "imports": arm.imports, **arm.settings}
-    return msgspec.structs.replace(common, **own, env={**common.env, **arm.variables})
+    return msgspec.structs.replace(
+        common,
+        **own,
+        env={**common.env, **arm.variables},
+        options={**common.options, **arm.options},
+    )
 
 
 def sets_threads(arm: ArmSpec) -> bool:

@@ -13,7 +13,7 @@ import msgspec
 
 from opperf.compare.ab.arms import ArmSpec, sets_threads
 from opperf.model import Case
-from opperf.model.settings import ALL, read_thread_count
+from opperf.model.declaring import ALL, read_thread_count
 from opperf.results.text import pluralize
 from opperf.runner.cpus import THREAD_VARIABLES
 from opperf.sources.selecting import Selection

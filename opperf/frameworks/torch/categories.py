@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 from fnmatch import fnmatchcase
+from typing import Any
 
 from opperf.frameworks.torch import schemas
 from opperf.model import Kind, Operator
@@ -140,7 +141,7 @@ OTHER = "misc"
 
 BY_OPERATOR: Mapping[str, Callable[[Operator], bool]] = {
     REDUCTION: lambda operator: REDUCTION in operator.tags,
-    BINARY: lambda operator: POINTWISE in operator.tags and len(_required(operator)) > 1,
+    BINARY: lambda operator: POINTWISE in operator.tags and len(_operands(operator)) > 1,
     UNARY: lambda operator: POINTWISE in operator.tags,
     "linalg": lambda operator: operator.name.startswith("linalg_"),
 }
@@ -160,13 +161,17 @@ POINTWISE_NAMES: Mapping[str, str] = {
 """Elementwise operators without PyTorch's tag."""
 
 
-def _required(operator: Operator) -> list[str]:
+def _operands(operator: Operator) -> list[str]:
     """Returns the tensors and numbers that an elementwise operator computes with."""
     return [
         one.name
         for one in operator.parameters
-        if one.required and one.kind in (Kind.TENSOR, Kind.FLOAT)
+        if one.required and one.kind in (Kind.TENSOR, Kind.FLOAT) and one.name not in RESULTS
     ]
+
+
+RESULTS = ("out", "grad_input")
+"""Names of the tensors that operators only write their results to."""
 
 
 def _by_name(name: str, table: Mapping[str, str]) -> str:
@@ -181,7 +186,7 @@ def _by_name(name: str, table: Mapping[str, str]) -> str:
     )
 
 
-def category_of(operator: Operator, schema: object) -> str:
+def category_of(operator: Operator, schema: Any) -> str:
     """Returns the category of an operator."""
     name = operator.name.rpartition(".")[2]
     for one in (name, SUFFIXES.sub("", name)):

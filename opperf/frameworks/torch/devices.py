@@ -69,6 +69,11 @@ def parse(text: str) -> str:
     return name
 
 
+def type_of(name: str) -> str:
+    """Returns PyTorch's type of a canonical name: `cuda` of `gpu(0)`."""
+    return _split(name)[0]
+
+
 def torch_device(name: str) -> torch.device:
     """Returns PyTorch's object of a canonical name."""
     if name == "meta":

@@ -4,27 +4,40 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
+from functools import partial
 from typing import Any
 
 import torch
 
+from opperf.errors import NoGradientError
 from opperf.frameworks import paths
-from opperf.frameworks.base import Constant, Extent, Gradient
+from opperf.frameworks.base import Constant, Extent, Gradient, MemoryReading
 from opperf.frameworks.defaults import Defaults
+from opperf.frameworks.timing import Event, ProfilerFactory
 from opperf.frameworks.torch import (
     PACKAGE,
+    compiler,
+    cuda,
     devices,
     dtypes,
     functions,
     inference,
+    kernels,
+    memory,
     messages,
+    options,
     public,
     registry,
+    restoring,
+    source,
     tensors,
 )
+from opperf.frameworks.torch import modes as execution
 from opperf.frameworks.torch.gradient import RecordedGradient
+from opperf.frameworks.torch.kineto import NativeProfiler
 from opperf.model import (
+    Argument,
     CallableTarget,
     Case,
     Device,
@@ -32,6 +45,7 @@ from opperf.model import (
     Generator,
     MemoryFormat,
     Operator,
+    OperatorTarget,
     Target,
     TensorSpec,
 )
@@ -43,7 +57,10 @@ class PyTorch(Defaults):
     name = registry.FRAMEWORK
     rules = "opperf.rules.torch"
     dtypes: tuple[str, ...] = dtypes.DTYPES
-    memory_formats: tuple[str, ...] = tuple(tensors.MEMORY_FORMATS)
+    memory_formats: tuple[str, ...] = ("channels_last", "channels_last_3d")
+    modes: tuple[str, ...] = tuple(execution.MODES)
+    compiled_modes: tuple[str, ...] = execution.COMPILED
+    autocast_dtypes: tuple[str, ...] = execution.AUTOCAST_DTYPES
     variables: tuple[str, ...] = PACKAGE.variables
     gradients = True
 
@@ -83,6 +100,9 @@ class PyTorch(Defaults):
 
     def parse_device(self, text: str) -> str:
         return devices.parse(text)
+
+    def missing_kernel(self, operator: Operator, device: str) -> str:
+        return kernels.missing(operator, device)
 
     def device_memory(self, device: str) -> int:
         return devices.free_memory(device)
@@ -155,6 +175,15 @@ class PyTorch(Defaults):
         arguments: Mapping[str, Any],
         function: Callable[..., Any] | None = None,
     ) -> Callable[[], Any]:
+        call = self._bind_eagerly(case, arguments, function)
+        return execution.prepare(case, call, is_user_code=not self._is_own(case.target))
+
+    def _bind_eagerly(
+        self,
+        case: Case,
+        arguments: Mapping[str, Any],
+        function: Callable[..., Any] | None = None,
+    ) -> partial[Any]:
         called = function or self.function(case.target)
         if isinstance(called, torch.nn.Module):
             called.train(case.settings.phase == "train")
@@ -163,16 +192,56 @@ class PyTorch(Defaults):
     def output_shapes(self, case: Case) -> list[tuple[int, ...]] | None:
         return inference.output_shapes(case)
 
+    def with_outputs(
+        self, operator: Operator, arguments: Mapping[str, Argument]
+    ) -> Mapping[str, Argument]:
+        return inference.with_outputs(operator, arguments)
+
     def foreseen_refusal(self, case: Case) -> str:
         return inference.foreseen_refusal(case)
 
+    def _is_own(self, target: Target) -> bool:
+        """Whether a target is an operator or a function of PyTorch's."""
+        return isinstance(target, OperatorTarget) or bool(self.place(target))
+
+    def source(self, case: Case, arguments: Mapping[str, Any], call: Callable[[], Any]) -> str:
+        return source.script(case, arguments, self._bind_eagerly(case, arguments))
+
     @contextmanager
     def scope(self, case: Case) -> Iterator[None]:
-        """Seeds random numbers, and suppresses warnings, as of functions in beta."""
+        """Seeds random numbers, sets the mode and mixed precision, suppresses warnings, as of
+        functions in beta, and has a case for which the device has too little memory skipped."""
         torch.manual_seed(case.settings.seed)
-        with warnings.catch_warnings():
+        no_room = cuda.skip_out_of_memory(case.settings.device)
+        with warnings.catch_warnings(), no_room, execution.scope(case):
             warnings.simplefilter("ignore")
             yield
+
+    def profilers(self) -> Mapping[str, ProfilerFactory]:
+        return {"native": NativeProfiler}
+
+    def has_events(self, device: str) -> bool:
+        return cuda.has_events(device)
+
+    def event(self, device: str) -> Event:
+        return cuda.event(device)
+
+    def cache_flush(self, device: str) -> Callable[[], object] | None:
+        return cuda.cache_flush(device)
+
+    def memory(self, device: str) -> AbstractContextManager[MemoryReading]:
+        return memory.measure(device)
+
+    def supports_fork(self, device: str) -> bool:
+        # OpenMP's threads, which the first parallel operator starts, are not in a fork: it would
+        # wait for them without end. CUDA cannot be used in a fork once its driver was called.
+        return device.startswith("cpu")
+
+    def compilation(self, case: Case) -> Mapping[str, int]:
+        return compiler.count()
+
+    def option(self, name: str, text: str) -> Callable[[], object]:
+        return options.option(name, text)
 
     def has_nan(self, outputs: Any) -> bool:
         return tensors.has_nan(outputs)
@@ -181,7 +250,12 @@ class PyTorch(Defaults):
         return [tensors.extent(one) for one in tensors.tensors(values)]
 
     def gradient(self, case: Case, call: Callable[[], Any], inputs: Sequence[Any]) -> Gradient:
+        if case.settings.mode in execution.NO_BACKWARD:
+            raise NoGradientError(execution.NO_BACKWARD[case.settings.mode])
         return RecordedGradient(call, inputs)
+
+    def restore(self, case: Case, arguments: Mapping[str, Any]) -> Callable[[], object] | None:
+        return restoring.restore(case.target, arguments)
 
     def set_threads(self, count: int) -> None:
         torch.set_num_threads(count)

@@ -4,17 +4,22 @@ from __future__ import annotations
 
 import functools
 import inspect
+import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
 import torch
 
-from opperf.errors import UnknownOperatorError, suggest
+from opperf.errors import UnknownOperatorError, did_you_mean, suggest
 from opperf.frameworks import paths, user_code
 from opperf.frameworks.torch import devices, public, registry
 from opperf.frameworks.torch.dtypes import DTYPES, dtype_of
 from opperf.model import CallableTarget, Kind, Operator, OperatorTarget, Parameter, Target
 from opperf.model import split_positional as by_position
+from opperf.near_names import nearest
+
+NAMESPACE = re.compile(r"^\w+::")
+"""A namespace of the dispatcher, in front of an operator's name."""
 
 ROOTS = {"torch": torch, "F": torch.nn.functional, "nn": torch.nn}
 """Modules by the first word of a dotted path."""
@@ -53,6 +58,10 @@ def target_of(function: Callable[..., Any]) -> Target:
 
 def target_at(path: str) -> Target:
     """Returns the target at a path. Raises `UnknownOperatorError`."""
+    if path.partition(".")[0] not in ROOTS and (NAMESPACE.search(path) or ":" not in path):
+        names = [one.target.path for one in registry.operators() if one.is_usual]
+        near = nearest(registry.without_prefix(path), names)
+        raise UnknownOperatorError(f"PyTorch has no operator {path!r}{did_you_mean(near)}")
     own = user_code.target_at(registry.FRAMEWORK, path)
     target = own or CallableTarget(framework=registry.FRAMEWORK, path=path)
     function_of(target)
@@ -139,7 +148,7 @@ def _python_parameter(one: inspect.Parameter) -> Parameter:
 
 def bind(
     function: Callable[..., Any], arguments: Mapping[str, Any], device: str
-) -> Callable[[], Any]:
+) -> functools.partial[Any]:
     """Returns a call of a function with these arguments, bound in advance so that it has no
     overhead.
 

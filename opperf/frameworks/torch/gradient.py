@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 
-from opperf.errors import NoGradientError, one_line
+from opperf.errors import NoGradientError, OpperfError, one_line
 from opperf.frameworks.torch.messages import refusal
 from opperf.frameworks.torch.tensors import layout_of, tensors
 
@@ -18,13 +19,64 @@ LEAST_HEAD = 0.5
 """Head gradients are random in [0.5, 1.5), so that no gradient cancels by symmetry or is zero."""
 
 
-def _head(output: torch.Tensor) -> torch.Tensor:
-    """Returns the head gradient of an output, of its layout."""
-    if layout_of(output) != "dense":
-        return torch.ones_like(output)
-    generator = torch.Generator(output.device).manual_seed(HEAD_SEED)
-    real = torch.rand(output.shape, device=output.device, generator=generator) + LEAST_HEAD
-    return real.to(output.dtype)
+class Head(NamedTuple):
+    """The head gradient of an output."""
+
+    code: str
+    """Its expression, with `{out}` in place of the output."""
+
+    @classmethod
+    def of(cls, output: torch.Tensor) -> Head:
+        """Returns the head gradient of an output, of its layout."""
+        if layout_of(output) != "dense":
+            return cls("torch.ones_like({out}.detach())")
+        generator = f"torch.Generator({{out}}.device).manual_seed({HEAD_SEED})"
+        random = f"torch.rand({{out}}.shape, generator={generator}, device={{out}}.device)"
+        return cls(f"({random} + {LEAST_HEAD}).to({{out}}.dtype)")
+
+    def text(self, name: str) -> str:
+        """Returns the code for the output of this name."""
+        return self.code.format(out=name)
+
+    def tensor(self, output: torch.Tensor) -> torch.Tensor:
+        """Returns the head gradient of an output."""
+        made: torch.Tensor = eval(self.text("out"), {"torch": torch, "out": output})
+        return made
+
+
+def _by_place(outputs: Any, place: str = "") -> dict[str, torch.Tensor]:
+    """Returns the tensors among a call's results, by their places in source: `[1][0]`, or empty."""
+    if isinstance(outputs, torch.Tensor):
+        return {place: outputs}
+    pairs: Iterable[tuple[Any, Any]] = ()
+    if isinstance(outputs, (list, tuple)):
+        pairs = enumerate(outputs)
+    elif isinstance(outputs, Mapping):
+        pairs = outputs.items()
+    found: dict[str, torch.Tensor] = {}
+    for key, output in pairs:
+        found |= _by_place(output, f"{place}[{key!r}]")
+    return found
+
+
+@contextmanager
+def differentiating(inputs: Iterable[torch.Tensor]) -> Iterator[None]:
+    """Has autograd record what is computed from the inputs."""
+    listed = list(inputs)
+    for one in listed:
+        one.requires_grad_(True)
+    try:
+        yield
+    finally:
+        for one in listed:
+            one.requires_grad_(False)
+
+
+def heads(call: Callable[[], Any], inputs: Sequence[torch.Tensor]) -> dict[str, Head]:
+    """Returns the head gradients of a call, which is made once, by the places of its outputs."""
+    with differentiating(inputs):
+        outputs = _by_place(call())
+        return {place: Head.of(one) for place, one in outputs.items() if one.requires_grad}
 
 
 class RecordedGradient:
@@ -42,11 +94,15 @@ class RecordedGradient:
         if not self._inputs:
             raise NoGradientError("none of its inputs takes a gradient")
         try:
-            self.record()
-            if not self._outputs:
-                raise NoGradientError("autograd has no gradient of its results")
-            self._heads = [_head(output) for output in self._outputs]
-            found = self.gradients()
+            # The forward pass may be timed later, and is not to be recorded then.
+            with differentiating(inputs):
+                self.record()
+                if not self._outputs:
+                    raise NoGradientError("autograd has no gradient of its results")
+                self._heads = [Head.of(output).tensor(output) for output in self._outputs]
+                found = self.gradients()
+        except OpperfError:
+            raise
         except Exception as error:
             reason = refusal(error)
             if reason is None:
@@ -54,8 +110,6 @@ class RecordedGradient:
             raise NoGradientError(one_line(reason)) from error
         finally:
             self._outputs = []
-            for one in inputs:
-                one.requires_grad_(False)
         if all(one is None for one in found):
             raise NoGradientError("its results do not depend on an input that takes a gradient")
 

@@ -8,11 +8,21 @@ from typing import Any
 
 import torch
 
-from opperf.errors import OpperfError
-from opperf.frameworks.torch import functions, tensors
-from opperf.frameworks.torch.dtypes import dtype_of
+from opperf.errors import OpperfError, UnsupportedError
+from opperf.frameworks.torch import functions, registry, schemas, tensors
+from opperf.frameworks.torch.dtypes import dtype_of, name_of
 from opperf.frameworks.torch.messages import REFUSALS, refusal
-from opperf.model import Argument, Case, DType, Number, OperatorTarget, TensorSpec
+from opperf.model import (
+    Argument,
+    Case,
+    DType,
+    Fill,
+    Kind,
+    Number,
+    Operator,
+    OperatorTarget,
+    TensorSpec,
+)
 
 Shape = tuple[int, ...]
 
@@ -53,6 +63,52 @@ def output_shapes(case: Case) -> list[Shape] | None:
         return None
     found = outputs(case.target, case.arguments)
     return None if found is None else [tuple(one.shape) for one in found]
+
+
+def with_outputs(operator: Operator, arguments: Mapping[str, Argument]) -> dict[str, Argument]:
+    """Returns the arguments of an operator with the tensors for its results, as they are inferred.
+
+    Raises `UnsupportedError` if they cannot be.
+    """
+    outs = written_only(operator)
+    if not outs or outs[0] in arguments:
+        return dict(arguments)
+    found = _functional_outputs(operator, arguments)
+    if found is None or len(found) < len(outs):
+        raise UnsupportedError(
+            f"the shapes of {', '.join(outs)} depend on the contents of its inputs, or are not "
+            "inferred by PyTorch"
+        )
+    specs = [
+        TensorSpec(tuple(one.shape), name_of(one.dtype), Fill("constant", 0.0)) for one in found
+    ]
+    kinds = {one.name: one.kind for one in operator.parameters}
+    if kinds[outs[0]] is Kind.TENSORS:
+        return {**arguments, outs[0]: tuple(specs)}
+    return {**arguments, **dict(zip(outs, specs, strict=False))}
+
+
+def written_only(operator: Operator) -> list[str]:
+    """Returns the names of the arguments that an operator only writes its results to."""
+    if schemas.OUT not in operator.variants:
+        return []
+    found = registry.at(operator.target)
+    assert found is not None
+    return [one.name for one in found.function._schema.arguments if one.is_out]
+
+
+def _functional_outputs(
+    operator: Operator, arguments: Mapping[str, Argument]
+) -> list[torch.Tensor] | None:
+    """Returns the results, without data, of the operator that returns what this one writes; None if
+    there is none or it cannot be inferred."""
+    for name in operator.names:
+        found = registry.find(name)
+        if found is not None and not schemas.written_to(found.function._schema):
+            made = outputs(found.operator.target, arguments)
+            if made is not None:
+                return made
+    return None
 
 
 UNKNOWABLE = re.compile(

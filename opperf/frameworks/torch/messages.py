@@ -23,13 +23,22 @@ REFUSALS = (
 NOISE = re.compile(
     r"Exception raised from |C\+\+ CapturedTraceback|CUDA kernel errors might be|"
     r"For debugging consider|Compile with `TORCH_USE_CUDA_DSA`|This could be because the operator|"
-    r"\nDeclaration: |\nCast error details|If you are a Facebook employee"
+    r"\s*Declaration: |\nCast error details|If you are a Facebook employee|"
+    # The compiler's.
+    r"\n\s*Hint: |\n\s*Developer debug context: |\n+from user code:|\n+Set TORCHDYNAMO_VERBOSE|"
+    r"\nCaused by: |\n+consider using data-dependent|\n+The branch condition"
 )
 """Beginning of what follows a message."""
 
 INTERNAL = re.compile(
     r"INTERNAL ASSERT FAILED at \"[^\"]*\":\d+, please report a bug to PyTorch\. ?"
 )
+
+NARRATED = re.compile(
+    r"^.*?\n\s*Explanation: (?:Dynamo failed to run FX node .*?: got )?", re.DOTALL
+)
+"""What comes before the compiler's explanation, which says as much, and before the error that it
+found in a call."""
 
 UNAVAILABLE = re.compile(
     r"Could not run '\S+' with arguments from the|not compiled with|not implemented on|"
@@ -43,7 +52,7 @@ def refusal(error: BaseException) -> str | None:
     """Returns PyTorch's message, as one line, if the error is a refusal of a call; else None."""
     if not isinstance(error, REFUSALS):
         return None
-    text = INTERNAL.sub("PyTorch's check failed. ", NOISE.split(str(error))[0])
+    text = INTERNAL.sub("PyTorch's check failed. ", NARRATED.sub("", NOISE.split(str(error))[0]))
     # RuntimeError says nothing that the message does not.
     kind = "" if type(error) in (RuntimeError, torch.OutOfMemoryError) else type(error).__name__
     return one_line(f"{kind}: {text}" if kind else text) or f"{type(error).__name__}, no message"

@@ -23,6 +23,9 @@ BUILT_IN = frozenset(name.partition("::")[0] for name in torch._C._dispatch_get_
 """Namespaces that PyTorch has before a user's module is imported. A run has their operators, but
 for `aten`'s, only if they are asked for."""
 
+CUSTOM = "custom"
+"""Category of the operators that a user's module registers, as of those of other frameworks."""
+
 IGNORED_TAGS = frozenset({"generated", "pt2_compliant_tag"})
 """Tags that say how an operator was made, or what nearly all have."""
 
@@ -67,33 +70,61 @@ def registered_names() -> tuple[str, ...]:
     return tuple(torch._C._dispatch_get_all_op_names())
 
 
+Key = tuple[str, str, tuple[tuple[str, str], ...]]
+"""Namespace and name of an operator that returns its result, and the names and types of its
+parameters."""
+
+
 def _found(names: tuple[str, ...]) -> Iterator[Registered]:
     """Yields the operators of these names that have a schema."""
+    found: dict[Entry, Any] = {}
     for entry in map(Entry.of, names):
         packet = getattr(getattr(torch.ops, entry.namespace), entry.name, None)
         function = getattr(packet, entry.overload, None)
         if function is not None:
-            yield Registered(_operator(entry, function), entry, function)
+            found[entry] = function
+    functional = {
+        _key(entry, function._schema): entry.overload
+        for entry, function in found.items()
+        if not schemas.written_to(function._schema)
+    }
+    for entry, function in found.items():
+        is_written = bool(schemas.written_to(function._schema))
+        overload = functional.get(_key(entry, function._schema), "") if is_written else ""
+        yield Registered(_operator(entry, function, overload), entry, function)
 
 
-def _operator(entry: Entry, function: Any) -> Operator:
+def _key(entry: Entry, schema: Any) -> Key:
+    """Returns what an operator has in common with that of the same name which returns its
+    result."""
+    name = entry.name
+    if schemas.written_to(schema):
+        name = name.removesuffix("_")
+    inputs = tuple((one.name, str(one.real_type)) for one in schema.arguments if not one.is_out)
+    return entry.namespace, name, inputs
+
+
+def _operator(entry: Entry, function: Any, overload: str) -> Operator:
+    """Returns an operator. `overload` is that of the operator which returns the same result and
+    writes to no argument; empty if there is none."""
     schema = function._schema
-    variant = schemas.variant(entry.name, schema)
+    variants = schemas.variants(entry.name, schema)
     operator = Operator(
         framework=FRAMEWORK,
         namespace=entry.namespace,
         name=entry.shown,
         overload=entry.overload,
-        aliases=tuple(_aliases(entry, variant)),
+        aliases=tuple(_aliases(entry, overload)),
         prefixes=PREFIXES[entry.namespace == OWN],
         namespaces=(entry.namespace,),
         parameters=tuple(schemas.parameter(one, DTYPES) for one in schema.arguments),
-        public=not variant,
-        variant=variant,
+        public=not variants,
+        variants=variants,
         on_request=entry.namespace in BUILT_IN - {OWN},
         tags=tuple(sorted({tag.name for tag in function.tags} - IGNORED_TAGS)),
     )
-    category = categories.category_of(operator, schema)
+    is_users = entry.namespace not in BUILT_IN
+    category = CUSTOM if is_users else categories.category_of(operator, schema)
     return msgspec.structs.replace(operator, category=category)
 
 
@@ -101,17 +132,17 @@ PREFIXES = {True: ("torch.ops.aten.", "aten::", "aten."), False: ("torch.ops.",)
 """Text that users write in front of the names of PyTorch's own operators, and of others."""
 
 
-def _aliases(entry: Entry, variant: str) -> Iterator[str]:
+def _aliases(entry: Entry, overload: str) -> Iterator[str]:
     """Yields the other names of an operator."""
     if entry.namespace != OWN:
         yield f"{entry.namespace}.{entry.name}.{entry.overload}"
         yield f"{entry.namespace}.{entry.name}"
         return
-    if variant == schemas.IN_PLACE and entry.name.endswith("_"):
-        # The form that returns its result: whoever asks for both by its name gets both, and their
-        # inputs are alike.
-        yield f"{entry.name[:-1]}.{entry.overload}"
-        yield entry.name[:-1]
+    if overload and (entry.overload != overload or entry.name.endswith("_")):
+        # Whoever asks for both by this name gets both, and their inputs are alike.
+        base = entry.name.removesuffix("_")
+        yield f"{base}.{overload}"
+        yield from [base] if base != entry.name else []
     yield from public.paths(entry.name)
 
 
@@ -165,7 +196,7 @@ def _rank(one: Registered) -> tuple[bool, bool, int]:
     """Returns the place of an operator among those of one name: the least is the one meant."""
     operator = one.operator
     required = sum(parameter.required for parameter in operator.tensors)
-    return bool(operator.variant), operator.overload != DEFAULT_OVERLOAD, -required
+    return bool(operator.variants), operator.overload != DEFAULT_OVERLOAD, -required
 
 
 @functools.cache

@@ -35,53 +35,75 @@ IMAGINARY = 1
 """Added to the seed for the imaginary part, lest it be the real one."""
 
 
-def contents(spec: TensorSpec, seed: int) -> fill.Code:
-    """Returns the NumPy code of a tensor's real contents, in a dtype that NumPy has."""
-    return fill.code(msgspec.structs.replace(spec, dtype=contents_dtype(spec)), seed)
-
-
-def contents_dtype(spec: TensorSpec) -> str:
-    """Returns the dtype in which NumPy makes a tensor's contents."""
-    if spec.dtype in NUMPY_DTYPES:
-        return spec.dtype
-    return "int32" if kind_of(spec.dtype) == "integer" else "float32"
-
-
 NUMPY_DTYPES = (
     *("bool", "uint8", "int8", "int16", "int32", "int64"),
     *("float16", "float32", "float64"),
 )
 """Dtypes that NumPy has, and PyTorch makes tensors from."""
 
+WIDER = {"integer": "int64", "complex": "float32"}
+"""Dtype in which NumPy makes the contents of a dtype of these kinds that it lacks."""
+
+FROM_NUMPY = "torch.from_numpy(np.require({made}, requirements=['C', 'W', 'O']))"
+"""A tensor of an array's contents. PyTorch would share memory that is read-only, as of a broadcast
+array, and writes to it."""
+
 
 def tensor(spec: TensorSpec, device: str, seed: int) -> torch.Tensor:
     """Returns a tensor as specified. Raises `UnsupportedError` if PyTorch has no such tensor."""
     if device == META:
         return _meta(spec)
-    return _tensor(spec, seed).to(devices.torch_device(device))
+    made: torch.Tensor = code(spec, seed).run(torch=torch)
+    return made.to(devices.torch_device(device))
 
 
 def _meta(spec: TensorSpec) -> torch.Tensor:
     """Returns a tensor without data."""
-    if spec.layout not in ("dense", ""):
-        raise UnsupportedError(f"{spec.layout} tensors have data only")
+    if spec.layout != "dense" or spec.dtype in QUANTIZED:
+        raise UnsupportedError(f"{spec.layout} {spec.dtype} tensors have data only")
     made = torch.empty(spec.shape, dtype=dtype_of(spec.dtype), device=META)
     return made.contiguous(memory_format=memory_format(spec)) if spec.memory_format else made
 
 
-def _tensor(spec: TensorSpec, seed: int) -> torch.Tensor:
-    """Returns a tensor on the CPU."""
+def code(spec: TensorSpec, seed: int) -> fill.Code:
+    """Returns the code of a tensor on the CPU, which uses `torch`. Raises `UnsupportedError` if
+    PyTorch has no such tensor."""
     if spec.layout not in LAYOUTS:
         raise UnsupportedError(f"PyTorch has no {spec.layout} tensors")
-    array = np.asarray(contents(spec, seed).run())
-    # PyTorch would share read-only memory, as a broadcast array's, and writes to it.
-    made = torch.from_numpy(np.require(array, requirements=["C", "W", "O"]))
-    if kind_of(spec.dtype) == "complex":
-        made = _complex(made, spec, seed)
+    dtype_of(spec.dtype)
+    made = _contents(spec, seed)
     if spec.dtype in QUANTIZED:
-        return torch.quantize_per_tensor(made.float(), SCALE, ZERO_POINT, dtype_of(spec.dtype))
-    made = LAYOUTS[spec.layout](made.to(dtype_of(spec.dtype)), spec, seed)
-    return made.contiguous(memory_format=memory_format(spec)) if spec.memory_format else made
+        made = made.within(
+            f"torch.quantize_per_tensor({{made}}.float(), {SCALE}, {ZERO_POINT}, "
+            f"torch.{spec.dtype})"
+        )
+    elif spec.dtype not in NUMPY_DTYPES:
+        made = made.within(f"{{made}}.to(torch.{spec.dtype})")
+    made = LAYOUTS[spec.layout](made, spec, seed)
+    if not spec.memory_format:
+        return made
+    order = memory_format(spec)
+    return made.within(f"{{made}}.contiguous(memory_format={order})")
+
+
+def _contents(spec: TensorSpec, seed: int) -> fill.Code:
+    """Returns the code of a dense tensor in a dtype that NumPy has, or complex."""
+    dtype = spec.dtype
+    if dtype not in NUMPY_DTYPES:
+        dtype = WIDER.get(kind_of(dtype) or "", "float32")
+    if spec.dtype == "complex128":
+        dtype = "float64"
+    real = fill.code(msgspec.structs.replace(spec, dtype=dtype), seed)
+    if not has_imaginary_part(spec):
+        return real.within(FROM_NUMPY)
+    _, *drawn = real.before
+    return real.within(
+        f"torch.complex({FROM_NUMPY.replace('{made}', 'real')}, {FROM_NUMPY})",
+        f"real = {real.expression}",
+        "rng = np.random.default_rng({imaginary})",
+        *drawn,
+        imaginary=fill.entropy(spec, seed + IMAGINARY),
+    )
 
 
 def has_imaginary_part(spec: TensorSpec) -> bool:
@@ -90,84 +112,89 @@ def has_imaginary_part(spec: TensorSpec) -> bool:
     return kind_of(spec.dtype) == "complex" and spec.fill.distribution == "normal"
 
 
-def _complex(real: torch.Tensor, spec: TensorSpec, seed: int) -> torch.Tensor:
-    if not has_imaginary_part(spec):
-        return real
-    other = contents(spec, seed + IMAGINARY).run()
-    return torch.complex(real, torch.from_numpy(np.asarray(other)))
+Arrange = Callable[[fill.Code, TensorSpec, int], fill.Code]
+"""Returns the code of a tensor of a layout from that of a dense one, the spec and the seed."""
 
 
-Make = Callable[[torch.Tensor, TensorSpec, int], torch.Tensor]
-"""Makes a tensor of a layout from dense contents, the spec and the seed."""
-
-
-def _kept(spec: TensorSpec, shape: tuple[int, ...], seed: int) -> torch.Tensor:
-    """Returns which elements, of a tensor of this shape, a sparse tensor stores."""
+def _mask(shape: tuple[int, ...], density: float) -> tuple[str, dict[str, Any]]:
+    """Returns the code of an array that says which elements a sparse tensor stores, and its
+    values."""
     count = math.prod(shape)
-    stored = min(count, max(1, round(count * spec.density)))
-    chosen = np.random.default_rng(seed).permutation(count) < stored
-    return torch.from_numpy(chosen.reshape(shape))
+    values = {
+        "count": count,
+        "stored": min(count, max(1, round(count * density))),
+        "places": shape,
+    }
+    text = "(np.random.default_rng({kept}).permutation({count}) < {stored}).reshape({places})"
+    return text, values
 
 
-def _sparse(convert: Callable[[torch.Tensor], torch.Tensor]) -> Make:
-    def make(dense: torch.Tensor, spec: TensorSpec, seed: int) -> torch.Tensor:
-        return convert(dense * _kept(spec, tuple(dense.shape), seed))
+def _sparse(convert: str) -> Arrange:
+    def arrange(dense: fill.Code, spec: TensorSpec, seed: int) -> fill.Code:
+        mask, values = _mask(spec.shape, spec.density)
+        return dense.within(
+            f"({{made}} * torch.from_numpy({mask})).{convert}()", kept=seed, **values
+        )
 
-    return make
+    return arrange
 
 
-def _blocks(convert: Callable[[torch.Tensor, tuple[int, int]], torch.Tensor]) -> Make:
-    def make(dense: torch.Tensor, spec: TensorSpec, seed: int) -> torch.Tensor:
-        *outer, rows, columns = dense.shape
-        if rows % BLOCK[0] or columns % BLOCK[1]:
+def _blocks(convert: str) -> Arrange:
+    def arrange(dense: fill.Code, spec: TensorSpec, seed: int) -> fill.Code:
+        *outer, rows, columns = spec.shape
+        height, width = BLOCK
+        if rows % height or columns % width:
             raise UnsupportedError(
-                f"blocks of {BLOCK[0]} x {BLOCK[1]} do not fill a matrix of {rows} x {columns}"
+                f"blocks of {height} x {width} do not fill a matrix of {rows} x {columns}"
             )
-        kept = _kept(spec, (*outer, rows // BLOCK[0], columns // BLOCK[1]), seed)
-        spread = kept.repeat_interleave(BLOCK[0], -2).repeat_interleave(BLOCK[1], -1)
-        return convert(dense * spread, BLOCK)
+        mask, values = _mask((*outer, rows // height, columns // width), spec.density)
+        spread = f"{mask}.repeat({height}, -2).repeat({width}, -1)"
+        return dense.within(
+            f"({{made}} * torch.from_numpy({spread})).{convert}({BLOCK})", kept=seed, **values
+        )
 
-    return make
+    return arrange
 
 
 SHORTEST = 0.5
 """Length of the shortest sequence of a nested tensor, as a share of the longest."""
 
 
-def _rows(dense: torch.Tensor, seed: int) -> list[torch.Tensor]:
-    """Returns sequences of different lengths, the first one whole, from a padded batch."""
-    longest = dense.shape[1]
-    drawn = np.random.default_rng(seed).uniform(SHORTEST, 1.0, dense.shape[0])
-    lengths = [longest, *(max(1, int(share * longest)) for share in drawn[1:])]
-    return [row[:length] for row, length in zip(dense, lengths, strict=True)]
+def _nested(layout: str) -> Arrange:
+    def arrange(dense: fill.Code, spec: TensorSpec, seed: int) -> fill.Code:
+        count, longest, *_ = spec.shape
+        drawn = np.random.default_rng(seed).uniform(SHORTEST, 1.0, count)
+        # The first sequence is whole, so that the longest is as the shape says.
+        lengths = (longest, *(max(1, int(share * longest)) for share in drawn[1:]))
+        return dense.within(
+            "torch.nested.nested_tensor([row[:length] for row, length in zip({made}, {lengths})], "
+            f"layout={layout})",
+            lengths=lengths,
+        )
+
+    return arrange
 
 
-def _nested(layout: torch.layout) -> Make:
-    def make(dense: torch.Tensor, spec: TensorSpec, seed: int) -> torch.Tensor:
-        return torch.nested.nested_tensor(_rows(dense, seed), layout=layout)
-
-    return make
-
-
-def _per_channel(dense: torch.Tensor, spec: TensorSpec, seed: int) -> torch.Tensor:
-    """Returns a tensor quantised with a scale for each index of its first axis."""
-    channels = dense.shape[0]
-    scales = torch.linspace(SCALE, 2 * SCALE, channels, dtype=torch.float64)
-    return torch.quantize_per_channel(
-        dense.float(), scales, torch.zeros(channels, dtype=torch.int64), 0, torch.qint8
+def _per_channel(dense: fill.Code, spec: TensorSpec, seed: int) -> fill.Code:
+    """Returns the code of a tensor quantised with a scale for each index of its first axis."""
+    return dense.within(
+        f"torch.quantize_per_channel({{made}}.float(), torch.linspace({SCALE}, {2 * SCALE}, "
+        "{channels}, dtype=torch.float64), torch.zeros({channels}, dtype=torch.int64), 0, "
+        "torch.qint8)",
+        channels=spec.shape[0],
     )
 
 
-LAYOUTS: Mapping[str, Make] = {
+LAYOUTS: Mapping[str, Arrange] = {
     "dense": lambda dense, spec, seed: dense,
-    "coo": _sparse(torch.Tensor.to_sparse_coo),
-    "csr": _sparse(torch.Tensor.to_sparse_csr),
-    "csc": _sparse(torch.Tensor.to_sparse_csc),
-    "bsr": _blocks(torch.Tensor.to_sparse_bsr),
-    "bsc": _blocks(torch.Tensor.to_sparse_bsc),
-    "nested": _nested(torch.strided),
-    "jagged": _nested(torch.jagged),
-    "mkldnn": lambda dense, spec, seed: dense.to_mkldnn(),
+    "coo": _sparse("to_sparse_coo"),
+    "csr": _sparse("to_sparse_csr"),
+    "csc": _sparse("to_sparse_csc"),
+    "bsr": _blocks("to_sparse_bsr"),
+    "bsc": _blocks("to_sparse_bsc"),
+    "nested": _nested("torch.strided"),
+    "jagged": _nested("torch.jagged"),
+    "mkldnn": lambda dense, spec, seed: dense.within("{made}.to_mkldnn()"),
     "per_channel": _per_channel,
 }
 """How a tensor of each layout is made. `nested` and `jagged` have the shape of the padded batch, of
@@ -185,6 +212,11 @@ MEMORY_FORMATS = {
 def memory_format(spec: TensorSpec) -> torch.memory_format:
     """Returns the order of a tensor's axes in memory."""
     return MEMORY_FORMATS[spec.memory_format]
+
+
+def view_expression(storage: str, spec: TensorSpec) -> str:
+    """Returns `view` as an expression; `storage` is the variable of the other tensor."""
+    return f"torch.as_strided({storage}, {spec.shape}, {spec.steps}, {spec.offset})"
 
 
 def view(storage: torch.Tensor, spec: TensorSpec) -> torch.Tensor:

@@ -24,6 +24,7 @@ from opperf.rules.torch import (
     optimizers,
     pooling,
     quantization,
+    recorded,
     recurrent,
     reductions,
     replacing,
@@ -51,6 +52,7 @@ MODULES = (
     optimizers,
     pooling,
     quantization,
+    recorded,
     recurrent,
     reductions,
     replacing,
@@ -80,5 +82,18 @@ NEEDS_OUTPUT: frozenset[str] = frozenset()
 NOT_BENCHMARKED: dict[str, str] = {}
 """Operators that cannot be called on their own, each with the reason."""
 
-NOT_FINITE: dict[str, NotFinite] = {}
+NOT_FINITE: dict[str, NotFinite] = {
+    **dict.fromkeys(
+        (
+            "empty",
+            "empty_like",
+            "empty_permuted",
+            "empty_strided",
+            "new_empty",
+            "new_empty_strided",
+        ),
+        NotFinite("returns memory that is not written"),
+    ),
+    **dict.fromkeys(("masked_fill", "masked_fill_"), NotFinite("models mask with infinity")),
+}
 """Operators whose results may have NaN or infinity, each with the reason."""

@@ -29,6 +29,8 @@ def test_every_kind_of_setting():
             "env:OMP_NUM_THREADS=1",
             "env:FLAGS=-O2 -g=1",
             "env:EMPTY=",
+            "options:fake.turbo=True",
+            "options:fake.stretch=2",
             f"python:{sys.executable}",
             "ops:nd.add,nd.subtract",
             "ops:nd.dot",
@@ -42,6 +44,7 @@ def test_every_kind_of_setting():
     )
     assert found == ArmSpec(
         variables={"OMP_NUM_THREADS": "1", "FLAGS": "-O2 -g=1", "EMPTY": ""},
+        options={"fake.turbo": "true", "fake.stretch": "2"},
         python=sys.executable,
         operators=("nd.add", "nd.subtract", "nd.dot"),
         settings={
@@ -52,7 +55,10 @@ def test_every_kind_of_setting():
             "device": "cpu(0)",
         },
     )
-    assert str(found).startswith("env:OMP_NUM_THREADS=1 env:FLAGS=-O2 -g=1 env:EMPTY= python:/")
+    assert str(found).startswith(
+        "env:OMP_NUM_THREADS=1 env:FLAGS=-O2 -g=1 env:EMPTY= options:fake.turbo=true "
+        "options:fake.stretch=2 python:/"
+    )
     assert str(found).endswith("threads:2 cache:cold device:cpu(0) ops:nd.add,nd.subtract,nd.dot")
     assert str(arm_spec(["threads:all"], "--a")) == "threads:all"
 
@@ -64,6 +70,9 @@ def test_every_kind_of_setting():
         (["envv:X=1"], "did you mean env?; kinds: device, dtype"),
         (["env:X"], "write it as env:NAME=VALUE"),
         (["env:=1"], "write it as env:NAME=VALUE"),
+        (["options:fake.turbo"], "write it as options:NAME=VALUE"),
+        (["options:a.b=1", "options:a.b=2"], "set twice"),
+        (["compile_cache:hot"], "not one of warm, cold"),
         (["dtype:"], "no value after the colon"),
         (["threads:two"], "not a number of threads"),
         (["threads:0"], "not a number of threads"),
@@ -148,6 +157,14 @@ def test_the_threads_of_an_arm_are_its_own_first(arm, threads):
     assert variable == (arm.variables.get("OMP_NUM_THREADS") or (threads and str(threads)))
     # A worker measures only cases with its own process settings.
     assert process == settings_of(arm, Settings(threads=2)).process()
+
+
+def test_the_options_of_an_arm_are_beside_those_of_both():
+    arm = ArmSpec(options={"a.b": "true", "a.c": "1"})
+    common = Settings(options={"a.b": "false", "a.d": "2"})
+    assert settings_of(arm, common).options == {"a.b": "true", "a.c": "1", "a.d": "2"}
+    with worker_of(arm, "fake", {}) as worker:
+        assert json.loads(worker._settings)["options"] == arm.options
 
 
 def test_variables_are_over_those_there_are():

@@ -385,6 +385,10 @@ def bare_python(tmp_path):
         (("--b", "env:PYTHONPATH=/nowhere"), "arm B (env:PYTHONPATH=/nowhere): unknown framework"),
         (("--b", "dtype:float31"), "arm B (dtype:float31): unknown dtype 'float31'"),
         (("--b", "profiler:none"), "arm B (profiler:none): unknown profiler 'none'"),
+        (
+            ("--b", "options:fake.turb=true"),
+            "arm B (options:fake.turb=true): unknown option 'fake.turb'; did you mean fake.turbo?",
+        ),
         (("--b", "device:gpu(0)"), "arm B (device:gpu(0)): gpu(0): the fake has no GPU"),
         (("--a", "ops:add", "--b", "ops:placeholder"), "has no case to measure: it does nothing"),
         (("--a", "ops:add", "--b", "ops:relu"), "no case is in both arms, e.g. add (lhs: (64,)"),

@@ -230,16 +230,22 @@ def other_values():
         "mode": "compiled",
         "phase": "train",
         "cache": "cold",
+        "autocast": "bfloat16",
+        "memory_format": "channels_last",
+        "compile_cache": "cold",
         "input_function": "kernels.py:make",
         "seed": "3",
     }
     found = {name: DECLARED[name].read(text) for name, text in words.items()}
     found["imports"] = ("kernels", "more kernels.py")
     assert {name for name, one in DECLARED.items() if one.common} <= set(found)
-    return {**found, "env": {"A": "1 2", "B": ""}}
+    return {**found, "env": {"A": "1 2", "B": ""}, "options": {"a.b": "true", "a.c": "high"}}
 
 
-@pytest.mark.parametrize("differing", [(), ("dtype", "threads", "env"), ("profiler", "cache")])
+@pytest.mark.parametrize(
+    "differing",
+    [(), ("dtype", "threads", "env"), ("profiler", "cache"), ("options", "memory_format")],
+)
 def test_the_command_line_reads_the_command(
     command, entry, measured, tmp_path, monkeypatch, differing
 ):

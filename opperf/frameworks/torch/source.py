@@ -1,0 +1,102 @@
+"""A case as a script in plain PyTorch, which reproduces what was measured."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from typing import Any
+
+import torch
+
+from opperf.frameworks import scripts
+from opperf.frameworks.fill import Code
+from opperf.frameworks.literals import imports_of, literal
+from opperf.frameworks.scripts import Names, ScriptTensor, render
+from opperf.frameworks.torch import devices, functions, gradient, tensors
+from opperf.frameworks.user_code import call_in_script
+from opperf.model import DEFAULTS, Case
+
+
+def script(case: Case, arguments: Mapping[str, Any], call: Callable[[], Any]) -> str:
+    """Returns the imports, the tensors and the call, with its backward pass if the case has one."""
+    assert isinstance(call, partial)
+    made = scripts.tensors(case, arguments)
+    names: Names = {id(one.tensor): one.name for one in made if one.tensor is not None}
+    codes = {one.name: tensors.code(one.spec, one.seed) for one in made if not one.storage}
+    filled = [line for one in made for line in _tensor(one, codes)]
+    words = [render(value, names, _render_plain) for value in call.args]
+    words += [
+        f"{name}={render(value, names, _render_plain)}" for name, value in call.keywords.items()
+    ]
+    imported, own = call_in_script(case.target)
+    function = own or dotted_path(call.func)
+    if case.settings.mode == "compile":
+        function = f"torch.compile({function}, dynamic=False)"
+    called = [f"out = {function}({', '.join(words)})"]
+    if case.settings.autocast != DEFAULTS["autocast"]:
+        kind, dtype = devices.type_of(case.settings.device), case.settings.autocast
+        context = f"with torch.autocast({kind!r}, torch.{dtype}, cache_enabled=False):"
+        called = [context, f"    {called[0]}"]
+    wanted = [one for one in made if one.spec.gradient and one.tensor is not None]
+    seed = f"torch.manual_seed({case.settings.seed})"
+    lines = [*imports_of(filled), "import numpy as np", "import torch", *imported]
+    lines += [*scripts.definitions(codes.values()), "", seed, *filled, ""]
+    if "backward" in case.passes and wanted:
+        lines += [f"{one.name}.requires_grad_(True)" for one in wanted]
+        inputs = [one.tensor for one in wanted]
+        lines += [*called, *_backward(call, inputs, [one.name for one in wanted])]
+    else:
+        lines += called
+    if not case.settings.device.startswith("cpu"):
+        lines += [f"torch.{devices.type_of(case.settings.device)}.synchronize()"]
+    return "\n".join(lines) + "\n"
+
+
+def _tensor(made: ScriptTensor, codes: Mapping[str, Code]) -> list[str]:
+    """Returns the lines that make a tensor."""
+    if made.storage:
+        return [f"{made.name} = {tensors.view_expression(made.storage, made.spec)}"]
+    lines = codes[made.name].lines(made.name)
+    if made.device.startswith("cpu"):
+        return lines
+    return [*lines, f"{made.name} = {made.name}.to({str(devices.torch_device(made.device))!r})"]
+
+
+def _backward(
+    call: Callable[[], Any], inputs: Sequence[torch.Tensor], wanted: Sequence[str]
+) -> list[str]:
+    """Returns the lines of the backward pass of a call with respect to its inputs, which are the
+    variables `wanted`."""
+    heads = {f"out{place}": head for place, head in gradient.heads(call, inputs).items()}
+    made = [
+        f"head_gradient{number} = {head.text(name)}"
+        for number, (name, head) in enumerate(heads.items())
+    ]
+    names = ", ".join(f"head_gradient{number}" for number in range(len(heads)))
+    return [
+        *made,
+        f"gradients = torch.autograd.grad([{', '.join(heads)}], [{', '.join(wanted)}], [{names}], "
+        "allow_unused=True)",
+    ]
+
+
+def dotted_path(function: Callable[..., Any]) -> str:
+    """Returns a function's dotted path in a script."""
+    if isinstance(function, torch._ops.OpOverload):
+        return f"torch.ops.{function}"
+    return functions.path_of(function)
+
+
+PLAIN = (torch.dtype, torch.layout, torch.memory_format)
+"""Types of PyTorch's values whose text is their path."""
+
+
+def _render_plain(value: Any) -> str:
+    """Returns a plain value as text."""
+    if isinstance(value, PLAIN):
+        return str(value)
+    if isinstance(value, torch.device):
+        return f"torch.device({str(value)!r})"
+    if isinstance(value, torch.Generator):
+        return f"torch.Generator().manual_seed({value.initial_seed()})"
+    return literal(value)

@@ -1,0 +1,144 @@
+"""The declaration of a setting, and the parsers of settings' texts."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from opperf.dtypes import canonical
+
+Read = Callable[[str], Any]
+"""Parses a text; raises `ValueError` with a message for the user."""
+
+
+@dataclass(frozen=True)
+class Setting:
+    """The declaration of one setting."""
+
+    option: str
+    help: str
+    read: Read = str
+    short: str = ""
+    metavar: str = "VALUE"
+    identity: bool = True
+    """Whether it is part of a case's id. The others set how often, how long or with which random
+    numbers a case is measured."""
+    process: bool = False
+    """Whether its scope is the worker process; otherwise it is the call."""
+    axis: bool = False
+    """Whether the option takes several values, each of which makes a case of its own."""
+    common: bool = False
+    """Whether commands in which all cases share one value (`ab`, `show`) have the option."""
+    title: str = ""
+    """Its name in reports."""
+    empty: str = ""
+    """A word for None and for an empty value."""
+    many: bool = False
+    """Whether the option can be repeated, and all its values apply together."""
+    flag: Any = None
+    """The value set by an option that takes none."""
+    name: str = ""
+    """Field of `Settings`."""
+
+    def text(self, value: Any) -> str:
+        """The value as a user writes it; `empty` for None and for an empty value."""
+        if isinstance(value, bool):
+            return "yes" if value else "no"
+        return " ".join(self._texts(value)) or self.empty
+
+    def arguments(self, value: Any) -> tuple[str, ...]:
+        """The words of a command line that set the value."""
+        if self.flag is not None:
+            return (self.option,) if value == self.flag else ()
+        return tuple(word for text in self._texts(value) for word in (self.option, text))
+
+    def assignments(self, value: Any) -> tuple[str, ...]:
+        """The value as the arms of `ab` take it: `dtype:float16`, `env:NAME=VALUE`."""
+        return tuple(f"{self.name}:{text}" for text in self._texts(value))
+
+    def _texts(self, value: Any) -> tuple[str, ...]:
+        """The texts from which the value is read: several for a mapping, none for nothing."""
+        if isinstance(value, dict):
+            return tuple(f"{name}={text}" for name, text in value.items())
+        if isinstance(value, tuple):
+            return value
+        if value is None:
+            return (self.empty,) if self.empty else ()
+        return (str(value),) if value != "" else ()
+
+
+def one_of(*words: str) -> Read:
+    """Returns a parser of one of these words, in any case."""
+
+    def read(text: str) -> str:
+        word = text.lower()
+        if word not in words:
+            raise ValueError(f"{text!r} is not one of {', '.join(words)}")
+        return word
+
+    return read
+
+
+def integer_from(least: int) -> Read:
+    """Returns a parser of integers of at least `least`."""
+
+    def read(text: str) -> int:
+        number = int(text) if text.isdecimal() else -1
+        if number < least:
+            raise ValueError(f"{text!r} is not an integer of at least {least}")
+        return number
+
+    return read
+
+
+def number_between(low: float, high: float = float("inf")) -> Read:
+    """Returns a parser of numbers between `low` and `high`, both excluded."""
+
+    def read(text: str) -> float:
+        try:
+            value = float(text)
+        except ValueError:
+            value = float("nan")
+        if not low < value < high:
+            limit = "" if high == float("inf") else f" and less than {high:g}"
+            raise ValueError(f"{text!r} is not a number greater than {low:g}{limit}")
+        return value
+
+    return read
+
+
+def read_flag(text: str) -> str:
+    """Returns the text, in lower case if it is true or false: either spelling is the same value, of
+    the same id."""
+    return text.lower() if text.lower() in ("true", "false") else text
+
+
+OFF = "off"
+"""In place of a dtype of autocast: no mixed precision."""
+
+
+def read_autocast(text: str) -> str:
+    """Returns the canonical name of a dtype, or `off`."""
+    return OFF if text.lower() == OFF else canonical(text)
+
+
+CONTIGUOUS = "contiguous"
+"""The memory format of tensors as rules make them, most of which are contiguous."""
+
+
+ALL = "all"
+"""In place of a number of threads: the framework's own choice."""
+
+
+def read_thread_count(text: str) -> int | None:
+    """Returns a number of threads; None for `all`."""
+    if text.lower() == ALL:
+        return None
+    try:
+        count: int = integer_from(1)(text)
+    except ValueError:
+        raise ValueError(
+            f"{text!r} is not a number of threads; write an integer of at least 1, or all"
+        ) from None
+    return count

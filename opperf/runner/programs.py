@@ -1,0 +1,134 @@
+"""Measures selections of operators from a Python program, in a worker process."""
+
+from __future__ import annotations
+
+import functools
+import logging
+from collections.abc import Callable
+from typing import Any, Literal
+
+import msgspec
+
+from opperf.defaults import RUNS, WARMUP
+from opperf.frameworks import Framework, load
+from opperf.model import Case, Record, Status
+from opperf.results.opperf_json import results_by_operator
+from opperf.runner.allocator import configure_heap
+from opperf.runner.calls import Results, call_settings
+from opperf.runner.pool import Worker
+from opperf.runner.rounds import without_memory
+from opperf.runner.stalls import find_suspects, settle
+from opperf.sources.registry import Plan, plan
+from opperf.sources.selecting import Selection
+
+LOG = logging.getLogger("opperf")
+
+
+def load_for_measuring(framework: str) -> Framework:
+    """Returns the framework, after this process's heap is set up for measuring."""
+    configure_heap()
+    return load(framework)
+
+
+def make_plan(
+    framework_name: str,
+    ctx: Any,
+    dtype: Any,
+    profiler: str | None,
+    int64_tensor: str,
+    warmup: int,
+    runs: int,
+    **selected: Any,
+) -> tuple[Framework, Plan]:
+    """Returns the framework, and the plan of a selection with these settings."""
+    framework = load_for_measuring(framework_name)
+    settings = call_settings(framework, ctx, dtype, profiler, warmup, runs)
+    selection = Selection(settings=settings, int64_tensor=int64_tensor.lower() == "on", **selected)
+    return framework, plan(framework, selection)
+
+
+@functools.cache
+def worker(framework: str) -> Worker:
+    """Returns the worker that measures a framework's plans: one per process, with which it ends."""
+    return Worker(framework)
+
+
+def measure_in_worker(case: Case) -> Record:
+    """Returns the record of a case measured in a worker, so that a crash does not end this
+    process."""
+    try:
+        return worker(case.target.framework).measure(case)
+    except BaseException:
+        # A later request would read the answer to this one.
+        worker(case.target.framework).end()
+        raise
+
+
+def measure_plan(made: Plan) -> Results:
+    """Returns the results of every case of a plan, measured in a worker, where a crash costs only
+    its own case.
+
+    A case that could not be measured is logged as a warning, with the reason. One whose time is
+    absurd beside the others' is measured again.
+    """
+    records = []
+    for case in made.cases:
+        record = measure_in_worker(case)
+        if record.status is not Status.OK:
+            LOG.warning("%s: %s: %s", case.label, record.status.value, record.reason)
+        records.append(record)
+    for suspect in find_suspects(records, len(records)):
+        settled = settle(suspect, measure_in_worker(without_memory(suspect.case)))
+        records[records.index(suspect)] = settled
+    return results_by_operator(records)
+
+
+def run_category(
+    framework_name: str,
+    category: str,
+    ctx: Any,
+    dtype: Any,
+    profiler: str | None,
+    int64_tensor: str,
+    warmup: int,
+    runs: int,
+) -> Results:
+    """Returns the results of the public operators of one category."""
+    framework, made = make_plan(
+        framework_name,
+        ctx,
+        dtype,
+        profiler,
+        int64_tensor,
+        warmup,
+        runs,
+        categories=(category,),
+    )
+    public = {operator.label for operator in framework.operators() if operator.public}
+    cases = tuple(case for case in made.cases if case.label in public)
+    return measure_plan(msgspec.structs.replace(made, cases=cases))
+
+
+Runner = Callable[..., Results]
+
+
+def category_runner(framework: str, category: str, name: str, title: str) -> Runner:
+    """Returns the function `name`, which measures one category of a framework's operators."""
+
+    def runner(
+        ctx: Any = None,
+        dtype: Any = "float32",
+        profiler: Literal["native", "python"] = "native",
+        int64_tensor: str = "off",
+        warmup: int = WARMUP,
+        runs: int = RUNS,
+    ) -> Results:
+        return run_category(framework, category, ctx, dtype, profiler, int64_tensor, warmup, runs)
+
+    runner.__name__ = runner.__qualname__ = name
+    runner.__doc__ = f"""Measure {title}.
+
+    Returns `{{operator: [result, ...]}}`, a result for each configuration, with times in ms and
+    memory in kB of 1000 bytes, as `run_performance_test` does.
+    """
+    return runner

@@ -1,0 +1,111 @@
+"""PyTorch from the command line: names, variants, a user's operators, refusals."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+pytest.importorskip("torch")
+
+FEW = ("--framework", "torch", "--size", "small", "-w", "1", "-r", "2", "--quiet", "--threads", "1")
+
+OPERATORS = """
+import torch
+
+@torch.library.custom_op("mylib::scaled_add", mutates_args=())
+def scaled_add(x: torch.Tensor, y: torch.Tensor, scale: float = 2.0) -> torch.Tensor:
+    return x + scale * y
+
+@scaled_add.register_fake
+def _(x, y, scale=2.0):
+    return torch.empty_like(x)
+
+def setup_context(ctx, inputs, output):
+    ctx.scale = inputs[2]
+
+def backward(ctx, gradient):
+    return gradient, ctx.scale * gradient, None
+
+scaled_add.register_autograd(backward, setup_context=setup_context)
+"""
+
+
+def run(command, *arguments, code=0):
+    """The results of a run as JSON."""
+    command("run", *arguments, *FEW, "-o", "out.json", "--overwrite", code=code)
+    return json.loads((command.folder / "out.json").read_text())
+
+
+def test_forward_backward_and_memory(command_here):
+    results = run(command_here, "exp", "aten::add.Tensor")
+    assert set(results) == {"exp", "add.Tensor"}
+    for name, (first, *_) in results.items():
+        assert first[f"avg_time_forward_{name}"] > 0
+        assert first[f"avg_time_backward_{name}"] >= 0
+        assert first["max_storage_mem_alloc_cpu(0)"] > 0
+
+
+def test_every_variant_of_a_name(command_here):
+    results = run(command_here, "sqrt", "--variants", "in-place,out")
+    assert set(results) == {"sqrt", "sqrt_", "sqrt.out"}
+
+
+def test_operators_that_a_users_module_registers(command):
+    (command.folder / "my_ops.py").write_text(OPERATORS)
+    results = run(command, "mylib::scaled_add", "--import", "my_ops.py")
+    (result,) = results["mylib::scaled_add"]
+    assert result["avg_time_backward_mylib::scaled_add"] > 0
+    out, _ = command("list", "--namespace", "mylib", "--import", "my_ops", "--framework", "torch")
+    assert "1 operator" in out
+
+
+@pytest.mark.parametrize(
+    "arguments, message",
+    [
+        (("add.Tensro",), "PyTorch has no operator 'add.Tensro'; did you mean add.Tensor?"),
+        (("addd",), "no operator is called 'addd'; did you mean add?"),
+        (("torch.adddd",), "'torch.adddd': torch has no 'adddd'; did you mean add"),
+        (("nolib::nothing",), "PyTorch has no operator 'nolib::nothing'"),
+        (("relu", "--ctx", "gpu(7)"), "gpu(7): this build of PyTorch"),
+        (("relu", "--ctx", "tpu"), "unknown device 'tpu'"),
+        (("relu", "--dtype", "flaot16"), "unknown dtype 'flaot16'; did you mean float16"),
+        (("relu", "--mode", "hybrid"), "unknown mode 'hybrid'"),
+        (("relu", "--tag", "cor"), "unknown tag 'cor'; did you mean core"),
+        (("relu", "--variants", "inplace"), "unknown variant 'inplace'; did you mean in-place"),
+        (("relu", "--import", "nothing_there"), "nothing_there: No module named 'nothing_there'"),
+        (("relu", "--import", "empty.py"), "--import empty.py: the module registers no operator"),
+        (("relu", "--import", "broken.py"), "broken.py cannot be loaded: SyntaxError"),
+    ],
+)
+def test_what_is_wrong_is_one_line(command, arguments, message):
+    (command.folder / "empty.py").write_text("")
+    (command.folder / "broken.py").write_text("def (")
+    _, err = command("run", *arguments, *FEW, "-o", "out.json", code=2)
+    assert message in err
+    assert len(err.strip().splitlines()) == 1
+    assert not (command.folder / "out.json").exists()
+
+
+def test_a_dtype_that_an_operator_lacks_is_skipped(command_here):
+    _, err = command_here(
+        "run", "linalg_inv", "exp", "--dtype", "float16,float32", *FEW, "-o", "out.jsonl"
+    )
+    records = [
+        json.loads(line)["record"]
+        for line in (command_here.folder / "out.jsonl").read_text().splitlines()
+        if "record" in line
+    ]
+    skipped = [one["reason"] for one in records if one["status"] == "skipped"]
+    assert skipped and all("Half" in reason or "float16" in reason for reason in skipped)
+
+
+def test_the_dispatcher_says_what_has_no_kernel(command_here):
+    _, err = command_here("run", "cudnn_convolution", *FEW, "-o", "out.json", code=1)
+    assert "has no kernel of it for cpu(0)" in err
+
+
+def test_show_names_the_models_of_recorded_inputs(command_here):
+    out, _ = command_here("show", "native_layer_norm", "--framework", "torch", "--size", "small")
+    assert "BERT" in out or "ViT" in out
+    assert "torch.ops.aten.native_layer_norm.default(" in out
