@@ -61,6 +61,15 @@ def where(condition: Array, x: Any, y: Any) -> Array:
     return (wide != 0) * x + (wide == 0) * y
 
 
+def masked_fill(data: Array, mask: Array, values: Any) -> Array:
+    """A copy with values, which may be infinite, where a mask is set; a mask with one axis selects
+    rows."""
+    made = data.copy()
+    wide = mask.reshape(-1, *[1] * (data.ndim - 1)) if mask.ndim < data.ndim else mask
+    np.copyto(made, values, where=wide != 0)
+    return made
+
+
 def delete(data: Array, where: Any, axis: int) -> Array:
     """The data without some rows along an axis."""
     gone = set(np.arange(data.shape[axis])[where].reshape(-1).tolist())
@@ -175,7 +184,7 @@ REFERENCES = references(
             data, columns_as_index(indices), values
         ),
         "insert": insert,
-        "masked_fill": lambda data, mask, values: where(mask, values, data),
+        "masked_fill": masked_fill,
         "nonzero": lambda x: np.array([i for i in np.ndindex(x.shape) if x[i]]).reshape(-1, x.ndim),
         "one_hot": lambda indices, depth: np.eye(depth)[indices.astype(int)],
         "pick": pick,

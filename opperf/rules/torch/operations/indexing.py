@@ -272,7 +272,10 @@ WRITTEN: Table = {
     "index_put": use("advanced_assignment", "data=self indices values accumulate"),
     "index_reduce": use("scatter_elements", slices_roles),
     "index_select_backward": use("scatter_elements", select_backward_roles),
-    "masked_fill": use("masked_fill", "data=self mask values=value"),
+    "masked_fill": use(
+        "masked_fill",
+        lambda self, mask, value: broadcast_mask({"data": self, "mask": mask, "values": value}),
+    ),
     "masked_scatter": use("place", scattered_mask),
     "masked_select_backward": use("place", masked_backward_roles),
     "one_hot": use("one_hot", one_hot_roles),

@@ -145,9 +145,23 @@ def rows_of_a_product(made: Any, arguments: Values) -> Array:
     return np.stack([one.ravel() for one in made], axis=-1)
 
 
+def joined_roles(tensors: list[Array], dim: int = 0) -> dict[str, Any]:
+    """Tensors and the axis that they are joined along."""
+    return {"tensors": tensors, "axis": dim}
+
+
+def joined(operation: str) -> Use:
+    """The use of an operator that joins tensors along an axis."""
+    return use(
+        operation,
+        joined_roles,
+        to_arguments=lambda operator, roles: {"tensors": roles["tensors"], "dim": roles["axis"]},
+    )
+
+
 JOINED: Table = {
     **uses(("hstack", "vstack", "dstack", "column_stack"), "tensors"),
-    **dict.fromkeys(("cat", "concat", "concatenate"), use("concatenate", "tensors axis=dim")),
+    **dict.fromkeys(("cat", "concat", "concatenate"), joined("concatenate")),
     "block_diag": use("block_diagonal", "tensors"),
     "broadcast_tensors": use("broadcast_together", "tensors"),
     "cartesian_prod": use("meshgrid", "tensors", rows_of_a_product, indexing="ij"),
@@ -166,7 +180,7 @@ JOINED: Table = {
         },
     ),
     "row_stack": use("vstack", "tensors"),
-    "stack": use("stack", "tensors axis=dim"),
+    "stack": joined("stack"),
     "unflatten_dense_tensors": use("split", unflat_roles, in_their_shapes),
 }
 
