@@ -116,13 +116,17 @@ ALL: tuple[CanonicalOperation, ...] = (
         "reductions",
         {
             "x:tensor axis:axes keepdims:bool": (
-                "all any count_nonzero max mean min nanprod nansum prod ptp std sum "
-                "sum_of_squares var"
+                "all any count_nonzero logsumexp lower_median lower_nanmedian max mean min "
+                "min_and_max nanmean nanprod nansum prod ptp sum sum_of_squares"
             ),
+            "x:tensor axis:axes keepdims:bool correction:float": "moments std var",
             "tensors:tensors": "all_finite sums_of_squares",
-            "x:tensor axis:axis": "cumprod cumsum",
-            "x:tensor axis:axes": "median moments",
-            "x:tensor share:tensor axis:axes": "quantile",
+            "x:tensor axis:axis": "cumlogsumexp cummax cummin cumprod cumsum",
+            "x:tensor axis:axis keepdims:bool": "mode",
+            "x:tensor axis:axes": "median",
+            "x:tensor share:tensor axis:axes": "nanquantile quantile",
+            "y:tensor x:tensor spacing:float axis:axis": "cumulative_trapezoid trapezoid",
+            "data:tensor lengths:tensor reduction:enum": "segment_reduce",
             "x:tensor": "trace",
             "x:tensor order:int axis:axes": "norm",
             "x:tensor weights:tensor axis:axes": "average",
@@ -137,7 +141,7 @@ ALL: tuple[CanonicalOperation, ...] = (
             "length:int beta:float": "kaiser_window",
             "rows:int columns:int offset:int": "eye",
             "rows:int columns:int offset:tensor": "tri",
-            "rows:int offset:tensor columns:int": "tril_indices",
+            "rows:int offset:tensor columns:int": "tril_indices triu_indices",
             "shape:shape": "indices",
             "shape:shape value:float": "full",
             "start:float stop:float num:int": "logspace",
@@ -147,6 +151,7 @@ ALL: tuple[CanonicalOperation, ...] = (
             "x:tensor columns:int": "vandermonde",
             "x:tensor known:tensor values:tensor": "interpolate",
             "x:tensor order:int axis:axis": "difference",
+            "x:tensor spacing:tensors axis:axes": "gradient",
             "x:tensor value:float": "full_like",
             "x:tensor y:tensor": "shares_memory",
         },
@@ -160,20 +165,29 @@ ALL: tuple[CanonicalOperation, ...] = (
             "x:tensor index:bool inverse:bool counts:bool": "unique",
             "x:tensor count:int bounds:shape edges:tensor": "histogram",
             "x:tensor k:int gives:enum axis:axis": "top_k",
-            "x:tensor least:int": "bincount",
+            "x:tensor k:int axis:axis": "kth_smallest",
+            "x:tensor axis:axis inverse:bool counts:bool": "unique_runs unique_slices",
+            "x:tensor count:shape bounds:shape edges:tensors": "histogram_of_points",
+            "x:tensor least:int weights:tensor": "bincount",
         },
     ),
     *operations(
         "shapes",
         {
-            "tensors:tensors": "atleast_1d atleast_2d atleast_3d column_stack dstack hstack vstack",
+            "tensors:tensors": (
+                "atleast_1d atleast_2d atleast_3d block_diagonal broadcast_together column_stack "
+                "dstack hstack vstack"
+            ),
+            "tensors:tensors indexing:enum": "meshgrid",
+            "tensors:tensors value:float": "pad_sequences",
+            "x:tensor length:int repeated:bool": "combinations",
             "x:tensor": "diag_indices_from diagflat flatten shape size",
             "x:tensor offset:int": "diag tril triu",
             "data:tensor block:int": "depth_to_space space_to_depth",
             "tensors:tensors axis:axis": "concatenate stack",
             "x:tensor axes:axes": "indices_of_elements transpose",
             "x:tensor axis:axes": "flip squeeze",
-            "x:tensor axis:axis": "arange_like expand_dims",
+            "x:tensor axis:axis": "arange_like expand_dims unstack",
             "x:tensor like:tensor": "broadcast_like reshape_like",
             "x:tensor shape:shape": "broadcast reshape",
             "data:tensor offset:shape size:shape": "crop",
@@ -223,6 +237,12 @@ ALL: tuple[CanonicalOperation, ...] = (
                 "index_add index_copy index_update put put_along_last"
             ),
             "data:tensor indices:tensor": "gather take_along_last",
+            "data:tensor indices:tensors": "advanced_indexing",
+            "data:tensor indices:tensors values:tensor accumulate:bool": "advanced_assignment",
+            (
+                "data:tensor indices:tensor values:tensor axis:axis reduction:enum "
+                "include_data:bool"
+            ): "scatter_elements",
             "data:tensor indices:tensor axis:axis": "pick take",
             "x:tensor": "flat_nonzero nonzero",
             "choices:tensors indices:tensor": "choose",
@@ -233,7 +253,7 @@ ALL: tuple[CanonicalOperation, ...] = (
             "data:tensor indices:tensor shape:shape": "scatter",
             "data:tensor like:tensor axes:axes": "slice_like",
             "data:tensor mask:tensor": "boolean_mask",
-            "data:tensor mask:tensor values:tensor": "masked_fill",
+            "data:tensor mask:tensor values:tensor": "masked_fill place",
             "data:tensor rows:tensor": "retain_rows",
             "data:tensor value:int": "fill_diagonal",
             "data:tensor values:tensor begin:shape end:shape step:shape": "slice_assign",

@@ -94,8 +94,9 @@ PAIRS: dict[str, Pair] = {
 
 IGNORES_NAN = frozenset(
     {
-        *("nanargmax", "nanargmin", "nancumprod", "nancumsum", "nanmax", "nanmean", "nanmedian"),
-        *("nanmin", "nanpercentile", "nanprod", "nanquantile", "nanstd", "nansum", "nanvar"),
+        *("lower_nanmedian", "nanargmax", "nanargmin", "nancumprod", "nancumsum", "nanmax"),
+        *("nanmean", "nanmedian", "nanmin", "nanpercentile", "nanprod", "nanquantile"),
+        *("nanstd", "nansum", "nanvar"),
     }
 )
 """Reductions that leave out NaN, under the names of NumPy, which all frameworks have."""
@@ -103,6 +104,7 @@ IGNORES_NAN = frozenset(
 REDUCTIONS: dict[str, Fill] = {
     **dict.fromkeys(("prod", "nanprod", "cumprod", "nancumprod"), NEAR_ONE),
     "count_nonzero": BOOLEAN,
+    "mode": BITS,
 }
 """Fill of the tensor of reductions."""
 

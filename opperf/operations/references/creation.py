@@ -93,6 +93,19 @@ def tril_indices(rows: int, offset: int = 0, columns: int | None = None) -> tupl
     return tuple(np.argwhere(tri(rows, columns, offset)).T)
 
 
+def triu_indices(rows: int, offset: int = 0, columns: int | None = None) -> tuple[Array, ...]:
+    """The indices of a matrix's upper triangle, row by row."""
+    return tuple(np.argwhere(tri(rows, columns, offset - 1) == 0).T)
+
+
+def gradient(x: Array, spacing: Any = (), axis: Any = None) -> list[Array]:
+    """Derivatives along axes by central differences, one-sided at the ends. `spacing` are the
+    distances of neighbours along each axis, or their places; 1 where there is none."""
+    axes = range(x.ndim) if axis is None else [one % x.ndim for one in np.atleast_1d(axis)]
+    steps = spacing or [1.0] * len(axes)
+    return [np.asarray(np.gradient(x, step, axis=i)) for i, step in zip(axes, steps, strict=True)]
+
+
 REFERENCES = references(
     {
         "arange": arange,
@@ -105,6 +118,7 @@ REFERENCES = references(
         "full_like": lambda x, value: full(x.shape, value),
         "full_of_each": lambda tensors, value: [full(one.shape, value) for one in tensors],
         "general_hamming_window": general_hamming,
+        "gradient": gradient,
         "hamming_window": cosine_window(0.54, -0.46),
         "hann_window": cosine_window(0.5, -0.5),
         "indices": lambda shape: np.stack(
@@ -121,6 +135,7 @@ REFERENCES = references(
         "shares_memory": lambda x, y: np.array(False),
         "tri": tri,
         "tril_indices": tril_indices,
+        "triu_indices": triu_indices,
         "vandermonde": lambda x, columns: np.power(x[:, None], np.arange(columns)[::-1]),
     }
 )

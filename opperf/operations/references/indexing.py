@@ -61,6 +61,15 @@ def where(condition: Array, x: Any, y: Any) -> Array:
     return (wide != 0) * x + (wide == 0) * y
 
 
+def masked_fill(data: Array, mask: Array, values: Any) -> Array:
+    """A copy with values, which may be infinite, where a mask is set; a mask with one axis selects
+    rows."""
+    made = data.copy()
+    wide = mask.reshape(-1, *[1] * (data.ndim - 1)) if mask.ndim < data.ndim else mask
+    np.copyto(made, values, where=wide != 0)
+    return made
+
+
 def delete(data: Array, where: Any, axis: int) -> Array:
     """The data without some rows along an axis."""
     gone = set(np.arange(data.shape[axis])[where].reshape(-1).tolist())
@@ -95,6 +104,62 @@ def fill_diagonal(data: Array, value: Any) -> Array:
     return replace(data, (steps,) * data.ndim, value)
 
 
+def scatter_elements(
+    data: Array,
+    indices: Array,
+    values: Any,
+    axis: int,
+    reduction: str = "none",
+    include_data: bool = True,
+) -> Array:
+    """A copy in which each value replaces, or is combined with, the element at its own place but
+    for an axis, where its index is. Elements that values are combined with may be left alone."""
+    made = data.astype(np.result_type(data, float) if reduction == "mean" else data.dtype)
+    where = list(np.indices(indices.shape))
+    where[axis] = indices
+    place = tuple(where)
+    own = np.broadcast_to(values, np.shape(values) or indices.shape)
+    own = own[tuple(map(slice, indices.shape))]
+    if reduction == "none":
+        made[place] = own
+        return made
+    if not include_data:
+        made[place] = NEUTRAL[reduction]
+    COMBINED[reduction].at(made, place, own)
+    if reduction == "mean":
+        counts = np.full(data.shape, float(include_data))
+        np.add.at(counts, place, 1)
+        made /= np.maximum(counts, 1)
+    return made
+
+
+COMBINED: dict[str, np.ufunc] = {
+    "add": np.add,
+    "max": np.maximum,
+    "mean": np.add,
+    "min": np.minimum,
+    "multiply": np.multiply,
+}
+"""Functions of two elements by the name of a reduction."""
+
+NEUTRAL = {"add": 0, "max": -np.inf, "mean": 0, "min": np.inf, "multiply": 1}
+"""The number that leaves a reduction's other elements as they are."""
+
+
+def advanced_index(indices: Any) -> tuple[Any, ...]:
+    """NumPy's index, from an array for each axis; None stands for a whole axis."""
+    return tuple(slice(None) if one is None else one for one in indices)
+
+
+def advanced_assignment(data: Array, indices: Any, values: Any, accumulate: bool = False) -> Array:
+    """A copy with values written or added at the indices."""
+    if not accumulate:
+        return replace(data, advanced_index(indices), values)
+    made = data.copy()
+    np.add.at(made, advanced_index(indices), values)
+    return made
+
+
 def cycle(values: Array, count: int) -> Array:
     """`count` values, which start again from the first where there are fewer."""
     return values.ravel()[np.arange(count) % values.size]
@@ -102,6 +167,8 @@ def cycle(values: Array, count: int) -> Array:
 
 REFERENCES = references(
     {
+        "advanced_assignment": advanced_assignment,
+        "advanced_indexing": lambda data, indices: data[advanced_index(indices)],
         "boolean_mask": lambda data, mask: data[mask != 0],
         "choose": lambda choices, indices: sum(
             (indices == i) * choice for i, choice in enumerate(choices)
@@ -117,10 +184,14 @@ REFERENCES = references(
             data, columns_as_index(indices), values
         ),
         "insert": insert,
-        "masked_fill": lambda data, mask, values: where(mask, values, data),
+        "masked_fill": masked_fill,
         "nonzero": lambda x: np.array([i for i in np.ndindex(x.shape) if x[i]]).reshape(-1, x.ndim),
         "one_hot": lambda indices, depth: np.eye(depth)[indices.astype(int)],
         "pick": pick,
+        # Values are used up in turn, as often as the mask is set.
+        "place": lambda data, mask, values: replace(
+            data, mask != 0, values.ravel()[: (mask != 0).sum()]
+        ),
         "put": lambda data, indices, values: replace(
             data.ravel(), indices.ravel(), cycle(values, indices.size)
         ).reshape(data.shape),
@@ -132,6 +203,7 @@ REFERENCES = references(
         "scatter": lambda data, indices, shape: replace(
             np.zeros(shape), columns_as_index(indices), data
         ),
+        "scatter_elements": scatter_elements,
         "scatter_rows": lambda data, columns, values: replace(
             data, (np.arange(len(data)), columns.astype(int)), values
         ),

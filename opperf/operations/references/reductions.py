@@ -10,6 +10,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+from scipy import integrate
 
 from opperf.operations.references.reference import Array, references
 from opperf.operations.references.shapes import diagonal
@@ -49,9 +50,33 @@ def mean(rows: Array) -> Array:
     return total(rows) / rows.shape[-1]
 
 
-def variance(rows: Array) -> Array:
-    """Mean squares of the deviations from the mean."""
-    return mean((rows - mean(rows)[..., None]) ** 2)
+def variance(rows: Array, correction: float = 0) -> Array:
+    """Sums of the squared deviations from the mean, divided by the number of elements less a
+    correction."""
+    return total((rows - mean(rows)[..., None]) ** 2) / (rows.shape[-1] - correction)
+
+
+def log_of_sum(rows: Array) -> Array:
+    """Logarithms of sums of exponentials, taken of the distances to the largest element."""
+    largest = np.sort(rows, axis=-1)[..., -1]
+    return largest + np.log(total(np.exp(rows - largest[..., None])))
+
+
+def lower_median(rows: Array) -> Array:
+    """The middle one of the sorted elements that are numbers, the lower one of two."""
+    numbers = (rows == rows).sum(-1)
+    middle = np.maximum((numbers - 1) // 2, 0)
+    return np.take_along_axis(np.sort(rows, axis=-1), middle[..., None], -1)[..., 0]
+
+
+def mode(rows: Array) -> Array:
+    """The most frequent elements, the least of those that are equally frequent."""
+
+    def of_one(row: Array) -> Any:
+        found, counts = np.unique(row, return_counts=True)
+        return found[counts.argmax()]
+
+    return np.apply_along_axis(of_one, -1, rows)
 
 
 def product(rows: Array) -> Array:
@@ -76,14 +101,34 @@ def quantile(x: Array, share: Any, axis: Axes = None) -> Array:
     return np.moveaxis(made, -1, 0) if part.ndim else made
 
 
+def nanquantile(x: Array, share: Any, axis: Axes = None) -> Array:
+    """Quantiles of the elements that are numbers. The first axis is that of the shares."""
+    rows = merge_axes(x, axis)
+    kept = [quantile(row[row == row], share) for row in rows.reshape(-1, rows.shape[-1])]
+    return np.reshape(np.stack(kept, -1), (*np.shape(share), *rows.shape[:-1]))
+
+
 def norm(x: Array, order: int, axis: Axes = None) -> Array:
     """The norm of the elements along the axes as one vector."""
     return total(np.abs(merge_axes(x, axis)) ** order) ** (1 / order)
 
 
-def moments(x: Array, axis: Axes) -> tuple[Array, Array]:
+def deviation(function: Callable[[Array], Any]) -> Callable[..., Array]:
+    """The reduction along any axes to a function of the variance."""
+
+    def reduce(x: Array, axis: Axes = None, keepdims: bool = False, correction: float = 0) -> Array:
+        rows = functools.partial(variance, correction=correction)
+        return reduction(lambda merged: function(rows(merged)))(x, axis, keepdims)
+
+    return reduce
+
+
+def moments(
+    x: Array, axis: Axes = None, keepdims: bool = False, correction: float = 0
+) -> tuple[Array, Array]:
     """Mean and variance."""
-    return mean(merge_axes(x, axis)), variance(merge_axes(x, axis))
+    own = functools.partial(variance, correction=correction)
+    return reduction(mean)(x, axis, keepdims), reduction(own)(x, axis, keepdims)
 
 
 def average(x: Array, weights: Any = None, axis: Axes = None) -> Array:
@@ -108,6 +153,33 @@ def accumulation(function: Callable[[Any, Any], Any]) -> Callable[..., Array]:
     return accumulate
 
 
+def trapezoid(function: Callable[..., Array]) -> Callable[..., Array]:
+    """The integral along an axis by the trapezoidal rule, of samples at places or evenly spaced."""
+
+    def integrate(y: Array, x: Any = None, spacing: float = 1.0, axis: int = -1) -> Array:
+        return function(y, x, spacing, axis)
+
+    return integrate
+
+
+def segment_reduce(data: Array, lengths: Any, reduction: str) -> Array:
+    """The reduction of each run of adjacent rows, by the runs' lengths."""
+    ends = np.append(0, np.asarray(lengths)).astype(int)
+    starts = list(itertools.accumulate(ends))
+    rows = (data[a:b] for a, b in itertools.pairwise(starts))
+    return np.stack([SEGMENTS[reduction](np.moveaxis(run, 0, -1)) for run in rows])
+
+
+SEGMENTS: dict[str, Callable[[Array], Any]] = {
+    "max": lambda rows: np.sort(rows, axis=-1)[..., -1],
+    "mean": mean,
+    "min": lambda rows: np.sort(rows, axis=-1)[..., 0],
+    "prod": product,
+    "sum": total,
+}
+"""Functions that reduce the last axis, by the name of a reduction."""
+
+
 def all_finite(tensors: list[Array]) -> Array:
     """Whether all elements of all tensors are finite."""
     return np.array([all(np.isfinite(tensor).all() for tensor in tensors)], float)
@@ -122,17 +194,20 @@ REDUCTIONS: dict[str, Callable[[Array], Any]] = {
     "all": lambda rows: (rows == 0).sum(-1) == 0,
     "any": lambda rows: (rows != 0).sum(-1) > 0,
     "count_nonzero": lambda rows: (rows != 0).astype(int).sum(-1),
+    "logsumexp": log_of_sum,
+    "lower_median": lower_median,
+    "lower_nanmedian": lower_median,
     "max": sorted_element(-1),
     "mean": mean,
     "min": sorted_element(0),
+    "mode": mode,
+    "nanmean": lambda rows: total(replace_nan(rows, 0.0)) / (rows == rows).sum(-1),
     "nanprod": lambda rows: product(replace_nan(rows, 1.0)),
     "nansum": lambda rows: total(replace_nan(rows, 0.0)),
     "prod": product,
     "ptp": lambda rows: sorted_element(-1)(rows) - sorted_element(0)(rows),
-    "std": lambda rows: variance(rows) ** 0.5,
     "sum": total,
     "sum_of_squares": lambda rows: total(rows**2),
-    "var": variance,
 }
 
 REFERENCES = references(
@@ -140,13 +215,25 @@ REFERENCES = references(
         **{name: reduction(function) for name, function in REDUCTIONS.items()},
         "all_finite": all_finite,
         "average": average,
+        "cumlogsumexp": accumulation(np.logaddexp),
+        "cummax": accumulation(np.maximum),
+        "cummin": accumulation(np.minimum),
         "cumprod": accumulation(operator.mul),
         "cumsum": accumulation(operator.add),
+        "cumulative_trapezoid": trapezoid(integrate.cumulative_trapezoid),
         "median": functools.partial(quantile, share=0.5),
+        "min_and_max": lambda x, axis=None, keepdims=False: tuple(
+            reduction(sorted_element(place))(x, axis, keepdims) for place in (0, -1)
+        ),
         "moments": moments,
+        "nanquantile": nanquantile,
         "norm": norm,
         "quantile": quantile,
+        "segment_reduce": segment_reduce,
+        "std": deviation(lambda squares: squares**0.5),
         "sums_of_squares": lambda tensors: np.array([total(one.ravel() ** 2) for one in tensors]),
         "trace": lambda x: total(diagonal(x)),
+        "trapezoid": trapezoid(integrate.trapezoid),
+        "var": deviation(lambda squares: squares),
     }
 )

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+from scipy import linalg
 
 from opperf.operations.references.reference import Array, Shape, references
 
@@ -253,6 +255,39 @@ def at_least_3d(x: Array) -> Array:
     return x.reshape((1, *x.shape, 1) if x.ndim == 1 else x.shape + (1,) * (3 - x.ndim))
 
 
+def block_diagonal(tensors: list[Array]) -> Array:
+    """The matrix with these matrices along its diagonal; a vector is a matrix of one row."""
+    return np.asarray(linalg.block_diag(*tensors))
+
+
+def meshgrid(tensors: list[Array], indexing: str = "ij") -> tuple[Array, ...]:
+    """The coordinates of a grid's points, from those along each axis. In the order "xy" the first
+    coordinate is that of the columns."""
+    swapped = (1, 0, *range(2, len(tensors))) if indexing == "xy" else tuple(range(len(tensors)))
+    shape = [len(tensors[i]) for i in swapped]
+    made = []
+    for i, one in enumerate(tensors):
+        along = [1] * len(tensors)
+        along[swapped.index(i)] = len(one)
+        made.append(broadcast(one.reshape(along), tuple(shape)))
+    return tuple(made)
+
+
+def pad_sequences(tensors: list[Array], value: float = 0.0) -> Array:
+    """A batch of sequences, with a number behind the shorter ones."""
+    longest = max(map(len, tensors))
+    made = np.full((len(tensors), longest, *tensors[0].shape[1:]), value)
+    for row, one in zip(made, tensors, strict=True):
+        row[: len(one)] = one
+    return made
+
+
+def combinations(x: Array, length: int = 2, repeated: bool = False) -> Array:
+    """The ways to choose some elements of a vector, each one or each several times."""
+    choose = itertools.combinations_with_replacement if repeated else itertools.combinations
+    return np.array(list(choose(x.tolist(), length)))
+
+
 REFERENCES = references(
     {
         "arange_like": arange_like,
@@ -261,11 +296,17 @@ REFERENCES = references(
         "atleast_2d": for_each(lambda x: x.reshape((1,) * (2 - x.ndim) + x.shape)),
         "atleast_3d": for_each(at_least_3d),
         "bitcast": lambda x, dtype: np.ascontiguousarray(x).view(dtype),
+        "block_diagonal": block_diagonal,
         "broadcast": broadcast,
         "broadcast_axes": broadcast_axes,
         "broadcast_like": lambda x, like: broadcast(x, like.shape),
+        "broadcast_together": lambda tensors: tuple(
+            broadcast(one, np.broadcast_shapes(*(other.shape for other in tensors)))
+            for one in tensors
+        ),
         "cast": lambda x, dtype: x.astype(dtype),
         "column_stack": column_stack,
+        "combinations": combinations,
         "concatenate": concatenate,
         "crop": crop,
         "depth_to_space": depth_to_space,
@@ -280,9 +321,11 @@ REFERENCES = references(
         "flip": flip,
         "hstack": lambda tensors: concatenate(tensors, min(tensors[0].ndim - 1, 1)),
         "indices_of_elements": indices_of_elements,
+        "meshgrid": meshgrid,
         "moveaxis": lambda x, source, destination: np.moveaxis(x, source, destination),
         "pad": pad,
         "pad_gradient": pad_gradient,
+        "pad_sequences": pad_sequences,
         "repeat": repeat,
         "reshape": lambda x, shape: x.reshape(shape),
         "reshape_like": lambda x, like: x.reshape(like.shape),
@@ -301,6 +344,7 @@ REFERENCES = references(
         "transpose": lambda x, axes=None: x.transpose(axes),
         "tril": lambda x, offset=0: triangle(x, lambda row, column: column <= row + offset),
         "triu": lambda x, offset=0: triangle(x, lambda row, column: column >= row + offset),
+        "unstack": lambda x, axis=0: tuple(np.moveaxis(x, axis, 0)),
         "vstack": lambda tensors: concatenate(
             [one.reshape((1,) * (2 - one.ndim) + one.shape) for one in tensors], 0
         ),

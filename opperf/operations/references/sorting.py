@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import Any
 
 import numpy as np
@@ -24,6 +25,12 @@ def argmin(x: Array, axis: int | None) -> Array:
     return order[0] if axis is None else np.take(order, 0, axis)
 
 
+def kth_smallest(x: Array, k: int, axis: int = -1) -> tuple[Array, Array]:
+    """The element at a place of each sorted vector, counted from 1, and its index."""
+    order = np.take(np.argsort(x, axis=axis, kind="stable"), [k - 1], axis)
+    return np.take_along_axis(x, order, axis).squeeze(axis), order.squeeze(axis)
+
+
 def histogram(
     x: Array, count: int | None = None, bounds: Any = None, edges: Array | None = None
 ) -> tuple[Array, Array]:
@@ -35,6 +42,37 @@ def histogram(
     ordered = np.sort(x.ravel())
     below = np.array([insertion_index(ordered, edge, "left") for edge in edges[:-1]])
     return np.diff(np.append(below, insertion_index(ordered, edges[-1], "right"))), edges
+
+
+def histogram_of_points(
+    x: Array, count: Any = None, bounds: Any = None, edges: Any = None
+) -> tuple[Array, list[Array]]:
+    """Number of points in each box of a grid, and the edges along each axis. The last box includes
+    its upper edge."""
+    along = []
+    for axis, values in enumerate(x.T):
+        own = None if bounds is None else bounds[2 * axis : 2 * axis + 2]
+        one = (None, None, edges[axis]) if edges is not None else (count[axis], own, None)
+        along.append(histogram(values, *one)[1])
+    last = [len(one) - 2 for one in along]
+    places = [
+        np.minimum(bins(one, values), most)
+        for one, values, most in zip(along, x.T, last, strict=True)
+    ]
+    made = np.zeros([len(one) - 1 for one in along])
+    np.add.at(made, tuple(places), 1)
+    return made, along
+
+
+def bins(edges: Array, values: Array) -> Array:
+    """The index of the bin that each value is in, or above whose upper edge it is."""
+    return (values[:, None] >= edges[1:]).sum(-1)
+
+
+def bincount(x: Array, least: int = 0, weights: Array | None = None) -> Array:
+    """Number of times that each whole number occurs, or the sum of its elements' weights."""
+    occurs = x == np.arange(max(x.max() + 1, least))[:, None]
+    return occurs.sum(1) if weights is None else (occurs * weights).sum(1)
 
 
 def insertion_index(ordered: Array, value: float, side: str) -> int:
@@ -61,6 +99,70 @@ def unique(
     return made if len(made) > 1 else made[0]
 
 
+def searchsorted(ordered: Array, values: Array, side: str) -> Array:
+    """The index at which each value keeps the elements sorted, of one row for all values or of a
+    row for each row of values."""
+    rows = ordered.reshape(-1, ordered.shape[-1])
+    several = np.reshape(values, (len(rows), -1))
+    made = [
+        [insertion_index(row, value, side) for value in own]
+        for row, own in zip(rows, several, strict=True)
+    ]
+    return np.array(made).reshape(np.shape(values))
+
+
+def runs(rows: Any, inverse: bool, counts: bool) -> tuple[Array, ...]:
+    """The first of each run of equal rows; with the run that each row is in, with their lengths."""
+    grouped = [(key, len(list(group))) for key, group in itertools.groupby(rows)]
+    lengths = [length for _, length in grouped]
+    parts = (
+        (True, lambda: [key for key, _ in grouped]),
+        (inverse, lambda: np.repeat(np.arange(len(lengths)), lengths)),
+        (counts, lambda: lengths),
+    )
+    return tuple(np.array(part()) for wanted, part in parts if wanted)
+
+
+def slices_of(x: Array, axis: int | None) -> list[Any]:
+    """The elements, or slices along an axis as nested tuples, which compare one by one."""
+    if axis is None:
+        return list(x.ravel().tolist())
+    rows = np.moveaxis(x, axis, 0)
+    return [tuple(row) for row in rows.reshape(len(rows), -1).tolist()]
+
+
+def as_slices(found: Array, x: Array, axis: int | None) -> Array:
+    """Flat slices in the shape that slices of the tensor have, joined along their axis."""
+    if axis is None:
+        return found
+    others = np.moveaxis(x, axis, 0).shape[1:]
+    return np.moveaxis(found.reshape(-1, *others), 0, axis)
+
+
+def unique_runs(
+    x: Array, axis: int | None = None, inverse: bool = False, counts: bool = False
+) -> tuple[Array, ...]:
+    """The first of each run of equal elements or slices; with the run that each is in, with the
+    runs' lengths."""
+    found, *others = runs(slices_of(x, axis), inverse, counts)
+    if inverse and axis is None:
+        others[0] = others[0].reshape(x.shape)
+    return as_slices(found, x, axis), *others
+
+
+def unique_slices(
+    x: Array, axis: int, inverse: bool = False, counts: bool = False
+) -> tuple[Array, ...]:
+    """The distinct slices along an axis, in ascending order; with each slice's index among them,
+    with the number of each."""
+    every = slices_of(x, axis)
+    found, *others = runs(sorted(every), inverse=False, counts=counts)
+    places = {tuple(one): i for i, one in enumerate(found.tolist())}
+    if inverse:
+        others.insert(0, np.array([places[one] for one in every]))
+    return as_slices(found, x, axis), *others
+
+
 def isin(x: Array, y: Array) -> Array:
     """Whether each element of `x` is among those of `y`."""
     others = set(y.ravel().tolist())
@@ -77,12 +179,12 @@ REFERENCES = references(
         "argmax": lambda x, axis=None: argmin(-x, axis),
         "argmin": lambda x, axis=None: argmin(x, axis),
         "argsort": lambda x, axis: np.argsort(x, axis=axis, kind="stable"),
-        "bincount": lambda x, least=0: (x == np.arange(max(x.max() + 1, least))[:, None]).sum(1),
+        "bincount": bincount,
         "histogram": histogram,
+        "histogram_of_points": histogram_of_points,
         "isin": isin,
-        "searchsorted": lambda ordered, values, side: np.array(
-            [insertion_index(ordered, value, side) for value in values.ravel()]
-        ).reshape(values.shape),
+        "kth_smallest": kth_smallest,
+        "searchsorted": searchsorted,
         "set_difference": set_operation(set.difference),
         "set_exclusive_or": set_operation(set.symmetric_difference),
         "set_intersection": set_operation(set.intersection),
@@ -90,5 +192,7 @@ REFERENCES = references(
         "sort": lambda x, axis: np.sort(x, axis=axis),
         "top_k": top_k,
         "unique": unique,
+        "unique_runs": unique_runs,
+        "unique_slices": unique_slices,
     }
 )

@@ -10,6 +10,7 @@ from opperf.rules.families import (
     elementwise,
     images,
     indexing,
+    joining,
     layers,
     linalg,
     normalisation,
@@ -21,7 +22,7 @@ from opperf.rules.families import (
 from opperf.rules.registering import Families
 
 MODULES = (
-    *(attention, convolution, creation, elementwise, images, indexing, layers, linalg),
+    *(attention, convolution, creation, elementwise, images, indexing, joining, layers, linalg),
     *(normalisation, recurrent, reductions, shapes, sorting),
 )
 """Modules that have `FAMILIES`."""

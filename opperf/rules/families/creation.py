@@ -36,11 +36,18 @@ def eye(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
     yield {"rows": rows, "columns": 2 * columns, "offset": 1, WHY: wide}
 
 
-@FAMILIES.operation("tri", "tril_indices")
+TRIANGLES = {
+    "tri": "the lower triangle of a large matrix, as in a mask of causal attention",
+    "tril_indices": "the lower triangle of a large matrix, as in a mask of causal attention",
+    "triu_indices": "the upper triangle of a large matrix, as each pair of points once",
+}
+"""Why a triangle is made, by operation."""
+
+
+@FAMILIES.operation(*TRIANGLES)
 def triangle(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
     """The rows of a matrix as large as those of other operations."""
-    why = "the lower triangle of a large matrix, as in a mask of causal attention"
-    yield {"rows": square(size)[0], WHY: why}
+    yield {"rows": square(size)[0], WHY: TRIANGLES[operation.name]}
 
 
 @FAMILIES.operation("indices")

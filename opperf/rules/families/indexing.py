@@ -84,7 +84,7 @@ def take_along_last(operation: CanonicalOperation, size: Preset) -> Iterable[Rol
     """A matrix, and the indices of as many elements of each row as it has."""
     shape = square(size)
     why = "each row in an order of its own, as `argsort` returns it"
-    yield {"data": tensor(*shape), "indices": indices(shape, shape[0]), WHY: why}
+    yield {"data": tensor(*shape), "indices": indices(shape, shape[-1]), WHY: why}
 
 
 @FAMILIES.operation("put_along_last")
@@ -93,7 +93,7 @@ def put_along_last(operation: CanonicalOperation, size: Preset) -> Iterable[Role
     shape = square(size)
     yield {
         "data": tensor(*shape),
-        "indices": indices(shape, shape[0]),
+        "indices": indices(shape, shape[-1]),
         "values": tensor(*shape),
         WHY: "values to each row at places of its own, as sorted results put back",
     }

@@ -15,7 +15,7 @@ from opperf.rules.pictures import feature_maps
 from opperf.rules.registering import Families
 from opperf.rules.shapes import Shape, cube, square, tall, vector
 from opperf.rules.sizes import Preset
-from opperf.rules.values import POSITIVE, fixed, tensor
+from opperf.rules.values import POSITIVE, SEQUENCE, fixed, literal, tensor
 
 FAMILIES = Families()
 
@@ -67,7 +67,7 @@ SEARCHED = (
 """Why the places of extreme elements are searched for, in the same order."""
 
 WHYS = {
-    **dict.fromkeys(("cumprod", "cumsum"), ACCUMULATED),
+    **dict.fromkeys(("cumlogsumexp", "cummax", "cummin", "cumprod", "cumsum"), ACCUMULATED),
     **dict.fromkeys(("argmax", "argmin"), SEARCHED),
 }
 """Why tensors are measured with an operation, where that is not `REDUCED`."""
@@ -113,8 +113,10 @@ def reduced_axes(axis: int | tuple[int, ...] | None) -> tuple[int, ...]:
 
 
 @FAMILIES.operation(
-    *("all", "any", "count_nonzero", "cumprod", "cumsum", "max", "mean", "median", "min"),
-    *("nanprod", "nansum", "prod", "ptp", "std", "sum", "var"),
+    *("all", "any", "count_nonzero", "cumlogsumexp", "cummax", "cummin", "cumprod", "cumsum"),
+    *("logsumexp", "lower_median", "lower_nanmedian", "max", "mean", "median", "min"),
+    *("min_and_max", "mode", "moments", "nanmean", "nanprod", "nansum", "prod", "ptp", "std"),
+    *("sum", "var"),
 )
 def reduction(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
     """The tensors of `reduced_shapes`, or of `along_one` for what takes one axis alone, with fills
@@ -134,6 +136,78 @@ def extremes(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
         yield {"x": fixed(*shape), **along_axis(axis), WHY: why}
     scores = feature_maps(size, CLASSES)
     yield {"x": fixed(*scores), "axis": 1, WHY: "the class of each pixel, as in segmentation"}
+
+
+QUARTERS = (0.25, 0.5, 0.75)
+"""Shares of the quartiles."""
+
+EXTREME = 0.99
+"""Share of the elements that a range is to hold where a few outliers are cut off."""
+
+
+@FAMILIES.operation("quantile", "nanquantile")
+def quantile(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
+    """A matrix for its quartiles along each axis and along all, and for one share of its elements,
+    which some frameworks take as a number."""
+    shape = square(size)
+    quartiles = fixed(len(QUARTERS), fill=literal(QUARTERS))
+    for share, axis, why in (
+        (quartiles, 0, "the quartiles of each column, as features are scaled by their ranges"),
+        (quartiles, 1, "the quartiles of each row, as box plots of groups show"),
+        (quartiles, None, "the quartiles of the whole matrix, as of a layer's weights"),
+        (EXTREME, 1, "a bound of each row without outliers, as to quantise a channel's weights"),
+        (EXTREME, None, "a bound of all without outliers, as to calibrate an activation's range"),
+    ):
+        fill = reduction_fill(operation.name, shape, reduced_axes(axis))
+        yield {"x": tensor(*shape, fill=fill), "share": share, **along_axis(axis), WHY: why}
+
+
+@FAMILIES.operation("cumulative_trapezoid", "trapezoid")
+def integral(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
+    """A matrix of samples along each axis, at even steps and at places of their own."""
+    rows, columns = square(size)
+    for axis, how, why in (
+        (1, {"spacing": 0.5}, "rows sampled at even steps, as the area under spectra"),
+        (0, {"spacing": 0.5}, "columns sampled at even steps, as doses over time: a row apart"),
+        (
+            1,
+            {"x": fixed(columns, fill=SEQUENCE)},
+            "rows sampled at places that all share, as the area under a ROC curve",
+        ),
+        (
+            1,
+            {"x": fixed(rows, columns, fill=SEQUENCE)},
+            "rows sampled at places of their own, as opacity along a camera's rays",
+        ),
+    ):
+        yield {"y": tensor(rows, columns), **how, "axis": axis, WHY: why}
+
+
+def runs(count: int, mean: int) -> tuple[int, ...]:
+    """Lengths of runs of rows, shorter and longer than their mean in turn."""
+    return tuple(mean + (mean // 2 if i % 2 else -(mean // 2)) for i in range(count))
+
+
+ATOMS = 16
+"""Atoms of a small molecule, without hydrogen: those of QM9 have nine, of drugs some thirty."""
+
+
+@FAMILIES.operation("segment_reduce")
+def segment_reduce(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
+    """Rows of a batch of graphs, each of which is reduced to one row."""
+    lengths = runs(2 * size.extent(128), ATOMS)
+    data = tensor(sum(lengths), 64)
+    for reduction, why in (
+        ("sum", "the atoms of each molecule summed, as a graph network predicts an energy"),
+        ("mean", "the atoms of each molecule averaged, as a graph network's usual readout"),
+        ("max", "the greatest of each feature over a graph's nodes, as PointNet's pooling"),
+    ):
+        yield {
+            "data": data,
+            "lengths": fixed(len(lengths), fill=literal(lengths), dtype="int64"),
+            "reduction": reduction,
+            WHY: why,
+        }
 
 
 WEIGHTED: dict[int | None, str] = {

@@ -7,11 +7,12 @@ from collections.abc import Iterable
 
 from opperf.operations import CanonicalOperation
 from opperf.operations.uses import Roles
+from opperf.rules.bert import WORDS
 from opperf.rules.configurations import WHY
 from opperf.rules.registering import Families
 from opperf.rules.shapes import Shape, line, square, tall, vector
 from opperf.rules.sizes import Preset
-from opperf.rules.values import BOOLEAN, SEQUENCE, below, fixed, tensor
+from opperf.rules.values import BOOLEAN, SEQUENCE, below, between, fixed, literal, tensor
 
 FAMILIES = Families()
 
@@ -106,3 +107,133 @@ def bincount(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
     """A long vector of a few different whole numbers."""
     why = "a long vector of few different numbers, as how often each class occurs"
     yield {"x": fixed(*vector(size), fill=below(BINS), dtype="int64"), "least": BINS, WHY: why}
+
+
+EXPERTS = 64
+"""Experts of a layer of DeepSeekMoE, of which a router chooses a few for each token."""
+
+
+PROPOSALS = 20_000
+"""Boxes of a feature map of 84 x 84 cells with three anchors each, about."""
+
+
+@FAMILIES.operation("top_k")
+def top_k(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
+    """Scores, of which the best of each row are found: few of many, few of few, and half."""
+    for shape, k, axis, why in (
+        (
+            (size.batch, size.extent(WORDS)),
+            50,
+            -1,
+            "the best 50 of a vocabulary for each sentence, as in top-k sampling",
+        ),
+        ((size.extent(4096), EXPERTS), 6, -1, "six of 64 experts for each token, as DeepSeekMoE"),
+        (
+            (size.pictures, size.extent(PROPOSALS)),
+            size.extent(PROPOSALS) // 20,
+            -1,
+            "the thousand best boxes of each picture, as a region proposal network keeps them",
+        ),
+        (tall(size), 1, 0, "the best of each long column, as the strongest response to a feature"),
+    ):
+        yield {"x": tensor(*shape), "k": k, "gives": "both", "axis": axis, WHY: why}
+
+
+@FAMILIES.operation("kth_smallest")
+def kth_smallest(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
+    """A matrix and a vector, for their middle elements or one near the end."""
+    rows, columns = square(size)
+    for shape, k, axis, why in (
+        (
+            (rows, columns),
+            max(1, columns // 10),
+            1,
+            "a tenth of each row below it, as a trimmed loss skips the best fitted samples",
+        ),
+        (
+            (rows, columns),
+            max(1, rows // 2),
+            0,
+            "the middle of each column, as Byzantine workers' gradients are combined: a row apart",
+        ),
+        (
+            vector(size),
+            max(1, 9 * rows * columns // 10),
+            -1,
+            "a threshold with nine tenths of all weights below it, as for pruning by magnitude",
+        ),
+    ):
+        yield {"x": tensor(*shape), "k": k, "axis": axis, WHY: why}
+
+
+@FAMILIES.operation("unique_runs")
+def unique_runs(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
+    """A long vector in which two numbers alternate after runs of different lengths, and rows."""
+    numbers = fixed(*vector(size), fill=BOOLEAN)
+    yield {"x": numbers, WHY: "repeats removed, as CTC decoding merges a letter's time steps"}
+    for wanted, why in (
+        ({"counts": True}, "with the runs' lengths, as to encode a mask"),
+        ({"inverse": True}, "with each element's run, as to number the segments of a signal"),
+    ):
+        yield {"x": numbers, **wanted, WHY: why}
+    rows = fixed(size.extent(10000), 1, fill=BOOLEAN)
+    yield {"x": rows, "axis": 0, WHY: "repeated rows removed, as of states that do not change"}
+
+
+VOXELS = 32
+"""Cells along each axis of a grid that points are sorted into."""
+
+
+@FAMILIES.operation("unique_slices")
+def unique_slices(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
+    """The cells of many points, of which some share one."""
+    points = fixed(size.extent(10000), 3, fill=below(VOXELS), dtype="int64")
+    yield {
+        "x": points,
+        "axis": 0,
+        WHY: "cells of a point cloud, as for sparse convolution",
+    }
+    yield {
+        "x": points,
+        "axis": 0,
+        "inverse": True,
+        "counts": True,
+        WHY: "with each point's cell and the points of each, as VoxelNet pools a cell's points",
+    }
+
+
+@FAMILIES.operation("histogram")
+def histogram(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
+    """A long vector, with the ends of its bins, without, and with the edges of each."""
+    numbers = fixed(*vector(size))
+    # Steps that binary numbers have exactly, so that no element is at an edge by rounding.
+    edges = [step / 8 for step in range(-BINS // 2, BINS // 2 + 1)]
+    described: tuple[tuple[Roles, str], ...] = (
+        ({"count": BINS, "bounds": (-4, 4)}, "equal bins in a range, as of activations"),
+        (
+            {"count": BINS},
+            "equal bins from the least to the greatest, as of gradients in TensorBoard",
+        ),
+        ({"edges": fixed(BINS + 1, fill=literal(edges))}, "bins by their edges, as of ages"),
+    )
+    for bins, why in described:
+        yield {"x": numbers, **bins, WHY: why}
+
+
+@FAMILIES.operation("histogram_of_points")
+def histogram_of_points(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
+    """Colours, in boxes of equal and of listed extents."""
+    levels = 8
+    pixels = fixed(size.extent(65536), 3, fill=between(0, 1))
+    edges = fixed(levels + 1, fill=literal([step / levels for step in range(levels + 1)]))
+    yield {
+        "x": pixels,
+        "count": (levels,) * 3,
+        "bounds": (0, 1) * 3,
+        WHY: "a picture's colours in equal boxes, as to compare pictures",
+    }
+    yield {
+        "x": pixels,
+        "edges": (edges,) * 3,
+        WHY: "colours in boxes by their edges, as of a palette: a search for each number",
+    }

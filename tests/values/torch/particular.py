@@ -4,8 +4,8 @@ from __future__ import annotations
 
 CONSTANT: frozenset[str] = frozenset(
     {
-        *("full", "full_like", "new_full", "new_ones", "new_zeros", "ones", "ones_like"),
-        *("zero", "zeros", "zeros_like"),
+        *("fill.Scalar", "fill.Tensor", "full", "full_like", "new_full", "new_ones", "new_zeros"),
+        *("ones", "ones_like", "zero", "zeros", "zeros_like"),
     }
 )
 """Operators whose results are one number everywhere, by label."""

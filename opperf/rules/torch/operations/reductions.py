@@ -2,6 +2,246 @@
 
 from __future__ import annotations
 
-from opperf.operations.uses import Table
+from collections.abc import Callable
+from typing import Any
 
-TABLE: Table = {}
+import numpy as np
+
+from opperf.model import Argument, Kind, Operator, TensorSpec
+from opperf.model.targets import DEFAULT_OVERLOAD
+from opperf.operations.uses import (
+    ANYTHING,
+    Array,
+    Roles,
+    Table,
+    ToOutput,
+    Use,
+    Values,
+    as_list,
+    merge,
+    use,
+)
+
+
+def axes_of(dim: Any) -> Any:
+    """The axes of an argument, in which an empty list stands for all."""
+    return None if dim is None or np.shape(dim) == (0,) else dim
+
+
+def reduction_roles(
+    self: Array, dim: Any = None, keepdim: bool = False, dtype: Any = None
+) -> dict[str, Any]:
+    """A tensor, the axes it is reduced along, and whether they are kept."""
+    kept = {"keepdims": True} if keepdim else {}
+    return {"x": self, "axis": axes_of(dim), **kept}
+
+
+ALL_AXES = ("None", "[]")
+"""Defaults of a parameter that stand for all axes, as schemas have them."""
+
+
+def with_axes(operator: Operator, roles: Roles) -> dict[str, Argument] | None:
+    """A tensor, and its axes as the overload takes them: none, one or a list; None where it takes
+    no such axes, and for all axes where another overload is called for them."""
+    made = {operator.tensors[0].name: roles["x"]}
+    dim, axis = operator.parameter("dim"), roles.get("axis")
+    if axis is None:
+        whole = dim is None or (operator.overload == DEFAULT_OVERLOAD and dim.default in ALL_AXES)
+        return made if whole else None
+    if dim is None:
+        return None
+    if dim.kind is Kind.SHAPE:
+        return {**made, "dim": as_list(axis)}
+    return {**made, "dim": axis} if isinstance(axis, int) else None
+
+
+def reduce(operation: str, to_output: ToOutput | None = None) -> Use:
+    """The use of a reduction."""
+    return use(operation, reduction_roles, to_output, with_axes)
+
+
+def with_places(values: Array, arguments: Values) -> tuple[Array, Array]:
+    """Elements that a reduction picks along an axis, and the index of each."""
+    x, axis = arguments["self"], arguments["dim"]
+    kept = values if arguments.get("keepdim") else np.expand_dims(values, axis)
+    places = (x == kept).argmax(axis)
+    return values, np.expand_dims(places, axis) if arguments.get("keepdim") else places
+
+
+def with_running_places(values: Array, arguments: Values) -> tuple[Array, Array]:
+    """The greatest or least elements so far along an axis, and the index of each."""
+    x, axis = arguments["self"], arguments["dim"]
+    along = np.moveaxis(np.indices(x.shape)[axis], axis, 0)
+    found = np.moveaxis(x == values, axis, 0)
+    places = np.maximum.accumulate(np.where(found, along, 0))
+    return values, np.moveaxis(places, 0, axis)
+
+
+def deviation_roles(
+    self: Array,
+    dim: Any = None,
+    unbiased: bool = True,
+    correction: float | None = None,
+    keepdim: bool = False,
+) -> dict[str, Any]:
+    """A tensor, the axes, and the number that is subtracted from the count of elements, 1 by
+    default."""
+    taken = float(unbiased) if correction is None else correction
+    return {**reduction_roles(self, dim, keepdim), "correction": taken}
+
+
+def deviation(operation: str, to_output: ToOutput | None = None) -> Use:
+    """The use of a variance, or of a function of one."""
+    return use(operation, deviation_roles, to_output, with_axes)
+
+
+def quantile_roles(
+    self: Array, q: Any, dim: int | None = None, keepdim: bool = False
+) -> dict[str, Any]:
+    """A tensor, the shares of its elements, and the axis."""
+    assert not keepdim
+    return {"x": self, "share": q, "axis": dim}
+
+
+def quantile_arguments(operator: Operator, roles: Roles) -> dict[str, Argument] | None:
+    """A tensor, its axis, and the shares as the overload takes them: a tensor or a number."""
+    parameter = operator.parameter("q")
+    assert parameter is not None
+    if isinstance(roles["share"], TensorSpec) is not (parameter.kind is Kind.TENSOR):
+        return None
+    axis: Roles = {"dim": roles["axis"]} if "axis" in roles else {}
+    return {"self": roles["x"], "q": roles["share"], **axis}
+
+
+def compared_roles(
+    self: Array,
+    other: Array,
+    rtol: float = 1e-5,
+    atol: float = 1e-8,
+    equal_nan: bool = False,
+) -> dict[str, Any]:
+    """Two tensors and the tolerances."""
+    assert not equal_nan
+    return {"x": self, "y": other, "relative": rtol, "absolute": atol}
+
+
+def compared_arguments(operator: Operator, roles: Roles) -> dict[str, Argument]:
+    """Two tensors."""
+    return {"self": roles["x"], "other": roles["y"]}
+
+
+def sum_to_size_roles(self: Array, size: Any) -> dict[str, Any]:
+    """A tensor, and the axes that a shape has one element of."""
+    added = self.ndim - len(size)
+    axes = [*range(added), *(added + i for i, one in enumerate(size) if one == 1)]
+    return {"x": self, "axis": axes, "keepdims": True}
+
+
+def segment_roles(
+    data: Array, reduce: str, lengths: Any = None, offsets: Any = None, axis: int = 0
+) -> dict[str, Any]:
+    """Rows, the lengths of their runs, and the reduction."""
+    assert axis == 0
+    return {
+        "data": data,
+        "lengths": np.diff(offsets) if lengths is None else lengths,
+        "reduction": reduce,
+    }
+
+
+def segment_arguments(operator: Operator, roles: Roles) -> dict[str, Argument]:
+    """Rows, the lengths of their runs, and the reduction."""
+    return {"data": roles["data"], "reduce": roles["reduction"], "lengths": roles["lengths"]}
+
+
+def product_backward_roles(grad: Array, input: Array, dim: int, output: Array) -> dict[str, Any]:
+    """Gradients times running products, from the last to the first."""
+    return {"x": np.flip(grad * output, dim), "axis": dim}
+
+
+def divided_by_input(made: Array, arguments: Values) -> Array:
+    """Sums from the last to the first, each divided by its element of the input."""
+    return np.flip(made, arguments["dim"]) / arguments["input"]
+
+
+def gradient_roles(
+    self: Array, spacing: Any = None, dim: Any = None, edge_order: int = 1
+) -> dict[str, Any]:
+    """A tensor, its axes, and the distances of neighbours along each of them."""
+    assert edge_order == 1
+    axes = range(self.ndim) if dim is None else np.atleast_1d(dim).tolist()
+    if spacing is None or isinstance(spacing, (int, float)):
+        spacing = [1.0 if spacing is None else spacing] * len(axes)
+    return {"x": self, "spacing": list(spacing), "axis": list(axes)}
+
+
+def same(operations: dict[str, str], make: Callable[[str], Use]) -> Table:
+    """The uses of operators by their operations' names."""
+    return {name: make(operation) for name, operation in operations.items()}
+
+
+REDUCED: Table = merge(
+    same(
+        {
+            **{name: name for name in ("all", "any", "count_nonzero", "logsumexp", "mean")},
+            **{name: name for name in ("nanmean", "nansum", "prod", "sum")},
+            "amax": "max",
+            "amin": "min",
+            "argmax": "argmax",
+            "argmin": "argmin",
+            "max.default": "max",
+            "median.default": "lower_median",
+            "min.default": "min",
+            "nanmedian.default": "lower_nanmedian",
+            "special_logsumexp": "logsumexp",
+        },
+        reduce,
+    ),
+    {
+        "max.dim": reduce("max", with_places),
+        "median.dim": reduce("lower_median", with_places),
+        "min.dim": reduce("min", with_places),
+        "nanmedian.dim": reduce("lower_nanmedian", with_places),
+        "aminmax": reduce("min_and_max"),
+        "max.other": use("maximum", "x=self y=other"),
+        "min.other": use("minimum", "x=self y=other"),
+        # Of equally frequent places, any may be returned.
+        "mode": reduce("mode", lambda values, arguments: (values, ANYTHING)),
+        "std": deviation("std"),
+        "std_mean": deviation("moments", lambda made, arguments: (made[1] ** 0.5, made[0])),
+        "sum_to_size": use("sum", sum_to_size_roles),
+        "var": deviation("var"),
+        "var_mean": deviation("moments", lambda made, arguments: (made[1], made[0])),
+        **dict.fromkeys(
+            ("quantile", "quantile.scalar"),
+            use("quantile", quantile_roles, to_arguments=quantile_arguments),
+        ),
+        **dict.fromkeys(
+            ("nanquantile", "nanquantile.scalar"),
+            use("nanquantile", quantile_roles, to_arguments=quantile_arguments),
+        ),
+    },
+)
+
+ACCUMULATED: Table = {
+    "cummax": reduce("cummax", with_running_places),
+    "cummin": reduce("cummin", with_running_places),
+    "cumprod": reduce("cumprod"),
+    "cumprod_backward": use("cumsum", product_backward_roles, divided_by_input),
+    "cumsum": reduce("cumsum"),
+    "logcumsumexp": reduce("cumlogsumexp"),
+    "cumulative_trapezoid.dx": use("cumulative_trapezoid", "y spacing=dx axis=dim"),
+    "cumulative_trapezoid.x": use("cumulative_trapezoid", "y x axis=dim"),
+    "diff": use("difference", "x=self order=n axis=dim"),
+    "gradient": use("gradient", gradient_roles),
+    "segment_reduce": use("segment_reduce", segment_roles, to_arguments=segment_arguments),
+    **dict.fromkeys(("trapezoid.dx", "trapz.dx"), use("trapezoid", "y spacing=dx axis=dim")),
+    **dict.fromkeys(("trapezoid.x", "trapz.x"), use("trapezoid", "y x axis=dim")),
+}
+
+COMPARED: Table = {
+    "allclose": use("allclose", compared_roles, to_arguments=compared_arguments),
+    "equal": use("same_elements", "x=self y=other"),
+}
+
+TABLE: Table = merge(REDUCED, ACCUMULATED, COMPARED)

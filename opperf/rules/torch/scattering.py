@@ -1,0 +1,243 @@
+"""Families of PyTorch's operators that write, add or combine values at indices."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from opperf.model import Fill, Operator
+from opperf.rules.bert import FEED_FORWARD
+from opperf.rules.configurations import WHY
+from opperf.rules.families.indexing import indices, mask
+from opperf.rules.registering import Families
+from opperf.rules.shapes import line, square, vector
+from opperf.rules.sizes import Preset
+from opperf.rules.torch.indexing import (
+    CHOSEN,
+    EXPERTS,
+    FEATURES,
+    edges,
+    nodes,
+    shuffled,
+    to_classes,
+)
+from opperf.rules.torch.layouts import expanded_index
+from opperf.rules.values import Arguments, tensor, tensors
+from opperf.rules.variants import Variants, own
+
+FAMILIES = Families()
+
+
+def messages(size: Preset, **names: str) -> Arguments:
+    """Features of nodes, the node that each edge leads to, and the message along it. `names` are
+    those of the arguments."""
+    return {
+        names.get("data", "self"): tensor(nodes(size), FEATURES),
+        "dim": 0,
+        "index": indices((edges(size),), nodes(size)),
+        "source": tensor(edges(size), FEATURES),
+    }
+
+
+def sent(size: Preset) -> Arguments:
+    """As `messages`, with the index expanded to all features."""
+    return {
+        "self": tensor(nodes(size), FEATURES),
+        "dim": 0,
+        "index": expanded_index(edges(size), FEATURES, nodes(size)),
+        "src": tensor(edges(size), FEATURES),
+    }
+
+
+SENT = "messages summed at their nodes, as PyTorch Geometric does: one index for all features"
+
+
+def to_own_places(size: Preset) -> Arguments:
+    """A matrix, and as many numbers with an index along each row."""
+    shape = square(size)
+    return {"self": tensor(*shape), "dim": 1, "index": shuffled(*shape)}
+
+
+def to_experts(size: Preset) -> Arguments:
+    """A row for each token, and two of its places, in either order: none recurs in a row."""
+    count = size.extent(16384)
+    return {
+        "self": tensor(count, EXPERTS),
+        "dim": 1,
+        "index": shuffled(count, CHOSEN),
+    }
+
+
+def reduced(size: Preset) -> Iterable[Arguments]:
+    """Messages that are combined at their nodes in each way."""
+    for reduce, why in (
+        ("sum", SENT),
+        ("mean", "messages averaged at their nodes, as GraphSAGE's aggregator"),
+        ("amax", "the greatest message at each node, as in PointNet++ and EdgeConv"),
+    ):
+        yield {**sent(size), "reduce": reduce, WHY: why}
+    yield {
+        **sent(size),
+        "reduce": "amax",
+        "include_self": False,
+        WHY: "the greatest message without the node's own: the output is reset first",
+    }
+    yield {
+        **to_own_places(size),
+        "src": tensor(*square(size)),
+        "reduce": "sum",
+        WHY: "numbers added in their rows, each with an index of its own: not one for all",
+    }
+
+
+def reduced_slices(size: Preset) -> Iterable[Arguments]:
+    """Messages, each with one index, that are combined at their nodes."""
+    for reduce, why in (
+        ("mean", "messages averaged at their nodes: whole rows at one index"),
+        ("amax", "the greatest message at each node: whole rows at one index"),
+        ("prod", "messages multiplied, as probabilities of independent events"),
+    ):
+        source = tensor(edges(size), FEATURES, fill=Fill("uniform", 0.5, 1.5))
+        yield {**messages(size), "source": source, "reduce": reduce, WHY: why}
+
+
+def write(size: Preset) -> Iterable[Arguments]:
+    """Rows that are replaced, by one index."""
+    rows, columns = square(size)
+    yield {
+        "self": tensor(rows, columns),
+        "indices": tensors([shuffled(rows)]),
+        "values": tensor(rows, columns),
+        WHY: "x[order] = rows, as results put back in the order of their samples",
+    }
+
+
+def write_otherwise(size: Preset) -> Iterable[Arguments]:
+    """Numbers that are added, and one that is written where a mask is set."""
+    yield {
+        "self": tensor(size.extent(1024), size.extent(1024)),
+        "indices": tensors([indices(line(size), size.extent(1024))] * 2),
+        "values": tensor(*line(size)),
+        "accumulate": True,
+        WHY: "numbers added at rows and columns, as a confusion matrix or a gradient of x[i, j]",
+    }
+    yield {
+        "self": tensor(*square(size)),
+        "indices": tensors([mask(square(size))]),
+        "values": tensor(),
+        WHY: "x[mask] = number, as gaps that are filled",
+    }
+
+
+VARIANTS: Mapping[str, Variants] = {
+    "index_add": lambda size: [
+        {**messages(size), WHY: "messages summed at their nodes: whole rows at one index"},
+        {
+            **messages(size),
+            "alpha": 0.5,
+            WHY: "messages times a number, summed, as a step of label propagation",
+        },
+        {
+            "self": tensor(FEATURES, nodes(size)),
+            "dim": 1,
+            "index": indices((edges(size),), nodes(size)),
+            "source": tensor(FEATURES, edges(size)),
+            WHY: "features before nodes: single elements at one index",
+        },
+    ],
+    "index_put": write,
+    "index_reduce": reduced_slices,
+    "put": lambda size: [
+        {
+            "self": tensor(*square(size)),
+            "index": shuffled(line(size)[0] // 4),
+            "source": tensor(line(size)[0] // 4),
+            WHY: "a few elements at positions in memory, as a sparse update of parameters",
+        },
+        {
+            "self": tensor(*square(size)),
+            "index": indices(line(size), vector(size)[0]),
+            "source": tensor(*line(size)),
+            "accumulate": True,
+            WHY: "a few elements added at positions in memory, as the gradient of `take`",
+        },
+    ],
+    "scatter.reduce": lambda size: [
+        {
+            **to_own_places(size),
+            "src": tensor(*square(size)),
+            "reduce": reduce,
+            WHY: f"{verb} in their rows at indices of their own",
+        }
+        for reduce, verb in (("add", "numbers added"), ("multiply", "numbers multiplied"))
+    ],
+    "scatter": lambda size: [
+        {
+            **to_own_places(size),
+            "src": tensor(*square(size)),
+            WHY: "each number to a place of its own in its row, as unsorted scores",
+        },
+        {
+            **to_experts(size),
+            "src": tensor(size.extent(16384), CHOSEN),
+            WHY: "weights of two experts for each token, as Mixtral's router: short rows",
+        },
+    ],
+    "scatter.value": lambda size: [
+        {
+            **to_classes(size),
+            "value": 0.9,
+            WHY: "a number at each sample's class, as smoothed labels of ImageNet's classes",
+        },
+        {
+            "self": tensor(*square(size)),
+            "dim": 1,
+            "index": indices(square(size), square(size)[1]),
+            "value": -1.0,
+            WHY: "a number at many places of each row, as a mask of the words that were used",
+        },
+    ],
+    "scatter.value_reduce": lambda size: [
+        {
+            **to_classes(size),
+            "value": 0.5,
+            "reduce": reduce,
+            WHY: f"a number {verb} each sample's class, as to change its margin",
+        }
+        for reduce, verb in (("add", "added at"), ("multiply", "multiplied with"))
+    ],
+    "scatter_add": lambda size: [
+        {
+            **to_own_places(size),
+            "src": tensor(*square(size)),
+            WHY: "numbers added in their rows, each at an index of its own",
+        },
+        {
+            "self": tensor(size.batch, FEED_FORWARD),
+            "dim": 1,
+            "index": indices((size.batch, FEED_FORWARD * 4), FEED_FORWARD),
+            "src": tensor(size.batch, FEED_FORWARD * 4),
+            WHY: "votes added in bins of each row, as a pointer network copies words",
+        },
+    ],
+    "scatter_reduce": reduced,
+}
+"""Operators by name, or by overload where those take other arguments."""
+
+
+@FAMILIES.add(*VARIANTS)
+def to_indices(operator: Operator, size: Preset) -> Iterable[Arguments]:
+    """Tensors, and values with an index for each within the extents."""
+    return own(VARIANTS, operator, size)
+
+
+FURTHER: Mapping[str, Variants] = {
+    "index_put.default": write_otherwise,
+    "scatter_add.default": lambda size: [{**sent(size), WHY: SENT}],
+}
+"""Other kinds of indices, beside the inputs of recorded runs."""
+
+
+@FAMILIES.also(*FURTHER)
+def otherwise(operator: Operator, size: Preset) -> Iterable[Arguments]:
+    """Indices that recur, masks, and an index that is expanded."""
+    return own(FURTHER, operator, size)
