@@ -70,9 +70,8 @@ def registered_names() -> tuple[str, ...]:
     return tuple(torch._C._dispatch_get_all_op_names())
 
 
-Key = tuple[str, str, tuple[tuple[str, str], ...]]
-"""Namespace and name of an operator that returns its result, and the names and types of its
-parameters."""
+Key = tuple[str, str, tuple[str, ...]]
+"""Namespace and name of an operator that returns its result, and the names of its parameters."""
 
 
 def _found(names: tuple[str, ...]) -> Iterator[Registered]:
@@ -89,8 +88,7 @@ def _found(names: tuple[str, ...]) -> Iterator[Registered]:
         if not schemas.written_to(function._schema)
     }
     for entry, function in found.items():
-        is_written = bool(schemas.written_to(function._schema))
-        overload = functional.get(_key(entry, function._schema), "") if is_written else ""
+        overload = functional.get(_key(entry, function._schema), "")
         yield Registered(_operator(entry, function, overload), entry, function)
 
 
@@ -100,7 +98,7 @@ def _key(entry: Entry, schema: Any) -> Key:
     name = entry.name
     if schemas.written_to(schema):
         name = name.removesuffix("_")
-    inputs = tuple((one.name, str(one.real_type)) for one in schema.arguments if not one.is_out)
+    inputs = tuple(one.name for one in schema.arguments if not one.is_out)
     return entry.namespace, name, inputs
 
 
@@ -108,18 +106,18 @@ def _operator(entry: Entry, function: Any, overload: str) -> Operator:
     """Returns an operator. `overload` is that of the operator which returns the same result and
     writes to no argument; empty if there is none."""
     schema = function._schema
-    variants = schemas.variants(entry.name, schema)
+    variant = schemas.variant(entry.name, schema)
     operator = Operator(
         framework=FRAMEWORK,
         namespace=entry.namespace,
         name=entry.shown,
         overload=entry.overload,
-        aliases=tuple(_aliases(entry, overload)),
+        aliases=tuple(_aliases(entry, variant, overload)),
         prefixes=PREFIXES[entry.namespace == OWN],
         namespaces=(entry.namespace,),
         parameters=tuple(schemas.parameter(one, DTYPES) for one in schema.arguments),
-        public=not variants,
-        variants=variants,
+        public=not variant,
+        variant=variant,
         on_request=entry.namespace in BUILT_IN - {OWN},
         tags=tuple(sorted({tag.name for tag in function.tags} - IGNORED_TAGS)),
     )
@@ -132,13 +130,13 @@ PREFIXES = {True: ("torch.ops.aten.", "aten::", "aten."), False: ("torch.ops.",)
 """Text that users write in front of the names of PyTorch's own operators, and of others."""
 
 
-def _aliases(entry: Entry, overload: str) -> Iterator[str]:
+def _aliases(entry: Entry, variant: str, overload: str) -> Iterator[str]:
     """Yields the other names of an operator."""
     if entry.namespace != OWN:
         yield f"{entry.namespace}.{entry.name}.{entry.overload}"
         yield f"{entry.namespace}.{entry.name}"
         return
-    if overload and (entry.overload != overload or entry.name.endswith("_")):
+    if variant and overload and (entry.overload != overload or entry.name.endswith("_")):
         # Whoever asks for both by this name gets both, and their inputs are alike.
         base = entry.name.removesuffix("_")
         yield f"{base}.{overload}"
@@ -196,7 +194,7 @@ def _rank(one: Registered) -> tuple[bool, bool, int]:
     """Returns the place of an operator among those of one name: the least is the one meant."""
     operator = one.operator
     required = sum(parameter.required for parameter in operator.tensors)
-    return bool(operator.variants), operator.overload != DEFAULT_OVERLOAD, -required
+    return bool(operator.variant), operator.overload != DEFAULT_OVERLOAD, -required
 
 
 @functools.cache

@@ -24,6 +24,7 @@ from opperf.rules.torch import (
     optimizers,
     pooling,
     quantization,
+    queries,
     recurrent,
     reductions,
     sampling,
@@ -49,6 +50,7 @@ MODULES = (
     optimizers,
     pooling,
     quantization,
+    queries,
     recurrent,
     reductions,
     sampling,
@@ -73,7 +75,9 @@ OPTIONAL_TENSORS: frozenset[str] = frozenset()
 TRAIN_PHASE: frozenset[str] = frozenset()
 NEEDS_OUTPUT: frozenset[str] = frozenset()
 
-NOT_BENCHMARKED: dict[str, str] = {}
+NOT_BENCHMARKED: dict[str, str] = {
+    "get_gradients": "it reads the gradients of a pass of distributed autograd, which has to run",
+}
 """Operators that cannot be called on their own, each with the reason."""
 
 NOT_FINITE: dict[str, NotFinite] = {}
