@@ -40,8 +40,9 @@ POLYNOMIALS = tuple(
 """Polynomials, which frameworks have no gradient of."""
 
 
-SLOW = frozenset({"zeta"})
-"""Functions that take a microsecond for two elements: a matrix of a million takes too long."""
+SLOW = frozenset({"polygamma", "zeta"})
+"""Functions that take half a microsecond for an element, or their derivatives do: a matrix of a
+million takes too long."""
 
 
 def largest(name: str, size: Preset) -> Shape:
@@ -85,9 +86,8 @@ ORDERS: dict[str, tuple[int, Fill, str]] = {
 def of_order(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
     """One tensor, and the order of the function."""
     order, fill, use = ORDERS[operation.name]
-    whys = (f"{use}: long rows", f"{use}: many short rows")
-    for shape, why in of_one(size, whys):
-        yield {"x": tensor(*shape, fill=fill), "order": order, **why}
+    for shape, why in ((largest(operation.name, size), use), (column(size), DISPATCH)):
+        yield {"x": tensor(*shape, fill=fill), "order": order, WHY: why}
 
 
 @FAMILIES.operation("round_to")

@@ -101,7 +101,6 @@ DERIVATIVES: dict[str, Derivative] = {
     "hardsigmoid_backward": _of_input(),
     "hardswish_backward": _of_input(),
     "hardtanh_backward": _of_input(min_val=-1.0, max_val=1.0),
-    "infinitely_differentiable_gelu_backward": _of_input(),
     "leaky_relu_backward": _of_input(negative_slope=0.1, self_is_result=False),
     # The buffer holds exponentials of minus the input's magnitude.
     "log_sigmoid_backward": lambda one: {
@@ -154,10 +153,18 @@ def derivative(operator: Operator, size: Preset) -> Iterable[Arguments]:
         yield {gradient: one, **arguments(one), WHY: why}
 
 
+@FAMILIES.add("infinitely_differentiable_gelu_backward")
+def gelu_backward_in_steps(operator: Operator, size: Preset) -> Iterable[Arguments]:
+    """A wide layer: GELU's derivative from elementary operators, each with a derivative, in place
+    of one kernel."""
+    one = tensor(*square(size))
+    yield {"grad": one, "self": one}
+
+
 @FAMILIES.also("gelu_backward")
 def gelu_backward(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """GPT-2, inside its feed-forward blocks, half of its longest text: the tangent form's derivative."""
-    one = tensor(1, size.extent(512), FEED_FORWARD)
+    """GPT-2, a short text inside its feed-forward blocks: the derivative of GELU by a tangent."""
+    one = tensor(1, size.extent(128), FEED_FORWARD)
     yield {"grad_output": one, "self": one, "approximate": "tanh"}
 
 
@@ -187,13 +194,13 @@ GATED: dict[str, dict[str, str]] = {
 @FAMILIES.add(*GATED)
 def gated(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """Derivatives of gated linear units, along the last axis and along channels."""
-    steps = few_sentences(size, 512)
-    batch, channels, *sides = network_maps(size, 64, 56, 56)
+    steps = few_sentences(size, 256)
+    maps = network_maps(size, 32, 56, 56)
     for why, shape, axis in (
         ("Conformer, the gates of its convolution: halves of each step's vector", steps, -1),
         (
             "gated convolutions, halves of the channels: far apart in memory",
-            (batch, channels, *sides),
+            maps,
             1,
         ),
     ):

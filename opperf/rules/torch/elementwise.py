@@ -164,19 +164,19 @@ def clamp_between_tensors(operator: Operator, size: Preset) -> Iterable[Argument
         }
 
 
-@FAMILIES.also("clamp.default", "clip.default")
+@FAMILIES.also("clamp.default")
 def lower_bound(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """A lower bound alone, as keeps norms from zero before a division."""
     yield {"self": tensor(*square(size)), "min": 0.0}
 
 
-@FAMILIES.also("logit", "special_logit")
+@FAMILIES.also("logit")
 def logit_away_from_bounds(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """Probabilities that are kept from 0 and 1 first, as those of another network."""
     yield {"self": tensor(*square(size), fill=PROBABILITY), "eps": 1e-6}
 
 
-@FAMILIES.also("add.Tensor", "sub.Tensor", "subtract.Tensor", "rsub.Tensor")
+@FAMILIES.also("add.Tensor", "sub.Tensor", "rsub.Tensor")
 def with_factor(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """A term with a factor, as decay adds a share of the weights to their gradient."""
     shape = square(size)
@@ -200,7 +200,7 @@ def one_mask(operator: Operator, size: Preset) -> Iterable[Arguments]:
     yield {"self": fixed(batch, 1, length, length, fill=BOOLEAN, dtype="bool")}
 
 
-@FAMILIES.also("mul.Tensor", "multiply.Tensor")
+@FAMILIES.also("mul.Tensor")
 def scaled(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """Numbers times a mask, whose dtype is converted, and rotary embeddings."""
     shape = square(size)
@@ -218,7 +218,7 @@ def scaled(operator: Operator, size: Preset) -> Iterable[Arguments]:
     }
 
 
-@FAMILIES.also("abs", "absolute", "exp.default")
+@FAMILIES.also("abs", "exp.default")
 def of_spectrum(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """Complex numbers, as of a spectrum."""
     yield {"self": fixed(*square(size), dtype=COMPLEX)}
