@@ -69,6 +69,12 @@ class InternalError(OpperfError):
     exit_code = 3
 
 
+class ProfilerError(OpperfError):
+    """A profiler that recorded nothing, or not all calls."""
+
+    exit_code = UNDECIDED
+
+
 class NoGradientError(OpperfError):
     """The operator has no gradient for these inputs; the message is the reason."""
 

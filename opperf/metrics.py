@@ -66,6 +66,18 @@ MEMORY_FORWARD = Metric(
     absolute_tolerance=MEMORY.absolute_tolerance,
 )
 
+MEMORY_RESERVED = Metric(
+    "memory_reserved",
+    "B",
+    MetricKind.MEMORY,
+    title="Memory reserved",
+    description="peak of what the framework's allocator reserved on the device, above the level "
+    "before the call",
+    usual=False,
+    relative_tolerance=MEMORY.relative_tolerance,
+    absolute_tolerance=MEMORY.absolute_tolerance,
+)
+
 KERNEL = Metric(
     "kernel",
     "ns",
@@ -88,7 +100,7 @@ INSTRUCTIONS = Metric(
 """Tolerances: a hash seed or an address may change the iterations of a loop; 0.5 % is more than
 that and less than a changed kernel."""
 
-BUILT_IN = (FORWARD, BACKWARD, TOTAL, MEMORY, MEMORY_FORWARD, KERNEL, INSTRUCTIONS)
+BUILT_IN = (FORWARD, BACKWARD, TOTAL, MEMORY, MEMORY_FORWARD, MEMORY_RESERVED, KERNEL, INSTRUCTIONS)
 """In the order of tables."""
 
 

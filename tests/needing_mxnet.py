@@ -16,7 +16,10 @@ WITH_MXNET = (
 )
 """Files and folders whose tests measure MXNet, or run the documentation's commands, which do."""
 
-WITHOUT_MXNET = ("integration/numpy_framework", "integration/values/test_numpy.py")
+WITHOUT_MXNET = (
+    *("integration/numpy_framework", "integration/values/test_numpy.py"),
+    *("integration/torch_framework", "integration/values/test_torch.py"),
+)
 """Files and folders in these that do not."""
 
 

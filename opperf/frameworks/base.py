@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 from opperf.frameworks.timing import Event, ProfilerFactory
 from opperf.model import (
@@ -53,6 +53,16 @@ class MemoryReading(Protocol):
     @property
     def kept_bytes(self) -> int:
         """Number of bytes still allocated at the end, above the level at entry."""
+        ...
+
+
+@runtime_checkable
+class ReservedMemory(Protocol):
+    """A reading of an allocator that reserves more of the device's memory than it gives away."""
+
+    @property
+    def reserved_bytes(self) -> int:
+        """Largest number of bytes reserved above the level at entry."""
         ...
 
 

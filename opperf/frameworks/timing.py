@@ -12,6 +12,15 @@ MOST_CALLS = 100_000
 megabytes. A short operator is called a million times a second."""
 
 
+class Recording(NamedTuple):
+    """The events that a profiler recorded inside the calls, and their cost, which it subtracted."""
+
+    events: float = 0.0
+    """Events of a call."""
+    share: float = 0.0
+    """Share of the time that recording them took."""
+
+
 class PhaseTimes(NamedTuple):
     """A phase's samples, in nanoseconds."""
 
@@ -23,6 +32,7 @@ class PhaseTimes(NamedTuple):
     """The times of the first `MOST_CALLS` single calls; the samples are means of these."""
     batch: int = 1
     """Calls between two synchronisations; above 1, each entry of `calls` is the mean of a batch."""
+    recording: Recording = Recording()
 
     @classmethod
     def of(cls, calls: list[float], walls: list[float], loops: int) -> PhaseTimes:

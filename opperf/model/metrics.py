@@ -80,6 +80,8 @@ class NoteCode(str, enum.Enum):
     """How the inputs were kept out of the caches."""
     BATCHED = "batched"
     """Calls are timed several at a time, between two waits for the device."""
+    RECORDING = "recording"
+    """Recording the events inside a call took a large part of its time, and was subtracted."""
     ROUND_FAILED = "round_failed"
     """A later round of the case failed."""
     FALLBACK = "fallback"

@@ -88,7 +88,7 @@ def _extend(before: PhaseTimes, more: PhaseTimes) -> PhaseTimes:
     before.times.extend(more.times)
     before.walls.extend(more.walls)
     before.calls.extend(more.calls[: MOST_CALLS - len(before.calls)])
-    return before._replace(batch=more.batch)
+    return before._replace(batch=more.batch, recording=more.recording)
 
 
 def sample(

@@ -20,6 +20,7 @@ import msgspec
 from opperf.dtypes import HALF_PRECISION, is_floating
 from opperf.model import (
     Argument,
+    DType,
     Fill,
     Kind,
     Operator,
@@ -337,14 +338,17 @@ def with_output(operator: Operator, arguments: Arguments, rules: RulesModule) ->
 
 
 def with_dtype(operator: Operator, arguments: Arguments, dtype: str) -> Arguments:
-    """The arguments with the requested dtype where a rule leaves it open.
+    """The arguments with the requested dtype where a rule leaves it open, in tensors and in
+    arguments that are dtypes.
 
     Tensors of whole numbers take no gradient. An operator without tensors gets the dtype as its
     parameter. Of several dtypes that a rule has for that parameter, the first that is not the
     tensors' own is used.
     """
     made = {
-        name: map_tensors(value, lambda spec: _with_dtype(spec, dtype))
+        name: DType(dtype)
+        if value == DType(REQUESTED)
+        else map_tensors(value, lambda spec: _with_dtype(spec, dtype))
         for name, value in arguments.items()
     }
     choices = made.get("dtype")

@@ -15,7 +15,7 @@ from opperf.errors import NoGradientError, OpperfError, UnsupportedError, one_li
 from opperf.frameworks import Framework
 from opperf.frameworks.base import Gradient
 from opperf.frameworks.timing import PhaseTimes, Profiler
-from opperf.metrics import BACKWARD, FORWARD, MEMORY, MEMORY_FORWARD, PASSES, TOTAL
+from opperf.metrics import BACKWARD, FORWARD, MEMORY, MEMORY_FORWARD, MEMORY_RESERVED, PASSES, TOTAL
 from opperf.model import (
     OWN,
     Case,
@@ -138,6 +138,10 @@ KERNEL_SHARE = 0.5
 """Share of a call's wall time below which its kernels are short: more than half of the time is then
 the framework's dispatch."""
 
+RECORDING_SHARE = 0.2
+"""Share of a call's time that recording its events may take without a note: its cost is known to a
+fifth or so, and the time then to 5 %."""
+
 NS_PER_US = 1000
 MIB = 2**20
 
@@ -222,8 +226,10 @@ class _Measurement:
             self._notes.append(Note(MEMORY.name, NoteCode.NO_MEMORY, str(error)))
             return
         both = found.forward if found.both is None else found.both
-        for metric, peak in ((MEMORY, both), (MEMORY_FORWARD, found.forward)):
-            self._summaries[metric.name] = summarise([float(peak)], metric.unit)
+        peaks = {MEMORY: both, MEMORY_FORWARD: found.forward, MEMORY_RESERVED: found.reserved}
+        for metric, peak in peaks.items():
+            if peak is not None:
+                self._summaries[metric.name] = summarise([float(peak)], metric.unit)
         # Work of another process took time of this one only while this one waited for it.
         self._busy_s += min(found.busy_s, time.perf_counter() - begun)
         self._notes += found.notes
@@ -266,7 +272,7 @@ class _Measurement:
         (forward,) = done.phases
         self._keep(FORWARD, forward.times, done.loops)
         self._keep(TOTAL, forward.times, done.loops)
-        self._note_dispatch(FORWARD, forward)
+        self._note_profile(FORWARD, forward)
         if forward.batch > 1:
             self._note(FORWARD.name, NoteCode.BATCHED, BATCHED.format(forward.batch))
 
@@ -281,7 +287,7 @@ class _Measurement:
         done = self._time("backward", timer, phases, self._latest_s)
         forward, backward = done.phases
         self._keep(BACKWARD, backward.times, done.loops)
-        self._note_dispatch(BACKWARD, backward)
+        self._note_profile(BACKWARD, backward)
         if forward.times and backward.times:
             both = zip(forward.times, backward.times, strict=True)
             self._keep(TOTAL, [a + b for a, b in both], done.loops)
@@ -333,8 +339,9 @@ class _Measurement:
         if name in PASSES:
             self._notes += noise_notes(name, samples, self._case.settings.precision)
 
-    def _note_dispatch(self, metric: Metric, timed: PhaseTimes) -> None:
-        """Adds a note to a pass that is mostly dispatch, as its kernels are short."""
+    def _note_profile(self, metric: Metric, timed: PhaseTimes) -> None:
+        """Adds a note to a pass that is mostly dispatch, as its kernels are short, and to one that
+        was much slower under the profiler."""
         if not timed.times:
             return
         kernel, wall = statistics.median(timed.times), statistics.median(timed.walls)
@@ -344,4 +351,12 @@ class _Measurement:
                 NoteCode.DISPATCH,
                 f"kernels take {kernel / NS_PER_US:.1f} us of the {wall / NS_PER_US:.1f} us that a "
                 "call takes: at this size the time is mostly dispatch",
+            )
+        events, share = timed.recording
+        if share > RECORDING_SHARE:
+            self._note(
+                metric.name,
+                NoteCode.RECORDING,
+                f"{events:.0f} events were recorded inside a call: their cost, {share:.0%} of the "
+                "time, was subtracted",
             )

@@ -7,6 +7,7 @@ import time
 
 from opperf.errors import NoGradientError
 from opperf.frameworks import Framework, MemoryReading
+from opperf.frameworks.base import ReservedMemory
 from opperf.model import Case, Note, Struct
 from opperf.runner.prepared import PreparedCase
 from opperf.sources.bound import NOTHING_BOUND
@@ -22,6 +23,8 @@ class Peaks(Struct, frozen=True):
     forward: int
     both: int | None
     """Of the forward and the backward pass, gradients included; None without a gradient."""
+    reserved: int | None = None
+    """Of what the allocator reserved for the largest of these; None if it reports none."""
     notes: tuple[Note, ...] = ()
     busy_s: float = 0.0
     """Seconds of the operator's own calls."""
@@ -61,7 +64,14 @@ class _Readings:
 
     def peaks(self, clean: bool) -> Peaks:
         both = None if self._both is None else self._both.peak_bytes
-        return Peaks(self._forward.peak_bytes, both, busy_s=self._busy_s, clean=clean)
+        largest = self._both or self._forward
+        return Peaks(
+            self._forward.peak_bytes,
+            both,
+            reserved=largest.reserved_bytes if isinstance(largest, ReservedMemory) else None,
+            busy_s=self._busy_s,
+            clean=clean,
+        )
 
 
 def peaks(prepared: PreparedCase) -> Peaks:

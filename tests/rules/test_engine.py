@@ -4,7 +4,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from opperf.model import Fill, Kind, Operator, Parameter, TensorSpec
+from opperf.model import DType, Fill, Kind, Operator, Parameter, TensorSpec
 from opperf.operations.uses import Choice, use
 from opperf.rules.configurations import PHASE, WHY
 from opperf.rules.engine import (
@@ -24,7 +24,7 @@ from opperf.rules.registering import Families, NoInputs
 from opperf.rules.search import SearchResult
 from opperf.rules.shapes import DISPATCH
 from opperf.rules.sizes import PRESETS
-from opperf.rules.values import AT_LEAST_SINGLE, below, fixed, tensor, tensors
+from opperf.rules.values import AT_LEAST_SINGLE, REQUESTED, below, fixed, tensor, tensors
 
 DEFAULT = PRESETS["default"]
 
@@ -453,6 +453,13 @@ class TestByNames:
 
 
 class TestRequested:
+    def test_the_dtype_is_put_in_for_an_argument_that_is_one(self):
+        made = {"dtype": DType(REQUESTED), "kept": DType("float16")}
+        assert with_dtype(operator(), made, "bfloat16") == {
+            "dtype": DType("bfloat16"),
+            "kept": DType("float16"),
+        }
+
     @pytest.mark.parametrize(
         "dtype, gradient",
         [

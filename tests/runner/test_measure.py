@@ -7,7 +7,7 @@ import msgspec
 import pytest
 
 from opperf.errors import OpperfError, UnsupportedError, UsageError
-from opperf.frameworks.timing import PhaseTimes
+from opperf.frameworks.timing import PhaseTimes, Recording
 from opperf.model import (
     OWN,
     Case,
@@ -420,6 +420,32 @@ def test_kernels_of_less_than_half_of_a_call_are_mostly_dispatch(
     assert [one and one.message for one in found] == [note, note]
 
 
+@pytest.mark.parametrize(
+    ("share", "note"),
+    [
+        (0.2, None),
+        (
+            0.463,
+            "753 events were recorded inside a call: their cost, 46% of the time, was subtracted",
+        ),
+    ],
+)
+def test_a_large_cost_of_recording_is_noted(fake, make_case, monkeypatch, share, note):
+    class Slowing:
+        kind = MetricKind.KERNEL
+        resolution_ns = 1.0
+
+        def trace(self, phases, count, loops=1):
+            times = [1000.0] * count
+            timed = PhaseTimes(times, times, times, recording=Recording(753.0, share))
+            return [timed for _ in phases]
+
+    monkeypatch.setattr(fake, "profilers", lambda: {"native": lambda device: Slowing()})
+    record = measure(make_case("relu", passes=BOTH), fake)
+    found = [record.note(metric, NoteCode.RECORDING) for metric in BOTH]
+    assert [one and one.message for one in found] == [note, note]
+
+
 def test_scattered_samples_are_noted_for_each_pass_and_not_for_both_together(
     fake, make_case, monkeypatch
 ):
@@ -507,6 +533,15 @@ def test_the_peak_is_that_of_both_passes_where_there_are_two(fake, make_case, bo
     assert record.summaries["memory_forward"].median == 100
     assert record.notes == (note,)
     assert record.busy_s <= record.wall_s, "the calls of another process ran beside"
+
+
+@pytest.mark.parametrize(("reserved", "found"), [(None, set()), (0, {0.0}), (4096, {4096.0})])
+def test_reserved_memory_is_a_metric_of_its_own(fake, make_case, reserved, found):
+    peaks = Peaks(100, None, reserved=reserved)
+    record = measure(make_case("relu"), fake, memory=Peaked(peaks))
+    shown = record.summaries.get("memory_reserved")
+    assert {one.median for one in [shown] if one} == found
+    assert record.summaries["memory"].median == 100
 
 
 @pytest.fixture

@@ -1,5 +1,8 @@
 """Peaks of memory, counted by a framework that counts every byte."""
 
+from contextlib import contextmanager
+from types import SimpleNamespace
+
 import pytest
 
 from opperf.model import Case, OperatorTarget, Settings, TensorSpec
@@ -53,3 +56,21 @@ def test_the_calls_time_is_told(fake, monkeypatch):
     clock = iter([10.0, 12.5])
     monkeypatch.setattr(memory.time, "perf_counter", lambda: next(clock))
     assert peaks(PreparedCase(case("relu"), fake)).busy_s == 2.5
+
+
+@pytest.mark.parametrize("passes", [("forward",), ("forward", "backward")])
+def test_what_the_allocator_reserved_is_that_of_the_most_passes(fake, monkeypatch, passes):
+    opened = []
+
+    @contextmanager
+    def memory(device):
+        opened.append(SimpleNamespace(peak_bytes=1, kept_bytes=0, reserved_bytes=len(opened)))
+        yield opened[-1]
+
+    monkeypatch.setattr(fake, "memory", memory)
+    # The first context is that of the whole case, each pass has one more.
+    assert measure_case_peaks(case("relu", passes), fake).reserved == len(passes)
+
+
+def test_a_framework_without_a_reserving_allocator_has_no_figure(fake):
+    assert measure_case_peaks(case("relu"), fake).reserved is None

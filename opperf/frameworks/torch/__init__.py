@@ -3,6 +3,8 @@ it."""
 
 from __future__ import annotations
 
+import os
+
 from opperf.frameworks.base import Framework
 from opperf.frameworks.installed import Package
 
@@ -28,6 +30,9 @@ PACKAGE = Package(
 
 def framework() -> Framework:
     """PyTorch, imported."""
+    # Without it, PyTorch prints a warning for each tensor that is freed while memory is measured
+    # and was made before. It is read when PyTorch is imported.
+    os.environ.setdefault("TORCH_CPP_LOG_LEVEL", "ERROR")
     from opperf.frameworks.torch.framework import PyTorch
 
     return PyTorch()

@@ -4,21 +4,24 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from typing import Any
 
 import torch
 
 from opperf.frameworks import paths
-from opperf.frameworks.base import Constant, Extent, Gradient
+from opperf.frameworks.base import Constant, Extent, Gradient, MemoryReading
 from opperf.frameworks.defaults import Defaults
+from opperf.frameworks.timing import Event, ProfilerFactory
 from opperf.frameworks.torch import (
     PACKAGE,
+    cuda,
     devices,
     dtypes,
     functions,
     inference,
     kernels,
+    memory,
     messages,
     public,
     registry,
@@ -27,6 +30,7 @@ from opperf.frameworks.torch import (
     tensors,
 )
 from opperf.frameworks.torch.gradient import RecordedGradient
+from opperf.frameworks.torch.kineto import NativeProfiler
 from opperf.model import (
     Argument,
     CallableTarget,
@@ -183,11 +187,32 @@ class PyTorch(Defaults):
 
     @contextmanager
     def scope(self, case: Case) -> Iterator[None]:
-        """Seeds random numbers, and suppresses warnings, as of functions in beta."""
+        """Seeds random numbers, suppresses warnings, as of functions in beta, and has a case for
+        which the device has too little memory skipped."""
         torch.manual_seed(case.settings.seed)
-        with warnings.catch_warnings():
+        with warnings.catch_warnings(), cuda.skip_out_of_memory(case.settings.device):
             warnings.simplefilter("ignore")
             yield
+
+    def profilers(self) -> Mapping[str, ProfilerFactory]:
+        return {"native": NativeProfiler}
+
+    def has_events(self, device: str) -> bool:
+        return cuda.has_events(device)
+
+    def event(self, device: str) -> Event:
+        return cuda.event(device)
+
+    def cache_flush(self, device: str) -> Callable[[], object] | None:
+        return cuda.cache_flush(device)
+
+    def memory(self, device: str) -> AbstractContextManager[MemoryReading]:
+        return memory.measure(device)
+
+    def supports_fork(self, device: str) -> bool:
+        # OpenMP's threads, which the first parallel operator starts, are not in a fork: it would
+        # wait for them without end. CUDA cannot be used in a fork once its driver was called.
+        return device.startswith("cpu")
 
     def has_nan(self, outputs: Any) -> bool:
         return tensors.has_nan(outputs)

@@ -25,6 +25,7 @@ from opperf.rules.torch import (
     pooling,
     quantization,
     queries,
+    recorded,
     recurrent,
     reductions,
     sampling,
@@ -51,6 +52,7 @@ MODULES = (
     pooling,
     quantization,
     queries,
+    recorded,
     recurrent,
     reductions,
     sampling,
@@ -80,5 +82,18 @@ NOT_BENCHMARKED: dict[str, str] = {
 }
 """Operators that cannot be called on their own, each with the reason."""
 
-NOT_FINITE: dict[str, NotFinite] = {}
+NOT_FINITE: dict[str, NotFinite] = {
+    **dict.fromkeys(
+        (
+            "empty",
+            "empty_like",
+            "empty_permuted",
+            "empty_strided",
+            "new_empty",
+            "new_empty_strided",
+        ),
+        NotFinite("returns memory that is not written"),
+    ),
+    **dict.fromkeys(("masked_fill", "masked_fill_"), NotFinite("models mask with infinity")),
+}
 """Operators whose results may have NaN or infinity, each with the reason."""

@@ -249,12 +249,13 @@ or by calls."""
 def view(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """Every other column of a matrix, which is no block of memory."""
     spec = every_other_column(square(size), gradient=True)
-    fill = POSITIVE if operator.name in POSITIVE_ONLY else NORMAL
-    own = {"min": -1.0, "max": 1.0} if operator.name == "clamp" else {}
+    # Those that write to their tensor have the name of the others too.
+    fill = POSITIVE if POSITIVE_ONLY & set(operator.names) else NORMAL
+    own: Arguments = {"min": -1.0, "max": 1.0} if "clamp" in operator.names else {}
     yield {"self": with_fill(spec, fill), **own, WHY: SPREAD}
 
 
-POSITIVE_ONLY = ("rsqrt", "sqrt")
+POSITIVE_ONLY = frozenset({"rsqrt", "sqrt"})
 """Operators among `VIEWED` of numbers above zero."""
 
 VIEWED_PAIRS = ("add.Tensor", "div.Tensor", "lt.Tensor", "maximum", "mul.Tensor", "sub.Tensor")
@@ -265,7 +266,7 @@ VIEWED_PAIRS = ("add.Tensor", "div.Tensor", "lt.Tensor", "maximum", "mul.Tensor"
 def two_views(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """Two tensors whose elements are in different orders, or not adjacent."""
     side = square(size)
-    right = POSITIVE if operator.name == "div" else NORMAL
+    right = POSITIVE if "div" in operator.names else NORMAL
     for one, other, why in (
         (tensor(*side), transposed(side, gradient=True), TRANSPOSED),
         (every_other_column(side, gradient=True), every_other_column(side, gradient=True), SPREAD),

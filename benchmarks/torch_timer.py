@@ -1,0 +1,134 @@
+"""opperf's Python timer beside PyTorch's own, `torch.utils.benchmark.Timer.blocked_autorange`.
+
+Both time the same calls of 20 operators on one thread, in turns, in random order; ratios are taken
+turn by turn, so that the machine's drift falls on both. Prints, per operator, both medians and the
+median of the ratios with its 95 % confidence interval. PyTorch's timer frees a call's result within
+its time, opperf after it; the results are small enough that this takes less than a percent.
+
+Run: python benchmarks/torch_timer.py
+"""
+
+from __future__ import annotations
+
+import random
+import statistics
+from typing import Any, NamedTuple
+
+from opperf.frameworks import load
+from opperf.model import Case, OperatorTarget, Settings, TensorSpec
+from opperf.profilers import profiler
+from opperf.profilers.summary import median_interval
+from opperf.runner.allocator import configure_heap
+from opperf.runner.prepared import PreparedCase
+
+SIDE = 256
+"""Extent of the square matrices: 256 KiB, which stay in a core's cache, and 10 us a call."""
+TURNS = 21
+"""Turns of each timer: the interval of the median is then some 11 of 21 ratios wide."""
+BLOCK_S = 0.02
+"""Least seconds of a turn, of either timer."""
+TARGET = 0.02
+
+UNARY = ("exp", "log", "sqrt", "tanh", "sigmoid", "erf", "sin", "softplus", "gelu", "silu")
+BINARY = ("add.Tensor", "mul.Tensor", "div.Tensor", "atan2", "maximum")
+PRODUCT = "mm"
+ALONG = {
+    "softmax.int": {"dim": 1},
+    "cumsum": {"dim": 1},
+    "sort": {},
+    "sum.dim_IntList": {"dim": (1,)},
+}
+DEVICE = "cpu(0)"
+
+
+class Row(NamedTuple):
+    """The result of one operator."""
+
+    name: str
+    opperf_us: float
+    torch_us: float
+    ratio: float
+    low: float
+    high: float
+
+
+def cases() -> dict[str, Case]:
+    """Returns the case of each operator."""
+    from opperf.frameworks.torch import registry
+
+    square = TensorSpec((SIDE, SIDE))
+    arguments: dict[str, dict[str, Any]] = {
+        **{name: {"self": square} for name in UNARY},
+        **{name: {"self": square, "other": square} for name in BINARY},
+        **{name: {"self": square, **rest} for name, rest in ALONG.items()},
+    }
+    arguments[PRODUCT] = {"self": square, "mat2": square}
+    found = {}
+    for name, own in arguments.items():
+        entry = registry.find(name)
+        assert entry is not None
+        target: OperatorTarget = entry.operator.target
+        found[name] = Case(target, own, Settings(device=DEVICE, profiler="python"))
+    return found
+
+
+def compare(name: str, case: Case) -> Row:
+    """Returns an operator's medians by both timers, in turns."""
+    from torch.utils.benchmark import Timer
+
+    framework = load("torch")
+    with framework.scope(case):
+        call = PreparedCase(case, framework).call
+        own = profiler("python", framework, DEVICE)
+        other = Timer("call()", globals={"call": call}, num_threads=1)
+        first = other.blocked_autorange(min_run_time=BLOCK_S)
+        loops = max(1, int(1e-4 / first.median))
+        count = max(3, int(BLOCK_S / (loops * first.median)))
+
+        def by_opperf() -> float:
+            (timed,) = own.trace([call], count, loops)
+            return statistics.median(timed.times) / 1e3
+
+        def by_torch() -> float:
+            return float(other.blocked_autorange(min_run_time=BLOCK_S).median * 1e6)
+
+        by_opperf()
+        pairs = []
+        for _ in range(TURNS):
+            order = [by_opperf, by_torch]
+            random.shuffle(order)
+            times = {one.__name__: one() for one in order}
+            pairs.append((times["by_opperf"], times["by_torch"]))
+    ratios = [one / two for one, two in pairs]
+    low, high = median_interval(ratios)
+    return Row(
+        name,
+        statistics.median(one for one, _ in pairs),
+        statistics.median(two for _, two in pairs),
+        statistics.median(ratios),
+        low,
+        high,
+    )
+
+
+def main() -> None:
+    """Prints a line for each operator, and whether all are within the target."""
+    configure_heap()
+    load("torch").set_threads(1)
+    print(f"{'operator':20}{'opperf us':>12}{'torch us':>12}{'ratio':>8}  95 % interval")
+    rows = [compare(name, case) for name, case in cases().items()]
+    for row in rows:
+        print(
+            f"{row.name:20}{row.opperf_us:12.2f}{row.torch_us:12.2f}{row.ratio:8.3f}  "
+            f"{row.low:.3f} to {row.high:.3f}"
+        )
+    within = [row for row in rows if row.low <= 1 + TARGET and row.high >= 1 - TARGET]
+    middle = [row for row in rows if abs(row.ratio - 1) <= TARGET]
+    print(
+        f"{len(middle)} of {len(rows)} medians within {TARGET:.0%}, {len(within)} intervals reach "
+        "into it"
+    )
+
+
+if __name__ == "__main__":
+    main()

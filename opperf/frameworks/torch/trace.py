@@ -1,0 +1,142 @@
+"""The events of PyTorch's own profiler, kineto, by its low-level interface.
+
+`torch.profiler` builds a Python object of each event, in some tens of microseconds. Here the events
+are read as they are, in one.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import NamedTuple
+
+from torch._C._autograd import (
+    _disable_profiler,
+    _enable_profiler,
+    _KinetoEvent,
+    _prepare_profiler,
+    _ProfilerResult,
+)
+from torch._C._profiler import (
+    ProfilerActivity,
+    ProfilerConfig,
+    ProfilerState,
+    _ExperimentalConfig,
+)
+from torch.autograd import profiler as autograd_profiler
+
+# Read when the first recording begins. Kineto's messages, one at each begin and end of a recording,
+# have levels up to 5.
+os.environ.setdefault("KINETO_LOG_LEVEL", "99")
+
+MARKER = "opperf::call"
+"""Name of the markers."""
+
+ON_HOST = "cpu_op"
+"""Kineto's type of operators, of nodes of the backward pass, and of markers."""
+
+ON_DEVICE = frozenset({"kernel", "gpu_memcpy", "gpu_memset"})
+"""Kineto's types of work on a device: a copy or a fill is the operator's work as much as a kernel.
+Markers and annotations have copies on the device, of another type."""
+
+DISPATCH = (
+    "TorchDynamo Cache Lookup",
+    "Torch-Compiled Region",
+    "Pregraph bytecode",
+    "AOTDispatcher Runtime Wrapper Prologue",
+)
+"""First words of events of `torch.compile` that are or contain Python code around the compiled
+graph, which has an event of its own."""
+
+Interval = tuple[int, int]
+"""Begin and end in nanoseconds of the profiler's clock."""
+
+
+class Trace(NamedTuple):
+    """The events of a recording, each list sorted."""
+
+    calls: list[Interval]
+    """The markers."""
+    host: list[Interval]
+    """Operators and nodes of the backward pass, those inside others included."""
+    device: list[Interval]
+    """Work on the device."""
+
+
+@contextmanager
+def record(
+    activities: set[ProfilerActivity], *, memory: bool = False
+) -> Iterator[list[_ProfilerResult]]:
+    """Records the events inside the context. The list has kineto's result after its end."""
+    config = ProfilerConfig(
+        ProfilerState.KINETO,
+        False,  # shapes
+        memory,
+        False,  # stacks
+        False,  # flops
+        False,  # modules
+        _ExperimentalConfig(),
+    )
+    results: list[_ProfilerResult] = []
+    _prepare_profiler(config, activities)
+    # Compiled code makes events of its own only while this is set.
+    autograd_profiler._is_profiler_enabled = True
+    try:
+        _enable_profiler(config, activities)
+        try:
+            yield results
+        finally:
+            results.append(_disable_profiler())
+    finally:
+        autograd_profiler._is_profiler_enabled = False
+
+
+def read_trace(events: Sequence[_KinetoEvent]) -> Trace:
+    """Sorts kineto's events by what they are."""
+    trace = Trace([], [], [])
+    for event in events:
+        kind = event.activity_type()
+        if kind == ON_HOST:
+            name = event.name()
+            if name == MARKER:
+                trace.calls.append((event.start_ns(), event.end_ns()))
+            elif not name.startswith(DISPATCH):
+                trace.host.append((event.start_ns(), event.end_ns()))
+        elif kind in ON_DEVICE:
+            trace.device.append((event.start_ns(), event.end_ns()))
+    for intervals in trace:
+        intervals.sort()
+    return trace
+
+
+class Union(NamedTuple):
+    """The union of a call's events."""
+
+    length_ns: int
+    events: int = 0
+    outermost: int = 0
+    """Events that begin when no other is running."""
+
+
+def union(intervals: Sequence[Interval]) -> Union:
+    """Returns the union of sorted intervals, in which nested and simultaneous events count once."""
+    length = outermost = reached = 0
+    for begin, end in intervals:
+        outermost += begin >= reached
+        length += max(0, end - max(begin, reached))
+        reached = max(reached, end)
+    return Union(length, len(intervals), outermost)
+
+
+def unions_in(calls: Sequence[Interval], events: Sequence[Interval]) -> list[Union]:
+    """Returns for each call the union of the events that begin within it; both are sorted."""
+    found, position = [], 0
+    for begin, end in calls:
+        while position < len(events) and events[position][0] < begin:
+            position += 1
+        first = position
+        while position < len(events) and events[position][0] <= end:
+            position += 1
+        found.append(union(events[first:position]))
+    return found

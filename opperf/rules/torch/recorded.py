@@ -1,0 +1,152 @@
+"""Inputs that recorded training runs of 24 models pass to PyTorch's operators.
+
+`recorded.json` has, for each overload, its most frequent and its most expensive inputs, with the
+number of calls and the models. `python -m tools.recorded_inputs` makes it.
+"""
+
+from __future__ import annotations
+
+import functools
+import json
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from opperf.dtypes import is_floating
+from opperf.model import DType, Number, Operator, TensorSpec, map_tensors
+from opperf.model.targets import DEFAULT_OVERLOAD
+from opperf.rules.configurations import WHY
+from opperf.rules.registering import Families
+from opperf.rules.sizes import Preset
+from opperf.rules.torch.recorded_fills import with_fills
+from opperf.rules.torch.recorded_whys import describe
+from opperf.rules.values import AT_LEAST_SINGLE, REQUESTED, Arguments
+
+TABLE = Path(__file__).with_name("recorded.json")
+
+Entry = Mapping[str, Any]
+"""One input: `arguments`, by name; those that differ at a size, by its name; `count`, `models`."""
+
+HALF, SINGLE = "float16", "float32"
+"""Dtypes of the recorded runs, which are in mixed precision."""
+
+SUPPORTED = {"complex32": "complex64"}
+"""Dtypes in place of those that few operators support."""
+
+
+@functools.cache
+def table() -> Mapping[str, list[Entry]]:
+    """Returns the recorded inputs, by the overload's name in the dispatcher."""
+    made: dict[str, list[Entry]] = json.loads(TABLE.read_text(encoding="utf-8"))
+    return made
+
+
+def key_of(name: str) -> str:
+    """Returns an overload's name in the dispatcher, `aten::add.Tensor`, for `aten.add.Tensor` and
+    `torch.ops.aten.add.Tensor`."""
+    name = name.removeprefix("torch.ops.")
+    if "::" not in name:
+        name = name.replace(".", "::", 1)
+    return name.removesuffix(".default")
+
+
+def family(operator: Operator, preset: Preset) -> Iterable[Arguments]:
+    """Inputs of recorded training runs: the most frequent and the most expensive."""
+    label = next(name for name in operator.names if name in LABELS)
+    accepted = {one.name for one in operator.parameters}
+    for made in configurations(LABELS[label], preset):
+        if accepted.issuperset(made.keys() - {WHY}):
+            yield made
+
+
+def label_of(key: str) -> str:
+    """Returns an overload's name in the registry, `relu.default`, for that in the dispatcher."""
+    name = key.partition("::")[2]
+    return name if "." in name else f"{name}.{DEFAULT_OVERLOAD}"
+
+
+LABELS = {label_of(key): key for key in table()}
+"""The overloads that have recorded inputs, each with its name in the dispatcher."""
+
+FAMILIES = Families()
+FAMILIES.add(*LABELS)(family)
+
+
+def configurations(label: str, preset: Preset) -> list[Arguments]:
+    """Returns the recorded inputs of an overload at a size, each with the models that have it; none
+    if no run calls it. Inputs that are the same at this size are one."""
+    key = key_of(label)
+    entries = table().get(key, [])
+    operator = key.partition("::")[2].partition(".")[0]
+    made: list[Arguments] = []
+    whys: list[str] = []
+    for entry, why in zip(entries, describe(entries, preset.name), strict=True):
+        sized = {**entry["arguments"], **entry.get(preset.name, {})}
+        arguments = with_gradients(operator, with_fills(operator, decode(sized)))
+        if arguments not in made:
+            made.append(arguments)
+            whys.append(why)
+    return [{**arguments, WHY: why} for arguments, why in zip(made, whys, strict=True)]
+
+
+def decode(recorded: Mapping[str, Any]) -> Arguments:
+    """Returns recorded arguments with the run's dtype in place of the recorded floating one.
+
+    Tensors in single precision stay so beside others in half precision.
+    """
+    floating = {one["dtype"] for one in _tensors(recorded.values()) if is_floating(one["dtype"])}
+    dtypes: dict[str, str] = dict.fromkeys(floating, REQUESTED)
+    if {HALF, SINGLE} <= floating:
+        dtypes[SINGLE] = AT_LEAST_SINGLE
+    if recorded.get("dtype") == {"dtype": SINGLE} and floating == {HALF}:
+        # A cast from half precision would cast nothing in a run in single precision.
+        dtypes[HALF] = HALF
+
+    def named(dtype: str) -> str:
+        return dtypes.get(dtype, SUPPORTED.get(dtype, dtype))
+
+    def value(one: Any) -> Any:
+        if isinstance(one, list):
+            return tuple(map(value, one))
+        if not isinstance(one, dict):
+            return one
+        if "shape" in one:
+            strides = tuple(one.get("strides", ()))
+            return TensorSpec(tuple(one["shape"]), named(one["dtype"]), strides=strides)
+        if "dtype" in one:
+            return DType(named(one["dtype"]))
+        return Number(one["number"]) if "number" in one else one["layout"]
+
+    return {name: value(one) for name, one in recorded.items()}
+
+
+def _tensors(values: Iterable[Any]) -> Iterable[Mapping[str, Any]]:
+    for value in values:
+        if isinstance(value, list):
+            yield from _tensors(value)
+        elif isinstance(value, dict) and "shape" in value:
+            yield value
+
+
+WITHOUT_GRADIENT = {"native_batch_norm": ("running_mean", "running_var")}
+"""Floating tensors that the operators update and do not differentiate."""
+
+
+def with_gradients(operator: str, arguments: Arguments) -> Arguments:
+    """Returns the arguments with a gradient for each floating tensor. Backward operators and those
+    that write to their inputs have none: autograd does not differentiate the first, and refuses
+    leaves that the second would overwrite."""
+    if "_backward" in operator or operator.endswith("_"):
+        return arguments
+    without = WITHOUT_GRADIENT.get(operator, ())
+
+    def change(spec: TensorSpec) -> TensorSpec:
+        floating = spec.dtype in (REQUESTED, AT_LEAST_SINGLE) or is_floating(spec.dtype)
+        return msgspec.structs.replace(spec, gradient=floating)
+
+    return {
+        name: value if name in without else map_tensors(value, change)
+        for name, value in arguments.items()
+    }

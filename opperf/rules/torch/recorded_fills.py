@@ -1,0 +1,168 @@
+"""Contents of recorded inputs: indices in range, masks, and numbers that operators can take."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import msgspec
+
+from opperf.model import Argument, Fill, TensorSpec
+from opperf.rules.values import (
+    BOOLEAN,
+    NORMAL,
+    OPEN_UNIT,
+    POSITIVE,
+    PROBABILITY,
+    SIMPLEX,
+    Arguments,
+    below,
+    between,
+    literal,
+)
+
+Rule = Callable[[Arguments, TensorSpec], Fill]
+"""Returns the fill of a tensor; all arguments of the call are known."""
+
+
+def with_fills(operator: str, arguments: Arguments) -> Arguments:
+    """Returns an operator's arguments with the fills of their tensors. `operator` is without
+    namespace and overload: `embedding`."""
+    rules = FILLS.get(operator, {})
+
+    def fill(name: str, position: int, spec: TensorSpec) -> TensorSpec:
+        if spec.dtype == "bool":
+            made = BOOLEAN
+        elif name == "indices" and operator in INDEXED_BY_POSITION:
+            made = below(_tensor(arguments, "self").shape[position])
+        else:
+            made = rules[name](arguments, spec) if name in rules else NORMAL
+        return msgspec.structs.replace(spec, fill=made)
+
+    def change(name: str, value: Argument) -> Argument:
+        if isinstance(value, TensorSpec):
+            return fill(name, 0, value)
+        if isinstance(value, tuple):
+            return tuple(
+                fill(name, position, one) if isinstance(one, TensorSpec) else one
+                for position, one in enumerate(value)
+            )
+        return value
+
+    return {name: change(name, value) for name, value in arguments.items()}
+
+
+def _tensor(arguments: Arguments, name: str) -> TensorSpec:
+    value = arguments[name]
+    assert isinstance(value, TensorSpec)
+    return value
+
+
+def _number(arguments: Arguments, name: str) -> int:
+    value = arguments[name]
+    assert isinstance(value, int)
+    return value
+
+
+def always(fill: Fill) -> Rule:
+    """Returns the rule of a fill that depends on no argument."""
+    return lambda arguments, spec: fill
+
+
+def below_extent(name: str, axis: int = 0) -> Rule:
+    """Returns the rule of indices along an axis of a tensor."""
+    return lambda arguments, spec: below(_tensor(arguments, name).shape[axis])
+
+
+def below_number(name: str) -> Rule:
+    """Returns the rule of indices below a plain argument."""
+    return lambda arguments, spec: below(_number(arguments, name))
+
+
+def along_dim(arguments: Arguments, spec: TensorSpec) -> Fill:
+    """Returns indices along the axis `dim` of `self`."""
+    return below(_tensor(arguments, "self").shape[_number(arguments, "dim")])
+
+
+def in_map(arguments: Arguments, spec: TensorSpec) -> Fill:
+    """Returns indices of elements of a feature map, counted row by row."""
+    *_, rows, columns = _tensor(arguments, "self").shape
+    return below(rows * columns)
+
+
+def bags(arguments: Arguments, spec: TensorSpec) -> Fill:
+    """Returns the first index of each bag, of bags that are equally long."""
+    count = _tensor(arguments, "indices").size
+    return literal([bag * count // spec.size for bag in range(spec.size)])
+
+
+def in_size(arguments: Arguments, spec: TensorSpec) -> Fill:
+    """Returns the indices of a sparse tensor's rows."""
+    size = arguments["size"]
+    assert isinstance(size, tuple) and isinstance(size[0], int)
+    return below(size[0])
+
+
+def targets(arguments: Arguments, spec: TensorSpec) -> Fill:
+    """Returns the sum of the targets' weights, each of which is one."""
+    return Fill("constant", float(_tensor(arguments, "target").size))
+
+
+def probabilities(arguments: Arguments, spec: TensorSpec) -> Fill:
+    """Returns a softmax's output: with sums of one along the last axis, else of probabilities."""
+    # Tensors with strides can only have fills that draw each number for itself.
+    last = _number(arguments, "dim") in (-1, len(spec.shape) - 1)
+    return SIMPLEX if last and not spec.strides else PROBABILITY
+
+
+def exponent_domain(arguments: Arguments, spec: TensorSpec) -> Fill:
+    """Returns any base of a whole exponent, and a positive one of others."""
+    exponent = arguments["exponent"]
+    assert isinstance(exponent, (int, float))
+    return NORMAL if exponent == int(exponent) else POSITIVE
+
+
+LOG_PROBABILITY = between(-11.0, -1.0)
+"""Logarithms of probabilities of a class, down to one in the words of a vocabulary."""
+UNIT = between(0.0, 1.0)
+"""Exponents of the wavelengths of a sinusoidal encoding of positions."""
+
+INDEXED_BY_POSITION = ("index", "index_put")
+"""Operators whose list `indices` has the indices of an axis each."""
+
+FILLS: dict[str, dict[str, Rule]] = {
+    "_embedding_bag": {"indices": below_extent("weight"), "offsets": bags},
+    "_embedding_bag_per_sample_weights_backward": {
+        "indices": below_extent("weight"),
+        "offsets": bags,
+        # A model's are in ascending order, which as literal data would fill a run file.
+        "offset2bag": below_extent("offsets"),
+    },
+    "_log_softmax_backward_data": {"output": always(LOG_PROBABILITY)},
+    "_softmax_backward_data": {"output": probabilities},
+    "_sparse_coo_tensor_with_dims_and_tensors": {"indices": in_size},
+    "div": {"other": always(POSITIVE)},
+    "embedding": {"indices": below_extent("weight")},
+    "embedding_dense_backward": {"indices": below_number("num_weights")},
+    "gather": {"index": along_dim},
+    "grid_sampler_2d": {"grid": always(OPEN_UNIT)},
+    "grid_sampler_2d_backward": {"grid": always(OPEN_UNIT)},
+    "index_add": {"index": along_dim},
+    "index_select": {"index": along_dim},
+    "max_pool2d_with_indices_backward": {"indices": in_map},
+    "native_batch_norm": {"running_var": always(POSITIVE)},
+    "native_batch_norm_backward": {
+        "running_var": always(POSITIVE),
+        "save_invstd": always(POSITIVE),
+    },
+    "native_layer_norm_backward": {"rstd": always(POSITIVE)},
+    "nll_loss_backward": {"target": below_extent("self", 1), "total_weight": targets},
+    "nll_loss_forward": {"target": below_extent("self", 1)},
+    "pow": {"self": exponent_domain, "exponent": always(UNIT)},
+    "reciprocal": {"self": always(POSITIVE)},
+    "rsqrt": {"self": always(POSITIVE)},
+    "scatter": {"index": along_dim},
+    "scatter_add": {"index": along_dim},
+    "sigmoid_backward": {"output": always(PROBABILITY)},
+    "tanh_backward": {"output": always(OPEN_UNIT)},
+}
+"""Fills by operator and argument; normal numbers elsewhere."""

@@ -1,0 +1,99 @@
+"""Events, the flush of the L2, and exhausted memory, without a GPU."""
+
+import contextlib
+import types
+import weakref
+
+import pytest
+
+torch = pytest.importorskip("torch")
+
+from opperf.errors import UnsupportedError  # noqa: E402  (torch may be missing)
+from opperf.frameworks.torch import cuda  # noqa: E402
+
+L2_BYTES = 1000
+
+
+class FakeEvent:
+    """An event that is reached at the times of a list."""
+
+    times_ms = [2.5, 4.0]
+
+    def __init__(self, enable_timing):
+        assert enable_timing
+
+    def record(self, stream):
+        assert stream == "stream of cuda:1"
+        self.ms = self.times_ms.pop(0)
+
+    def elapsed_time(self, later):
+        return later.ms - self.ms
+
+
+@pytest.fixture
+def gpu(monkeypatch):
+    """A CUDA device whose tensors are on the CPU."""
+    properties = types.SimpleNamespace(L2_cache_size=L2_BYTES)
+    zeros = torch.zeros
+    monkeypatch.setattr(torch.cuda, "Event", FakeEvent)
+    monkeypatch.setattr(torch.cuda, "device", lambda device: contextlib.nullcontext())
+    monkeypatch.setattr(torch.cuda, "current_stream", lambda device: f"stream of {device}")
+    monkeypatch.setattr(torch.cuda, "get_device_properties", lambda device: properties)
+    monkeypatch.setattr(torch, "zeros", lambda *shape, device, **options: zeros(*shape, **options))
+    return properties
+
+
+def test_the_time_between_two_events(gpu):
+    first, second = cuda.event("gpu(1)"), cuda.event("gpu(1)")
+    first.record()
+    second.record()
+    assert second.elapsed_ns(first) == pytest.approx(1.5e6)
+
+
+def test_a_cpu_has_no_events():
+    assert not cuda.has_events("cpu(0)")
+    with pytest.raises(UnsupportedError, match="has no events; use --profiler python"):
+        cuda.event("cpu(0)")
+
+
+def test_a_buffer_of_twice_the_l2_is_written(gpu):
+    flush = cuda.cache_flush("gpu(0)")
+    flush()
+    buffer = flush()
+    assert buffer.nbytes == 2 * L2_BYTES
+    assert buffer.eq(2).all()
+
+
+def test_opperf_flushes_other_devices(gpu):
+    assert cuda.cache_flush("cpu(0)") is None
+    gpu.L2_cache_size = 0
+    assert cuda.cache_flush("gpu(0)") is None
+
+
+MESSAGE = (
+    "CUDA out of memory. Tried to allocate 20.00 GiB. GPU 0 has a total capacity of 16.00 GiB of "
+    "which 1.00 GiB is free. Process 7 has 15.00 GiB memory in use."
+)
+
+
+def test_exhausted_memory_is_unsupported_and_returned(monkeypatch):
+    held = []
+    monkeypatch.setattr(torch.cuda, "empty_cache", lambda: held.append(tensor()))
+
+    def fail():
+        nonlocal tensor
+        large = torch.ones(3)
+        tensor = weakref.ref(large)
+        raise torch.OutOfMemoryError(MESSAGE)
+
+    tensor = None
+    wanted = r"^CUDA out of memory. Tried to allocate 20.00 GiB on gpu\(0\); use a smaller"
+    with pytest.raises(UnsupportedError, match=wanted), cuda.skip_out_of_memory("gpu(0)"):
+        fail()
+    # No tensor was left when the memory was returned.
+    assert held == [None]
+
+
+def test_other_errors_pass():
+    with pytest.raises(RuntimeError, match="refused"), cuda.skip_out_of_memory("gpu(0)"):
+        raise RuntimeError("refused")

@@ -1,0 +1,80 @@
+"""What PyTorch's own samples of operators say is differentiable has a gradient here."""
+
+from __future__ import annotations
+
+import warnings
+from collections import defaultdict
+from typing import Any
+
+import pytest
+
+pytest.importorskip("torch")
+# PyTorch's samples of operators need it.
+pytest.importorskip("expecttest")
+
+from opperf.errors import NoGradientError  # noqa: E402
+from opperf.frameworks import load  # noqa: E402
+from opperf.frameworks.torch import registry  # noqa: E402
+from opperf.model import Settings  # noqa: E402
+from opperf.runner.prepared import PreparedCase  # noqa: E402
+from opperf.sources.registry import plan  # noqa: E402
+from opperf.sources.selecting import Selection  # noqa: E402
+
+FRAMEWORK = load("torch")
+
+LEAST = 350
+"""Operators that are compared, at least."""
+
+OTHERWISE: dict[str, str] = {}
+"""Operators that PyTorch's samples say are differentiable and whose cases have no gradient, each
+with the reason."""
+
+
+def differentiable() -> set[str]:
+    """Names of the operators that PyTorch's samples differentiate."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        from torch.testing._internal.common_methods_invocations import op_db
+    named: dict[str, Any] = {}
+    for sample in op_db:
+        if not sample.supports_autograd:
+            continue
+        for name in (sample.aten_name, sample.name.replace(".", "_")):
+            found = registry.find(name) if name else None
+            if found is not None and found.operator.is_usual:
+                named[found.operator.name] = sample
+                break
+    return set(named)
+
+
+def without_gradient() -> dict[str, str]:
+    """Why the cases of an operator have no gradient, by name; none for one with a gradient."""
+    cases = defaultdict(list)
+    settings = Settings(profiler="python")
+    for case in plan(FRAMEWORK, Selection(size="small", settings=settings)).cases:
+        cases[case.target.name].append(case)
+    found = {}
+    for name, own in cases.items():
+        reasons = []
+        for case in own:
+            with FRAMEWORK.scope(case):
+                prepared = PreparedCase(case, FRAMEWORK)
+                try:
+                    FRAMEWORK.gradient(case, prepared.call, prepared.differentiated)
+                except NoGradientError as error:
+                    reasons.append(str(error))
+                else:
+                    break
+        else:
+            found[name] = reasons[0]
+    planned = {operator.name for operator in FRAMEWORK.operators() if operator.is_usual}
+    return {**dict.fromkeys(planned - set(cases), "no case"), **found}
+
+
+def test_what_pytorch_differentiates_has_a_gradient():
+    wanted = differentiable()
+    lacking = without_gradient()
+    wrong = {name: lacking[name] for name in sorted(wanted & set(lacking))}
+    assert {name: why for name, why in wrong.items() if name not in OTHERWISE} == {}
+    assert set(OTHERWISE) <= set(wrong)
+    assert len(wanted) >= LEAST

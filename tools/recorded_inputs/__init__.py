@@ -1,0 +1,1 @@
+"""Makes the table of recorded inputs of PyTorch's operators."""
