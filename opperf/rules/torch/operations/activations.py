@@ -38,6 +38,19 @@ def prelu_roles(self: Array, weight: Array) -> dict[str, Any]:
     return {"x": self, "slope": weight.reshape(extents)}
 
 
+def elu_roles(
+    self: Array, alpha: float = 1.0, scale: float = 1.0, input_scale: float = 1.0
+) -> dict[str, Any]:
+    """A tensor, its negative elements times their own scale, and the slope; the result has a scale
+    too, as SELU's."""
+    return {"x": self * (input_scale + (1 - input_scale) * (self > 0)), "slope": alpha}
+
+
+def times_scale(made: Array, arguments: Values) -> Any:
+    """The result of `elu_roles`, times the scale."""
+    return made * arguments.get("scale", 1.0)
+
+
 def softplus_roles(self: Array, beta: float = 1.0, threshold: float = 20.0) -> dict[str, Any]:
     """A tensor times the softplus's steepness, by which the result is divided. Above the threshold
     the two functions that PyTorch has differ by less than a billionth."""
@@ -63,7 +76,7 @@ TABLE: Table = merge(
     uses(RENAMED, X, other=RENAMED),
     {
         "celu": use("celu", "x=self slope=alpha"),
-        "elu": use("elu", "x=self slope=alpha"),
+        "elu": use("elu", elu_roles, times_scale, Words("x=self slope=alpha", {}).to_arguments),
         "gelu": Choice(
             "approximate",
             {None: use("gelu", X), "tanh": use("gelu_tanh", f"{X} -approximate")},

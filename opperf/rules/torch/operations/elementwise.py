@@ -6,8 +6,6 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
-import numpy as np
-
 from opperf.operations.uses import Array, Choice, Table, Use, Words, merge, use, uses
 
 X = "x=self|x"
@@ -85,7 +83,7 @@ CLIP = use("clip", clip_roles, to_arguments=Words("x=self low=min high=max", {})
 
 def logit_roles(self: Array, eps: float = 0.0) -> dict[str, Any]:
     """Probabilities, which are kept this far from 0 and 1."""
-    return {"x": np.clip(self, eps, 1 - eps)}
+    return {"x": self.clip(eps, 1 - eps)}
 
 
 LOGIT = use("logit", logit_roles, to_arguments=Words("x=self", {}).to_arguments)
@@ -169,7 +167,7 @@ ROUNDED = Choice(
         "trunc": use(
             "divide",
             "x=self y=other -rounding_mode",
-            to_output=lambda made, arguments: np.trunc(made),
+            to_output=lambda made, arguments: made.astype(int),
         ),
     },
 )
