@@ -65,7 +65,7 @@ def torch_numbers(tensor: Any) -> Iterator[Any]:
             # NumPy has few of PyTorch's dtypes.
             yield part.double().numpy()
         elif part.is_complex():
-            yield part.to_dense().resolve_conj().numpy()
+            yield part.to_dense().resolve_conj().cdouble().numpy()
 
 
 def count_strange(value: Any) -> str:

@@ -14,15 +14,36 @@ ALL: tuple[CanonicalOperation, ...] = (
             "x:tensor": (
                 "absolute arccos arccosh arcsin arcsinh arctan arctanh bitwise_not cbrt ceil "
                 "cos cosh degrees digamma divided_by_root_of_width erf erfinv exp exp2 expm1 "
-                "floor gamma gammaln i0 identity isfinite isinf isnan isneginf isposinf log "
-                "log10 log1p log2 log_sigmoid logical_not mish nan_to_num negative ones_like "
-                "radians rcbrt reciprocal relu rint round_half_away rsqrt sigmoid sign "
-                "signbit sin sinc sinh softplus softsign sqrt square tan tanh trunc "
-                "zeros_like"
+                "floor fractional_part frexp gamma gammaln i0 identity isfinite isinf isnan "
+                "isneginf isposinf log log10 log1p log2 log_sigmoid logical_not mish nan_to_num "
+                "negative ones_like radians rcbrt reciprocal relu rint round_half_away rsqrt "
+                "sigmoid sign signbit sin sinc sinh softplus softsign sqrt square tan tanh "
+                "trunc zeros_like"
             ),
             "coefficients:tensor x:tensor": "polynomial",
             "x:tensor low:float high:float": "clip",
             "x:tensor slope:float offset:float": "affine_clip",
+            "x:tensor decimals:int": "round_to",
+            "z:tensor": "angle complex_sign conjugate imag isreal real",
+        },
+    ),
+    *operations(
+        "special",
+        {
+            "x:tensor": (
+                "airy_ai bessel_j0 bessel_j1 bessel_k0 bessel_k1 bessel_y0 bessel_y1 entropy_term "
+                "erfc erfcx i0e i1 i1e log_ndtr logit ndtr ndtri scaled_bessel_k0 "
+                "scaled_bessel_k1 spherical_bessel_j0"
+            ),
+            "x:tensor order:int": "multigammaln polygamma",
+            "x:tensor y:tensor": "xlog1py xlogy",
+            "a:tensor x:tensor": "gammainc gammaincc",
+            "x:tensor q:tensor": "zeta",
+            "x:tensor degree:tensor": (
+                "chebyshev_t chebyshev_u chebyshev_v chebyshev_w hermite hermite_probabilists "
+                "laguerre legendre shifted_chebyshev_t shifted_chebyshev_u shifted_chebyshev_v "
+                "shifted_chebyshev_w"
+            ),
         },
     ),
     *operations(
@@ -338,11 +359,13 @@ ALL: tuple[CanonicalOperation, ...] = (
         "layers",
         {
             "data:tensor lengths:tensor": "sequence_last sequence_mask sequence_reverse",
-            "x:tensor": "gelu gelu_tanh selu",
+            "x:tensor": "gelu gelu_tanh hard_sigmoid hard_swish hard_tanh relu6 selu silu",
             "data:tensor rate:float axes:axes": "dropout",
             "data:tensor rate:float": "dropout_inference",
             "data:tensor weight:tensor bias:tensor": "dense",
-            "x:tensor slope:float": "elu",
+            "x:tensor slope:float": "celu elu",
+            "x:tensor axis:axis": "glu",
+            "x:tensor threshold:float": "hard_shrink soft_shrink",
             "x:tensor slope:tensor": "leaky_relu",
         },
     ),

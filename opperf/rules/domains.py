@@ -17,6 +17,7 @@ from opperf.rules.values import (
     NORMAL,
     OPEN_UNIT,
     POSITIVE,
+    PROBABILITY,
     below,
     between,
     odds,
@@ -47,6 +48,11 @@ def with_missing(fill: Fill) -> Fill:
     return msgspec.structs.replace(fill, missing=MISSING)
 
 
+WAVES = between(-10.0, 10.0)
+"""A few oscillations of Bessel's functions, on both sides of zero."""
+WAVES_OF_POSITIVE = between(0.5, 10.0)
+"""As `WAVES`, away from the pole at zero."""
+
 DOMAINS: dict[str, Fill] = {
     **dict.fromkeys(("isnan", "nan_to_num"), with_missing(NORMAL)),
     **dict.fromkeys(("log", "log2", "log10", "log1p", "sqrt", "reciprocal"), POSITIVE),
@@ -58,6 +64,12 @@ DOMAINS: dict[str, Fill] = {
     **dict.fromkeys(("rsqrt", "rcbrt", "gamma", "gammaln", "digamma"), POSITIVE),
     "erfinv": OPEN_UNIT,
     "bitwise_not": BITS,
+    # Some elements on each side of every place where an approximation gives way to another.
+    **dict.fromkeys(("bessel_j0", "bessel_j1", "i0e", "i1", "i1e"), WAVES),
+    **dict.fromkeys(("airy_ai", "spherical_bessel_j0"), WAVES),
+    **dict.fromkeys(("bessel_k0", "bessel_k1", "bessel_y0", "bessel_y1"), WAVES_OF_POSITIVE),
+    **dict.fromkeys(("scaled_bessel_k0", "scaled_bessel_k1"), WAVES_OF_POSITIVE),
+    **dict.fromkeys(("entropy_term", "logit", "ndtri"), PROBABILITY),
 }
 """Fill of the tensor of unary operations; others are defined everywhere."""
 
@@ -77,6 +89,13 @@ RATIO_PAIR = Pair(NORMAL, POSITIVE)
 EXPONENTS = between(0.0, 3.0)
 """Not negative, as whole numbers have no negative powers."""
 
+DEGREES = below(8)
+"""Degrees of polynomials, on both sides of seven, from which Chebyshev's may be computed through
+cosines."""
+CHEBYSHEV = ("chebyshev_t", "chebyshev_u", "chebyshev_v", "chebyshev_w")
+POLYNOMIALS = (*CHEBYSHEV, "hermite", "hermite_probabilists", "laguerre", "legendre")
+"""Orthogonal polynomials; those of `CHEBYSHEV` also shifted to the unit interval."""
+
 PAIRS: dict[str, Pair] = {
     **dict.fromkeys(("divide", "floor_divide", "fmod", "remainder"), RATIO_PAIR),
     # A length, and an angle in radians.
@@ -89,6 +108,12 @@ PAIRS: dict[str, Pair] = {
     **dict.fromkeys(("bitwise_and", "bitwise_or", "bitwise_xor"), BITWISE_PAIR),
     **dict.fromkeys(("gcd", "lcm"), Pair(POSITIVE_INTEGERS, POSITIVE_INTEGERS)),
     "ldexp": Pair(MANTISSAS, SHIFTS),
+    **dict.fromkeys(("xlog1py", "xlogy"), RATIO_PAIR),
+    # Both where a series and where a continued fraction converges.
+    **dict.fromkeys(("gammainc", "gammaincc"), Pair(between(0.5, 5.0), between(0.1, 10.0))),
+    "zeta": Pair(ABOVE_ONE, POSITIVE),
+    **dict.fromkeys(POLYNOMIALS, Pair(OPEN_UNIT, DEGREES)),
+    **dict.fromkeys((f"shifted_{name}" for name in CHEBYSHEV), Pair(PROBABILITY, DEGREES)),
 }
 """Fills of binary operations."""
 

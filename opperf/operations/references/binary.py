@@ -45,7 +45,7 @@ FUNCTIONS: dict[str, Any] = {
     "arctan2": arctan2,
     "bitwise_and": lambda x, y: x & y,
     "bitwise_or": lambda x, y: x | y,
-    "bitwise_xor": lambda x, y: (x | y) - (x & y),
+    "bitwise_xor": lambda x, y: (x | y) & ~(x & y),
     "complex": lambda x, y: x + 1j * y,
     "copysign": copysign,
     "divide": lambda x, y: x / y,

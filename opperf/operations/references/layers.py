@@ -26,6 +26,28 @@ def elu(x: Array, slope: float) -> Array:
     return np.where(x > 0, x, slope * np.expm1(x))
 
 
+def celu(x: Array, slope: float) -> Array:
+    """As `elu`, with an exponential that is stretched along both axes, so that its derivative is
+    one at zero for every slope."""
+    return np.where(x > 0, x, slope * np.expm1(x / slope))
+
+
+def relu6(x: Array) -> Array:
+    """The nearest number from 0 to 6."""
+    return np.clip(x, 0, 6)
+
+
+def hard_sigmoid(x: Array) -> Array:
+    """The sigmoid as three straight lines."""
+    return relu6(x + 3) / 6
+
+
+def glu(x: Array, axis: int) -> Array:
+    """The first half along an axis times the sigmoid of the second."""
+    half, gate = np.split(x, 2, axis)
+    return half * special.expit(gate)
+
+
 def gelu_tanh(x: Array) -> Array:
     """GELU, with a hyperbolic tangent for the normal distribution."""
     return x * (1 + np.tanh(np.sqrt(2 / np.pi) * (x + GELU_CUBE * x**3))) / 2
@@ -78,16 +100,25 @@ def sequence_reverse(data: Array, lengths: Array | None = None) -> Array:
 REFERENCES = {
     **references(
         {
+            "celu": celu,
             "dropout_inference": lambda data, rate: data,
             "dense": lambda data, weight, bias: data @ weight.T + bias,
             "elu": elu,
             "gelu": lambda x: x * special.ndtr(x),
             "gelu_tanh": gelu_tanh,
+            "glu": glu,
+            "hard_shrink": lambda x, threshold: np.where(np.abs(x) > threshold, x, 0),
+            "hard_sigmoid": hard_sigmoid,
+            "hard_swish": lambda x: x * hard_sigmoid(x),
+            "hard_tanh": lambda x: np.clip(x, -1, 1),
             "leaky_relu": leaky_relu,
+            "relu6": relu6,
             "selu": lambda x: SELU_SCALE * elu(x, SELU_ALPHA),
             "sequence_last": sequence_last,
             "sequence_mask": sequence_mask,
             "sequence_reverse": sequence_reverse,
+            "silu": lambda x: x * special.expit(x),
+            "soft_shrink": lambda x, threshold: x - np.clip(x, -threshold, threshold),
         }
     ),
     **properties({"dropout": dropout}),

@@ -50,14 +50,32 @@ def floor(x: Array) -> Array:
     return whole - (whole > x)
 
 
+def absolute(x: Array) -> Array:
+    """The distance of each element from zero."""
+    if np.iscomplexobj(x):
+        return np.power(x.real**2 + x.imag**2, 0.5)
+    return np.where(x < 0, -x, x)
+
+
+def bitwise_not(x: Array) -> Array:
+    """Every bit inverted: of a boolean its opposite."""
+    return x == 0 if x.dtype == bool else -x - 1
+
+
+def fractional_part(x: Array) -> Array:
+    """What is left of each element without its whole part, with its sign."""
+    return x - np.modf(x)[1]
+
+
 def logarithm(x: Array, base: float) -> Array:
     """The logarithm to a base."""
     return special.xlogy(1.0, x) / np.log(base)
 
 
 FUNCTIONS: dict[str, Any] = {
-    "absolute": lambda x: np.where(x < 0, -x, x),
+    "absolute": absolute,
     "affine_clip": lambda x, slope, offset: clip(slope * x + offset, 0, 1),
+    "angle": lambda z: np.log(z).imag,
     "arccos": lambda x: arctan2(np.power(1 - x * x, 0.5), x),
     "arccosh": lambda x: special.xlogy(1.0, x + np.power(x * x - 1, 0.5)),
     "arcsin": lambda x: arctan2(x, np.power(1 - x * x, 0.5)),
@@ -66,10 +84,12 @@ FUNCTIONS: dict[str, Any] = {
     ),
     "arctan": lambda x: arctan2(x, np.ones_like(x)),
     "arctanh": lambda x: (special.log1p(x) - special.log1p(-x)) / 2,
-    "bitwise_not": lambda x: -x - 1,
+    "bitwise_not": bitwise_not,
     "cbrt": special.cbrt,
     "ceil": lambda x: -floor(-x),
     "clip": clip,
+    "complex_sign": lambda z: z / np.where(z == 0, 1, np.abs(z)),
+    "conjugate": lambda z: z.real - 1j * z.imag,
     "cos": lambda x: np.exp(1j * x).real,
     "cosh": lambda x: (np.exp(x) + np.exp(-x)) / 2,
     "degrees": lambda x: x * (180 / np.pi),
@@ -81,15 +101,20 @@ FUNCTIONS: dict[str, Any] = {
     "exp2": special.exp2,
     "expm1": special.expm1,
     "floor": floor,
+    "fractional_part": fractional_part,
+    # Mantissas from 0.5 up to 1, and exponents.
+    "frexp": lambda x: np.frexp(x),
     "gamma": special.gamma,
     "gammaln": special.gammaln,
     "i0": special.i0,
     "identity": lambda x: x,
+    "imag": lambda z: z.imag,
     "isfinite": lambda x: x - x == 0,
     "isinf": lambda x: abs(x) == np.inf,
     "isnan": lambda x: x != x,
     "isneginf": lambda x: x == -np.inf,
     "isposinf": lambda x: x == np.inf,
+    "isreal": lambda z: z == z.real,
     "log": lambda x: special.xlogy(1.0, x),
     "log10": lambda x: logarithm(x, 10),
     "log1p": special.log1p,
@@ -103,9 +128,11 @@ FUNCTIONS: dict[str, Any] = {
     "polynomial": polynomial,
     "radians": lambda x: x * (np.pi / 180),
     "rcbrt": lambda x: 1 / special.cbrt(x),
+    "real": lambda z: z.real,
     "reciprocal": lambda x: 1 / x,
     "relu": lambda x: np.where(x > 0, x, 0),
     "rint": lambda x: np.rint(x),
+    "round_to": lambda x, decimals: np.rint(x * 10.0**decimals) / 10.0**decimals,
     "round_half_away": round_half_away,
     "rsqrt": lambda x: np.power(x, -0.5),
     "sigmoid": special.expit,

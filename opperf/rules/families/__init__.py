@@ -4,6 +4,7 @@ their own. Each kind of operation has a module."""
 from __future__ import annotations
 
 from opperf.rules.families import (
+    activations,
     attention,
     convolution,
     creation,
@@ -18,12 +19,13 @@ from opperf.rules.families import (
     reductions,
     shapes,
     sorting,
+    special,
 )
 from opperf.rules.registering import Families
 
 MODULES = (
-    *(attention, convolution, creation, elementwise, images, indexing, joining, layers, linalg),
-    *(normalisation, recurrent, reductions, shapes, sorting),
+    *(activations, attention, convolution, creation, elementwise, images, indexing, joining),
+    *(layers, linalg, normalisation, recurrent, reductions, shapes, sorting, special),
 )
 """Modules that have `FAMILIES`."""
 

@@ -20,7 +20,7 @@ FAMILIES = Families()
 OF_ONE = tuple(
     operation.name
     for operation in OPERATIONS.values()
-    if operation.module == "unary"
+    if operation.module in ("unary", "special")
     and set(operation.inputs) == {"x"}
     # A step of attention, whose family has its inputs.
     and operation.name != "divided_by_root_of_width"
@@ -28,7 +28,7 @@ OF_ONE = tuple(
 OF_TWO = tuple(
     operation.name
     for operation in OPERATIONS.values()
-    if operation.module == "binary" and set(operation.inputs) == {"x", "y"}
+    if operation.module in ("binary", "special") and set(operation.inputs) == {"x", "y"}
 )
 
 WHOLE_ONLY = frozenset(

@@ -18,31 +18,17 @@ from opperf.rules.registering import Families
 from opperf.rules.shapes import Shape, square, vector
 from opperf.rules.sizes import Preset
 from opperf.rules.values import REQUESTED, Arguments
+from opperf.rules.views import every_other_column, transposed
 
 FAMILIES = Families()
-
-STEP = 2
-"""Distance of the elements of a strided array: every other one."""
 
 WHOLE = "whole"
 """The storage of which two arguments are views."""
 
 
-def transposed(shape: Shape, storage: str = "") -> TensorSpec:
-    """`a.T` of this shape, of a contiguous `a`."""
-    rows, columns = shape
-    return TensorSpec((rows, columns), REQUESTED, strides=(1, rows), storage=storage)
-
-
 def contiguous(shape: Shape, storage: str = "") -> TensorSpec:
     """`a` of this shape."""
     return TensorSpec(shape, REQUESTED, storage=storage)
-
-
-def every_other_column(shape: Shape) -> TensorSpec:
-    """`a[:, ::2]` of this shape."""
-    rows, columns = shape
-    return TensorSpec((rows, columns), REQUESTED, strides=(columns * STEP, STEP))
 
 
 def block(shape: Shape) -> TensorSpec:

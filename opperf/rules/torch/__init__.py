@@ -25,6 +25,7 @@ from opperf.rules.torch import (
     padding,
     pooling,
     quantization,
+    queries,
     recorded,
     recurrent,
     reductions,
@@ -55,6 +56,7 @@ MODULES = (
     padding,
     pooling,
     quantization,
+    queries,
     recorded,
     recurrent,
     reductions,
@@ -89,6 +91,7 @@ NOT_BENCHMARKED: dict[str, str] = {
         "it takes a storage, the memory under a tensor, which is no tensor",
     ),
     "from_file": "it maps a file of the user's into memory",
+    "get_gradients": "it reads the gradients of a pass of distributed autograd, which has to run",
 }
 """Operators that cannot be called on their own, each with the reason."""
 

@@ -6,6 +6,7 @@ from __future__ import annotations
 from opperf.operations.uses import Table, merge
 from opperf.rules.torch.operations import (
     activations,
+    conversion,
     convolutions,
     creation,
     elementwise,
@@ -24,6 +25,7 @@ from opperf.rules.torch.operations import (
 
 GROUPS: dict[str, Table] = {
     "activations": activations.TABLE,
+    "conversion": conversion.TABLE,
     "convolutions": convolutions.TABLE,
     "creation": creation.TABLE,
     "elementwise": elementwise.TABLE,

@@ -2,8 +2,219 @@
 
 from __future__ import annotations
 
-from opperf.operations.uses import Table, merge, uses
+import math
+from collections.abc import Mapping
+from typing import Any
 
-UNARY: Table = uses(("exp", "log", "sqrt", "tanh"), "x=self")
+from opperf.operations.uses import Array, Choice, Table, Use, Words, merge, use, uses
 
-TABLE: Table = merge(UNARY)
+X = "x=self|x"
+"""The one tensor."""
+
+SAME_NAME = (
+    *("ceil", "cos", "cosh", "digamma", "erf", "erfc", "erfinv", "exp", "exp2", "expm1", "floor"),
+    *("i0", "isfinite", "isinf", "isnan", "isneginf", "isposinf", "log", "log10", "log1p", "log2"),
+    *("logical_not", "nan_to_num", "reciprocal", "rsqrt", "sigmoid", "sign", "signbit", "sin"),
+    *("sinc", "sinh", "sqrt", "square", "tan", "tanh", "trunc", "bitwise_not"),
+)
+RENAMED = {
+    "abs": "absolute",
+    "absolute": "absolute",
+    **{
+        f"{short}{name}": f"arc{name}"
+        for short in ("a", "arc")
+        for name in ("cos", "cosh", "sin", "sinh", "tan", "tanh")
+    },
+    "deg2rad": "radians",
+    "fix": "trunc",
+    "frac": "fractional_part",
+    "frexp": "frexp",
+    "lgamma": "gammaln",
+    "neg": "negative",
+    "negative": "negative",
+    "positive": "identity",
+    "rad2deg": "degrees",
+    "round.default": "rint",
+}
+"""Operations of operators that have another name in PyTorch."""
+
+SPECIAL = {
+    **{
+        name: name
+        for name in (
+            *("airy_ai", "bessel_j0", "bessel_j1", "bessel_y0", "bessel_y1", "digamma", "erf"),
+            *("erfc", "erfcx", "erfinv", "exp2", "expm1", "i0", "i0e", "i1", "i1e", "log1p"),
+            *("log_ndtr", "ndtr", "ndtri", "sinc", "spherical_bessel_j0"),
+        )
+    },
+    "entr": "entropy_term",
+    "expit": "sigmoid",
+    "gammaln": "gammaln",
+    "modified_bessel_i0": "i0",
+    "modified_bessel_i1": "i1",
+    "modified_bessel_k0": "bessel_k0",
+    "modified_bessel_k1": "bessel_k1",
+    "psi": "digamma",
+    "scaled_modified_bessel_k0": "scaled_bessel_k0",
+    "scaled_modified_bessel_k1": "scaled_bessel_k1",
+}
+"""Operations of operators by their names without `special_`."""
+
+OF_COMPLEX = {
+    "angle": "angle",
+    "conj": "conjugate",
+    "conj_physical": "conjugate",
+    "imag": "imag",
+    "isreal": "isreal",
+    "real": "real",
+    "sgn": "complex_sign",
+}
+
+
+def clip_roles(
+    self: Array, min: float | Array = -math.inf, max: float | Array = math.inf
+) -> dict[str, Any]:
+    """A tensor and its bounds, of which one may be absent."""
+    return {"x": self, "low": min, "high": max}
+
+
+CLIP = use("clip", clip_roles, to_arguments=Words("x=self low=min high=max", {}).to_arguments)
+
+
+def logit_roles(self: Array, eps: float = 0.0) -> dict[str, Any]:
+    """Probabilities, which are kept this far from 0 and 1."""
+    return {"x": self.clip(eps, 1 - eps)}
+
+
+LOGIT = use("logit", logit_roles, to_arguments=Words("x=self", {}).to_arguments)
+
+UNARY: Table = merge(
+    uses((*SAME_NAME, *RENAMED), X, other=RENAMED),
+    uses(SPECIAL, X, "special_{}", SPECIAL),
+    uses(OF_COMPLEX, "z=self", other=OF_COMPLEX),
+    dict.fromkeys(("clamp", "clip"), CLIP),
+    dict.fromkeys(("logit", "special_logit"), LOGIT),
+    dict.fromkeys(("mvlgamma", "special_multigammaln"), use("multigammaln", "x=self order=p")),
+    dict.fromkeys(("polygamma", "special_polygamma"), use("polygamma", "x=self order=n")),
+    dict.fromkeys(("round.decimals", "special_round"), use("round_to", "x=self decimals")),
+)
+
+POLYNOMIALS = {
+    **{
+        f"special_{shifted}chebyshev_polynomial_{kind}": f"{shifted}chebyshev_{kind}"
+        for shifted in ("", "shifted_")
+        for kind in "tuvw"
+    },
+    "special_hermite_polynomial_h": "hermite",
+    "special_hermite_polynomial_he": "hermite_probabilists",
+    "special_laguerre_polynomial_l": "laguerre",
+    "special_legendre_polynomial_p": "legendre",
+}
+
+TWO = "x=self y=other|exponent|values"
+
+BINARY_SAME_NAME = (
+    *("bitwise_and", "bitwise_or", "bitwise_xor", "copysign", "floor_divide"),
+    *("fmax", "fmin", "fmod", "gcd", "greater", "greater_equal", "heaviside"),
+    *("hypot", "lcm", "less", "less_equal", "logaddexp", "logaddexp2", "logical_and"),
+    *("logical_or", "logical_xor", "maximum", "minimum", "multiply", "not_equal", "remainder"),
+    "xlogy",
+)
+BINARY_RENAMED = {
+    "arctan2": "arctan2",
+    "atan2": "arctan2",
+    "bitwise_left_shift": "left_shift",
+    "bitwise_right_shift": "right_shift",
+    "div.Scalar": "divide",
+    "div.Tensor": "divide",
+    "divide.Scalar": "divide",
+    "divide.Tensor": "divide",
+    "eq": "equal",
+    "float_power": "power",
+    "ge": "greater_equal",
+    "gt": "greater",
+    "ldexp.Tensor": "ldexp",
+    "le": "less_equal",
+    "lt": "less",
+    "mul": "multiply",
+    "ne": "not_equal",
+    "pow": "power",
+    "special_xlog1py": "xlog1py",
+    "special_xlogy": "xlogy",
+    "true_divide": "divide",
+}
+"""Operations of operators that have another name in PyTorch."""
+
+
+def _scaled(operation: str) -> Use:
+    """The use of a sum or difference, whose second term may have a factor."""
+
+    def roles(self: Array, other: Array | float, alpha: float = 1.0) -> dict[str, Any]:
+        return {"x": self, "y": alpha * other}
+
+    return use(operation, roles, to_arguments=Words("x=self y=other", {}).to_arguments)
+
+
+def reversed_roles(self: Array, other: Array | float, alpha: float = 1.0) -> dict[str, Any]:
+    """A difference whose second term comes first, and may have a factor."""
+    return {"x": other, "y": alpha * self}
+
+
+ROUNDED = Choice(
+    "rounding_mode",
+    {
+        "floor": use("floor_divide", "x=self y=other -rounding_mode"),
+        "trunc": use(
+            "divide",
+            "x=self y=other -rounding_mode",
+            to_output=lambda made, arguments: made.astype(int),
+        ),
+    },
+)
+"""Division, rounded down or to zero."""
+
+
+def sum_of(**terms: Any) -> Use:
+    """The use of a sum of two terms, each a function of the operator's arguments. A family of the
+    operator's own has its inputs."""
+
+    def roles(**arguments: Any) -> Mapping[str, Any]:
+        return {name: term(**arguments) for name, term in terms.items()}
+
+    return use("add", roles)  # type: ignore[arg-type]
+
+
+FIRST = {"x": lambda self, **others: self}
+
+OF_THREE: Table = {
+    "addcdiv": sum_of(
+        **FIRST, y=lambda tensor1, tensor2, value=1, **others: value * tensor1 / tensor2
+    ),
+    "addcmul": sum_of(
+        **FIRST, y=lambda tensor1, tensor2, value=1, **others: value * tensor1 * tensor2
+    ),
+    "lerp": sum_of(**FIRST, y=lambda self, end, weight: weight * (end - self)),
+}
+
+BINARY: Table = merge(
+    uses((*BINARY_SAME_NAME, *BINARY_RENAMED), TWO, other=BINARY_RENAMED),
+    uses(POLYNOMIALS, "x degree=n", other=POLYNOMIALS),
+    {"add": _scaled("add"), "sub": _scaled("subtract"), "subtract": _scaled("subtract")},
+    dict.fromkeys(("div.Tensor_mode", "div.Scalar_mode"), ROUNDED),
+    dict.fromkeys(("divide.Tensor_mode", "divide.Scalar_mode"), ROUNDED),
+    dict.fromkeys(("igamma", "special_gammainc"), use("gammainc", "a=self x=other")),
+    dict.fromkeys(("igammac", "special_gammaincc"), use("gammaincc", "a=self x=other")),
+    {
+        "clamp_max": use("minimum", "x=self y=max"),
+        "clamp_min": use("maximum", "x=self y=min"),
+        "isclose": use("isclose", "x=self y=other", relative=1e-5, absolute=1e-8),
+        "rsub": use(
+            "subtract",
+            reversed_roles,
+            to_arguments=Words("x=other y=self", {}).to_arguments,
+        ),
+        "special_zeta": use("zeta", "x=self q=other"),
+    },
+)
+
+TABLE: Table = merge(UNARY, BINARY, OF_THREE)

@@ -1,0 +1,83 @@
+"""Special functions, through SciPy."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from scipy import special
+
+from opperf.operations.references.reference import Array, references
+
+Polynomial = Callable[[Array, Array], Array]
+"""Computes a polynomial from its degrees, whole numbers, and its arguments."""
+
+
+def chebyshev_v(degree: Array, x: Array) -> Array:
+    """The Chebyshev polynomials of the third kind."""
+    return special.eval_chebyu(degree, x) - special.eval_chebyu(degree - 1, x)
+
+
+def chebyshev_w(degree: Array, x: Array) -> Array:
+    """The Chebyshev polynomials of the fourth kind."""
+    return special.eval_chebyu(degree, x) + special.eval_chebyu(degree - 1, x)
+
+
+POLYNOMIALS: dict[str, Polynomial] = {
+    "chebyshev_t": special.eval_chebyt,
+    "chebyshev_u": special.eval_chebyu,
+    "chebyshev_v": chebyshev_v,
+    "chebyshev_w": chebyshev_w,
+    "hermite": special.eval_hermite,
+    "hermite_probabilists": special.eval_hermitenorm,
+    "laguerre": special.eval_laguerre,
+    "legendre": special.eval_legendre,
+    "shifted_chebyshev_t": lambda degree, x: special.eval_chebyt(degree, 2 * x - 1),
+    "shifted_chebyshev_u": lambda degree, x: special.eval_chebyu(degree, 2 * x - 1),
+    "shifted_chebyshev_v": lambda degree, x: chebyshev_v(degree, 2 * x - 1),
+    "shifted_chebyshev_w": lambda degree, x: chebyshev_w(degree, 2 * x - 1),
+}
+
+
+def by_role(polynomial: Polynomial) -> Callable[..., Array]:
+    """The polynomial with its inputs by role. Frameworks have degrees as floating numbers too."""
+    return lambda x, degree: polynomial(_whole(degree), x)
+
+
+def _whole(degree: Any) -> Any:
+    return degree.astype(int) if hasattr(degree, "astype") else int(degree)
+
+
+FUNCTIONS: dict[str, Callable[..., Any]] = {
+    "airy_ai": lambda x: special.airy(x)[0],
+    "bessel_j0": lambda x: special.j0(x),
+    "bessel_j1": lambda x: special.j1(x),
+    "bessel_k0": lambda x: special.k0(x),
+    "bessel_k1": lambda x: special.k1(x),
+    "bessel_y0": lambda x: special.y0(x),
+    "bessel_y1": lambda x: special.y1(x),
+    "entropy_term": lambda x: -special.xlogy(x, x),
+    "erfc": lambda x: special.erfc(x),
+    "erfcx": lambda x: special.erfcx(x),
+    "gammainc": lambda a, x: special.gammainc(a, x),
+    "gammaincc": lambda a, x: special.gammaincc(a, x),
+    "i0e": lambda x: special.i0e(x),
+    "i1": lambda x: special.i1(x),
+    "i1e": lambda x: special.i1e(x),
+    "log_ndtr": lambda x: special.log_ndtr(x),
+    "logit": lambda x: special.logit(x),
+    "multigammaln": lambda x, order: special.multigammaln(x, order),
+    "ndtr": lambda x: special.ndtr(x),
+    "ndtri": lambda x: special.ndtri(x),
+    "polygamma": lambda x, order: special.polygamma(order, x),
+    "scaled_bessel_k0": lambda x: special.k0e(x),
+    "scaled_bessel_k1": lambda x: special.k1e(x),
+    "spherical_bessel_j0": lambda x: special.spherical_jn(0, x),
+    "xlog1py": lambda x, y: special.xlog1py(x, y),
+    "xlogy": lambda x, y: special.xlogy(x, y),
+    "zeta": lambda x, q: special.zeta(x, q),
+    **{name: by_role(polynomial) for name, polynomial in POLYNOMIALS.items()},
+}
+"""SciPy's ufuncs take no keywords, which roles are."""
+
+REFERENCES = references(FUNCTIONS)

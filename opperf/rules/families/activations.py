@@ -1,0 +1,134 @@
+"""Activations, each at the shapes of networks that have it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+
+from opperf.model import Argument
+from opperf.operations import CanonicalOperation
+from opperf.operations.uses import Roles
+from opperf.rules.bert import FEED_FORWARD, sentences
+from opperf.rules.configurations import WHY
+from opperf.rules.pictures import channels_last, feature_maps, network_maps
+from opperf.rules.registering import Families
+from opperf.rules.shapes import DISPATCH, Shape, column, square, tall
+from opperf.rules.sizes import Preset
+from opperf.rules.values import tensor
+
+FAMILIES = Families()
+
+ShapeOf = Callable[[Preset], Shape]
+
+
+def feed_forward(size: Preset) -> Shape:
+    """Shape of the vectors inside BERT-base's feed-forward blocks."""
+    return sentences(size, FEED_FORWARD)
+
+
+def text(size: Preset, width: int, tokens: int = 1024) -> Shape:
+    """Shape of one long text, a vector of this width for each token."""
+    return (1, size.extent(tokens), width)
+
+
+def maps(channels: int, side: int) -> ShapeOf:
+    """Shape of feature maps of a network, by their channels and side."""
+    return lambda size: network_maps(size, channels, side, side)
+
+
+Uses = tuple[tuple[str, ShapeOf], ...]
+"""Why an activation is measured, and the shape."""
+
+LAYERS: Uses = (
+    ("a wide dense layer of a self-normalising or autoencoding network", square),
+    ("narrow dense layers of many samples, as of a table: short rows", tall),
+)
+
+ACTIVATIONS: dict[str, Uses] = {
+    "celu": LAYERS,
+    "elu": (
+        ("ELU's own network on CIFAR-100, 96 maps", maps(96, 32)),
+        *LAYERS[1:],
+    ),
+    "gelu": (
+        ("BERT-base, inside its feed-forward blocks", feed_forward),
+        (
+            "ConvNeXt-T, stage 1, channels widened fourfold",
+            lambda size: channels_last(network_maps(size, 384, 56, 56)),
+        ),
+    ),
+    "gelu_tanh": (
+        ("GPT-2, inside its feed-forward blocks", lambda size: text(size, 3072)),
+        (
+            "Gemma 2B, inside its feed-forward blocks, a short text",
+            lambda size: text(size, 16384, 128),
+        ),
+    ),
+    "hard_sigmoid": (
+        ("MobileNetV3, gates of squeeze and excitation: few elements", maps(960, 1)),
+        ("gates of a recurrent cell on small devices", square),
+    ),
+    "hard_swish": (
+        ("MobileNetV3, first layer", maps(16, 112)),
+        ("MobileNetV3, last layer: many channels of few pixels", maps(960, 7)),
+    ),
+    "hard_tanh": (
+        ("binarised networks, before the sign of activations", feature_maps),
+        ("a policy's actions kept between -1 and 1", tall),
+    ),
+    "hard_shrink": LAYERS,
+    "leaky_relu": (
+        ("YOLOv3, first residual stage", maps(64, 104)),
+        ("a GAN's discriminator, late layer: many channels", maps(512, 8)),
+    ),
+    "relu6": (
+        ("MobileNetV2, first expansion", maps(96, 56)),
+        ("MobileNetV2, last layer: many channels of few pixels", maps(1280, 7)),
+    ),
+    "selu": LAYERS,
+    "silu": (
+        ("EfficientNet-B0, first expansion", maps(96, 56)),
+        (
+            "Llama 7B, gates of its feed-forward blocks, a short text",
+            lambda size: text(size, 11008, 128),
+        ),
+    ),
+    "soft_shrink": LAYERS,
+}
+"""What networks call activations with."""
+
+PARAMETERS: dict[str, dict[str, Argument]] = {
+    "celu": {"slope": 1.0},
+    "elu": {"slope": 1.0},
+    "hard_shrink": {"threshold": 0.5},
+    "leaky_relu": {"slope": 0.1},
+    "soft_shrink": {"threshold": 0.5},
+}
+"""The parameters of activations that have any, as networks and papers have them: Darknet's slope,
+the others as first published."""
+
+
+@FAMILIES.operation(*ACTIVATIONS)
+def activation(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
+    """Activations of networks that have them, and few elements."""
+    own = PARAMETERS.get(operation.name, {})
+    for why, shape in ACTIVATIONS[operation.name]:
+        yield {WHY: why, "x": tensor(*shape(size)), **own}
+    yield {WHY: DISPATCH, "x": tensor(*column(size)), **own}
+
+
+@FAMILIES.operation("glu")
+def glu(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
+    """Halves of vectors, and halves of channels."""
+    for why, shape, axis in (
+        (
+            "Conformer, its convolution's gates: halves of each step's vector",
+            sentences(size, 1024),
+            -1,
+        ),
+        (
+            "gated convolutions, halves of the channels: far apart in memory",
+            feature_maps(size, 128),
+            1,
+        ),
+    ):
+        yield {WHY: why, "x": tensor(*shape), "axis": axis}
