@@ -87,15 +87,32 @@ ALL: tuple[CanonicalOperation, ...] = (
             (
                 "data:tensor weight:tensor bias:tensor stride:shape dilation:shape "
                 "padding:shape groups:int"
-            ): "convolution deconvolution",
+            ): "convolution",
+            (
+                "data:tensor weight:tensor bias:tensor stride:shape dilation:shape "
+                "padding:shape groups:int output_padding:shape"
+            ): "deconvolution",
             "data:tensor kernel:shape stride:shape dilation:shape padding:shape": "im2col",
-            "data:tensor kernel:shape stride:shape padding:shape kind:enum": "pooling",
-            "data:tensor kind:enum": "global_pooling",
-            "data:tensor output_size:shape": "adaptive_average_pooling",
             (
                 "data:tensor output_size:shape kernel:shape stride:shape dilation:shape "
                 "padding:shape"
             ): "col2im",
+        },
+    ),
+    *operations(
+        "pooling",
+        {
+            (
+                "data:tensor kernel:shape stride:shape padding:shape kind:enum dilation:shape "
+                "ceil:bool counts_border:bool divisor:int"
+            ): "pooling",
+            (
+                "data:tensor kernel:shape stride:shape padding:shape dilation:shape ceil:bool"
+            ): "max_pooling",
+            "data:tensor kind:enum": "global_pooling",
+            "data:tensor output_size:shape": "adaptive_average_pooling adaptive_max_pooling",
+            "data:tensor indices:tensor output_size:shape": "max_unpooling",
+            ("data:tensor kernel:shape output_size:shape samples:tensor"): "fractional_max_pooling",
         },
     ),
     *operations(
