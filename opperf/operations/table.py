@@ -184,7 +184,10 @@ ALL: tuple[CanonicalOperation, ...] = (
             "tensors:tensors": "atleast_1d atleast_2d atleast_3d column_stack dstack hstack vstack",
             "x:tensor": "diag_indices_from diagflat flatten shape size",
             "x:tensor offset:int": "diag tril triu",
-            "data:tensor block:int": "depth_to_space space_to_depth",
+            "data:tensor block:int": (
+                "depth_to_space pixel_shuffle pixel_unshuffle space_to_depth"
+            ),
+            "data:tensor groups:int": "channel_shuffle",
             "tensors:tensors axis:axis": "concatenate stack",
             "x:tensor axes:axes": "indices_of_elements transpose",
             "x:tensor axis:axes": "flip squeeze",
@@ -222,6 +225,10 @@ ALL: tuple[CanonicalOperation, ...] = (
             "data:tensor mask:tensor axis:tensor": "masked_log_softmax masked_softmax",
             "data:tensor alpha:float beta:float offset:float channels:int": "local_response_norm",
             "data:tensor axes:axes epsilon:float": "unit_length",
+            "data:tensor scale:tensor epsilon:float": "rms_norm",
+            "data:tensor order:float axis:axis limit:float": "renorm",
+            "data:tensor indices:tensor order:float limit:float": "renorm_of_rows",
+            "x:tensor y:tensor axis:axis epsilon:float": "cosine_similarity",
             "data:tensor scale:tensor shift:tensor axis:axis epsilon:float": (
                 "batch_norm layer_norm"
             ),
@@ -312,11 +319,28 @@ ALL: tuple[CanonicalOperation, ...] = (
         {
             "data:tensor lengths:tensor": "sequence_last sequence_mask sequence_reverse",
             "x:tensor": "gelu gelu_tanh selu",
-            "data:tensor rate:float axes:axes": "dropout",
+            "data:tensor rate:float axes:axes": "alpha_dropout dropout",
             "data:tensor rate:float": "dropout_inference",
             "data:tensor weight:tensor bias:tensor": "dense",
+            (
+                "data:tensor weight:tensor offsets:tensor kind:enum shares:tensor padding:int "
+                "has_end:bool"
+            ): "embedding_bag",
             "x:tensor slope:float": "elu",
             "x:tensor slope:tensor": "leaky_relu",
+        },
+    ),
+    *operations(
+        "attention",
+        {
+            "query:tensor key:tensor value:tensor mask:tensor causal:bool scale:float": "attention",
+        },
+    ),
+    *operations(
+        "grids",
+        {
+            "theta:tensor extents:shape align:bool": "affine_grid",
+            "data:tensor grid:tensor kind:enum padding:enum align:bool": "grid_sample",
         },
     ),
     *operations(
@@ -324,7 +348,7 @@ ALL: tuple[CanonicalOperation, ...] = (
         {
             (
                 "data:tensor weights:tensors biases:tensors state:tensor bidirectional:bool "
-                "cell:tensor"
+                "cell:tensor lengths:tensor states:bool"
             ): "gru lstm rnn_relu rnn_tanh",
         },
     ),

@@ -14,12 +14,14 @@ from opperf.rules.torch import (
     convolution,
     creation,
     elementwise,
+    grids,
     images,
     indexing,
     joining,
     layers,
     linalg,
     losses,
+    normalisation,
     operations,
     optimizers,
     pooling,
@@ -40,12 +42,14 @@ MODULES = (
     convolution,
     creation,
     elementwise,
+    grids,
     images,
     indexing,
     joining,
     layers,
     linalg,
     losses,
+    normalisation,
     optimizers,
     pooling,
     quantization,
@@ -76,6 +80,7 @@ NEEDS_OUTPUT: frozenset[str] = frozenset()
 NOT_BENCHMARKED: dict[str, str] = {
     **convolution.NOT_BENCHMARKED,
     **pooling.NOT_BENCHMARKED,
+    **recurrent.NOT_BENCHMARKED,
 }
 """Operators that cannot be called on their own, each with the reason."""
 

@@ -81,8 +81,8 @@ def pools(size: Preset) -> dict[int, list[Pool]]:
                 ),
             ),
             Pool(
-                "I3D, within an inception block: windows that overlap",
-                Window(network_maps(size, 192, 16, 28, 28, samples=1), kernel=3, pad=1),
+                "I3D's inception blocks, in fewer channels: windows that overlap",
+                Window(network_maps(size, 64, 16, 28, 28, samples=1), kernel=3, pad=1),
             ),
         ],
     }
