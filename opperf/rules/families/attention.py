@@ -146,7 +146,7 @@ def attention(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
     """Layers of transformers: of encoders, of decoders that read and that generate, of pictures,
     and with masks of both kinds."""
     batch, length = tokens(size)
-    long, longest = size.extent(1024, least=32), size.extent(4096, least=64)
+    long, cached = size.extent(1024, least=32), size.extent(2048, least=64)
     for made in (
         Heads("BERT-base, sentences of 128 tokens", batch, HEADS, length, length, WIDTH),
         Heads("GPT-2, one text of 1024 tokens, causal", 1, HEADS, long, long, WIDTH, causal=True),
@@ -161,10 +161,12 @@ def attention(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
             causal=True,
         ),
         Heads(
-            "Llama 3 8B generating: one query against 4096 tokens", 1, 32, 1, longest, 128, shared=4
+            "Llama 3 8B generating: one query against 2048 tokens", 1, 32, 1, cached, 128, shared=4
         ),
-        Heads("Llama 2 7B generating: one query against 4096 tokens", 1, 32, 1, longest, 128),
-        Heads("Stable Diffusion, a picture to 77 tokens", 1, 8, longest, 77, 40),
+        Heads("Llama 2 7B generating: one query against 2048 tokens", 1, 32, 1, cached, 128),
+        Heads(
+            "Stable Diffusion, a picture to 77 tokens", 1, 8, size.extent(4096, least=64), 77, 40
+        ),
     ):
         yield made.roles
     few = max(1, batch // 4)

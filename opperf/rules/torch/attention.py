@@ -18,11 +18,7 @@ from opperf.rules.values import tensor
 FAMILIES = Families()
 
 
-@FAMILIES.also(
-    "scaled_dot_product_attention",
-    "_scaled_dot_product_attention_math",
-    "_scaled_dot_product_flash_attention_for_cpu",
-)
+@FAMILIES.also("scaled_dot_product_attention", "_scaled_dot_product_flash_attention_for_cpu")
 @by_role
 def projected(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
     """Queries, keys and values as a projection of tokens leaves them: the heads of a token lie next

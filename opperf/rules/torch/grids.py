@@ -53,6 +53,7 @@ def pictures(size: Preset) -> tuple[Reading, ...]:
     """Readings of pictures and of feature maps."""
     maps = network_maps(size, 64, 64, 64, samples=4)
     photographs = network_maps(size, 3, 256, 256, samples=4)
+    crops = network_maps(size, 3, 128, 128, samples=2)
     queries = size.extent(300, least=16)
     return (
         Reading("spatial transformer, pictures turned to be read", photographs, photographs[2:]),
@@ -70,14 +71,14 @@ def pictures(size: Preset) -> tuple[Reading, ...]:
         ),
         Reading(
             "labels moved with their pictures, which are not mixed",
-            photographs,
-            photographs[2:],
+            crops,
+            crops[2:],
             "nearest",
         ),
         Reading(
             "StyleGAN's kind of augmentation, cubic and mirrored at the border",
-            photographs,
-            photographs[2:],
+            crops,
+            crops[2:],
             "cubic",
             "reflection",
         ),

@@ -74,9 +74,9 @@ def linear_passes(operator: Operator, size: Preset) -> Iterable[Arguments]:
 def bilinear(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """Scores of pairs of words, and of a word and its head."""
     for why, rows, left, right, outputs in (
-        ("a biaffine parser, labels of pairs of words", size.extent(512), 100, 100, 50),
-        ("neural tensor network, relations of pairs of entities", size.extent(1024), 100, 100, 4),
-        ("a bilinear layer of one output", size.extent(4096), 128, 128, 1),
+        ("a biaffine parser, labels of pairs of words", size.extent(256), 100, 100, 50),
+        ("neural tensor network, relations of pairs of entities", size.extent(512), 100, 100, 4),
+        ("a bilinear layer of one output", size.extent(1024), 128, 128, 1),
     ):
         yield {
             WHY: why,

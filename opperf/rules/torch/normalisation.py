@@ -262,7 +262,7 @@ def group_norm(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
 @FAMILIES.add("cosine_similarity")
 def cosine_similarity(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """Pairs of vectors, row by row, each with each, and pixels by their channels."""
-    samples, width = size.extent(256), 256
+    samples, width = size.extent(128), 128
     for why, x, y, dim in (
         ("Sentence-BERT, pairs of sentences", (size.extent(4096), UNITS), None, 1),
         (

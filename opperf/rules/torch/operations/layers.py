@@ -172,9 +172,6 @@ TABLE: Table = {
     "scaled_dot_product_attention": use(
         "attention", attention_roles, to_arguments=attention_arguments
     ),
-    "_scaled_dot_product_attention_math": use(
-        "attention", attention_roles, with_saved, attention_arguments
-    ),
     "_scaled_dot_product_flash_attention_for_cpu": use(
         "attention", attention_roles, with_saved, attention_arguments
     ),
