@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 
-from opperf.model import Argument, Kind, Operator, TensorSpec
+from opperf.model import Kind, Operator, TensorSpec
 from opperf.operations import CanonicalOperation
 from opperf.operations.uses import Roles
 from opperf.rules.configurations import WHY, inputs_of
@@ -242,7 +242,7 @@ def of_gpu(operator: Operator, size: Preset) -> Iterable[Arguments]:
     volumes = operator.name == "conv_depthwise3d"
     for roles in layers_of("transpose" in operator.name, size):
         alone = roles.get("groups", 1) != 1
-        if alone < ("depthwise" in operator.name) or volumes > (len(_sides(roles)) == 3):
+        if alone < ("depthwise" in operator.name) or volumes > (len(sides_of(roles)) == 3):
             continue
         inputs = inputs_of(roles)
         if volumes:
@@ -253,7 +253,7 @@ def of_gpu(operator: Operator, size: Preset) -> Iterable[Arguments]:
             yield {WHY: roles[WHY], **made, **switched_off(operator)}
 
 
-def _sides(roles: Mapping[str, Any]) -> Shape:
+def sides_of(roles: Mapping[str, Any]) -> Shape:
     """The extents of a layer's maps."""
     sides: Shape = roles["data"].shape[2:]
     return sides
@@ -273,58 +273,6 @@ def fused(operator: Operator, size: Preset) -> Iterable[Arguments]:
         if operator.parameter("z") is not None:
             added = {"z": output_of(roles), "alpha": 1.0}
         yield {WHY: f"{why}, with its ReLU", **made, **added}
-
-
-ALL_THREE = (True, True, True)
-"""Gradients to compute: of the data, the weights and the bias."""
-
-
-def gradient_arguments(roles: Mapping[str, Any], is_transposed: bool) -> dict[str, Argument]:
-    """A convolution's backward pass, of a layer with a bias."""
-    made = output_of(roles, is_transposed)
-    return {
-        "grad_output": made,
-        "input": roles["data"],
-        "weight": roles["weight"],
-        "bias_sizes": (made.shape[1],),
-        "stride": roles["stride"],
-        "padding": roles["padding"],
-        "dilation": roles["dilation"],
-        "transposed": is_transposed,
-        "output_padding": roles.get("output_padding", (0,) * len(roles["stride"])),
-        "groups": roles.get("groups", 1),
-        "output_mask": ALL_THREE,
-    }
-
-
-@FAMILIES.also("convolution_backward.default")
-def gradients(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """Backward passes of layers with channels last, of one that is dilated, of one that enlarges
-    and of one of video."""
-    (_, plain), _, (_, dilated), _, (_, volume), *_ = WINDOWS
-    for why, roles, is_transposed in (
-        (
-            "ResNet-50, stage 1, 3 x 3, channels last in memory",
-            with_channels_last(layer(plain(size))),
-            False,
-        ),
-        ("DeepLab, stage 3, dilated", layer(dilated(size)), False),
-        ("DCGAN, the generator's second layer", transposed(ENLARGING[0][1](size)), True),
-        ("C3D, the first layer", layer(volume(size)), False),
-    ):
-        yield {WHY: why, **gradient_arguments(roles, is_transposed)}
-
-
-@FAMILIES.add("mps_convolution_backward", "mps_convolution_transpose_backward")
-def gradients_of_mps(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """Backward passes of layers, by Apple's kernels."""
-    is_transposed = "transpose" in operator.name
-    for roles in layers_of(is_transposed, size):
-        if len(_sides(roles)) == 2:
-            made = gradient_arguments(roles, is_transposed)
-            wanted = {one.name: made[one.name] for one in operator.parameters if one.name in made}
-            few = {"output_mask": (True, True) if is_transposed else ALL_THREE}
-            yield {WHY: roles[WHY], "self": roles["data"], **wanted, **few}
 
 
 TIME_FIRST = (

@@ -87,7 +87,7 @@ def pictures(size: Preset) -> tuple[Reading, ...]:
 
 def volumes(size: Preset) -> tuple[Reading, ...]:
     """Readings of volumes."""
-    volume = network_maps(size, 1, 64, 64, 64, samples=1)
+    volume = network_maps(size, 1, 56, 56, 56, samples=1)
     planes = network_maps(size, 16, 32, 32, 32, samples=1)
     rays = size.extent(512, least=16)
     return (

@@ -97,7 +97,7 @@ def feature_dropout(operator: Operator, size: Preset) -> Iterable[Arguments]:
         ("Tompson et al., channels of feature maps, half of them", feature_maps(size), 0.5),
         ("sequences of vectors, a tenth of their channels", network_maps(size, 512, 200), RATE),
     ):
-        yield {WHY: why, "input": tensor(*shape), "p": rate, "train": True}
+        yield {WHY: why, operator.parameters[0].name: tensor(*shape), "p": rate, "train": True}
 
 
 @FAMILIES.add("alpha_dropout")
@@ -107,7 +107,7 @@ def alpha_dropout(operator: Operator, size: Preset) -> Iterable[Arguments]:
         ("a self-normalising network, as its authors drop", square(size), 0.05),
         ("the same, of many samples and few features", (size.extent(10000), 64), RATE),
     ):
-        yield {WHY: why, "input": tensor(*shape), "p": rate, "train": True}
+        yield {WHY: why, operator.parameters[0].name: tensor(*shape), "p": rate, "train": True}
 
 
 @FAMILIES.add("native_dropout_backward")

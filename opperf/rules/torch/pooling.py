@@ -301,7 +301,7 @@ def fractional(operator: Operator, size: Preset) -> Iterable[tuple[str, Shape, S
     """Maps that are pooled by a factor that is no whole number, with the extents of the window and
     of the output."""
     two = axes_of(operator) == 2
-    shape = network_maps(size, 96, 48, 48) if two else network_maps(size, 64, 32, 48, 48, samples=1)
+    shape = network_maps(size, 96, 48, 48) if two else network_maps(size, 16, 32, 48, 48, samples=1)
     kernel = (2,) * axes_of(operator)
     for why, share in (
         ("Graham's network for CIFAR-10: by the root of two", 2**-0.5),

@@ -14,12 +14,15 @@ INDEX = "int64"
 """Dtype of indices in PyTorch's programs."""
 
 
-def by_train(input: str, **parts: Any) -> Choice:
+DROPPED = "data=input|self rate=p -train"
+"""Arguments of dropout, of which the forms in place name the data as methods do."""
+
+
+def by_train(**parts: Any) -> Choice:
     """The uses of dropout that trains and that predicts, by an argument."""
-    words = f"data={input} rate=p -train"
     return Choice(
         "train",
-        {True: use("dropout", words), False: use("dropout_inference", words, **parts)},
+        {True: use("dropout", DROPPED), False: use("dropout_inference", DROPPED, **parts)},
     )
 
 
@@ -150,10 +153,10 @@ TABLE: Table = {
     "linear": use("dense", "data=input weight bias"),
     "mkldnn_linear": use("dense", "data=self weight bias"),
     "bilinear": use("einsum", bilinear_roles),
-    "dropout": by_train("input"),
-    "native_dropout": by_train("input", to_output=kept_mask),
+    "dropout": by_train(),
+    "native_dropout": by_train(to_output=kept_mask),
     "feature_dropout": use("dropout", by_channel),
-    "alpha_dropout": use("alpha_dropout", "data=input rate=p -train"),
+    "alpha_dropout": use("alpha_dropout", DROPPED),
     "feature_alpha_dropout": use("alpha_dropout", by_channel),
     "embedding": use(
         "embedding",
