@@ -17,9 +17,8 @@ from opperf.rules.values import Arguments, between, tensor, tensors
 FAMILIES = Families()
 
 SAVED = "it reads what its library's own forward pass leaves in memory of an order of its own"
-PACKED = (
-    "it takes weights that quantisation has packed, objects of a class of PyTorch's and no tensors"
-)
+PACKED = "it takes the packed weights of quantised modules, objects of a class and no tensors"
+POINTERS = "it takes weights that FBGEMM has packed, in tensors that hold a pointer and no contents"
 REMOVED = "PyTorch has removed it: each call only raises an error"
 
 NOT_BENCHMARKED = {
@@ -32,7 +31,7 @@ NOT_BENCHMARKED = {
         for form in ("data", "input")
         for legacy in ("", "_legacy")
     },
-    **{f"quantized_{kind}_cell": PACKED for kind in ("gru", "lstm", "rnn_relu", "rnn_tanh")},
+    **{f"quantized_{kind}_cell": POINTERS for kind in ("gru", "lstm", "rnn_relu", "rnn_tanh")},
 }
 """Operators that cannot be called on their own, each with the reason."""
 
