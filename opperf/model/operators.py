@@ -55,9 +55,9 @@ class Operator(Struct, frozen=True):
     """Name of the parameter that is the number of tensors, for a variadic operator."""
     differentiable: bool | None = None
     """None until it was tried."""
-    variant: str = ""
-    """How it differs from an operator that returns its result (`in-place`, `out`), or that it is
-    `internal`. A run has these only if they are asked for."""
+    variants: tuple[str, ...] = ()
+    """How it differs from a public operator that returns its result: `in-place`, `out`, `internal`.
+    A run has such operators only if all of these are asked for."""
     on_request: bool = False
     """Whether a run has it only if its namespace or name is asked for."""
     tags: tuple[str, ...] = ()
@@ -67,6 +67,11 @@ class Operator(Struct, frozen=True):
     framework has no overloads."""
     prefixes: tuple[str, ...] = ()
     """What users may write in front of any of its names: `aten::`."""
+
+    @property
+    def is_usual(self) -> bool:
+        """Whether a run without names has it."""
+        return not (self.variants or self.on_request)
 
     @property
     def target(self) -> OperatorTarget:
@@ -102,6 +107,8 @@ class ListedOperator(Struct, frozen=True):
     """Name of the rule; empty if there is none."""
     reason: str = ""
     """Why there is no rule."""
+    has_kernel: bool = True
+    """Whether the framework's default device has a kernel of it."""
     cases: int | None = 0
     """Number of cases at the default size; None if inputs have to be searched for first."""
     whys: tuple[str, ...] = ()

@@ -108,15 +108,32 @@ ALL: tuple[CanonicalOperation, ...] = (
             (
                 "data:tensor weight:tensor bias:tensor stride:shape dilation:shape "
                 "padding:shape groups:int"
-            ): "convolution deconvolution",
+            ): "convolution",
+            (
+                "data:tensor weight:tensor bias:tensor stride:shape dilation:shape "
+                "padding:shape groups:int output_padding:shape"
+            ): "deconvolution",
             "data:tensor kernel:shape stride:shape dilation:shape padding:shape": "im2col",
-            "data:tensor kernel:shape stride:shape padding:shape kind:enum": "pooling",
-            "data:tensor kind:enum": "global_pooling",
-            "data:tensor output_size:shape": "adaptive_average_pooling",
             (
                 "data:tensor output_size:shape kernel:shape stride:shape dilation:shape "
                 "padding:shape"
             ): "col2im",
+        },
+    ),
+    *operations(
+        "pooling",
+        {
+            (
+                "data:tensor kernel:shape stride:shape padding:shape kind:enum dilation:shape "
+                "ceil:bool counts_border:bool divisor:int"
+            ): "pooling",
+            (
+                "data:tensor kernel:shape stride:shape padding:shape dilation:shape ceil:bool"
+            ): "max_pooling",
+            "data:tensor kind:enum": "global_pooling",
+            "data:tensor output_size:shape": "adaptive_average_pooling adaptive_max_pooling",
+            "data:tensor indices:tensor output_size:shape": "max_unpooling",
+            ("data:tensor kernel:shape output_size:shape samples:tensor"): "fractional_max_pooling",
         },
     ),
     *operations(
@@ -204,7 +221,10 @@ ALL: tuple[CanonicalOperation, ...] = (
             "x:tensor length:int repeated:bool": "combinations",
             "x:tensor": "diag_indices_from diagflat flatten shape size",
             "x:tensor offset:int": "diag tril triu",
-            "data:tensor block:int": "depth_to_space space_to_depth",
+            "data:tensor block:int": (
+                "depth_to_space pixel_shuffle pixel_unshuffle space_to_depth"
+            ),
+            "data:tensor groups:int": "channel_shuffle",
             "tensors:tensors axis:axis": "concatenate stack",
             "x:tensor axes:axes": "indices_of_elements transpose",
             "x:tensor axis:axes": "flip squeeze",
@@ -245,6 +265,10 @@ ALL: tuple[CanonicalOperation, ...] = (
             "data:tensor mask:tensor axis:tensor": "masked_log_softmax masked_softmax",
             "data:tensor alpha:float beta:float offset:float channels:int": "local_response_norm",
             "data:tensor axes:axes epsilon:float": "unit_length",
+            "data:tensor scale:tensor epsilon:float": "rms_norm",
+            "data:tensor order:float axis:axis limit:float": "renorm",
+            "data:tensor indices:tensor order:float limit:float": "renorm_of_rows",
+            "x:tensor y:tensor axis:axis epsilon:float": "cosine_similarity",
             "data:tensor scale:tensor shift:tensor axis:axis epsilon:float": (
                 "batch_norm layer_norm"
             ),
@@ -360,9 +384,13 @@ ALL: tuple[CanonicalOperation, ...] = (
         {
             "data:tensor lengths:tensor": "sequence_last sequence_mask sequence_reverse",
             "x:tensor": "gelu gelu_tanh hard_sigmoid hard_swish hard_tanh relu6 selu silu",
-            "data:tensor rate:float axes:axes": "dropout",
+            "data:tensor rate:float axes:axes": "alpha_dropout dropout",
             "data:tensor rate:float": "dropout_inference",
             "data:tensor weight:tensor bias:tensor": "dense",
+            (
+                "data:tensor weight:tensor offsets:tensor kind:enum shares:tensor padding:int "
+                "has_end:bool"
+            ): "embedding_bag",
             "x:tensor slope:float": "celu elu",
             "x:tensor axis:axis": "glu",
             "x:tensor threshold:float": "hard_shrink soft_shrink",
@@ -370,11 +398,24 @@ ALL: tuple[CanonicalOperation, ...] = (
         },
     ),
     *operations(
+        "attention",
+        {
+            "query:tensor key:tensor value:tensor mask:tensor causal:bool scale:float": "attention",
+        },
+    ),
+    *operations(
+        "grids",
+        {
+            "theta:tensor extents:shape align:bool": "affine_grid",
+            "data:tensor grid:tensor kind:enum padding:enum align:bool": "grid_sample",
+        },
+    ),
+    *operations(
         "recurrent",
         {
             (
                 "data:tensor weights:tensors biases:tensors state:tensor bidirectional:bool "
-                "cell:tensor"
+                "cell:tensor lengths:tensor states:bool"
             ): "gru lstm rnn_relu rnn_tanh",
         },
     ),

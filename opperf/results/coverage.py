@@ -42,6 +42,12 @@ class Coverage(Struct, frozen=True):
     names: int
     """Names of operators, including aliases."""
     total: Count
+    """Of the operators that a run without names measures, overloads counted one by one."""
+    by_name: Count
+    """Of the same, those of one name counted once."""
+    runnable: Count
+    """Of those in `total` that have a kernel for the default device."""
+    runnable_by_name: Count
     namespaces: dict[str, Count]
     categories: dict[str, Count]
     not_measured: dict[str, str]
@@ -64,6 +70,9 @@ class Coverage(Struct, frozen=True):
             "registered": self.registered,
             "names": self.names,
             **convert(self.total),
+            "by_name": convert(self.by_name),
+            "runnable": convert(self.runnable),
+            "runnable_by_name": convert(self.runnable_by_name),
             "namespaces": {name: convert(count) for name, count in self.namespaces.items()},
             "categories": {name: convert(count) for name, count in self.categories.items()},
             "not_measured": self.not_measured,
@@ -79,7 +88,9 @@ def coverage(listing: Listing, records: Iterable[Record]) -> Coverage:
     measured = [record for group in by_label.values() for record in group if _is_ok(record)]
     forward = {record.case.label for record in measured}
     backward = {record.case.label for record in measured if BACKWARD.name in record.summaries}
-    operators = [listed.operator for listed in listing.operators]
+    usual = [one for one in listing.operators if one.operator.is_usual]
+    operators = [listed.operator for listed in usual]
+    runnable = [listed.operator for listed in usual if listed.has_kernel]
 
     def count_groups(group: Group) -> dict[str, Count]:
         members: dict[str, list[str]] = {}
@@ -88,17 +99,30 @@ def coverage(listing: Listing, records: Iterable[Record]) -> Coverage:
                 members.setdefault(key, []).append(operator.label)
         return {key: _count(names, forward, backward) for key, names in sorted(members.items())}
 
+    def count_names(chosen: Iterable[Operator]) -> Count:
+        labels: dict[str, set[str]] = {}
+        for operator in chosen:
+            labels.setdefault(operator.name, set()).add(operator.label)
+        return Count(
+            len(labels),
+            sum(bool(forward & own) for own in labels.values()),
+            sum(bool(backward & own) for own in labels.values()),
+        )
+
     return Coverage(
         framework=listing.framework,
         version=listing.version,
         registered=listing.registered,
         names=sum(len(operator.names) for operator in operators),
         total=_count([operator.label for operator in operators], forward, backward),
+        by_name=count_names(operators),
+        runnable=_count([operator.label for operator in runnable], forward, backward),
+        runnable_by_name=count_names(runnable),
         namespaces=count_groups(lambda operator: [operator.namespace]),
         categories=count_groups(lambda operator: [operator.category]),
         not_measured={
             listed.operator.label: _reason(listed, by_label.get(listed.operator.label, []))
-            for listed in listing.operators
+            for listed in usual
             if listed.operator.label not in forward
         },
     )
@@ -124,7 +148,7 @@ COUNT_TITLES = ("Distinct", "Forward", "%", "Backward")
 
 def _facts(found: Coverage) -> list[tuple[str, str]]:
     total = found.total
-    return [
+    facts = [
         (f"{found.framework} {found.version}", ""),
         ("registered names", str(found.registered)),
         ("names of operators", str(found.names)),
@@ -132,6 +156,21 @@ def _facts(found: Coverage) -> list[tuple[str, str]]:
         ("measured forward", f"{total.forward} ({total.percent:.1f} %)"),
         ("measured backward", str(total.backward)),
     ]
+    if found.by_name.distinct == total.distinct:
+        return facts
+    return [
+        *facts,
+        ("those of one name together", _count_text(found.by_name)),
+        ("with a kernel here", _count_text(found.runnable)),
+        ("with a kernel here, by name", _count_text(found.runnable_by_name)),
+    ]
+
+
+def _count_text(count: Count) -> str:
+    return (
+        f"{count.distinct}, forward {count.forward} ({count.percent:.1f} %), "
+        f"backward {count.backward}"
+    )
 
 
 def coverage_text(found: Coverage, width: int | None = None) -> str:

@@ -50,7 +50,7 @@ def _listed(framework: Framework, target: Target, operator: Operator, name: str)
     shown = msgspec.structs.replace(operator, name=name)
     lacking = missing_kernel(framework, target, operator, framework.devices()[0])
     if lacking:
-        return ListedOperator(operator=shown, reason=lacking)
+        return ListedOperator(operator=shown, reason=lacking, has_kernel=False)
     if isinstance(made, NoInputs):
         if made.searchable and isinstance(target, OperatorTarget):
             return ListedOperator(operator=shown, rule=SEARCH, cases=None)

@@ -49,7 +49,7 @@ def tags(operators: Iterable[Operator]) -> list[str]:
 
 def variants(operators: Iterable[Operator]) -> list[str]:
     """Returns the variants of the operators, sorted."""
-    return sorted({operator.variant for operator in operators} - {""})
+    return sorted({variant for operator in operators for variant in operator.variants})
 
 
 def choices(framework: Framework) -> dict[str, tuple[str, ...]]:

@@ -67,8 +67,7 @@ def select(
     usual = [operator for operator in operators if _is_asked_for(operator, selection)]
     wanted = {operator.target for operator in usual} if not selection.patterns else set()
     for pattern in selection.patterns:
-        # A name is that of any operator; a pattern has the others only if they are asked for.
-        found = find_matching(pattern, usual) or find_matching(pattern, operators)
+        found = find_matching(pattern, usual) or _plainest(find_matching(pattern, operators))
         if not found:
             raise unknown_operator(pattern, operators, functions)
         wanted.update(operator.target for operator in found)
@@ -91,9 +90,21 @@ def select(
 def _is_asked_for(operator: Operator, selection: Selection) -> bool:
     """Whether a run without names has an operator."""
     is_in_namespace = bool(set(operator.namespaces) & set(selection.namespaces))
-    return operator.variant in ("", *selection.variants) and (
-        is_in_namespace or not operator.on_request
-    )
+    # A framework's tag says which operators it is about, those of no public name included.
+    asked = {*selection.variants, *([INTERNAL] if selection.tags else [])}
+    return asked.issuperset(operator.variants) and (is_in_namespace or not operator.on_request)
+
+
+INTERNAL = "internal"
+"""The variant of operators without a public name."""
+
+
+def _plainest(operators: Iterable[Operator]) -> list[Operator]:
+    """Returns the operators of the fewest variants: of one name, not the form that writes its
+    result to a tensor."""
+    listed = list(operators)
+    fewest = min((len(operator.variants) for operator in listed), default=0)
+    return [operator for operator in listed if len(operator.variants) == fewest]
 
 
 def find_matching(pattern: str, operators: Iterable[Operator]) -> list[Operator]:
@@ -229,7 +240,12 @@ def unknown_operator(
     """Returns the error for a pattern that matches no operator: with the option that selects the
     group of this name, or else with near names of operators and functions."""
     listed = list(operators)
-    names = [name for operator in listed for name in operator.names]
+    names = [
+        name
+        for operator in listed
+        if operator.is_usual
+        for name in (operator.label, operator.name, *operator.aliases)
+    ]
     # A function of an operator's name is the operator; internal names are not suggested.
     known = {one.joined for one in map(parse, names) if not one.is_internal}
     others = [path for path in functions if parse(path.rpartition(".")[2]).joined not in known]

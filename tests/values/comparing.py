@@ -178,10 +178,17 @@ def planned(framework: Framework) -> dict[str, list[Case]]:
     """Returns the cases of size small of each operator, under all its names."""
     profiler = next(iter(find_profilers(framework)))
     settings = Settings(warmup=0, runs=1, profiler=profiler)
-    by_label: dict[str, list[Case]] = {}
-    for case in plan(framework, Selection(size="small", settings=settings)).cases:
-        by_label.setdefault(case.label, []).append(case)
     table = rules_module(framework.rules).OPERATIONS
+    # A run has these only if they are named.
+    internal = tuple(
+        operator.label
+        for operator in framework.operators()
+        if operator.variants == ("internal",) and table.keys() & set(operator.names)
+    )
+    by_label: dict[str, list[Case]] = {}
+    for names in [(), internal] if internal else [()]:
+        for case in plan(framework, Selection(names, size="small", settings=settings)).cases:
+            by_label.setdefault(case.label, []).append(case)
     found: dict[str, list[Case]] = {}
     for operator in framework.operators():
         cases = by_label.get(operator.label, [])

@@ -59,7 +59,7 @@ def target_of(function: Callable[..., Any]) -> Target:
 def target_at(path: str) -> Target:
     """Returns the target at a path. Raises `UnknownOperatorError`."""
     if path.partition(".")[0] not in ROOTS and (NAMESPACE.search(path) or ":" not in path):
-        names = [one.target.path for one in registry.operators() if not one.variant]
+        names = [one.target.path for one in registry.operators() if one.is_usual]
         near = nearest(registry.without_prefix(path), names)
         raise UnknownOperatorError(f"PyTorch has no operator {path!r}{did_you_mean(near)}")
     own = user_code.target_at(registry.FRAMEWORK, path)

@@ -90,7 +90,7 @@ def with_outputs(operator: Operator, arguments: Mapping[str, Argument]) -> dict[
 
 def written_only(operator: Operator) -> list[str]:
     """Returns the names of the arguments that an operator only writes its results to."""
-    if operator.variant not in (schemas.OUT, schemas.INTERNAL):
+    if schemas.OUT not in operator.variants:
         return []
     found = registry.at(operator.target)
     assert found is not None

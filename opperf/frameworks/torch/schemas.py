@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 from opperf.model import Kind, Parameter
@@ -71,17 +70,13 @@ def is_view(schema: Any) -> bool:
 
 INTERNAL, IN_PLACE, OUT = "internal", "in-place", "out"
 
-VARIANTS: dict[str, Callable[[str, Any], bool]] = {
-    INTERNAL: lambda name, schema: name.startswith("_"),
-    OUT: lambda name, schema: any(one.is_out for one in schema.arguments),
-    IN_PLACE: lambda name, schema: bool(written_to(schema)),
-}
-"""Whether an operator is of a variant; the first one counts."""
 
-
-def variant(name: str, schema: Any) -> str:
-    """Returns the variant of an operator; empty if it is public and writes to no argument."""
-    return next((word for word, holds in VARIANTS.items() if holds(name, schema)), "")
+def variants(name: str, schema: Any) -> tuple[str, ...]:
+    """Returns the variants of an operator; none if it is public and writes to no argument."""
+    written = written_to(schema)
+    is_out = any(one.is_out for one in schema.arguments)
+    own = {INTERNAL: name.startswith("_"), OUT: is_out, IN_PLACE: bool(written) and not is_out}
+    return tuple(word for word, holds in own.items() if holds)
 
 
 def has_tensors(schema: Any) -> bool:

@@ -1,10 +1,9 @@
-"""Convolutions, pooling and related operations, by loops over the kernel."""
+"""Convolutions and related operations, by loops over the kernel."""
 
 from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator
-from typing import Any
 
 import numpy as np
 
@@ -69,9 +68,11 @@ def deconvolution(
     padding: Shape,
     groups: int = 1,
     bias: Array | None = None,
+    output_padding: Shape = (),
 ) -> Array:
     """Transposed convolution: sums of copies of the kernel, one for each element and scaled by it.
-    Weights are (channels, filters of a group, kernel ...)."""
+    Weights are (channels, filters of a group, kernel ...). `output_padding` are further positions
+    at the end of each axis, as strides leave several extents to choose from."""
     filters_in_all, kernel = weight.shape[1] * groups, weight.shape[2:]
     inputs = data.shape[2:]
     extents = tuple(
@@ -83,48 +84,12 @@ def deconvolution(
     around = np.zeros((len(data), groups, filters_in_all // groups, *extents))
     for place, met in taps(extents, kernel, stride, dilation, inputs):
         around[last(met)] += np.einsum("ngc...,gcf->ngf...", images, filters[last(place)])
-    inside = tuple(slice(p, e - p) for p, e in zip(padding, extents, strict=True))
+    further = output_padding or (0,) * len(kernel)
+    around = np.pad(around, [(0, 0)] * 3 + [(0, more) for more in further])
+    inside = (slice(p, e - p + more) for p, e, more in zip(padding, extents, further, strict=True))
     made = around[last(inside)]
     made = made.reshape(len(data), filters_in_all, *made.shape[3:])
     return made if bias is None else made + bias.reshape(-1, *[1] * len(kernel))
-
-
-POOLED: dict[str, Any] = {"avg": np.mean, "max": np.max, "sum": np.sum}
-BORDER = {"avg": 0.0, "max": -np.inf, "sum": 0.0}
-
-
-def pooling(
-    data: Array,
-    kernel: Shape,
-    stride: Shape,
-    padding: Shape,
-    kind: str,
-) -> Array:
-    """Maximum, mean or sum of each window. The border counts in a mean."""
-    around = pad(data, padding, BORDER[kind])
-    once = (1,) * len(kernel)
-    outputs = output_extents(around.shape[2:], kernel, stride, once)
-    windows = [
-        around[last(met)] for _, met in taps(around.shape[2:], kernel, stride, once, outputs)
-    ]
-    return POOLED[kind](windows, axis=0)
-
-
-def global_pooling(data: Array, kind: str) -> Array:
-    """Maximum, mean or sum of each image."""
-    return POOLED[kind](data, axis=tuple(range(2, data.ndim)), keepdims=True)
-
-
-def adaptive_average_pooling(data: Array, output_size: Shape) -> Array:
-    """The means of `output_size` windows, which overlap where the extent is not divisible."""
-
-    def windows(extent: int, count: int) -> list[slice]:
-        return [slice(i * extent // count, -(-(i + 1) * extent // count)) for i in range(count)]
-
-    rows, columns = (windows(e, n) for e, n in zip(data.shape[2:], output_size, strict=True))
-    return np.stack(
-        [np.stack([data[:, :, r, c].mean((2, 3)) for c in columns], -1) for r in rows], -2
-    )
 
 
 def im2col(data: Array, kernel: Shape, stride: Shape, dilation: Shape, padding: Shape) -> Array:
@@ -157,12 +122,9 @@ def col2im(
 
 REFERENCES = references(
     {
-        "adaptive_average_pooling": adaptive_average_pooling,
         "col2im": col2im,
         "convolution": convolution,
         "deconvolution": deconvolution,
-        "global_pooling": global_pooling,
         "im2col": im2col,
-        "pooling": pooling,
     }
 )

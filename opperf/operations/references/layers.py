@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
+from typing import Any
+
 import numpy as np
 from scipy import special
 
@@ -17,8 +20,17 @@ from opperf.operations.references.reference import (
 SELU_SCALE, SELU_ALPHA = 1.0507009873554805, 1.6732632423543772
 """Constants of SELU, with which activations keep mean zero and variance one from layer to layer."""
 
+LEAST_DIFFERENCE = 1e-5
+"""By which a dropped element may differ from alpha dropout's value of it, in single precision."""
+
 GELU_CUBE = 0.044715
 """Factor of the cube in GELU's approximation by a hyperbolic tangent."""
+
+
+def dense(data: Array, weight: Array, bias: Array | None = None) -> Array:
+    """Products of the data's last axis and of each unit's weights, with or without a bias."""
+    made = data @ weight.T
+    return made if bias is None else made + bias
 
 
 def elu(x: Array, slope: float) -> Array:
@@ -72,6 +84,51 @@ def dropout(outputs: list[Array], data: Array, rate: float, axes: Shape = ()) ->
     )
 
 
+def alpha_dropout(outputs: list[Array], data: Array, rate: float, axes: Shape = ()) -> Pairs:
+    """The pairs of alpha dropout (Klambauer et al., "Self-normalizing neural networks", 2017):
+    dropped elements have SELU's least value, and then all are scaled and shifted so that mean zero
+    and variance one remain. All or none are kept along `axes`."""
+    made, least = outputs[0], -SELU_SCALE * SELU_ALPHA
+    scale = ((1 - rate) * (1 + rate * least**2)) ** -0.5
+    shift = -scale * rate * least
+    dropped = np.isclose(made, scale * least + shift, atol=LEAST_DIFFERENCE)
+    choices = dropped.all(axis=axes) if axes else dropped
+    error = np.sqrt(rate * (1 - rate) / choices.size)
+    return (
+        (made, np.where(dropped, scale * least + shift, scale * data + shift)),
+        (dropped, np.broadcast_to(np.expand_dims(choices, axes), dropped.shape)),
+        (abs(choices.mean() - rate) < STANDARD_ERRORS * error, True),
+    )
+
+
+POOLED: dict[str, Any] = {"sum": np.sum, "mean": np.mean, "max": np.max}
+"""What is computed of the rows of a bag."""
+
+
+def embedding_bag(
+    data: Array,
+    weight: Array,
+    offsets: Array,
+    kind: str,
+    shares: Array | None = None,
+    padding: int | None = None,
+    has_end: bool = False,
+) -> Array:
+    """Sum, mean or maximum of the rows of each bag. Bags are parts of the indices, from one offset
+    to the next, and each row may have a share of its own in the sum. An index may be padding, which
+    is in no bag; `has_end` says that the last offset is the end of the last bag."""
+    ends = [*offsets.tolist(), *([] if has_end else [len(data)])]
+    made = np.zeros((len(ends) - 1, weight.shape[1]))
+    for bag, (begin, end) in enumerate(itertools.pairwise(ends)):
+        kept = data[begin:end] != padding
+        rows = weight[data[begin:end][kept]]
+        if shares is not None:
+            rows = rows * shares[begin:end][kept][:, None]
+        if len(rows):
+            made[bag] = POOLED[kind](rows, axis=0)
+    return made
+
+
 def steps(data: Array, lengths: Array | None) -> Array:
     """The length of each sequence of a batch; time is the first axis."""
     every = np.full(data.shape[1], len(data))
@@ -102,7 +159,8 @@ REFERENCES = {
         {
             "celu": celu,
             "dropout_inference": lambda data, rate: data,
-            "dense": lambda data, weight, bias: data @ weight.T + bias,
+            "dense": dense,
+            "embedding_bag": embedding_bag,
             "elu": elu,
             "gelu": lambda x: x * special.ndtr(x),
             "gelu_tanh": gelu_tanh,
@@ -121,5 +179,5 @@ REFERENCES = {
             "soft_shrink": lambda x, threshold: x - np.clip(x, -threshold, threshold),
         }
     ),
-    **properties({"dropout": dropout}),
+    **properties({"alpha_dropout": alpha_dropout, "dropout": dropout}),
 }

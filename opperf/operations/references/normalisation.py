@@ -90,6 +90,32 @@ def group_norm(data: Array, scale: Array, shift: Array, groups: int, epsilon: fl
     return normal * per_channel(scale, data) + per_channel(shift, data)
 
 
+def rms_norm(data: Array, scale: Array, epsilon: float) -> Array:
+    """Data divided by the root of its mean square along the last axis."""
+    return data / np.sqrt((data**2).mean(-1, keepdims=True) + epsilon) * scale
+
+
+def renorm(data: Array, order: float, axis: int, limit: float) -> Array:
+    """Data of which each slice along an axis has a norm of at most the limit."""
+    others = tuple(one for one in range(data.ndim) if one != axis % data.ndim)
+    norms = (np.abs(data) ** order).sum(others, keepdims=True) ** (1 / order)
+    return data * np.minimum(1, limit / norms)
+
+
+def renorm_of_rows(data: Array, indices: Array, order: float, limit: float) -> Array:
+    """A table of which the rows at indices have a norm of at most the limit."""
+    rows = np.unique(indices)
+    made = data.copy()
+    made[rows] = renorm(data[rows], order, 0, limit)
+    return made
+
+
+def cosine_similarity(x: Array, y: Array, axis: int, epsilon: float) -> Array:
+    """Cosines of the angles between vectors along an axis, none shorter than epsilon."""
+    of_x, of_y = (np.maximum(np.sqrt((one**2).sum(axis)), epsilon) for one in (x, y))
+    return (x * y).sum(axis) / (of_x * of_y)
+
+
 def unit_length(data: Array, axes: Shape, epsilon: float) -> Array:
     """Data divided by its length along the axes."""
     return data / np.sqrt((data**2).sum(axes, keepdims=True) + epsilon)
@@ -113,6 +139,7 @@ REFERENCES = references(
         "batch_norm_relu_inference": (
             lambda **inputs: np.maximum(batch_norm_inference(**inputs), 0)
         ),
+        "cosine_similarity": cosine_similarity,
         "group_norm": group_norm,
         "instance_norm": instance_norm,
         "layer_norm": layer_norm,
@@ -122,6 +149,9 @@ REFERENCES = references(
         ),
         "masked_log_softmax": masked_log_softmax,
         "masked_softmax": masked_softmax,
+        "renorm": renorm,
+        "renorm_of_rows": renorm_of_rows,
+        "rms_norm": rms_norm,
         "softmax": softmax,
         "softmin": lambda data, axis, temperature=1.0: softmax(-data, axis, temperature),
         "unit_length": unit_length,

@@ -37,9 +37,11 @@ def gru(by_input: Array, by_state: Array, state: Array, cell: Array) -> tuple[Ar
     return (1 - part) * candidate + part * state, cell
 
 
-def recurrent(step: Step) -> Callable[..., Array]:
+def recurrent(step: Step) -> Callable[..., Any]:
     """The function of layers of one kind. Weights and biases are those of the input and of the
-    state in turn, direction by direction and layer by layer."""
+    state in turn, direction by direction and layer by layer. Sequences of fewer steps than the data
+    have lengths, and zeros beyond. With `states`, the last states are returned beside the outputs,
+    and the last cells where there are cells."""
 
     def outputs(
         data: Array,
@@ -48,22 +50,32 @@ def recurrent(step: Step) -> Callable[..., Array]:
         state: Array,
         bidirectional: bool,
         cell: Any = None,
-    ) -> Array:
+        lengths: Any = None,
+        states: bool = False,
+    ) -> Any:
         directions = 2 if bidirectional else 1
         cells = np.zeros_like(state) if cell is None else cell
-        x = data
+        every = np.full(data.shape[1], len(data)) if lengths is None else lengths
+        runs = (np.arange(len(data))[:, None] < every)[..., None]
+        x, last_states, last_cells = data, [], []
         for first in range(0, len(state), directions):
             made = []
             for place in range(first, first + directions):
                 (w, u), (b, c) = (all_of[2 * place : 2 * place + 2] for all_of in (weights, biases))
                 order = slice(None, None, -1 if place > first else 1)
                 h, memory, steps = state[place], cells[place], []
-                for one in x[order]:
-                    h, memory = step(one @ w.T + b, h @ u.T + c, h, memory)
-                    steps.append(h)
+                for one, running in zip(x[order], runs[order], strict=True):
+                    new, newer = step(one @ w.T + b, h @ u.T + c, h, memory)
+                    h, memory = np.where(running, new, h), np.where(running, newer, memory)
+                    steps.append(np.where(running, h, 0.0))
                 made.append(np.stack(steps)[order])
+                last_states.append(h)
+                last_cells.append(memory)
             x = np.concatenate(made, axis=-1)
-        return x
+        if not states:
+            return x
+        ends = (np.stack(last_states), np.stack(last_cells))
+        return (x, *ends[: 1 if cell is None else 2])
 
     return outputs
 

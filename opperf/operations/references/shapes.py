@@ -28,6 +28,29 @@ def space_to_depth(data: Array, block: int) -> Array:
     return blocks.reshape(n, c * b**2, h // b, w // b)
 
 
+def pixel_shuffle(data: Array, block: int) -> Array:
+    """Channels rearranged as blocks, those of one block next to each other: ONNX's DepthToSpace in
+    the order CRD (Shi et al., "Real-time single image and video super-resolution", 2016)."""
+    n, c, h, w = data.shape
+    b = block
+    blocks = data.reshape(n, c // b**2, b, b, h, w).transpose(0, 1, 4, 2, 5, 3)
+    return blocks.reshape(n, c // b**2, h * b, w * b)
+
+
+def pixel_unshuffle(data: Array, block: int) -> Array:
+    """Blocks rearranged as channels: the reverse of `pixel_shuffle`."""
+    n, c, h, w = data.shape
+    b = block
+    blocks = data.reshape(n, c, h // b, b, w // b, b).transpose(0, 1, 3, 5, 2, 4)
+    return blocks.reshape(n, c * b**2, h // b, w // b)
+
+
+def channel_shuffle(data: Array, groups: int) -> Array:
+    """Channels in turn from each group of neighbours (Zhang et al., "ShuffleNet", 2018)."""
+    split = data.reshape(len(data), groups, -1, *data.shape[2:])
+    return split.swapaxes(1, 2).reshape(data.shape)
+
+
 def pad(x: Array, widths: Any, mode: str) -> Array:
     """The tensor with a border. `widths` are those before and after each axis; of a negative one,
     as many rows are removed."""
@@ -306,6 +329,7 @@ REFERENCES = references(
         ),
         "cast": lambda x, dtype: x.astype(dtype),
         "column_stack": column_stack,
+        "channel_shuffle": channel_shuffle,
         "combinations": combinations,
         "concatenate": concatenate,
         "crop": crop,
@@ -326,6 +350,8 @@ REFERENCES = references(
         "pad": pad,
         "pad_gradient": pad_gradient,
         "pad_sequences": pad_sequences,
+        "pixel_shuffle": pixel_shuffle,
+        "pixel_unshuffle": pixel_unshuffle,
         "repeat": repeat,
         "reshape": lambda x, shape: x.reshape(shape),
         "reshape_like": lambda x, like: x.reshape(like.shape),

@@ -13,7 +13,7 @@ from opperf.rules.bert import HEADS, UNITS, WIDTH, tokens
 from opperf.rules.configurations import WHY
 from opperf.rules.registering import Families
 from opperf.rules.sizes import Preset
-from opperf.rules.values import SIMPLEX, tensor
+from opperf.rules.values import SIMPLEX, fixed, odds, tensor
 
 FAMILIES = Families()
 
@@ -109,6 +109,72 @@ def cross_context(operation: CanonicalOperation, size: Preset) -> Iterable[Roles
             "attention": layer.weights,
             "heads": layer.heads,
         }
+
+
+class Heads(NamedTuple):
+    """Extents of attention, head by head."""
+
+    why: str
+    batch: int
+    heads: int
+    queries: int
+    keys: int
+    width: int
+    shared: int = 1
+    """Heads of queries to each of keys and values."""
+    causal: bool = False
+
+    @property
+    def roles(self) -> Roles:
+        """Queries, keys and values."""
+        keys = (self.batch, self.heads // self.shared, self.keys, self.width)
+        return {
+            WHY: self.why,
+            "query": tensor(self.batch, self.heads, self.queries, self.width),
+            "key": tensor(*keys),
+            "value": tensor(*keys),
+            **({"causal": True} if self.causal else {}),
+        }
+
+
+PADDED = odds(1, 7)
+"""Of a mask of the keys that are words: an eighth is not, and no text is without any."""
+
+
+@FAMILIES.operation("attention")
+def attention(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
+    """Layers of transformers: of encoders, of decoders that read and that generate, of pictures,
+    and with masks of both kinds."""
+    batch, length = tokens(size)
+    long, cached = size.extent(1024, least=32), size.extent(2048, least=64)
+    for made in (
+        Heads("BERT-base, sentences of 128 tokens", batch, HEADS, length, length, WIDTH),
+        Heads("GPT-2, one text of 1024 tokens, causal", 1, HEADS, long, long, WIDTH, causal=True),
+        Heads(
+            "Llama 3 8B reading 256 tokens, causal, four heads of queries to one of keys",
+            1,
+            32,
+            size.extent(256, least=16),
+            size.extent(256, least=16),
+            128,
+            shared=4,
+            causal=True,
+        ),
+        Heads(
+            "Llama 3 8B generating: one query against 2048 tokens", 1, 32, 1, cached, 128, shared=4
+        ),
+        Heads("Llama 2 7B generating: one query against 2048 tokens", 1, 32, 1, cached, 128),
+        Heads(
+            "Stable Diffusion, a picture to 77 tokens", 1, 8, size.extent(4096, least=64), 77, 40
+        ),
+    ):
+        yield made.roles
+    few = max(1, batch // 4)
+    masked = Heads("BERT-base, padding masked", few, HEADS, length, length, WIDTH)
+    mask = fixed(few, 1, length, length, fill=PADDED, dtype="bool")
+    yield {**masked.roles, "mask": mask}
+    biased = Heads("T5-base, a bias for each distance of words", few, HEADS, length, length, WIDTH)
+    yield {**biased.roles, "mask": fixed(1, HEADS, length, length), "scale": 1.0}
 
 
 @FAMILIES.operation("divided_by_root_of_width")

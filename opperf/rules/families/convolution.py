@@ -202,6 +202,23 @@ def pooling(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
         }
 
 
+@FAMILIES.operation("max_pooling")
+def max_pooling(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
+    """The layers of maxima, and one whose last windows reach beyond the map."""
+    for made in pooling(operation, size):
+        if made["kind"] == "max":
+            yield {name: value for name, value in made.items() if name != "kind"}
+    window = Window(network_maps(size, 192, 28, 28), kernel=3, stride=2)
+    yield {
+        WHY: "GoogLeNet, in front of its inception blocks, with partial windows at the ends",
+        "data": tensor(*window.shape),
+        "kernel": window.along(window.kernel),
+        "stride": window.along(window.stride),
+        "padding": window.along(0),
+        "ceil": True,
+    }
+
+
 @FAMILIES.operation("global_pooling")
 def global_pooling(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
     """Whole maps, each to one number."""
@@ -216,6 +233,17 @@ def global_pooling(operation: CanonicalOperation, size: Preset) -> Iterable[Role
         ("M5, before the classifier, in one dimension", "avg", network_maps(size, 512, 30)),
     ):
         yield {WHY: why, "data": tensor(*shape), "kind": kind}
+
+
+@FAMILIES.operation("adaptive_max_pooling")
+def adaptive_max_pooling(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
+    """Feature maps, pooled to one number and to the grids of pyramids."""
+    for cells, why in (
+        (1, "CBAM, attention to channels: each map to one number"),
+        (7, "a region's map in 7 x 7 cells, as Fast R-CNN pools it"),
+        (3, "a grid of 3 x 3 cells that overlap, as in spatial pyramid pooling"),
+    ):
+        yield {WHY: why, "data": tensor(*feature_maps(size)), "output_size": (cells, cells)}
 
 
 @FAMILIES.operation("adaptive_average_pooling")

@@ -117,6 +117,20 @@ def layer_norm(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
         yield {WHY: why, **data_scale_and_shift(shape, shape[axis]), "axis": axis}
 
 
+@FAMILIES.operation("rms_norm")
+def rms_norm(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
+    """Layers of language models, over all of a text, for one word and within each head."""
+    length = size.extent(512, least=16)
+    for why, shape in (
+        ("Llama 2 7B, reading a text", (1, length, 4096)),
+        ("Llama 2 7B, generating one word", (1, 1, 4096)),
+        ("T5-base, token by token", few_sentences(size)),
+        ("Qwen3, queries of each head: short rows", (1, length, 32, 128)),
+    ):
+        scale = tensor(shape[-1], fill=POSITIVE)
+        yield {WHY: why, "data": tensor(*shape), "scale": scale, "epsilon": 1e-6}
+
+
 @FAMILIES.operation("instance_norm")
 def instance_norm(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
     """Layers of networks that translate or segment pictures."""

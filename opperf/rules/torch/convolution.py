@@ -2,6 +2,347 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+import msgspec
+
+from opperf.model import Kind, Operator, TensorSpec
+from opperf.operations import CanonicalOperation
+from opperf.operations.uses import Roles
+from opperf.rules.configurations import WHY, inputs_of
+from opperf.rules.families.convolution import layer
+from opperf.rules.pictures import Window, feature_maps, network_maps, photographs, video
 from opperf.rules.registering import Families
+from opperf.rules.shapes import Shape
+from opperf.rules.sizes import Preset
+from opperf.rules.torch.operations.convolutions import (
+    channels_last,
+    convolution_arguments,
+)
+from opperf.rules.torch.roles import by_role
+from opperf.rules.values import Arguments, fixed, tensor
 
 FAMILIES = Families()
+
+NOT_BENCHMARKED = dict.fromkeys(
+    ("convolution_overrideable", "convolution_backward_overrideable"),
+    "a place for kernels of backends in other packages: PyTorch's own only raises an error",
+)
+"""Operators that cannot be called on their own, each with the reason."""
+
+
+def transposed(window: Window, further: int = 0) -> Roles:
+    """A transposed convolution's inputs."""
+    data, weight = window.shape[1], window.filters // window.groups
+    return {
+        "data": tensor(*window.shape),
+        "weight": tensor(data, weight, *window.along(window.kernel)),
+        "bias": tensor(window.filters),
+        "stride": window.along(window.stride),
+        "dilation": window.along(window.dilate),
+        "padding": window.along(window.pad),
+        **({"groups": window.groups} if window.groups > 1 else {}),
+        **({"output_padding": window.along(further)} if further else {}),
+    }
+
+
+def with_channels_last(roles: Roles) -> Roles:
+    """The inputs with maps and weights that have their channels last in memory."""
+    return {
+        name: channels_last(value)
+        if isinstance(value, TensorSpec) and len(value.shape) > 3
+        else value
+        for name, value in roles.items()
+    }
+
+
+@FAMILIES.also("conv1d.default")
+@by_role
+def speech_layers(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
+    """Layers of networks for sound, one dilated and one of each channel alone."""
+    samples = size.extent(16000, least=640)
+    frames = network_maps(size, 512, 200)
+    for why, window, biased in (
+        (
+            "wav2vec 2.0, the first layer, of a second of sound: steps of five samples",
+            Window((1, 1, samples), 512, kernel=10, stride=5),
+            False,
+        ),
+        ("Conv-TasNet, a dilated layer", Window(frames, 128, pad=8, dilate=8), True),
+        (
+            "Conformer, depthwise along time, of 31 frames",
+            Window(frames, 512, kernel=31, pad=15, groups=512),
+            True,
+        ),
+    ):
+        yield {WHY: why, **layer(window, biased)}
+
+
+@FAMILIES.also("conv2d.default", "convolution.default")
+@by_role
+def picture_layers(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
+    """Layers with channels last in memory, which the kernels need not reorder."""
+    if operation.name == "deconvolution":
+        return
+    wide = network_maps(size, 512, 14, 14)
+    for why, window in (
+        ("ResNet-50, stage 1, 3 x 3, channels last in memory", Window(feature_maps(size), pad=1)),
+        (
+            "MobileNet, depthwise, channels last in memory",
+            Window(wide, 512, pad=1, groups=512),
+        ),
+    ):
+        yield {WHY: why, **with_channels_last(layer(window, biased=False))}
+
+
+@FAMILIES.also("conv3d.default")
+@by_role
+def volume_layers(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
+    """Layers of networks for video, of one axis at a time and with channels last."""
+    clip = network_maps(size, 64, 8, 28, 28, samples=1)
+    along_time = layer(Window(clip), biased=False)
+    yield {
+        WHY: "R(2+1)D, along time alone, of three frames",
+        **along_time,
+        "weight": tensor(64, 64, 3, 1, 1),
+        "padding": (1, 0, 0),
+    }
+    yield {
+        WHY: "3D ResNet-18, stage 1, channels last in memory",
+        **with_channels_last(layer(Window(clip, pad=1), biased=False)),
+    }
+
+
+@FAMILIES.also("conv_transpose2d", "convolution.default")
+@by_role
+def enlarging_layers(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
+    """Layers that enlarge: with an extent that the stride leaves open, and channels last."""
+    if operation.name == "convolution":
+        return
+    maps = network_maps(size, 256, 32, 32, samples=2)
+    yield {
+        WHY: "CycleGAN, the first enlargement: 3 x 3 at steps of two, and one row more",
+        **transposed(Window(maps, 128, stride=2, pad=1), further=1),
+    }
+    yield {
+        WHY: "Stable Diffusion's kind of decoder, 4 x 4 at steps of two, channels last in memory",
+        **with_channels_last(transposed(Window(maps, 128, kernel=4, stride=2, pad=1))),
+    }
+
+
+Layers = tuple[tuple[str, Callable[[Preset], Window]], ...]
+"""Layers, each with why it is measured."""
+
+WINDOWS: Layers = (
+    ("ResNet-50, stage 1, 3 x 3", lambda size: Window(feature_maps(size), pad=1)),
+    (
+        "ResNet-50, the first layer: 7 x 7 at steps of two",
+        lambda size: Window(photographs(size), kernel=7, stride=2, pad=3),
+    ),
+    (
+        "DeepLab, stage 3, dilated",
+        lambda size: Window(network_maps(size, 256, 28, 28, samples=2), 256, pad=2, dilate=2),
+    ),
+    (
+        "MobileNet, depthwise",
+        lambda size: Window(network_maps(size, 512, 14, 14), 512, pad=1, groups=512),
+    ),
+    ("C3D, the first layer", lambda size: Window(video(size), pad=1)),
+    (
+        "a dilated layer of a network that segments volumes",
+        lambda size: Window(network_maps(size, 32, 16, 16, 16, samples=1), 32, pad=2, dilate=2),
+    ),
+    (
+        "X3D, depthwise along space and time",
+        lambda size: Window(network_maps(size, 108, 8, 28, 28, samples=1), 108, pad=1, groups=108),
+    ),
+)
+"""Layers of pictures and of video, for operators that are one kernel of a convolution."""
+
+ENLARGING: Layers = (
+    (
+        "DCGAN, the generator's second layer",
+        lambda size: Window(network_maps(size, 512, 8, 8), 256, kernel=4, stride=2, pad=1),
+    ),
+    (
+        "U-Net, the second enlargement",
+        lambda size: Window(network_maps(size, 512, 28, 28, samples=2), 256, kernel=2, stride=2),
+    ),
+    (
+        "3D U-Net, an enlargement",
+        lambda size: Window(network_maps(size, 256, 8, 8, 8, samples=1), 128, kernel=2, stride=2),
+    ),
+)
+"""Layers that enlarge, of pictures and of volumes."""
+
+
+@FAMILIES.add(
+    *("thnn_conv2d", "slow_conv_dilated2d", "slow_conv_dilated3d", "slow_conv3d"),
+    *("slow_conv3d_forward", "slow_conv_transpose2d", "slow_conv_transpose3d"),
+    "mkldnn_convolution",
+)
+@by_role
+def kernels(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
+    """Layers for one kernel of a convolution, of which each takes those that it can."""
+    if operation.name == "convolution":
+        for why, window in WINDOWS:
+            yield {WHY: why, **layer(window(size))}
+    else:
+        for why, window in ENLARGING:
+            yield {WHY: why, **transposed(window(size))}
+
+
+def switched_off(operator: Operator) -> Arguments:
+    """The required switches of an operator, off."""
+    return {
+        one.name: False
+        for one in operator.parameters
+        if one.kind is Kind.BOOL and one.required and one.name != "transposed"
+    }
+
+
+def output_of(roles: Mapping[str, Any], is_transposed: bool = False) -> TensorSpec:
+    """A tensor of the shape and of the order of axes of a layer's output."""
+    data: TensorSpec = roles["data"]
+    weight: TensorSpec = roles["weight"]
+    groups = roles.get("groups", 1)
+    filters = weight.shape[1] * groups if is_transposed else weight.shape[0]
+    further = roles.get("output_padding", (0,) * len(roles["stride"]))
+    sides = [
+        (e - 1) * s + d * (k - 1) + 1 - 2 * p + more
+        if is_transposed
+        else (e + 2 * p - d * (k - 1) - 1) // s + 1
+        for e, k, s, p, d, more in zip(
+            data.shape[2:],
+            weight.shape[2:],
+            roles["stride"],
+            roles["padding"],
+            roles["dilation"],
+            further,
+            strict=True,
+        )
+    ]
+    return msgspec.structs.replace(data, shape=(data.shape[0], filters, *sides))
+
+
+def layers_of(is_transposed: bool, size: Preset) -> Iterable[Roles]:
+    """The layers of one direction, without a bias."""
+    for why, window in ENLARGING if is_transposed else WINDOWS:
+        made = (transposed if is_transposed else layer)(window(size))
+        yield {WHY: why, **{name: value for name, value in made.items() if name != "bias"}}
+
+
+@FAMILIES.add(
+    *("cudnn_convolution", "cudnn_convolution_transpose", "miopen_convolution"),
+    *("miopen_convolution_transpose", "conv_depthwise3d", "miopen_depthwise_convolution"),
+)
+def of_gpu(operator: Operator, size: Preset) -> Iterable[Arguments]:
+    """Layers for the kernels of cuDNN, MIOpen and CUDA."""
+    volumes = operator.name == "conv_depthwise3d"
+    for roles in layers_of("transpose" in operator.name, size):
+        alone = roles.get("groups", 1) != 1
+        if alone < ("depthwise" in operator.name) or volumes > (len(sides_of(roles)) == 3):
+            continue
+        inputs = inputs_of(roles)
+        if volumes:
+            # The number of groups is that of channels.
+            inputs.pop("groups")
+        made = convolution_arguments(operator, inputs)
+        if made is not None:
+            yield {WHY: roles[WHY], **made, **switched_off(operator)}
+
+
+def sides_of(roles: Mapping[str, Any]) -> Shape:
+    """The extents of a layer's maps."""
+    sides: Shape = roles["data"].shape[2:]
+    return sides
+
+
+@FAMILIES.add(
+    *("cudnn_convolution_relu", "cudnn_convolution_add_relu"),
+    *("miopen_convolution_relu", "miopen_convolution_add_relu"),
+)
+def fused(operator: Operator, size: Preset) -> Iterable[Arguments]:
+    """Layers with what follows them, as a compiler joins them for cuDNN and MIOpen to compute."""
+    for why, window in WINDOWS[:2]:
+        roles = layer(window(size))
+        made = convolution_arguments(operator, roles)
+        assert made is not None
+        added: Arguments = {}
+        if operator.parameter("z") is not None:
+            added = {"z": output_of(roles), "alpha": 1.0}
+        yield {WHY: f"{why}, with its ReLU", **made, **added}
+
+
+TIME_FIRST = (
+    ("ConvS2S, a layer of the encoder, which its gates follow: of three words", 512, 1024, 3),
+    ("lightweight text classifier: of five words", 300, 100, 5),
+)
+"""Why a layer with time first is measured, its channels, filters and the extent of its kernel."""
+
+
+@FAMILIES.add("conv_tbc", "conv_tbc_backward")
+def time_first(operator: Operator, size: Preset) -> Iterable[Arguments]:
+    """Layers over sentences, with time along the first axis."""
+    steps, batch = size.extent(32, least=8), size.batch
+    for why, channels, filters, kernel in TIME_FIRST:
+        pad = kernel // 2
+        made: Arguments = {
+            "weight": tensor(kernel, channels, filters),
+            "bias": tensor(filters),
+            "pad": pad,
+        }
+        data = tensor(steps, batch, channels)
+        if operator.name == "conv_tbc":
+            yield {WHY: why, "self": data, **made}
+        else:
+            yield {WHY: why, "self": tensor(steps, batch, filters), "input": data, **made}
+
+
+SAME_SIDES = (
+    ("conv1d", "TCN, a dilated layer, border by word", (64, 400), 64, 3, 2),
+    ("conv1d", "EEGNet's kind, a filter of 51 samples, border by word", (16, 512), 16, 51, 1),
+    ("conv2d", "Keras's VGG-16, second block, border by word", (128, 56, 56), 128, 3, 1),
+    ("conv2d", "EfficientNet-B0, the head's 1 x 1, border by word", (320, 7, 7), 1280, 1, 1),
+    ("conv3d", "a layer of a network for volumes, border by word", (32, 16, 32, 32), 32, 3, 1),
+)
+"""By operator: why a layer is measured whose output has the extents of its input, the extents of a
+sample, filters, the kernel's extent and its dilation."""
+
+
+@FAMILIES.add("conv1d.padding", "conv2d.padding", "conv3d.padding")
+def border_by_word(operator: Operator, size: Preset) -> Iterable[Arguments]:
+    """Layers with the word for the border that keeps the extents, and with that for none."""
+    for name, why, (channels, *sides), filters, kernel, dilation in SAME_SIDES:
+        if name != operator.name:
+            continue
+        shape = network_maps(size, channels, *sides, samples=4)
+        axes = len(sides)
+        made: Arguments = {
+            "input": tensor(*shape),
+            "weight": tensor(filters, channels, *(kernel,) * axes),
+            "bias": tensor(filters),
+        }
+        dilated = {"dilation": (dilation,) * axes} if dilation > 1 else {}
+        yield {WHY: why, **made, "padding": "same", **dilated}
+        if kernel == 3 and dilation == 1:
+            yield {WHY: f"{why}: none", **made, "padding": "valid"}
+
+
+@FAMILIES.add("mkldnn_reorder_conv2d_weight", "mkldnn_reorder_conv3d_weight")
+def reordered_weights(operator: Operator, size: Preset) -> Iterable[Arguments]:
+    """Weights that oneDNN puts in the order of its kernels, once for a network that predicts."""
+    axes = 2 if "2d" in operator.name else 3
+    for why, filters, kernel in (
+        ("weights of a ResNet's stage 4, 3 wide", 512, 3),
+        ("weights of a layer of 256 channels, 1 wide", 256, 1),
+    ):
+        # Weights do not grow with the size; of the smallest there are fewer.
+        width = size.extent(filters, least=32) if size.scale < 1 else filters
+        weight = fixed(width, width, *(kernel,) * axes)
+        yield {
+            WHY: why,
+            "self": msgspec.structs.replace(weight, layout="mkldnn"),
+            "padding": (kernel // 2,) * axes,
+        }

@@ -1,7 +1,258 @@
-"""Families of PyTorch's layers: linear, embedding, normalisation, dropout."""
+"""Families of PyTorch's layers: linear, embedding, dropout, and those that move pixels."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
+import msgspec
+
+from opperf.model import Operator, TensorSpec
+from opperf.operations import CanonicalOperation
+from opperf.operations.uses import Roles
+from opperf.rules.bert import FEED_FORWARD, UNITS, WORDS, few_sentences, tokens
+from opperf.rules.configurations import WHY
+from opperf.rules.pictures import feature_maps, network_maps
 from opperf.rules.registering import Families
+from opperf.rules.shapes import square
+from opperf.rules.sizes import Preset
+from opperf.rules.torch.operations.convolutions import channels_last
+from opperf.rules.torch.operations.layers import INDEX
+from opperf.rules.torch.roles import by_role
+from opperf.rules.values import ONES, PROBABILITY, Arguments, below, fixed, odds, tensor
 
 FAMILIES = Families()
+
+
+@FAMILIES.also("linear")
+@by_role
+def linear(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
+    """Layers of language models, without a bias."""
+    weight = tensor(FEED_FORWARD, UNITS)
+    for why, rows in (
+        ("T5-base, feed-forward block without a bias, of a text", size.extent(512, least=16)),
+        ("T5-base, feed-forward block, generating one word: a matrix by a vector", 1),
+    ):
+        yield {WHY: why, "data": tensor(1, rows, UNITS), "weight": weight}
+
+
+def in_onednn(spec: TensorSpec) -> TensorSpec:
+    """The tensor in oneDNN's own layout, without a gradient."""
+    return msgspec.structs.replace(spec, layout="mkldnn", gradient=False)
+
+
+@FAMILIES.add(
+    *("mkldnn_linear", "mkldnn_linear_backward", "mkldnn_linear_backward_input"),
+    *("mkldnn_linear_backward_weights", "linear_backward"),
+)
+def linear_passes(operator: Operator, size: Preset) -> Iterable[Arguments]:
+    """Passes of layers of BERT-base: for oneDNN, of tensors in its own layout."""
+    own = operator.name.startswith("mkldnn")
+    for why, inputs, units in (
+        ("BERT-base, a projection of each token", UNITS, UNITS),
+        ("BERT-base, feed-forward block, widening", UNITS, FEED_FORWARD),
+    ):
+        *outer, _ = few_sentences(size)
+        rows = outer[0] * outer[1]
+        data, made = tensor(rows, inputs), tensor(rows, units)
+        if own:
+            data, made = in_onednn(data), in_onednn(made)
+        offered: Arguments = {
+            "input_size": (rows, inputs),
+            "self": data,
+            "input": data,
+            "grad_output": made,
+            "weight": fixed(units, inputs) if own else tensor(units, inputs),
+            "bias": fixed(units),
+            "bias_defined": True,
+            "output_mask": (True, True, True),
+        }
+        taken = {one.name: offered[one.name] for one in operator.parameters}
+        yield {WHY: why, **taken}
+
+
+@FAMILIES.add("bilinear")
+def bilinear(operator: Operator, size: Preset) -> Iterable[Arguments]:
+    """Scores of pairs of words, and of a word and its head."""
+    for why, rows, left, right, outputs in (
+        ("a biaffine parser, labels of pairs of words", size.extent(256), 100, 100, 50),
+        ("neural tensor network, relations of pairs of entities", size.extent(512), 100, 100, 4),
+        ("a bilinear layer of one output", size.extent(1024), 128, 128, 1),
+    ):
+        yield {
+            WHY: why,
+            "input1": tensor(rows, left),
+            "input2": tensor(rows, right),
+            "weight": tensor(outputs, left, right),
+        }
+
+
+RATE = 0.1
+"""Share of channels dropped."""
+
+
+@FAMILIES.add("feature_dropout", "feature_alpha_dropout")
+def feature_dropout(operator: Operator, size: Preset) -> Iterable[Arguments]:
+    """Maps of which whole channels are dropped."""
+    for why, shape, rate in (
+        ("Tompson et al., channels of feature maps, half of them", feature_maps(size), 0.5),
+        ("sequences of vectors, a tenth of their channels", network_maps(size, 512, 200), RATE),
+    ):
+        yield {WHY: why, operator.parameters[0].name: tensor(*shape), "p": rate, "train": True}
+
+
+@FAMILIES.add("alpha_dropout")
+def alpha_dropout(operator: Operator, size: Preset) -> Iterable[Arguments]:
+    """Activations of networks that normalise themselves."""
+    for why, shape, rate in (
+        ("a self-normalising network, as its authors drop", square(size), 0.05),
+        ("the same, of many samples and few features", (size.extent(10000), 64), RATE),
+    ):
+        yield {WHY: why, operator.parameters[0].name: tensor(*shape), "p": rate, "train": True}
+
+
+@FAMILIES.add("native_dropout_backward")
+def dropout_gradient(operator: Operator, size: Preset) -> Iterable[Arguments]:
+    """Gradients of what was kept."""
+    for why, shape, kept in (
+        ("half of a dense layer's outputs", square(size), odds(1, 1)),
+        ("BERT-base, nine tenths of the vectors of tokens", few_sentences(size), odds(1, 9)),
+    ):
+        yield {
+            WHY: why,
+            "grad_output": tensor(*shape),
+            "mask": fixed(*shape, fill=kept, dtype="bool"),
+            "scale": (kept.low + kept.high) / kept.high,
+        }
+
+
+@FAMILIES.also("embedding.default")
+def sparse_gradient(operator: Operator, size: Preset) -> Iterable[Arguments]:
+    """A table whose gradient has the rows that were looked up alone."""
+    words = size.extent(WORDS)
+    yield {
+        WHY: "word vectors of skip-gram, with a sparse gradient",
+        "weight": tensor(words, 300),
+        "indices": fixed(*tokens(size), fill=below(words), dtype=INDEX),
+        "sparse": True,
+    }
+
+
+@FAMILIES.add("embedding_backward", "embedding_sparse_backward")
+@FAMILIES.also("embedding_dense_backward.default")
+def embedding_gradient(operator: Operator, size: Preset) -> Iterable[Arguments]:
+    """Gradients of the rows that were looked up, added or listed."""
+    words = size.extent(WORDS)
+    shape = tokens(size)
+    names = {one.name for one in operator.parameters}
+    for why, width, by_frequency in (
+        ("BERT-base, word pieces of a batch of sentences", UNITS, False),
+        ("word vectors, each row's gradient divided by how often it occurs", 300, True),
+    ):
+        gradient = tensor(*shape, width)
+        if by_frequency and "sparse" in operator.name:
+            continue
+        yield {
+            WHY: why,
+            ("grad_output" if "grad_output" in names else "grad"): gradient,
+            "indices": fixed(*shape, fill=below(words), dtype=INDEX),
+            "num_weights": words,
+            "padding_idx": -1,
+            "scale_grad_by_freq": by_frequency,
+            **({"sparse": False} if "sparse" in names else {}),
+        }
+
+
+@FAMILIES.add("embedding_renorm")
+def embedding_renorm(operator: Operator, size: Preset) -> Iterable[Arguments]:
+    """Rows of a table, shortened before they are looked up."""
+    words = size.extent(WORDS)
+    for why, width, order in (
+        ("word vectors of a translator, of at most a length", 300, 2.0),
+        ("the same, of at most a sum of absolute values", 300, 1.0),
+    ):
+        # Half of the rows of normal numbers are longer than this.
+        limit = width**0.5 if order == 2.0 else 0.8 * width
+        yield {
+            WHY: why,
+            "self": tensor(words, width),
+            "indices": fixed(1, size.extent(2048), fill=below(words), dtype=INDEX),
+            "max_norm": limit,
+            "norm_type": order,
+        }
+
+
+def offsets(bags: int, each: int, last: bool = False) -> TensorSpec:
+    """Where bags of so many indices each begin, and where the last one ends if `last`. Begins are
+    at even distances: their steps in memory are those of the numbers."""
+    count = bags + last
+    return msgspec.structs.replace(
+        fixed(count, fill=msgspec.structs.replace(ONES, distribution="sequence"), dtype=INDEX),
+        strides=(each,),
+    )
+
+
+BAGS = (
+    ("DLRM on Criteo, single rows of a table, summed: bags of one", "sum", 2048, 1, 64),
+    ("fastText, the mean of a text's words", "mean", 512, 50, 100),
+    ("a recommender, the maximum over each user's last items", "max", 256, 20, 64),
+)
+"""Why bags of embeddings are measured, what is computed of each, their number, the indices in each,
+and the width of the table."""
+
+
+@FAMILIES.add("embedding_bag")
+def embedding_bag(operator: Operator, size: Preset) -> Iterable[Arguments]:
+    """Bags of rows of a table."""
+    padded = operator.overload != "default"
+    words = size.extent(100_000)
+    for why, kind, count, each, width in BAGS:
+        bags = size.extent(count)
+        required = {"scale_grad_by_freq": False, "sparse": False} if padded else {}
+        yield {
+            WHY: why,
+            "weight": tensor(words, width),
+            "indices": fixed(bags * each, fill=below(words), dtype=INDEX),
+            "offsets": offsets(bags, each, last=padded),
+            **required,
+            "mode": ("sum", "mean", "max").index(kind),
+            **({"include_last_offset": True, "padding_idx": 0} if padded else {}),
+        }
+    if not padded:
+        bags, each = size.extent(512), 20
+        yield {
+            WHY: "features with weights of their own, summed, as in factorisation machines",
+            "weight": tensor(words, 64),
+            "indices": fixed(bags * each, fill=below(words), dtype=INDEX),
+            "offsets": offsets(bags, each),
+            "mode": 0,
+            "per_sample_weights": tensor(bags * each, fill=PROBABILITY),
+        }
+
+
+@FAMILIES.add("pixel_shuffle", "pixel_unshuffle")
+def pixels(operator: Operator, size: Preset) -> Iterable[Arguments]:
+    """Maps and pictures, at a factor of two and more."""
+    factor = "upscale_factor" if operator.name == "pixel_shuffle" else "downscale_factor"
+    for why, channels, side, times in (
+        ("ESPCN, the last layer, three times as large", 3, 72, 3),
+        ("EDSR, an enlargement of its 64 channels", 64, 48, 2),
+        ("Swin's merging of patches, as a transformer of pictures has it", 96, 56, 2),
+    ):
+        small = network_maps(size, channels * times**2, side, side, samples=4)
+        shape = small
+        if operator.name != "pixel_shuffle":
+            batch, _, rows, columns = small
+            shape = (batch, channels, rows * times, columns * times)
+        yield {WHY: why, "self": tensor(*shape), factor: times}
+
+
+@FAMILIES.add("channel_shuffle", "native_channel_shuffle")
+def channels(operator: Operator, size: Preset) -> Iterable[Arguments]:
+    """Maps of ShuffleNet."""
+    for why, shape, groups, last in (
+        ("ShuffleNet v2, stage 2", network_maps(size, 116, 28, 28), 2, False),
+        ("ShuffleNet v1, stage 2, three groups", network_maps(size, 240, 28, 28), 3, False),
+        ("ShuffleNet v2, stage 2, channels last", network_maps(size, 116, 28, 28), 2, True),
+    ):
+        data = tensor(*shape)
+        yield {WHY: why, "self": channels_last(data) if last else data, "groups": groups}

@@ -1,0 +1,211 @@
+"""Pooling, by the windows of the definition, over any number of spatial axes."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from opperf.operations.references.convolutions import taps
+from opperf.operations.references.reference import (
+    Array,
+    Pairs,
+    Shape,
+    last,
+    properties,
+    references,
+)
+
+POOLED: dict[str, Any] = {"max": np.max, "sum": np.sum}
+BORDER = {"avg": 0.0, "max": -np.inf, "sum": 0.0}
+
+
+def positions(
+    extent: int, kernel: int, stride: int, padding: int, dilation: int, ceil: bool
+) -> int:
+    """Number of a window's positions along an axis. With `ceil` a last window may reach beyond the
+    border, if it begins inside of it."""
+    room = extent + 2 * padding - dilation * (kernel - 1) - 1
+    count = -(-room // stride) + 1 if ceil else room // stride + 1
+    return count - 1 if ceil and (count - 1) * stride >= extent + padding else count
+
+
+def windows(
+    data: Array,
+    kernel: Shape,
+    stride: Shape,
+    padding: Shape,
+    dilation: Shape,
+    ceil: bool,
+    border: float,
+    beyond: float,
+) -> Array:
+    """The elements of each window along a new first axis. The border has a value of its own, and so
+    has what lies beyond it."""
+    extents = data.shape[2:]
+    axes = list(zip(extents, kernel, stride, padding, dilation, strict=True))
+    outputs = tuple(positions(*one, ceil) for one in axes)
+    further = [
+        max(0, (count - 1) * s + d * (k - 1) + 1 - e - 2 * p)
+        for count, (e, k, s, p, d) in zip(outputs, axes, strict=True)
+    ]
+    none = [(0, 0), (0, 0)]
+    around = np.pad(data, [*none, *((p, p) for p in padding)], constant_values=border)
+    around = np.pad(around, [*none, *((0, more) for more in further)], constant_values=beyond)
+    places = taps(around.shape[2:], kernel, stride, dilation, outputs)
+    return np.stack([around[last(met)] for _, met in places])
+
+
+def pooling(
+    data: Array,
+    kernel: Shape,
+    stride: Shape,
+    padding: Shape,
+    kind: str,
+    dilation: Shape = (),
+    ceil: bool = False,
+    counts_border: bool = True,
+    divisor: int | None = None,
+) -> Array:
+    """Maximum, mean or sum of each window. A mean is divided by the number of elements, those of
+    the border included unless `counts_border` is false, or by a divisor."""
+    steps = dilation or (1,) * len(kernel)
+    moved = (kernel, stride, padding, steps, ceil)
+    met = windows(data, *moved, BORDER[kind], BORDER[kind])
+    if kind != "avg":
+        return POOLED[kind](met, axis=0)
+    if divisor is not None:
+        return met.sum(0) / divisor
+    ones = np.ones((1, 1, *data.shape[2:]))
+    return met.sum(0) / windows(ones, *moved, float(counts_border), 0.0).sum(0)
+
+
+def places_of(extents: Shape) -> Array:
+    """The place of each element of a sample's channel, counted from its first one."""
+    return np.arange(np.prod(extents)).reshape(1, 1, *extents)
+
+
+def max_pooling(
+    data: Array, kernel: Shape, stride: Shape, padding: Shape, dilation: Shape, ceil: bool
+) -> tuple[Array, Array]:
+    """The maximum of each window, and its place in the sample's channel."""
+    moved = (kernel, stride, padding, dilation, ceil)
+    met = windows(data, *moved, -np.inf, -np.inf)
+    places = windows(places_of(data.shape[2:]), *moved, -1, -1)
+    first = met.argmax(0)[None]
+    found = np.take_along_axis(np.broadcast_to(places, met.shape), first, 0)
+    return met.max(0), found[0]
+
+
+def max_unpooling(outputs: list[Array], data: Array, indices: Array, output_size: Shape) -> Pairs:
+    """The pairs of a larger map that has maxima at their places, of several at one place any of
+    them, and zeros elsewhere."""
+    flat = (data.shape[0] * data.shape[1], -1)
+    made = outputs[0].reshape(flat)
+    rows, places = np.arange(len(made))[:, None], indices.reshape(flat)
+    differences = np.full(made.shape, np.inf)
+    np.minimum.at(differences, (rows, places), np.abs(made[rows, places] - data.reshape(flat)))
+    met = np.isfinite(differences)
+    return (
+        (outputs[0].shape[2:], output_size),
+        (made[~met], np.zeros(np.count_nonzero(~met))),
+        (differences[met], np.zeros(np.count_nonzero(met))),
+    )
+
+
+def global_pooling(data: Array, kind: str) -> Array:
+    """Maximum, mean or sum of each image."""
+    means = {**POOLED, "avg": np.mean}
+    return means[kind](data, axis=tuple(range(2, data.ndim)), keepdims=True)
+
+
+Cells = Iterator[tuple[Shape, tuple[slice, ...]]]
+"""Places of an output, with the part of the input that each is pooled from."""
+
+
+def cells(extents: Shape, counts: Shape) -> Cells:
+    """A grid of parts of nearly equal extents, which overlap where an extent is not divisible."""
+    parts = [
+        [slice(i * extent // count, -(-(i + 1) * extent // count)) for i in range(count)]
+        for extent, count in zip(extents, counts, strict=True)
+    ]
+    for place in itertools.product(*map(range, counts)):
+        yield place, tuple(part[i] for part, i in zip(parts, place, strict=True))
+
+
+def adaptive_average_pooling(data: Array, output_size: Shape) -> Array:
+    """The means of `output_size` cells."""
+    made = np.empty((*data.shape[:2], *output_size))
+    for place, part in cells(data.shape[2:], output_size):
+        made[last(place)] = data[last(part)].reshape(*data.shape[:2], -1).mean(-1)
+    return made
+
+
+def maxima(data: Array, output_size: Shape, parts: Cells) -> tuple[Array, Array]:
+    """The maximum of each part of the data, and its place in the sample's channel."""
+    flat = (*data.shape[:2], -1)
+    made = np.empty((*data.shape[:2], *output_size))
+    found = np.empty(made.shape, int)
+    places = np.broadcast_to(places_of(data.shape[2:]), data.shape)
+    for place, part in parts:
+        met, where = data[last(part)].reshape(flat), places[last(part)].reshape(flat)
+        first = met.argmax(-1)[..., None]
+        made[last(place)] = met.max(-1)
+        found[last(place)] = np.take_along_axis(where, first, -1)[..., 0]
+    return made, found
+
+
+def adaptive_max_pooling(data: Array, output_size: Shape) -> tuple[Array, Array]:
+    """The maxima of `output_size` cells, and their places."""
+    return maxima(data, output_size, cells(data.shape[2:], output_size))
+
+
+def starts(extent: int, kernel: int, count: int, share: float) -> list[int]:
+    """Where windows begin along an axis, at distances that are fractions rounded up or down
+    (Graham, "Fractional max-pooling", 2014): a random share of a step shifts them all. The last one
+    ends with the axis."""
+    step = (extent - kernel) / (count - 1) if count > 1 else 0.0
+    begins = [int((i + share) * step) - int(share * step) for i in range(count - 1)]
+    return [*begins, extent - kernel]
+
+
+def fractional_max_pooling(
+    data: Array, kernel: Shape, output_size: Shape, samples: Array
+) -> tuple[Array, Array]:
+    """The maxima of windows at random distances, and their places. `samples` are (samples of the
+    data, channels, spatial axes)."""
+    made = np.empty((*data.shape[:2], *output_size))
+    found = np.empty(made.shape, int)
+    for n, c in np.ndindex(*data.shape[:2]):
+        axes = zip(data.shape[2:], kernel, output_size, samples[n, c], strict=True)
+        begins = [starts(*one) for one in axes]
+        parts = (
+            (
+                place,
+                tuple(
+                    slice(begin[i], begin[i] + k)
+                    for begin, i, k in zip(begins, place, kernel, strict=True)
+                ),
+            )
+            for place in itertools.product(*map(range, output_size))
+        )
+        one = maxima(data[n : n + 1, c : c + 1], output_size, parts)
+        made[n, c], found[n, c] = one[0][0, 0], one[1][0, 0]
+    return made, found
+
+
+REFERENCES = {
+    **references(
+        {
+            "adaptive_average_pooling": adaptive_average_pooling,
+            "adaptive_max_pooling": adaptive_max_pooling,
+            "fractional_max_pooling": fractional_max_pooling,
+            "global_pooling": global_pooling,
+            "max_pooling": max_pooling,
+            "pooling": pooling,
+        }
+    ),
+    **properties({"max_unpooling": max_unpooling}),
+}

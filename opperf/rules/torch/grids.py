@@ -1,0 +1,171 @@
+"""Families of PyTorch's reading of pictures and volumes at the places of a grid."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from opperf.model import Operator
+from opperf.rules.configurations import WHY
+from opperf.rules.pictures import network_maps
+from opperf.rules.registering import Families
+from opperf.rules.shapes import Shape
+from opperf.rules.sizes import Preset
+from opperf.rules.torch.operations.layers import MODES, PADDINGS
+from opperf.rules.values import Arguments, between, tensor
+
+FAMILIES = Families()
+
+PLACES = between(-1.1, 1.1)
+"""Where pictures are read: most places are within them, a few beyond."""
+
+
+class Reading(NamedTuple):
+    """A network's reading of maps at places that it computes."""
+
+    why: str
+    maps: Shape
+    places: Shape
+    """Extents of the places of each sample."""
+    mode: str = "linear"
+    padding: str = "zeros"
+    align: bool = False
+
+    @property
+    def output(self) -> Shape:
+        """Shape of what is read."""
+        return (*self.maps[:2], *self.places)
+
+    @property
+    def arguments(self) -> Arguments:
+        """Maps, places, and how to read between and beyond the elements."""
+        axes = len(self.places)
+        return {
+            "input": tensor(*self.maps),
+            "grid": tensor(self.maps[0], *self.places, axes, fill=PLACES),
+            "interpolation_mode": MODES.index(self.mode),
+            "padding_mode": PADDINGS.index(self.padding),
+            "align_corners": self.align,
+        }
+
+
+def pictures(size: Preset) -> tuple[Reading, ...]:
+    """Readings of pictures and of feature maps."""
+    maps = network_maps(size, 64, 64, 64, samples=4)
+    photographs = network_maps(size, 3, 256, 256, samples=4)
+    crops = network_maps(size, 3, 128, 128, samples=2)
+    queries = size.extent(300, least=16)
+    return (
+        Reading("spatial transformer, pictures turned to be read", photographs, photographs[2:]),
+        Reading(
+            "Deformable DETR, four points of each query and head, of one level",
+            network_maps(size, 32, 64, 64, samples=16),
+            (queries, 4),
+        ),
+        Reading(
+            "RAFT's warp of maps by a flow, to their border",
+            maps,
+            maps[2:],
+            padding="border",
+            align=True,
+        ),
+        Reading(
+            "labels moved with their pictures, which are not mixed",
+            crops,
+            crops[2:],
+            "nearest",
+        ),
+        Reading(
+            "StyleGAN's kind of augmentation, cubic and mirrored at the border",
+            crops,
+            crops[2:],
+            "cubic",
+            "reflection",
+        ),
+    )
+
+
+def volumes(size: Preset) -> tuple[Reading, ...]:
+    """Readings of volumes."""
+    volume = network_maps(size, 1, 56, 56, 56, samples=1)
+    planes = network_maps(size, 16, 32, 32, 32, samples=1)
+    rays = size.extent(512, least=16)
+    return (
+        Reading("VoxelMorph, a scan warped to another", volume, volume[2:], align=True),
+        Reading("a radiance field's grid, at points of rays", planes, (1, rays, 64)),
+        Reading("a scan's labels, which are not mixed", volume, volume[2:], "nearest", "border"),
+        Reading(
+            "a scan mirrored at its border, to train with", volume, volume[2:], padding="reflection"
+        ),
+    )
+
+
+def readings(operator: Operator, size: Preset) -> tuple[Reading, ...]:
+    """What an operator reads: of any number of axes, one of each."""
+    if "2d" in operator.name:
+        return pictures(size)
+    if "3d" in operator.name:
+        return volumes(size)
+    return (pictures(size)[0], pictures(size)[2], volumes(size)[0])
+
+
+@FAMILIES.add("grid_sampler", "grid_sampler_3d")
+@FAMILIES.also("grid_sampler_2d.default")
+def grid_sampler(operator: Operator, size: Preset) -> Iterable[Arguments]:
+    """Pictures and volumes, with each way to read between and beyond their elements."""
+    for one in readings(operator, size):
+        yield {WHY: one.why, **one.arguments}
+
+
+@FAMILIES.add("grid_sampler_3d_backward")
+@FAMILIES.also("grid_sampler_2d_backward.default")
+def gradients(operator: Operator, size: Preset) -> Iterable[Arguments]:
+    """Backward passes of such readings, to the maps and to the places."""
+    for one in readings(operator, size):
+        yield {
+            WHY: one.why,
+            "grad_output": tensor(*one.output),
+            **one.arguments,
+            "output_mask": (True, True),
+        }
+
+
+@FAMILIES.add("cudnn_grid_sampler", "cudnn_grid_sampler_backward")
+def of_cudnn(operator: Operator, size: Preset) -> Iterable[Arguments]:
+    """Linear readings of pictures with zeros beyond, the only ones that cuDNN has."""
+    for one in pictures(size)[:2]:
+        passed: Arguments = {
+            "self": one.arguments["input"],
+            "grid": one.arguments["grid"],
+            "grad_output": tensor(*one.output),
+        }
+        yield {WHY: one.why, **{each.name: passed[each.name] for each in operator.parameters}}
+
+
+MAPS = (
+    ("spatial transformer, pictures of 224 x 224", (3, 224, 224)),
+    ("spatial transformer, digits of 28 x 28, a matrix for each of many", (1, 28, 28)),
+    ("a scan turned and scaled, to train with", (1, 64, 64, 64)),
+)
+"""Why the places of an affine map are computed, and the extents of a sample."""
+
+
+@FAMILIES.add(
+    *("affine_grid_generator", "affine_grid_generator_backward"),
+    *("cudnn_affine_grid_generator", "cudnn_affine_grid_generator_backward"),
+)
+def affine(operator: Operator, size: Preset) -> Iterable[Arguments]:
+    """Affine maps of pictures and of volumes, a matrix for each sample."""
+    for_cudnn = operator.name.startswith("cudnn")
+    for why, (channels, *sides) in MAPS:
+        samples = 32 if sides[0] == 28 else 8 if len(sides) == 2 else 1
+        shape = network_maps(size, channels, *sides, samples=samples)
+        axes = len(sides)
+        if for_cudnn and axes == 3:
+            continue
+        first: Arguments = {"theta": tensor(shape[0], axes, axes + 1)}
+        if operator.name.endswith("backward"):
+            first = {"grad": tensor(shape[0], *shape[2:], axes)}
+        extents: Arguments = dict(zip("NCHW", shape, strict=False))
+        last: Arguments = extents if for_cudnn else {"size": shape, "align_corners": False}
+        yield {WHY: why, **first, **last}

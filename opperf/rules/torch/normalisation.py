@@ -1,0 +1,330 @@
+"""Families of PyTorch's normalisation, of its parts that devices share, and of its gradients."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+
+from opperf.model import Argument, Fill, Operator, TensorSpec
+from opperf.operations import CanonicalOperation
+from opperf.operations.uses import Roles
+from opperf.rules.bert import UNITS, few_sentences
+from opperf.rules.configurations import WHY
+from opperf.rules.pictures import feature_maps, network_maps
+from opperf.rules.registering import Families
+from opperf.rules.shapes import Shape, square, tall
+from opperf.rules.sizes import Preset
+from opperf.rules.torch.operations.convolutions import channels_last
+from opperf.rules.torch.operations.normalisation import EPSILON, MOMENTUM
+from opperf.rules.torch.roles import by_role
+from opperf.rules.values import POSITIVE, Arguments, fixed, sparse, tensor
+
+FAMILIES = Families()
+
+COUNT = "int32"
+"""Dtype of numbers of elements."""
+
+GROUPS = 32
+"""Groups of channels, as many as group normalisation was proposed with."""
+
+ALL_THREE = (True, True, True)
+"""Gradients to compute: of the data, the scale and the shift."""
+
+
+@FAMILIES.also("batch_norm")
+@by_role
+def volumes_and_rows(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
+    """Maps of volumes, and rows of features: other numbers of axes."""
+    for why, shape in (
+        ("3D ResNet-18, stage 1", network_maps(size, 64, 8, 28, 28, samples=2)),
+        ("a perceptron's layer, rows of features", (size.extent(4096), 512)),
+    ):
+        channels = shape[1]
+        statistics: Roles = {}
+        if operation.name == "batch_norm_inference":
+            statistics = {"mean": fixed(channels), "variance": fixed(channels, fill=POSITIVE)}
+        yield {
+            WHY: f"{why}, predicting" if statistics else why,
+            "data": tensor(*shape),
+            "scale": tensor(channels, fill=POSITIVE),
+            "shift": tensor(channels),
+            **statistics,
+        }
+
+
+def maps(size: Preset) -> tuple[tuple[str, Shape], ...]:
+    """Feature maps that are normalised by channel, each with why."""
+    return (
+        ("ResNet-50, stage 1", feature_maps(size)),
+        ("ResNet-50, stage 4: many channels of few pixels", network_maps(size, 512, 7, 7)),
+    )
+
+
+def channel_arguments(shape: Shape) -> dict[str, Argument]:
+    """Anything that an operator of batch normalisation takes, by its arguments' names."""
+    channels = shape[1]
+    of_each, positive = fixed(channels), fixed(channels, fill=POSITIVE)
+    elements = math.prod(shape) // channels
+    return {
+        "grad_out": tensor(*shape),
+        "grad_output": tensor(*shape),
+        "input": tensor(*shape),
+        "weight": tensor(channels, fill=POSITIVE),
+        "bias": tensor(channels),
+        "running_mean": of_each,
+        "running_var": positive,
+        "mean": of_each,
+        "var": positive,
+        "invstd": positive,
+        "save_mean": of_each,
+        "save_var": positive,
+        "save_invstd": positive,
+        "sum_dy": of_each,
+        "sum_dy_xmu": of_each,
+        "count": fixed(1, fill=Fill("constant", float(elements)), dtype=COUNT),
+        "training": True,
+        "train": True,
+        "update": True,
+        "momentum": MOMENTUM,
+        "exponential_average_factor": MOMENTUM,
+        "eps": EPSILON,
+        "epsilon": EPSILON,
+        "output_mask": ALL_THREE,
+        "input_g": True,
+        "weight_g": True,
+        "bias_g": True,
+        # What cuDNN keeps for its backward pass; other kernels need nothing of it.
+        "reserve": fixed(0, dtype="uint8"),
+        "reserveSpace": fixed(0, dtype="uint8"),
+    }
+
+
+def taken(operator: Operator, offered: Arguments) -> Arguments:
+    """Those of the arguments that an operator has, in its order."""
+    return {one.name: offered[one.name] for one in operator.parameters if one.name in offered}
+
+
+@FAMILIES.add(
+    *("cudnn_batch_norm", "miopen_batch_norm", "cudnn_batch_norm_backward"),
+    *("miopen_batch_norm_backward", "batch_norm_backward", "batch_norm_backward_reduce"),
+    *("batch_norm_backward_elemt", "batch_norm_elemt", "batch_norm_stats"),
+    "batch_norm_update_stats",
+)
+def batch_norm(operator: Operator, size: Preset) -> Iterable[Arguments]:
+    """Layers of ResNet-50 that train, and the parts that devices which share a batch compute."""
+    for why, shape in maps(size):
+        yield {WHY: why, **taken(operator, channel_arguments(shape))}
+
+
+@FAMILIES.also("native_batch_norm_backward.default")
+def batch_norm_gradient(operator: Operator, size: Preset) -> Iterable[Arguments]:
+    """Backward passes of layers with channels last in memory, and of those that are frozen."""
+    (why, shape), *_ = maps(size)
+    made = taken(operator, channel_arguments(shape))
+    behind: Arguments = {
+        name: channels_last(value)
+        if isinstance(value, TensorSpec) and len(value.shape) > 1
+        else value
+        for name, value in made.items()
+    }
+    yield {WHY: f"{why}, channels last in memory", **behind}
+    yield {WHY: f"{why}, with statistics that do not change", **made, "train": False}
+
+
+DEVICES = 8
+"""Devices that share a batch."""
+
+
+@FAMILIES.add("batch_norm_gather_stats", "batch_norm_gather_stats_with_counts")
+def gathered_statistics(operator: Operator, size: Preset) -> Iterable[Arguments]:
+    """Statistics of a layer, from those of the parts of a batch on each of eight devices."""
+    for why, shape in (
+        ("ResNet-50, stage 4, on eight devices", network_maps(size, 2048, 7, 7)),
+        ("ResNet-50, stage 1, on eight devices", feature_maps(size)),
+    ):
+        channels = shape[1]
+        elements = math.prod(shape) // channels
+        counts: Arguments = {"count": elements}
+        if operator.parameter("counts") is not None:
+            counts = {"counts": fixed(DEVICES, fill=Fill("constant", float(elements)))}
+        yield {
+            WHY: why,
+            **taken(operator, channel_arguments(shape)),
+            "mean": fixed(DEVICES, channels),
+            "invstd": fixed(DEVICES, channels, fill=POSITIVE),
+            **counts,
+        }
+
+
+@FAMILIES.add("quantized_batch_norm")
+def quantized_batch_norm(operator: Operator, size: Preset) -> Iterable[Arguments]:
+    """Layers of quantised networks that predict."""
+    for why, shape in maps(size):
+        channels = channel_arguments(shape)
+        yield {
+            WHY: f"{why}, quantised",
+            **{name: without_gradient(value) for name, value in taken(operator, channels).items()},
+            "input": fixed(*shape, dtype="quint8"),
+            "output_scale": 0.05,
+            "output_zero_point": 2,
+        }
+
+
+def without_gradient(value: Argument) -> Argument:
+    """A tensor that takes no gradient; any other value as it is."""
+    if isinstance(value, TensorSpec):
+        return fixed(*value.shape, fill=value.fill, dtype=value.dtype)
+    return value
+
+
+@FAMILIES.also("layer_norm")
+@by_role
+def layer_norm(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
+    """A layer of a language model that generates."""
+    width = 4096
+    yield {
+        WHY: "OPT-6.7B, generating one word of each of a batch of texts",
+        "data": tensor(size.batch, 1, width),
+        "scale": tensor(width, fill=POSITIVE),
+        "shift": tensor(width),
+        "axis": -1,
+    }
+
+
+@FAMILIES.also("native_layer_norm_backward.default")
+def layer_norm_gradient(operator: Operator, size: Preset) -> Iterable[Arguments]:
+    """Backward passes of a layer with parameters, and of one without."""
+    *outer, width = shape = few_sentences(size)
+    rows = (*outer, 1)
+    made: Arguments = {
+        "grad_out": tensor(*shape),
+        "input": tensor(*shape),
+        "normalized_shape": (width,),
+        "mean": fixed(*rows),
+        "rstd": fixed(*rows, fill=POSITIVE),
+    }
+    yield {
+        WHY: "BERT-base, token by token",
+        **made,
+        "weight": tensor(UNITS, fill=POSITIVE),
+        "bias": tensor(UNITS),
+        "output_mask": ALL_THREE,
+    }
+    yield {
+        WHY: "DiT, whose layers have no scale and shift of their own",
+        **made,
+        "output_mask": (True, False, False),
+    }
+
+
+@FAMILIES.add("native_group_norm_backward")
+def group_norm_gradient(operator: Operator, size: Preset) -> Iterable[Arguments]:
+    """Backward passes of layers of networks that train with few pictures."""
+    for why, shape, groups in (
+        (
+            "ResNet-50 with group normalisation, stage 1",
+            network_maps(size, 256, 56, 56, samples=2),
+            GROUPS,
+        ),
+        ("Stable Diffusion, first blocks", network_maps(size, 320, 64, 64, samples=1), GROUPS),
+        ("PoolFormer: all channels in one group", network_maps(size, 64, 56, 56, samples=2), 1),
+    ):
+        samples, channels, *sides = shape
+        yield {
+            WHY: why,
+            "grad_out": tensor(*shape),
+            "input": tensor(*shape),
+            "mean": fixed(samples, groups),
+            "rstd": fixed(samples, groups, fill=POSITIVE),
+            "weight": tensor(channels, fill=POSITIVE),
+            "N": samples,
+            "C": channels,
+            "HxW": math.prod(sides),
+            "group": groups,
+            "output_mask": ALL_THREE,
+        }
+
+
+@FAMILIES.also("group_norm", "native_group_norm")
+@by_role
+def group_norm(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
+    """A layer with channels last in memory, which has a kernel of its own."""
+    shape = network_maps(size, 320, 64, 64, samples=1)
+    yield {
+        WHY: "Stable Diffusion, first blocks, channels last in memory",
+        "data": channels_last(tensor(*shape)),
+        "scale": tensor(shape[1], fill=POSITIVE),
+        "shift": tensor(shape[1]),
+        "groups": GROUPS,
+    }
+
+
+@FAMILIES.add("cosine_similarity")
+def cosine_similarity(operator: Operator, size: Preset) -> Iterable[Arguments]:
+    """Pairs of vectors, row by row, each with each, and pixels by their channels."""
+    samples, width = size.extent(128), 128
+    for why, x, y, dim in (
+        ("Sentence-BERT, pairs of sentences", (size.extent(4096), UNITS), None, 1),
+        (
+            "SimCLR, each vector with each other, by tensors of one extent that broadcast",
+            (samples, 1, width),
+            (1, samples, width),
+            2,
+        ),
+        ("LPIPS's kind of distance, pixel by pixel", feature_maps(size), None, 1),
+    ):
+        yield {WHY: why, "x1": tensor(*x), "x2": tensor(*(y or x)), "dim": dim, "eps": 1e-8}
+
+
+@FAMILIES.add("norm_except_dim")
+def norm_except_dim(operator: Operator, size: Preset) -> Iterable[Arguments]:
+    """Weights whose length is learned apart, as weight normalisation has them."""
+    yield {
+        WHY: "a dense layer's weights, a length for each unit",
+        "v": tensor(*square(size)),
+        "pow": 2,
+        "dim": 0,
+    }
+    yield {
+        WHY: "HiFi-GAN, weights of a layer that enlarges, a length for each channel of its input",
+        "v": tensor(size.extent(512), 256, 16),
+        "pow": 2,
+        "dim": 0,
+    }
+    yield {
+        WHY: "a dense layer's weights, a length for each input: along rows that lie apart",
+        "v": tensor(*tall(size)),
+        "pow": 2,
+        "dim": 1,
+    }
+
+
+@FAMILIES.add("native_norm")
+def native_norm(operator: Operator, size: Preset) -> Iterable[Arguments]:
+    """The length of a sparse gradient's elements, as of an embedding's: of dense ones there is no
+    kernel."""
+    options: Arguments = {}
+    if operator.overload != "default":
+        options = {"dim": (), "keepdim": False}
+    rows, columns = square(size)
+    for why, density in (("one element of twenty", 0.05), ("one element of a thousand", 0.001)):
+        yield {
+            WHY: f"a sparse matrix of {why}, as clipping of gradients takes its length",
+            "self": sparse("coo", rows, columns, density=density),
+            "p": 2.0,
+            **options,
+        }
+
+
+@FAMILIES.add("renorm")
+def renorm(operator: Operator, size: Preset) -> Iterable[Arguments]:
+    """Weights whose units have a largest length, along rows and along columns."""
+    for why, shape, order, dim in (
+        ("TextCNN, weights of each class of at most a length", square(size), 2.0, 0),
+        ("the same along columns, which lie apart", square(size), 2.0, 1),
+        ("sums of absolute values of short rows", tall(size), 1.0, 0),
+    ):
+        # Half of the slices of normal numbers are longer than this.
+        count = math.prod(shape) // shape[dim]
+        limit = count**0.5 if order == 2.0 else count * (2 / math.pi) ** 0.5
+        yield {WHY: why, "self": tensor(*shape), "p": order, "dim": dim, "maxnorm": limit}

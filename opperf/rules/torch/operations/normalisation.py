@@ -1,0 +1,291 @@
+"""PyTorch's normalisation layers."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import msgspec
+
+from opperf.model import Argument, Operator, TensorSpec
+from opperf.operations.uses import ANYTHING, Array, Choice, Roles, Table, Use, Values, Written, use
+from opperf.rules.families.normalisation import running_statistics
+from opperf.rules.shapes import Shape
+from opperf.rules.torch.operations.convolutions import channels_last
+
+SWITCHES = frozenset({"cudnn_enabled", "cudnn_enable", "momentum", "training", "use_input_stats"})
+"""Arguments that do not affect the values, or that select the operation."""
+
+MOMENTUM, EPSILON = 0.1, 1e-5
+"""Share of a batch's statistics in the running ones, and what is added to a variance: the defaults
+of PyTorch's layers."""
+
+SINGLE_EPSILON = 1.1920928955078125e-07
+"""The distance of 1 and the next number of float32, which `rms_norm` adds by default."""
+
+
+def scale_and_shift(weight: Any, bias: Any, features: int) -> dict[str, Any]:
+    """The scale and shift of each feature; one and zero where there are none."""
+    import numpy as np
+
+    return {
+        "scale": np.ones(features) if weight is None else weight,
+        "shift": np.zeros(features) if bias is None else bias,
+    }
+
+
+def batch_norm_roles(
+    input: Array, eps: float, weight: Any = None, bias: Any = None, **others: Any
+) -> dict[str, Any]:
+    """Data, scale and shift of channels. Training does not read the running statistics."""
+    assert others.keys() <= SWITCHES | {"running_mean", "running_var"}
+    return {"data": input, "epsilon": eps, **scale_and_shift(weight, bias, input.shape[1])}
+
+
+def inference_roles(running_mean: Array, running_var: Array, **arguments: Any) -> dict[str, Any]:
+    """As `batch_norm_roles`, with the running statistics."""
+    statistics = {"mean": running_mean, "variance": running_var}
+    return {**batch_norm_roles(**arguments), **statistics}
+
+
+def maps_of(roles: Roles) -> TensorSpec | None:
+    """The maps of a normalisation by channel: those with the channels behind the other axes are in
+    the usual order, with channels last in memory. None for any other axis of channels."""
+    data = roles["data"]
+    assert isinstance(data, TensorSpec)
+    if roles.get("axis", 1) == 1:
+        return data
+    batch, *sides, channels = data.shape
+    if len(data.shape) != 4:
+        return None
+    return channels_last(msgspec.structs.replace(data, shape=(batch, channels, *sides)))
+
+
+def batch_norm_arguments(training: str) -> Any:
+    """The conversion to the arguments of batch normalisation, but for that which says whether it
+    trains."""
+
+    def arguments(operator: Operator, roles: Roles) -> dict[str, Argument] | None:
+        data = maps_of(roles)
+        if data is None:
+            return None
+        statistics = {**running_statistics(data.shape[1]), **roles}
+        offered: dict[str, Argument] = {
+            "input": data,
+            "weight": roles["scale"],
+            "bias": roles["shift"],
+            "running_mean": statistics["mean"],
+            "running_var": statistics["variance"],
+            "momentum": MOMENTUM,
+            "eps": EPSILON,
+            "cudnn_enabled": True,
+        }
+        return {one.name: offered[one.name] for one in operator.parameters if one.name in offered}
+
+    return arguments
+
+
+def batch_statistics(data: Array, eps: float) -> tuple[Array, Array]:
+    """The mean of each channel, and the reciprocal of its standard deviation."""
+    import numpy as np
+
+    others = tuple(one for one in range(data.ndim) if one != 1)
+    return data.mean(others), 1 / np.sqrt(data.var(others) + eps)
+
+
+def with_batch_statistics(made: Array, arguments: Values) -> tuple[Array, ...]:
+    """The output, and what the backward pass reads."""
+    return (made, *batch_statistics(arguments["input"], arguments["eps"]))
+
+
+def with_nothing_saved(made: Array, arguments: Values) -> Written:
+    """The output, and tensors without elements, as prediction has no backward pass."""
+    return Written((made, ANYTHING, ANYTHING))
+
+
+def batch_norm(training: str, saves: bool) -> Choice:
+    """The uses of batch normalisation that trains and that predicts, by an argument."""
+    return Choice(
+        training,
+        {
+            True: use(
+                "batch_norm",
+                batch_norm_roles,
+                with_batch_statistics if saves else None,
+                batch_norm_arguments(training),
+            ),
+            False: use(
+                "batch_norm_inference",
+                inference_roles,
+                with_nothing_saved if saves else None,
+                batch_norm_arguments(training),
+            ),
+        },
+    )
+
+
+def rows_of(data: Array, normalized_shape: Shape) -> Array:
+    """The data with the axes that are normalised as one, and the others as one."""
+    return data.reshape(-1, math.prod(normalized_shape))
+
+
+def layer_norm_roles(
+    input: Array,
+    normalized_shape: Shape,
+    weight: Any = None,
+    bias: Any = None,
+    eps: float = EPSILON,
+    **others: Any,
+) -> dict[str, Any]:
+    """Rows of what is normalised together, with scale and shift."""
+    assert others.keys() <= SWITCHES
+    rows = rows_of(input, normalized_shape)
+    scale, shift = (None if one is None else one.reshape(-1) for one in (weight, bias))
+    parts = scale_and_shift(scale, shift, rows.shape[1])
+    return {"data": rows, "axis": 1, "epsilon": eps, **parts}
+
+
+def layer_norm_arguments(operator: Operator, roles: Roles) -> dict[str, Argument] | None:
+    """The arguments of layer normalisation, of the last axis alone."""
+    data = roles["data"]
+    assert isinstance(data, TensorSpec)
+    if roles["axis"] not in (-1, len(data.shape) - 1):
+        return None
+    made: dict[str, Argument] = {"input": data, "normalized_shape": data.shape[-1:]}
+    needed = {"eps": EPSILON} if operator.name.startswith("native") else {}
+    return {**made, "weight": roles["scale"], "bias": roles["shift"], **needed}
+
+
+def in_shape(made: Array, arguments: Values) -> Array:
+    """Rows in the shape of the data."""
+    return made.reshape(arguments["input"].shape)
+
+
+def with_row_statistics(made: Array, arguments: Values) -> tuple[Array, ...]:
+    """The output, and the mean and the reciprocal of the standard deviation of what was normalised
+    together."""
+    import numpy as np
+
+    data, over = arguments["input"], arguments["normalized_shape"]
+    rows = rows_of(data, over)
+    shape = (*data.shape[: data.ndim - len(over)], *[1] * len(over))
+    deviation = np.sqrt(rows.var(1) + arguments["eps"])
+    return in_shape(made, arguments), rows.mean(1).reshape(shape), (1 / deviation).reshape(shape)
+
+
+def rms_norm_roles(
+    input: Array, normalized_shape: Shape, weight: Any = None, eps: float | None = None
+) -> dict[str, Any]:
+    """Rows of what is normalised together, with a scale."""
+    rows = rows_of(input, normalized_shape)
+    scale = 1.0 if weight is None else weight.reshape(-1)
+    return {"data": rows, "scale": scale, "epsilon": SINGLE_EPSILON if eps is None else eps}
+
+
+def rms_norm_arguments(operator: Operator, roles: Roles) -> dict[str, Argument]:
+    """The arguments of normalisation by the root of the mean square."""
+    data = roles["data"]
+    assert isinstance(data, TensorSpec)
+    over = {"normalized_shape": data.shape[-1:]}
+    return {"input": data, **over, "weight": roles["scale"], "eps": roles["epsilon"]}
+
+
+def group_norm_roles(
+    input: Array,
+    num_groups: int = 0,
+    group: int = 0,
+    weight: Any = None,
+    bias: Any = None,
+    eps: float = EPSILON,
+    **others: Any,
+) -> dict[str, Any]:
+    """Data, scale and shift of channels, and the number of groups."""
+    assert others.keys() <= SWITCHES | {"N", "C", "HxW"}
+    parts = scale_and_shift(weight, bias, input.shape[1])
+    return {"data": input, "groups": num_groups or group, "epsilon": eps, **parts}
+
+
+def group_norm_arguments(operator: Operator, roles: Roles) -> dict[str, Argument]:
+    """The arguments of group normalisation. The native operator takes the extents too."""
+    data = roles["data"]
+    assert isinstance(data, TensorSpec)
+    samples, channels, *sides = data.shape
+    offered: dict[str, Argument] = {
+        "input": data,
+        "num_groups": roles["groups"],
+        "weight": roles["scale"],
+        "bias": roles["shift"],
+        "N": samples,
+        "C": channels,
+        "HxW": math.prod(sides),
+        "group": roles["groups"],
+        **({"eps": EPSILON} if operator.name.startswith("native") else {}),
+    }
+    return {one.name: offered[one.name] for one in operator.parameters if one.name in offered}
+
+
+def with_group_statistics(made: Array, arguments: Values) -> tuple[Array, ...]:
+    """The output, and the mean and the reciprocal of the standard deviation of each group."""
+    import numpy as np
+
+    data = arguments["input"]
+    groups = data.reshape(len(data), arguments["group"], -1)
+    return made, groups.mean(2), 1 / np.sqrt(groups.var(2) + arguments["eps"])
+
+
+def instance_norm_arguments(operator: Operator, roles: Roles) -> dict[str, Argument]:
+    """The arguments of instance normalisation, by the statistics of each sample."""
+    return {
+        "input": roles["data"],
+        "weight": roles["scale"],
+        "bias": roles["shift"],
+        "use_input_stats": True,
+        "momentum": MOMENTUM,
+        "eps": EPSILON,
+        "cudnn_enabled": True,
+    }
+
+
+def moments_roles(input: Array, **others: Any) -> dict[str, Any]:
+    """Data, and the axes but for that of channels."""
+    assert others.keys() <= {"running_mean", "running_var", "momentum"}
+    return {"x": input, "axis": tuple(one for one in range(input.ndim) if one != 1)}
+
+
+def norm_but_for(dim: int, pow: int, data: Array) -> dict[str, Any]:
+    """A norm along all axes but one."""
+    others = tuple(one for one in range(data.ndim) if one != dim)
+    return {"x": data, "order": pow, "axis": others}
+
+
+def along_kept_axis(made: Array, arguments: Values) -> Array:
+    """Norms with an extent of one along the axes that they are of."""
+    shape = [1] * arguments["v"].ndim
+    shape[arguments.get("dim", 0)] = -1
+    return made.reshape(shape)
+
+
+NORM_EXCEPT: Use = use(
+    "norm", lambda v, pow=2, dim=0: norm_but_for(dim, pow, v), to_output=along_kept_axis
+)
+
+TABLE: Table = {
+    "batch_norm": batch_norm("training", saves=False),
+    "native_batch_norm": batch_norm("training", saves=True),
+    "batch_norm_update_stats": use("moments", moments_roles),
+    "layer_norm": use("layer_norm", layer_norm_roles, in_shape, layer_norm_arguments),
+    "native_layer_norm": use(
+        "layer_norm", layer_norm_roles, with_row_statistics, layer_norm_arguments
+    ),
+    "rms_norm": use("rms_norm", rms_norm_roles, in_shape, rms_norm_arguments),
+    "group_norm": use("group_norm", group_norm_roles, to_arguments=group_norm_arguments),
+    "native_group_norm": use(
+        "group_norm", group_norm_roles, with_group_statistics, group_norm_arguments
+    ),
+    "instance_norm": use("instance_norm", batch_norm_roles, to_arguments=instance_norm_arguments),
+    "cosine_similarity": use("cosine_similarity", "x=x1 y=x2 axis=dim epsilon=eps"),
+    "norm_except_dim": NORM_EXCEPT,
+    "native_norm": use("norm", lambda self, p=2, **others: {"x": self, "order": p}),
+    "renorm": use("renorm", "data=self order=p axis=dim limit=maxnorm"),
+    "embedding_renorm": use("renorm_of_rows", "data=self indices order=norm_type limit=max_norm"),
+}

@@ -1,0 +1,241 @@
+"""PyTorch's tensors from specs: dtypes, layouts, contents; gradients; restored arguments."""
+
+import warnings
+
+import numpy as np
+import pytest
+
+torch = pytest.importorskip("torch")
+
+from opperf.errors import NoGradientError, UnsupportedError  # noqa: E402
+from opperf.frameworks import load  # noqa: E402
+from opperf.frameworks.torch import restoring, tensors  # noqa: E402
+from opperf.frameworks.torch.gradient import RecordedGradient  # noqa: E402
+from opperf.frameworks.torch.inference import with_outputs  # noqa: E402
+from opperf.model import Case, Fill, OperatorTarget, Settings, TensorSpec  # noqa: E402
+from opperf.runner.prepared import PreparedCase  # noqa: E402
+from opperf.sources.registry import plan  # noqa: E402
+from opperf.sources.selecting import Selection  # noqa: E402
+from tests.script_tensors import assert_script_makes  # noqa: E402
+
+FRAMEWORK = load("torch")
+SHAPE = (8, 16)
+
+
+@pytest.fixture(autouse=True)
+def quiet():
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        yield
+
+
+def made(seed=3, **spec):
+    return tensors.tensor(TensorSpec(SHAPE, **spec), "cpu(0)", seed)
+
+
+@pytest.mark.parametrize("dtype", FRAMEWORK.dtypes)
+def test_every_dtype(dtype):
+    fill = Fill("integers", 0.0, 2.0) if dtype.startswith(("int", "uint", "bool")) else Fill()
+    tensor = made(dtype=dtype, fill=fill)
+    assert str(tensor.dtype) == f"torch.{dtype}"
+    assert tuple(tensor.shape) == SHAPE
+
+
+@pytest.mark.parametrize("layout", sorted({*tensors.LAYOUTS} - {"dense", "nested", "jagged"}))
+def test_a_layout_has_the_shape_and_is_described_as_itself(layout):
+    tensor = made(layout=layout, density=0.5)
+    assert tuple(tensor.shape) == SHAPE
+    described = tensors.describe(tensor)
+    assert (described.layout, described.shape) == (layout, SHAPE)
+    again = tensors.describe(made(layout=layout, density=0.5))
+    assert described.fill.digest == again.fill.digest
+    other = tensors.describe(made(seed=4, layout=layout, density=0.5))
+    assert described.fill.digest != other.fill.digest
+
+
+@pytest.mark.parametrize("layout, stored", [("coo", 64), ("csr", 64), ("csc", 64), ("bsr", 64)])
+def test_a_sparse_tensor_stores_its_share(layout, stored):
+    assert (
+        made(layout=layout, density=0.5).values().numel() == stored
+        if layout != "coo"
+        else (made(layout=layout, density=0.5)._nnz() == stored)
+    )
+
+
+@pytest.mark.parametrize("layout", ["nested", "jagged"])
+def test_sequences_of_a_nested_tensor_have_different_lengths(layout):
+    rows = [len(one) for one in made(layout=layout).unbind()]
+    assert len(rows) == SHAPE[0]
+    assert max(rows) == rows[0] == SHAPE[1]
+    assert len(set(rows)) > 1
+
+
+def test_a_complex_tensor_has_an_imaginary_part_of_its_own():
+    tensor = made(dtype="complex64")
+    assert not torch.equal(tensor.real, tensor.imag)
+
+
+def test_contents_are_those_of_numpy():
+    spec = TensorSpec(SHAPE)
+    from opperf.frameworks.numpy import tensors as of_numpy
+
+    assert np.array_equal(made().numpy(), of_numpy.tensor(spec, 3))
+
+
+def test_channels_last():
+    spec = TensorSpec((2, 3, 4, 5), memory_format="channels_last")
+    tensor = tensors.tensor(spec, "cpu(0)", 0)
+    assert tensor.is_contiguous(memory_format=torch.channels_last)
+
+
+def test_an_unknown_layout_or_dtype_is_unsupported():
+    with pytest.raises(UnsupportedError, match="PyTorch has no row_sparse tensors"):
+        made(layout="row_sparse")
+    with pytest.raises(UnsupportedError, match="has no dtype float7"):
+        made(dtype="float7")
+    with pytest.raises(UnsupportedError, match="blocks of 4 x 4 do not fill a matrix of 8 x 15"):
+        tensors.tensor(TensorSpec((8, 15), layout="bsr"), "cpu(0)", 0)
+
+
+def test_nan_is_seen_in_every_layout():
+    for layout in ("dense", "coo", "csr"):
+        spec = TensorSpec(SHAPE, fill=Fill("constant", float("nan")), layout=layout)
+        assert tensors.has_nan([tensors.tensor(spec, "cpu(0)", 0)]), layout
+    assert not tensors.has_nan([made(), (made(layout="csr"), {"key": made(dtype="int32")})])
+
+
+def test_extents_of_a_view_are_in_its_base():
+    base = made()
+    one, other, whole = map(tensors.extent, (base[:4], base[4:], base))
+    assert one.shares_memory_with(whole) and other.shares_memory_with(whole)
+    assert not one.shares_memory_with(other)
+    assert (one.bytes, whole.bytes) == (4 * 4 * 16, 4 * 8 * 16)
+    # A stride of zero repeats elements, which count once.
+    assert tensors.extent(base[:1].expand(8, 16)).bytes == 4 * 16
+
+
+SMALL = plan(
+    FRAMEWORK,
+    Selection(("exp", "sqrt", "tanh"), size="small", settings=Settings(profiler="python")),
+).cases
+
+
+@pytest.mark.parametrize("case", SMALL, ids=lambda case: case.id)
+def test_a_script_makes_the_tensors_and_gradients_that_are_measured(case):
+    prepared = PreparedCase(case, FRAMEWORK)
+    text = FRAMEWORK.source(case, prepared.arguments, prepared.call)
+    assert_script_makes(text, case, prepared.arguments, lambda one: (one.shape, one.tolist()))
+    found = {}
+    exec(text, found)
+    if not prepared.differentiated:
+        assert "gradients" not in found
+        return
+    gradient = FRAMEWORK.gradient(case, prepared.call, prepared.differentiated)
+    gradient.record()
+    for one, other in zip(gradient.gradients(), found["gradients"], strict=True):
+        assert torch.equal(one, other)
+
+
+def call_of(function, *arguments):
+    from functools import partial
+
+    return partial(function, *arguments)
+
+
+def test_a_gradient_is_that_of_its_inputs_alone_and_leaves_them_as_they_were():
+    one, other = torch.ones(3), torch.full((3,), 2.0)
+    gradient = RecordedGradient(call_of(torch.mul, one, other), [one])
+    assert not one.requires_grad
+    gradient.record()
+    (found,) = gradient.gradients()
+    assert torch.all(found >= 1.0) and torch.all(found < 3.0)
+    assert one.grad is None
+
+
+def test_the_gradient_of_a_zero_derivative_is_a_gradient():
+    value = torch.ones(3)
+    gradient = RecordedGradient(call_of(torch.round, value), [value])
+    gradient.record()
+    assert torch.equal(gradient.gradients()[0], torch.zeros(3))
+
+
+@pytest.mark.parametrize(
+    "function, reason",
+    [
+        (torch.argmax, "autograd has no gradient of its results"),
+        (torch.special.zeta, "derivative for .* is not implemented"),
+    ],
+)
+def test_what_has_no_gradient_says_why(function, reason):
+    inputs = [torch.full((3,), 2.0)] * (1 + (function is torch.special.zeta))
+    with pytest.raises(NoGradientError, match=reason):
+        RecordedGradient(call_of(function, *inputs), inputs)
+
+
+def test_a_module_has_the_gradients_of_its_parameters():
+    module = torch.nn.Linear(4, 2)
+    gradient = RecordedGradient(call_of(module, torch.ones(3, 4)), [])
+    gradient.record()
+    assert [tuple(one.shape) for one in gradient.gradients()] == [(2, 4), (2,)]
+
+
+def case_of(name, overload="default", **arguments):
+    return Case(OperatorTarget("torch", name, overload), arguments)
+
+
+@pytest.mark.parametrize(
+    "name, overload, arguments",
+    [
+        ("add_", "Tensor", {"self": torch.ones(3), "other": torch.ones(3)}),
+        ("squeeze_", "default", {"self": torch.ones(3, 1)}),
+        ("transpose_", "default", {"self": torch.ones(3, 2), "dim0": 0, "dim1": 1}),
+        ("resize_", "default", {"self": torch.ones(3), "size": (5,)}),
+        ("set_", "source_Tensor", {"self": torch.ones(3), "source": torch.zeros(2)}),
+        (
+            "_foreach_add_",
+            "Scalar",
+            {"self": [torch.ones(3), torch.ones(2)], "scalar": 1.0},
+        ),
+    ],
+)
+def test_what_a_call_writes_to_is_restored(name, overload, arguments):
+    target = OperatorTarget("torch", name, overload)
+    before = [one.clone() for one in tensors.tensors(arguments["self"])]
+    restore = restoring.restore(target, arguments)
+    call = FRAMEWORK.bind(Case(target, {}), arguments)
+    for _ in range(2):
+        call()
+        after = list(tensors.tensors(arguments["self"]))
+        assert any(
+            one.shape != other.shape or not torch.equal(one, other)
+            for one, other in zip(before, after, strict=True)
+        )
+        restore()
+        for one, other in zip(before, tensors.tensors(arguments["self"]), strict=True):
+            assert one.shape == other.shape and one.stride() == other.stride()
+            assert torch.equal(one, other)
+
+
+def test_what_is_only_written_or_only_read_is_not_restored():
+    assert restoring.restore(OperatorTarget("torch", "add", "Tensor"), {}) is None
+    assert restoring.restore(OperatorTarget("torch", "add", "out"), {"out": torch.ones(2)}) is None
+
+
+def test_outputs_are_inferred():
+    spec = TensorSpec((4, 6))
+    found = with_outputs(FRAMEWORK.resolve("max.dim_max"), {"self": spec, "dim": 1})
+    assert (found["max"].shape, found["max"].dtype) == ((4,), "float32")
+    assert (found["max_values"].shape, found["max_values"].dtype) == ((4,), "int64")
+    unchanged = {"self": spec}
+    assert with_outputs(FRAMEWORK.resolve("exp"), unchanged) == unchanged
+
+
+def test_a_refusal_is_foreseen_without_data():
+    fitting = case_of("mm", self=TensorSpec((4, 6)), mat2=TensorSpec((6, 2)))
+    assert FRAMEWORK.foreseen_refusal(fitting) == ""
+    assert FRAMEWORK.output_shapes(fitting) == [(4, 2)]
+    wrong = case_of("mm", self=TensorSpec((4, 6)), mat2=TensorSpec((5, 2)))
+    assert "4, 6" in FRAMEWORK.foreseen_refusal(wrong)
+    # It depends on the contents.
+    assert FRAMEWORK.foreseen_refusal(case_of("nonzero", self=TensorSpec((4,)))) == ""
+    assert FRAMEWORK.output_shapes(case_of("nonzero", self=TensorSpec((4,)))) is None
