@@ -11,6 +11,7 @@ from opperf.rules.families import (
     indexing,
     layers,
     linalg,
+    losses,
     normalisation,
     recurrent,
     reductions,
@@ -20,8 +21,8 @@ from opperf.rules.families import (
 from opperf.rules.registering import Families
 
 MODULES = (
-    *(attention, convolution, creation, elementwise, indexing, layers, linalg, normalisation),
-    *(recurrent, reductions, shapes, sorting),
+    *(attention, convolution, creation, elementwise, indexing, layers, linalg, losses),
+    *(normalisation, recurrent, reductions, shapes, sorting),
 )
 """Modules that have `FAMILIES`."""
 

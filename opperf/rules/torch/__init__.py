@@ -76,5 +76,9 @@ NEEDS_OUTPUT: frozenset[str] = frozenset()
 NOT_BENCHMARKED: dict[str, str] = {}
 """Operators that cannot be called on their own, each with the reason."""
 
-NOT_FINITE: dict[str, NotFinite] = {}
+NOT_FINITE: dict[str, NotFinite] = {
+    "_ctc_loss": NotFinite(
+        "the logarithms of the probability of impossible alignments are infinite"
+    ),
+}
 """Operators whose results may have NaN or infinity, each with the reason."""
