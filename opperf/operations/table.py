@@ -5,6 +5,7 @@ A role is an input's usual name, and the name of the reference's parameter.
 
 from __future__ import annotations
 
+from opperf.operations import linear_algebra, losses
 from opperf.operations.canonical import CanonicalOperation, operations
 
 ALL: tuple[CanonicalOperation, ...] = (
@@ -241,87 +242,6 @@ ALL: tuple[CanonicalOperation, ...] = (
         },
     ),
     *operations(
-        "factorisations",
-        {
-            "x:tensor": (
-                "cholesky determinant eigenvalues eigenvalues_of_symmetric eigenvectors "
-                "eigenvectors_in_rows eigenvectors_of_symmetric inverse inverse_from_cholesky lq "
-                "nuclear_norm qr sign_and_log_determinant svd"
-            ),
-            "x:tensor axes:axes": (
-                "fourier_transform inverse_fourier_transform inverse_real_fourier_transform "
-                "real_fourier_transform"
-            ),
-            "x:tensor right_hand_side:tensor": "solve tensor_solve",
-            "x:tensor cutoff:tensor": "pseudo_inverse",
-            "x:tensor least:tensor": "matrix_rank",
-            "x:tensor norm:enum": "condition_number",
-            "x:tensor right_hand_side:tensor cutoff:float": "least_squares",
-            "x:tensor split:int": "tensor_inverse",
-        },
-    ),
-    *operations(
-        "matrices",
-        {
-            "x:tensor": (
-                "correlation_coefficients covariance diagonal_matrix diagonal_of_matrix "
-                "matrix_times_own_transpose pack_triangle sum_of_log_diagonal unpack_triangle"
-            ),
-            "x:tensor y:tensor": (
-                "cross_product dot inner_product kronecker_product outer_product vector_dot"
-            ),
-            "matrices:tensors": "khatri_rao_product matrix_product_chain",
-            "x:tensor triangle:tensor right:bool": "triangular_product triangular_solution",
-            "x:tensor y:tensor mode:enum": "convolve correlate",
-            "keys_values:tensor attention:tensor heads:int": "cross_attention_context",
-            "queries:tensor keys_values:tensor heads:int": "cross_attention_scores",
-            "queries_keys_values:tensor attention:tensor heads:int": "self_attention_context",
-            "queries_keys_values:tensor heads:int": "self_attention_scores",
-            "tensors:tensors subscripts:enum": "einsum",
-            "x:tensor exponent:int": "matrix_power",
-            "x:tensor y:tensor axes:axes": "tensordot",
-            "x:tensor y:tensor transpose_x:bool transpose_y:bool addend:tensor": "matrix_product",
-        },
-    ),
-    *operations(
-        "losses",
-        {
-            "data:tensor label:tensor": "ctc_loss softmax_cross_entropy",
-            "x:tensor y:tensor reduction:enum": (
-                "absolute_error_loss soft_margin_loss squared_error_loss"
-            ),
-            "x:tensor y:tensor reduction:enum delta:float": "huber_loss",
-            "x:tensor y:tensor reduction:enum beta:float": "smooth_l1_loss",
-            "x:tensor y:tensor reduction:enum margin:float": "hinge_embedding_loss",
-            "x:tensor y:tensor reduction:enum weight:tensor": "binary_cross_entropy",
-            "x:tensor y:tensor reduction:enum weight:tensor positive_weight:tensor": (
-                "binary_cross_entropy_of_logits"
-            ),
-            "x:tensor y:tensor reduction:enum is_log:bool": "kl_divergence",
-            "x:tensor y:tensor reduction:enum is_log:bool full:bool epsilon:float": "poisson_loss",
-            "x:tensor y:tensor order:tensor reduction:enum margin:float": "margin_ranking_loss",
-            "x:tensor y:tensor sign:tensor reduction:enum margin:float": "cosine_embedding_loss",
-            (
-                "anchor:tensor positive:tensor negative:tensor reduction:enum margin:float "
-                "order:float epsilon:float swap:bool"
-            ): "triplet_margin_loss",
-            "data:tensor label:tensor reduction:enum": "multilabel_margin_loss",
-            "data:tensor label:tensor reduction:enum power:float margin:float weight:tensor": (
-                "multi_margin_loss"
-            ),
-            "data:tensor label:tensor reduction:enum weight:tensor ignored:int": (
-                "negative_log_likelihood"
-            ),
-            "data:tensor label:tensor reduction:enum weight:tensor ignored:int smoothing:float": (
-                "cross_entropy"
-            ),
-            (
-                "log_probabilities:tensor label:tensor steps:tensor lengths:tensor reduction:enum"
-            ): "ctc_loss_of_log_probabilities",
-            "x:tensor sigma:float": "smooth_l1",
-        },
-    ),
-    *operations(
         "layers",
         {
             "data:tensor lengths:tensor": "sequence_last sequence_mask sequence_reverse",
@@ -388,4 +308,6 @@ ALL: tuple[CanonicalOperation, ...] = (
             "shape:float scale:float": "random_gamma",
         },
     ),
+    *linear_algebra.ALL,
+    *losses.ALL,
 )

@@ -7,12 +7,15 @@ from opperf.rules.families import (
     attention,
     convolution,
     creation,
+    distances,
     elementwise,
+    factors,
     indexing,
     layers,
     linalg,
     losses,
     normalisation,
+    products,
     recurrent,
     reductions,
     shapes,
@@ -21,8 +24,8 @@ from opperf.rules.families import (
 from opperf.rules.registering import Families
 
 MODULES = (
-    *(attention, convolution, creation, elementwise, indexing, layers, linalg, losses),
-    *(normalisation, recurrent, reductions, shapes, sorting),
+    *(attention, convolution, creation, distances, elementwise, factors, indexing, layers, linalg),
+    *(losses, normalisation, products, recurrent, reductions, shapes, sorting),
 )
 """Modules that have `FAMILIES`."""
 

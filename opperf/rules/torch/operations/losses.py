@@ -6,6 +6,7 @@ from typing import Any
 
 from opperf.model import Argument, Operator, TensorSpec
 from opperf.operations.uses import ANYTHING, Roles, Table, Use, Values, Words, use
+from opperf.rules.torch.operations.conditions import of_ranks
 
 REDUCTIONS = ("none", "mean", "sum")
 """Reductions by PyTorch's number."""
@@ -55,17 +56,6 @@ def loss(operation: str, text: str) -> Use:
     return use(operation, to_roles, to_arguments=to_arguments)
 
 
-def of_rank(entry: Use, *ranks: int) -> Use:
-    """The use with data of these numbers of axes alone."""
-
-    def to_arguments(operator: Operator, roles: Roles) -> dict[str, Argument] | None:
-        data = roles["data"]
-        assert isinstance(data, TensorSpec)
-        return entry.to_arguments(operator, roles) if len(data.shape) in ranks else None
-
-    return Use(entry.operation, entry.apply, to_arguments)
-
-
 LENGTHS = ("input_lengths", "target_lengths")
 
 
@@ -101,7 +91,7 @@ CTC = loss(
 PAIR = "x=self y=target"
 LABELLED = "data=self label=target weight ignored=ignore_index"
 LIKELIHOOD = loss("negative_log_likelihood", LABELLED)
-OF_SAMPLES, OF_PIXELS = of_rank(LIKELIHOOD, 2), of_rank(LIKELIHOOD, 4)
+OF_SAMPLES, OF_PIXELS = of_ranks(LIKELIHOOD, data=2), of_ranks(LIKELIHOOD, data=4)
 TAGS = loss("multilabel_margin_loss", "data=self label=target")
 
 TABLE: Table = {
