@@ -40,7 +40,8 @@ ALL: tuple[CanonicalOperation, ...] = (
                 "x:tensor triangle:tensor right:bool upper:bool transpose:bool unit:bool"
             ): "triangular_solution",
             "addend:tensor x:tensor y:tensor scale:float addend_scale:float": (
-                "scaled_matrix_product scaled_outer_product scaled_sum_of_products"
+                "sampled_matrix_product scaled_matrix_product scaled_outer_product "
+                "scaled_sum_of_products"
             ),
             "x:tensor y:tensor axis:axis": "vector_products",
             "x:tensor y:tensor mode:enum": "convolve correlate",

@@ -267,6 +267,7 @@ ALL: tuple[CanonicalOperation, ...] = (
         {
             "data:tensor scale:tensor": "dequantize",
             "x:tensor end:float": "quantize_symmetric",
+            ("x:tensor scale:tensor zero_point:tensor low:int high:int axis:axis"): "fake_quantize",
         },
     ),
     *operations(

@@ -30,6 +30,14 @@ def scaled_matrix_product(
     return addend_scale * addend + scale * (x @ y)
 
 
+def sampled_matrix_product(
+    addend: Array, x: Array, y: Array, scale: float = 1.0, addend_scale: float = 1.0
+) -> Array:
+    """A scaled matrix plus a scaled product of matrices at the places where the first one is not
+    zero."""
+    return addend_scale * addend + scale * (x @ y) * (addend != 0)
+
+
 def scaled_outer_product(
     addend: Array, x: Array, y: Array, scale: float = 1.0, addend_scale: float = 1.0
 ) -> Array:
@@ -200,6 +208,7 @@ REFERENCES = references(
         "matrix_times_own_transpose": lambda x: x @ transpose_matrices(x),
         "outer_product": lambda x, y: x.reshape(-1, 1) * y.reshape(-1),
         "pack_triangle": lambda x: x[last(np.tril_indices(x.shape[-1]))],
+        "sampled_matrix_product": sampled_matrix_product,
         "scaled_matrix_product": scaled_matrix_product,
         "scaled_outer_product": scaled_outer_product,
         "scaled_sum_of_products": scaled_sum_of_products,

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from opperf.operations import CanonicalOperation
 from opperf.operations.uses import Roles
-from opperf.rules.bert import FEED_FORWARD, HEADS, UNITS, WIDTH
+from opperf.rules.bert import FEED_FORWARD, HEADS, WIDTH, layer_width
 from opperf.rules.configurations import WHY
 from opperf.rules.registering import Families
 from opperf.rules.shapes import cube, square, tall, vector
@@ -24,21 +24,22 @@ def scaled_matrix_product(operation: CanonicalOperation, size: Preset) -> Iterab
     """Dense layers, a matrix by a vector, and stacks of matrices."""
     rows, columns = square(size)
     tokens, head = size.extent(1024), size.extent(128, least=8)
+    units, inside = layer_width(size), layer_width(size, FEED_FORWARD)
     batch = size.pictures * HEADS
     scaled = {"scale": HALF, "addend_scale": HALF}
     for why, addend, x, y, options in (
         (
             "BERT-base, a projection of 1024 tokens with its bias",
-            (UNITS,),
-            (tokens, UNITS),
-            (UNITS, UNITS),
+            (units,),
+            (tokens, units),
+            (units, units),
             {},
         ),
         (
             "BERT-base, feed-forward block of fewer tokens, widening, with its bias",
-            (FEED_FORWARD,),
-            (tokens // 4, UNITS),
-            (UNITS, FEED_FORWARD),
+            (inside,),
+            (tokens // 4, units),
+            (units, inside),
             {},
         ),
         (

@@ -18,8 +18,10 @@ from opperf.rules.torch import (
     indexing,
     joining,
     layers,
+    layouts,
     linalg,
     losses,
+    nested,
     operations,
     optimizers,
     pooling,
@@ -44,8 +46,10 @@ MODULES = (
     indexing,
     joining,
     layers,
+    layouts,
     linalg,
     losses,
+    nested,
     optimizers,
     pooling,
     quantization,
@@ -73,7 +77,20 @@ OPTIONAL_TENSORS: frozenset[str] = frozenset()
 TRAIN_PHASE: frozenset[str] = frozenset()
 NEEDS_OUTPUT: frozenset[str] = frozenset()
 
-NOT_BENCHMARKED: dict[str, str] = {}
+PACKED = "its packed weight is a pointer to memory of FBGEMM, which no data can stand for"
+
+NOT_BENCHMARKED: dict[str, str] = {
+    **dict.fromkeys(
+        (
+            "fbgemm_linear_fp16_weight",
+            "fbgemm_linear_fp16_weight_fp32_activation",
+            "fbgemm_linear_int8_weight",
+            "fbgemm_linear_int8_weight_fp32_activation",
+        ),
+        PACKED,
+    ),
+    "sparse_compressed_tensor": "it requires a layout, and no case has an argument of that type",
+}
 """Operators that cannot be called on their own, each with the reason."""
 
 NOT_FINITE: dict[str, NotFinite] = {

@@ -19,6 +19,7 @@ from opperf.rules.torch.operations import (
     sampling,
     searching,
     shapes,
+    sparse,
     transforms,
 )
 
@@ -37,6 +38,7 @@ GROUPS: dict[str, Table] = {
     "sampling": sampling.TABLE,
     "searching": searching.TABLE,
     "shapes": shapes.TABLE,
+    "sparse": sparse.TABLE,
     "transforms": transforms.TABLE,
 }
 """Tables of uses. Values are tested table by table."""
