@@ -35,31 +35,30 @@ def vector_norm(
     return np.asarray(sum_of_powers(x, power, axis, keepdims) ** (1 / power))
 
 
-def matrix_norm(x: Array, norm: Any = "fro", keepdims: bool = False) -> Array:
+def matrix_norm(x: Array, norm: str = "fro", keepdims: bool = False) -> Array:
     """The norm of matrices in the last two axes: of all elements ("fro"), the sum of the singular
-    values ("nuc"), the largest one (2), or the largest sum of a column (1) or row (infinity)."""
+    values ("nuc"), the largest one ("spectral"), or the largest sum of a column ("columns")."""
     made = NORMS[norm](np.abs(x)) if norm in NORMS else SINGULAR[norm](singular_values(x))
     return np.asarray(made[..., None, None] if keepdims else made)
 
 
-NORMS: dict[Any, Callable[[Array], Array]] = {
+NORMS: dict[str, Callable[[Array], Array]] = {
     "fro": lambda magnitudes: vector_norm(magnitudes, EUCLIDEAN, (-2, -1)),
-    1: lambda magnitudes: magnitudes.sum(-2).max(-1),
-    np.inf: lambda magnitudes: magnitudes.sum(-1).max(-1),
+    "columns": lambda magnitudes: magnitudes.sum(-2).max(-1),
 }
 """Norms by absolute values."""
 
-SINGULAR: dict[Any, Callable[[Array], Array]] = {
+SINGULAR: dict[str, Callable[[Array], Array]] = {
     "nuc": lambda values: values.sum(-1),
-    EUCLIDEAN: lambda values: values.max(-1),
+    "spectral": lambda values: values.max(-1),
 }
 """Norms by singular values."""
 
 
-def condition_number(x: Array, norm: Any = None) -> Array:
+def condition_number(x: Array, norm: str | None = None) -> Array:
     """The product of the norms of the matrix and of its inverse; by default of the largest singular
     values."""
-    own = EUCLIDEAN if norm is None else norm
+    own = "spectral" if norm is None else norm
     return matrix_norm(x, own) * matrix_norm(inverse(x), own)
 
 

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable
 
-from opperf.model import Number
 from opperf.operations import CanonicalOperation
 from opperf.operations.uses import Roles
 from opperf.rules.configurations import WHY
@@ -17,8 +15,6 @@ from opperf.rules.sizes import Preset
 from opperf.rules.values import tensor
 
 FAMILIES = Families()
-
-INFINITE = Number.of(math.inf)
 
 
 @FAMILIES.operation("vector_norm", "sum_of_powers")
@@ -45,13 +41,6 @@ def vector_norm(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
         "axis": 1,
         WHY: "third powers of each row, as generalised mean pooling: a general power of each",
     }
-    if operation.name == "vector_norm":
-        yield {
-            "x": tensor(*square(size)),
-            "order": INFINITE,
-            "axis": 1,
-            WHY: "the largest of each row, as to scale blocks for quantisation",
-        }
 
 
 @FAMILIES.operation("matrix_norm")
@@ -61,9 +50,13 @@ def matrix_norm(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
     for norm, shape, why in (
         ("fro", square(size), "of all elements (Frobenius), as a penalty on a layer's weights"),
         ("nuc", decomposed, "sum of singular values (nuclear), as of matrix completion"),
-        (2, decomposed, "largest singular value, as spectral normalisation limits it"),
-        (1, square(size), "largest sum of a column, as to bound an error"),
-        (2, stack_of_matrices(size), "largest singular values of a stack of small matrices"),
+        ("spectral", decomposed, "largest singular value, as spectral normalisation limits it"),
+        ("columns", square(size), "largest sum of a column, as to bound an error"),
+        (
+            "spectral",
+            stack_of_matrices(size),
+            "largest singular values of a stack of small matrices",
+        ),
     ):
         yield {"x": tensor(*shape), "norm": norm, WHY: why}
 

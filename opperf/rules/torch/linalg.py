@@ -3,9 +3,10 @@ behind the public operators, and derivatives."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 
-from opperf.model import Operator, TensorSpec
+from opperf.model import Number, Operator, TensorSpec
 from opperf.rules.configurations import WHY
 from opperf.rules.families.linalg import (
     SIDES,
@@ -290,3 +291,14 @@ def distances_among(operator: Operator, size: Preset) -> Iterable[Arguments]:
     if operator.parameter("grad") is not None:
         made |= {"grad": tensor(pairs), "pdist": fixed(pairs, fill=POSITIVE)}
     yield made
+
+
+@FAMILIES.also("linalg_vector_norm")
+def largest(operator: Operator, size: Preset) -> Iterable[Arguments]:
+    """The largest element of each row."""
+    yield {
+        "self": tensor(*square(size)),
+        "ord": Number.of(math.inf),
+        "dim": (1,),
+        WHY: "the largest of each row, as to scale blocks for quantisation",
+    }

@@ -73,9 +73,29 @@ def old_triangular_roles(
     }
 
 
-def is_word(roles: Roles) -> bool:
-    """Whether the norm is a word, as the Frobenius norm is."""
-    return isinstance(roles["norm"], str)
+NORM_NUMBERS = {"spectral": 2, "columns": 1}
+"""PyTorch's numbers of norms of matrices; others are words."""
+NORM_WORDS = {number: word for word, number in NORM_NUMBERS.items()}
+
+
+def has_number(roles: Roles) -> bool:
+    """Whether PyTorch has a number for the norm."""
+    return roles["norm"] in NORM_NUMBERS
+
+
+def numbered_roles(self: Array, ord: int, keepdim: bool = False) -> dict[str, Any]:
+    """A matrix and the norm of a number."""
+    return {"x": self, "norm": NORM_WORDS[ord], "keepdims": keepdim}
+
+
+def numbered_arguments(operator: Operator, roles: Roles) -> dict[str, Argument]:
+    """A matrix and the number of the norm."""
+    return {"self": roles["x"], "ord": NORM_NUMBERS[str(roles["norm"])]}
+
+
+def condition_roles(self: Array, p: Any = None) -> dict[str, Any]:
+    """A matrix and the norm of a number or word."""
+    return {"x": self, "norm": NORM_WORDS.get(p, p)}
 
 
 def increasing(made: Array, arguments: object) -> Array:
@@ -148,8 +168,8 @@ EQUATIONS: Table = {
 
 VECTOR_NORM = use("vector_norm", "x=self order=ord|p axis=dim keepdims=keepdim")
 MATRIX_NORM = use("matrix_norm", "x=self norm=ord keepdims=keepdim")
-NUMBERED = only_if(MATRIX_NORM, lambda roles: not is_word(roles))
-WORDED = only_if(MATRIX_NORM, is_word)
+NUMBERED = only_if(use("matrix_norm", numbered_roles, to_arguments=numbered_arguments), has_number)
+WORDED = only_if(MATRIX_NORM, lambda roles: not has_number(roles))
 LAST_AXES: dict[str, Argument] = {"dim": (-2, -1)}
 
 NORMS: Table = {
@@ -159,7 +179,7 @@ NORMS: Table = {
         use("vector_norm", "x=self axis=dim keepdims=keepdim", order=2.0)
     ),
     "linalg__powsum": use("sum_of_powers", "x=self order=ord axis=dim keepdims=keepdim"),
-    "linalg_cond": use("condition_number", f"{ONE} norm=p"),
+    "linalg_cond": use("condition_number", condition_roles),
     "linalg_matrix_norm.default": NUMBERED,
     "linalg_matrix_norm.str_ord": WORDED,
     "linalg_norm.default": VECTOR_NORM,
