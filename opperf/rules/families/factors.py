@@ -179,7 +179,8 @@ def householder_product(operation: CanonicalOperation, size: Preset) -> Iterable
     square = "an orthogonal matrix from as many reflections as rows, as of an orthogonal layer"
     yield {**householder(matrix_to_diagonalise(size)), WHY: square}
     yield {
-        **householder(tall(size)),
+        # The gradient takes as long as many products of all rows: a minute for those of `tall`.
+        **householder((size.extent(1024, least=64), SIDES)),
         WHY: "an orthonormal basis of a few columns, as in randomised SVD",
     }
 
