@@ -5,6 +5,7 @@ A role is an input's usual name, and the name of the reference's parameter.
 
 from __future__ import annotations
 
+from opperf.operations import linear_algebra, losses
 from opperf.operations.canonical import CanonicalOperation, operations
 
 ALL: tuple[CanonicalOperation, ...] = (
@@ -311,22 +312,6 @@ ALL: tuple[CanonicalOperation, ...] = (
         },
     ),
     *operations(
-        "factorisations",
-        {
-            "x:tensor": (
-                "cholesky determinant eigenvalues eigenvalues_of_symmetric eigenvectors "
-                "eigenvectors_in_rows eigenvectors_of_symmetric inverse inverse_from_cholesky lq "
-                "nuclear_norm qr sign_and_log_determinant svd"
-            ),
-            "x:tensor right_hand_side:tensor": "solve tensor_solve",
-            "x:tensor cutoff:tensor": "pseudo_inverse",
-            "x:tensor least:tensor": "matrix_rank",
-            "x:tensor norm:enum": "condition_number",
-            "x:tensor right_hand_side:tensor cutoff:float": "least_squares",
-            "x:tensor split:int": "tensor_inverse",
-        },
-    ),
-    *operations(
         "transforms",
         {
             "x:tensor axes:axes": (
@@ -347,36 +332,6 @@ ALL: tuple[CanonicalOperation, ...] = (
                 "upsample_cubic_gradient upsample_linear_gradient"
             ),
             "gradient:tensor input_size:shape": "upsample_nearest_gradient",
-        },
-    ),
-    *operations(
-        "matrices",
-        {
-            "x:tensor": (
-                "correlation_coefficients covariance diagonal_matrix diagonal_of_matrix "
-                "matrix_times_own_transpose pack_triangle sum_of_log_diagonal unpack_triangle"
-            ),
-            "x:tensor y:tensor": (
-                "cross_product dot inner_product kronecker_product outer_product vector_dot"
-            ),
-            "matrices:tensors": "khatri_rao_product matrix_product_chain",
-            "x:tensor triangle:tensor right:bool": "triangular_product triangular_solution",
-            "x:tensor y:tensor mode:enum": "convolve correlate",
-            "keys_values:tensor attention:tensor heads:int": "cross_attention_context",
-            "queries:tensor keys_values:tensor heads:int": "cross_attention_scores",
-            "queries_keys_values:tensor attention:tensor heads:int": "self_attention_context",
-            "queries_keys_values:tensor heads:int": "self_attention_scores",
-            "tensors:tensors subscripts:enum": "einsum",
-            "x:tensor exponent:int": "matrix_power",
-            "x:tensor y:tensor axes:axes": "tensordot",
-            "x:tensor y:tensor transpose_x:bool transpose_y:bool addend:tensor": "matrix_product",
-        },
-    ),
-    *operations(
-        "losses",
-        {
-            "data:tensor label:tensor": "ctc_loss softmax_cross_entropy",
-            "x:tensor sigma:float": "smooth_l1",
         },
     ),
     *operations(
@@ -424,6 +379,7 @@ ALL: tuple[CanonicalOperation, ...] = (
         {
             "data:tensor scale:tensor": "dequantize",
             "x:tensor end:float": "quantize_symmetric",
+            ("x:tensor scale:tensor zero_point:tensor low:int high:int axis:axis"): "fake_quantize",
         },
     ),
     *operations(
@@ -466,4 +422,6 @@ ALL: tuple[CanonicalOperation, ...] = (
             "shape:float scale:float": "random_gamma",
         },
     ),
+    *linear_algebra.ALL,
+    *losses.ALL,
 )

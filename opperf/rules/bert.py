@@ -21,6 +21,11 @@ WORDS = 30_522
 """Word pieces in the vocabulary, uncased."""
 
 
+def layer_width(size: Preset, width: int = UNITS) -> int:
+    """A width of BERT-base's layers, which is narrower at size small alone."""
+    return min(width, size.extent(width))
+
+
 def tokens(size: Preset) -> Shape:
     """Shape of a batch of sentences, a number for each token."""
     return (size.batch, size.extent(128, least=8))

@@ -76,16 +76,6 @@ def tensor_solve(x: Array, right_hand_side: Array) -> Array:
     return made.reshape(x.shape[right_hand_side.ndim :])
 
 
-def condition_number(x: Array, norm: str | None = None) -> Array:
-    """The ratio of the largest and the smallest singular value; or the product of the Frobenius
-    norms of the matrix and its inverse."""
-    if norm is None:
-        values = singular_values(x)
-        return values[..., 0] / values[..., -1]
-    assert norm == "fro"
-    return ((x**2).sum((-2, -1)) * (inverse(x) ** 2).sum((-2, -1))) ** 0.5
-
-
 def orthonormality(rows: Array) -> tuple[Array, Array]:
     """The products of rows with each other, and the identity matrix, which these have to be."""
     products = rows @ transpose_matrices(rows)
@@ -154,7 +144,6 @@ REFERENCES = {
     **references(
         {
             "cholesky": cholesky,
-            "condition_number": condition_number,
             "determinant": determinant,
             "eigenvalues_of_symmetric": eigenvalues,
             "inverse": inverse,
@@ -163,6 +152,7 @@ REFERENCES = {
             "matrix_rank": rank,
             "nuclear_norm": lambda x: singular_values(x).sum(-1),
             "pseudo_inverse": pseudo_inverse,
+            "singular_values": singular_values,
             "sign_and_log_determinant": sign_and_log_determinant,
             "solve": solve,
             "tensor_inverse": tensor_inverse,

@@ -1,4 +1,7 @@
-"""Losses."""
+"""Losses.
+
+Most have a `reduction` of the losses of all elements or samples: "none", "mean" or "sum".
+"""
 
 from __future__ import annotations
 
@@ -43,9 +46,226 @@ def ctc_loss(data: Array, label: Array) -> Array:
     return np.array(losses)
 
 
+def ctc_loss_of_log_probabilities(
+    log_probabilities: Array,
+    label: Array,
+    steps: Array,
+    lengths: Array,
+    reduction: str = "mean",
+) -> Array:
+    """The loss of sequences that have a length each, as do their labels; the mean is of losses
+    divided by the lengths of labels."""
+    losses = np.array(
+        [
+            ctc_loss_of_one(log_probabilities[:count, i], one[:length].astype(int))
+            for i, (one, count, length) in enumerate(zip(label, steps, lengths, strict=True))
+        ]
+    )
+    return reduce(losses / np.asarray(lengths) if reduction == "mean" else losses, reduction)
+
+
+def reduce(losses: Array, reduction: str) -> Array:
+    """The losses themselves, their mean or their sum."""
+    return {"none": losses, "mean": losses.mean(), "sum": losses.sum()}[reduction]
+
+
+def absolute_error(x: Array, y: Array, reduction: str = "mean") -> Array:
+    """Absolute differences."""
+    return reduce(np.abs(x - y), reduction)
+
+
+def squared_error(x: Array, y: Array, reduction: str = "mean") -> Array:
+    """Squared differences."""
+    return reduce((x - y) ** 2, reduction)
+
+
+def huber(x: Array, y: Array, reduction: str = "mean", delta: float = 1.0) -> Array:
+    """Half the squares of differences up to `delta`, and straight lines beyond."""
+    apart = np.abs(x - y)
+    made = np.where(apart <= delta, 0.5 * apart**2, delta * (apart - 0.5 * delta))
+    return reduce(made, reduction)
+
+
+def smooth_l1_error(x: Array, y: Array, reduction: str = "mean", beta: float = 1.0) -> Array:
+    """Huber's loss divided by where it becomes linear."""
+    return reduce(huber(x, y, "none", beta) / beta, reduction)
+
+
+def soft_margin(x: Array, y: Array, reduction: str = "mean") -> Array:
+    """The logistic loss of scores, for classes -1 and 1."""
+    return reduce(np.log1p(np.exp(-y * x)), reduction)
+
+
+def hinge_embedding(x: Array, y: Array, reduction: str = "mean", margin: float = 1.0) -> Array:
+    """Distances of alike pairs (1), and what those of others (-1) lack of the margin."""
+    return reduce(np.where(y == 1, x, np.maximum(0, margin - x)), reduction)
+
+
+def binary_cross_entropy(
+    x: Array, y: Array, weight: Array | None = None, reduction: str = "mean"
+) -> Array:
+    """The negative log likelihood of yes or no, by the probability of yes."""
+    made = -(y * np.log(x) + (1 - y) * np.log1p(-x))
+    return reduce(made if weight is None else made * weight, reduction)
+
+
+def binary_cross_entropy_of_logits(
+    x: Array,
+    y: Array,
+    weight: Array | None = None,
+    positive_weight: Array | None = None,
+    reduction: str = "mean",
+) -> Array:
+    """The negative log likelihood of yes or no, by the logit of yes; a yes may count more."""
+    positive = 1.0 if positive_weight is None else positive_weight
+    made = -(positive * y * special.log_expit(x) + (1 - y) * special.log_expit(-x))
+    return reduce(made if weight is None else made * weight, reduction)
+
+
+def kl_divergence(x: Array, y: Array, is_log: bool = False, reduction: str = "mean") -> Array:
+    """The divergence of probabilities from a model's log probabilities, element by element."""
+    made = np.exp(y) * (y - x) if is_log else special.xlogy(y, y) - y * x
+    return reduce(made, reduction)
+
+
+def poisson(
+    x: Array, y: Array, is_log: bool, full: bool, epsilon: float, reduction: str = "mean"
+) -> Array:
+    """The negative log likelihood of counts by their rates, or these rates' logarithms. Without
+    the term of the counts alone, or with Stirling's approximation of it for counts above one."""
+    made = np.exp(x) - y * x if is_log else x - y * np.log(x + epsilon)
+    if full:
+        counts = np.where(y > 1, y, 1.0)
+        stirling = counts * np.log(counts) - counts + 0.5 * np.log(2 * np.pi * counts)
+        made = made + np.where(y > 1, stirling, 0.0)
+    return reduce(made, reduction)
+
+
+def margin_ranking(
+    x: Array, y: Array, order: Array, margin: float = 0.0, reduction: str = "mean"
+) -> Array:
+    """What one score lacks to be above the other one by a margin (1), or below it (-1)."""
+    return reduce(np.maximum(0, -order * (x - y) + margin), reduction)
+
+
+def cosine_embedding(
+    x: Array, y: Array, sign: Array, margin: float = 0.0, reduction: str = "mean"
+) -> Array:
+    """One minus the cosine of alike pairs (1), and that of others (-1) above a margin."""
+    lengths = np.sqrt((x**2).sum(-1) * (y**2).sum(-1))
+    cosines = (x * y).sum(-1) / lengths
+    return reduce(np.where(sign == 1, 1 - cosines, np.maximum(0, cosines - margin)), reduction)
+
+
+def triplet_margin(
+    anchor: Array,
+    positive: Array,
+    negative: Array,
+    margin: float = 1.0,
+    order: float = 2.0,
+    epsilon: float = 1e-6,
+    swap: bool = False,
+    reduction: str = "mean",
+) -> Array:
+    """What the distance to another class lacks to exceed that to the own one by a margin. With
+    `swap`, the other class's distance is that to the nearer one of anchor and positive."""
+
+    def distance(one: Array, other: Array) -> Array:
+        made: Array = (np.abs(one - other + epsilon) ** order).sum(-1) ** (1 / order)
+        return made
+
+    far = distance(anchor, negative)
+    if swap:
+        far = np.minimum(far, distance(positive, negative))
+    return reduce(np.maximum(0, margin + distance(anchor, positive) - far), reduction)
+
+
+def multi_margin(
+    data: Array,
+    label: Array,
+    power: float = 1,
+    margin: float = 1,
+    weight: Array | None = None,
+    reduction: str = "mean",
+) -> Array:
+    """What the right class's score lacks to exceed each other one by a margin, over the classes'
+    number."""
+    samples = np.arange(len(data))
+    short = np.maximum(0, margin - data[samples, label][:, None] + data) ** power
+    short[samples, label] = 0
+    made = short if weight is None else short * weight[label][:, None]
+    return reduce(made.sum(1) / data.shape[1], reduction)
+
+
+def multilabel_margin(data: Array, label: Array, reduction: str = "mean") -> Array:
+    """What each right class's score lacks to exceed each wrong one by one, over the classes'
+    number. A sample's classes end at the first -1."""
+    losses = []
+    for scores, classes in zip(data, label, strict=True):
+        right = classes[: np.argmax(classes < 0)] if (classes < 0).any() else classes
+        wrong = np.delete(scores, right)
+        short = np.maximum(0, 1 - scores[right][:, None] + wrong)
+        losses.append(short.sum() / len(scores))
+    return reduce(np.array(losses), reduction)
+
+
+def negative_log_likelihood(
+    data: Array,
+    label: Array,
+    weight: Array | None = None,
+    ignored: int = -100,
+    reduction: str = "mean",
+) -> Array:
+    """The negative logarithms of the right classes' probabilities, classes along the second axis;
+    the mean is by the classes' weights, and the ignored class has none."""
+    counted = label != ignored
+    right = np.where(counted, label, 0)
+    chosen = np.take_along_axis(data, np.expand_dims(right, 1), 1).squeeze(1)
+    weights = np.ones(data.shape[1]) if weight is None else weight
+    shares = weights[right] * counted
+    losses = -chosen * shares
+    return losses.sum() / shares.sum() if reduction == "mean" else reduce(losses, reduction)
+
+
+def cross_entropy_of_scores(
+    data: Array,
+    label: Array,
+    weight: Array | None = None,
+    ignored: int = -100,
+    smoothing: float = 0.0,
+    reduction: str = "mean",
+) -> Array:
+    """The negative log likelihood of the right class by scores of all, of whose probability the
+    smoothing is a share that all classes have alike."""
+    made = special.log_softmax(data, 1)
+    loss = negative_log_likelihood(made, label, weight, ignored, reduction)
+    if not smoothing:
+        return loss
+    assert weight is None and (label != ignored).all()
+    return (1 - smoothing) * loss + smoothing * reduce(-made.mean(1), reduction)
+
+
 REFERENCES = references(
     {
+        "absolute_error_loss": absolute_error,
+        "binary_cross_entropy": binary_cross_entropy,
+        "binary_cross_entropy_of_logits": binary_cross_entropy_of_logits,
+        "cosine_embedding_loss": cosine_embedding,
+        "cross_entropy": cross_entropy_of_scores,
         "ctc_loss": ctc_loss,
+        "ctc_loss_of_log_probabilities": ctc_loss_of_log_probabilities,
+        "hinge_embedding_loss": hinge_embedding,
+        "huber_loss": huber,
+        "kl_divergence": kl_divergence,
+        "margin_ranking_loss": margin_ranking,
+        "multi_margin_loss": multi_margin,
+        "multilabel_margin_loss": multilabel_margin,
+        "negative_log_likelihood": negative_log_likelihood,
+        "poisson_loss": poisson,
+        "smooth_l1_loss": smooth_l1_error,
+        "soft_margin_loss": soft_margin,
+        "squared_error_loss": squared_error,
+        "triplet_margin_loss": triplet_margin,
         "smooth_l1": smooth_l1,
         "softmax_cross_entropy": cross_entropy,
     }

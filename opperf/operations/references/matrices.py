@@ -23,6 +23,35 @@ def matrix_product(
     return transpose_matrices(x, transpose_x) @ transpose_matrices(y, transpose_y) + addend
 
 
+def scaled_matrix_product(
+    addend: Array, x: Array, y: Array, scale: float = 1.0, addend_scale: float = 1.0
+) -> Array:
+    """A scaled tensor plus a scaled product of matrices, or of a matrix and a vector."""
+    return addend_scale * addend + scale * (x @ y)
+
+
+def sampled_matrix_product(
+    addend: Array, x: Array, y: Array, scale: float = 1.0, addend_scale: float = 1.0
+) -> Array:
+    """A scaled matrix plus a scaled product of matrices at the places where the first one is not
+    zero."""
+    return addend_scale * addend + scale * (x @ y) * (addend != 0)
+
+
+def scaled_outer_product(
+    addend: Array, x: Array, y: Array, scale: float = 1.0, addend_scale: float = 1.0
+) -> Array:
+    """A scaled matrix plus a scaled outer product of vectors."""
+    return addend_scale * addend + scale * np.outer(x, y)
+
+
+def scaled_sum_of_products(
+    addend: Array, x: Array, y: Array, scale: float = 1.0, addend_scale: float = 1.0
+) -> Array:
+    """A scaled matrix plus the scaled sum of a stack's products of matrices."""
+    return addend_scale * addend + scale * (x @ y).sum(0)
+
+
 def tensordot(x: Array, y: Array, axes: tuple[Shape, Shape] | int) -> Array:
     """Sums of products along a number of the last axes of `x` and the first of `y`, or along lists
     of the axes of each."""
@@ -59,9 +88,20 @@ def triangular_product(x: Array, triangle: Array, right: bool) -> Array:
     return x @ np.tril(triangle) if right else np.tril(triangle) @ x
 
 
-def solve_triangular(x: Array, triangle: Array, right: bool) -> Array:
-    """The solution of a lower triangular system."""
-    inverse = np.linalg.inv(np.tril(triangle))
+def solve_triangular(
+    x: Array,
+    triangle: Array,
+    right: bool,
+    upper: bool = False,
+    transpose: bool = False,
+    unit: bool = False,
+) -> Array:
+    """The solution of a triangular system, whose diagonal may count as ones."""
+    own = np.triu(triangle) if upper else np.tril(triangle)
+    if unit:
+        order = own.shape[-1]
+        own = own * (1 - np.eye(order)) + np.eye(order)
+    inverse = np.linalg.inv(transpose_matrices(own, transpose))
     return x @ inverse if right else inverse @ x
 
 
@@ -168,6 +208,10 @@ REFERENCES = references(
         "matrix_times_own_transpose": lambda x: x @ transpose_matrices(x),
         "outer_product": lambda x, y: x.reshape(-1, 1) * y.reshape(-1),
         "pack_triangle": lambda x: x[last(np.tril_indices(x.shape[-1]))],
+        "sampled_matrix_product": sampled_matrix_product,
+        "scaled_matrix_product": scaled_matrix_product,
+        "scaled_outer_product": scaled_outer_product,
+        "scaled_sum_of_products": scaled_sum_of_products,
         "self_attention_context": self_attention_context,
         "self_attention_scores": self_attention_scores,
         "sum_of_log_diagonal": lambda x: np.log(np.diagonal(x, axis1=-2, axis2=-1)).sum(-1),
@@ -175,6 +219,7 @@ REFERENCES = references(
         "triangular_product": triangular_product,
         "triangular_solution": solve_triangular,
         "unpack_triangle": unpack_triangle,
+        "vector_products": lambda x, y, axis=-1: (np.conj(x) * y).sum(axis),
         "vector_dot": lambda x, y: (np.conj(x.ravel()) * y.ravel()).sum(),
     }
 )

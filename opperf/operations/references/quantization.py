@@ -15,9 +15,26 @@ def quantize_symmetric(x: Array, end: float) -> Array:
     return np.sign(x) * np.floor(np.minimum(np.abs(x) * (LARGEST / end) + 0.5, LARGEST))
 
 
+def fake_quantize(
+    x: Array,
+    scale: Array | float,
+    zero_point: Array | int,
+    low: int,
+    high: int,
+    axis: int | None = None,
+) -> Array:
+    """The numbers that whole numbers in [low, high] stand for, by a scale and a zero point, which
+    each index of an axis may have; halves are rounded to even numbers."""
+    shape = [-1 if i == axis else 1 for i in range(x.ndim)]
+    scales, zeros = np.asarray(scale).reshape(shape), np.asarray(zero_point).reshape(shape)
+    made = np.clip(np.rint(x / scales) + zeros, low, high)
+    return np.asarray((made - zeros) * scales)
+
+
 REFERENCES = references(
     {
         "dequantize": lambda data, scale: data * scale,
+        "fake_quantize": fake_quantize,
         "quantize_symmetric": quantize_symmetric,
     }
 )

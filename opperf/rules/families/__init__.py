@@ -8,13 +8,17 @@ from opperf.rules.families import (
     attention,
     convolution,
     creation,
+    distances,
     elementwise,
+    factors,
     images,
     indexing,
     joining,
     layers,
     linalg,
+    losses,
     normalisation,
+    products,
     recurrent,
     reductions,
     shapes,
@@ -24,8 +28,9 @@ from opperf.rules.families import (
 from opperf.rules.registering import Families
 
 MODULES = (
-    *(activations, attention, convolution, creation, elementwise, images, indexing, joining),
-    *(layers, linalg, normalisation, recurrent, reductions, shapes, sorting, special),
+    *(activations, attention, convolution, creation, distances, elementwise, factors, images),
+    *(indexing, joining, layers, linalg, losses, normalisation, products, recurrent, reductions),
+    *(shapes, sorting, special),
 )
 """Modules that have `FAMILIES`."""
 

@@ -22,11 +22,13 @@ from opperf.rules.torch import (
     layers,
     linalg,
     losses,
+    nested,
     normalisation,
     operations,
     optimizers,
     padding,
     pooling,
+    product_layouts,
     quantization,
     queries,
     recorded,
@@ -55,8 +57,10 @@ MODULES = (
     indexing,
     joining,
     layers,
+    product_layouts,
     linalg,
     losses,
+    nested,
     normalisation,
     optimizers,
     padding,
@@ -91,6 +95,8 @@ OPTIONAL_TENSORS: frozenset[str] = frozenset()
 TRAIN_PHASE: frozenset[str] = frozenset()
 NEEDS_OUTPUT: frozenset[str] = frozenset()
 
+PACKED = "its packed weight is a pointer to memory of FBGEMM, which no data can stand for"
+
 NOT_BENCHMARKED: dict[str, str] = {
     **dict.fromkeys(
         ("set.source_Storage", "set.source_Storage_storage_offset"),
@@ -101,6 +107,16 @@ NOT_BENCHMARKED: dict[str, str] = {
     **convolution.NOT_BENCHMARKED,
     **pooling.NOT_BENCHMARKED,
     **recurrent.NOT_BENCHMARKED,
+    **dict.fromkeys(
+        (
+            "fbgemm_linear_fp16_weight",
+            "fbgemm_linear_fp16_weight_fp32_activation",
+            "fbgemm_linear_int8_weight",
+            "fbgemm_linear_int8_weight_fp32_activation",
+        ),
+        PACKED,
+    ),
+    "sparse_compressed_tensor": "it requires a layout, and no case has an argument of that type",
 }
 """Operators that cannot be called on their own, each with the reason."""
 
@@ -117,5 +133,8 @@ NOT_FINITE: dict[str, NotFinite] = {
         NotFinite("returns memory that is not written"),
     ),
     **dict.fromkeys(("masked_fill", "masked_fill_"), NotFinite("models mask with infinity")),
+    "_ctc_loss": NotFinite(
+        "the logarithms of the probability of impossible alignments are infinite"
+    ),
 }
 """Operators whose results may have NaN or infinity, each with the reason."""

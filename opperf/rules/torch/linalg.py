@@ -1,7 +1,304 @@
-"""Families of PyTorch's matrix products and factorisations."""
+"""Families of PyTorch's linear algebra that no other framework has in this form: options, forms
+behind the public operators, and derivatives."""
 
 from __future__ import annotations
 
+import math
+from collections.abc import Iterable
+
+from opperf.model import Number, Operator, TensorSpec
+from opperf.rules.configurations import WHY
+from opperf.rules.families.linalg import (
+    SIDES,
+    definite,
+    matrix_to_diagonalise,
+    matrix_to_factor,
+    stack_of_matrices,
+)
+from opperf.rules.families.losses import TARGET
 from opperf.rules.registering import Families
+from opperf.rules.shapes import Shape, cube, square, tall
+from opperf.rules.sizes import Preset
+from opperf.rules.torch.tables import Variants, configurations_of
+from opperf.rules.values import LOWER_TRIANGULAR, POSITIVE, ZEROS, Arguments, fixed, tensor
 
 FAMILIES = Families()
+
+
+def triangle(shape: Shape) -> TensorSpec:
+    """Lower triangular matrices that are easy to solve with."""
+    return tensor(*shape, fill=LOWER_TRIANGULAR)
+
+
+def triangular(matrices: str, right: str, size: Preset) -> Iterable[Arguments]:
+    """Triangular systems by the names of the matrices and of the right-hand sides."""
+    shape, stack = matrix_to_factor(size), stack_of_matrices(size)
+    for why, factor, count in (
+        ("one factor and several right-hand sides, as a Gaussian process whitens", shape, SIDES),
+        ("one factor and as many right-hand sides, as an inverse", shape, shape[-1]),
+        ("a stack of factors of 64 rows, as a batch of covariances whitens", stack, SIDES),
+    ):
+        sides = tensor(*factor[:-1], count)
+        yield {matrices: triangle(factor), right: sides, "upper": False, WHY: why}
+    yield {
+        matrices: triangle(shape),
+        right: tensor(shape[0], SIDES),
+        "upper": False,
+        "unitriangular": True,
+        WHY: "ones on the diagonal, as the lower factor of LU has",
+    }
+
+
+def triangular_from_right(size: Preset) -> Iterable[Arguments]:
+    """The unknown on the left of the matrix."""
+    shape = matrix_to_factor(size)
+    yield {
+        "self": triangle(shape),
+        "B": tensor(SIDES, shape[0]),
+        "upper": False,
+        "left": False,
+        WHY: "the unknown on the left of the matrix, as in the gradient of Cholesky's factor",
+    }
+
+
+def triangular_transposed(size: Preset) -> Iterable[Arguments]:
+    """The transposed system."""
+    shape = matrix_to_factor(size)
+    yield {
+        "self": tensor(shape[0], SIDES),
+        "A": triangle(shape),
+        "upper": False,
+        "transpose": True,
+        WHY: "the transposed system, as the second step of solving by Cholesky's factor",
+    }
+
+
+def condition(norms: Iterable[tuple[object, str]]) -> Variants:
+    """The configurations of a condition number by these norms."""
+    return lambda size: [
+        {
+            "self": definite(matrix_to_diagonalise(size)),
+            **({} if norm is None else {"p": norm}),  # type: ignore[dict-item]
+            WHY: why,
+        }
+        for norm, why in norms
+    ]
+
+
+def norms_with_dtype(size: Preset) -> Iterable[Arguments]:
+    """Norms in another dtype than the tensor's."""
+    yield {
+        "self": tensor(*square(size), dtype="bfloat16"),
+        "p": 2.0,
+        "dtype": "float32",
+        WHY: "the length of bfloat16 gradients, summed in single precision",
+    }
+
+
+def norms_of_rows_with_dtype(size: Preset) -> Iterable[Arguments]:
+    """Norms of rows in another dtype than the tensor's."""
+    yield {
+        "self": tensor(*tall(size), dtype="bfloat16"),
+        "p": 2.0,
+        "dim": (1,),
+        "keepdim": True,
+        "dtype": "float32",
+        WHY: "the lengths of bfloat16 vectors, summed in single precision",
+    }
+
+
+def product_dtype(names: tuple[str, ...], *shapes: Shape) -> Arguments:
+    """Matrices in half precision whose product is in single precision."""
+    specs = (tensor(*shape, dtype="bfloat16") for shape in shapes)
+    return {**dict(zip(names, specs, strict=True)), "out_dtype": "float32"}
+
+
+SINGLE = "a product of bfloat16 matrices kept in single precision, as a loss's logits"
+SINGLES = "products of stacks of bfloat16 matrices kept in single precision, as attention's scores"
+
+
+VARIANTS: dict[str, Variants] = {
+    "mm.dtype": lambda size: [
+        {**product_dtype(("self", "mat2"), square(size), square(size)[::-1]), WHY: SINGLE}
+    ],
+    "addmm.dtype": lambda size: [
+        {
+            **product_dtype(("mat1", "mat2"), square(size), square(size)[::-1]),
+            "self": tensor(square(size)[0]),
+            WHY: f"{SINGLE}, with a bias",
+        }
+    ],
+    "bmm.dtype": lambda size: [
+        {**product_dtype(("self", "mat2"), cube(size), cube(size)), WHY: SINGLES}
+    ],
+    "baddbmm.dtype": lambda size: [
+        {
+            **product_dtype(("batch1", "batch2"), cube(size), cube(size)),
+            "self": tensor(*cube(size)),
+            WHY: f"{SINGLES}, with a mask",
+        }
+    ],
+    "cholesky_inverse": lambda size: [
+        {
+            "self": triangle(matrix_to_factor(size)),
+            WHY: "one covariance's factor, for the precision matrix of a Gaussian",
+        },
+        {
+            "self": triangle(stack_of_matrices(size)),
+            WHY: "a stack of factors of 64 rows, as of a mixture of Gaussians",
+        },
+    ],
+    "linalg_cond.default": condition(
+        (
+            (None, "in the 2-norm, as before a system is solved: by singular values"),
+            (1, "in the 1-norm: by the inverse and sums of columns"),
+        )
+    ),
+    "linalg_cond.p_str": condition(
+        (
+            ("fro", "in the Frobenius norm, a cheaper bound of the 2-norm's: by the inverse"),
+            ("nuc", "in the nuclear norm: by the inverse and singular values of both"),
+        )
+    ),
+    "linalg_solve_triangular": lambda size: [
+        *triangular("self", "B", size),
+        *triangular_from_right(size),
+    ],
+    "triangular_solve": lambda size: [
+        *triangular("A", "self", size),
+        *triangular_transposed(size),
+    ],
+    "matrix_H": lambda size: [
+        {"self": tensor(*square(size)), WHY: "a matrix, as a layer's weights: a view"},
+    ],
+    "matrix_exp_backward": lambda size: [
+        {
+            "self": definite(shape),
+            "grad": tensor(*shape),
+            WHY: why,
+        }
+        for shape, why in (
+            (
+                stack_of_matrices(size),
+                "a stack of generators of 64 states: the exponentials of blocks of twice the side",
+            ),
+            ((matrix_to_diagonalise(size)[0] // 2,) * 2, "one generator of a Markov chain"),
+        )
+    ],
+    "norm.ScalarOpt_dtype": norms_with_dtype,
+    "norm.ScalarOpt_dim_dtype": norms_of_rows_with_dtype,
+    "trace_backward": lambda size: [
+        {
+            "grad": tensor(),
+            "sizes": square(size),
+            WHY: "the gradient of a large matrix's trace: an identity matrix, scaled",
+        },
+    ],
+    "_linalg_eigh": lambda size: [
+        {"A": definite(matrix_to_diagonalise(size)), WHY: "one covariance matrix"},
+        {
+            "A": definite(matrix_to_diagonalise(size)),
+            "compute_v": False,
+            WHY: "one covariance matrix, for its eigenvalues alone",
+        },
+        {"A": definite(stack_of_matrices(size)), WHY: "a stack of covariances of 64 variables"},
+    ],
+    "_linalg_eigvals": lambda size: [
+        {"self": tensor(*matrix_to_diagonalise(size)), WHY: "one matrix that is not symmetric"},
+        {"self": tensor(*stack_of_matrices(size)), WHY: "a stack of Jacobians of 64 variables"},
+    ],
+    "_linalg_svd": lambda size: [
+        {"A": tensor(*matrix_to_diagonalise(size)), WHY: "a square matrix of weights"},
+        {"A": tensor(*tall(size)), WHY: "many samples of fewer variables"},
+        {
+            "A": tensor(*tall(size)),
+            "compute_uv": False,
+            WHY: "many samples of fewer variables, for the singular values alone",
+        },
+    ],
+    **dict.fromkeys(
+        ("_linalg_det", "_linalg_slogdet"),
+        lambda size: [
+            {"A": definite(stack_of_matrices(size)), WHY: "a stack of covariances of 64 variables"},
+            {"A": triangle(matrix_to_diagonalise(size)), WHY: "one larger triangular matrix"},
+        ],
+    ),
+    "_linalg_solve_ex": lambda size: [
+        {
+            "A": definite(shape),
+            "B": tensor(*shape[:-1], SIDES),
+            WHY: why,
+        }
+        for shape, why in (
+            (matrix_to_factor(size), "one system of equations with several right-hand sides"),
+            (stack_of_matrices(size), "a stack of systems of 64 equations"),
+        )
+    ],
+    "_linalg_check_errors": lambda size: [
+        {
+            "info": fixed(size.batch, fill=ZEROS, dtype="int32"),
+            "api_name": "linalg.inv",
+            "is_matrix": False,
+            WHY: "a batch of LAPACK's outcomes, none of which is an error",
+        },
+    ],
+}
+"""Configurations by operator."""
+
+
+@FAMILIES.add(*VARIANTS)
+def variants(operator: Operator, size: Preset) -> Iterable[Arguments]:
+    """The configurations of an operator in `VARIANTS`."""
+    return configurations_of(VARIANTS, operator, size)
+
+
+def two_sets(size: Preset) -> tuple[tuple[TensorSpec, TensorSpec, str], ...]:
+    """Two sets of vectors: the centres of clusters, and points of two clouds."""
+    vectors, clouds = (size.extent(1024), 128), (size.samples(8), size.extent(512), 3)
+    return tuple(
+        (tensor(*shape), tensor(*stack, rows // 2, width, fill=TARGET), why)
+        for shape, why in (
+            (vectors, "a batch's vectors against centres, as k-means"),
+            (clouds, "points of two clouds in space, as Chamfer distance"),
+        )
+        for *stack, rows, width in [shape]
+    )
+
+
+@FAMILIES.add("_cdist_forward", "_euclidean_dist", "_cdist_backward")
+def distances(operator: Operator, size: Preset) -> Iterable[Arguments]:
+    """Two sets of vectors; for the derivative their distances too, none of them zero."""
+    for x, y, why in two_sets(size):
+        made: Arguments = {"x1": x, "x2": y, WHY: why}
+        between = fixed(*x.shape[:-1], y.shape[-2], fill=POSITIVE)
+        if operator.parameter("p") is not None:
+            made["p"] = 2.0
+        if operator.parameter("grad") is not None:
+            made |= {"grad": tensor(*between.shape), "cdist": between}
+        yield made
+
+
+@FAMILIES.add("_pdist_forward", "_pdist_backward")
+def distances_among(operator: Operator, size: Preset) -> Iterable[Arguments]:
+    """Vectors of one set; for the derivative their distances too, none of them zero."""
+    rows = size.extent(512, least=8)
+    pairs = rows * (rows - 1) // 2
+    made: Arguments = {
+        "self": tensor(rows, 128),
+        "p": 2.0,
+        WHY: "all pairs of vectors of 128 elements, as for hierarchical clustering",
+    }
+    if operator.parameter("grad") is not None:
+        made |= {"grad": tensor(pairs), "pdist": fixed(pairs, fill=POSITIVE)}
+    yield made
+
+
+@FAMILIES.also("linalg_vector_norm")
+def largest(operator: Operator, size: Preset) -> Iterable[Arguments]:
+    """The largest element of each row."""
+    yield {
+        "self": tensor(*square(size)),
+        "ord": Number.of(math.inf),
+        "dim": (1,),
+        WHY: "the largest of each row, as to scale blocks for quantisation",
+    }

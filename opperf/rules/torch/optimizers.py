@@ -1,7 +1,226 @@
-"""Families of PyTorch's operators over lists of tensors: fused optimizers, foreach."""
+"""Families of PyTorch's updates of parameters: fused optimizers, operators over lists of tensors,
+of which the others are made, and the scaling of gradients in mixed precision."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
+
+from opperf.model import Argument, Fill, Kind, Operator, TensorSpec
+from opperf.rules.configurations import WHY
+from opperf.rules.parameters import bert_layer, mini_layers, resnet_50
 from opperf.rules.registering import Families
+from opperf.rules.shapes import Shape
+from opperf.rules.sizes import Preset
+from opperf.rules.values import (
+    NORMAL,
+    ONES,
+    POSITIVE,
+    PROBABILITY,
+    ZEROS,
+    Arguments,
+    between,
+    fixed,
+    literal,
+    tensors,
+)
 
 FAMILIES = Families()
+
+RATE, DECAY = 1e-3, 0.01
+"""The learning rate of Adam and the weight decay of AdamW, as PyTorch has by default."""
+MOMENTUM = 0.9
+STEP = 100.0
+"""Steps that an optimizer has made."""
+
+
+def models(size: Preset) -> tuple[tuple[tuple[Shape, ...], str], ...]:
+    """Shapes of the parameters of models, a few large ones and many small ones."""
+    return (
+        (bert_layer(size), "the 16 parameters of a layer of BERT-base"),
+        (mini_layers(size), "the 64 parameters of BERT-mini's layers, most of them small"),
+    )
+
+
+def many(size: Preset) -> tuple[tuple[tuple[Shape, ...], str], ...]:
+    """As `models`, and a whole network for images."""
+    return (*models(size), (resnet_50(size), "all 161 parameters of ResNet-50"))
+
+
+def like(shapes: Iterable[Shape], fill: Fill = NORMAL) -> tuple[TensorSpec, ...]:
+    """A list of tensors that take no gradient."""
+    return tensors(fixed(*shape, fill=fill) for shape in shapes)
+
+
+FILLS: Mapping[str, Fill] = {
+    "self": NORMAL,
+    "grads": NORMAL,
+    "exp_avgs": ZEROS,
+    # The updates take roots of these.
+    "exp_avg_sqs": POSITIVE,
+    "state_sums": POSITIVE,
+    "momentum_buffer_list": NORMAL,
+}
+"""Fill of each list of tensors of an update."""
+
+VALUES: Mapping[str, Argument] = {
+    "lr": RATE,
+    "lr_decay": 0.0,
+    "beta1": 0.9,
+    "beta2": 0.999,
+    "weight_decay": DECAY,
+    "eps": 1e-8,
+    "momentum": MOMENTUM,
+    "dampening": 0.0,
+    "amsgrad": False,
+    "maximize": False,
+    "nesterov": False,
+    "is_first_step": False,
+}
+"""Plain values of an update."""
+
+LARGEST = "max_exp_avg_sqs"
+"""The largest mean squares so far, which AMSGrad alone has."""
+
+
+def update(operator: Operator, shapes: tuple[Shape, ...]) -> Arguments:
+    """The arguments of an update of parameters of these shapes."""
+    made: Arguments = {}
+    for one in operator.parameters:
+        if one.name in FILLS:
+            made[one.name] = like(shapes, FILLS[one.name])
+        elif one.name == LARGEST:
+            made[one.name] = ()
+        elif one.name == "state_steps":
+            steps = Fill("constant", STEP)
+            made[one.name] = tensors(fixed(fill=steps, dtype="float32") for _ in shapes)
+        elif one.name == "lr" and one.kind is Kind.TENSOR:
+            made[one.name] = fixed(fill=literal(RATE), dtype="float32")
+        elif one.name in VALUES:
+            made[one.name] = VALUES[one.name]
+    return made
+
+
+OPTION = {
+    "_fused_sgd": ("nesterov", "with Nesterov's momentum"),
+    "_fused_adam": ("amsgrad", "by AMSGrad, with the largest mean squares"),
+    "_fused_adamw": ("amsgrad", "by AMSGrad, with the largest mean squares"),
+}
+"""An option of an update that changes its work."""
+
+
+def and_in_place(*names: str) -> tuple[str, ...]:
+    """The names, and those of the forms that write to their inputs."""
+    return tuple(name + end for name in names for end in ("", "_"))
+
+
+@FAMILIES.add(*and_in_place("_fused_adam", "_fused_adamw", "_fused_sgd", "_fused_adagrad"))
+def fused(operator: Operator, size: Preset) -> Iterable[Arguments]:
+    """All parameters of a model in one call."""
+    for shapes, why in many(size):
+        yield {**update(operator, shapes), WHY: why}
+    base = operator.name.removesuffix("_")
+    if base in OPTION:
+        name, words = OPTION[base]
+        shapes, why = many(size)[0]
+        made = {**update(operator, shapes), name: True}
+        if name == "amsgrad":
+            made[LARGEST] = like(shapes, POSITIVE)
+        yield {**made, WHY: f"{why}, {words}"}
+
+
+@FAMILIES.add(*and_in_place("_amp_foreach_non_finite_check_and_unscale"))
+def unscale(operator: Operator, size: Preset) -> Iterable[Arguments]:
+    """Scaled gradients of a model's parameters."""
+    for shapes, why in many(size):
+        yield {
+            "self": like(shapes),
+            "found_inf": fixed(1, fill=ZEROS, dtype="float32"),
+            "inv_scale": fixed(1, fill=ONES, dtype="float32"),
+            WHY: f"gradients of {why}",
+        }
+
+
+@FAMILIES.add(*and_in_place("_amp_update_scale"))
+def update_scale(operator: Operator, size: Preset) -> Iterable[Arguments]:
+    """The scale of gradients after a step of mixed precision that found no infinity."""
+    yield {
+        "self": fixed(1, fill=Fill("constant", 65536.0), dtype="float32"),
+        "growth_tracker": fixed(1, fill=ZEROS, dtype="int32"),
+        "found_inf": fixed(1, fill=ZEROS, dtype="float32"),
+        "scale_growth_factor": 2.0,
+        "scale_backoff_factor": 0.5,
+        "growth_interval": 2000,
+    }
+
+
+OPEN = between(-0.95, 0.95)
+
+DOMAINS: Mapping[str, Fill] = {
+    **dict.fromkeys(("acos", "asin", "tan"), OPEN),
+    **dict.fromkeys(("lgamma", "log", "log10", "log1p", "log2"), POSITIVE),
+    **dict.fromkeys(("reciprocal", "rsqrt", "sqrt", "pow"), POSITIVE),
+}
+"""Fill of the tensors of an elementwise operator; others are defined everywhere."""
+
+SECOND: Mapping[str, Fill] = {
+    **dict.fromkeys(("div", "addcdiv"), POSITIVE),
+    "lerp": PROBABILITY,
+    "pow": POSITIVE,
+}
+"""Fill of the last list of an operator of several."""
+
+LAST_LISTS = ("other", "tensor2", "weights", "exponent")
+"""Names of an operator's last list of tensors."""
+
+NUMBERS = ("scalar", "scalars", "weight", "exponent", "value")
+"""Names of an operator's numbers."""
+NUMBER = 0.9
+"""A momentum, as the lists of an optimizer are multiplied with."""
+
+
+def operation_of(operator: Operator) -> str:
+    """The name of what an operator does with each tensor."""
+    return operator.name.removeprefix("_foreach_").removesuffix("_")
+
+
+def list_arguments(operator: Operator, shapes: tuple[Shape, ...]) -> Arguments:
+    """The arguments of an operator over lists of tensors of these shapes."""
+    word = operation_of(operator)
+    made: Arguments = {}
+    for one in operator.parameters:
+        if one.kind is Kind.TENSORS:
+            last = one.name in LAST_LISTS
+            fills = SECOND if last else DOMAINS
+            made[one.name] = like(shapes, fills.get(word, NORMAL))
+        elif one.name == "scalars" and one.kind is Kind.TENSOR:
+            made[one.name] = fixed(len(shapes), fill=POSITIVE)
+        elif one.kind is Kind.TENSOR:
+            made[one.name] = fixed(fill=POSITIVE)
+        elif one.kind is Kind.FLOATS:
+            made[one.name] = (NUMBER,) * len(shapes)
+        elif one.required or one.name in NUMBERS:
+            made[one.name] = NUMBER
+    return made
+
+
+def matrices_of(shapes: tuple[Shape, ...]) -> tuple[Shape, ...]:
+    """The square matrices among shapes."""
+    return tuple(one for one in shapes if len(one) == 2 and one[0] == one[1])
+
+
+def of_lists(operator: Operator, size: Preset) -> Iterable[Arguments]:
+    """The parameters, or gradients, of a model in one call."""
+    for shapes, why in models(size):
+        chosen = matrices_of(shapes) if operation_of(operator) == "mm" else shapes
+        words = f"the square matrices of {why.partition(' of ')[2]}" if chosen != shapes else why
+        yield {**list_arguments(operator, chosen), WHY: words}
+
+
+LISTS = (
+    "abs acos add addcdiv addcmul asin atan ceil clamp_max clamp_min clone copy cos cosh div erf "
+    "erfc exp expm1 floor frac lerp lgamma log log10 log1p log2 max maximum minimum mm mul neg "
+    "norm pow powsum reciprocal round rsqrt sigmoid sign sin sinh sqrt sub tan tanh trunc zero"
+)
+"""What the operators over lists do with each tensor."""
+
+FAMILIES.add(*and_in_place(*(f"_foreach_{word}" for word in LISTS.split())))(of_lists)

@@ -1,7 +1,397 @@
-"""Families of PyTorch's quantised operators."""
+"""Families of PyTorch's quantised tensors and of products of quantised weights."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
+from opperf.model import Argument, Fill, Operator, TensorSpec
+from opperf.rules.bert import FEED_FORWARD, UNITS
+from opperf.rules.configurations import WHY
+from opperf.rules.pictures import feature_maps
 from opperf.rules.registering import Families
+from opperf.rules.shapes import DISPATCH, Shape, column, square
+from opperf.rules.sizes import Preset
+from opperf.rules.torch.tables import Variants, configurations_of
+from opperf.rules.values import (
+    BOOLEAN,
+    POSITIVE,
+    SEQUENCE,
+    ZEROS,
+    Arguments,
+    below,
+    fixed,
+    literal,
+    tensor,
+)
 
 FAMILIES = Families()
+
+SCALE = 2.0**-4
+"""Step of quantised numbers: a power of two, by which division is exact. Eight bits reach beyond
+plus and minus 7."""
+ZERO_POINT = 2
+LOWEST, HIGHEST = -128, 127
+"""The range of signed 8-bit numbers."""
+
+STEP = Fill("constant", SCALE)
+EIGHT_BITS = "qint8"
+PER_CHANNEL = "per_channel"
+
+ACTIVATIONS = "a layer's activations, as training that is aware of quantisation rounds them"
+WEIGHTS = "a layer's weights, with a scale for each output channel"
+
+
+def quantised(*shape: int) -> TensorSpec:
+    """A tensor of 8-bit numbers with a scale and a zero point."""
+    return TensorSpec(shape, EIGHT_BITS)
+
+
+def by_channel(*shape: int) -> TensorSpec:
+    """A tensor of 8-bit numbers with a scale and a zero point of each index of the first axis."""
+    return TensorSpec(shape, layout=PER_CHANNEL)
+
+
+def tensors_to_quantise(size: Preset) -> tuple[tuple[Shape, str], ...]:
+    """Shapes of tensors to quantise or to round as if they were."""
+    return (
+        (square(size), "a wide layer's activations, one scale for all"),
+        (feature_maps(size), "ResNet's feature maps, one scale for all"),
+        (column(size), DISPATCH),
+    )
+
+
+def one_scale(tensor_of: bool) -> Arguments:
+    """A scale and a zero point, as numbers or as tensors of one element."""
+    if tensor_of:
+        zero = fixed(1, fill=literal((ZERO_POINT,)), dtype="int32")
+        return {"scale": fixed(1, fill=STEP, dtype="float32"), "zero_point": zero}
+    return {"scale": SCALE, "zero_point": ZERO_POINT}
+
+
+RANGE: Arguments = {"quant_min": LOWEST, "quant_max": HIGHEST}
+
+
+@FAMILIES.add(
+    "fake_quantize_per_tensor_affine",
+    "fake_quantize_per_tensor_affine_cachemask",
+    "_fake_quantize_per_tensor_affine_cachemask_tensor_qparams",
+    "_fake_quantize_learnable_per_tensor_affine",
+    "_fake_quantize_learnable_per_tensor_affine_backward",
+)
+def fake_quantize(operator: Operator, size: Preset) -> Iterable[Arguments]:
+    """Activations, rounded to what 8 bits can hold."""
+    scale = operator.parameter("scale")
+    learnable = "learnable" in operator.name
+    for shape, why in tensors_to_quantise(size):
+        made: Arguments = {"self": tensor(*shape)}
+        if operator.parameter("grad") is not None:
+            made["grad"] = tensor(*shape)
+        made |= one_scale(scale is not None and scale.kind == "tensor")
+        if learnable:
+            made["zero_point"] = tensor(1, fill=ZEROS, dtype="float32")
+        if operator.parameter("fake_quant_enabled") is not None:
+            made["fake_quant_enabled"] = fixed(1, fill=literal((1,)), dtype="int64")
+        yield {**made, **RANGE, WHY: why}
+
+
+@FAMILIES.add(
+    "fake_quantize_per_channel_affine",
+    "fake_quantize_per_channel_affine_cachemask",
+    "_fake_quantize_learnable_per_channel_affine",
+    "_fake_quantize_learnable_per_channel_affine_backward",
+)
+def fake_quantize_channels(operator: Operator, size: Preset) -> Iterable[Arguments]:
+    """Weights, rounded to what 8 bits can hold with a scale of each channel."""
+    learnable = "learnable" in operator.name
+    units = size.extent(UNITS)
+    for shape, axis, why in (
+        ((units, size.extent(FEED_FORWARD)), 0, WEIGHTS),
+        ((size.extent(256), size.extent(256), 3, 3), 0, "a 3 x 3 layer's weights, by filter"),
+        ((units, size.extent(FEED_FORWARD)), 1, "a layer's weights, by input: adjacent scales"),
+    ):
+        channels = shape[axis]
+        made: Arguments = {"self": tensor(*shape)}
+        if operator.parameter("grad") is not None:
+            made["grad"] = tensor(*shape)
+        zeros = tensor(channels, fill=ZEROS, dtype="float32")
+        yield {
+            **made,
+            "scale": fixed(channels, fill=STEP, dtype="float32"),
+            "zero_point": zeros if learnable else fixed(channels, fill=ZEROS, dtype="int32"),
+            "axis": axis,
+            **RANGE,
+            WHY: why,
+        }
+
+
+def masked(size: Preset) -> Iterable[Arguments]:
+    """Gradients, of which those outside the range are dropped."""
+    for shape, why in tensors_to_quantise(size):
+        yield {
+            "grad": tensor(*shape),
+            "mask": fixed(*shape, fill=BOOLEAN, dtype="bool"),
+            WHY: why,
+        }
+
+
+def quantize(by_tensor: bool) -> Variants:
+    """The configurations of a quantisation with one scale, as a number or as a tensor."""
+
+    def variants(size: Preset) -> Iterable[Arguments]:
+        for dtype in ("qint8", "quint8"):
+            for shape, why in tensors_to_quantise(size)[: 3 if dtype == "qint8" else 1]:
+                named = why if dtype == "qint8" else f"{why}, unsigned as behind a ReLU"
+                made: Arguments = {"self": fixed(*shape), **one_scale(by_tensor)}
+                if by_tensor:
+                    zero = fixed(fill=literal(ZERO_POINT), dtype="int32")
+                    made |= {"scale": fixed(fill=STEP, dtype="float32"), "zero_point": zero}
+                yield {**made, "dtype": dtype, WHY: named}
+
+    return variants
+
+
+def quantize_channels(size: Preset) -> Iterable[Arguments]:
+    """Weights with a scale of each output channel."""
+    for shape, why in (
+        ((size.extent(FEED_FORWARD), size.extent(UNITS)), WEIGHTS),
+        ((size.extent(256), size.extent(256), 3, 3), "a 3 x 3 layer's weights, by filter"),
+    ):
+        yield {
+            "self": fixed(*shape),
+            "scales": fixed(shape[0], fill=STEP, dtype="float32"),
+            "zero_points": fixed(shape[0], fill=ZEROS, dtype="int64"),
+            "axis": 0,
+            "dtype": EIGHT_BITS,
+            WHY: why,
+        }
+
+
+LAYERS = 4
+"""Tensors that are quantised in one call."""
+
+
+def several(make: Variants) -> Variants:
+    """The configurations of lists of the first configuration's tensor."""
+    return lambda size: [
+        {
+            "tensors": (next(iter(make(size)))["self"],) * LAYERS,  # type: ignore[dict-item]
+            WHY: "the activations of four layers in one call",
+        }
+    ]
+
+
+def of_quantised(size: Preset) -> Iterable[Arguments]:
+    """Quantised activations."""
+    for shape, why in tensors_to_quantise(size):
+        yield {"self": quantised(*shape), WHY: why}
+
+
+def of_channels(size: Preset) -> Iterable[Arguments]:
+    """Quantised weights."""
+    shape = size.extent(FEED_FORWARD), size.extent(UNITS)
+    yield {"self": by_channel(*shape), WHY: WEIGHTS}
+
+
+def both(size: Preset) -> Iterable[Arguments]:
+    """Quantised activations and weights."""
+    yield from of_quantised(size)
+    yield from of_channels(size)
+
+
+BINS, RATIO, BITS = 200, 0.16, 8
+"""Bins and least share of the range of the greedy search for a row's range, as embedding tables
+are quantised with."""
+
+
+def optimised(size: Preset) -> Iterable[Arguments]:
+    """Rows of embedding tables, whose range a greedy search finds."""
+    for width, why in (
+        (128, "a row of a recommender's embedding table, before it is quantised"),
+        (size.extent(4096), "a long row, as of a language model's embedding table"),
+    ):
+        options = {"numel": width, "n_bins": BINS, "ratio": RATIO, "bit_width": BITS}
+        yield {"input": fixed(width), **options, WHY: why}
+
+
+def of_linear(dtype: str) -> Variants:
+    """A dense layer's weights."""
+    return lambda size: [
+        {
+            "input": fixed(
+                size.extent(FEED_FORWARD),
+                size.extent(UNITS),
+                dtype=dtype,
+                fill=below(HIGHEST, start=LOWEST) if dtype else Fill(),
+            ),
+            WHY: "BERT-base, the weights of a feed-forward block, once before it serves",
+        }
+    ]
+
+
+VARIANTS: dict[str, Variants] = {
+    "choose_qparams_optimized": optimised,
+    "dequantize.self": both,
+    "dequantize.tensors": several(of_quantised),
+    "empty_quantized": lambda size: [
+        {
+            "size": square(size),
+            "qtensor": quantised(*square(size)),
+            WHY: "memory for another tensor of the same scale",
+        }
+    ],
+    "fake_quantize_per_channel_affine_cachemask_backward": masked,
+    "fake_quantize_per_tensor_affine_cachemask_backward": masked,
+    "fbgemm_linear_quantize_weight": of_linear(""),
+    "fbgemm_pack_gemm_matrix_fp16": of_linear(""),
+    "fbgemm_pack_quantized_matrix.default": of_linear("int8"),
+    "fbgemm_pack_quantized_matrix.KN": lambda size: [
+        {**made, "K": size.extent(UNITS), "N": size.extent(FEED_FORWARD)}
+        for made in of_linear("int8")(size)
+    ],
+    "int_repr": both,
+    **dict.fromkeys(
+        ("q_per_channel_axis", "q_per_channel_scales", "q_per_channel_zero_points"), of_channels
+    ),
+    **dict.fromkeys(("q_scale", "q_zero_point"), of_quantised),
+    "qscheme": both,
+    "quantize_per_channel": quantize_channels,
+    "quantize_per_tensor.default": quantize(by_tensor=False),
+    "quantize_per_tensor.tensor_qparams": quantize(by_tensor=True),
+    "quantize_per_tensor.tensors": lambda size: [
+        {
+            "tensors": (fixed(*square(size)),) * LAYERS,
+            "scales": fixed(LAYERS, fill=STEP, dtype="float32"),
+            "zero_points": fixed(LAYERS, fill=SEQUENCE, dtype="int32"),
+            "dtype": EIGHT_BITS,
+            WHY: "the activations of four layers in one call",
+        }
+    ],
+    "quantize_per_tensor_dynamic": lambda size: [
+        {
+            "self": fixed(*shape),
+            "dtype": "quint8",
+            "reduce_range": False,
+            WHY: f"{why}, found from its extremes",
+        }
+        for shape, why in tensors_to_quantise(size)[:2]
+    ],
+}
+"""Configurations by operator."""
+
+
+@FAMILIES.add(*VARIANTS)
+def variants(operator: Operator, size: Preset) -> Iterable[Arguments]:
+    """The configurations of an operator in `VARIANTS`."""
+    return configurations_of(VARIANTS, operator, size)
+
+
+def layers(size: Preset) -> Iterable[tuple[int, int, int, str]]:
+    """Tokens, inputs and outputs of dense layers with quantised weights, and why. Blocks of 64
+    divide them."""
+    width = 64 * max(1, size.extent(UNITS) // 64)
+    for tokens, why in (
+        (1, "one token of BERT-base's width, as generation does: bound by reading the weights"),
+        (size.extent(128, least=16), "a sentence of BERT-base's width"),
+    ):
+        yield tokens, width, 4 * width, why
+
+
+def transposed(rows: int, columns: int, dtype: str, fill: Fill) -> TensorSpec:
+    """A matrix in the memory of its transpose, as a layer's weights are."""
+    return TensorSpec((rows, columns), dtype, fill, strides=(1, rows))
+
+
+EIGHT = below(HIGHEST, start=LOWEST)
+HALF = "bfloat16"
+BLOCK = 32
+"""Inputs that share a scale of 4-bit weights."""
+NIBBLES = below(256)
+"""Pairs of 4-bit numbers."""
+
+
+@FAMILIES.add("_weight_int8pack_mm")
+def int8_weights(operator: Operator, size: Preset) -> Iterable[Arguments]:
+    """Half-precision activations and 8-bit weights."""
+    for tokens, inputs, outputs, why in layers(size):
+        yield {
+            "self": fixed(tokens, inputs, dtype=HALF),
+            "mat2": fixed(outputs, inputs, fill=EIGHT, dtype="int8"),
+            "scales": fixed(outputs, fill=POSITIVE, dtype=HALF),
+            WHY: why,
+        }
+
+
+@FAMILIES.add("_weight_int4pack_mm_for_cpu")
+def int4_weights(operator: Operator, size: Preset) -> Iterable[Arguments]:
+    """Half-precision activations and 4-bit weights, as packed for a CPU."""
+    for tokens, inputs, outputs, why in layers(size):
+        yield {
+            "self": fixed(tokens, inputs, dtype=HALF),
+            "mat2": fixed(outputs, inputs // 2, fill=NIBBLES, dtype="uint8"),
+            "qGroupSize": BLOCK,
+            "qScaleAndZeros": fixed(inputs // BLOCK, outputs, 2, fill=POSITIVE, dtype=HALF),
+            WHY: why,
+        }
+
+
+INNER_TILES = 8
+"""Tiles along the inputs that a GPU's kernel of 4-bit weights reads at once."""
+
+
+@FAMILIES.add("_weight_int4pack_mm")
+def int4_weights_of_gpu(operator: Operator, size: Preset) -> Iterable[Arguments]:
+    """Half-precision activations and 4-bit weights, as packed for a GPU."""
+    for tokens, inputs, outputs, why in layers(size):
+        tiles = (outputs // 8, inputs // (INNER_TILES * 16), 32, INNER_TILES // 2)
+        yield {
+            "self": fixed(tokens, inputs, dtype=HALF),
+            "mat2": fixed(*tiles, fill=NIBBLES, dtype="int32"),
+            "qGroupSize": BLOCK,
+            "qScaleAndZeros": fixed(inputs // BLOCK, outputs, 2, fill=POSITIVE, dtype=HALF),
+            WHY: why,
+        }
+
+
+@FAMILIES.add("_convert_weight_to_int4pack", "_convert_weight_to_int4pack_for_cpu")
+def pack_int4(operator: Operator, size: Preset) -> Iterable[Arguments]:
+    """4-bit weights, once before a model serves."""
+    on_cpu = operator.name.endswith("_for_cpu")
+    for _, inputs, outputs, _why in list(layers(size))[:1]:
+        weights = fixed(outputs, inputs, fill=below(16), dtype="int32")
+        pairs = fixed(outputs, inputs // 2, fill=NIBBLES, dtype="uint8")
+        yield {
+            "self": weights if on_cpu else pairs,
+            "innerKTiles": INNER_TILES,
+            WHY: "BERT-base, the weights of a feed-forward block",
+        }
+
+
+@FAMILIES.add("_int_mm", "_scaled_mm")
+def eight_bit_products(operator: Operator, size: Preset) -> Iterable[Arguments]:
+    """Products of matrices of 8-bit numbers, the second one transposed as a layer's weights are."""
+    scaled = operator.name == "_scaled_mm"
+    dtype, fill = ("float8_e4m3fn", Fill()) if scaled else ("int8", EIGHT)
+    for tokens, why in (
+        (size.extent(1024, least=64), "1024 tokens of BERT-base's width, widened"),
+        (size.extent(128, least=32), "128 tokens of BERT-base's width, widened"),
+    ):
+        width = 64 * max(1, size.extent(UNITS) // 64)
+        made: dict[str, Argument] = {
+            "self": fixed(tokens, width, dtype=dtype, fill=fill),
+            "mat2": transposed(width, 4 * width, dtype, fill),
+        }
+        if scaled:
+            one = fixed(fill=POSITIVE, dtype="float32")
+            made |= {"scale_a": one, "scale_b": one, "out_dtype": HALF}
+        yield {**made, WHY: why}
+
+
+@FAMILIES.add("_empty_affine_quantized", "_empty_per_channel_affine_quantized")
+def empty_quantised(operator: Operator, size: Preset) -> Iterable[Arguments]:
+    """Memory for quantised numbers."""
+    rows, columns = square(size)
+    made: Arguments = {"size": (rows, columns), "dtype": EIGHT_BITS}
+    if operator.parameter("scales") is not None:
+        scales = fixed(rows, fill=STEP, dtype="float64")
+        made |= {"scales": scales, "zero_points": fixed(rows, fill=ZEROS, dtype="int64"), "axis": 0}
+    yield {**made, WHY: "memory for a matrix of quantised weights"}

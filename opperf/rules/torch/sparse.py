@@ -1,7 +1,282 @@
-"""Families of PyTorch's operators of sparse and nested tensors."""
+"""Families of PyTorch's sparse tensors: conversions, products, and what they consist of."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
+from opperf.model import Argument, Operator, TensorSpec
+from opperf.rules.configurations import WHY
 from opperf.rules.registering import Families
+from opperf.rules.shapes import Shape, square
+from opperf.rules.sizes import Preset
+from opperf.rules.torch.tables import Variants, configurations_of
+from opperf.rules.values import (
+    SEQUENCE,
+    Arguments,
+    below,
+    fixed,
+    odds,
+    sparse,
+    tensor,
+)
 
 FAMILIES = Families()
+
+GRAPH = 0.01
+"""Share of the pairs of nodes that a graph has edges of: twenty of each of two thousand nodes."""
+PRUNED = 0.1
+"""Share of the weights that are left of a pruned layer."""
+ZEROS_TO_ONES = odds(9, 1)
+"""Zeros and ones of a dense matrix that is to become sparse, as many as of a pruned layer."""
+FEATURES = 64
+"""Elements of a node's vector."""
+BLOCK = (4, 4)
+"""Rows and columns of a block."""
+INDEX = "int64"
+
+LAYOUTS = {
+    "coo": "a graph's adjacency by coordinates times the nodes' vectors, as a GCN",
+    "csr": "a graph's adjacency by rows times the nodes' vectors, as a GCN",
+}
+"""Layouts of the first factor of a product, each with why."""
+
+
+def nodes(size: Preset) -> int:
+    """Number of a graph's nodes, which blocks divide."""
+    return 4 * max(4, size.extent(2048) // 4)
+
+
+def graph(layout: str, size: Preset, gradient: bool = True) -> TensorSpec:
+    """The adjacency matrix of a graph."""
+    return sparse(layout, nodes(size), nodes(size), density=GRAPH, gradient=gradient)
+
+
+def vectors(size: Preset) -> TensorSpec:
+    """A vector of each node."""
+    return tensor(nodes(size), FEATURES)
+
+
+def pruned(layout: str, size: Preset) -> TensorSpec:
+    """A pruned layer's weights."""
+    return sparse(layout, *square(size), density=PRUNED)
+
+
+def graph_like(size: Preset) -> TensorSpec:
+    """A smaller graph's adjacency, of the shape of a layer's weights."""
+    return sparse("coo", *square(size), density=GRAPH)
+
+
+def of_layouts(*layouts: str, name: str = "self") -> Variants:
+    """The configurations of an operator of one sparse tensor, in these layouts."""
+    words = {
+        "coo": "by coordinates",
+        "csr": "by rows",
+        "csc": "by columns",
+        "bsr": "by rows of blocks of 4 x 4",
+        "bsc": "by columns of blocks of 4 x 4",
+    }
+    return lambda size: [
+        {name: pruned(layout, size), WHY: f"a pruned layer's weights {words[layout]}"}
+        for layout in layouts
+    ]
+
+
+def to_sparse(*options: tuple[Arguments, str]) -> Variants:
+    """The configurations of a conversion of a dense matrix, nine tenths of it zeros."""
+    return lambda size: [
+        {"self": tensor(*square(size), fill=ZEROS_TO_ONES), **made, WHY: why}
+        for made, why in options
+    ]
+
+
+def pieces(pointers: str, indices: str, blocks: Shape, sized: bool, why: str) -> Variants:
+    """The configurations of a constructor of compressed tensors with an element, or a block, in
+    each row or column."""
+
+    def variants(size: Preset) -> Iterable[Arguments]:
+        rows = size.extent(65536)
+        made: Arguments = {
+            pointers: fixed(rows + 1, fill=SEQUENCE, dtype=INDEX),
+            indices: fixed(rows, fill=below(rows), dtype=INDEX),
+            "values": tensor(rows, *blocks),
+        }
+        if sized:
+            made["size"] = tuple(rows * extent for extent in blocks or (1, 1))
+        yield {**made, WHY: why}
+
+    return variants
+
+
+ROW, COLUMN = ("crow_indices", "col_indices"), ("ccol_indices", "row_indices")
+
+CONSTRUCTORS = {
+    f"sparse_{layout}_tensor.{names}{ending}": pieces(
+        *parts, blocks, bool(ending), f"{what}, as a table of which of many classes each item is"
+    )
+    for layout, names, parts, blocks, what in (
+        ("csr", "crow_col_value", ROW, (), "one element in each row"),
+        ("csc", "ccol_row_value", COLUMN, (), "one element in each column"),
+        ("bsr", "crow_col_value", ROW, BLOCK, "one block in each row of blocks"),
+        ("bsc", "ccol_row_value", COLUMN, BLOCK, "one block in each column of blocks"),
+    )
+    for ending in ("", "_size")
+}
+
+
+def coordinates(size: Preset, sized: bool) -> Iterable[Arguments]:
+    """Coordinates that may repeat, and a value of each."""
+    count, rows = size.extent(65536), size.extent(4096)
+    for width, why in (
+        ((), "edges of a graph, as they are read: in no order, some of them twice"),
+        ((FEATURES,), "a vector of each coordinate, as the gradient of an embedding's rows"),
+    ):
+        made: Arguments = {
+            "indices": fixed(2, count // (FEATURES if width else 1), fill=below(rows), dtype=INDEX),
+            "values": tensor(count // (FEATURES if width else 1), *width),
+        }
+        if sized:
+            made["size"] = (rows, rows, *width)
+        yield {**made, WHY: why}
+
+
+def products(first: str, second: str, *layouts: str, **options: Argument) -> Variants:
+    """The configurations of a product of a sparse matrix and a dense one."""
+    return lambda size: [
+        {first: graph(layout, size), second: vectors(size), **options, WHY: LAYOUTS[layout]}
+        for layout in layouts
+    ]
+
+
+SUMMED = "a graph's adjacency summed over the neighbours of each node"
+CONVERTED = "a pruned layer's weights"
+
+VARIANTS: dict[str, Variants] = {
+    **CONSTRUCTORS,
+    "sparse_coo_tensor.indices": lambda size: coordinates(size, sized=False),
+    "sparse_coo_tensor.indices_size": lambda size: coordinates(size, sized=True),
+    "sparse_coo_tensor.size": lambda size: [
+        {"size": square(size), WHY: "a matrix without elements, as gradients start from"}
+    ],
+    "to_sparse.default": to_sparse(({}, f"{CONVERTED} by coordinates")),
+    "to_sparse.sparse_dim": to_sparse(
+        ({"sparse_dim": 2}, f"{CONVERTED} by coordinates"),
+        ({"sparse_dim": 1}, f"{CONVERTED} by row: rows that have any element are kept whole"),
+    ),
+    "to_sparse_csr": to_sparse(({}, f"{CONVERTED} by rows")),
+    "to_sparse_csc": to_sparse(({}, f"{CONVERTED} by columns")),
+    "to_sparse_bsr": to_sparse(({"blocksize": BLOCK}, f"{CONVERTED} by rows of blocks of 4 x 4")),
+    "to_sparse_bsc": to_sparse(
+        ({"blocksize": BLOCK}, f"{CONVERTED} by columns of blocks of 4 x 4")
+    ),
+    **dict.fromkeys(("crow_indices", "col_indices"), of_layouts("csr", "bsr")),
+    **dict.fromkeys(("crow_indices_copy", "col_indices_copy"), of_layouts("csr", "bsr")),
+    **dict.fromkeys(("ccol_indices", "row_indices"), of_layouts("csc", "bsc")),
+    **dict.fromkeys(("ccol_indices_copy", "row_indices_copy"), of_layouts("csc", "bsc")),
+    **dict.fromkeys(("indices", "indices_copy", "_indices", "_indices_copy"), of_layouts("coo")),
+    "values": of_layouts("coo", "csr", "bsr"),
+    "values_copy": of_layouts("csr", "bsr"),
+    **dict.fromkeys(("_values", "_values_copy", "coalesce"), of_layouts("coo")),
+    **dict.fromkeys(("dense_dim", "sparse_dim", "_nnz"), of_layouts("coo", "csr")),
+    "_dimI": of_layouts("coo"),
+    "_dimV": of_layouts("coo"),
+    "is_coalesced": of_layouts("coo"),
+    "copy_sparse_to_sparse": lambda size: [
+        {"self": pruned("coo", size), "src": graph_like(size), WHY: "a layer's pruned weights"}
+    ],
+    "resize_as_sparse": lambda size: [
+        {
+            "self": pruned("coo", size),
+            "the_template": pruned("coo", size),
+            WHY: "a matrix resized to another one's shape and dimensions",
+        }
+    ],
+    **dict.fromkeys(
+        ("sparse_resize", "sparse_resize_and_clear"),
+        lambda size: [
+            {
+                "self": pruned("coo", size),
+                "size": tuple(2 * extent for extent in square(size)),
+                "sparse_dim": 2,
+                "dense_dim": 0,
+                WHY: "a graph with room for twice as many nodes",
+            }
+        ],
+    ),
+    "sparse_mask": lambda size: [
+        {
+            "self": tensor(*square(size)),
+            "mask": pruned(layout, size),
+            WHY: f"a gradient at the places of pruned weights, {word}",
+        }
+        for layout, word in (("coo", "by coordinates"), ("csr", "by rows"))
+    ],
+    "sparse_sampled_addmm": lambda size: [
+        {
+            "self": graph("csr", size),
+            "mat1": vectors(size),
+            "mat2": tensor(FEATURES, nodes(size)),
+            WHY: "scores of a graph's edges alone, as graph attention",
+        }
+    ],
+    "hspmm": products("mat1", "mat2", "coo"),
+    "smm": products("self", "mat2", "coo"),
+    "sspaddmm": lambda size: [
+        {
+            "self": sparse("coo", nodes(size), FEATURES, density=GRAPH),
+            **next(iter(products("mat1", "mat2", "coo")(size))),
+        }
+    ],
+    "_sparse_mm.default": products("sparse", "dense", "coo", "csr"),
+    "_sparse_mm.reduce": lambda size: [
+        {
+            "sparse": graph("csr", size),
+            "dense": vectors(size),
+            "reduce": reduce,
+            WHY: f"{word} of the neighbours' vectors, as GraphSAGE aggregates",
+        }
+        for reduce, word in (("sum", "the sum"), ("mean", "the mean"), ("amax", "the largest"))
+    ],
+    "_sparse_addmm": lambda size: [
+        {
+            "self": tensor(nodes(size), FEATURES),
+            **next(iter(products("mat1", "mat2", "coo")(size))),
+        }
+    ],
+    "_sparse_sparse_matmul": lambda size: [
+        {
+            "self": graph_like(size),
+            "other": graph_like(size),
+            WHY: "neighbours of neighbours of a graph's nodes",
+        }
+    ],
+    "_sparse_sum.default": lambda size: [{"self": graph("coo", size), WHY: SUMMED}],
+    "_sparse_sum.dim": lambda size: [{"self": graph("coo", size), "dim": (1,), WHY: SUMMED}],
+    **dict.fromkeys(
+        ("_sparse_softmax.int", "_sparse_log_softmax.int"),
+        lambda size: [
+            {
+                "self": graph("coo", size),
+                "dim": 1,
+                WHY: "scores of each node's edges, as graph attention",
+            }
+        ],
+    ),
+    **dict.fromkeys(
+        ("_sparse_csr_sum.dim_dtype", "_sparse_csr_prod.dim_dtype"),
+        lambda size: [
+            {
+                "self": sparse("csr", *square(size), density=GRAPH, gradient=False),
+                "dim": (1,),
+                "keepdim": True,
+                WHY: "each row of a graph's adjacency",
+            }
+        ],
+    ),
+}
+"""Configurations by operator."""
+
+
+@FAMILIES.add(*VARIANTS)
+def variants(operator: Operator, size: Preset) -> Iterable[Arguments]:
+    """The configurations of an operator in `VARIANTS`."""
+    return configurations_of(VARIANTS, operator, size)

@@ -16,12 +16,14 @@ from opperf.rules.torch.operations import (
     losses,
     matrices,
     normalisation,
+    products,
     quantization,
     recurrent,
     reductions,
     sampling,
     searching,
     shapes,
+    sparse,
     transforms,
 )
 
@@ -37,12 +39,14 @@ GROUPS: dict[str, Table] = {
     "losses": losses.TABLE,
     "matrices": matrices.TABLE,
     "normalisation": normalisation.TABLE,
+    "products": products.TABLE,
     "quantization": quantization.TABLE,
     "recurrent": recurrent.TABLE,
     "reductions": reductions.TABLE,
     "sampling": sampling.TABLE,
     "searching": searching.TABLE,
     "shapes": shapes.TABLE,
+    "sparse": sparse.TABLE,
     "transforms": transforms.TABLE,
 }
 """Tables of uses. Values are tested table by table."""

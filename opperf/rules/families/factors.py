@@ -1,0 +1,201 @@
+"""Factors as LAPACK makes them, and what is computed of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from opperf.model import TensorSpec
+from opperf.operations import CanonicalOperation
+from opperf.operations.uses import Roles
+from opperf.rules.configurations import WHY
+from opperf.rules.families.linalg import (
+    SIDES,
+    definite,
+    matrix_to_diagonalise,
+    matrix_to_factor,
+    stack_of_matrices,
+)
+from opperf.rules.registering import Families
+from opperf.rules.shapes import Shape, tall
+from opperf.rules.sizes import Preset
+from opperf.rules.values import LOWER_TRIANGULAR, Arguments, between, fixed, literal, tensor
+
+FAMILIES = Families()
+
+PIVOT = "int32"
+"""Dtype of pivots, as of LAPACK."""
+
+
+def pivots(shape: Shape, order: list[int]) -> TensorSpec:
+    """Pivots of matrices, the same of each."""
+    *stack, _ = shape
+    data: object = order
+    for count in reversed(stack):
+        data = [data] * count
+    return fixed(*shape, fill=literal(data), dtype=PIVOT)
+
+
+def exchanges(shape: Shape) -> TensorSpec:
+    """Pivots of matrices, each the row, counted from one, that a row is exchanged with: one of
+    those below, in a fixed order."""
+    rows = shape[-1]
+    return pivots(shape, [row + 1 + 7 * row % (rows - row) for row in range(rows)])
+
+
+def in_order(shape: Shape) -> TensorSpec:
+    """Pivots of matrices none of whose rows are exchanged."""
+    return pivots(shape, list(range(1, shape[-1] + 1)))
+
+
+DEFINITE = {
+    "ldl_packed": (
+        "one symmetric matrix, as of a quadratic program that an interior point method solves",
+        "a stack of symmetric matrices of 64 rows, as the Hessians of many samples",
+    ),
+    "log_determinant": (
+        "one large covariance, as in the likelihood of a Gaussian process",
+        "a stack of covariances of 64 variables, as in the densities of a mixture",
+    ),
+    "lu": (
+        "one matrix into three, as of a flow with an LU-decomposed layer",
+        "a stack of matrices of 64 rows, each into a permutation and two triangles",
+    ),
+    "lu_packed": (
+        "one matrix, as before many right-hand sides are solved for",
+        "a stack of matrices of 64 rows, as a step of a batch of implicit solvers",
+    ),
+    "matrix_exponential": (
+        "one generator of a Markov chain, for the probabilities after some time",
+        "a stack of generators of 64 states, as rotations or as phylogenetic models",
+    ),
+}
+"""Why each operation takes a matrix and a stack of them."""
+
+
+@FAMILIES.operation(*DEFINITE)
+def of_definite(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
+    """A symmetric matrix, and a stack of small ones."""
+    one, stack = DEFINITE[operation.name]
+    slow = operation.name in ("matrix_exponential", "log_determinant")
+    shape = matrix_to_diagonalise(size) if slow else matrix_to_factor(size)
+    yield {"x": definite(shape), WHY: one}
+    yield {"x": definite(stack_of_matrices(size)), WHY: stack}
+
+
+@FAMILIES.operation("qr_packed")
+def qr_packed(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
+    """A square matrix, and one of many rows."""
+    square = "a square matrix into reflections, as orthogonal initialisation of a layer"
+    yield {"x": tensor(*matrix_to_diagonalise(size)), WHY: square}
+    yield {
+        "x": tensor(*tall(size)),
+        WHY: "many samples of fewer variables into reflections, as least squares does first",
+    }
+
+
+@FAMILIES.operation("svd_in_columns", "singular_values")
+def singular(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
+    """A square matrix, and one of many rows."""
+    weights = "a square matrix, as a layer's weights whose spectral norm is limited"
+    yield {"x": tensor(*matrix_to_diagonalise(size)), WHY: weights}
+    yield {
+        "x": tensor(*tall(size)),
+        WHY: "many rows and few columns, as data by its principal components",
+    }
+
+
+LU_SYSTEMS = (
+    ("one right-hand side, as a step of Newton's method with old factors", 1),
+    ("many right-hand sides, as the columns of an inverse", SIDES),
+)
+
+
+@FAMILIES.operation("solution_from_lu", "unpack_lu")
+def from_lu(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
+    """Packed factors of a matrix, and of a stack of small ones."""
+    solves = operation.name == "solution_from_lu"
+    shape, stack = matrix_to_factor(size), stack_of_matrices(size)
+    large, small = {"packed": definite(shape)}, {"packed": definite(stack)}
+    large["pivots"], small["pivots"] = exchanges(shape[:1]), exchanges(stack[:-1])
+    if not solves:
+        yield {**large, WHY: "one matrix's factors, to be read as three matrices"}
+        yield {**small, WHY: "a stack of factors of 64 rows, to be read as three stacks"}
+        return
+    for why, sides in LU_SYSTEMS:
+        yield {**large, "right_hand_side": tensor(shape[0], sides), WHY: why}
+    right = tensor(*stack[:-1], SIDES)
+    why = "a stack of small systems, several right-hand sides each"
+    yield {**small, "right_hand_side": right, WHY: why}
+    yield {
+        **large,
+        "right_hand_side": tensor(shape[0], SIDES),
+        "adjoint": True,
+        WHY: "the transposed system, as the gradient of a solution solves",
+    }
+
+
+SYSTEMS = {
+    "solution_from_cholesky": (
+        "right-hand sides of one covariance's factor, as a Gaussian process's mean",
+        "a stack of factors of 64 rows, several right-hand sides each",
+    ),
+    "solution_from_ldl": (
+        "right-hand sides of one symmetric matrix's factors, as an interior point step",
+        "a stack of symmetric factors of 64 rows, several right-hand sides each",
+    ),
+}
+"""Why each operation takes the factors of a matrix and of a stack of them."""
+
+
+@FAMILIES.operation(*SYSTEMS)
+def from_factors(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
+    """Factors of a matrix, and of a stack of small ones, with several right-hand sides."""
+    whys = SYSTEMS[operation.name]
+    for why, shape in zip(whys, (matrix_to_factor(size), stack_of_matrices(size)), strict=True):
+        right = tensor(*shape[:-1], SIDES)
+        if operation.name == "solution_from_cholesky":
+            yield {"x": tensor(*shape, fill=LOWER_TRIANGULAR), "right_hand_side": right, WHY: why}
+        else:
+            yield {
+                "packed": definite(shape),
+                "pivots": in_order(shape[:-1]),
+                "right_hand_side": right,
+                WHY: why,
+            }
+
+
+def householder(shape: Shape) -> Arguments:
+    """Vectors of reflections below the diagonal, so short that none is far from a reflection: of
+    all rows together their squares have a sum of about 0.2."""
+    rows, columns = shape
+    end = (0.6 / rows) ** 0.5
+    scales = tensor(columns, fill=between(1.2, 1.6))
+    return {"packed": tensor(rows, columns, fill=between(-end, end)), "scales": scales}
+
+
+@FAMILIES.operation("householder_product")
+def householder_product(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
+    """As many reflections as there are rows, and few long ones."""
+    square = "an orthogonal matrix from as many reflections as rows, as of an orthogonal layer"
+    yield {**householder(matrix_to_diagonalise(size)), WHY: square}
+    yield {
+        # The gradient takes as long as many products of all rows: a minute for those of `tall`.
+        **householder((size.extent(1024, least=64), SIDES)),
+        WHY: "an orthonormal basis of a few columns, as in randomised SVD",
+    }
+
+
+@FAMILIES.operation("householder_times")
+def householder_times(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
+    """A matrix on the left of the reflections, on their right, and transposed."""
+    rows, columns = shape = matrix_to_diagonalise(size)
+    for why, other, options in (
+        ("reflections times a matrix, which is never multiplied out", (rows, columns), {}),
+        (
+            "transposed reflections times a few columns, as least squares solves",
+            (rows, SIDES),
+            {"transpose": True},
+        ),
+        ("a few rows times the reflections", (SIDES, rows), {"left": False}),
+    ):
+        yield {**householder(shape), "other": tensor(*other), **options, WHY: why}
