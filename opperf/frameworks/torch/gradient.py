@@ -19,6 +19,25 @@ LEAST_HEAD = 0.5
 """Head gradients are random in [0.5, 1.5), so that no gradient cancels by symmetry or is zero."""
 
 
+COMPRESSED = (
+    "torch.sparse_compressed_tensor({{out}}.detach().{0}_indices(), "
+    "{{out}}.detach().{1}_indices(), torch.ones_like({{out}}.detach().values()), "
+    "{{out}}.shape, layout={{out}}.layout)"
+)
+"""A tensor of ones in the places that a compressed one stores."""
+
+ONES: Mapping[str, str] = {
+    "coo": (
+        "torch.sparse_coo_tensor({out}.detach().coalesce().indices(), "
+        "torch.ones_like({out}.detach().coalesce().values()), {out}.shape)"
+    ),
+    **dict.fromkeys(("csr", "bsr"), COMPRESSED.format("crow", "col")),
+    **dict.fromkeys(("csc", "bsc"), COMPRESSED.format("ccol", "row")),
+    "mkldnn": "torch.ones({out}.shape).to_mkldnn()",
+}
+"""Head gradients of outputs of layouts for which PyTorch's `ones_like` has no kernel."""
+
+
 class Head(NamedTuple):
     """The head gradient of an output."""
 
@@ -28,8 +47,9 @@ class Head(NamedTuple):
     @classmethod
     def of(cls, output: torch.Tensor) -> Head:
         """Returns the head gradient of an output, of its layout."""
-        if layout_of(output) != "dense":
-            return cls("torch.ones_like({out}.detach())")
+        layout = layout_of(output)
+        if layout != "dense":
+            return cls(ONES.get(layout, "torch.ones_like({out}.detach())"))
         generator = f"torch.Generator({{out}}.device).manual_seed({HEAD_SEED})"
         random = f"torch.rand({{out}}.shape, generator={generator}, device={{out}}.device)"
         return cls(f"({random} + {LEAST_HEAD}).to({{out}}.dtype)")

@@ -74,6 +74,9 @@ def with_outputs(operator: Operator, arguments: Mapping[str, Argument]) -> dict[
     if not outs or outs[0] in arguments:
         return dict(arguments)
     found = _functional_outputs(operator, arguments)
+    accepted = {one.name for one in operator.parameters}
+    # The form that makes its result may take a dtype, which here is that of the tensor.
+    arguments = {name: value for name, value in arguments.items() if name in accepted}
     if found is None or len(found) < len(outs):
         raise UnsupportedError(
             f"the shapes of {', '.join(outs)} depend on the contents of its inputs, or are not "

@@ -139,7 +139,8 @@ def of_cudnn(operator: Operator, size: Preset) -> Iterable[Arguments]:
             "grid": one.arguments["grid"],
             "grad_output": tensor(*one.output),
         }
-        yield {WHY: one.why, **{each.name: passed[each.name] for each in operator.parameters}}
+        taken = {each.name for each in operator.parameters}
+        yield {WHY: one.why, **{name: value for name, value in passed.items() if name in taken}}
 
 
 MAPS = (

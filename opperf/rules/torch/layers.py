@@ -66,7 +66,8 @@ def linear_passes(operator: Operator, size: Preset) -> Iterable[Arguments]:
             "bias_defined": True,
             "output_mask": (True, True, True),
         }
-        taken = {one.name: offered[one.name] for one in operator.parameters}
+        names = {one.name for one in operator.parameters}
+        taken = {name: value for name, value in offered.items() if name in names}
         yield {WHY: why, **taken}
 
 

@@ -1,0 +1,27 @@
+"""The canonical operations that are special functions, as `table` has the others."""
+
+from __future__ import annotations
+
+from opperf.operations.canonical import CanonicalOperation, operations
+
+ALL: tuple[CanonicalOperation, ...] = (
+    *operations(
+        "special",
+        {
+            "x:tensor": (
+                "airy_ai bessel_j0 bessel_j1 bessel_k0 bessel_k1 bessel_y0 bessel_y1 entropy_term "
+                "erfc erfcx i0e i1 i1e log_ndtr logit ndtr ndtri scaled_bessel_k0 "
+                "scaled_bessel_k1 spherical_bessel_j0"
+            ),
+            "x:tensor order:int": "multigammaln polygamma",
+            "x:tensor y:tensor": "xlog1py xlogy",
+            "a:tensor x:tensor": "gammainc gammaincc",
+            "x:tensor q:tensor": "zeta",
+            "x:tensor degree:tensor": (
+                "chebyshev_t chebyshev_u chebyshev_v chebyshev_w hermite hermite_probabilists "
+                "laguerre legendre shifted_chebyshev_t shifted_chebyshev_u shifted_chebyshev_v "
+                "shifted_chebyshev_w"
+            ),
+        },
+    ),
+)
