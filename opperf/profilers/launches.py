@@ -8,8 +8,8 @@ from opperf.frameworks import Framework
 from opperf.frameworks.timing import Profiler
 
 LAUNCH_BOUND = 1.3
-"""Ratio to the time of an empty kernel below which a time is that of a launch: the times of empty
-kernels differ by some tenths between calls, and the work is then a quarter of the time at most."""
+"""Ratio to the time of an empty kernel below which a time is that of a launch: less than a quarter
+of it (0.3 of 1.3) is then the operator's work."""
 
 WARM_LAUNCHES = 20
 """Launches before the timed ones: the first loads the kernel, and the others raise the clocks."""

@@ -27,9 +27,8 @@ throttling: idleness, clocks that a user or a display has set, those of other GP
 the voltage that bounds the highest clock."""
 
 EVERY_S = 0.25
-"""Seconds between two readings during a case. Most cases take up to a second; a reading takes some
-0.1 ms, so that it disturbs less than a thousandth of the time, and temperature changes more
-slowly."""
+"""Seconds between two readings during a case. Most cases take up to a second, and have a few; each
+is three calls of the driver, which disturb few of the case's calls, and not its median."""
 
 
 class Reading(NamedTuple):

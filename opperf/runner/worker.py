@@ -94,8 +94,8 @@ def measure_case(framework: Framework, request: MeasureRequest) -> MeasureRespon
         reason = errors.one_line(f"{type(error).__name__}: {error}")
         print(traceback.format_exc(), file=sys.stderr)
         record = Record(case=case, id=case.id, status=Status.FAILED, reason=reason)
-    if record.status is not Status.OK:
-        end_without(framework, case.settings.device)
+    # A fault in a backward pass may have left a record that is ok, too.
+    end_without(framework, case.settings.device)
     return MeasureResponse(record=record)
 
 

@@ -11,6 +11,7 @@ torch = pytest.importorskip("torch")
 
 from opperf.errors import UnsupportedError  # noqa: E402  (torch may be missing)
 from opperf.frameworks.torch import cuda  # noqa: E402
+from opperf.frameworks.torch.gradient import RecordedGradient  # noqa: E402
 
 L2_BYTES = 1000
 UUID = "2f1a3c4e-0000-1111-2222-333344445555"
@@ -131,6 +132,21 @@ def test_memory_that_the_driver_or_cublas_lacks_is_unsupported_too(message, monk
     wanted = re.escape(message.split("\n")[0]) + r" on gpu\(0\); use"
     with pytest.raises(UnsupportedError, match=wanted), cuda.skip_out_of_memory("gpu(0)"):
         raise RuntimeError(message)
+
+
+def test_exhausted_memory_in_a_backward_pass_is_no_missing_gradient():
+    class Exhausting(torch.autograd.Function):
+        @staticmethod
+        def forward(context, data):
+            return data.clone()
+
+        @staticmethod
+        def backward(context, head):
+            raise torch.OutOfMemoryError(MESSAGE)
+
+    data = torch.ones(3)
+    with pytest.raises(UnsupportedError, match="out of memory"), cuda.skip_out_of_memory("cpu(0)"):
+        RecordedGradient(lambda: Exhausting.apply(data), [data])
 
 
 def test_other_errors_pass():

@@ -2,10 +2,11 @@
 
 import threading
 
+import msgspec
 import pytest
 from fake_nvml import UUID, fake_nvml, refuse
 
-from opperf.model import GpuState, NoteCode, Status
+from opperf.model import GpuState, NoteCode, RecordLine, Status
 from opperf.runner import gpu_state as module
 from opperf.runner.gpu_state import Gpu, Reading, find_gpu, state_of, throttling_note, watch
 from opperf.runner.measure import measure
@@ -162,6 +163,8 @@ def test_a_record_has_the_state_of_its_gpu(library, fake, make_case, monkeypatch
     assert record.status is Status.OK
     assert (record.gpu.reasons, record.gpu.lowest_mhz) == (("power cap",), 1410)
     assert record.note("", NoteCode.THROTTLED) is not None
+    line = msgspec.json.encode(RecordLine.of(record))
+    assert msgspec.json.decode(line, type=RecordLine).record(record.case) == record
 
 
 def test_a_record_without_a_gpu_has_no_state(fake, make_case):

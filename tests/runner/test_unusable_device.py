@@ -50,8 +50,22 @@ def test_an_error_that_the_first_wait_raises_alone_does_not(fake, make_case, dev
     assert answer(fake, make_case("fails")).status is Status.FAILED
 
 
-def test_a_case_that_succeeds_is_not_waited_for_again(fake, make_case, device, monkeypatch):
-    monkeypatch.setattr(worker, "end_without", lambda *arguments: pytest.fail("was called"))
+def test_a_fault_that_a_record_does_not_show_ends_the_process_too(
+    fake, make_case, device, monkeypatch
+):
+    def measure_and_break(*arguments, **options):
+        record = measure(*arguments, **options)
+        device.append(RuntimeError("CUDA error: an illegal memory access was encountered"))
+        assert record.status is Status.OK
+        return record
+
+    measure = worker.measure
+    monkeypatch.setattr(worker, "measure", measure_and_break)
+    with pytest.raises(Ended):
+        answer(fake, make_case("relu"))
+
+
+def test_a_case_that_succeeds_ends_nothing(fake, make_case, device):
     assert answer(fake, make_case("relu")).status is Status.OK
 
 

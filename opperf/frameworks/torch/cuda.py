@@ -64,8 +64,8 @@ class CudaEvent:
         make: Callable[..., Any] = torch.cuda.Event
         with torch.cuda.device(device):
             self._event = make(enable_timing=True)
-        # PyTorch makes the driver's event when it is first recorded, which takes as long as a
-        # launch, and would be part of the first time.
+        # PyTorch makes the driver's event when it is first recorded, which would delay the calls
+        # that are timed.
         self.record()
 
     def record(self) -> None:
@@ -103,6 +103,13 @@ OUT_OF_MEMORY = re.compile(
 allocates for kernels that it loads, and those of cuBLAS and MPS."""
 
 
+def is_out_of_memory(error: BaseException) -> bool:
+    """Whether an error means that the memory of a device ran out."""
+    if isinstance(error, torch.OutOfMemoryError):
+        return True
+    return isinstance(error, RuntimeError) and bool(OUT_OF_MEMORY.search(str(error)))
+
+
 @contextmanager
 def skip_out_of_memory(device: str) -> Iterator[None]:
     """Raises `UnsupportedError` if the device's memory runs out inside the context, and returns
@@ -111,7 +118,7 @@ def skip_out_of_memory(device: str) -> Iterator[None]:
         yield
         return
     except RuntimeError as error:
-        if not (isinstance(error, torch.OutOfMemoryError) or OUT_OF_MEMORY.search(str(error))):
+        if not is_out_of_memory(error):
             raise
         # "CUDA out of memory. Tried to allocate 2.00 GiB." Later sentences are about the process.
         message = one_line(". ".join(NOISE.split(str(error))[0].split(". ")[:2]))
