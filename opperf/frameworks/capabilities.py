@@ -102,6 +102,16 @@ class Devices(Protocol):
         device is idle."""
         ...
 
+    def uuid(self, device: str) -> str:
+        """Returns the UUID by which NVIDIA's library knows a GPU, whose index there may be another;
+        empty for any other device."""
+        ...
+
+    def empty_kernel(self, device: str) -> Callable[[], object] | None:
+        """Returns a callable that launches a kernel with next to no work on an asynchronous device;
+        None for any other device, or if the framework cannot do it."""
+        ...
+
 
 class Arrays(Protocol):
     """Operations on arrays. Default: one array type, no memory formats, and none for arrays that a

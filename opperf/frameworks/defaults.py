@@ -131,6 +131,12 @@ class Defaults(Core):
     def is_asynchronous(self, device: str) -> bool:
         return False
 
+    def uuid(self, device: str) -> str:
+        return ""
+
+    def empty_kernel(self, device: str) -> Callable[[], object] | None:
+        return None
+
     def array_type(self, target: Target) -> str:
         return ""
 

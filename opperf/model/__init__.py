@@ -19,7 +19,7 @@ from opperf.model.metrics import (
     NoteCode,
 )
 from opperf.model.operators import Kind, ListedOperator, Listing, Operator, Parameter
-from opperf.model.records import OWN, Outcome, Record, Status, Summary
+from opperf.model.records import OWN, GpuState, Outcome, Record, Status, Summary
 from opperf.model.runs import (
     SCHEMA_VERSION,
     CaseLine,
@@ -87,6 +87,7 @@ __all__ = [
     "FileTarget",
     "Fill",
     "Generator",
+    "GpuState",
     "Header",
     "Interpreter",
     "Kind",

@@ -54,6 +54,40 @@ class Status(str, enum.Enum):
     TIMEOUT = "timeout"
 
 
+class GpuState(Struct, frozen=True, kw_only=True):
+    """State of a GPU while a case was measured, by several readings."""
+
+    readings: int
+    throttled: int = 0
+    """Readings at which the GPU had a reason to lower its clocks."""
+    reasons: tuple[str, ...] = ()
+    """Those reasons, sorted."""
+    lowest_mhz: int | None = None
+    highest_mhz: int | None = None
+    """Clocks of its processors (SM), while it was not idle; None if they cannot be read."""
+    temperature_c: int | None = None
+    """The highest; None if it cannot be read."""
+
+    def merge(self, other: GpuState) -> GpuState:
+        """Returns the state by the readings of both."""
+        lowest, highest, temperatures = (
+            [value for value in pair if value is not None]
+            for pair in (
+                (self.lowest_mhz, other.lowest_mhz),
+                (self.highest_mhz, other.highest_mhz),
+                (self.temperature_c, other.temperature_c),
+            )
+        )
+        return GpuState(
+            readings=self.readings + other.readings,
+            throttled=self.throttled + other.throttled,
+            reasons=tuple(sorted({*self.reasons, *other.reasons})),
+            lowest_mhz=min(lowest, default=None),
+            highest_mhz=max(highest, default=None),
+            temperature_c=max(temperatures, default=None),
+        )
+
+
 OWN = "operator"
 """Key of the operator's own calls in `Outcome.reference`, beside the pieces of reference work."""
 
@@ -84,6 +118,8 @@ class Outcome(Struct, frozen=True, kw_only=True):
     is neither read nor written, does not count."""
     time_kind: MetricKind | None = None
     """Kind of its times, as its profiler measures them; None if nothing was timed."""
+    gpu: GpuState | None = None
+    """State of the GPU that the case used; None without one, or without NVIDIA's library."""
     environment: str = ""
     """Id of the environment it was measured in; empty if no process has started it."""
 

@@ -19,6 +19,7 @@ from opperf.results.outliers import (
     is_fuzzed,
     outliers,
 )
+from opperf.results.ranking import explain_unranked
 from opperf.results.settings import differing_settings, settings_text
 from opperf.results.sweep_table import is_swept, sweep_tables
 from opperf.results.table import LEGEND, legend
@@ -107,12 +108,15 @@ def _size_section(records: Sequence[Record]) -> str:
 def _outlier_section(run: Run) -> str:
     """A table of the outliers, and the commands for the first."""
     found = outliers(run.records)[:SHOWN_OUTLIERS]
+    unranked = explain_unranked(run.records)
+    notes = (f"{unranked}.",) if unranked else ()
     if not found:
-        return "No operator has enough shapes to fit a line."
+        return " ".join(("No operator has enough shapes to fit a line.", *notes))
     rows = [[cell(outlier) for _, cell in COLUMNS] for outlier in found]
     table = grid([title for title, _ in COLUMNS], rows, TEXT_COLUMNS)
     commands = [f"    {command}" for command in commands_for(run, found[0].record).values()]
-    return "\n".join((EXPLANATION, "", table, "", "Measure the first again:", "", *commands))
+    explanation = " ".join((EXPLANATION, *notes))
+    return "\n".join((explanation, "", table, "", "Measure the first again:", "", *commands))
 
 
 def environment_facts(run: Run) -> list[tuple[str, str]]:

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 
 from opperf.metrics import PASSES
 from opperf.model import DECLARED, Pass, Record, Run
+from opperf.results.ranking import is_ranked
 from opperf.results.settings import needed_settings, option_words
 from opperf.results.text import inputs_text
 from opperf.results.units import MARK, figure_of
@@ -93,7 +94,12 @@ def _lines(records: Iterable[Record]) -> Iterator[tuple[str, list[Record], Line]
     groups: dict[tuple[str, Pass, tuple[str, ...]], list[Record]] = {}
     for record in records:
         for metric in PASSES:
-            if record.moved_bytes and metric in record.summaries:
+            if (
+                record.moved_bytes
+                and metric in record.summaries
+                # A launch takes as long for any number of bytes, and would bend the line.
+                and is_ranked(record, metric)
+            ):
                 key = (record.case.label, metric, record.case.tags)
                 groups.setdefault(key, []).append(record)
     pooled: dict[tuple[str, Pass, tuple[str, ...]], list[Record]] = {}

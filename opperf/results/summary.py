@@ -17,6 +17,7 @@ from opperf.results.outliers import (
     is_fuzzed,
     outliers,
 )
+from opperf.results.ranking import explain_unranked, is_ranked
 from opperf.results.table import (
     inputs_column,
     mark_legend,
@@ -82,6 +83,14 @@ def _doubts(records: Sequence[Record]) -> list[str]:
     more = len(stalled) - EXAMPLES
     if more > 0:
         sentences.append(f"{pluralize(more, 'other case')} stalled too; see the notes")
+    throttled = [record for record in records if record.note("", NoteCode.THROTTLED)]
+    if throttled:
+        were = "was" if len(throttled) == 1 else "were"
+        reasons = sorted({one for r in throttled if r.gpu is not None for one in r.gpu.reasons})
+        sentences.append(
+            f"{pluralize(len(throttled), 'case')} {were} measured while the GPU lowered its clocks "
+            f"({', '.join(reasons)}); see the notes"
+        )
     return sentences
 
 
@@ -123,22 +132,30 @@ def _slowest(records: Iterable[Record], width: int | None) -> str:
     # The table of so few results has them all.
     if len(timed) <= SLOWEST:
         return ""
-    timed.sort(key=lambda record: -record.summaries[FORWARD.name].median)
-    slowest = timed[:SLOWEST]
+    ranked = [record for record in timed if is_ranked(record, FORWARD.name)]
+    unranked = explain_unranked(timed, [FORWARD.name])
+    if not ranked:
+        return wrap_all([unranked], width)
+    ranked.sort(key=lambda record: -record.summaries[FORWARD.name].median)
+    slowest = ranked[:SLOWEST]
     forward = column_of(FORWARD)
     names = Column("Slowest", [record.case.label for record in slowest])
     others = [*settings_columns(slowest), metric_column(forward, slowest)]
     inputs = inputs_column(slowest, timed, [names, *others], width)
     table = table_text([names, inputs, *others], width)
-    explained = wrap_all(mark_legend(map(forward.read, slowest)), width)
+    legend = mark_legend(map(forward.read, slowest))
+    explained = wrap_all([*legend, *filter(None, [unranked])], width)
     return f"{table}\n\n{explained}" if explained else table
 
 
 def _outlier_table(run: Run, width: int | None) -> str:
     """A table of the outliers in a run of random shapes, and the commands for the first."""
-    found = outliers(run.records)[:SHOWN_OUTLIERS] if is_fuzzed(run) else []
-    if not found:
+    if not is_fuzzed(run):
         return ""
+    found = outliers(run.records)[:SHOWN_OUTLIERS]
+    unranked = list(filter(None, [explain_unranked(run.records)]))
+    if not found:
+        return wrap_all(unranked, width)
     records = [outlier.record for outlier in found]
     medians = [figure_of(one.record, one.metric) for one in found]
     names = (
@@ -154,7 +171,7 @@ def _outlier_table(run: Run, width: int | None) -> str:
     )
     inputs = inputs_column(records, run.records, (*names, *others), width)
     table = table_text((*names, inputs, *others), width)
-    lines = [table, "", wrap_all([EXPLANATION, *mark_legend(medians)], width)]
+    lines = [table, "", wrap_all([EXPLANATION, *mark_legend(medians), *unranked], width)]
     commands = commands_for(run, found[0].record)
     lines += [f"{AGAIN[name]:<24} {command}" for name, command in commands.items()]
     return "\n".join(lines)

@@ -37,32 +37,49 @@ def nvidia_library() -> Any:
     return pynvml
 
 
+def read_fact(nvml: Any, name: str, *arguments: Any) -> Any:
+    """Returns what a function of NVIDIA's library returns; None if the library, the driver or the
+    GPU does not support it."""
+    # Older versions of the package have fewer functions.
+    function = getattr(nvml, name, None)
+    if function is None:
+        return None
+    try:
+        return function(*arguments)
+    except nvml.NVMLError:
+        return None
+
+
 def gpus(library: Any = None) -> tuple[dict[str, str], ...]:
     """Returns, for each GPU: model, driver, CUDA version of the driver, memory in bytes, maximum
-    clocks of its processors and its memory in MHz. Empty without NVIDIA's library."""
+    clocks of its processors and its memory in MHz; without those that it does not report, as a part
+    of a GPU does not. Empty without NVIDIA's library."""
     nvml = library or nvidia_library()
     if nvml is None:
         return ()
-    driver = _text(nvml.nvmlSystemGetDriverVersion())
-    cuda = nvml.nvmlSystemGetCudaDriverVersion()
+    driver = read_fact(nvml, "nvmlSystemGetDriverVersion")
+    cuda = read_fact(nvml, "nvmlSystemGetCudaDriverVersion")
     found = []
-    for index in range(nvml.nvmlDeviceGetCount()):
-        device = nvml.nvmlDeviceGetHandleByIndex(index)
-        found.append(
-            {
-                "model": _text(nvml.nvmlDeviceGetName(device)),
-                "driver": driver,
-                "cuda": f"{cuda // 1000}.{cuda % 1000 // 10}",
-                "memory_bytes": str(nvml.nvmlDeviceGetMemoryInfo(device).total),
-                "clock_mhz": str(nvml.nvmlDeviceGetMaxClockInfo(device, nvml.NVML_CLOCK_SM)),
-                "memory_clock_mhz": str(
-                    nvml.nvmlDeviceGetMaxClockInfo(device, nvml.NVML_CLOCK_MEM)
-                ),
-            }
-        )
+    for index in range(read_fact(nvml, "nvmlDeviceGetCount") or 0):
+        device = read_fact(nvml, "nvmlDeviceGetHandleByIndex", index)
+        if device is None:
+            continue
+        memory = read_fact(nvml, "nvmlDeviceGetMemoryInfo", device)
+        facts = {
+            "model": read_fact(nvml, "nvmlDeviceGetName", device),
+            "driver": driver,
+            "cuda": None if cuda is None else f"{cuda // 1000}.{cuda % 1000 // 10}",
+            "memory_bytes": None if memory is None else memory.total,
+            "clock_mhz": read_fact(nvml, MAX_CLOCK, device, nvml.NVML_CLOCK_SM),
+            "memory_clock_mhz": read_fact(nvml, MAX_CLOCK, device, nvml.NVML_CLOCK_MEM),
+        }
+        found.append({name: _text(fact) for name, fact in facts.items() if fact is not None})
     return tuple(found)
 
 
-def _text(value: str | bytes) -> str:
+MAX_CLOCK = "nvmlDeviceGetMaxClockInfo"
+
+
+def _text(value: Any) -> str:
     """Returns text: older versions of the library return bytes."""
-    return value.decode() if isinstance(value, bytes) else value
+    return value.decode() if isinstance(value, bytes) else str(value)

@@ -29,6 +29,7 @@ from opperf.metrics import (
 from opperf.model import (
     OWN,
     Case,
+    GpuState,
     Metric,
     Note,
     NoteCode,
@@ -38,6 +39,7 @@ from opperf.model import (
     Summary,
 )
 from opperf.profilers import profiler
+from opperf.profilers.launches import LAUNCH_BOUND, launch_ns
 from opperf.profilers.noise import noise_notes
 from opperf.profilers.reference_work import ReferenceWork, middle_mean
 from opperf.profilers.sampling import Samples, loops_for, sample, warm_up
@@ -46,6 +48,7 @@ from opperf.profilers.summary import summarise
 from opperf.rules.engine import rules_module
 from opperf.rules.not_finite import may_lack_numbers
 from opperf.runner.cold import Flush, Ring, count_copies
+from opperf.runner.gpu_state import find_gpu, state_of, throttling_note, watch
 from opperf.runner.guard import guard
 from opperf.runner.memory_meters import LOCAL_METER, MemoryMeter
 from opperf.runner.moved import moved_bytes, writes_in_place
@@ -84,9 +87,10 @@ def measure(
         if case.settings.memory and needed <= EARLY_BYTES:
             memory.begin(case, framework)
         with framework.scope(case):
-            record = _Measurement(
-                PreparedCase(case, framework, bound), memory, reference_work
-            ).record()
+            prepared = PreparedCase(case, framework, bound)
+            with watch(find_gpu(framework.uuid(case.settings.device))) as readings:
+                record = _Measurement(prepared, memory, reference_work).record()
+            record = _with_state(record, state_of(readings))
     except UnsupportedError as error:
         record = _without_numbers(case, Status.SKIPPED, str(error))
     except OpperfError as error:
@@ -97,6 +101,15 @@ def measure(
             reason = one_line(f"{type(error).__name__}: {error}")
         record = _refused(case, framework, bound, reason)
     return msgspec.structs.replace(record, wall_s=time.perf_counter() - begun)
+
+
+def _with_state(record: Record, state: GpuState | None) -> Record:
+    """Returns the record with the state of the GPU, and a note if that lowered its clocks."""
+    if state is None:
+        return record
+    note = throttling_note(record.case.settings.device, state)
+    notes = record.notes if note is None else (*record.notes, note)
+    return msgspec.structs.replace(record, gpu=state, notes=notes)
 
 
 def check_available(case: Case, framework: Framework) -> None:
@@ -295,6 +308,7 @@ class _Measurement:
         self._note_profile(FORWARD, forward)
         if forward.batch > 1:
             self._note(FORWARD.name, NoteCode.BATCHED, BATCHED.format(forward.batch))
+        self._note_launch(FORWARD, timer, forward)
 
     def _backward(self, timer: Profiler) -> None:
         try:
@@ -310,6 +324,7 @@ class _Measurement:
         forward, backward = done.phases
         self._keep(BACKWARD, backward.times, done.loops)
         self._note_profile(BACKWARD, backward)
+        self._note_launch(BACKWARD, timer, backward)
         if forward.times and backward.times:
             both = zip(forward.times, backward.times, strict=True)
             self._keep(TOTAL, [a + b for a, b in both], done.loops)
@@ -390,4 +405,25 @@ class _Measurement:
                 NoteCode.RECORDING,
                 f"{events:.0f} events were recorded inside a call: their cost, {share:.0%} of the "
                 "time, was subtracted",
+            )
+
+    def _note_launch(self, metric: Metric, timer: Profiler, timed: PhaseTimes) -> None:
+        """Adds a note to a pass that takes hardly longer than an empty kernel."""
+        settings = self._case.settings
+        least = launch_ns(
+            self._framework,
+            settings.device,
+            settings.profiler,
+            timer,
+            queued=timed.batch > 1,
+        )
+        if not timed.times or not least:
+            return
+        ratio = statistics.median(timed.times) / least
+        if ratio < LAUNCH_BOUND:
+            self._note(
+                metric.name,
+                NoteCode.LAUNCH_BOUND,
+                f"takes {ratio:.1f} times as long as an empty kernel on {settings.device} "
+                f"({least / NS_PER_US:.1f} us): the time is that of a launch, and is not ranked",
             )

@@ -6,6 +6,7 @@ run file, so that an interrupted run loses nothing.
 
 from __future__ import annotations
 
+import functools
 import random
 from collections.abc import Container, Iterable, Mapping
 from statistics import fmean
@@ -13,7 +14,7 @@ from statistics import fmean
 import msgspec
 
 from opperf.metrics import PASSES
-from opperf.model import NOISE, Case, Note, NoteCode, Record, Status
+from opperf.model import NOISE, Case, GpuState, Note, NoteCode, Record, Status
 from opperf.sources.varying import group_by_process
 
 
@@ -86,6 +87,7 @@ def merge(earlier: Record | None, later: Record) -> Record:
         summaries[metric] = summarise(every, later.summaries[metric].unit, round(fmean(parts)))
         if metric in PASSES:
             notes += noise_notes(metric, every, earlier.case.settings.precision)
+    states = [one.gpu for one in (earlier, later) if one.gpu is not None]
     return msgspec.structs.replace(
         earlier,
         samples={**earlier.samples, **samples},
@@ -93,5 +95,6 @@ def merge(earlier: Record | None, later: Record) -> Record:
         notes=tuple(notes),
         wall_s=earlier.wall_s + later.wall_s,
         busy_s=earlier.busy_s + later.busy_s,
+        gpu=functools.reduce(GpuState.merge, states) if states else None,
         rounds=rounds,
     )

@@ -13,6 +13,7 @@ manager then sees what it sees when a worker crashes that has no fork.
 
 from __future__ import annotations
 
+import contextlib
 import gc
 import os
 import sys
@@ -88,14 +89,36 @@ def measure_case(framework: Framework, request: MeasureRequest) -> MeasureRespon
             memory=PristineMeter(NOTHING_BOUND),
             reference_work=request.reference_work,
         )
-        return MeasureResponse(record=record)
     except Exception as error:
         # A fault of opperf in one case must not end the run.
         reason = errors.one_line(f"{type(error).__name__}: {error}")
         print(traceback.format_exc(), file=sys.stderr)
-        return MeasureResponse(
-            record=Record(case=case, id=case.id, status=Status.FAILED, reason=reason)
-        )
+        record = Record(case=case, id=case.id, status=Status.FAILED, reason=reason)
+    # A fault in a backward pass may have left a record that is ok, too.
+    end_without(framework, case.settings.device)
+    return MeasureResponse(record=record)
+
+
+UNUSABLE = 1
+"""Exit code of a process that ends because it can use its device no longer."""
+
+
+def end_without(framework: Framework, device: str) -> None:
+    """Ends this process if it can no longer use the device. After a fault of a kernel, as an index
+    out of range, CUDA fails each later call of the process with the same error; a new process can
+    use the device."""
+    if not framework.is_asynchronous(device):
+        return
+    # The first wait may raise what the failed case left in the queue, which the second does not.
+    with contextlib.suppress(Exception):
+        framework.synchronize(device)
+    try:
+        framework.synchronize(device)
+    except Exception as error:
+        reason = errors.one_line(str(error))
+        print(f"{device} cannot be used after this case: {reason}", file=sys.stderr, flush=True)
+        # Without the framework's own end, which waits for the device and may abort.
+        os._exit(UNUSABLE)
 
 
 ANSWERS: dict[type, Callable[[Framework, Any], Response]] = {

@@ -1,6 +1,7 @@
 """Events, the flush of the L2, and exhausted memory, without a GPU."""
 
 import contextlib
+import re
 import types
 import weakref
 
@@ -10,21 +11,25 @@ torch = pytest.importorskip("torch")
 
 from opperf.errors import UnsupportedError  # noqa: E402  (torch may be missing)
 from opperf.frameworks.torch import cuda  # noqa: E402
+from opperf.frameworks.torch.gradient import RecordedGradient  # noqa: E402
 
 L2_BYTES = 1000
+UUID = "2f1a3c4e-0000-1111-2222-333344445555"
 
 
 class FakeEvent:
-    """An event that is reached at the times of a list."""
+    """An event that is reached at the times of a list; both are made first, which records them."""
 
-    times_ms = [2.5, 4.0]
+    times_ms = [0.0, 0.0, 2.5, 4.0]
+    recorded = 0
 
     def __init__(self, enable_timing):
         assert enable_timing
 
     def record(self, stream):
         assert stream == "stream of cuda:1"
-        self.ms = self.times_ms.pop(0)
+        self.ms = self.times_ms[FakeEvent.recorded]
+        FakeEvent.recorded += 1
 
     def elapsed_time(self, later):
         return later.ms - self.ms
@@ -33,9 +38,10 @@ class FakeEvent:
 @pytest.fixture
 def gpu(monkeypatch):
     """A CUDA device whose tensors are on the CPU."""
-    properties = types.SimpleNamespace(L2_cache_size=L2_BYTES)
+    properties = types.SimpleNamespace(L2_cache_size=L2_BYTES, uuid=UUID)
     zeros = torch.zeros
     monkeypatch.setattr(torch.cuda, "Event", FakeEvent)
+    monkeypatch.setattr(FakeEvent, "recorded", 0)
     monkeypatch.setattr(torch.cuda, "device", lambda device: contextlib.nullcontext())
     monkeypatch.setattr(torch.cuda, "current_stream", lambda device: f"stream of {device}")
     monkeypatch.setattr(torch.cuda, "get_device_properties", lambda device: properties)
@@ -48,6 +54,26 @@ def test_the_time_between_two_events(gpu):
     first.record()
     second.record()
     assert second.elapsed_ns(first) == pytest.approx(1.5e6)
+
+
+def test_an_event_is_made_before_it_is_timed(gpu):
+    cuda.event("gpu(1)")
+    assert FakeEvent.recorded == 1
+
+
+def test_a_gpu_has_the_uuid_of_its_properties(gpu, monkeypatch):
+    assert cuda.uuid("gpu(1)") == f"GPU-{UUID}"
+    assert cuda.uuid("cpu(0)") == cuda.uuid("mps(0)") == ""
+    # One of AMD, which NVIDIA's library does not know.
+    monkeypatch.setattr(torch.version, "hip", "6.0")
+    assert cuda.uuid("gpu(1)") == ""
+
+
+def test_an_empty_kernel_writes_one_element(gpu):
+    kernel = cuda.empty_kernel("gpu(0)")
+    kernel()
+    assert kernel().tolist() == [2]
+    assert cuda.empty_kernel("cpu(0)") is None
 
 
 def test_a_cpu_has_no_events():
@@ -92,6 +118,35 @@ def test_exhausted_memory_is_unsupported_and_returned(monkeypatch):
         fail()
     # No tensor was left when the memory was returned.
     assert held == [None]
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        "CUDA error: out of memory\nCUDA kernel errors might be asynchronously reported",
+        "CUDA error: CUBLAS_STATUS_ALLOC_FAILED when calling `cublasCreate(handle)`",
+    ],
+)
+def test_memory_that_the_driver_or_cublas_lacks_is_unsupported_too(message, monkeypatch):
+    monkeypatch.setattr(torch.cuda, "empty_cache", lambda: None)
+    wanted = re.escape(message.split("\n")[0]) + r" on gpu\(0\); use"
+    with pytest.raises(UnsupportedError, match=wanted), cuda.skip_out_of_memory("gpu(0)"):
+        raise RuntimeError(message)
+
+
+def test_exhausted_memory_in_a_backward_pass_is_no_missing_gradient():
+    class Exhausting(torch.autograd.Function):
+        @staticmethod
+        def forward(context, data):
+            return data.clone()
+
+        @staticmethod
+        def backward(context, head):
+            raise torch.OutOfMemoryError(MESSAGE)
+
+    data = torch.ones(3)
+    with pytest.raises(UnsupportedError, match="out of memory"), cuda.skip_out_of_memory("cpu(0)"):
+        RecordedGradient(lambda: Exhausting.apply(data), [data])
 
 
 def test_other_errors_pass():

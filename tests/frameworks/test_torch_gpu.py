@@ -5,9 +5,15 @@ import pytest
 torch = pytest.importorskip("torch")
 
 from opperf.errors import UnsupportedError  # noqa: E402  (torch may be missing)
+from opperf.frameworks import load  # noqa: E402
 from opperf.frameworks.torch import cuda, devices  # noqa: E402
 from opperf.frameworks.torch.kineto import NativeProfiler  # noqa: E402
 from opperf.frameworks.torch.memory import measure  # noqa: E402
+from opperf.model import Case, Fill, OperatorTarget, Settings, Status, TensorSpec  # noqa: E402
+from opperf.profilers import profiler  # noqa: E402
+from opperf.profilers.launches import LAUNCH_BOUND, launch_ns  # noqa: E402
+from opperf.runner.gpu_state import find_gpu  # noqa: E402
+from opperf.runner.pool import Worker  # noqa: E402
 
 pytestmark = [
     pytest.mark.gpu,
@@ -85,3 +91,33 @@ def test_the_device_is_usable_after_its_memory_ran_out():
     with pytest.raises(UnsupportedError, match="out of memory"), cuda.skip_out_of_memory(GPU):
         torch.empty(2 * total, dtype=torch.uint8, device="cuda")
     assert torch.ones(3, device="cuda").sum().item() == 3
+
+
+def test_nvidias_library_knows_the_device_by_its_uuid():
+    pytest.importorskip("pynvml")
+    reading = find_gpu(cuda.uuid(GPU)).read()
+    assert reading.clock_mhz > 0 and reading.temperature_c > 0
+
+
+@pytest.mark.parametrize("name", ["native", "python", "events"])
+def test_a_large_product_takes_longer_than_an_empty_kernel(name):
+    framework, data = load("torch"), torch.rand(4096, 4096, device="cuda")
+    timer = profiler(name, framework, GPU)
+    (timed,) = timer.trace([lambda: data @ data], 5)
+    assert min(timed.times) > LAUNCH_BOUND * launch_ns(framework, GPU, name, timer, queued=False)
+
+
+def test_a_fault_of_a_kernel_costs_one_case():
+    def case(index):
+        # An index that is out of range fails in the kernel, and the device with it.
+        indices = TensorSpec((1,), "int64", Fill("literal", data=[index]))
+        arguments = {"self": TensorSpec((4,)), "dim": 0, "index": indices}
+        settings = Settings(device=GPU, warmup=1, runs=3)
+        target = OperatorTarget("torch", "index_select", overload="default")
+        return Case(target, arguments, settings, passes=("forward",))
+
+    with Worker("torch") as worker:
+        assert worker.measure(case(3)).status is Status.OK
+        faulty = worker.measure(case(99))
+        assert faulty.status is Status.CRASHED and "cannot be used" in faulty.reason
+        assert worker.measure(case(2)).status is Status.OK

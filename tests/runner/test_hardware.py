@@ -19,6 +19,7 @@ def test_caches_are_named_by_level_and_kind(tmp_path):
 
 
 NVML = SimpleNamespace(
+    NVMLError=type("NVMLError", (Exception,), {}),
     NVML_CLOCK_SM="sm",
     NVML_CLOCK_MEM="mem",
     nvmlSystemGetDriverVersion=lambda: b"550.54",
@@ -42,6 +43,22 @@ def test_every_gpu_has_its_facts():
         "memory_clock_mhz": "2619",
     }
     assert second["model"] == "GPU 1"
+
+
+def refuse(*arguments):
+    raise NVML.NVMLError("Not Supported")
+
+
+def test_what_a_part_of_a_gpu_does_not_report_is_missing():
+    nvml = SimpleNamespace(
+        **vars(NVML) | {"nvmlDeviceGetMaxClockInfo": refuse, "nvmlDeviceGetMemoryInfo": refuse}
+    )
+    assert gpus(nvml)[0] == {"model": "GPU 0", "driver": "550.54", "cuda": "12.4"}
+
+
+def test_a_gpu_that_is_lost_has_no_facts():
+    lost = SimpleNamespace(**vars(NVML) | {"nvmlDeviceGetHandleByIndex": refuse})
+    assert gpus(lost) == ()
 
 
 def test_without_the_library_there_is_nothing_to_say(monkeypatch):

@@ -5,7 +5,7 @@ from collections import Counter
 import msgspec
 import pytest
 
-from opperf.model import Note, NoteCode, Status
+from opperf.model import GpuState, Note, NoteCode, Status
 from opperf.profilers.summary import summarise
 from opperf.runner.measure import measure
 from opperf.runner.rounds import merge, plan_visits
@@ -148,3 +148,13 @@ def test_times_of_visits_add_up_and_the_earlier_notes_count(cases, fake):
     assert (both.wall_s, both.busy_s, both.rounds) == (5.0, 0.75, 2)
     assert both.notes == (*earlier, told[1])
     assert merge(both, later).rounds == 3
+
+
+def test_the_state_of_the_gpu_is_that_of_all_rounds(fake, make_case):
+    plain = measure(make_case("relu"), fake)
+    low = msgspec.structs.replace(plain, gpu=GpuState(readings=2, temperature_c=50))
+    high = msgspec.structs.replace(plain, gpu=GpuState(readings=3, temperature_c=70))
+    assert merge(low, high).gpu == GpuState(readings=5, temperature_c=70)
+    # A round may have run without NVIDIA's library.
+    assert merge(low, plain).gpu == merge(plain, low).gpu == low.gpu
+    assert merge(plain, plain).gpu is None

@@ -2,8 +2,11 @@
 cache of its own.
 
 The device does the work of its queue when it is waited for, by a clock of its own: 100 ns for each
-call, and 50 ns more where the call's data were flushed from the cache before.
+call, and 50 ns more where the call's data were flushed from the cache before; 50 ns for an empty
+kernel.
 """
+
+from functools import partial
 
 from toy_framework import Toy
 
@@ -11,7 +14,7 @@ from opperf.errors import UnsupportedError
 from opperf.frameworks.timing import PhaseTimes
 from opperf.model import MetricKind
 
-CALL_NS, MISS_NS = 100.0, 50.0
+CALL_NS, MISS_NS, EMPTY_NS = 100.0, 50.0, 50.0
 
 CHIP = "gpu(0)"
 
@@ -27,6 +30,9 @@ class Queue:
     def call(self):
         self.ns += CALL_NS + (MISS_NS if self.is_cold else 0.0)
         self.is_cold = False
+
+    def take(self, ns):
+        self.ns += ns
 
     def flush(self):
         self.is_cold = True
@@ -75,6 +81,7 @@ class QueueProfiler:
 
 class ToyQueue(Toy):
     name = "toyqueue"
+    empty_ns = EMPTY_NS
 
     def __init__(self):
         self._queue, self._threads = Queue(), 4
@@ -87,6 +94,12 @@ class ToyQueue(Toy):
 
     def is_asynchronous(self, device):
         return device == CHIP
+
+    def empty_kernel(self, device):
+        return self._launch if device == CHIP else None
+
+    def _launch(self):
+        self._queue.work.append(partial(self._queue.take, self.empty_ns))
 
     def bind(self, case, arguments, function=None):
         called = super().bind(case, arguments, function)

@@ -1,8 +1,10 @@
-"""What a CUDA device has beyond a CPU: events, an L2 cache, and memory that runs out."""
+"""What a CUDA device has beyond a CPU: a UUID, launches, events, an L2 cache, and memory that runs
+out."""
 
 from __future__ import annotations
 
 import gc
+import re
 import traceback
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -14,8 +16,29 @@ import torch
 from opperf.errors import UnsupportedError, one_line
 from opperf.frameworks.timing import Event
 from opperf.frameworks.torch.devices import torch_device
+from opperf.frameworks.torch.messages import NOISE
 
 NS_PER_MS = 1e6
+
+
+def uuid(device: str) -> str:
+    """Returns the UUID of an NVIDIA GPU as its management library writes it; empty for any other
+    device."""
+    target = torch_device(device)
+    # A GPU of AMD is a CUDA device to PyTorch, too.
+    if target.type != "cuda" or torch.version.hip:
+        return ""
+    return f"GPU-{torch.cuda.get_device_properties(target).uuid}"
+
+
+def empty_kernel(device: str) -> Callable[[], object] | None:
+    """Returns a callable that launches a kernel on one element; None for a CPU."""
+    target = torch_device(device)
+    if target.type == "cpu":
+        return None
+    element = torch.zeros(1, device=target)
+    # In place, so that no allocation adds to the launch.
+    return partial(element.add_, 1)
 
 
 def has_events(device: str) -> bool:
@@ -41,6 +64,9 @@ class CudaEvent:
         make: Callable[..., Any] = torch.cuda.Event
         with torch.cuda.device(device):
             self._event = make(enable_timing=True)
+        # PyTorch makes the driver's event when it is first recorded, which would delay the calls
+        # that are timed.
+        self.record()
 
     def record(self) -> None:
         """Puts the event at the end of the stream, without waiting."""
@@ -70,6 +96,20 @@ def cache_flush(device: str) -> Callable[[], object] | None:
     return partial(buffer.add_, 1)
 
 
+OUT_OF_MEMORY = re.compile(
+    "CUDA error: out of memory|CUBLAS_STATUS_ALLOC_FAILED|MPS backend out of memory"
+)
+"""Messages about exhausted memory of errors that are no `OutOfMemoryError`: the driver's, which
+allocates for kernels that it loads, and those of cuBLAS and MPS."""
+
+
+def is_out_of_memory(error: BaseException) -> bool:
+    """Whether an error means that the memory of a device ran out."""
+    if isinstance(error, torch.OutOfMemoryError):
+        return True
+    return isinstance(error, RuntimeError) and bool(OUT_OF_MEMORY.search(str(error)))
+
+
 @contextmanager
 def skip_out_of_memory(device: str) -> Iterator[None]:
     """Raises `UnsupportedError` if the device's memory runs out inside the context, and returns
@@ -77,9 +117,11 @@ def skip_out_of_memory(device: str) -> Iterator[None]:
     try:
         yield
         return
-    except torch.OutOfMemoryError as error:
+    except RuntimeError as error:
+        if not is_out_of_memory(error):
+            raise
         # "CUDA out of memory. Tried to allocate 2.00 GiB." Later sentences are about the process.
-        message = one_line(". ".join(str(error).split(". ")[:2]))
+        message = one_line(". ".join(NOISE.split(str(error))[0].split(". ")[:2]))
         # The caller keeps the error, and its frames hold the tensors of the call.
         traceback.clear_frames(error.__traceback__)
     gc.collect()

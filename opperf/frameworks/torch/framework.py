@@ -113,6 +113,12 @@ class PyTorch(Defaults):
     def is_asynchronous(self, device: str) -> bool:
         return not device.startswith("cpu")
 
+    def uuid(self, device: str) -> str:
+        return cuda.uuid(device)
+
+    def empty_kernel(self, device: str) -> Callable[[], object] | None:
+        return cuda.empty_kernel(device)
+
     def registered(self) -> int:
         return len(registry.registered_names())
 

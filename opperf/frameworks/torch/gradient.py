@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import torch
 
 from opperf.errors import NoGradientError, OpperfError, one_line
+from opperf.frameworks.torch.cuda import is_out_of_memory
 from opperf.frameworks.torch.messages import refusal
 from opperf.frameworks.torch.tensors import layout_of, tensors
 
@@ -125,7 +126,8 @@ class RecordedGradient:
             raise
         except Exception as error:
             reason = refusal(error)
-            if reason is None:
+            # Exhausted memory says nothing about the operator.
+            if reason is None or is_out_of_memory(error):
                 raise
             raise NoGradientError(one_line(reason)) from error
         finally:

@@ -5,11 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from opperf.errors import one_line
-from opperf.runner.health import contention, process, processor
+from opperf.runner.health import contention, gpus, process, processor
 from opperf.runner.health.finding import Finding, Probe, Reading
 from opperf.runner.health.machine import Machine, Unreadable
 
-PROBES: tuple[Probe, ...] = (*processor.PROBES, *contention.PROBES, *process.PROBES)
+PROBES: tuple[Probe, ...] = (
+    *processor.PROBES,
+    *contention.PROBES,
+    *process.PROBES,
+    *gpus.PROBES,
+)
 """All of them read a few small files and wait for nothing, so that a worker can afford them."""
 
 TRANSIENT = frozenset(probe.name for probe in PROBES if probe.persistence == "transient")

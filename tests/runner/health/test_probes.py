@@ -260,7 +260,8 @@ def test_what_cannot_be_read_is_unknown_and_why(found, name, files, reason):
 
 
 def test_every_probe_was_tried_in_every_state():
-    names = {probe.name for probe in PROBES}
+    # The library that the last one reads is faked in a module of its own.
+    names = {probe.name for probe in PROBES} - {"gpu_clocks"}
     # Variables can always be read, and a hypervisor is nothing to warn of.
     assert {name for name, *_ in UNREADABLE} == names - {"threads"}
     assert {name for name, *_ in WARNINGS} == names - {"threads", "virtualisation"}

@@ -7,8 +7,11 @@ from opperf.model import SCHEMA_VERSION, Environment, Header, Run
 from opperf.results.environment import differences
 from opperf.results.markdown import environment_facts
 from opperf.runner.environment import environment
+from opperf.runner.health import gpus
 from opperf.runner.health.examine import PROBES, TRANSIENT, short_form
 from opperf.runner.resuming import find_lasting_differences
+
+NVIDIA_DRIVER = f"proc/{gpus.DRIVER}"
 
 
 def test_the_short_form_has_what_lasts_as_it_is_and_the_moment_only_if_it_is_bad(quiet):
@@ -20,8 +23,9 @@ def test_the_short_form_has_what_lasts_as_it_is_and_the_moment_only_if_it_is_bad
     assert noisy["load"] == "9.00 in the last minute, 4 usable cores"
 
 
-def test_what_cannot_be_read_is_unknown_in_the_short_form(faked):
-    states = short_form(faked())
+def test_what_cannot_be_read_is_unknown_in_the_short_form(faked, monkeypatch):
+    monkeypatch.setattr(gpus, "nvidia_library", lambda: None)
+    states = short_form(faked({NVIDIA_DRIVER: "version 1"}))
     assert set(states.values()) == {"unknown"} and len(states) == len(PROBES) - 2
 
 
