@@ -2,57 +2,23 @@
 
 from __future__ import annotations
 
-import math
-import statistics
 import time
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
 
 import msgspec
 
-from opperf.defaults import WARMUP_SHARE
-from opperf.errors import NoGradientError, OpperfError, UnsupportedError, one_line
+from opperf.errors import OpperfError, UnsupportedError, one_line
 from opperf.frameworks import Framework
-from opperf.frameworks.base import Gradient
-from opperf.frameworks.timing import PhaseTimes, Profiler
-from opperf.metrics import (
-    BACKWARD,
-    FIRST_CALL,
-    FORWARD,
-    MEMORY,
-    MEMORY_FORWARD,
-    MEMORY_RESERVED,
-    PASSES,
-    TOTAL,
-    metrics_by_name,
-)
 from opperf.model import (
-    OWN,
     Case,
     GpuState,
-    Metric,
-    Note,
-    NoteCode,
-    Pass,
     Record,
     Status,
-    Summary,
 )
-from opperf.profilers import profiler
-from opperf.profilers.launches import LAUNCH_BOUND, launch_ns
-from opperf.profilers.noise import noise_notes
-from opperf.profilers.reference_work import ReferenceWork, middle_mean
-from opperf.profilers.sampling import Samples, loops_for, sample, warm_up
-from opperf.profilers.stopping import criteria, limit_s
-from opperf.profilers.summary import summarise
-from opperf.rules.engine import rules_module
-from opperf.rules.not_finite import may_lack_numbers
-from opperf.runner.cold import Flush, Ring, count_copies
 from opperf.runner.gpu_state import find_gpu, state_of, throttling_note, watch
 from opperf.runner.guard import guard
+from opperf.runner.measurement import Measurement
 from opperf.runner.memory_meters import LOCAL_METER, MemoryMeter
-from opperf.runner.moved import moved_bytes, writes_in_place
-from opperf.runner.prepared import PreparedCase, compiles
+from opperf.runner.prepared import PreparedCase
 from opperf.sources.bound import NOTHING_BOUND, Bound
 from opperf.sources.choices import LISTED, refusal
 from opperf.sources.varying import with_dtype
@@ -89,7 +55,7 @@ def measure(
         with framework.scope(case):
             prepared = PreparedCase(case, framework, bound)
             with watch(find_gpu(framework.uuid(case.settings.device))) as readings:
-                record = _Measurement(prepared, memory, reference_work).record()
+                record = Measurement(prepared, memory, reference_work).record()
             record = _with_state(record, state_of(readings))
     except UnsupportedError as error:
         record = _without_numbers(case, Status.SKIPPED, str(error))
@@ -146,284 +112,3 @@ def _runs(case: Case, framework: Framework, bound: Bound) -> bool:
     except Exception:
         return False
     return True
-
-
-HAS_NAN = "has NaN: the inputs do not suit the operator, or it leaves an output unwritten"
-
-NO_KERNEL = "runs no kernel of its own, as for a view of its input"
-
-BATCHED = (
-    "{} calls are queued between two waits for the device: a time is the interval between two "
-    "successive calls, not the latency of one"
-)
-
-KERNEL_SHARE = 0.5
-"""Share of a call's wall time below which its kernels are short: more than half of the time is then
-the framework's dispatch."""
-
-RECORDING_SHARE = 0.2
-"""Share of a call's time that recording its events may take without a note: its cost is known to a
-fifth or so, and the time then to 5 %."""
-
-NS_PER_US = 1000
-NS_PER_S = 1e9
-MIB = 2**20
-
-
-class _Measurement:
-    """The measurement of one prepared case, and its results so far."""
-
-    def __init__(self, prepared: PreparedCase, memory: MemoryMeter, reference_work: bool) -> None:
-        self._prepared, self._memory, self._reference_work = prepared, memory, reference_work
-        self._case, self._framework = prepared.case, prepared.framework
-        self._flush: Callable[[], object] | None = None
-        self._ring: Ring | None = None
-        self._restore: Callable[[], object] | None = None
-        self._summaries: dict[str, Summary] = {}
-        self._samples: dict[str, list[float]] = {}
-        self._notes: list[Note] = []
-        self._reference: dict[str, dict[str, float]] = {}
-        self._busy_s = 0.0
-        self._latest_s = 0.0
-        """Seconds of the latest of these calls."""
-        self._compiles = compiles(self._case, self._framework)
-
-    @contextmanager
-    def _busy(self) -> Iterator[None]:
-        """Counts the time inside as that of the operator's calls."""
-        begun = time.perf_counter()
-        try:
-            yield
-        finally:
-            self._latest_s = time.perf_counter() - begun
-            self._busy_s += self._latest_s
-
-    def record(self) -> Record:
-        """Measures every pass of the case, and returns the record."""
-        settings = self._case.settings
-        timer = profiler(settings.profiler, self._framework, settings.device)
-        self._restore = self._framework.restore(self._case, self._prepared.arguments)
-        # Read before the first call, in which a framework may move tensors, and after they are
-        # written, as they may have no memory before.
-        self._framework.synchronize(settings.device)
-        inputs = self._framework.extents(list(self._prepared.arguments.values()))
-        # The first call may compile, fill caches or be refused, which is not the operator's time.
-        with self._busy():
-            outputs = self._prepared.call()
-            self._framework.synchronize(settings.device)
-        if self._compiles:
-            first_call = [self._latest_s * NS_PER_S]
-            self._summaries[FIRST_CALL.name] = summarise(first_call, FIRST_CALL.unit)
-            self._call_again([self._prepared.call])
-        if self._framework.has_nan(outputs) and not self._may_have_nan():
-            self._note("", NoteCode.NAN, HAS_NAN)
-        moved = moved_bytes(
-            inputs, self._framework.extents(outputs), in_place=writes_in_place(self._case)
-        )
-        del outputs
-        first_s = self._latest_s
-        if settings.memory:
-            self._take_memory()
-        if settings.cache == "cold":
-            self._cool()
-        self._forward(timer, first_s)
-        if BACKWARD.name in self._case.passes:
-            self._backward(timer)
-        if self._compiles:
-            for name, count in self._framework.compilation(self._case).items():
-                unit = metrics_by_name()[name].unit
-                self._summaries[name] = summarise([float(count)], unit)
-        return Record(
-            case=self._case,
-            id=self._case.id,
-            status=Status.OK,
-            summaries=self._summaries,
-            samples=self._samples,
-            notes=tuple(self._notes),
-            reference=self._reference,
-            busy_s=self._busy_s,
-            moved_bytes=moved,
-            time_kind=timer.kind,
-        )
-
-    def _may_have_nan(self) -> bool:
-        """Returns whether NaN is no fault of the case's inputs."""
-        listed = rules_module(self._framework.rules).NOT_FINITE
-        return may_lack_numbers(self._case, self._framework, listed)
-
-    def _take_memory(self) -> None:
-        begun = time.perf_counter()
-        try:
-            found = self._memory.peaks(self._prepared)
-        except UnsupportedError as error:
-            self._notes.append(Note(MEMORY.name, NoteCode.NO_MEMORY, str(error)))
-            return
-        both = found.forward if found.both is None else found.both
-        peaks = {MEMORY: both, MEMORY_FORWARD: found.forward, MEMORY_RESERVED: found.reserved}
-        for metric, peak in peaks.items():
-            if peak is not None:
-                self._summaries[metric.name] = summarise([float(peak)], metric.unit)
-        # Work of another process took time of this one only while this one waited for it.
-        self._busy_s += min(found.busy_s, time.perf_counter() - begun)
-        self._notes += found.notes
-
-    def _cool(self) -> None:
-        """Prepares calls with cold caches."""
-        device = self._case.settings.device
-        self._flush = self._framework.cache_flush(device)
-        if self._flush is not None:
-            self._note(
-                "",
-                NoteCode.COLD_CACHE,
-                f"cold: {self._framework.name} flushes the caches of {device} before each pass of "
-                "each call",
-            )
-            return
-        if device.startswith("cpu"):
-            self._flush = flush = Flush()
-            size = f"{flush.bytes / MIB:.0f} MiB"
-            self._note(
-                "",
-                NoteCode.COLD_CACHE,
-                f"cold: {size} are written before each pass of each call",
-            )
-            return
-        count = count_copies(self._case)
-        others = [self._prepared.copy() for _ in range(count - 1)]
-        self._ring = Ring([self._prepared, *others])
-        self._note("", NoteCode.COLD_CACHE, f"cold: calls use {count} copies of the inputs in turn")
-
-    def _gradient(self) -> Gradient:
-        def made(prepared: PreparedCase) -> Gradient:
-            return self._framework.gradient(self._case, prepared.call, prepared.differentiated)
-
-        return made(self._prepared) if self._ring is None else self._ring.gradient(made)
-
-    def _forward(self, timer: Profiler, first_s: float) -> None:
-        call = self._prepared.call if self._ring is None else self._ring.call
-        done = self._time("forward", timer, [call], first_s)
-        (forward,) = done.phases
-        self._keep(FORWARD, forward.times, done.loops)
-        self._keep(TOTAL, forward.times, done.loops)
-        self._note_profile(FORWARD, forward)
-        if forward.batch > 1:
-            self._note(FORWARD.name, NoteCode.BATCHED, BATCHED.format(forward.batch))
-        self._note_launch(FORWARD, timer, forward)
-
-    def _backward(self, timer: Profiler) -> None:
-        try:
-            with self._busy():
-                gradient = self._gradient()
-        except NoGradientError as error:
-            self._note(BACKWARD.name, NoteCode.NO_GRADIENT, str(error))
-            return
-        if self._compiles:
-            self._call_again([gradient.record, gradient.backward])
-        phases: list[Callable[[], object]] = [gradient.record, gradient.backward]
-        done = self._time("backward", timer, phases, self._latest_s)
-        forward, backward = done.phases
-        self._keep(BACKWARD, backward.times, done.loops)
-        self._note_profile(BACKWARD, backward)
-        self._note_launch(BACKWARD, timer, backward)
-        if forward.times and backward.times:
-            both = zip(forward.times, backward.times, strict=True)
-            self._keep(TOTAL, [a + b for a, b in both], done.loops)
-
-    def _call_again(self, phases: Sequence[Callable[[], object]]) -> None:
-        """Runs phases whose first run compiled them, so that the latest time is theirs alone."""
-        with self._busy():
-            for phase in phases:
-                if self._restore is not None:
-                    self._restore()
-                phase()
-            self._framework.synchronize(self._case.settings.device)
-
-    def _time(
-        self, metric: Pass, timer: Profiler, phases: list[Callable[[], object]], first_s: float
-    ) -> Samples:
-        """Returns samples of the phases, of which the last is that of the metric. `first_s` are the
-        seconds of their first execution."""
-        settings = self._case.settings
-        work = ReferenceWork() if self._reference_work else None
-        before = [one for one in (self._restore, work, self._flush) if one is not None]
-        phases = [one for phase in phases for one in (*before, phase)]
-        share = 1 / len(self._case.passes)
-        limit = limit_s(settings)
-        longest_s = math.inf if limit is None else share * limit
-        with self._busy():
-            call_s = warm_up(
-                phases,
-                lambda: self._framework.synchronize(settings.device),
-                first_s,
-                WARMUP_SHARE * longest_s,
-                settings.warmup,
-            )
-            last = len(phases) - 1
-            # A fixed number of runs is one of calls, each of which is a sample.
-            loops = loops_for(timer, phases, last, call_s) if settings.runs is None else 1
-            if work is not None:
-                work.forget()
-            done = sample(timer, phases, last, criteria(settings, share), call_s, loops)
-        done = done._replace(phases=done.phases[len(before) :: len(before) + 1])
-        calls = done.phases[-1].calls
-        own = middle_mean(calls) if work is not None and calls else 0.0
-        # A call may be shorter than the overhead that is subtracted, and then has no logarithm.
-        if work is not None and own > 0:
-            self._reference[metric] = {OWN: own, **work.means()}
-        return done
-
-    def _note(self, metric: str, code: NoteCode, message: str) -> None:
-        self._notes.append(Note(metric, code, message))
-
-    def _keep(self, metric: Metric, samples: list[float], loops: int) -> None:
-        name = metric.name
-        if not samples:
-            self._note(name, NoteCode.NO_KERNEL, NO_KERNEL)
-            return
-        self._samples[name] = samples
-        self._summaries[name] = summarise(samples, metric.unit, loops)
-        if name in PASSES:
-            self._notes += noise_notes(name, samples, self._case.settings.precision)
-
-    def _note_profile(self, metric: Metric, timed: PhaseTimes) -> None:
-        """Adds a note to a pass that is mostly dispatch, as its kernels are short, and to one that
-        was much slower under the profiler."""
-        if not timed.times:
-            return
-        kernel, wall = statistics.median(timed.times), statistics.median(timed.walls)
-        if kernel < KERNEL_SHARE * wall:
-            self._note(
-                metric.name,
-                NoteCode.DISPATCH,
-                f"kernels take {kernel / NS_PER_US:.1f} us of the {wall / NS_PER_US:.1f} us that a "
-                "call takes: at this size the time is mostly dispatch",
-            )
-        events, share = timed.recording
-        if share > RECORDING_SHARE:
-            self._note(
-                metric.name,
-                NoteCode.RECORDING,
-                f"{events:.0f} events were recorded inside a call: their cost, {share:.0%} of the "
-                "time, was subtracted",
-            )
-
-    def _note_launch(self, metric: Metric, timer: Profiler, timed: PhaseTimes) -> None:
-        """Adds a note to a pass that takes hardly longer than an empty kernel."""
-        settings = self._case.settings
-        least = launch_ns(
-            self._framework,
-            settings.device,
-            settings.profiler,
-            timer,
-            queued=timed.batch > 1,
-        )
-        if not timed.times or not least:
-            return
-        ratio = statistics.median(timed.times) / least
-        if ratio < LAUNCH_BOUND:
-            self._note(
-                metric.name,
-                NoteCode.LAUNCH_BOUND,
-                f"takes {ratio:.1f} times as long as an empty kernel on {settings.device} "
-                f"({least / NS_PER_US:.1f} us): the time is that of a launch, and is not ranked",
-            )

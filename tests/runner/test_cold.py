@@ -6,8 +6,7 @@ import pytest
 from fake_framework import BACKWARD_NS
 
 from opperf.model import Case, NoteCode, OperatorTarget, Status, TensorSpec
-from opperf.runner import cold
-from opperf.runner import measure as module
+from opperf.runner import cold, measurement
 from opperf.runner.cold import COPIES, FALLBACK_BYTES, Flush, Ring, count_copies, last_level_bytes
 from opperf.runner.measure import measure
 
@@ -155,7 +154,7 @@ def test_as_many_copies_are_made_as_it_takes(fake, make_case, monkeypatch, count
     made = []
     tensor = fake.tensor
     monkeypatch.setattr(fake, "parse_device", str)
-    monkeypatch.setattr(module, "count_copies", lambda case: count)
+    monkeypatch.setattr(measurement, "count_copies", lambda case: count)
     monkeypatch.setattr(fake, "tensor", lambda *given: made.append(given) or tensor(*given))
     case = make_case("relu", cache="cold", device="gpu(0)", memory=False, warmup=0, runs=1)
     assert f"{count} copies" in note_on(measure(case, fake))

@@ -24,7 +24,7 @@ from opperf.profilers.reference_work import WORKS, ReferenceWork
 from opperf.rules.engine import rules_module
 from opperf.rules.not_finite import NotFinite
 from opperf.runner import measure as module
-from opperf.runner import memory_meters
+from opperf.runner import measurement, memory_meters
 from opperf.runner.guard import estimated_bytes, guard
 from opperf.runner.measure import measure
 from opperf.runner.memory import Peaks
@@ -392,7 +392,7 @@ def test_calls_that_are_timed_together_are_noted(fake, make_case, monkeypatch, l
             return [PhaseTimes(times, times, times, batch=loops) for _ in phases]
 
     monkeypatch.setattr(fake, "profilers", lambda: {"native": lambda device: Queueing()})
-    monkeypatch.setattr(module, "loops_for", lambda *given: loops)
+    monkeypatch.setattr(measurement, "loops_for", lambda *given: loops)
     record = measure(make_case("relu", runs=None, max_time_s=0.01), fake)
     assert record.time_kind is MetricKind.WALL and record.summaries["forward"].loops == loops
     notes = [note for note in record.notes if note.code is NoteCode.BATCHED]
@@ -608,13 +608,13 @@ def test_where_that_cannot_be_it_is_read_here_with_a_note(
 def warm_ups(monkeypatch):
     """What each warm-up was given: how many phases, how long it may take, how many calls."""
     seen = []
-    warm_up = module.warm_up
+    warm_up = measurement.warm_up
 
     def noted(phases, wait, first_s, longest_s, count):
         seen.append((len(phases), longest_s, count))
         return warm_up(phases, wait, first_s, longest_s, count)
 
-    monkeypatch.setattr(module, "warm_up", noted)
+    monkeypatch.setattr(measurement, "warm_up", noted)
     return seen
 
 
@@ -638,7 +638,7 @@ def test_the_time_of_a_case_is_shared_among_its_passes(
 
 @pytest.mark.parametrize("runs", [None, 4])
 def test_calls_that_are_counted_are_samples_each(fake, make_case, monkeypatch, runs):
-    monkeypatch.setattr(module, "loops_for", lambda *arguments: 5)
+    monkeypatch.setattr(measurement, "loops_for", lambda *arguments: 5)
     record = measure(make_case("relu", warmup=0, runs=runs, max_time_s=0.05), fake)
     assert record.summaries["forward"].loops == (5 if runs is None else 1)
 
@@ -679,7 +679,7 @@ def test_a_refusal_in_float32_is_not_tried_again(fake, make_case):
 
 def test_the_wall_time_is_of_the_whole_case(fake, make_case, monkeypatch):
     clock = iter(range(0, 10**6, 10))
-    monkeypatch.setattr(module.time, "perf_counter", lambda: float(next(clock)))
+    monkeypatch.setattr(measurement.time, "perf_counter", lambda: float(next(clock)))
     record = measure(make_case("refuses"), fake)
     assert record.wall_s == 30.0, "the call itself was begun and ended meanwhile"
 
