@@ -17,6 +17,7 @@ from opperf.model import Case, OperatorTarget, Settings, TensorSpec
 from opperf.mxnet_api import benchmarks
 from opperf.rules import sizes
 from opperf.rules.engine import rules_module
+from opperf.runner import programs
 from opperf.sources.choices import categories
 from opperf.sources.registry import Plan
 
@@ -202,7 +203,7 @@ def test_a_category_at_a_small_size(small, module, name, expected):
 
 def test_every_flag_reaches_the_cases(monkeypatch):
     seen = []
-    monkeypatch.setattr(benchmarks, "measure_plan", lambda made: seen.extend(made.cases) or {})
+    monkeypatch.setattr(programs, "measure_plan", lambda made: seen.extend(made.cases) or {})
     runner_of("nn_optimizer_operators", "run_optimizer_operators_benchmarks")(
         ctx="cpu(0)", dtype="float64", profiler="python", int64_tensor="off", warmup=7, runs=9
     )

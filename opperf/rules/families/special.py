@@ -29,7 +29,7 @@ COMPLEX = "complex64"
 def of_complex(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
     """One tensor of complex numbers, as of a spectrum."""
     for shape, why in of_one(size):
-        yield {"z": fixed(*shape, dtype=COMPLEX), **why}
+        yield {"z": tensor(*shape, dtype=COMPLEX), **why}
 
 
 FIRST_WITHOUT_GRADIENT = ("gammainc", "gammaincc", "zeta")

@@ -123,7 +123,7 @@ def lift(operator: Operator, size: Preset) -> Iterable[Arguments]:
 @FAMILIES.add("chalf")
 def to_complex_half(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """Complex numbers to half precision, as of a spectrum that is kept."""
-    yield {"self": fixed(*square(size), dtype=COMPLEX)}
+    yield {"self": tensor(*square(size), dtype=COMPLEX)}
 
 
 @FAMILIES.add("pin_memory")

@@ -106,7 +106,7 @@ def beside_number(
 def nextafter(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """Two tensors, of which one may be broadcast."""
     for left, right, why in shared.broadcasting(size):
-        yield {"self": fixed(*left), "other": fixed(*right), WHY: why}
+        yield {"self": tensor(*left), "other": tensor(*right), WHY: why}
 
 
 THREE: dict[str, tuple[str, Callable[[TensorSpec], Arguments]]] = {
@@ -212,7 +212,7 @@ def scaled(operator: Operator, size: Preset) -> Iterable[Arguments]:
     # Llama 7B's code has pairs of a head's 128 numbers as 64 complex ones.
     tokens, heads, width = size.extent(512), 32, 64
     yield {
-        "self": fixed(1, tokens, heads, width, dtype=COMPLEX),
+        "self": tensor(1, tokens, heads, width, dtype=COMPLEX),
         "other": fixed(tokens, 1, width, dtype=COMPLEX),
         WHY: "Llama 7B, rotary embeddings as complex numbers, of a short text",
     }
@@ -221,7 +221,7 @@ def scaled(operator: Operator, size: Preset) -> Iterable[Arguments]:
 @FAMILIES.also("abs", "exp.default")
 def of_spectrum(operator: Operator, size: Preset) -> Iterable[Arguments]:
     """Complex numbers, as of a spectrum."""
-    yield {"self": fixed(*square(size), dtype=COMPLEX)}
+    yield {"self": tensor(*square(size), dtype=COMPLEX)}
 
 
 @FAMILIES.also("pow.Tensor_Scalar")

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 import msgspec
 
 from opperf.model import Operator, TensorSpec
-from opperf.rules.bert import few_sentences
+from opperf.rules.bert import UNITS, few_sentences
 from opperf.rules.configurations import WHY
 from opperf.rules.pictures import network_maps, photographs
 from opperf.rules.registering import Families
@@ -191,3 +191,14 @@ def mask_of_batch(operator: Operator, size: Preset) -> Iterable[Arguments]:
     batch, length, _ = few_sentences(size)
     why = "a mask for each sentence and pair of tokens, as of causal attention"
     yield {"self": tensor(batch, length, length), "diagonal": 0, WHY: why}
+
+
+@FAMILIES.also("repeat.default")
+def repeated(operator: Operator, size: Preset) -> Iterable[Arguments]:
+    """A tensor repeated along an axis: what recorded runs repeat are indices alone."""
+    batch = size.samples(32)
+    yield {
+        "self": tensor(1, 197, UNITS),
+        "repeats": (batch, 1, 1),
+        WHY: "ViT-B/16's table of positions, once for each picture",
+    }
