@@ -3,7 +3,7 @@
 Both time the same calls of 20 operators on one thread, in turns, in random order; ratios are taken
 turn by turn, so that the machine's drift falls on both. Prints, per operator, both medians and the
 median of the ratios with its 95 % confidence interval. PyTorch's timer frees a call's result within
-its time, opperf after it; the results are small enough that this takes less than a percent.
+its time, opperf after it, some 0.2 us: the matrices are large enough for that to be little.
 
 Run: python benchmarks/torch_timer.py
 """
@@ -21,8 +21,8 @@ from opperf.profilers.summary import median_interval
 from opperf.runner.allocator import configure_heap
 from opperf.runner.prepared import PreparedCase
 
-SIDE = 256
-"""Extent of the square matrices: 256 KiB, which stay in a core's cache, and 10 us a call."""
+SIDE = 512
+"""Extent of the square matrices: 1 MiB, for calls of 20 us and more."""
 TURNS = 21
 """Turns of each timer: the interval of the median is then some 11 of 21 ratios wide."""
 BLOCK_S = 0.02
@@ -82,8 +82,9 @@ def compare(name: str, case: Case) -> Row:
         own = profiler("python", framework, DEVICE)
         other = Timer("call()", globals={"call": call}, num_threads=1)
         first = other.blocked_autorange(min_run_time=BLOCK_S)
-        loops = max(1, int(1e-4 / first.median))
-        count = max(3, int(BLOCK_S / (loops * first.median)))
+        # As many calls a sample as PyTorch's timer has: times are skewed, and a mean of several is
+        # larger than the median of one.
+        loops, count = first.number_per_run, len(first.times)
 
         def by_opperf() -> float:
             (timed,) = own.trace([call], count, loops)
@@ -99,7 +100,7 @@ def compare(name: str, case: Case) -> Row:
             random.shuffle(order)
             times = {one.__name__: one() for one in order}
             pairs.append((times["by_opperf"], times["by_torch"]))
-    ratios = [one / two for one, two in pairs]
+    ratios = sorted(one / two for one, two in pairs)
     low, high = median_interval(ratios)
     return Row(
         name,
