@@ -157,11 +157,18 @@ def test_a_large_cost_is_measured_on_the_case_itself(monkeypatch):
     assert not cost.needs_calls(host)
 
 
-def test_an_event_costs_no_less_on_a_case_than_alone(monkeypatch):
+def test_an_event_costs_no_less_than_nothing(monkeypatch):
     monkeypatch.setattr(kineto, "event_ns", lambda: 100.0)
     cost = EventCost(1)
     cost.add([500], [800], [Union(100, 10, 1)])
-    assert cost.ns == 100
+    assert cost.ns == 0
+
+
+def test_events_in_a_row_may_cost_less_than_alone(monkeypatch):
+    monkeypatch.setattr(kineto, "event_ns", lambda: 100.0)
+    cost = EventCost(1)
+    cost.add([1440], [1000], [Union(100, 10, 1)])
+    assert cost.ns == 40
 
 
 def test_on_a_gpu_the_work_of_the_device_counts(monkeypatch):

@@ -69,9 +69,8 @@ CALIBRATING = 200
 
 @functools.cache
 def event_ns() -> float:
-    """Returns the nanoseconds that recording an event takes at least: the median difference between
-    a call whose events are recorded and one whose are not, for each event. Measured once in a
-    process."""
+    """Returns the nanoseconds that recording an event takes: the median difference between a call
+    whose events are recorded and one whose are not, for each event. Measured once in a process."""
     unbind = torch.zeros(CHAIN).unbind
     differences = []
     with record({ProfilerActivity.CPU}) as results:
@@ -96,8 +95,8 @@ def _elapsed_ns(call: Callable[[], object]) -> int:
 
 LARGE_SHARE = 0.02
 """Share of the time that recording may take by that cost. Where it takes more, the cost is measured
-on the case itself: events that fill the caches cost up to twice as much, as they slow the operator
-too."""
+on the case itself: from less than half as much, for events in a row, to twice as much, for those
+that fill the caches and slow the operator."""
 
 COMPARED = 25
 """Calls without recording that measure it: of so many, on a busy machine too, one is not
@@ -136,7 +135,7 @@ class EventCost:
         self._events += self._rounds([call.events + 1 for call in host])
         # Of the fastest calls, as interruptions only add time.
         cost = (min(self._recorded) - min(self._plain)) / statistics.median(self._events)
-        self.ns = min(max(cost, event_ns()), MOST_TIMES * event_ns())
+        self.ns = min(max(cost, 0.0), MOST_TIMES * event_ns())
 
     def _rounds(self, figures: Sequence[int]) -> list[int]:
         """Returns the sum over the phases of each round."""
