@@ -116,6 +116,7 @@ def profile_made(monkeypatch, device_events, device="cpu", phases=1):
         for step, end in enumerate([1000 * call + 500, 1000 * call + 100 * call, 1000 * call + 30])
     ]
     monkeypatch.setattr(kineto, "event_ns", lambda: 1.0)
+    monkeypatch.setattr(kineto, "FIRST_CALLS", 2)
 
     class Made:
         def __enter__(self):
@@ -240,6 +241,7 @@ def test_a_phase_that_runs_no_operator_has_no_times():
 
 def test_calls_are_recorded_a_part_at_a_time(monkeypatch):
     monkeypatch.setattr(kineto, "MOST_EVENTS", 20)
+    monkeypatch.setattr(kineto, "FIRST_CALLS", 10)
     sizes = []
     read = kineto.read_trace
 

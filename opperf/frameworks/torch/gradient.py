@@ -30,7 +30,7 @@ COMPRESSED = (
 ONES: Mapping[str, str] = {
     "coo": (
         "torch.sparse_coo_tensor({out}.detach().coalesce().indices(), "
-        "torch.ones_like({out}.detach().coalesce().values()), {out}.shape)"
+        "torch.ones_like({out}.detach().coalesce().values()), {out}.shape, is_coalesced=True)"
     ),
     **dict.fromkeys(("csr", "bsr"), COMPRESSED.format("crow", "col")),
     **dict.fromkeys(("csc", "bsc"), COMPRESSED.format("ccol", "row")),

@@ -29,9 +29,9 @@ MOST_EVENTS = 50_000
 """Maximum number of events of a recording: each takes 1.6 kB until it is read, and 2 us to be
 read."""
 
-FIRST_CALLS = 10
-"""Calls of the first recording, which shows how many events a call has: an operator of a thousand
-steps stays below `MOST_EVENTS`."""
+FIRST_CALLS = 1
+"""Calls of the first recording, which shows how many events a call has: one that converts a matrix
+row by row has a hundred thousand."""
 
 WARM_CALLS = 3
 """Calls at the begin of a recording that are not timed. They are up to twice as long as later ones,

@@ -81,12 +81,20 @@ def of_layouts(*layouts: str, name: str = "self") -> Variants:
     ]
 
 
+FEW_ROWS = 8
+"""Divisor of the rows that are converted one by one, each by several operators."""
+
+
 def to_sparse(*options: tuple[Arguments, str]) -> Variants:
     """The configurations of a conversion of a dense matrix, nine tenths of it zeros."""
-    return lambda size: [
-        {"self": tensor(*square(size), fill=ZEROS_TO_ONES), **made, WHY: why}
-        for made, why in options
-    ]
+
+    def variants(size: Preset) -> Iterable[Arguments]:
+        rows, columns = square(size)
+        for made, why in options:
+            kept = max(1, rows // FEW_ROWS) if made.get("sparse_dim") == 1 else rows
+            yield {"self": tensor(kept, columns, fill=ZEROS_TO_ONES), **made, WHY: why}
+
+    return variants
 
 
 def pieces(pointers: str, indices: str, blocks: Shape, sized: bool, why: str) -> Variants:
