@@ -149,6 +149,7 @@ def branches(x):
     return x * 2 if x.sum() > 0 else x
 
 
+@pytest.mark.sweep
 def test_compiled_calls(record, tmp_path, monkeypatch):
     monkeypatch.setenv("TORCHINDUCTOR_CACHE_DIR", str(tmp_path / "cache"))
     if compiler._start():

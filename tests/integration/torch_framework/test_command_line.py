@@ -51,6 +51,8 @@ def test_every_variant_of_a_name(command_here):
     assert set(results) == {"sqrt", "sqrt_", "sqrt.out"}
 
 
+# PyTorch compiles for it in each of its processes.
+@pytest.mark.sweep
 def test_operators_that_a_users_module_registers(command):
     (command.folder / "my_ops.py").write_text(OPERATORS)
     results = run(command, "mylib::scaled_add", "--import", "my_ops.py")
@@ -73,14 +75,28 @@ def test_operators_that_a_users_module_registers(command):
         (("relu", "--mode", "hybrid"), "unknown mode 'hybrid'"),
         (("relu", "--tag", "cor"), "unknown tag 'cor'; did you mean core"),
         (("relu", "--variants", "in-palce"), "unknown variant 'in-palce'; did you mean in-place"),
-        (("relu", "--import", "nothing_there"), "nothing_there: No module named 'nothing_there'"),
-        (("relu", "--import", "empty.py"), "--import empty.py: the module registers no operator"),
-        (("relu", "--import", "broken.py"), "broken.py cannot be loaded: SyntaxError"),
     ],
 )
-def test_what_is_wrong_is_one_line(command, arguments, message):
+def test_what_is_wrong_is_one_line(command_here, arguments, message):
+    assert_refused(command_here, arguments, message)
+
+
+@pytest.mark.parametrize(
+    "module, message",
+    [
+        ("nothing_there", "nothing_there: No module named 'nothing_there'"),
+        ("empty.py", "--import empty.py: the module registers no operator"),
+        ("broken.py", "broken.py cannot be loaded: SyntaxError"),
+    ],
+)
+def test_a_module_that_cannot_be_used_is_one_line(command, module, message):
     (command.folder / "empty.py").write_text("")
     (command.folder / "broken.py").write_text("def (")
+    assert_refused(command, ("relu", "--import", module), message)
+
+
+def assert_refused(command, arguments, message):
+    """The command ends with 2, one line that has the message, and no file."""
     _, err = command("run", *arguments, *FEW, "-o", "out.json", code=2)
     assert message in err
     assert len(err.strip().splitlines()) == 1

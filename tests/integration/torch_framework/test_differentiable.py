@@ -77,6 +77,7 @@ def without_gradient() -> dict[str, str]:
     return {**dict.fromkeys(planned - set(cases), "no case"), **found}
 
 
+@pytest.mark.sweep
 def test_what_pytorch_differentiates_has_a_gradient():
     wanted = differentiable()
     lacking = without_gradient()
