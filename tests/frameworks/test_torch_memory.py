@@ -1,4 +1,5 @@
-"""The peak of PyTorch's memory, against arithmetic."""
+"""The peak of PyTorch's memory, against arithmetic. Long, as each operator has its expected bytes
+written out."""
 
 import subprocess
 import sys

@@ -7,7 +7,6 @@ torch = pytest.importorskip("torch")
 from opperf.frameworks import load  # noqa: E402
 from opperf.frameworks.torch import categories, kernels, registry, schemas  # noqa: E402
 from opperf.model import Kind  # noqa: E402
-from opperf.rules.families import elementwise  # noqa: E402, F401
 from opperf.sources.selecting import Selection, find_matching, select  # noqa: E402
 
 FRAMEWORK = load("torch")

@@ -12,7 +12,7 @@ import torch
 
 from opperf.errors import UnknownOperatorError, did_you_mean, suggest
 from opperf.frameworks import paths, user_code
-from opperf.frameworks.torch import devices, public, registry
+from opperf.frameworks.torch import devices, public, registry, schemas
 from opperf.frameworks.torch.dtypes import DTYPES, dtype_of
 from opperf.model import CallableTarget, Kind, Operator, OperatorTarget, Parameter, Target
 from opperf.model import split_positional as by_position
@@ -21,7 +21,7 @@ from opperf.near_names import nearest
 NAMESPACE = re.compile(r"^\w+::")
 """A namespace of the dispatcher, in front of an operator's name."""
 
-ROOTS = {"torch": torch, "F": torch.nn.functional, "nn": torch.nn}
+ROOTS = {"torch": torch}
 """Modules by the first word of a dotted path."""
 
 
@@ -33,12 +33,11 @@ def find(path: str) -> Callable[..., Any]:
 
 def path_of(function: Callable[..., Any]) -> str:
     """Returns the dotted path of a callable, under which `find` has it if it is PyTorch's."""
-    name = getattr(function, "__qualname__", None) or getattr(function, "__name__", None)
     known = public.path_of(function)
     if known:
         return known
     module = getattr(function, "__module__", None)
-    name = name or type(function).__qualname__
+    name = getattr(function, "__qualname__", None) or type(function).__qualname__
     return f"{module}.{name}" if module else name
 
 
@@ -167,7 +166,7 @@ def bind(
                 unnamed.append(named.pop(one.name))
         elif one.has_default_value():
             omitted = True
-        elif str(one.real_type).startswith("Optional["):
+        elif schemas.type_of(one)[1]:
             # It has to be passed, and may be None.
             if omitted or one.kwarg_only:
                 named[one.name] = None
@@ -183,10 +182,10 @@ def _to_own(schema: Any, named: dict[str, Any], device: str) -> None:
     tensors from none."""
     takes_tensors = False
     for one in schema.arguments:
-        kind = str(one.real_type)
+        kind, is_optional = schemas.type_of(one)
         takes_tensors = takes_tensors or "Tensor" in kind
         value = named.get(one.name)
-        if isinstance(value, str) and kind in ("ScalarType", "Optional[ScalarType]"):
+        if isinstance(value, str) and kind == schemas.DTYPE_TYPE:
             named[one.name] = dtype_of(value) if value in DTYPES else value
-        if kind == "Optional[Device]" and one.name not in named and not takes_tensors:
+        if kind == "Device" and is_optional and one.name not in named and not takes_tensors:
             named[one.name] = devices.torch_device(device)

@@ -77,8 +77,3 @@ def variants(name: str, schema: Any) -> tuple[str, ...]:
     is_out = any(one.is_out for one in schema.arguments)
     own = {INTERNAL: name.startswith("_"), OUT: is_out, IN_PLACE: bool(written) and not is_out}
     return tuple(word for word, holds in own.items() if holds)
-
-
-def has_tensors(schema: Any) -> bool:
-    """Whether an operator takes or returns a tensor."""
-    return any("Tensor" in str(one.type) for one in (*schema.arguments, *schema.returns))
