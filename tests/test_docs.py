@@ -11,6 +11,9 @@ import pytest
 ROOT = Path(__file__).resolve().parents[1]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 
+LONG = ("guide.md", "pytorch.md", "sweeps.md")
+"""Pages that measure for more than 15 s: in `make test-all` only."""
+
 NOT_RUN = ("pip install", "make ", "git clone")
 """Beginnings of commands that install or run everything; CI itself starts with them."""
 
@@ -65,7 +68,13 @@ def test_there_are_examples():
     assert found.count("sh") >= 3 and found.count("python") >= 3
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+@pytest.mark.parametrize(
+    "page",
+    [
+        pytest.param(page, id=page.name, marks=[pytest.mark.sweep] if page.name in LONG else [])
+        for page in PAGES
+    ],
+)
 def test_a_page_is_pasted_in_order_in_one_folder(page, tmp_path):
     if page.name == "pytorch.md":
         pytest.importorskip("torch")
