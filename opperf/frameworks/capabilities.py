@@ -242,6 +242,11 @@ class Memory(Protocol):
         nested. Raises `UnsupportedError`."""
         ...
 
+    def keeps_workspace(self, device: str) -> bool:
+        """Whether it keeps workspace of one operator for later ones, so that only a process that
+        has run nothing can measure all that a call needs. Default: it does."""
+        ...
+
 
 class Modes(Protocol):
     """Execution modes and mixed precision. Default: eager, without mixed precision."""

@@ -193,6 +193,9 @@ class Defaults(Core):
     def memory(self, device: str) -> AbstractContextManager[Any]:
         raise UnsupportedError(f"{self.name} does not report the memory that it allocates")
 
+    def keeps_workspace(self, device: str) -> bool:
+        return True
+
     def scope(self, case: Case) -> AbstractContextManager[None]:
         return nullcontext()
 

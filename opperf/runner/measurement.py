@@ -152,6 +152,8 @@ class Measurement:
 
     def _take_memory(self) -> None:
         begun = time.perf_counter()
+        if self._restore is not None:
+            self._restore()
         try:
             found = self._memory.peaks(self._prepared)
         except UnsupportedError as error:

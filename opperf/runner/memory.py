@@ -93,8 +93,8 @@ class _Readings:
 def peaks(prepared: PreparedCase) -> Peaks:
     """Returns the peaks of one forward call and, if the case has a backward pass, of one with it.
 
-    Exact in a process where the framework keeps no memory. Otherwise workspace that it keeps from
-    earlier calls is missing.
+    Exact where the framework keeps no workspace. Otherwise what it keeps from earlier calls is
+    missing.
     """
     return _Readings(prepared).peaks(clean=False)
 

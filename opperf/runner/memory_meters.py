@@ -42,18 +42,21 @@ LOCAL_METER = LocalMeter()
 
 
 class PristineMeter:
-    """Measures in a pristine process; if the case cannot be measured there, in this one, with a
-    note. `bound` are the caller's objects that the case needs."""
+    """Measures in a pristine process where the framework keeps workspace; if the case cannot be
+    measured there, in this one, with a note. `bound` are the caller's objects that the case
+    needs."""
 
     def __init__(self, bound: Bound) -> None:
         self._bound = bound
 
     def begin(self, case: Case, framework: Framework) -> None:
-        if not self._obstacle(case, framework):
+        if framework.keeps_workspace(case.settings.device) and not self._obstacle(case, framework):
             pristine_server(framework.name).begin(case)
 
     def peaks(self, prepared: PreparedCase) -> Peaks:
         case, framework = prepared.case, prepared.framework
+        if not framework.keeps_workspace(case.settings.device):
+            return peaks(prepared)
         obstacle = self._obstacle(case, framework)
         found = None if obstacle else pristine_server(framework.name).peaks(case)
         return found or _measure_here(prepared, obstacle or "the fork made for it gave no answer")

@@ -3,7 +3,7 @@
 `opperf.runner.worker FRAMEWORK SETTINGS [MEMORY]`, started by `launch.py`, reads requests from
 standard input and writes responses to what was its standard output. The framework's own output goes
 to standard error, so that it cannot be taken for a response. With `MEMORY`, it begins with a fork
-that measures memory.
+that measures memory, if the framework needs one for that.
 
 A fork of a worker answers requests in its place. A fork takes some ten milliseconds, and an import
 more than a second. The fork has the same standard input and output, and its parent waits for its
@@ -26,6 +26,7 @@ import numpy as np
 
 from opperf import errors
 from opperf.frameworks import Framework, load
+from opperf.frameworks.defaults import CPU
 from opperf.frameworks.user_code import import_module
 from opperf.model import Record, Settings, Status
 from opperf.profilers import find_profilers
@@ -173,7 +174,8 @@ class Server:
 
     def _begin_process(self, framework: Framework) -> None:
         """Does what each process that answers requests does first."""
-        if self._measures_memory:
+        # Only a CPU can be used in a fork.
+        if self._measures_memory and framework.keeps_workspace(CPU):
             start_pristine_server(framework)
 
     def _respond(self, response: Response) -> None:

@@ -604,6 +604,18 @@ def test_where_that_cannot_be_it_is_read_here_with_a_note(
     assert why in note.message
 
 
+def test_a_framework_that_keeps_no_workspace_is_read_here_without_a_note(
+    fake, prepared, monkeypatch
+):
+    monkeypatch.setattr(fake, "keeps_workspace", lambda device: False)
+    monkeypatch.setattr(memory_meters, "pristine_server", lambda name: pytest.fail("a fork"))
+    one = prepared(data=TensorSpec((4, 4)))
+    memory = PristineMeter(NOTHING_BOUND)
+    memory.begin(one.case, fake)
+    found = memory.peaks(one)
+    assert found.forward == 4 * 4 * 4 and found.notes == ()
+
+
 @pytest.fixture
 def warm_ups(monkeypatch):
     """What each warm-up was given: how many phases, how long it may take, how many calls."""

@@ -241,6 +241,10 @@ class PyTorch(Defaults):
     def memory(self, device: str) -> AbstractContextManager[MemoryReading]:
         return memory.measure(device)
 
+    def keeps_workspace(self, device: str) -> bool:
+        # cuBLAS has one workspace for all calls of a process.
+        return not device.startswith("cpu")
+
     def supports_fork(self, device: str) -> bool:
         # OpenMP's threads, which the first parallel operator starts, are not in a fork: it would
         # wait for them without end. CUDA cannot be used in a fork once its driver was called.
