@@ -74,7 +74,11 @@ class Code:
         scope = {"np": np, **modules, **self.values}
         lines = (*self.before, f"{RESULT} = {self.expression}")
         exec(_compiled((self.definition, *lines) if self.definition else lines), scope)
-        return scope[RESULT]
+        made = scope[RESULT]
+        # A function among the statements has the scope, which has the function: without this, the
+        # tensor would live until Python looks for such cycles, beside those of many later cases.
+        scope.clear()
+        return made
 
     def lines(self, name: str) -> list[str]:
         """Returns the lines of a script that assign the value to the variable `name`; the

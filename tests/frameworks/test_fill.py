@@ -1,5 +1,8 @@
 """Contents of tensors: in their domain, of their dtype, the same every time."""
 
+import gc
+import weakref
+
 import numpy as np
 import pytest
 
@@ -254,3 +257,16 @@ def test_a_share_of_the_elements_is_missing(dtype):
 
 def test_no_whole_number_is_missing():
     assert np.array_equal(made((100,), "int32", missing=0.5), made((100,), "int32"))
+
+
+def test_what_is_made_is_freed_without_a_search_for_cycles():
+    """A function among the statements has the scope with the array, and is in it."""
+    gc.collect()
+    gc.disable()
+    try:
+        made = code(TensorSpec((512, 512)), 0).run()
+        kept = weakref.ref(made)
+        del made
+        assert kept() is None
+    finally:
+        gc.enable()

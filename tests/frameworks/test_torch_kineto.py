@@ -8,21 +8,18 @@ import pytest
 torch = pytest.importorskip("torch")
 
 from opperf.errors import ProfilerError, UnsupportedError  # noqa: E402  (torch may be missing)
-from opperf.frameworks.torch import kineto  # noqa: E402
-from opperf.frameworks.torch.kineto import (  # noqa: E402
+from opperf.frameworks import recording  # noqa: E402
+from opperf.frameworks.recording import (  # noqa: E402
     OWN_SHARE,
     EventCost,
-    NativeProfiler,
-    event_ns,
-    less_recording,
-)
-from opperf.frameworks.torch.trace import (  # noqa: E402
-    MARKER,
     Union,
-    read_trace,
+    less_recording,
     union,
     unions_in,
 )
+from opperf.frameworks.torch import kineto  # noqa: E402
+from opperf.frameworks.torch.kineto import NativeProfiler, event_ns  # noqa: E402
+from opperf.frameworks.torch.trace import MARKER, read_trace  # noqa: E402
 from opperf.model import MetricKind  # noqa: E402
 
 
@@ -141,9 +138,8 @@ def test_the_phases_of_a_call_take_turns(monkeypatch):
 
 
 def test_a_large_cost_is_measured_on_the_case_itself(monkeypatch):
-    monkeypatch.setattr(kineto, "event_ns", lambda: 100.0)
-    monkeypatch.setattr(kineto, "COMPARED", 4)
-    cost = EventCost(2)
+    monkeypatch.setattr(recording, "COMPARED", 4)
+    cost = EventCost(2, 100.0)
     few, many = Union(50_000, 10, 1), Union(50_000, 11, 1)
     assert not cost.needs_calls([few, few])
     # The backward pass alone.
@@ -154,20 +150,18 @@ def test_a_large_cost_is_measured_on_the_case_itself(monkeypatch):
     assert cost.ns == pytest.approx((20_000 - 16_550) / 23)
     assert cost.needs_calls(host)
     cost.add([50_000] * 4, [1_000] * 4, host)
-    assert cost.ns == kineto.MOST_TIMES * 100
+    assert cost.ns == recording.MOST_TIMES * 100
     assert not cost.needs_calls(host)
 
 
-def test_an_event_costs_no_less_than_nothing(monkeypatch):
-    monkeypatch.setattr(kineto, "event_ns", lambda: 100.0)
-    cost = EventCost(1)
+def test_an_event_costs_no_less_than_nothing():
+    cost = EventCost(1, 100.0)
     cost.add([500], [800], [Union(100, 10, 1)])
     assert cost.ns == 0
 
 
-def test_events_in_a_row_may_cost_less_than_alone(monkeypatch):
-    monkeypatch.setattr(kineto, "event_ns", lambda: 100.0)
-    cost = EventCost(1)
+def test_events_in_a_row_may_cost_less_than_alone():
+    cost = EventCost(1, 100.0)
     cost.add([1440], [1000], [Union(100, 10, 1)])
     assert cost.ns == 40
 

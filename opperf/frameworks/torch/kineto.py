@@ -11,18 +11,24 @@ from __future__ import annotations
 import functools
 import statistics
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
 from time import perf_counter_ns
-from typing import NamedTuple
 
 import torch
 from torch._C._autograd import _enable_record_function, _supported_activities
 from torch._C._profiler import ProfilerActivity, _RecordFunctionFast
 
 from opperf.errors import ProfilerError, UnsupportedError
-from opperf.frameworks.timing import PhaseTimes, Recording
+from opperf.frameworks.recording import (
+    COMPARED,
+    EventCost,
+    Taken,
+    Work,
+    less_recording,
+    unions_in,
+)
+from opperf.frameworks.timing import PhaseTimes
 from opperf.frameworks.torch.devices import synchronize, torch_device
-from opperf.frameworks.torch.trace import MARKER, Union, read_trace, record, unions_in
+from opperf.frameworks.torch.trace import MARKER, read_trace, record
 from opperf.model import MetricKind
 
 MOST_EVENTS = 50_000
@@ -39,25 +45,6 @@ as reading the events of the last recording filled the caches with these."""
 
 CALLS_PER_WARM_CALL = 5
 """Timed calls for each of those, so that they take at most a fifth more time."""
-
-OWN_SHARE = 0.2
-"""Share of an event's cost that is inside its own time; the rest is before its begin or after its
-end. Of 175 ns for each of nested markers, 34 were inside the innermost."""
-
-
-class Work(NamedTuple):
-    """A call's work."""
-
-    time_ns: float
-    union: Union
-
-
-def less_recording(inside: Union, event_ns: float) -> Work:
-    """Returns a call's time without the part that recording its events took. It is at least 0."""
-    nested = inside.events - inside.outermost
-    recording_ns = event_ns * (nested + OWN_SHARE * inside.outermost)
-    return Work(max(0.0, inside.length_ns - recording_ns), inside)
-
 
 CHAIN = 32
 """Steps of the operator that measures the cost of an event: it has two events for each, which do
@@ -93,56 +80,6 @@ def _elapsed_ns(call: Callable[[], object]) -> int:
     return perf_counter_ns() - begin
 
 
-LARGE_SHARE = 0.02
-"""Share of the time that recording may take by that cost. Where it takes more, the cost is measured
-on the case itself: from less than half as much, for events in a row, to twice as much, for those
-that fill the caches and slow the operator."""
-
-COMPARED = 25
-"""Calls without recording that measure it: of so many, on a busy machine too, one is not
-interrupted."""
-
-MOST_TIMES = 2.5
-"""Largest ratio of the two costs: beyond it, the machine was busy with something else."""
-
-
-class EventCost:
-    """The cost of an event of some phases, in nanoseconds."""
-
-    def __init__(self, phases: int) -> None:
-        self._phases = phases
-        self._recorded: list[int] = []
-        self._plain: list[int] = []
-        self._events: list[int] = []
-        self.ns = event_ns()
-
-    def needs_calls(self, host: Sequence[Union]) -> bool:
-        """Returns whether the cost is to be measured on these calls."""
-        if len(self._plain) >= COMPARED:
-            return False
-        own = [host[place :: self._phases] for place in range(self._phases)]
-        return any(
-            event_ns() * statistics.median(call.events for call in calls)
-            > LARGE_SHARE * statistics.median(call.length_ns for call in calls)
-            for calls in own
-        )
-
-    def add(self, recorded: Sequence[int], plain: Sequence[int], host: Sequence[Union]) -> None:
-        """Adds the wall-clock times of calls of the phases in turn, with recording and without."""
-        self._recorded += self._rounds(recorded)
-        self._plain += self._rounds(plain)
-        # The markers are events too.
-        self._events += self._rounds([call.events + 1 for call in host])
-        # Of the fastest calls, as interruptions only add time.
-        cost = (min(self._recorded) - min(self._plain)) / statistics.median(self._events)
-        self.ns = min(max(cost, 0.0), MOST_TIMES * event_ns())
-
-    def _rounds(self, figures: Sequence[int]) -> list[int]:
-        """Returns the sum over the phases of each round."""
-        firsts = range(0, len(figures), self._phases)
-        return [sum(figures[first : first + self._phases]) for first in firsts]
-
-
 EMPTY = (
     "PyTorch's profiler did not record the calls; another profiler may be running in this process, "
     "or this build may lack kineto: use --profiler python"
@@ -159,26 +96,6 @@ DEVICE_ACTIVITIES = {
     "xpu": ProfilerActivity.XPU,
 }
 """What kineto has to record, by PyTorch's type of device."""
-
-
-@dataclass
-class _Taken:
-    """The calls of a phase so far, in nanoseconds."""
-
-    times: list[float] = field(default_factory=list)
-    walls: list[float] = field(default_factory=list)
-    recorded: list[int] = field(default_factory=list)
-    """The times with that of recording."""
-    events: int = 0
-
-    def phase_times(self, loops: int) -> PhaseTimes:
-        """Returns the samples, each the mean of `loops` calls."""
-        if not self.events:
-            return PhaseTimes.of([], self.walls, loops)
-        # Of the median call, as some calls are interrupted.
-        share = 1 - statistics.median(self.times) / max(1, statistics.median(self.recorded))
-        recording = Recording(self.events / len(self.times), share)
-        return PhaseTimes.of(self.times, self.walls, loops)._replace(recording=recording)
 
 
 class NativeProfiler:
@@ -202,7 +119,7 @@ class NativeProfiler:
         self._activities = {ProfilerActivity.CPU, activity}
         self._phases: list[Callable[[], object]] = []
         self._calls_at_once = FIRST_CALLS
-        self._cost = EventCost(0)
+        self._cost = EventCost(0, event_ns())
 
     def trace(
         self, phases: Sequence[Callable[[], object]], count: int, loops: int = 1
@@ -215,8 +132,8 @@ class NativeProfiler:
         """
         if self._phases != list(phases):
             self._phases = list(phases)
-            self._calls_at_once, self._cost = FIRST_CALLS, EventCost(len(phases))
-        taken = [_Taken() for _ in phases]
+            self._calls_at_once, self._cost = FIRST_CALLS, EventCost(len(phases), event_ns())
+        taken = [Taken() for _ in phases]
         done, calls = 0, count * loops
         while done < calls:
             now = min(self._calls_at_once, calls - done)
@@ -224,7 +141,7 @@ class NativeProfiler:
             done += now
         return [one.phase_times(loops) for one in taken]
 
-    def _record(self, calls: int, taken: Sequence[_Taken]) -> None:
+    def _record(self, calls: int, taken: Sequence[Taken]) -> None:
         """Adds some calls of each phase to those taken so far."""
         walls: list[int] = []
         with record(self._activities) as results:

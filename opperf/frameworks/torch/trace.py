@@ -26,6 +26,8 @@ from torch._C._profiler import (
 )
 from torch.autograd import profiler as autograd_profiler
 
+from opperf.frameworks.recording import Interval
+
 # Read when the first recording begins. Kineto's messages, one at each begin and end of a recording,
 # have levels up to 5.
 os.environ.setdefault("KINETO_LOG_LEVEL", "99")
@@ -48,9 +50,6 @@ DISPATCH = (
 )
 """First words of events of `torch.compile` that are or contain Python code around the compiled
 graph, which has an event of its own."""
-
-Interval = tuple[int, int]
-"""Begin and end in nanoseconds of the profiler's clock."""
 
 
 class Trace(NamedTuple):
@@ -108,35 +107,3 @@ def read_trace(events: Sequence[_KinetoEvent]) -> Trace:
     for intervals in trace:
         intervals.sort()
     return trace
-
-
-class Union(NamedTuple):
-    """The union of a call's events."""
-
-    length_ns: int
-    events: int = 0
-    outermost: int = 0
-    """Events that begin when no other is running."""
-
-
-def union(intervals: Sequence[Interval]) -> Union:
-    """Returns the union of sorted intervals, in which nested and simultaneous events count once."""
-    length = outermost = reached = 0
-    for begin, end in intervals:
-        outermost += begin >= reached
-        length += max(0, end - max(begin, reached))
-        reached = max(reached, end)
-    return Union(length, len(intervals), outermost)
-
-
-def unions_in(calls: Sequence[Interval], events: Sequence[Interval]) -> list[Union]:
-    """Returns for each call the union of the events that begin within it; both are sorted."""
-    found, position = [], 0
-    for begin, end in calls:
-        while position < len(events) and events[position][0] < begin:
-            position += 1
-        first = position
-        while position < len(events) and events[position][0] <= end:
-            position += 1
-        found.append(union(events[first:position]))
-    return found
