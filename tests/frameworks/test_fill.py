@@ -264,7 +264,7 @@ def test_what_is_made_is_freed_without_a_search_for_cycles():
     gc.collect()
     gc.disable()
     try:
-        made = code(TensorSpec((512, 512)), 0).run()
+        made = fill.code(TensorSpec((512, 512)), 0).run()
         kept = weakref.ref(made)
         del made
         assert kept() is None
