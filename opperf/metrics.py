@@ -109,6 +109,42 @@ FIRST_CALL = Metric(
     usual=False,
 )
 
+LOWERING = Metric(
+    "lowering",
+    "ns",
+    MetricKind.WALL,
+    title="Lowering",
+    description="time of tracing and lowering the case's programs for the compiler",
+    usual=False,
+)
+
+COMPILATION = Metric(
+    "compilation",
+    "ns",
+    MetricKind.WALL,
+    title="Compilation",
+    description="time of compiling the case's programs, or of reading them from the cache",
+    usual=False,
+)
+
+FLOPS = Metric(
+    "flops",
+    "count",
+    MetricKind.COUNT,
+    title="Flops",
+    description="floating-point operations of the forward pass, by the compiler's count",
+    usual=False,
+)
+
+BYTES_ACCESSED = Metric(
+    "bytes_accessed",
+    "B",
+    MetricKind.COUNT,
+    title="Bytes accessed",
+    description="bytes that the forward pass reads and writes, by the compiler's count",
+    usual=False,
+)
+
 GRAPH_BREAKS = Metric(
     "graph_breaks",
     "count",
@@ -137,8 +173,12 @@ BUILT_IN = (
     KERNEL,
     INSTRUCTIONS,
     FIRST_CALL,
+    LOWERING,
+    COMPILATION,
     GRAPH_BREAKS,
     RECOMPILATIONS,
+    FLOPS,
+    BYTES_ACCESSED,
 )
 """In the order of tables."""
 

@@ -40,6 +40,7 @@ BUILT_IN = {
     "mxnet": "opperf.frameworks.mxnet:framework",
     "numpy": "opperf.frameworks.numpy:framework",
     "torch": "opperf.frameworks.torch:framework",
+    "jax": "opperf.frameworks.jax:framework",
 }
 """Known without an installed distribution, so that a plain checkout works."""
 

@@ -268,9 +268,10 @@ class Compilers(Protocol):
     compiled_modes: tuple[str, ...]
     """Those of its `modes` that compile."""
 
-    def compilation(self, case: Case) -> Mapping[str, int]:
-        """Returns what compiling the case has met since its `scope` began, by the metric's name:
-        `graph_breaks`, `recompilations`. Only of a case in one of the `compiled_modes`."""
+    def compilation(self, call: Callable[[], Any]) -> Mapping[str, float]:
+        """Returns what compiling a case took and met since its `scope` began, by the metric's name,
+        in its unit: `lowering`, `graph_breaks`. `call` is the result of `bind`, in one of the
+        `compiled_modes`."""
         ...
 
 
@@ -307,10 +308,12 @@ class Forks(Protocol):
 class Restoring(Protocol):
     """Arguments that a call writes to. Default: none is restored."""
 
-    def restore(self, case: Case, arguments: Mapping[str, Any]) -> Callable[[], object] | None:
+    def restore(
+        self, case: Case, arguments: Mapping[str, Any], call: Callable[[], Any]
+    ) -> Callable[[], object] | None:
         """Returns a function that gives the arguments which a call writes to their contents of now,
         to be called between two calls; None if it writes to none. `arguments` are the values
-        made for the case."""
+        made for the case, and `call` is the result of `bind`."""
         ...
 
 

@@ -199,7 +199,7 @@ class Defaults(Core):
     def scope(self, case: Case) -> AbstractContextManager[None]:
         return nullcontext()
 
-    def compilation(self, case: Case) -> Mapping[str, int]:
+    def compilation(self, call: Callable[[], Any]) -> Mapping[str, float]:
         return {}
 
     def option(self, name: str, text: str) -> Callable[[], object]:
@@ -223,7 +223,9 @@ class Defaults(Core):
     def supports_fork(self, device: str) -> bool:
         return False
 
-    def restore(self, case: Case, arguments: Mapping[str, Any]) -> Callable[[], object] | None:
+    def restore(
+        self, case: Case, arguments: Mapping[str, Any], call: Callable[[], Any]
+    ) -> Callable[[], object] | None:
         return None
 
     def unavailable(self, refusal: str) -> bool:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from importlib import metadata
 from importlib.machinery import PathFinder
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 UNKNOWN = "unknown"
@@ -33,6 +34,8 @@ class Package(NamedTuple):
     """The first version of Python that it does not support."""
     variables: tuple[str, ...] = ()
     """Its environment variables that decide how it computes."""
+    dtype_options: Mapping[str, Mapping[str, str]] = MappingProxyType({})
+    """Options of the framework that a dtype needs, for the process that has it."""
     obstacle: Callable[[], str] = no_obstacle
     """Returns, if it is installed, what prevents its import and how to fix that; empty if
     nothing."""

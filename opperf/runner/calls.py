@@ -61,6 +61,7 @@ def call_settings(
         device=device_name(device, framework),
         dtype=canonical(getattr(dtype, "__name__", str(dtype))),
         profiler=next(iter(find_profilers(framework))) if profiler is None else profiler.lower(),
+        mode=framework.modes[0],
         warmup=warmup,
         runs=runs,
     )

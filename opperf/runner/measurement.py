@@ -101,7 +101,9 @@ class Measurement:
         """Measures every pass of the case, and returns the record."""
         settings = self._case.settings
         timer = profiler(settings.profiler, self._framework, settings.device)
-        self._restore = self._framework.restore(self._case, self._prepared.arguments)
+        self._restore = self._framework.restore(
+            self._case, self._prepared.arguments, self._prepared.call
+        )
         # Read before the first call, in which a framework may move tensors, and after they are
         # written, as they may have no memory before.
         self._framework.synchronize(settings.device)
@@ -129,7 +131,7 @@ class Measurement:
         if BACKWARD.name in self._case.passes:
             self._backward(timer)
         if self._compiles:
-            for name, count in self._framework.compilation(self._case).items():
+            for name, count in self._framework.compilation(self._prepared.call).items():
                 unit = metrics_by_name()[name].unit
                 self._summaries[name] = summarise([float(count)], unit)
         return Record(

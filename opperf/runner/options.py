@@ -17,6 +17,7 @@ from opperf.model import DECLARED, MAPPINGS, Settings, Status
 from opperf.results import output
 from opperf.rules.fuzzing import Fuzz
 from opperf.sources.base import is_source, open_source
+from opperf.sources.registry import OWN_DEFAULT
 from opperf.sources.selecting import Selection
 from opperf.sources.varying import Axes
 
@@ -111,11 +112,11 @@ def split_sources(words: Iterable[str]) -> tuple[tuple[str, ...], tuple[Path, ..
 
 
 def build_common_settings(options: Mapping[str, Any]) -> Settings:
-    """Returns the settings of a command in which all cases share one value of each; a device or
-    profiler that the user did not choose is empty, and chosen by the framework."""
+    """Returns the settings of a command in which all cases share one value of each; a device,
+    profiler or mode that the user did not choose is empty, and chosen by the framework."""
     values = {name: options[name] for name, setting in DECLARED.items() if setting.common}
     chosen = {name: value for name, value in values.items() if value is not None}
-    return Settings(**{"device": "", "profiler": "", **chosen})
+    return Settings(**{**dict.fromkeys(OWN_DEFAULT, ""), **chosen})
 
 
 def split_shapes(

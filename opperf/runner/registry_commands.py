@@ -51,7 +51,7 @@ from opperf.sources.selecting import (
 )
 
 COVERAGE_SETTINGS = Settings(
-    device="", profiler="python", warmup=0, runs=1, timeout_s=60.0, memory=False
+    device="", mode="", profiler="python", warmup=0, runs=1, timeout_s=60.0, memory=False
 )
 """One call of each pass by the wall clock: enough to see that an operator runs. The timeout is a
 hundred times the time of the slowest small case."""

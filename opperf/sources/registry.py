@@ -46,7 +46,13 @@ from opperf.sources.selecting import (
 )
 from opperf.sources.shapes import inputs_in_shapes, with_shapes
 from opperf.sources.user_inputs import inputs_by_function
-from opperf.sources.varying import Axes, deduplicate, shuffle, with_memory_format
+from opperf.sources.varying import (
+    Axes,
+    deduplicate,
+    shuffle,
+    with_dtype_options,
+    with_memory_format,
+)
 
 Found = dict[str, dict[str, Argument]]
 """Inputs that a search has found, by the operator's name, at the planned size."""
@@ -168,7 +174,7 @@ def plan(framework: Framework, selection: Selection, found: Found | None = None)
     )
 
 
-OWN_DEFAULT = ("device", "profiler")
+OWN_DEFAULT = ("device", "profiler", "mode")
 """Settings whose default is the framework's own."""
 
 
@@ -207,7 +213,7 @@ def resolve_selection(selection: Selection, resolve: Callable[[Axes], Resolution
     """Returns the selection with the framework's default device and profiler filled in by
     `resolve`, whose errors it raises."""
     settings = selection.settings
-    requested = {"device": settings.device, "profiler": settings.profiler, "dtype": settings.dtype}
+    requested = {name: getattr(settings, name) for name in ("dtype", *OWN_DEFAULT)}
     resolution = resolve({name: (value,) for name, value in requested.items() if value})
     found = {name: values[0] for name, values in resolution.axes.items()}
     return msgspec.structs.replace(selection, settings=msgspec.structs.replace(settings, **found))
@@ -273,7 +279,7 @@ def _case(
     arguments = framework.with_outputs(operator, inputs.arguments)
     both = selection.backward and framework.gradients
     passes: tuple[Pass, ...] = ("forward", "backward") if both else ("forward",)
-    return Case(
+    made = Case(
         target=target,
         arguments={n: with_array_type(value, array_type) for n, value in arguments.items()},
         settings=msgspec.structs.replace(
@@ -287,3 +293,4 @@ def _case(
         why=inputs.why,
         category=operator.category,
     )
+    return with_dtype_options(made)

@@ -9,6 +9,7 @@ from typing import Any
 
 import msgspec
 
+from opperf.frameworks import available, package_of
 from opperf.model import (
     DEFAULTS,
     Argument,
@@ -60,7 +61,21 @@ def with_settings(case: Case, settings: Mapping[str, Any]) -> Case:
     if "memory_format" in settings:
         case = with_memory_format(case, settings["memory_format"])
     others = {name: value for name, value in settings.items() if name != "memory_format"}
-    return msgspec.structs.replace(case, settings=msgspec.structs.replace(case.settings, **others))
+    case = msgspec.structs.replace(case, settings=msgspec.structs.replace(case.settings, **others))
+    return with_dtype_options(case)
+
+
+def with_dtype_options(case: Case) -> Case:
+    """Returns the case with the options that its framework needs for its dtype. Those that the user
+    sets stay."""
+    name = case.target.framework
+    package = package_of(name) if name in available() else None
+    needed = package.dtype_options.get(case.settings.dtype, {}) if package is not None else {}
+    options = {**needed, **case.settings.options}
+    if options == case.settings.options:
+        return case
+    settings = msgspec.structs.replace(case.settings, options=options)
+    return msgspec.structs.replace(case, settings=settings)
 
 
 def with_dtype(case: Case, dtype: str) -> Case:

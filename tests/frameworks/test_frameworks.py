@@ -38,13 +38,12 @@ def known(monkeypatch):
     return framework
 
 
-def test_the_preferred_framework_is_the_first_that_is_there(there, known):
+def test_the_preferred_framework_is_the_first_that_is_there(there):
     there("mxnet", "numpy")
     assert frameworks.default_framework() == "mxnet"
-    there("numpy", "jax")
-    # Not yet a framework, whatever else is installed.
+    there("numpy")
     assert frameworks.default_framework() == "numpy"
-    known("jax", PACKAGE=Package("jax", offers="forward", requirement="opperf[jax]"))
+    there("numpy", "jax")
     assert frameworks.default_framework() == "jax"
     there("numpy", "torch", "jax")
     assert frameworks.default_framework() == "torch"
@@ -54,7 +53,7 @@ def test_one_that_another_interpreter_has_is_preferred_as_if_it_were_here(there)
     there("numpy")
     assert frameworks.default_framework(["mxnet"]) == "mxnet"
     assert frameworks.default_framework(["torch"]) == "torch"
-    assert frameworks.default_framework(["", "jax"]) == "numpy"
+    assert frameworks.default_framework(["", "undescribed"]) == "numpy"
 
 
 def test_where_there_is_none(there):
@@ -125,13 +124,13 @@ def test_variables_are_read_without_an_import(there, known):
     def factory():
         raise AssertionError("imported")
 
-    package = Package("jax", "forward", "opperf[jax]", variables=("JAX_THREADS",))
-    known("jax", PACKAGE=package, framework=factory)
-    there("jax")
-    assert frameworks.variables_of("jax") == ("JAX_THREADS",)
+    package = Package("described", "forward", "described", variables=("ITS_THREADS",))
+    known("described", PACKAGE=package, framework=factory)
+    there("described")
+    assert frameworks.variables_of("described") == ("ITS_THREADS",)
     there()
-    with pytest.raises(FrameworkError, match="jax is not installed"):
-        frameworks.variables_of("jax")
+    with pytest.raises(FrameworkError, match="described is not installed"):
+        frameworks.variables_of("described")
 
 
 def test_variables_of_a_framework_that_says_nothing_of_its_package(known):

@@ -38,7 +38,12 @@ def values(plan, name):
 
 def test_axes_are_the_frameworks_where_nothing_is_given(assemble_run):
     plan, axes = assemble_run()
-    assert axes == {"dtype": ("float32",), "device": ("cpu(0)",), "profiler": ("native",)}
+    assert axes == {
+        "dtype": ("float32",),
+        "device": ("cpu(0)",),
+        "profiler": ("native",),
+        "mode": ("eager",),
+    }
     assert values(plan, "device") == ["cpu(0)"] and values(plan, "threads") == [None]
 
 

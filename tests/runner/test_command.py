@@ -519,7 +519,7 @@ def test_a_run_goes_on_in_its_own_framework_with_its_own_threads(cut_short):
 
 
 def test_a_framework_that_nobody_named_is_said_first(opperf, monkeypatch):
-    monkeypatch.setattr(frameworks, "PREFERENCE", ("jax", "fake"))
+    monkeypatch.setattr(frameworks, "PREFERENCE", ("absent", "fake"))
     some = ("relu", *COUNTS, "--overwrite")
     code, out, err = opperf(*some, framework=())
     assert code == 0 and opperf.started == [("fake", None)]

@@ -250,7 +250,7 @@ class PyTorch(Defaults):
         # wait for them without end. CUDA cannot be used in a fork once its driver was called.
         return device.startswith("cpu")
 
-    def compilation(self, case: Case) -> Mapping[str, int]:
+    def compilation(self, call: Callable[[], Any]) -> Mapping[str, float]:
         return compiler.count()
 
     def option(self, name: str, text: str) -> Callable[[], object]:
@@ -267,7 +267,9 @@ class PyTorch(Defaults):
             raise NoGradientError(execution.NO_BACKWARD[case.settings.mode])
         return RecordedGradient(call, inputs)
 
-    def restore(self, case: Case, arguments: Mapping[str, Any]) -> Callable[[], object] | None:
+    def restore(
+        self, case: Case, arguments: Mapping[str, Any], call: Callable[[], Any]
+    ) -> Callable[[], object] | None:
         return restoring.restore(case.target, arguments)
 
     def set_threads(self, count: int) -> None:

@@ -1,0 +1,35 @@
+"""JAX: its public functions, arrays, compiler, profiler. The only package that imports it."""
+
+from __future__ import annotations
+
+import os
+
+from opperf.frameworks.installed import Package
+from opperf.frameworks.protocol import Framework
+
+WIDE = ("float64", "int64", "uint64", "complex128")
+"""Dtypes that JAX has only with its option for 64 bits."""
+
+WIDE_OPTION = "jax_enable_x64"
+
+PACKAGE = Package(
+    name="jax",
+    offers="forward, backward, memory; native and python profilers; jit and eager; cpu, gpu, tpu",
+    requirement="opperf[jax]",
+    build_files=("__init__.py", "version.py"),
+    variables=("JAX_PLATFORMS", "JAX_ENABLE_X64", "XLA_FLAGS", "JAX_NUM_CPU_DEVICES"),
+    dtype_options=dict.fromkeys(WIDE, {WIDE_OPTION: "true"}),
+)
+
+QUIET = {"TF_CPP_MIN_LOG_LEVEL": "3"}
+"""Read when XLA is loaded: its profiler writes an error about TensorFlow, which it does without, at
+each start, and its compiler one about processors for each program from the cache."""
+
+
+def framework() -> Framework:
+    """Returns JAX, imported."""
+    for name, value in QUIET.items():
+        os.environ.setdefault(name, value)
+    from opperf.frameworks.jax.framework import JAX
+
+    return JAX()

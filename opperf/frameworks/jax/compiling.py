@@ -1,0 +1,90 @@
+"""XLA's cache of compiled programs, and JAX's options."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import jax
+from jax.experimental.compilation_cache import compilation_cache
+from platformdirs import user_cache_path
+
+from opperf.errors import UsageError, did_you_mean
+from opperf.near_names import nearest
+
+CACHE_VARIABLE = "JAX_COMPILATION_CACHE_DIR"
+"""JAX's own environment variable of the folder."""
+
+CACHED: dict[str, Any] = {
+    "jax_persistent_cache_min_compile_time_secs": 0.0,
+    "jax_persistent_cache_min_entry_size_bytes": -1,
+}
+"""Options with which every program is kept, not only those that take a second to compile."""
+
+
+@contextmanager
+def cache(is_cold: bool) -> Iterator[None]:
+    """Returns a context in which programs are taken from the user's persistent cache, and put
+    there; without any cache if `is_cold`."""
+    folder = os.environ.get(CACHE_VARIABLE) or str(user_cache_path("opperf") / "jax")
+    wanted = {
+        **CACHED,
+        "jax_compilation_cache_dir": folder,
+        "jax_enable_compilation_cache": not is_cold,
+    }
+    before = {name: getattr(jax.config, name) for name in wanted}
+    _set(wanted)
+    try:
+        yield
+    finally:
+        _set(before)
+
+
+def _set(values: dict[str, Any]) -> None:
+    if all(getattr(jax.config, name) == value for name, value in values.items()):
+        return
+    for name, value in values.items():
+        jax.config.update(name, value)
+    # JAX looks at the options once, when it first compiles.
+    compilation_cache.reset_cache()
+
+
+def option(name: str, text: str) -> Callable[[], object]:
+    """Returns a callable that sets one of JAX's options. Raises `UsageError` for an unknown option,
+    with near names, and for a value that it does not take."""
+    known = sorted(jax.config.values)
+    key = name if name in known else f"jax_{name.removeprefix('jax.config.').removeprefix('jax_')}"
+    if key not in known:
+        raise UsageError(f"JAX has no option {name!r}{did_you_mean(nearest(name, known))}")
+    value = _parse(key, text)
+
+    def apply() -> None:
+        try:
+            jax.config.update(key, value)
+        except (TypeError, ValueError) as error:
+            raise UsageError(f"--set {name}={text}: {error}") from error
+
+    return apply
+
+
+FLAGS = {"true": True, "1": True, "on": True, "false": False, "0": False, "off": False}
+
+
+def _parse(name: str, text: str) -> Any:
+    """Returns the value of an option: of the type of the one that it has. Raises `UsageError`."""
+    now = jax.config.values[name]
+    if text.lower() == "none":
+        return None
+    if isinstance(now, bool):
+        if text.lower() not in FLAGS:
+            raise UsageError(f"--set {name}={text}: use true or false")
+        return FLAGS[text.lower()]
+    for kind in (int, float):
+        if isinstance(now, kind):
+            try:
+                return kind(text)
+            except ValueError as error:
+                raise UsageError(f"--set {name}={text}: it is a number") from error
+    return text

@@ -1,0 +1,79 @@
+"""JAX's devices by opperf's names: `gpu(0)` is `gpu:0`, and `cuda:0`."""
+
+from __future__ import annotations
+
+import functools
+import re
+from typing import Any
+
+import jax
+import psutil
+
+from opperf.errors import DeviceError, UsageError
+
+NAME = re.compile(r"(?P<kind>[a-z]+)(?:\((?P<inside>\d+)\)|:(?P<after>\d+))?")
+"""`gpu`, `gpu(0)`, `cuda:0`."""
+
+KINDS = {"cpu": "cpu", "gpu": "gpu", "cuda": "gpu", "rocm": "gpu", "tpu": "tpu"}
+"""JAX's platform of each kind of device that users name."""
+
+
+@functools.cache
+def _of_kind(kind: str) -> tuple[Any, ...]:
+    """Returns the devices of a platform; none if this build or machine has none."""
+    try:
+        return tuple(jax.local_devices(backend=kind))
+    except RuntimeError:
+        # JAX's answer for a platform that it does not find.
+        return ()
+
+
+def devices() -> tuple[str, ...]:
+    """Returns the devices of this build and machine, the CPU first."""
+    return tuple(
+        f"{kind}({index})"
+        for kind in dict.fromkeys(KINDS.values())
+        for index in range(len(_of_kind(kind)))
+    )
+
+
+def _split(text: str) -> tuple[str, int]:
+    """Returns the platform and the index of a device. Raises `UsageError` if it is no device's
+    name."""
+    match = NAME.fullmatch(text.strip().lower())
+    if match is None or match["kind"] not in KINDS:
+        raise UsageError(f"unknown device {text!r}; use one of {', '.join(devices())}")
+    return KINDS[match["kind"]], int(match["inside"] or match["after"] or 0)
+
+
+def parse(text: str) -> str:
+    """Returns the canonical name of a device, `gpu(0)` for `cuda`.
+
+    Raises `UsageError` if it is no device's name, and `DeviceError` if this build or machine does
+    not have it.
+    """
+    kind, index = _split(text)
+    name = f"{kind}({index})"
+    if index >= len(_of_kind(kind)):
+        known = ", ".join(devices())
+        raise DeviceError(
+            f"{text}: this build of JAX ({jax.__version__}) finds {known} on this machine; use one "
+            "of these",
+            name,
+        )
+    return name
+
+
+@functools.cache
+def jax_device(name: str) -> Any:
+    """Returns JAX's object of a canonical name."""
+    kind, index = _split(name)
+    return _of_kind(kind)[index]
+
+
+def free_memory(name: str) -> int:
+    """Returns the number of bytes that can still be allocated on a device."""
+    stats = jax_device(name).memory_stats() or {}
+    if "bytes_limit" in stats:
+        return int(stats["bytes_limit"] - stats["bytes_in_use"])
+    return int(psutil.virtual_memory().available)

@@ -1,0 +1,49 @@
+"""JAX's dtypes, by opperf's names, which are the same."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+
+from opperf.errors import UnsupportedError
+from opperf.frameworks.jax import WIDE
+
+DTYPES = (
+    "float32",
+    "float16",
+    "bfloat16",
+    "float8_e4m3fn",
+    "float8_e5m2",
+    "float8_e4m3fnuz",
+    "float8_e5m2fnuz",
+    "int8",
+    "uint8",
+    "int16",
+    "uint16",
+    "int32",
+    "uint32",
+    "bool",
+    "complex64",
+    *WIDE,
+)
+"""Supported dtypes."""
+
+NARROWED = {"float64": "float32", "int64": "int32", "uint64": "uint32", "complex128": "complex64"}
+"""What JAX makes of a dtype without its option for 64 bits."""
+
+
+def has_wide() -> bool:
+    """Whether JAX's option for 64 bits is set."""
+    return bool(jax.config.values["jax_enable_x64"])
+
+
+def dtype_of(name: str) -> Any:
+    """Returns the dtype of a name, as JAX has it with the options that are set. Raises
+    `UnsupportedError`."""
+    name = name if has_wide() else NARROWED.get(name, name)
+    try:
+        return jnp.dtype(name)
+    except TypeError as error:
+        raise UnsupportedError(f"JAX has no dtype {name}") from error

@@ -1,0 +1,225 @@
+"""JAX as opperf's `Framework`."""
+
+from __future__ import annotations
+
+import os
+import warnings
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager
+from typing import Any
+
+import jax
+import jaxlib.version
+from jax.experimental import enable_x64
+
+from opperf.errors import NoGradientError, UnsupportedError
+from opperf.frameworks import paths
+from opperf.frameworks.base import Constant, Extent, Gradient, MemoryReading
+from opperf.frameworks.defaults import Defaults
+from opperf.frameworks.jax import (
+    PACKAGE,
+    WIDE,
+    compiling,
+    devices,
+    dtypes,
+    functions,
+    inference,
+    memory,
+    messages,
+    programs,
+    registry,
+    source,
+    tensors,
+)
+from opperf.frameworks.jax.gradient import VectorJacobianProduct
+from opperf.frameworks.jax.trace import NativeProfiler
+from opperf.frameworks.timing import ProfilerFactory
+from opperf.model import (
+    CallableTarget,
+    Case,
+    Device,
+    DType,
+    Generator,
+    Operator,
+    OperatorTarget,
+    Target,
+    TensorSpec,
+)
+
+
+class JAX(Defaults):
+    """The framework, for one process."""
+
+    name = registry.FRAMEWORK
+    rules = "opperf.rules.jax"
+    dtypes: tuple[str, ...] = dtypes.DTYPES
+    modes: tuple[str, ...] = tuple(programs.MODES)
+    compiled_modes: tuple[str, ...] = programs.COMPILED
+    variables: tuple[str, ...] = PACKAGE.variables
+    gradients = True
+
+    def version(self) -> str:
+        return str(jax.__version__)
+
+    def versions(self) -> dict[str, str]:
+        """Versions of JAX and of the library with XLA."""
+        return {"jax": self.version(), "jaxlib": str(jaxlib.version.__version__)}
+
+    def features(self) -> dict[str, bool]:
+        """The platforms of this build, and JAX's options that change what is computed."""
+        kinds = dict.fromkeys(name.partition("(")[0] for name in self.devices())
+        wide = dtypes.has_wide()
+        return {**dict.fromkeys(kinds, True), "x64": wide}
+
+    def seed(self, seed: int) -> None:
+        """Does nothing: JAX's random functions take keys."""
+
+    def devices(self) -> tuple[str, ...]:
+        return devices.devices()
+
+    def parse_device(self, text: str) -> str:
+        return devices.parse(text)
+
+    def device_memory(self, device: str) -> int:
+        return devices.free_memory(device)
+
+    def registered(self) -> int:
+        return len(registry.public_functions())
+
+    def operators(self) -> tuple[Operator, ...]:
+        return registry.operators()
+
+    def resolve(self, name: str) -> Operator | None:
+        return registry.find(name)
+
+    def target_of(self, function: Callable[..., Any]) -> Target:
+        return functions.target_of(function)
+
+    def callable_target(self, path: str) -> Target:
+        return functions.target_at(path)
+
+    def function_paths(self) -> tuple[str, ...]:
+        return paths.public_paths({f"jax.{one.path}": one.module for one in registry.PLACES})
+
+    def signature(self, target: Target, function: Callable[..., Any] | None = None) -> Operator:
+        return functions.signature(target, function or self.function(target))
+
+    def place(self, target: Target) -> str:
+        if not isinstance(target, CallableTarget):
+            return ""
+        root, _, place = target.path.partition(".")
+        return place if root in functions.ROOTS else ""
+
+    def function(self, target: Target) -> Callable[..., Any]:
+        return functions.function_of(target)
+
+    def tensor(self, spec: TensorSpec, device: str, seed: int) -> Any:
+        return tensors.tensor(spec, device, seed)
+
+    def constant(self, value: Constant, device: str) -> Any:
+        if isinstance(value, DType):
+            return dtypes.dtype_of(value.name)
+        if isinstance(value, Device):
+            return devices.jax_device(value.name or device)
+        if isinstance(value, Generator):
+            return jax.random.key(value.seed)
+        return super().constant(value, device)
+
+    def describe(self, value: Any) -> TensorSpec | None:
+        return tensors.describe(value)
+
+    def copy_to_device(self, value: Any, spec: TensorSpec, device: str) -> Any:
+        return tensors.copy_to_device(value, device)
+
+    def bind(
+        self,
+        case: Case,
+        arguments: Mapping[str, Any],
+        function: Callable[..., Any] | None = None,
+    ) -> programs.Call:
+        called = function or self.function(case.target)
+        call = functions.bind(called, arguments, case.settings.seed)
+        is_own = isinstance(case.target, OperatorTarget) or bool(self.place(case.target))
+        return programs.MODES[case.settings.mode](call, not is_own)
+
+    def output_shapes(self, case: Case) -> list[tuple[int, ...]] | None:
+        return inference.output_shapes(self, case)
+
+    def restore(
+        self, case: Case, arguments: Mapping[str, Any], call: Callable[[], Any]
+    ) -> Callable[[], object] | None:
+        if isinstance(call, programs.CompiledCall) and call.donated:
+            return call.renew
+        return None
+
+    def source(self, case: Case, arguments: Mapping[str, Any], call: Callable[[], Any]) -> str:
+        called = functions.bind(self.function(case.target), arguments, case.settings.seed)
+        return source.script(case, arguments, called)
+
+    @contextmanager
+    def scope(self, case: Case) -> Iterator[None]:
+        """Sets the device, dtypes of 64 bits and the cache of programs; suppresses warnings, as of
+        functions that will be removed; has a case for which the device has too little memory
+        skipped."""
+        device = devices.jax_device(case.settings.device)
+        is_wide = case.settings.dtype in WIDE or dtypes.has_wide()
+        with (
+            warnings.catch_warnings(),
+            jax.default_device(device),
+            enable_x64(is_wide),
+            compiling.cache(case.settings.compile_cache == "cold"),
+            _skip_out_of_memory(case.settings.device),
+        ):
+            warnings.simplefilter("ignore")
+            yield
+
+    def profilers(self) -> Mapping[str, ProfilerFactory]:
+        return {"native": NativeProfiler}
+
+    def memory(self, device: str) -> AbstractContextManager[MemoryReading]:
+        return memory.measure(device)
+
+    def keeps_workspace(self, device: str) -> bool:
+        # What XLA plans for a call does not depend on others.
+        return False
+
+    def compilation(self, call: Callable[[], Any]) -> Mapping[str, float]:
+        return programs.costs(call)
+
+    def option(self, name: str, text: str) -> Callable[[], object]:
+        return compiling.option(name, text)
+
+    def set_threads(self, count: int) -> None:
+        """Limits the process to that many processors, as many as XLA's pool then has threads."""
+        os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[:count])
+
+    def threads(self) -> int | None:
+        return len(os.sched_getaffinity(0))
+
+    def has_nan(self, outputs: Any) -> bool:
+        return tensors.has_nan(outputs)
+
+    def extents(self, values: Any) -> list[Extent]:
+        return [tensors.extent(one) for one in tensors.arrays(values)]
+
+    def gradient(self, case: Case, call: Callable[[], Any], inputs: Sequence[Any]) -> Gradient:
+        if not isinstance(call, programs.CompiledCall | programs.EagerCall):
+            raise NoGradientError("its arrays are hidden in a function without arguments")
+        return VectorJacobianProduct(call, inputs)
+
+    def refusal(self, error: Exception) -> str | None:
+        return messages.refusal(error)
+
+    def unavailable(self, refusal: str) -> bool:
+        return messages.unavailable(refusal)
+
+
+@contextmanager
+def _skip_out_of_memory(device: str) -> Iterator[None]:
+    """Raises `UnsupportedError` in place of XLA's error for exhausted memory."""
+    try:
+        yield
+    except jax.errors.JaxRuntimeError as error:
+        if "RESOURCE_EXHAUSTED" not in str(error):
+            raise
+        raise UnsupportedError(f"{device} has too little memory for it") from error

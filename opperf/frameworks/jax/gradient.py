@@ -1,0 +1,102 @@
+"""JAX's gradients: a forward pass that returns what the backward pass needs, and the backward
+pass."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+
+from opperf.errors import NoGradientError, OpperfError, one_line
+from opperf.frameworks.jax.messages import refusal
+from opperf.frameworks.jax.programs import Call, CompiledCall, Cost, Program
+
+HEAD_SEED = 0
+
+LEAST_HEAD = 0.5
+"""Head gradients are random in [0.5, 1.5), so that no gradient cancels by symmetry or is zero."""
+
+
+def head(output: jax.Array) -> jax.Array:
+    """Returns the head gradient of a result."""
+    made = jax.random.uniform(jax.random.key(HEAD_SEED), output.shape) + LEAST_HEAD
+    placed: jax.Array = jax.device_put(made.astype(output.dtype), output.sharding)
+    return placed
+
+
+class VectorJacobianProduct:
+    """A call and its backward pass, `jax.vjp`, with fixed head gradients.
+
+    Compiled, the forward pass returns the residuals, and the backward pass takes them as arguments.
+    Raises `NoGradientError`.
+    """
+
+    def __init__(self, call: Call, inputs: Sequence[Any]) -> None:
+        places = [
+            place
+            for place, one in enumerate(call.flat.arrays)
+            if any(one is wanted for wanted in inputs)
+        ]
+        if not places:
+            raise NoGradientError("none of its inputs takes a gradient")
+        arrays = list(call.flat.arrays)
+
+        def function(*differentiated: Any, others: Sequence[Any] = ()) -> list[Any]:
+            taken = list(others)
+            for place, one in zip(places, differentiated, strict=True):
+                taken[place] = one
+            leaves = jax.tree_util.tree_leaves(call.flat(*taken))
+            return [one for one in leaves if jnp.issubdtype(one.dtype, jnp.inexact)]
+
+        def forward(*taken: Any) -> tuple[Any, Any]:
+            differentiated = [taken[place] for place in places]
+            others = [None if i in places else one for i, one in enumerate(taken)]
+            return jax.vjp(lambda *xs: function(*xs, others=others), *differentiated)
+
+        def backward(heads: Any, pullback: Any) -> Any:
+            return pullback(heads)
+
+        cost = call.program.cost if isinstance(call, CompiledCall) else Cost()
+        is_compiled = isinstance(call, CompiledCall)
+        self._arrays = arrays
+        self._forward = Program(forward, cost=cost) if is_compiled else _eager(forward)
+        self._backward = Program(backward, cost=cost) if is_compiled else _eager(backward)
+        self._pullback: Any = None
+        self._heads: list[Any] = []
+        self._try()
+
+    def _try(self) -> None:
+        """Makes the head gradients and computes the gradients once."""
+        try:
+            outputs, self._pullback = self._forward(*self._arrays)
+            if not outputs:
+                raise NoGradientError("its results are no real or complex numbers")
+            self._heads = [head(one) for one in outputs]
+            del outputs
+            self.backward()
+        except OpperfError:
+            raise
+        except Exception as error:
+            reason = refusal(error)
+            if reason is None or "RESOURCE_EXHAUSTED" in reason:
+                raise
+            raise NoGradientError(one_line(reason)) from error
+        finally:
+            self._pullback = None
+
+    def record(self) -> None:
+        """Runs the forward pass, and keeps its residuals."""
+        # The residuals of the call before are freed first, as a program's loop does.
+        self._pullback = None
+        self._results, self._pullback = self._forward(*self._arrays)
+
+    def backward(self) -> None:
+        """Computes the gradients of the last recorded call."""
+        self._backward(self._heads, self._pullback)
+
+
+def _eager(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Returns a function that returns when its results are ready."""
+    return lambda *arguments: jax.block_until_ready(function(*arguments))

@@ -1,0 +1,103 @@
+"""The memory that calls allocate on a device.
+
+Of a compiled call it is what XLA planned: its results and temporaries, less the results that take
+the place of an argument. With what other calls left, it is the peak. Not planned, and not seen, is
+what libraries allocate themselves, as LAPACK and Eigen do.
+
+Where the device's allocator has a peak of its own and the calls raised it, that counts too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import jax
+
+from opperf.errors import UnsupportedError
+from opperf.frameworks.jax.devices import jax_device
+
+EAGER = "JAX tells the memory of compiled calls only; use --mode jit"
+
+
+class Reading:
+    """The memory allocated inside a context; set at its end."""
+
+    def __init__(self, device: str) -> None:
+        self._device = jax_device(device)
+        self._level = live_bytes(self._device)
+        self._begin = _counters(self._device)
+        self.programs = 0
+        self.peak_bytes = self.kept_bytes = 0
+
+    def raise_to(self, level: int) -> None:
+        """Raises the peak to a number of bytes in all."""
+        self.peak_bytes = max(self.peak_bytes, level - self._level)
+
+    def live_bytes(self) -> int:
+        """Returns the bytes of all arrays on the reading's device."""
+        return live_bytes(self._device)
+
+    def end(self) -> None:
+        """Adds what is still allocated, and what the device counted."""
+        level = self.live_bytes()
+        self.kept_bytes = level - self._level
+        self.raise_to(level)
+        end = _counters(self._device)
+        if end.get("peak_bytes_in_use", 0) > self._begin.get("peak_bytes_in_use", 0):
+            counted = end["peak_bytes_in_use"] - self._begin["bytes_in_use"]
+            self.peak_bytes = max(self.peak_bytes, counted)
+
+
+def _counters(device: Any) -> Mapping[str, int]:
+    """Returns the counters of the device's allocator; empty if it has none, as on a CPU."""
+    return device.memory_stats() or {}
+
+
+def live_bytes(device: Any) -> int:
+    """Returns the bytes of all arrays on a device, each piece of memory once."""
+    sizes: dict[int, int] = {}
+    for one in jax.live_arrays():
+        if one.is_deleted():
+            continue
+        for shard in one.addressable_shards:
+            if shard.device == device:
+                sizes[shard.data.unsafe_buffer_pointer()] = shard.data.on_device_size_in_bytes()
+    return sum(sizes.values())
+
+
+_open: list[Reading] = []
+
+
+def is_measuring() -> bool:
+    """Whether a context of `measure` is open."""
+    return bool(_open)
+
+
+def run(compiled: Any, arrays: Sequence[Any]) -> Any:
+    """Returns the results of a compiled call, once they are ready, and adds its memory to the open
+    readings. Raises `UnsupportedError` if XLA does not tell it."""
+    planned = compiled.memory_analysis()
+    if planned is None:
+        raise UnsupportedError("this backend of XLA does not tell the memory of a program")
+    own = planned.output_size_in_bytes + planned.temp_size_in_bytes - planned.alias_size_in_bytes
+    for reading in _open:
+        reading.programs += 1
+        reading.raise_to(reading.live_bytes() + own)
+    return jax.block_until_ready(compiled(*arrays))
+
+
+@contextmanager
+def measure(device: str) -> Iterator[Reading]:
+    """Measures the memory of compiled calls inside the context. Contexts may be nested. Raises
+    `UnsupportedError` if no call inside was compiled ahead of time."""
+    reading = Reading(device)
+    _open.append(reading)
+    try:
+        yield reading
+    finally:
+        _open.remove(reading)
+    if not reading.programs:
+        raise UnsupportedError(EAGER)
+    reading.end()

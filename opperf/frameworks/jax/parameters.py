@@ -1,0 +1,141 @@
+"""Parameters of JAX's functions: names and defaults from signatures, kinds from annotations."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import re
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import jax.numpy as jnp
+
+from opperf.frameworks.jax.dtypes import DTYPES
+from opperf.model import Kind, Parameter
+
+Parameters = Mapping[str, inspect.Parameter]
+
+KEY = "key"
+"""Name of the parameter that takes a key of random numbers. opperf makes one of the case's seed."""
+
+UFUNC_INPUTS = {1: ("x",), 2: ("x", "y")}
+"""Names of the inputs of JAX's ufuncs in its documentation, by their number: their signatures have
+`*args`."""
+
+TENSOR = r"ArrayLike|Array|RealArray|IntegerArray|DuckTypedArray|jax\.Array|numpy\.ndarray"
+
+KINDS: tuple[tuple[str, Kind], ...] = (
+    (r"^(None|Any)?$", Kind.OTHER),
+    (r"Callable", Kind.OTHER),
+    (r"Sharding|Device|Precision|PRNGSpec|DotAlgorithm", Kind.OTHER),
+    (r"DimensionNumbers|PathLike|Algorithm", Kind.OTHER),
+    (rf"(?:Sequence|tuple|list)\[[^\]]*(?:{TENSOR})", Kind.TENSORS),
+    (rf"\b(?:{TENSOR})\b", Kind.TENSOR),
+    (r"DType|SupportsDType|numpy\.dtype", Kind.ENUM),
+    (r"Sequence\[tuple|PadValueLike", Kind.OTHER),
+    (r"Shape|Sequence\[(?:int|DimSize)|tuple\[int|Axis", Kind.SHAPE),
+    (r"tuple\[float", Kind.FLOATS),
+    (r"\bint\b|DimSize", Kind.INT),
+    (r"\bbool\b", Kind.BOOL),
+    (r"\bfloat\b", Kind.FLOAT),
+    (r"\bstr\b|Literal|Method|Mode|FftType", Kind.STRING),
+)
+"""Kinds by what an annotation has; the first that matches counts."""
+
+BY_NAME: Mapping[str, Kind] = {
+    **dict.fromkeys(
+        ("a", "arr", "b", "f", "ar", "A", "x", "y", "x0", "obs", "code_book", "segment_ids"),
+        Kind.TENSOR,
+    ),
+    **dict.fromkeys(("operands", "arys", "arrays", "args", "xi"), Kind.TENSORS),
+    "axis": Kind.INT,
+    "dtype": Kind.ENUM,
+    "shape": Kind.SHAPE,
+}
+"""Kinds of parameters without an annotation."""
+
+BY_DEFAULT: tuple[tuple[type, Kind], ...] = (
+    (bool, Kind.BOOL),
+    (int, Kind.INT),
+    (float, Kind.FLOAT),
+    (str, Kind.STRING),
+    (tuple, Kind.SHAPE),
+)
+"""Kinds of other parameters by the type of their default; `bool` first, as it is an `int`."""
+
+OF_ONE: Mapping[tuple[str, str], Kind] = {
+    **{(f"jnp.{name}", "object"): Kind.TENSOR for name in ("array", "asarray")},
+    ("jnp.asarray", "a"): Kind.TENSOR,
+    ("jnp.frombuffer", "buffer"): Kind.OTHER,
+    ("jnp.from_dlpack", "x"): Kind.OTHER,
+    **{
+        (f"jnp.{name}", "shape"): Kind.TENSOR
+        for name in ("empty_like", "full_like", "ones_like", "zeros_like")
+    },
+    **{
+        (f"jnp.{name}", "shape"): Kind.SHAPE
+        for name in ("empty", "full", "ones", "zeros", "fromfunction")
+    },
+}
+"""Kinds of a function's parameter that its annotation does not tell."""
+
+OMITTED = frozenset({"out", "device", "sharding", "out_sharding", "precision"})
+"""Optional parameters that no rule sets by kind: JAX takes no outputs, and places are settings."""
+
+
+@functools.cache
+def signature_of(function: Callable[..., Any]) -> Parameters:
+    """Returns the parameters of a function by name; none if they cannot be read."""
+    if isinstance(function, jnp.ufunc) and function.nin in UFUNC_INPUTS:
+        names = UFUNC_INPUTS[function.nin]
+        kind = inspect.Parameter.POSITIONAL_ONLY
+        return {one: inspect.Parameter(one, kind, annotation="ArrayLike") for one in names}
+    try:
+        return inspect.signature(function).parameters
+    except (TypeError, ValueError):
+        # A function written in C may have no signature.
+        return {}
+
+
+def declared(name: str, function: Callable[..., Any]) -> tuple[Parameter, ...]:
+    """Returns the parameters of a function, by its name in the registry."""
+    return tuple(
+        _parameter(name, one)
+        for one in signature_of(function).values()
+        if one.kind is not one.VAR_KEYWORD
+    )
+
+
+def _parameter(name: str, one: inspect.Parameter) -> Parameter:
+    kind = kind_of(name, one)
+    is_key = one.name == KEY and name.startswith("random.")
+    required = one.default is one.empty and not is_key
+    return Parameter(
+        name=one.name,
+        kind=Kind.OTHER if is_key else kind,
+        required=required,
+        default=None if required else "of the seed" if is_key else str(one.default),
+        choices=DTYPES if (one.name, kind) == ("dtype", Kind.ENUM) else (),
+        declared=str(one),
+    )
+
+
+def kind_of(name: str, one: inspect.Parameter) -> Kind:
+    """Returns the kind of a parameter. A variadic one takes arrays."""
+    if (name, one.name) in OF_ONE:
+        return OF_ONE[name, one.name]
+    if one.name in OMITTED:
+        return Kind.OTHER
+    if one.kind is one.VAR_POSITIONAL:
+        return Kind.TENSORS
+    if one.annotation is one.empty or one.annotation is Any:
+        by_default = (kind for of, kind in BY_DEFAULT if isinstance(one.default, of))
+        return BY_NAME.get(one.name) or next(by_default, Kind.OTHER)
+    text = one.annotation if isinstance(one.annotation, str) else _text_of(one.annotation)
+    # Optional: None beside what it takes.
+    text = re.sub(r"\s*\|\s*None\b|\bNone\s*\|\s*|,? NoneType|\| DeprecatedArg", "", text).strip()
+    return next((kind for pattern, kind in KINDS if re.search(pattern, text)), Kind.OTHER)
+
+
+def _text_of(annotation: Any) -> str:
+    return annotation.__name__ if isinstance(annotation, type) else str(annotation)

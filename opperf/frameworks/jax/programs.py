@@ -1,0 +1,174 @@
+"""Calls of JAX's functions: compiled ahead of time, or eager.
+
+A compiled call has every array as an argument, so that XLA folds none into a constant; all other
+values are constants of the program. A call is over when its own results are ready.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any
+
+import jax
+
+from opperf.frameworks.jax import memory
+
+NS_PER_S = 1e9
+
+
+@dataclass(eq=False)
+class Flat:
+    """A call as a function of its arrays, in their order."""
+
+    call: partial[Any]
+    kinds: tuple[type, ...] = (jax.Array,)
+    """Types of what counts as an array."""
+    arrays: list[Any] = field(init=False)
+
+    def __post_init__(self) -> None:
+        leaves, self._structure = jax.tree_util.tree_flatten(
+            (self.call.args, self.call.keywords), is_leaf=lambda one: one is None
+        )
+        self._places = [i for i, one in enumerate(leaves) if isinstance(one, self.kinds)]
+        self.arrays = [leaves[place] for place in self._places]
+        self._leaves = [None if isinstance(one, self.kinds) else one for one in leaves]
+        self.__name__ = getattr(self.call.func, "__name__", type(self.call.func).__name__)
+
+    def __call__(self, *arrays: Any) -> Any:
+        leaves = list(self._leaves)
+        for place, one in zip(self._places, arrays, strict=True):
+            leaves[place] = one
+        unnamed, named = jax.tree_util.tree_unflatten(self._structure, leaves)
+        return self.call.func(*unnamed, **named)
+
+
+@dataclass(eq=False)
+class Cost:
+    """What compiling a function took, and what XLA says of the program."""
+
+    lowering_ns: float = 0.0
+    compile_ns: float = 0.0
+    programs: int = 0
+    flops: float | None = None
+    bytes_accessed: float | None = None
+
+
+class Program:
+    """A function that is compiled when it is first called, for the arrays of that call.
+
+    Raises what JAX raises for a function that it cannot compile.
+    """
+
+    def __init__(
+        self, function: Callable[..., Any], donated: Sequence[int] = (), cost: Cost | None = None
+    ) -> None:
+        self._function, self._donated = function, tuple(donated)
+        self._compiled: Any = None
+        self.cost = Cost() if cost is None else cost
+
+    def __call__(self, *arrays: Any) -> Any:
+        if self._compiled is None:
+            self._compile(arrays)
+        if memory.is_measuring():
+            return memory.run(self._compiled, arrays)
+        return jax.block_until_ready(self._compiled(*arrays))
+
+    def _compile(self, arrays: Sequence[Any]) -> None:
+        begun = time.perf_counter()
+        lowered = jax.jit(self._function, donate_argnums=self._donated).lower(*arrays)
+        lowered_at = time.perf_counter()
+        self._compiled = lowered.compile()
+        self.cost.lowering_ns += (lowered_at - begun) * NS_PER_S
+        self.cost.compile_ns += (time.perf_counter() - lowered_at) * NS_PER_S
+        self.cost.programs += 1
+
+    def analysis(self) -> Mapping[str, float]:
+        """Returns what XLA says that a call costs; empty if it says nothing."""
+        try:
+            found = self._compiled.cost_analysis()
+        except (AttributeError, NotImplementedError, jax.errors.JaxRuntimeError):
+            # Not every backend has it.
+            return {}
+        # Older versions have a list, with an entry for each program.
+        found = found[0] if isinstance(found, list) and found else found
+        return dict(found or {})
+
+
+def donated_places(flat: Flat) -> tuple[int, ...]:
+    """Returns the places, among the call's arrays, of those that its function, which a user has
+    compiled, may overwrite."""
+    function, call = flat.call.func, flat.call
+    if not hasattr(function, "lower"):
+        return ()
+    infos = jax.tree_util.tree_leaves(function.lower(*call.args, **call.keywords).args_info)
+    leaves = jax.tree_util.tree_leaves((call.args, call.keywords))
+    # Static arguments have no entry; an array is not static.
+    entries = leaves if len(leaves) == len(infos) else flat.arrays
+    if len(entries) != len(infos):
+        return ()
+    flags = [
+        info.donated for info, one in zip(infos, entries, strict=True) if isinstance(one, jax.Array)
+    ]
+    return tuple(place for place, donated in enumerate(flags) if donated)
+
+
+class CompiledCall:
+    """A call that is compiled when it is first made."""
+
+    def __init__(self, call: partial[Any], is_user_code: bool) -> None:
+        self.flat = Flat(call)
+        self.arrays = list(self.flat.arrays)
+        self.donated = donated_places(self.flat) if is_user_code else ()
+        self.program = Program(self.flat, self.donated)
+        self._kept = {place: self.arrays[place] for place in self.donated}
+        self.renew()
+
+    def renew(self) -> None:
+        """Replaces the arrays that a call overwrites by fresh copies."""
+        for place, kept in self._kept.items():
+            self.arrays[place] = jax.block_until_ready(kept.copy())
+
+    def __call__(self) -> Any:
+        return self.program(*self.arrays)
+
+
+class EagerCall:
+    """A call that JAX dispatches operation by operation."""
+
+    def __init__(self, call: partial[Any], is_user_code: bool) -> None:
+        self.flat = Flat(call)
+        self._call = call
+
+    def __call__(self) -> Any:
+        return jax.block_until_ready(self._call())
+
+
+Call = CompiledCall | EagerCall
+
+MODES: Mapping[str, Callable[[partial[Any], bool], Call]] = {
+    "jit": CompiledCall,
+    "eager": EagerCall,
+}
+"""What makes a call, by the mode's name, the default one first."""
+
+COMPILED = ("jit",)
+"""Modes that compile at the first call."""
+
+
+def costs(call: Callable[[], Any]) -> dict[str, float]:
+    """Returns what compiling a call and its gradient took, in nanoseconds, how often another
+    program had to be compiled for the same one, and what XLA says that the forward pass costs."""
+    if not isinstance(call, CompiledCall):
+        return {}
+    cost = call.program.cost
+    found = {
+        "lowering": cost.lowering_ns,
+        "compilation": cost.compile_ns,
+        "recompilations": 0.0,
+    }
+    names = {"flops": "flops", "bytes accessed": "bytes_accessed"}
+    analysis = call.program.analysis()
+    return found | {ours: analysis[xla] for xla, ours in names.items() if xla in analysis}

@@ -1,0 +1,257 @@
+"""JAX's public functions as operators, read from the package itself."""
+
+from __future__ import annotations
+
+import functools
+import importlib
+import inspect
+import re
+import typing
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from types import ModuleType
+from typing import Any, NamedTuple
+
+import msgspec
+
+from opperf.frameworks.jax import categories, excluded, parameters
+from opperf.model import Operator
+
+FRAMEWORK = "jax"
+
+
+NAMED_WORDS = 2
+"""Words of a namespace: `scipy.stats` is one, and none of its distributions."""
+
+
+class Place(NamedTuple):
+    """A module with public functions."""
+
+    path: str
+    """Below `jax`."""
+    prefix: str
+    """What the names of its functions begin with, as users write them."""
+
+    @property
+    def module(self) -> ModuleType:
+        """The module, imported."""
+        return importlib.import_module(f"jax.{self.path}")
+
+    @property
+    def namespaces(self) -> tuple[str, ...]:
+        """`jnp.linalg`, and `jnp`, which it is in."""
+        words = self.prefix.split(".")[:NAMED_WORDS]
+        return tuple(".".join(words[:count]) for count in range(len(words), 0, -1))
+
+
+STATISTICS = (
+    *("bernoulli", "beta", "betabinom", "binom", "cauchy", "chi2", "dirichlet", "expon", "gamma"),
+    *("gennorm", "geom", "gumbel_l", "gumbel_r", "laplace", "logistic", "multinomial"),
+    *("multivariate_normal", "nbinom", "norm", "pareto", "poisson", "t", "truncnorm", "uniform"),
+    *("vonmises", "wrapcauchy"),
+)
+"""Distributions of `jax.scipy.stats`, each a module."""
+
+PLACES = (
+    Place("numpy", "jnp"),
+    Place("numpy.linalg", "jnp.linalg"),
+    Place("numpy.fft", "jnp.fft"),
+    Place("lax", "lax"),
+    Place("lax.linalg", "lax.linalg"),
+    Place("nn", "nn"),
+    Place("random", "random"),
+    Place("image", "image"),
+    Place("ops", "ops"),
+    *(
+        Place(f"scipy.{name}", f"scipy.{name}")
+        for name in (
+            *("cluster.vq", "fft", "integrate", "linalg", "ndimage", "optimize", "signal"),
+            *("sparse.linalg", "special", "stats"),
+            *(f"stats.{distribution}" for distribution in STATISTICS),
+        )
+    ),
+)
+"""The public namespaces. A name without a prefix is that of the first one that has it, and so is a
+function that several have."""
+
+ABBREVIATED = {f"jax.{place.path}": place.prefix for place in PLACES}
+"""Prefixes by module. The longest module that a path begins with counts."""
+
+ALIAS = re.compile(r"^\s*Alias of :(?:py:)?(?:func|obj):`~?jax\.([\w.]+)`")
+"""A docstring's declaration that a function is an alias: `jnp.abs` of `jnp.absolute`."""
+
+
+class Found(NamedTuple):
+    """A function and where it is."""
+
+    name: str
+    place: Place
+    function: Callable[..., Any]
+
+
+def short_name(path: str) -> str:
+    """Returns the name in the registry of a dotted path: `jnp.add` of `jax.numpy.add`."""
+    path = f"jax.{path}" if path.partition(".")[0] in ROOT_MODULES else path
+    for module in sorted(ABBREVIATED, key=len, reverse=True):
+        if path.startswith(f"{module}."):
+            return f"{ABBREVIATED[module]}.{path.removeprefix(module + '.')}"
+    return path
+
+
+ROOT_MODULES = frozenset({"numpy"})
+"""First words of modules below `jax` that no prefix begins with."""
+
+
+def is_function(value: Any) -> bool:
+    """Whether a value is a function: no type, no module."""
+    # Parameterised types, as `jnp.ndarray | None`, can be called.
+    is_type = isinstance(value, type) or typing.get_origin(value) is not None
+    return callable(value) and not is_type and not isinstance(value, ModuleType)
+
+
+def public_names(module: ModuleType) -> list[str]:
+    """Returns the names that a module offers: JAX's have none but public ones, and modules."""
+    listed: Iterable[str] = getattr(module, "__all__", None) or dir(module)
+    return sorted(name for name in listed if not name.startswith("_"))
+
+
+@functools.cache
+def public_functions() -> dict[str, Found]:
+    """Returns every public function by its name, operator or not."""
+    found: dict[str, Found] = {}
+    for place in PLACES:
+        for short in public_names(place.module):
+            value: Any = getattr(place.module, short, None)
+            # What a module imports of the standard library is not its own.
+            if is_function(value) and not _is_foreign(value):
+                name = f"{place.prefix}.{short}"
+                found[name] = Found(name, place, value)
+    return found
+
+
+def _is_foreign(function: Any) -> bool:
+    module = str(getattr(function, "__module__", "") or "jax")
+    # `jax.numpy` offers some of NumPy's own, which are JAX's for a user.
+    return module.partition(".")[0] not in ("jax", "numpy", "jaxlib")
+
+
+def _alias_of(found: Found, first: Mapping[int, str]) -> str:
+    """Returns the name of the function that this one is an alias of; its own if it is none. Two
+    names of one object are aliases; otherwise JAX's documentation decides."""
+    known = public_functions()
+    same = first[id(found.function)]
+    if same != found.name:
+        return same
+    said = ALIAS.match(inspect.getdoc(found.function) or "")
+    named = short_name(f"jax.{said[1]}") if said else found.name
+    return named if named in known else found.name
+
+
+@functools.cache
+def canonical_names() -> dict[str, str]:
+    """Returns the name at the end of each name's chain of aliases."""
+    known = public_functions()
+    first: dict[int, str] = {}
+    for name, found in known.items():
+        own = f"{found.place.prefix}.{getattr(found.function, '__name__', '')}"
+        is_own = own == name
+        if id(found.function) not in first or (is_own and _same_place(first, found)):
+            first[id(found.function)] = name
+
+    def last(name: str) -> str:
+        seen: set[str] = set()
+        while name not in seen:
+            seen.add(name)
+            name = _alias_of(known[name], first)
+        return name
+
+    return {name: last(name) for name in known}
+
+
+def _same_place(first: Mapping[int, str], found: Found) -> bool:
+    """Whether the function's first name is in the same module."""
+    return public_functions()[first[id(found.function)]].place == found.place
+
+
+@functools.cache
+def _fold_aliases() -> Mapping[str, tuple[str, ...]]:
+    """Returns the aliases of every function that is an operator, by its canonical name."""
+    folded: dict[str, list[str]] = {}
+    for name, canonical in canonical_names().items():
+        if not excluded.reason(canonical):
+            folded.setdefault(canonical, []).append(name)
+    return {name: tuple(sorted({*names} - {name})) for name, names in folded.items()}
+
+
+@functools.cache
+def operators() -> tuple[Operator, ...]:
+    """Returns every distinct operator, aliases folded, sorted by name."""
+    return tuple(
+        _operator(public_functions()[name], aliases)
+        for name, aliases in sorted(_fold_aliases().items())
+    )
+
+
+def _operator(found: Found, aliases: tuple[str, ...]) -> Operator:
+    name, place, function = found
+    known = public_functions()
+    spaces = {space for one in (name, *aliases) for space in known[one].place.namespaces}
+    operator = Operator(
+        framework=FRAMEWORK,
+        namespace=place.namespaces[0],
+        name=name,
+        aliases=aliases,
+        namespaces=tuple(sorted(spaces)),
+        parameters=parameters.declared(name, function),
+        prefixes=("jax.",),
+    )
+    return msgspec.structs.replace(operator, category=categories.category_of(operator))
+
+
+@functools.cache
+def by_name() -> dict[str, Operator]:
+    """Returns every full name, canonical or alias, and its operator."""
+    return {name: operator for operator in operators() for name in operator.names}
+
+
+@functools.cache
+def _by_bare_name() -> dict[str, Operator]:
+    """Returns the operator of each name without its module, of the first module that has it."""
+    found: dict[str, Operator] = {}
+    for name in public_functions():
+        if name in by_name():
+            found.setdefault(name.rpartition(".")[2], by_name()[name])
+    return found
+
+
+def find(name: str) -> Operator | None:
+    """Returns the operator of a name as users write it: `jnp.add`, `jax.numpy.add`, `add`; None if
+    there is none."""
+    known = by_name()
+    for spelling in _spellings(name):
+        if spelling in known:
+            return known[spelling]
+    return _by_bare_name().get(name)
+
+
+def _spellings(name: str) -> Iterator[str]:
+    yield name
+    yield short_name(name)
+    yield short_name(f"jax.{name}")
+    yield name.removeprefix("jax.")
+
+
+@functools.cache
+def by_identity() -> dict[int, Operator]:
+    """Returns the operator of each function object, by identity, under any of its names."""
+    return {id(public_functions()[name].function): one for name, one in by_name().items()}
+
+
+def operator_of(function: Callable[..., Any]) -> Operator | None:
+    """Returns the operator that a callable is; None for any other."""
+    return by_identity().get(id(function))
+
+
+def path_of(name: str) -> str:
+    """Returns the full path of a function by its name: `jax.numpy.add` of `jnp.add`."""
+    found = public_functions()[name]
+    return f"jax.{found.place.path}.{name.removeprefix(found.place.prefix + '.')}"

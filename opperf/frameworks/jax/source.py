@@ -1,0 +1,86 @@
+"""A case as a script in plain JAX, which reproduces what was measured."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+
+from opperf.frameworks import scripts
+from opperf.frameworks.fill import Code
+from opperf.frameworks.jax import WIDE, WIDE_OPTION, functions, tensors
+from opperf.frameworks.literals import imports_of, literal
+from opperf.frameworks.scripts import Names, render
+from opperf.frameworks.user_code import call_in_script
+from opperf.model import Case
+
+
+def script(case: Case, arguments: Mapping[str, Any], call: Callable[[], Any]) -> str:
+    """Returns the imports, the arrays and the call, with its backward pass if the case has one."""
+    assert isinstance(call, partial)
+    made = scripts.tensors(case, arguments)
+    names: Names = {id(one.tensor): one.name for one in made if one.tensor is not None}
+    codes: dict[str, Code] = {one.name: tensors.code(one.spec, one.seed) for one in made}
+    filled = [line for one in made for line in codes[one.name].lines(one.name)]
+    words = [render(value, names, _render_plain) for value in call.args]
+    words += [
+        f"{name}={render(value, names, _render_plain)}" for name, value in call.keywords.items()
+    ]
+    imported, own = call_in_script(case.target)
+    called = f"{own or functions.path_of(call.func)}({', '.join(words)})"
+    modules = _modules_of(called)
+    lines = [*imports_of(filled), *modules, "import jax.numpy as jnp", "import numpy as np"]
+    lines += [*imported, *scripts.definitions(codes.values()), ""]
+    if case.settings.dtype in WIDE:
+        lines += [f"jax.config.update({WIDE_OPTION!r}, True)"]
+    wanted = [one.name for one in made if one.spec.gradient and one.tensor is not None]
+    every = ", ".join(one.name for one in made if one.tensor is not None)
+    lines += [*filled, "", "", f"def call({every}):", f"    return {called}", "", ""]
+    is_compiled = case.settings.mode == "jit"
+    function = "jax.jit(call)" if is_compiled else "call"
+    lines += [f"out = jax.block_until_ready({function}({every}))"]
+    if "backward" in case.passes and wanted:
+        lines += _backward(every, wanted, is_compiled)
+    return "\n".join(lines) + "\n"
+
+
+def _modules_of(called: str) -> list[str]:
+    """Returns the imports of JAX, and of the module of a function that JAX does not import."""
+    path = called.partition("(")[0]
+    module = path.rpartition(".")[0]
+    own = [f"import {module}"] if module.startswith("jax.") and module != "jax.numpy" else []
+    return ["import jax", *own]
+
+
+def _backward(every: str, wanted: list[str], is_compiled: bool) -> list[str]:
+    """Returns the lines of the backward pass with respect to the variables `wanted`, with head
+    gradients of one."""
+    listed = ", ".join(wanted)
+    function = "jax.jit(gradients)" if is_compiled else "gradients"
+    return [
+        "",
+        "",
+        f"def inexact({listed}):",
+        f"    leaves = jax.tree_util.tree_leaves(call({every}))",
+        "    return [one for one in leaves if jnp.issubdtype(one.dtype, jnp.inexact)]",
+        "",
+        "",
+        f"def gradients({listed}):",
+        f"    results, pullback = jax.vjp(inexact, {listed})",
+        "    return pullback([jnp.ones_like(one) for one in results])",
+        "",
+        "",
+        f"gradients_of_inputs = jax.block_until_ready({function}({listed}))",
+    ]
+
+
+def _render_plain(value: Any) -> str:
+    """Returns a plain value as text."""
+    if isinstance(value, jnp.dtype):
+        return f"jnp.{value}" if str(value) != "bool" else "jnp.bool_"
+    if isinstance(value, jax.Array) and tensors.is_key(value):
+        return f"jax.random.key({int(jax.random.key_data(value)[-1])})"
+    return literal(value)

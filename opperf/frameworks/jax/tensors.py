@@ -1,0 +1,126 @@
+"""JAX's arrays from specs, and specs from arrays."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import msgspec
+import numpy as np
+
+from opperf.dtypes import kind_of
+from opperf.errors import UnsupportedError
+from opperf.frameworks import fill
+from opperf.frameworks.base import Extent
+from opperf.frameworks.jax import devices
+from opperf.frameworks.jax.dtypes import dtype_of
+from opperf.model import Fill, TensorSpec
+
+IN_NUMPY = (
+    *("bool", "uint8", "int8", "uint16", "int16", "uint32", "int32", "uint64", "int64"),
+    *("float16", "float32", "float64"),
+)
+"""Dtypes that NumPy has too."""
+
+TWO_DIMENSIONAL = "normal"
+"""The fill that a complex array has in both its parts; the others are about real numbers."""
+
+IMAGINARY = 1
+"""Added to the seed for the imaginary part, lest it be the real one."""
+
+
+def code(spec: TensorSpec, seed: int) -> fill.Code:
+    """Returns the code of an array, which uses `jnp`. Raises `UnsupportedError` if JAX has no such
+    array."""
+    if spec.layout != "dense":
+        raise UnsupportedError(f"JAX has no {spec.layout} arrays")
+    dtype = str(dtype_of(spec.dtype))
+    made = _contents(spec, seed)
+    # A copy: JAX may share the memory of NumPy's array, and opperf frees that.
+    return made.within(f"jnp.array({{made}}, dtype={dtype!r})")
+
+
+def _contents(spec: TensorSpec, seed: int) -> fill.Code:
+    """Returns the code of a NumPy array of the numbers."""
+    kind = kind_of(spec.dtype)
+    wide = "float64" if spec.dtype == "complex128" else "float32"
+    dtype = spec.dtype if spec.dtype in IN_NUMPY else wide
+    real = fill.code(msgspec.structs.replace(spec, dtype=dtype), seed)
+    if kind != "complex" or spec.fill.distribution != TWO_DIMENSIONAL:
+        return real
+    _, *drawn = real.before
+    return real.within(
+        f"real + 1j * {real.expression}",
+        f"real = {real.expression}",
+        "rng = np.random.default_rng({imaginary})",
+        *drawn,
+        imaginary=fill.entropy(spec, seed + IMAGINARY),
+    )
+
+
+def tensor(spec: TensorSpec, device: str, seed: int) -> Any:
+    """Returns an array as specified. Raises `UnsupportedError` if JAX has no such array."""
+    return _placed(code(spec, seed).run(jnp=jnp), device)
+
+
+def _placed(value: Any, device: str) -> Any:
+    """Returns an array on the device, once it is there."""
+    return jax.block_until_ready(jax.device_put(value, devices.jax_device(device)))
+
+
+def is_key(value: Any) -> bool:
+    """Whether an array is one of keys of random numbers."""
+    return bool(jnp.issubdtype(value.dtype, jax.dtypes.prng_key))
+
+
+def describe(value: Any) -> TensorSpec | None:
+    """Returns the spec of an array that a user passed; None for any other value."""
+    if not isinstance(value, (jax.Array, np.ndarray)):
+        return None
+    data = jax.random.key_data(value) if isinstance(value, jax.Array) and is_key(value) else value
+    held = np.ascontiguousarray(np.asarray(data))
+    key = repr((value.shape, str(value.dtype))).encode() + held.tobytes()
+    return TensorSpec(
+        shape=tuple(value.shape),
+        dtype=str(value.dtype),
+        fill=Fill("given", digest=hashlib.sha256(key).hexdigest()[:16]),
+        gradient=kind_of(str(value.dtype)) in ("float", "complex"),
+    )
+
+
+def copy_to_device(value: Any, device: str) -> Any:
+    """Returns a copy, on the device, of an array that a user passed."""
+    copied = value.copy() if isinstance(value, jax.Array) else jnp.array(value)
+    return _placed(copied, device)
+
+
+def arrays(values: Any) -> Iterator[jax.Array]:
+    """Yields every array among arguments or results, with whatever they are nested in."""
+    for value in jax.tree_util.tree_leaves(values):
+        if isinstance(value, jax.Array) and not value.is_deleted():
+            yield value
+
+
+def has_nan(outputs: Any) -> bool:
+    """Whether any array among a call's results has a NaN."""
+    return any(
+        bool(jnp.isnan(one).any())
+        for one in arrays(outputs)
+        if jnp.issubdtype(one.dtype, jnp.inexact)
+    )
+
+
+def extent(value: jax.Array) -> Extent:
+    """Returns an array's place in memory."""
+    if is_key(value):
+        value = jax.random.key_data(value)
+    size = int(value.nbytes)
+    try:
+        begin = value.unsafe_buffer_pointer()
+    except (ValueError, RuntimeError, jax.errors.JaxRuntimeError):
+        # One that is on several devices has no single address.
+        return Extent(size)
+    return Extent(size, begin, begin + size)

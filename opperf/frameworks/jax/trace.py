@@ -1,0 +1,182 @@
+"""Kernel time by JAX's own profiler: that of XLA's thunks, the steps of a compiled program.
+
+Each call is inside a marker of the profiler, and its thunks are those that begin within it, on
+whatever thread they ran: on a CPU short programs run in the calling thread, others in XLA's pool. A
+thunk that starts work and returns ends with the program's wait for it.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from time import perf_counter_ns
+from typing import NamedTuple
+
+import jax
+from jax.profiler import ProfileData, ProfileOptions, TraceAnnotation
+
+from opperf.errors import ProfilerError
+from opperf.frameworks.recording import (
+    COMPARED,
+    EventCost,
+    Interval,
+    Taken,
+    less_recording,
+    unions_in,
+)
+from opperf.frameworks.timing import PhaseTimes
+from opperf.model import MetricKind
+
+MARKER = "opperf::call"
+
+THUNK = "hlo_op"
+"""What a profile says of a thunk, and of nothing else: the operation that it is of."""
+
+WAIT = "ThunkExecutor::Execute (wait for completion)"
+
+HOST_LEVEL = 3
+"""Level of the host's tracer at which thunks are recorded."""
+
+EVENT_NS = 150.0
+"""Nanoseconds that recording an event takes at first guess: where that is much of a call, the cost
+is measured on the case itself. Of some 100 to 200 ns on processors of 2 to 4 GHz."""
+
+FIRST_CALLS = 1
+MOST_EVENTS = 50_000
+"""Calls of the first recording, which shows how many events a call has, and maximum number of
+events of a later one: each takes two microseconds to be read."""
+
+WARM_CALLS = 3
+CALLS_PER_WARM_CALL = 5
+"""Calls at the begin of a recording that are not timed, as the caches are full of the last one's
+events; and timed calls for each of these."""
+
+EMPTY = (
+    "JAX's profiler did not record the calls; another profiler may be running in this process: use "
+    "--profiler python"
+)
+
+
+class Trace(NamedTuple):
+    """The events of a recording, each list sorted."""
+
+    calls: list[Interval]
+    """The markers."""
+    thunks: list[Interval]
+    events: int
+    """All events."""
+
+
+@contextmanager
+def record() -> Iterator[list[ProfileData]]:
+    """Records the events inside the context. The list has the profile after its end."""
+    options = ProfileOptions()
+    options.host_tracer_level = HOST_LEVEL
+    options.python_tracer_level = 0
+    found: list[ProfileData] = []
+    with tempfile.TemporaryDirectory(prefix="opperf-profile-") as folder:
+        jax.profiler.start_trace(folder, profiler_options=options)
+        try:
+            yield found
+        finally:
+            jax.profiler.stop_trace()
+        for path in Path(folder).rglob("*.xplane.pb"):
+            found.append(ProfileData.from_file(str(path)))
+    if not found:
+        raise ProfilerError(EMPTY)
+
+
+def read_trace(profile: ProfileData) -> Trace:
+    """Sorts a profile's events by what they are."""
+    trace = Trace([], [], 0)
+    count = 0
+    is_thunk: dict[str, bool] = {WAIT: True}
+    for plane in profile.planes:
+        for line in plane.lines:
+            for event in line.events:
+                count += 1
+                name = event.name
+                begin = event.start_ns
+                if name == MARKER:
+                    trace.calls.append((int(begin), int(begin + event.duration_ns)))
+                    continue
+                known = is_thunk.get(name)
+                if known is None:
+                    known = is_thunk[name] = any(key == THUNK for key, _ in event.stats)
+                if known:
+                    trace.thunks.append((int(begin), int(begin + event.duration_ns)))
+    trace.calls.sort()
+    trace.thunks.sort()
+    return trace._replace(events=count)
+
+
+class NativeProfiler:
+    """Kernel time by JAX's profiler, less the cost of recording it."""
+
+    kind = MetricKind.KERNEL
+    resolution_ns = 1.0
+    """The profiler's times are of the processor's time stamp counter."""
+
+    def __init__(self, device: str) -> None:
+        self._phases: list[Callable[[], object]] = []
+        self._calls_at_once = FIRST_CALLS
+        self._cost = EventCost(0, EVENT_NS)
+
+    def trace(
+        self, phases: Sequence[Callable[[], object]], count: int, loops: int = 1
+    ) -> list[PhaseTimes]:
+        """Runs the phases in order, `count` times `loops` times; each returns when it is done.
+
+        Returns each phase's samples in nanoseconds, each the mean of `loops` calls; no times for a
+        phase that has no thunk. Raises `ProfilerError` if nothing was recorded.
+        """
+        if self._phases != list(phases):
+            self._phases = list(phases)
+            self._calls_at_once = FIRST_CALLS
+            self._cost = EventCost(len(phases), EVENT_NS)
+        taken = [Taken() for _ in phases]
+        done, calls = 0, count * loops
+        while done < calls:
+            now = min(self._calls_at_once, calls - done)
+            self._record(now, taken)
+            done += now
+        return [one.phase_times(loops) for one in taken]
+
+    def _record(self, calls: int, taken: Sequence[Taken]) -> None:
+        """Adds some calls of each phase to those taken so far."""
+        walls: list[int] = []
+        with record() as profiles:
+            self._run(calls, walls)
+        trace = read_trace(profiles[0])
+        self._calls_at_once = max(1, MOST_EVENTS * calls // max(1, trace.events))
+        if len(trace.calls) != len(walls):
+            raise ProfilerError(EMPTY)
+        thunks = unions_in(trace.calls, trace.thunks)
+        if self._cost.needs_calls(thunks):
+            plain: list[int] = []
+            self._run(min(calls, COMPARED), plain)
+            self._cost.add(walls, plain, thunks)
+        for number, (wall, inside) in enumerate(zip(walls, thunks, strict=True)):
+            one = taken[number % len(taken)]
+            # The marker is an event too.
+            one.walls.append(max(0.0, wall - self._cost.ns * (inside.events + 1)))
+            one.times.append(less_recording(inside, self._cost.ns).time_ns)
+            one.recorded.append(inside.length_ns)
+            one.events += inside.events
+
+    def _run(self, calls: int, walls: list[int]) -> None:
+        """Runs the phases, each call inside a marker, and adds the calls' wall-clock times."""
+        for _ in range(min(WARM_CALLS, calls // CALLS_PER_WARM_CALL)):
+            for phase in self._phases:
+                phase()
+        clock = perf_counter_ns
+        for _ in range(calls):
+            for phase in self._phases:
+                begin = clock()
+                with TraceAnnotation(MARKER):
+                    result = phase()
+                walls.append(clock() - begin)
+                # Freed after the clock was read, and before the next phase allocates.
+                del result

@@ -1,0 +1,33 @@
+"""Inputs for JAX's functions: the framework's rules module, from one module for each kind."""
+
+from __future__ import annotations
+
+from opperf.model import Kind
+from opperf.rules import families as shared
+from opperf.rules.engine import Alternatives
+from opperf.rules.jax import as_numpy
+from opperf.rules.not_finite import NotFinite
+from opperf.rules.registering import Families, Family
+
+MODULES = (as_numpy,)
+"""Modules that have `FAMILIES`."""
+
+FAMILIES = Families()
+FAMILIES.merge(shared.FAMILIES)
+for _module in MODULES:
+    FAMILIES.merge(_module.FAMILIES)
+
+OPERATIONS = as_numpy.OPERATIONS
+FUNCTIONS: dict[str, Family | str] = {}
+NUMPY_INTERFACE = "numpy."
+GRADIENTS = True
+TABLE: dict[tuple[str, Kind], Alternatives] = {}
+OPTIONAL_TENSORS: frozenset[str] = frozenset()
+TRAIN_PHASE: frozenset[str] = frozenset()
+NEEDS_OUTPUT: frozenset[str] = frozenset()
+
+NOT_BENCHMARKED: dict[str, str] = {}
+"""Functions that cannot be called on their own, each with the reason."""
+
+NOT_FINITE: dict[str, NotFinite] = {}
+"""Functions whose results may have NaN or infinity, each with the reason."""

@@ -1,0 +1,142 @@
+"""Inputs of `jax.numpy` as NumPy's functions of the same names have them.
+
+A configuration with an argument that JAX's function has not is left out. Whole numbers have 32
+bits, as JAX has none of 64 unless it is asked for them.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import msgspec
+
+from opperf.model import Argument, Operator, TensorSpec, map_tensors
+from opperf.operations.uses import Choice, Roles, Table, Use, Values
+from opperf.rules.configurations import inputs_of
+from opperf.rules.numpy import MODULES as NUMPY_MODULES
+from opperf.rules.numpy import layouts
+from opperf.rules.numpy import operations as numpy_operations
+from opperf.rules.registering import Families, Family, NoInputs
+from opperf.rules.sizes import Preset
+from opperf.rules.values import Arguments
+
+PREFIX = "jnp."
+
+NARROW = {"int64": "int32", "uint64": "uint32", "complex128": "complex64", "float64": "float32"}
+"""Dtypes that JAX has in their place."""
+
+RENAMED: Mapping[str, Mapping[str, str]] = {
+    **dict.fromkeys(
+        (
+            *("add", "bitwise_and", "bitwise_or", "bitwise_xor", "equal", "float_power"),
+            *("greater", "greater_equal", "left_shift", "less", "less_equal", "logaddexp"),
+            *("logaddexp2", "logical_and", "logical_or", "logical_xor", "maximum", "minimum"),
+            *("multiply", "nextafter", "not_equal", "subtract"),
+        ),
+        {"x1": "x", "x2": "y"},
+    ),
+    "linalg.matrix_rank": {"A": "M"},
+    "matmul": {"x1": "a", "x2": "b"},
+    "reshape": {"newshape": "shape"},
+}
+"""JAX's names of the arguments of NumPy's functions, where they differ."""
+
+FAMILIES = Families()
+
+
+def narrowed(value: Argument) -> Argument:
+    """Returns an argument with tensors of the dtypes that JAX has."""
+
+    def narrow(spec: TensorSpec) -> TensorSpec:
+        return msgspec.structs.replace(spec, dtype=NARROW.get(spec.dtype, spec.dtype))
+
+    return map_tensors(value, narrow)
+
+
+def _numpy_operator(operator: Operator, own: Mapping[str, str]) -> Operator:
+    """Returns a function of JAX under NumPy's names of it and of its arguments."""
+    back = {ours: theirs for theirs, ours in own.items()}
+    return msgspec.structs.replace(
+        operator,
+        name=operator.name.removeprefix(PREFIX),
+        aliases=tuple(name.removeprefix(PREFIX) for name in operator.aliases),
+        parameters=tuple(
+            msgspec.structs.replace(one, name=back.get(one.name, one.name))
+            for one in operator.parameters
+        ),
+    )
+
+
+def _renamed(arguments: Mapping[str, Any], own: Mapping[str, str]) -> dict[str, Any]:
+    return {own.get(name, name): value for name, value in arguments.items()}
+
+
+def of_numpy(family: Family, name: str = "") -> Family:
+    """Returns the family of JAX's functions that take what those of one of NumPy's families do.
+    `name` is NumPy's name of the function; without one the family is a category's."""
+
+    @functools.wraps(family)
+    def made(operator: Operator, size: Preset) -> Iterable[Arguments] | NoInputs:
+        if not operator.name.startswith(PREFIX):
+            return NoInputs("no rule has arguments for it", searchable=True)
+        own = RENAMED.get(name or operator.name.removeprefix(PREFIX), {})
+        found = family(_numpy_operator(operator, own), size)
+        if isinstance(found, NoInputs):
+            return found
+        renamed = [_renamed(one, own) for one in found]
+        fitting = [one for one in renamed if _fits(operator, one)]
+        if not fitting:
+            return NoInputs("no rule has arguments that it takes", searchable=True)
+        return [{key: narrowed(value) for key, value in one.items()} for one in fitting]
+
+    return made
+
+
+def _fits(operator: Operator, arguments: Arguments) -> bool:
+    return all(operator.parameter(name) is not None for name in inputs_of(arguments))
+
+
+def _use_of_numpy(use: Use, name: str) -> Use:
+    """Returns the use of JAX's function of a canonical operation, from that of NumPy's."""
+    own = RENAMED.get(name, {})
+    back = {ours: theirs for theirs, ours in own.items()}
+
+    def apply(function: Any, arguments: Values) -> Any:
+        return use.apply(function, _renamed(arguments, back))
+
+    def to_arguments(operator: Operator, roles: Roles) -> dict[str, Argument] | None:
+        made = use.to_arguments(_numpy_operator(operator, own), roles)
+        if made is None:
+            return None
+        renamed = _renamed(made, own)
+        if not _fits(operator, renamed):
+            return None
+        return {key: narrowed(value) for key, value in renamed.items()}
+
+    return Use(use.operation, apply, to_arguments)
+
+
+def _operations() -> Table:
+    table: Table = {}
+    for name, entry in numpy_operations.TABLE.items():
+        if isinstance(entry, Choice):
+            uses = {value: _use_of_numpy(use, name) for value, use in entry.uses.items()}
+            table[PREFIX + name] = Choice(entry.argument, uses)
+        else:
+            table[PREFIX + name] = _use_of_numpy(entry, name)
+    return table
+
+
+OPERATIONS = _operations()
+
+for _module in NUMPY_MODULES:
+    if _module is layouts:
+        # JAX's arrays have no strides.
+        continue
+    for _name, _family in _module.FAMILIES.by_name.items():
+        FAMILIES.add(PREFIX + _name)(of_numpy(_family, _name))
+    for _name, _family in _module.FAMILIES.by_category.items():
+        if _name not in FAMILIES.by_category:
+            FAMILIES.category(_name)(of_numpy(_family))
