@@ -19,6 +19,14 @@ from opperf.frameworks.jax import memory
 NS_PER_S = 1e9
 
 
+def wait(results: Any) -> Any:
+    """Returns the results of a call, once they are ready. Waits for a single array by its own
+    method, as programs do: `jax.block_until_ready` takes several microseconds to look for more."""
+    if isinstance(results, jax.Array):
+        return results.block_until_ready()
+    return jax.block_until_ready(results)
+
+
 @dataclass(eq=False)
 class Flat:
     """A call as a function of its arrays, in their order."""
@@ -74,7 +82,7 @@ class Program:
             self._compile(arrays)
         if memory.is_measuring():
             return memory.run(self._compiled, arrays)
-        return jax.block_until_ready(self._compiled(*arrays))
+        return wait(self._compiled(*arrays))
 
     def _compile(self, arrays: Sequence[Any]) -> None:
         begun = time.perf_counter()
@@ -143,7 +151,7 @@ class EagerCall:
         self._call = call
 
     def __call__(self) -> Any:
-        return jax.block_until_ready(self._call())
+        return wait(self._call())
 
 
 Call = CompiledCall | EagerCall
