@@ -11,8 +11,11 @@ import pytest
 ROOT = Path(__file__).resolve().parents[1]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 
-LONG = ("guide.md", "pytorch.md", "sweeps.md")
+LONG = ("guide.md", "jax.md", "pytorch.md", "sweeps.md")
 """Pages that measure for more than 15 s: in `make test-all` only."""
+
+FRAMEWORKS = {"pytorch": "torch", "jax": "jax"}
+"""Frameworks that pages need."""
 
 NOT_RUN = ("pip install", "make ", "git clone")
 """Beginnings of commands that install or run everything; CI itself starts with them."""
@@ -76,8 +79,8 @@ def test_there_are_examples():
     ],
 )
 def test_a_page_is_pasted_in_order_in_one_folder(page, tmp_path):
-    if page.name == "pytorch.md":
-        pytest.importorskip("torch")
+    if page.stem in FRAMEWORKS:
+        pytest.importorskip(FRAMEWORKS[page.stem])
     for language, block, line in blocks(page):
         place = f"{page.name}:{line}"
         if language == "python":

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import importlib
+from contextlib import AbstractContextManager
 from typing import Any
 
 import jax
@@ -37,6 +39,14 @@ NARROWED = {"float64": "float32", "int64": "int32", "uint64": "uint32", "complex
 def has_wide() -> bool:
     """Whether JAX's option for 64 bits is set."""
     return bool(jax.config.values["jax_enable_x64"])
+
+
+def wide(enabled: bool) -> AbstractContextManager[None]:
+    """Returns a context with JAX's option for 64 bits set or not."""
+    # Versions differ in where it is.
+    module: Any = jax if hasattr(jax, "enable_x64") else importlib.import_module("jax.experimental")
+    context: AbstractContextManager[None] = module.enable_x64(enabled)
+    return context
 
 
 def dtype_of(name: str) -> Any:

@@ -10,7 +10,6 @@ from typing import Any
 
 import jax
 import jaxlib.version
-from jax.experimental import enable_x64
 
 from opperf.errors import NoGradientError, UnsupportedError
 from opperf.frameworks import paths
@@ -166,7 +165,7 @@ class JAX(Defaults):
         with (
             warnings.catch_warnings(),
             jax.default_device(device),
-            enable_x64(is_wide),
+            dtypes.wide(is_wide),
             compiling.cache(case.settings.compile_cache == "cold"),
             _skip_out_of_memory(case.settings.device),
         ):

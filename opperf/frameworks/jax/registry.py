@@ -199,7 +199,7 @@ def _operator(found: Found, aliases: tuple[str, ...]) -> Operator:
         framework=FRAMEWORK,
         namespace=place.namespaces[0],
         name=name,
-        aliases=aliases,
+        aliases=tuple(sorted({*aliases, *_spellings((name, *aliases))})),
         namespaces=tuple(sorted(spaces)),
         parameters=parameters.declared(name, function),
         prefixes=("jax.",),
@@ -208,42 +208,43 @@ def _operator(found: Found, aliases: tuple[str, ...]) -> Operator:
 
 
 @functools.cache
+def _bare_names() -> dict[str, str]:
+    """Returns, for each name without its module, that in the first module that has it."""
+    found: dict[str, str] = {}
+    for name, canonical in canonical_names().items():
+        if not excluded.reason(canonical):
+            found.setdefault(name.rpartition(".")[2], name)
+    return found
+
+
+def _spellings(names: Iterable[str]) -> Iterator[str]:
+    """Yields how users write names beside that: without the module, and with all of its path."""
+    for name in names:
+        bare = name.rpartition(".")[2]
+        if _bare_names().get(bare) == name:
+            yield bare
+        path = path_of(name).removeprefix("jax.")
+        if path != name:
+            yield path
+
+
+@functools.cache
 def by_name() -> dict[str, Operator]:
     """Returns every full name, canonical or alias, and its operator."""
     return {name: operator for operator in operators() for name in operator.names}
 
 
-@functools.cache
-def _by_bare_name() -> dict[str, Operator]:
-    """Returns the operator of each name without its module, of the first module that has it."""
-    found: dict[str, Operator] = {}
-    for name in public_functions():
-        if name in by_name():
-            found.setdefault(name.rpartition(".")[2], by_name()[name])
-    return found
-
-
 def find(name: str) -> Operator | None:
     """Returns the operator of a name as users write it: `jnp.add`, `jax.numpy.add`, `add`; None if
     there is none."""
-    known = by_name()
-    for spelling in _spellings(name):
-        if spelling in known:
-            return known[spelling]
-    return _by_bare_name().get(name)
-
-
-def _spellings(name: str) -> Iterator[str]:
-    yield name
-    yield short_name(name)
-    yield short_name(f"jax.{name}")
-    yield name.removeprefix("jax.")
+    return by_name().get(name) or by_name().get(name.removeprefix("jax."))
 
 
 @functools.cache
 def by_identity() -> dict[int, Operator]:
     """Returns the operator of each function object, by identity, under any of its names."""
-    return {id(public_functions()[name].function): one for name, one in by_name().items()}
+    known, functions = by_name(), public_functions()
+    return {id(functions[name].function): known[name] for name in functions if name in known}
 
 
 def operator_of(function: Callable[..., Any]) -> Operator | None:
