@@ -12,6 +12,7 @@ import jax.numpy as jnp
 from opperf.frameworks import scripts
 from opperf.frameworks.fill import Code
 from opperf.frameworks.jax import WIDE, WIDE_OPTION, functions, tensors
+from opperf.frameworks.jax.gradient import HEAD_SEED, LEAST_HEAD
 from opperf.frameworks.literals import imports_of, literal
 from opperf.frameworks.scripts import Names, render
 from opperf.frameworks.user_code import call_in_script
@@ -56,8 +57,8 @@ def _modules_of(called: str) -> list[str]:
 
 
 def _backward(every: str, wanted: list[str], is_compiled: bool) -> list[str]:
-    """Returns the lines of the backward pass with respect to the variables `wanted`, with head
-    gradients of one."""
+    """Returns the lines of the backward pass with respect to the variables `wanted`, with opperf's
+    head gradients."""
     listed = ", ".join(wanted)
     function = "jax.jit(gradients)" if is_compiled else "gradients"
     return [
@@ -70,7 +71,9 @@ def _backward(every: str, wanted: list[str], is_compiled: bool) -> list[str]:
         "",
         f"def gradients({listed}):",
         f"    results, pullback = jax.vjp(inexact, {listed})",
-        "    return pullback([jnp.ones_like(one) for one in results])",
+        f"    key = jax.random.key({HEAD_SEED})",
+        f"    heads = [jax.random.uniform(key, one.shape) + {LEAST_HEAD} for one in results]",
+        "    return pullback([one.astype(made.dtype) for one, made in zip(heads, results)])",
         "",
         "",
         f"gradients_of_inputs = jax.block_until_ready({function}({listed}))",
