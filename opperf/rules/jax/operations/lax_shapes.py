@@ -149,7 +149,7 @@ def slice_roles(
 
 
 def bitcast_roles(operand: Array, new_dtype: Any) -> dict[str, Any]:
-    """A tensor, and the name of another dtype for the same bits, which are those of single precision:
+    """A tensor, and the name of another dtype for the bits that it has in single precision:
     the numbers are exact in double, but have other bits there."""
     single = operand.astype(np.float32) if operand.dtype.kind == "f" else operand
     return {"x": single, "dtype": np.dtype(new_dtype).name}
