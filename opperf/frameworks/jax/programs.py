@@ -143,6 +143,7 @@ class EagerCall:
         self._call = call
 
     def __call__(self) -> Any:
+        memory.refuse_eager()
         return jax.block_until_ready(self._call())
 
 

@@ -98,8 +98,11 @@ def values_by_keys(order: Array, arguments: Values) -> tuple[Array, Array]:
 
 
 def keys_arguments(operator: Operator, roles: Roles) -> dict[str, Argument]:
-    """Keys, as many values, and the axis."""
-    return {"keys": roles["x"], "values": roles["x"], "dimension": roles["axis"]}
+    """Keys, as many values, and the axis: unlike indices, both have a gradient."""
+    x = roles["x"]
+    assert isinstance(x, TensorSpec)
+    one = msgspec.structs.replace(x, gradient=True)
+    return {"keys": one, "values": one, "dimension": roles["axis"]}
 
 
 def top_k(sign: int, axis: str) -> Use:
