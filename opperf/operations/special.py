@@ -15,7 +15,8 @@ ALL: tuple[CanonicalOperation, ...] = (
             ),
             "x:tensor order:int": "multigammaln polygamma",
             "x:tensor y:tensor": "xlog1py xlogy",
-            "a:tensor x:tensor": "gammainc gammaincc",
+            "a:tensor x:tensor": ("gamma_sample_derivative gammainc gammainc_derivative gammaincc"),
+            "a:tensor b:tensor x:tensor": "betainc",
             "x:tensor q:tensor": "zeta",
             "x:tensor degree:tensor": (
                 "chebyshev_t chebyshev_u chebyshev_v chebyshev_w hermite hermite_probabilists "

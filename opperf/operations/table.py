@@ -16,15 +16,16 @@ ALL: tuple[CanonicalOperation, ...] = (
                 "absolute arccos arccosh arcsin arcsinh arctan arctanh bitwise_not cbrt ceil "
                 "cos cosh degrees digamma divided_by_root_of_width erf erfinv exp exp2 expm1 "
                 "floor fractional_part frexp gamma gammaln i0 identity isfinite isinf isnan "
-                "isneginf isposinf log log10 log1p log2 log_sigmoid logical_not mish nan_to_num "
-                "negative ones_like radians rcbrt reciprocal relu rint round_half_away rsqrt "
-                "sigmoid sign signbit sin sinc sinh softplus softsign sqrt square tan tanh "
-                "trunc zeros_like"
+                "isneginf isposinf leading_zeros log log10 log1p log2 log_sigmoid logical_not "
+                "mish nan_to_num negative ones_in_bits ones_like radians rcbrt reciprocal relu "
+                "rint round_half_away rsqrt sigmoid sign signbit sin sinc sinh softplus "
+                "softsign sqrt square tan tanh trunc zeros_like"
             ),
             "coefficients:tensor x:tensor": "polynomial",
             "x:tensor low:float high:float": "clip",
             "x:tensor slope:float offset:float": "affine_clip",
             "x:tensor decimals:int": "round_to",
+            "x:tensor exponent_bits:int mantissa_bits:int": "round_to_bits",
             "z:tensor": "angle complex_sign conjugate imag isreal real",
         },
     ),
@@ -136,8 +137,8 @@ ALL: tuple[CanonicalOperation, ...] = (
         "reductions",
         {
             "x:tensor axis:axes keepdims:bool": (
-                "all any count_nonzero logsumexp lower_median lower_nanmedian max mean min "
-                "min_and_max nanmean nanprod nansum prod ptp sum sum_of_squares"
+                "all any count_nonzero exclusive_or logsumexp lower_median lower_nanmedian max "
+                "mean min min_and_max nanmean nanprod nansum prod ptp sum sum_of_squares"
             ),
             "x:tensor axis:axes keepdims:bool correction:float": "moments std var",
             "tensors:tensors": "all_finite sums_of_squares",

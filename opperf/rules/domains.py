@@ -63,7 +63,7 @@ DOMAINS: dict[str, Fill] = {
     "logical_not": BOOLEAN,
     **dict.fromkeys(("rsqrt", "rcbrt", "gamma", "gammaln", "digamma"), POSITIVE),
     "erfinv": OPEN_UNIT,
-    "bitwise_not": BITS,
+    **dict.fromkeys(("bitwise_not", "leading_zeros", "ones_in_bits"), BITS),
     # Some elements on each side of every place where an approximation gives way to another.
     **dict.fromkeys(("bessel_j0", "bessel_j1", "i0e", "i1", "i1e"), WAVES),
     **dict.fromkeys(("airy_ai", "spherical_bessel_j0"), WAVES),
@@ -111,6 +111,10 @@ PAIRS: dict[str, Pair] = {
     **dict.fromkeys(("xlog1py", "xlogy"), RATIO_PAIR),
     # Both where a series and where a continued fraction converges.
     **dict.fromkeys(("gammainc", "gammaincc"), Pair(between(0.5, 5.0), between(0.1, 10.0))),
+    **dict.fromkeys(
+        ("gammainc_derivative", "gamma_sample_derivative"),
+        Pair(between(0.5, 5.0), between(0.1, 10.0)),
+    ),
     "zeta": Pair(ABOVE_ONE, POSITIVE),
     **dict.fromkeys(POLYNOMIALS, Pair(OPEN_UNIT, DEGREES)),
     **dict.fromkeys((f"shifted_{name}" for name in CHEBYSHEV), Pair(PROBABILITY, DEGREES)),
@@ -129,6 +133,7 @@ IGNORES_NAN = frozenset(
 REDUCTIONS: dict[str, Fill] = {
     **dict.fromkeys(("prod", "nanprod", "cumprod", "nancumprod"), NEAR_ONE),
     "count_nonzero": BOOLEAN,
+    "exclusive_or": BITS,
     "mode": BITS,
 }
 """Fill of the tensor of reductions."""

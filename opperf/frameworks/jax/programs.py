@@ -151,6 +151,7 @@ class EagerCall:
         self._call = call
 
     def __call__(self) -> Any:
+        memory.refuse_eager()
         return wait(self._call())
 
 

@@ -194,6 +194,7 @@ REDUCTIONS: dict[str, Callable[[Array], Any]] = {
     "all": lambda rows: (rows == 0).sum(-1) == 0,
     "any": lambda rows: (rows != 0).sum(-1) > 0,
     "count_nonzero": lambda rows: (rows != 0).astype(int).sum(-1),
+    "exclusive_or": lambda rows: functools.reduce(operator.xor, np.moveaxis(rows, -1, 0)),
     "logsumexp": log_of_sum,
     "lower_median": lower_median,
     "lower_nanmedian": lower_median,

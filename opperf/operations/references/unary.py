@@ -20,6 +20,31 @@ def round_half_away(x: Array) -> Array:
     return np.trunc(x + np.copysign(0.5, x))
 
 
+def round_to_bits(x: Array, exponent_bits: int, mantissa_bits: int) -> Array:
+    """The nearest numbers of a format with so many bits, of which the least in magnitude are zero:
+    those below its normal numbers."""
+    mantissas, exponents = np.frexp(x)
+    rounded = np.ldexp(np.rint(np.ldexp(mantissas, mantissa_bits + 1)), -mantissa_bits - 1)
+    least = 2.0 ** (2 - 2 ** (exponent_bits - 1))
+    return np.where(np.abs(x) < least, 0, np.ldexp(rounded, exponents))
+
+
+def bits_of(x: Array) -> Array:
+    """The bits of whole numbers, the most significant first, along a new last axis."""
+    places = np.arange(8 * x.dtype.itemsize)[::-1]
+    return x[..., None] >> places.astype(x.dtype) & 1
+
+
+def ones_in_bits(x: Array) -> Array:
+    """The number of bits of each whole number that are one."""
+    return bits_of(x).sum(-1)
+
+
+def leading_zeros(x: Array) -> Array:
+    """The number of bits of each whole number before the first that is one."""
+    return (np.cumsum(bits_of(x), axis=-1) == 0).sum(-1)
+
+
 def arctan2(x: Array, y: Array) -> Array:
     """The angle of the point (y, x): the imaginary part of its logarithm."""
     return np.log(y + 1j * x).imag
@@ -115,6 +140,7 @@ FUNCTIONS: dict[str, Any] = {
     "isneginf": lambda x: x == -np.inf,
     "isposinf": lambda x: x == np.inf,
     "isreal": lambda z: z == z.real,
+    "leading_zeros": leading_zeros,
     "log": lambda x: special.xlogy(1.0, x),
     "log10": lambda x: logarithm(x, 10),
     "log1p": special.log1p,
@@ -124,6 +150,7 @@ FUNCTIONS: dict[str, Any] = {
     "mish": lambda x: x * np.tanh(np.logaddexp(x, 0)),
     "nan_to_num": nan_to_num,
     "negative": lambda x: 0 - x,
+    "ones_in_bits": ones_in_bits,
     "ones_like": lambda x: np.full(x.shape, 1),
     "polynomial": polynomial,
     "radians": lambda x: x * (np.pi / 180),
@@ -133,6 +160,7 @@ FUNCTIONS: dict[str, Any] = {
     "relu": lambda x: np.where(x > 0, x, 0),
     "rint": lambda x: np.rint(x),
     "round_to": lambda x, decimals: np.rint(x * 10.0**decimals) / 10.0**decimals,
+    "round_to_bits": round_to_bits,
     "round_half_away": round_half_away,
     "rsqrt": lambda x: np.power(x, -0.5),
     "sigmoid": special.expit,

@@ -34,7 +34,7 @@ OF_TWO = tuple(
 WHOLE_ONLY = frozenset(
     {
         *("bitwise_and", "bitwise_not", "bitwise_or", "bitwise_xor", "gcd", "lcm"),
-        *("left_shift", "right_shift"),
+        *("leading_zeros", "left_shift", "ones_in_bits", "right_shift"),
     }
 )
 """Operations of whole numbers only."""

@@ -10,12 +10,12 @@ from opperf.operations import CanonicalOperation
 from opperf.operations.uses import Roles
 from opperf.rules.bert import few_sentences
 from opperf.rules.configurations import WHY
-from opperf.rules.domains import reduction_fill
+from opperf.rules.domains import WHOLE_DTYPE, reduction_fill
 from opperf.rules.pictures import feature_maps
 from opperf.rules.registering import Families
 from opperf.rules.shapes import Shape, cube, square, tall, vector
 from opperf.rules.sizes import Preset
-from opperf.rules.values import POSITIVE, SEQUENCE, fixed, literal, tensor
+from opperf.rules.values import POSITIVE, REQUESTED, SEQUENCE, fixed, literal, tensor
 
 FAMILIES = Families()
 
@@ -66,7 +66,18 @@ SEARCHED = (
 )
 """Why the places of extreme elements are searched for, in the same order."""
 
+MIXED = (
+    "each column, as parity words of a RAID array's disks: elements are a row apart in memory",
+    "each row, as a checksum of each record: elements are adjacent in memory",
+    "the whole matrix to one number, as a checksum of a file",
+    "long columns of a narrow matrix, as checksums of a table's fields",
+    "the last of three axes, as a hash of each position's features",
+    "the middle of three axes, as a hash of each feature's positions",
+)
+"""Why whole numbers are combined by exclusive or, in the same order."""
+
 WHYS = {
+    "exclusive_or": MIXED,
     **dict.fromkeys(("cumlogsumexp", "cummax", "cummin", "cumprod", "cumsum"), ACCUMULATED),
     **dict.fromkeys(("argmax", "argmin"), SEARCHED),
 }
@@ -114,7 +125,16 @@ def reduced_axes(axis: int | tuple[int, ...] | None) -> tuple[int, ...]:
 
 @FAMILIES.operation(
     *("all", "any", "count_nonzero", "cumlogsumexp", "cummax", "cummin", "cumprod", "cumsum"),
-    *("logsumexp", "lower_median", "lower_nanmedian", "max", "mean", "median", "min"),
+    *(
+        "exclusive_or",
+        "logsumexp",
+        "lower_median",
+        "lower_nanmedian",
+        "max",
+        "mean",
+        "median",
+        "min",
+    ),
     *("min_and_max", "mode", "moments", "nanmean", "nanprod", "nansum", "prod", "ptp", "std"),
     *("sum", "var"),
 )
@@ -125,7 +145,8 @@ def reduction(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
     one_axis = along_one(size, whys_of(operation.name))
     for shape, axis, why in reduced_shapes(size) if several else one_axis:
         fill = reduction_fill(operation.name, shape, reduced_axes(axis))
-        yield {"x": tensor(*shape, fill=fill), **along_axis(axis), WHY: why}
+        dtype = WHOLE_DTYPE if operation.name == "exclusive_or" else REQUESTED
+        yield {"x": tensor(*shape, fill=fill, dtype=dtype), **along_axis(axis), WHY: why}
 
 
 @FAMILIES.operation("argmax", "argmin")

@@ -15,7 +15,7 @@ from opperf.rules.families.elementwise import ROWS, of_one
 from opperf.rules.registering import Families
 from opperf.rules.shapes import DISPATCH, Shape, column, slim, square
 from opperf.rules.sizes import Preset
-from opperf.rules.values import ABOVE_ONE, POSITIVE, fixed, tensor
+from opperf.rules.values import ABOVE_ONE, POSITIVE, PROBABILITY, fixed, tensor
 
 FAMILIES = Families()
 
@@ -40,7 +40,10 @@ POLYNOMIALS = tuple(
 """Polynomials, which frameworks have no gradient of."""
 
 
-SLOW = frozenset({"polygamma", "zeta"})
+DERIVATIVES = ("gammainc_derivative", "gamma_sample_derivative")
+"""Derivatives of functions, which frameworks have no further gradient of."""
+
+SLOW = frozenset({"betainc", "polygamma", "zeta", *DERIVATIVES})
 """Functions that take half a microsecond for an element, or their derivatives do: a matrix of a
 million takes too long."""
 
@@ -50,7 +53,7 @@ def largest(name: str, size: Preset) -> Shape:
     return slim(size) if name in SLOW else square(size)
 
 
-@FAMILIES.operation(*FIRST_WITHOUT_GRADIENT, *POLYNOMIALS)
+@FAMILIES.operation(*FIRST_WITHOUT_GRADIENT, *DERIVATIVES, *POLYNOMIALS)
 def of_two(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
     """Two tensors of one shape, or one with a row's values for all rows: these take too long for
     more shapes."""
@@ -72,6 +75,23 @@ def pair(name: str, left: Shape, right: Shape) -> tuple[TensorSpec, TensorSpec]:
     return fixed(*left, fill=fills.left), msgspec.structs.replace(
         second, gradient=name in FIRST_WITHOUT_GRADIENT
     )
+
+
+@FAMILIES.operation("betainc")
+def betainc(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
+    """Both parameters and places between 0 and 1. Only places have a gradient of closed form."""
+    shape = largest(operation.name, size)
+    for parameters, places, why in (
+        (shape, shape, "as a test's p-values by Student's distribution: all vary by element"),
+        ((1, shape[-1]), shape, "parameters of each column, as a binomial distribution's tails"),
+        (column(size), column(size), DISPATCH),
+    ):
+        yield {
+            "a": fixed(*parameters, fill=POSITIVE),
+            "b": fixed(*parameters, fill=POSITIVE),
+            "x": tensor(*places, fill=PROBABILITY),
+            WHY: why,
+        }
 
 
 ORDERS: dict[str, tuple[int, Fill, str]] = {

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from opperf.model import Kind
+from opperf.operations.uses import merge
 from opperf.rules import families as shared
 from opperf.rules.engine import Alternatives
-from opperf.rules.jax import as_numpy
+from opperf.rules.jax import as_numpy, lax_elementwise, lax_reductions, lax_shapes, operations
 from opperf.rules.not_finite import NotFinite
 from opperf.rules.registering import Families, Family
 
-MODULES = (as_numpy,)
+MODULES = (as_numpy, lax_elementwise, lax_reductions, lax_shapes)
 """Modules that have `FAMILIES`."""
 
 FAMILIES = Families()
@@ -17,7 +18,7 @@ FAMILIES.merge(shared.FAMILIES)
 for _module in MODULES:
     FAMILIES.merge(_module.FAMILIES)
 
-OPERATIONS = as_numpy.OPERATIONS
+OPERATIONS = merge(as_numpy.OPERATIONS, operations.TABLE)
 FUNCTIONS: dict[str, Family | str] = {}
 NUMPY_INTERFACE = "numpy."
 GRADIENTS = True

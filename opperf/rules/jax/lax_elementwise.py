@@ -1,0 +1,81 @@
+"""Families of elementwise functions of `jax.lax`: exponents, bounds and formats, and functions that
+no other framework has."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from opperf.model import Operator
+from opperf.rules.configurations import WHY
+from opperf.rules.domains import PAIRS
+from opperf.rules.families.elementwise import broadcasting
+from opperf.rules.jax.operations.lax_elementwise import TO_EVEN
+from opperf.rules.registering import Families
+from opperf.rules.shapes import slim, square
+from opperf.rules.sizes import Preset
+from opperf.rules.values import POSITIVE, Arguments, between, fixed, tensor
+
+FAMILIES = Families()
+
+
+@FAMILIES.add("lax.nextafter")
+def nextafter(operator: Operator, size: Preset) -> Iterable[Arguments]:
+    """Two tensors, of which one may be broadcast."""
+    for left, right, why in broadcasting(size):
+        yield {"x1": tensor(*left), "x2": tensor(*right), WHY: why}
+
+
+@FAMILIES.add("lax.integer_pow")
+def integer_power(operator: Operator, size: Preset) -> Iterable[Arguments]:
+    """Positive bases, and exponents that are multiplied out."""
+    for exponent, why in (
+        (2, "squares, as of an error: one product"),
+        (3, "cubes, as in the polynomial of GELU's approximation: two products"),
+        (-1, "reciprocals, as of a norm: one division"),
+        (10, "tenth powers, by squares of squares: four products"),
+    ):
+        yield {"x": tensor(*square(size), fill=POSITIVE), "y": exponent, WHY: why}
+
+
+@FAMILIES.also("lax.clamp")
+def clamp_between_tensors(operator: Operator, size: Preset) -> Iterable[Arguments]:
+    """A tensor with bounds for each element, as of a projected gradient step."""
+    shape = square(size)
+    yield {
+        "min": fixed(*shape, fill=between(-1.0, 0.0)),
+        "x": tensor(*shape),
+        "max": fixed(*shape, fill=between(0.0, 1.0)),
+    }
+
+
+@FAMILIES.also("lax.round")
+def round_to_even(operator: Operator, size: Preset) -> Iterable[Arguments]:
+    """Halves rounded to even, as `jax.numpy.round` and fake quantisation do."""
+    yield {"x": tensor(*square(size)), "rounding_method": TO_EVEN}
+
+
+@FAMILIES.also("lax.igamma", "lax.igammac")
+def of_learnt_shape(operator: Operator, size: Preset) -> Iterable[Arguments]:
+    """Shape parameters with a gradient, as of a gamma distribution that is learnt."""
+    fills = PAIRS["gammainc"]
+    shape = slim(size)
+    yield {"a": tensor(*shape, fill=fills.left), "x": tensor(*shape, fill=fills.right)}
+
+
+FORMATS = {
+    (5, 10): "to float16's bits, as a check of what half precision loses",
+    (8, 7): "to bfloat16's bits, as of the inputs of a TPU's matrix unit",
+}
+"""Bits of exponent and mantissa, and why numbers are rounded to them."""
+
+
+@FAMILIES.add("lax.reduce_precision")
+def reduce_precision(operator: Operator, size: Preset) -> Iterable[Arguments]:
+    """A matrix, and the bits of a narrower format."""
+    for (exponent, mantissa), why in FORMATS.items():
+        yield {
+            "operand": tensor(*square(size)),
+            "exponent_bits": exponent,
+            "mantissa_bits": mantissa,
+            WHY: why,
+        }

@@ -1,0 +1,15 @@
+"""The canonical operations of JAX's functions, by full name (`lax.add`)."""
+
+from __future__ import annotations
+
+from opperf.operations.uses import Table, merge
+from opperf.rules.jax.operations import lax_elementwise, lax_reductions, lax_shapes
+
+GROUPS: dict[str, Table] = {
+    "lax_elementwise": lax_elementwise.TABLE,
+    "lax_reductions": lax_reductions.TABLE,
+    "lax_shapes": lax_shapes.TABLE,
+}
+"""Tables of uses. Values are tested table by table."""
+
+TABLE: Table = merge(*GROUPS.values())

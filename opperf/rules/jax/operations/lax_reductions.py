@@ -1,0 +1,163 @@
+"""The functions of `jax.lax` that reduce, accumulate, sort, or make arrays from nothing."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+import numpy as np
+
+from opperf.model import Argument, Operator, TensorSpec
+from opperf.operations.uses import Array, Roles, Table, Use, Values, as_list, merge, use
+from opperf.rules.jax.operations.lax_elementwise import without_family
+
+INDEX = "int32"
+"""Dtype of indices, as JAX has none of 64 bits by default."""
+
+
+def reduced_arguments(operator: Operator, roles: Roles) -> dict[str, Argument]:
+    """A tensor and a list of its axes, by default all."""
+    x = roles["x"]
+    assert isinstance(x, TensorSpec)
+    axes = as_list(roles["axis"]) if "axis" in roles else tuple(range(len(x.shape)))
+    return {"operand": x, "axes": axes}
+
+
+def logical_arguments(operator: Operator, roles: Roles) -> dict[str, Argument]:
+    """As `reduced_arguments`, of booleans: of whole numbers these functions combine bits."""
+    made = reduced_arguments(operator, roles)
+    return {**made, "operand": msgspec.structs.replace(made["operand"], dtype="bool")}  # type: ignore[type-var]
+
+
+REDUCED: Table = {
+    f"lax.reduce_{name}": use(operation, "x=operand axis=axes", to_arguments=to_arguments)
+    for name, operation, to_arguments in (
+        ("and", "all", logical_arguments),
+        ("max", "max", reduced_arguments),
+        ("min", "min", reduced_arguments),
+        ("or", "any", logical_arguments),
+        ("prod", "prod", reduced_arguments),
+        ("sum", "sum", reduced_arguments),
+        ("xor", "exclusive_or", reduced_arguments),
+    )
+}
+
+
+def place_arguments(operator: Operator, roles: Roles) -> dict[str, Argument] | None:
+    """A tensor, its axis and the dtype of indices; None without an axis."""
+    if "axis" not in roles:
+        return None
+    return {"operand": roles["x"], "axis": roles["axis"], "index_dtype": INDEX}
+
+
+def accumulated_roles(operand: Array, axis: int = 0, reverse: bool = False) -> dict[str, Any]:
+    """A tensor, from its end if it is accumulated in reverse, and the axis."""
+    return {"x": np.flip(operand, axis) if reverse else operand, "axis": axis}
+
+
+def from_the_end(made: Array, arguments: Values) -> Array:
+    """Results in the order of the elements."""
+    return np.flip(made, arguments.get("axis", 0)) if arguments.get("reverse") else made
+
+
+def accumulated_arguments(operator: Operator, roles: Roles) -> dict[str, Argument] | None:
+    """A tensor and its axis; None without one, as these functions do not flatten arrays."""
+    return {"operand": roles["x"], "axis": roles["axis"]} if "axis" in roles else None
+
+
+ACCUMULATED: Table = {
+    f"lax.{name}": use(name, accumulated_roles, from_the_end, accumulated_arguments)
+    for name in ("cumlogsumexp", "cummax", "cummin", "cumprod", "cumsum")
+}
+
+
+def sort_roles(
+    operand: Any, dimension: int = -1, is_stable: bool = True, num_keys: int = 1
+) -> dict[str, Any]:
+    """The first of the tensors, and the axis."""
+    first = operand[0] if isinstance(operand, (list, tuple)) else operand
+    return {"x": first, "axis": dimension}
+
+
+def sorted_together(made: Array, arguments: Values) -> Any:
+    """Tensors in the order of the first ones, the keys, of which the last decides first in NumPy's
+    function."""
+    operand, axis = arguments["operand"], arguments.get("dimension", -1)
+    if not isinstance(operand, (list, tuple)):
+        return made
+    keys = operand[: arguments.get("num_keys", 1)]
+    order = np.lexsort(keys[::-1], axis=axis)
+    return tuple(np.take_along_axis(one, order, axis) for one in operand)
+
+
+def values_by_keys(order: Array, arguments: Values) -> tuple[Array, Array]:
+    """Keys and values in the order of the keys."""
+    axis = arguments.get("dimension", -1)
+    keys, values = arguments["keys"], arguments["values"]
+    return np.take_along_axis(keys, order, axis), np.take_along_axis(values, order, axis)
+
+
+def keys_arguments(operator: Operator, roles: Roles) -> dict[str, Argument]:
+    """Keys, as many values, and the axis: unlike indices, both have a gradient."""
+    x = roles["x"]
+    assert isinstance(x, TensorSpec)
+    one = msgspec.structs.replace(x, gradient=True)
+    return {"keys": one, "values": one, "dimension": roles["axis"]}
+
+
+def top_k(sign: int, axis: str) -> Use:
+    """The use of a function that returns the greatest or least elements along an axis, which a
+    parameter of this name says; without one, the last."""
+
+    def roles_of(operand: Array, k: int, **others: Any) -> dict[str, Any]:
+        along = others.pop(axis, -1) if axis else -1
+        others.pop("recall_target", None)
+        assert not others
+        return {"x": sign * operand, "k": k, "gives": "both", "axis": along}
+
+    def best(made: Any, arguments: Values) -> tuple[Array, Array]:
+        values, places = made
+        return sign * values, places
+
+    def arguments_of(operator: Operator, roles: Roles) -> dict[str, Argument] | None:
+        made = {"operand": roles["x"], "k": roles["k"]}
+        if axis:
+            return {**made, axis: roles["axis"]}
+        return made if roles["axis"] == -1 else None
+
+    return use("top_k", roles_of, best, arguments_of)
+
+
+SORTED: Table = {
+    "lax.approx_max_k": top_k(1, "reduction_dimension"),
+    "lax.approx_min_k": top_k(-1, "reduction_dimension"),
+    "lax.argmax": use("argmax", "x=operand axis -index_dtype", to_arguments=place_arguments),
+    "lax.argmin": use("argmin", "x=operand axis -index_dtype", to_arguments=place_arguments),
+    "lax.sort": use(
+        "sort",
+        sort_roles,
+        sorted_together,
+        lambda operator, roles: {"operand": roles["x"], "dimension": roles["axis"]},
+    ),
+    "lax.sort_key_val": use(
+        "argsort",
+        lambda keys, values, **others: sort_roles(keys, **others),
+        values_by_keys,
+        keys_arguments,
+    ),
+    "lax.top_k": top_k(1, ""),
+}
+
+CREATED: Table = {
+    "lax.broadcasted_iota": use(
+        "indices",
+        lambda dtype, shape, dimension: {"shape": shape},
+        lambda made, arguments: made[arguments["dimension"]],
+        without_family,
+    ),
+    "lax.full": use("full", "shape value=fill_value -dtype"),
+    "lax.full_like": use("full_like", "x value=fill_value"),
+    "lax.iota": use("arange", "start=size -dtype", to_arguments=without_family),
+}
+
+TABLE: Table = merge(REDUCED, ACCUMULATED, SORTED, CREATED)
