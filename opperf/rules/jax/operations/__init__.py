@@ -1,0 +1,15 @@
+"""The canonical operations of JAX's functions, but for those of `jax.numpy` that NumPy has."""
+
+from __future__ import annotations
+
+from opperf.operations.uses import Table, merge
+from opperf.rules.jax.operations import nn, remaining, sampling
+
+GROUPS: dict[str, Table] = {
+    "nn": nn.TABLE,
+    "remaining": remaining.TABLE,
+    "sampling": sampling.TABLE,
+}
+"""Tables of uses. Values are tested table by table."""
+
+TABLE: Table = merge(*GROUPS.values())
