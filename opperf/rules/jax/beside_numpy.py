@@ -104,14 +104,20 @@ def as_returned(name: str, made: Any, arguments: Values) -> Any:
         return made
     axis = arguments.get("axis") or 0
     if isinstance(made, tuple):
-        return tuple(padded(one, size, axis) for one in made)
+        is_index = [arguments.get("return_index") and place == INDEX for place in range(len(made))]
+        fills = [one[0] if first else 0 for first, one in zip(is_index, made, strict=True)]
+        return tuple(padded(one, size, axis, fill) for one, fill in zip(made, fills, strict=True))
     return padded(made, size, axis)
 
 
-def padded(array: Any, size: int, axis: int) -> Any:
-    """Returns an array with zeros behind its elements along an axis."""
+INDEX = 1
+"""Place of the indices among the results of `unique`: they are padded with the first one."""
+
+
+def padded(array: Any, size: int, axis: int, fill: Any = 0) -> Any:
+    """Returns an array with one number behind its elements along an axis."""
     import numpy as np
 
     widths = [(0, 0)] * array.ndim
     widths[axis] = (0, max(0, size - array.shape[axis]))
-    return np.pad(array, widths)
+    return np.pad(array, widths, constant_values=fill)

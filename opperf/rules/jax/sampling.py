@@ -265,7 +265,7 @@ OWN: dict[str, Variants] = {
         },
     ],
     "random.orthogonal": lambda size: [
-        {"n": size.extent(512), **IN_DTYPE, WHY: "initial weights of a recurrent layer"},
+        {"n": size.extent(256), **IN_DTYPE, WHY: "initial weights of a recurrent layer"},
         {
             "n": 3,
             "shape": (size.extent(1000),),
@@ -273,11 +273,8 @@ OWN: dict[str, Variants] = {
         },
     ],
     "random.permutation": lambda size: [
-        {
-            "x": size.extent(1_281_167),
-            WHY: "the order of an epoch's samples, as many as ImageNet has",
-        },
         {"x": size.extent(50_000), WHY: "the order of an epoch's samples, as CIFAR-10's"},
+        {"x": size.extent(169_343), WHY: "a graph's nodes to sample, as those of ogbn-arxiv"},
         {
             "x": tensor(*square(size)),
             WHY: "a table's rows, as a data set before it is split",
