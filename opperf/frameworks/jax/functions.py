@@ -121,8 +121,9 @@ def _complete(
     operator: Operator, declared: parameters.Parameters, named: dict[str, Any], seed: int
 ) -> None:
     """Adds the key of random numbers, and replaces names of dtypes by JAX's objects."""
-    if operator.namespace == "random" and parameters.KEY in declared:
-        named.setdefault(parameters.KEY, jax.random.key(seed))
+    if operator.namespace == "random":
+        for name in declared.keys() & set(parameters.KEYS):
+            named.setdefault(name, jax.random.key(seed))
     for one in operator.parameters:
         value = named.get(one.name)
         if one.choices and isinstance(value, str) and value in DTYPES:

@@ -10,7 +10,7 @@ import jax
 import jax.numpy as jnp
 
 from opperf.errors import NoGradientError, OpperfError, one_line
-from opperf.frameworks.jax.messages import refusal
+from opperf.frameworks.jax.messages import EAGER_ONLY, refusal
 from opperf.frameworks.jax.programs import Call, CompiledCall, Cost, Program
 
 HEAD_SEED = 0
@@ -82,7 +82,8 @@ class VectorJacobianProduct:
             reason = refusal(error)
             if reason is None or "RESOURCE_EXHAUSTED" in reason:
                 raise
-            raise NoGradientError(one_line(reason)) from error
+            # Every mode differentiates by tracing.
+            raise NoGradientError(one_line(reason.removesuffix(f": {EAGER_ONLY}"))) from error
         finally:
             self._pullback = None
 

@@ -15,8 +15,9 @@ from opperf.model import Kind, Parameter
 
 Parameters = Mapping[str, inspect.Parameter]
 
-KEY = "key"
-"""Name of the parameter that takes a key of random numbers. opperf makes one of the case's seed."""
+KEYS = ("key", "keys")
+"""Names of the parameter of a random function that takes a key. opperf makes one of the case's
+seed."""
 
 UFUNC_INPUTS = {1: ("x",), 2: ("x", "y")}
 """Names of the inputs of JAX's ufuncs in its documentation, by their number: their signatures have
@@ -108,7 +109,7 @@ def declared(name: str, function: Callable[..., Any]) -> tuple[Parameter, ...]:
 
 def _parameter(name: str, one: inspect.Parameter) -> Parameter:
     kind = kind_of(name, one)
-    is_key = one.name == KEY and name.startswith("random.")
+    is_key = one.name in KEYS and name.startswith("random.")
     required = one.default is one.empty and not is_key
     return Parameter(
         name=one.name,

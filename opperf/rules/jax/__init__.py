@@ -6,11 +6,30 @@ from opperf.model import Kind
 from opperf.operations.uses import merge
 from opperf.rules import families as shared
 from opperf.rules.engine import Alternatives
-from opperf.rules.jax import as_numpy, lax_elementwise, lax_reductions, lax_shapes, operations
+from opperf.rules.jax import (
+    as_numpy,
+    images,
+    lax_elementwise,
+    lax_reductions,
+    lax_shapes,
+    nn,
+    operations,
+    remaining,
+    sampling,
+)
 from opperf.rules.not_finite import NotFinite
 from opperf.rules.registering import Families, Family
 
-MODULES = (as_numpy, lax_elementwise, lax_reductions, lax_shapes)
+MODULES = (
+    as_numpy,
+    images,
+    lax_elementwise,
+    lax_reductions,
+    lax_shapes,
+    nn,
+    remaining,
+    sampling,
+)
 """Modules that have `FAMILIES`."""
 
 FAMILIES = Families()
@@ -27,7 +46,7 @@ OPTIONAL_TENSORS: frozenset[str] = frozenset()
 TRAIN_PHASE: frozenset[str] = frozenset()
 NEEDS_OUTPUT: frozenset[str] = frozenset()
 
-NOT_BENCHMARKED: dict[str, str] = {}
+NOT_BENCHMARKED: dict[str, str] = {**remaining.NOT_BENCHMARKED}
 """Functions that cannot be called on their own, each with the reason."""
 
 NOT_FINITE: dict[str, NotFinite] = {}

@@ -15,6 +15,7 @@ import msgspec
 from opperf.model import Argument, Operator, TensorSpec, map_tensors
 from opperf.operations.uses import Choice, Roles, Table, Use, Values
 from opperf.rules.configurations import inputs_of
+from opperf.rules.jax.beside_numpy import as_returned, numpy_values, with_further
 from opperf.rules.numpy import MODULES as NUMPY_MODULES
 from opperf.rules.numpy import layouts
 from opperf.rules.numpy import operations as numpy_operations
@@ -81,11 +82,13 @@ def of_numpy(family: Family, name: str = "") -> Family:
     def made(operator: Operator, size: Preset) -> Iterable[Arguments] | NoInputs:
         if not operator.name.startswith(PREFIX):
             return NoInputs("no rule has arguments for it", searchable=True)
-        own = RENAMED.get(name or operator.name.removeprefix(PREFIX), {})
+        called = name or operator.name.removeprefix(PREFIX)
+        own = RENAMED.get(called, {})
         found = family(_numpy_operator(operator, own), size)
         if isinstance(found, NoInputs):
             return found
-        renamed = [_renamed(one, own) for one in found]
+        further = (with_further(called, one) for one in found)
+        renamed = [_renamed(one, own) for one in further if one is not None]
         fitting = [one for one in renamed if _fits(operator, one)]
         if not fitting:
             return NoInputs("no rule has arguments that it takes", searchable=True)
@@ -104,10 +107,12 @@ def _use_of_numpy(use: Use, name: str) -> Use:
     back = {ours: theirs for theirs, ours in own.items()}
 
     def apply(function: Any, arguments: Values) -> Any:
-        return use.apply(function, _renamed(arguments, back))
+        values = numpy_values(name, _renamed(arguments, back))
+        return as_returned(name, use.apply(function, values), arguments)
 
     def to_arguments(operator: Operator, roles: Roles) -> dict[str, Argument] | None:
         made = use.to_arguments(_numpy_operator(operator, own), roles)
+        made = None if made is None else with_further(name, made)
         if made is None:
             return None
         renamed = _renamed(made, own)

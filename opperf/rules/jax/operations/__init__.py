@@ -1,14 +1,24 @@
-"""The canonical operations of JAX's functions, by full name (`lax.add`)."""
+"""The canonical operations of JAX's functions, but for those of `jax.numpy` that NumPy has."""
 
 from __future__ import annotations
 
 from opperf.operations.uses import Table, merge
-from opperf.rules.jax.operations import lax_elementwise, lax_reductions, lax_shapes
+from opperf.rules.jax.operations import (
+    lax_elementwise,
+    lax_reductions,
+    lax_shapes,
+    nn,
+    remaining,
+    sampling,
+)
 
 GROUPS: dict[str, Table] = {
     "lax_elementwise": lax_elementwise.TABLE,
     "lax_reductions": lax_reductions.TABLE,
     "lax_shapes": lax_shapes.TABLE,
+    "nn": nn.TABLE,
+    "remaining": remaining.TABLE,
+    "sampling": sampling.TABLE,
 }
 """Tables of uses. Values are tested table by table."""
 

@@ -1,0 +1,123 @@
+"""Arguments that functions of `jax.numpy` take beside NumPy's, without which they cannot be
+compiled, and NumPy's that they refuse.
+
+The shape of a compiled program's result is fixed: a result whose length depends on data has the
+argument `size`, and is padded.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from opperf.model import Argument, TensorSpec
+from opperf.operations.uses import Values, Written
+from opperf.rules.values import Arguments
+
+Further = Callable[[Arguments], dict[str, Argument]]
+"""Makes the arguments that a function takes beside those of NumPy's."""
+
+
+def elements(arguments: Arguments, *names: str) -> int:
+    """The number of elements of these arguments together."""
+    specs = (arguments[name] for name in names)
+    return sum(math.prod(one.shape) for one in specs if isinstance(one, TensorSpec))
+
+
+def at_most(*names: str, **others: Argument) -> Further:
+    """As many results as these arguments have elements together."""
+    return lambda arguments: {"size": elements(arguments, *names), **others}
+
+
+def always(**values: Argument) -> Further:
+    """The same arguments in every configuration."""
+    return lambda arguments: values
+
+
+def chosen(arguments: Arguments) -> dict[str, Argument]:
+    """The places where a condition holds, if there is nothing to choose from."""
+    return {} if "x" in arguments else {"size": elements(arguments, "condition")}
+
+
+def kept_slices(arguments: Arguments) -> dict[str, Argument]:
+    """As many slices as a condition has elements."""
+    return {"size": elements(arguments, "condition")}
+
+
+COPIED = always(inplace=False)
+CLIPPED = always(mode="clip")
+
+FURTHER: Mapping[str, Further] = {
+    **dict.fromkeys(("argwhere", "flatnonzero", "nonzero"), at_most("a")),
+    "bincount": lambda arguments: {"length": arguments["minlength"]},
+    **dict.fromkeys(("choose", "ravel_multi_index"), CLIPPED),
+    **dict.fromkeys(("compress", "extract"), kept_slices),
+    **dict.fromkeys(("fill_diagonal", "place", "put", "put_along_axis"), COPIED),
+    "intersect1d": at_most("ar1", fill_value=0),
+    "roots": always(strip_zeros=False),
+    "setdiff1d": at_most("ar1", fill_value=0),
+    **dict.fromkeys(("setxor1d", "union1d"), at_most("ar1", "ar2", fill_value=0)),
+    "unique": at_most("ar", fill_value=0),
+    **dict.fromkeys(
+        ("unique_all", "unique_counts", "unique_inverse", "unique_values"),
+        at_most("x", fill_value=0),
+    ),
+    "where": chosen,
+}
+"""Arguments of functions by NumPy's name. JAX's arrays are immutable, and a compiled program raises
+no error for an index."""
+
+REFUSED: Mapping[str, Callable[[Arguments], bool]] = {
+    **dict.fromkeys(("argsort", "sort"), lambda arguments: "kind" in arguments),
+    "histogram_bin_edges": lambda arguments: isinstance(arguments.get("bins"), str),
+}
+"""Whether JAX's function refuses NumPy's arguments, by NumPy's name."""
+
+
+def with_further(name: str, arguments: Arguments) -> Arguments | None:
+    """Returns the arguments of JAX's function, from those of NumPy's; None if it refuses them."""
+    if name in REFUSED and REFUSED[name](arguments):
+        return None
+    return {**arguments, **FURTHER[name](arguments)} if name in FURTHER else arguments
+
+
+ADDED = frozenset({"size", "fill_value", "length", "inplace", "mode", "strip_zeros"})
+"""Names of the arguments in `FURTHER`."""
+
+
+def numpy_values(name: str, arguments: Values) -> dict[str, Any]:
+    """Returns the arguments that NumPy's function has too."""
+    added = ADDED if name in FURTHER else frozenset[str]()
+    return {key: value for key, value in arguments.items() if key not in added}
+
+
+def as_returned(name: str, made: Any, arguments: Values) -> Any:
+    """Returns the result of JAX's function, from that of NumPy's: one that NumPy writes to an
+    argument is returned, one of data-dependent length is padded with zeros."""
+    if name not in FURTHER:
+        return made
+    if isinstance(made, Written) and not len(made.output):
+        (made,) = made.arguments.values()
+    size = arguments.get("size")
+    if size is None:
+        return made
+    axis = arguments.get("axis") or 0
+    if isinstance(made, tuple):
+        is_index = [arguments.get("return_index") and place == INDEX for place in range(len(made))]
+        fills = [one[0] if first else 0 for first, one in zip(is_index, made, strict=True)]
+        return tuple(padded(one, size, axis, fill) for one, fill in zip(made, fills, strict=True))
+    return padded(made, size, axis)
+
+
+INDEX = 1
+"""Place of the indices among the results of `unique`: they are padded with the first one."""
+
+
+def padded(array: Any, size: int, axis: int, fill: Any = 0) -> Any:
+    """Returns an array with one number behind its elements along an axis."""
+    import numpy as np
+
+    widths = [(0, 0)] * array.ndim
+    widths[axis] = (0, max(0, size - array.shape[axis]))
+    return np.pad(array, widths, constant_values=fill)

@@ -1,0 +1,313 @@
+"""Families of `jax.random`. opperf adds the key of every call."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from opperf.model import Argument, DType, Operator
+from opperf.rules.bert import few_sentences
+from opperf.rules.configurations import WHY
+from opperf.rules.pictures import channels_last, feature_maps
+from opperf.rules.registering import Families
+from opperf.rules.shapes import DISPATCH, Shape, column, line, square
+from opperf.rules.sizes import Preset
+from opperf.rules.values import (
+    POSITIVE,
+    POSITIVE_DEFINITE,
+    PROBABILITY,
+    REQUESTED,
+    SIMPLEX,
+    Arguments,
+    below,
+    between,
+    fixed,
+    literal,
+    tensor,
+)
+from opperf.rules.variants import Variants, own
+
+FAMILIES = Families()
+
+WHOLE = "int32"
+"""Dtype of whole numbers."""
+
+IN_DTYPE: dict[str, Argument] = {"dtype": DType(REQUESTED)}
+"""Draws of the requested dtype, where parameters are arrays."""
+
+CLASSES = 1000
+"""Classes of ImageNet."""
+
+
+def few(size: Preset) -> Shape:
+    """Shape of a matrix of fewer draws, for distributions that are drawn by rejection, which take
+    long for each."""
+    return (size.extent(256), 128)
+
+
+CHEAP: dict[str, dict[str, Argument]] = {
+    "bernoulli": {"p": 0.9, WHY: "units that dropout keeps, nine of ten"},
+    "bits": {"dtype": "uint32", WHY: "bits as they come, which every distribution begins with"},
+    "cauchy": {**IN_DTYPE, WHY: "by inversion: a tangent each, as jumps of annealing"},
+    "exponential": {**IN_DTYPE, WHY: "by inversion: a logarithm each, as times between events"},
+    "gumbel": {**IN_DTYPE, WHY: "two logarithms each, as the noise that samples from logits"},
+    "laplace": {**IN_DTYPE, WHY: "by inversion, as the noise of differential privacy"},
+    "logistic": {**IN_DTYPE, WHY: "by inversion, as the utilities of a logit model"},
+    "lognormal": {
+        "sigma": 1.2,
+        **IN_DTYPE,
+        WHY: "levels of noise to train at, as of EDM's diffusion models",
+    },
+    "maxwell": {**IN_DTYPE, WHY: "lengths of three normal numbers' vectors, as speeds in a gas"},
+    "normal": {**IN_DTYPE, WHY: "noise, as a diffusion model begins with"},
+    "pareto": {"b": 3.0, **IN_DTYPE, WHY: "a heavy tail, as claims on insurers"},
+    "rademacher": {"dtype": WHOLE, WHY: "signs at random, as Hutchinson's estimate of a trace"},
+    "randint": {
+        "minval": 0,
+        "maxval": CLASSES,
+        "dtype": WHOLE,
+        WHY: "labels at random, below the number of classes",
+    },
+    "rayleigh": {"scale": 1.0, **IN_DTYPE, WHY: "the fading of a radio signal"},
+    "triangular": {
+        "left": -1.0,
+        "mode": 0.0,
+        "right": 1.0,
+        **IN_DTYPE,
+        WHY: "by inversion: a root each, as costs between a least and a most",
+    },
+    "truncated_normal": {
+        "lower": -2.0,
+        "upper": 2.0,
+        **IN_DTYPE,
+        WHY: "initial weights, as Flax's: within two standard deviations",
+    },
+    "uniform": {
+        "minval": -0.05,
+        "maxval": 0.05,
+        **IN_DTYPE,
+        WHY: "initial weights between two bounds, as Glorot's",
+    },
+    "wald": {"mean": 1.0, **IN_DTYPE, WHY: "a normal and a uniform draw, as times to a decision"},
+    "weibull_min": {
+        "scale": 1.0,
+        "concentration": 1.5,
+        **IN_DTYPE,
+        WHY: "a power of an exponential draw, as lifetimes of parts",
+    },
+}
+"""Parameters of distributions that are drawn by a formula, each with why."""
+
+OF_KEY = frozenset({"bernoulli", "bits", "normal", "randint", "uniform"})
+"""Those which networks draw in the shape of feature maps too."""
+
+REJECTED: dict[str, dict[str, Argument]] = {
+    "beta": {"a": 2.0, "b": 3.0, WHY: "two gamma draws, as rates in Thompson sampling"},
+    "binomial": {"n": 20.0, "p": 0.3, WHY: "few trials: by inversion, as buyers among visitors"},
+    "chisquare": {"df": 4.0, WHY: "twice a gamma draw, as a sum of squared errors"},
+    "double_sided_maxwell": {
+        "loc": 0.0,
+        "scale": 1.0,
+        WHY: "a Maxwell draw and a sign, as velocities",
+    },
+    "f": {"dfnum": 4.0, "dfden": 10.0, WHY: "a ratio of chi-squares, as an analysis of variance"},
+    "gamma": {"a": 2.0, WHY: "Marsaglia and Tsang's rejection, as amounts of rain"},
+    "generalized_normal": {"p": 3.0, WHY: "a gamma draw and a sign, as noise of lighter tails"},
+    "geometric": {"p": 0.2, WHY: "lengths of the spans that SpanBERT masks"},
+    "loggamma": {"a": 0.5, WHY: "the logarithm of small gamma draws, which would be zero"},
+    "poisson": {"lam": 4.0, WHY: "a mean below 10: products of uniform numbers, as photons"},
+    "t": {"df": 5.0, WHY: "a normal draw by the root of a gamma draw, as returns of shares"},
+}
+"""Parameters of distributions that are drawn by rejection or from several draws, each with why."""
+
+
+def name_of(operator: Operator) -> str:
+    """A function's name without its module."""
+    return operator.name.rpartition(".")[2]
+
+
+@FAMILIES.add(*(f"random.{name}" for name in CHEAP))
+def draw(operator: Operator, size: Preset) -> Iterable[Arguments]:
+    """The parameters of a distribution, and the shape of a matrix and of few draws."""
+    name = name_of(operator)
+    values = CHEAP[name]
+    yield {**values, "shape": square(size)}
+    if name in OF_KEY:
+        maps = channels_last(feature_maps(size))
+        yield {**values, "shape": maps, WHY: "in the shape of feature maps, channels last"}
+    yield {**values, "shape": column(size), WHY: DISPATCH}
+
+
+@FAMILIES.add(*(f"random.{name}" for name in REJECTED))
+def draw_few(operator: Operator, size: Preset) -> Iterable[Arguments]:
+    """The parameters of a distribution, and the shape of fewer draws."""
+    values = REJECTED[name_of(operator)]
+    dtype = {} if name_of(operator) in ("geometric", "poisson") else IN_DTYPE
+    yield {**values, **dtype, "shape": few(size)}
+    vector = (size.extent(1000),)
+    yield {**values, **dtype, "shape": vector, WHY: "a thousand draws, as a small simulation"}
+
+
+def parameters_of(size: Preset) -> dict[str, tuple[Arguments, str]]:
+    """Arrays of parameters of distributions, each with why."""
+    shape = few(size)
+    return {
+        "bernoulli": (
+            {"p": fixed(*few_sentences(size), fill=PROBABILITY)},
+            "units by their own probabilities, as of a restricted Boltzmann machine",
+        ),
+        "beta": (
+            {"a": tensor(*shape, fill=POSITIVE), "b": tensor(*shape, fill=POSITIVE)},
+            "a rate of each arm, as in Thompson sampling: with gradients",
+        ),
+        "binomial": (
+            {
+                "n": fixed(*shape, fill=below(41, start=10)),
+                "p": fixed(*shape, fill=PROBABILITY),
+            },
+            "some tens of trials: by rejection, as buyers among the visitors of each shop",
+        ),
+        "gamma": (
+            {"a": tensor(*shape, fill=between(0.5, 8.0))},
+            "a shape of each number, as latent rates: with gradients",
+        ),
+        "poisson": (
+            {"lam": fixed(*shape, fill=between(20.0, 200.0))},
+            "means above 10: by rejection, as photons of bright pixels",
+        ),
+    }
+
+
+@FAMILIES.also("random.bernoulli", "random.beta", "random.binomial", "random.gamma")
+@FAMILIES.also("random.poisson")
+def draw_each(operator: Operator, size: Preset) -> Iterable[Arguments]:
+    """A parameter of each draw."""
+    arguments, why = parameters_of(size)[name_of(operator)]
+    yield {**arguments, WHY: why}
+
+
+COLOURS = 8
+"""Classes, and variables."""
+
+
+def vocabulary(size: Preset) -> int:
+    """The number of tokens of Llama 2's vocabulary."""
+    return size.extent(32_000)
+
+
+OWN: dict[str, Variants] = {
+    "random.ball": lambda size: [
+        {"d": 3, "shape": few(size), **IN_DTYPE, WHY: "points in a ball, as around a particle"},
+        {"d": 128, "shape": (size.extent(256),), WHY: "points in a ball of many dimensions"},
+    ],
+    "random.categorical": lambda size: [
+        {
+            "logits": fixed(size.pictures, vocabulary(size)),
+            WHY: "the next token of each sentence, by Llama 2's logits",
+        },
+        {
+            "logits": fixed(size.pictures, vocabulary(size)),
+            "shape": (20, size.pictures),
+            "replace": False,
+            WHY: "20 distinct tokens of each sentence, as candidates of a beam",
+        },
+        {"logits": fixed(size.extent(1024), 18), WHY: "an action of each game, as Atari's 18"},
+    ],
+    "random.choice": lambda size: [
+        {
+            "a": line(size)[0],
+            "shape": line(size),
+            WHY: "with replacement, as the bootstrap: random indices",
+        },
+        {
+            "a": line(size)[0],
+            "shape": line(size),
+            "replace": False,
+            WHY: "without replacement, all of them, as the order of an epoch",
+        },
+    ],
+    "random.dirichlet": lambda size: [
+        {
+            "alpha": tensor(COLOURS, fill=POSITIVE),
+            "shape": (size.extent(1000),),
+            WHY: "shares of eight topics, as of documents in latent Dirichlet allocation",
+        },
+        {
+            "alpha": tensor(size.extent(256), 18, fill=POSITIVE),
+            WHY: "noise at the root of a search, as AlphaZero's: a row for each game",
+        },
+    ],
+    "random.multinomial": lambda size: [
+        {
+            "n": 20.0,
+            "p": fixed(COLOURS, fill=SIMPLEX),
+            "shape": (size.extent(1000), COLOURS),
+            WHY: "20 votes on eight parties, as polls: binomial draws, one after another",
+        }
+    ],
+    "random.multivariate_normal": lambda size: [
+        {
+            "mean": tensor(COLOURS),
+            "cov": tensor(COLOURS, COLOURS, fill=POSITIVE_DEFINITE),
+            "shape": line(size),
+            WHY: "eight correlated numbers, as shares' returns",
+        },
+        {
+            "mean": tensor(size.extent(512)),
+            "cov": tensor(size.extent(512), size.extent(512), fill=POSITIVE_DEFINITE),
+            WHY: "one function at many points, as of a Gaussian process: a Cholesky factor",
+        },
+        {
+            "mean": fixed(COLOURS),
+            "cov": fixed(COLOURS, COLOURS, fill=POSITIVE_DEFINITE),
+            "shape": line(size),
+            "method": "svd",
+            WHY: "eight correlated numbers, by an SVD, as NumPy's",
+        },
+    ],
+    "random.orthogonal": lambda size: [
+        {"n": size.extent(256), **IN_DTYPE, WHY: "initial weights of a recurrent layer"},
+        {
+            "n": 3,
+            "shape": (size.extent(1000),),
+            WHY: "rotations of molecules, as augmentation: many small matrices",
+        },
+    ],
+    "random.permutation": lambda size: [
+        {"x": size.extent(50_000), WHY: "the order of an epoch's samples, as CIFAR-10's"},
+        {"x": size.extent(169_343), WHY: "a graph's nodes to sample, as those of ogbn-arxiv"},
+        {
+            "x": tensor(*square(size)),
+            WHY: "a table's rows, as a data set before it is split",
+        },
+    ],
+    "random.clone": lambda size: [{WHY: "a key that is used twice on purpose"}],
+    "random.split": lambda size: [
+        {WHY: "a key for the next step, and one to use"},
+        {"num": size.extent(10_000), WHY: "a key of each sample, as for a mapped function"},
+    ],
+    "random.fold_in": lambda size: [
+        {"data": fixed(fill=literal(7), dtype=WHOLE), WHY: "a key of each step by its number"}
+    ],
+    "random.key_data": lambda size: [{WHY: "a key's bits, as a checkpoint stores them"}],
+    "random.wrap_key_data": lambda size: [
+        {"key_bits_array": fixed(*bits, fill=below(2**31), dtype="uint32"), WHY: why}
+        for bits, why in (
+            ((2,), "a key from the bits that a checkpoint has"),
+            ((size.extent(10_000), 2), "keys of every sample from their bits"),
+        )
+    ],
+    **dict.fromkeys(
+        ("random.key", "random.PRNGKey"),
+        lambda size: [
+            {"seed": fixed(fill=literal(7), dtype=WHOLE), WHY: "the key that a program begins with"}
+        ],
+    ),
+}
+"""Functions with inputs of their own. A seed is an array, lest its key be a constant of the
+program."""
+
+
+@FAMILIES.add(*OWN)
+def draw_by(operator: Operator, size: Preset) -> Iterable[Arguments]:
+    """Keys, orders, and draws of several numbers."""
+    return own(OWN, operator, size)
