@@ -5,7 +5,7 @@ from __future__ import annotations
 from opperf.model import Kind
 from opperf.rules import families as shared
 from opperf.rules.engine import Alternatives
-from opperf.rules.jax import as_numpy
+from opperf.rules.jax import as_numpy, primitives
 from opperf.rules.not_finite import NotFinite
 from opperf.rules.registering import Families, Family
 
@@ -26,7 +26,7 @@ OPTIONAL_TENSORS: frozenset[str] = frozenset()
 TRAIN_PHASE: frozenset[str] = frozenset()
 NEEDS_OUTPUT: frozenset[str] = frozenset()
 
-NOT_BENCHMARKED: dict[str, str] = {}
+NOT_BENCHMARKED: dict[str, str] = {**primitives.NOT_BENCHMARKED}
 """Functions that cannot be called on their own, each with the reason."""
 
 NOT_FINITE: dict[str, NotFinite] = {}
