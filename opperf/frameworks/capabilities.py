@@ -205,6 +205,23 @@ class ShapeInference(Protocol):
         ...
 
 
+class Steps(Protocol):
+    """Operators that are the steps of others, and have the inputs that these give them. Default:
+    none."""
+
+    def callers(self, operator: Operator) -> tuple[Operator, ...] | None:
+        """Returns the operators that do what this one does by calling it, the nearest first; None
+        for an operator that has inputs of its own."""
+        ...
+
+    def steps(
+        self, caller: Operator, arguments: Mapping[str, Argument]
+    ) -> Mapping[str, Mapping[str, Argument]]:
+        """Returns the operators that a call consists of, by name, each with the arguments of its
+        largest call."""
+        ...
+
+
 class Profilers(Protocol):
     """The framework's own profilers. Default: none; every framework has `python`."""
 

@@ -178,6 +178,14 @@ class Defaults(Core):
     def with_inferred_shapes(self, case: Case) -> Case:
         raise UnsupportedError(f"{self.name} does not infer shapes")
 
+    def callers(self, operator: Operator) -> tuple[Operator, ...] | None:
+        return None
+
+    def steps(
+        self, caller: Operator, arguments: Mapping[str, Argument]
+    ) -> Mapping[str, Mapping[str, Argument]]:
+        return {}
+
     def profilers(self) -> Mapping[str, ProfilerFactory]:
         return {}
 

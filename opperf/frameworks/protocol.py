@@ -28,6 +28,7 @@ from opperf.frameworks.capabilities import (
     Restoring,
     Scripts,
     ShapeInference,
+    Steps,
     Threads,
 )
 
@@ -41,6 +42,7 @@ class Framework(
     LargeTensors,
     Gradients,
     ShapeInference,
+    Steps,
     Profilers,
     Events,
     Caches,

@@ -9,6 +9,7 @@ import msgspec
 
 from opperf.frameworks import Framework, load
 from opperf.model import Argument, Operator, OperatorTarget, Target, iter_tensors
+from opperf.rules.callers import inputs_of_callers
 from opperf.rules.engine import Inputs, RulesModule, inputs_for, make_inputs, rules_module
 from opperf.rules.registering import NoInputs
 from opperf.rules.sizes import Preset
@@ -28,14 +29,17 @@ def inputs_for_target(
 ) -> list[Inputs] | NoInputs:
     """Returns the inputs of a target with the signature `called`, or why there are none.
 
-    A registered operator has those of its rule. A function of the framework has its own by its
-    place, else those of the operator that it calls or wraps, else those of NumPy's function if it
-    is one of the framework's NumPy interface. Any other callable has inputs by the names of its
-    arguments, whatever its own name: a user's `sum` need not compute a sum. `found` are a search's
-    inputs.
+    A registered operator has those of its rule, or those that its callers give it. A function of
+    the framework has its own by its place, else those of the operator that it calls or wraps, else
+    those of NumPy's function if it is one of the framework's NumPy interface. Any other callable
+    has inputs by the names of its arguments, whatever its own name: a user's `sum` need not compute
+    a sum. `found` are a search's inputs.
     """
     rules = rules_module(framework.rules)
     if isinstance(target, OperatorTarget):
+        callers = framework.callers(called)
+        if callers is not None:
+            return inputs_of_callers(framework, called, callers, preset, dtype)
         return inputs_for(called, rules, preset, dtype, found)
     if called.namespace:
         made = inputs_for(called, rules, preset, dtype, found)

@@ -114,15 +114,21 @@ def inputs_for(
 
     `found` are a search's inputs, for operators without a rule.
     """
-    for name in operator.names:
-        if name in rules.NOT_BENCHMARKED:
-            return NoInputs(rules.NOT_BENCHMARKED[name])
+    excluded = exclusion(operator, rules)
+    if excluded is not None:
+        return excluded
     made = configurations(operator, rules, preset)
     if isinstance(made, NoInputs):
         if found is None or not made.searchable:
             return made
         made = [Configuration(found, SEARCH, FOUND, None)]
     return finish(operator, rules, made, dtype)
+
+
+def exclusion(operator: Operator, rules: RulesModule) -> NoInputs | None:
+    """Why an operator cannot be called on its own; None if it can."""
+    reasons = rules.NOT_BENCHMARKED
+    return next((NoInputs(reasons[name]) for name in operator.names if name in reasons), None)
 
 
 def make_inputs(

@@ -67,7 +67,7 @@ RULES: Mapping[str, tuple[Rule, ...]] = {
         in_full("nn.sigmoid nn.silu nn.soft_sign nn.softplus nn.sparse_plus nn.sparse_sigmoid"),
         in_full("nn.squareplus nn.tanh nn.log1mexp"),
     ),
-    "convolution": (begins("conv_", "conv"),),
+    "convolution": (begins("conv_"), in_full("lax.conv")),
     "reduction": (
         parameter("keepdims"),
         named("allclose array_equal array_equiv trace trapezoid logsumexp logmeanexp"),

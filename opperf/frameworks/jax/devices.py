@@ -64,6 +64,17 @@ def parse(text: str) -> str:
     return name
 
 
+PLATFORMS = {"gpu": "cuda"}
+"""Platforms whose name among JAX's lowerings is not the device's kind, of builds for NVIDIA."""
+
+
+def platform_of(name: str) -> str:
+    """Returns the platform of a canonical name, as JAX's lowerings name it."""
+    device = jax_device(name)
+    is_rocm = "rocm" in getattr(device.client, "platform_version", "")
+    return "rocm" if is_rocm else PLATFORMS.get(device.platform, device.platform)
+
+
 @functools.cache
 def jax_device(name: str) -> Any:
     """Returns JAX's object of a canonical name."""

@@ -25,15 +25,18 @@ from opperf.frameworks.jax import (
     inference,
     memory,
     messages,
+    primitives,
     programs,
     registry,
     source,
+    steps,
     tensors,
 )
 from opperf.frameworks.jax.gradient import VectorJacobianProduct
 from opperf.frameworks.jax.trace import NativeProfiler
 from opperf.frameworks.timing import ProfilerFactory
 from opperf.model import (
+    Argument,
     CallableTarget,
     Case,
     Device,
@@ -83,13 +86,26 @@ class JAX(Defaults):
         return devices.free_memory(device)
 
     def registered(self) -> int:
-        return len(registry.public_functions())
+        return len(registry.public_functions()) + len(primitives.operators())
 
     def operators(self) -> tuple[Operator, ...]:
-        return registry.operators()
+        both = (*registry.operators(), *primitives.operators())
+        return tuple(sorted(both, key=lambda one: one.name))
 
     def resolve(self, name: str) -> Operator | None:
-        return registry.find(name)
+        return registry.find(name) or primitives.find(name)
+
+    def missing_kernel(self, operator: Operator, device: str) -> str:
+        return primitives.missing_lowering(operator, device)
+
+    def callers(self, operator: Operator) -> tuple[Operator, ...] | None:
+        is_primitive = operator.namespace == primitives.NAMESPACE
+        return primitives.callers(operator.name) if is_primitive else None
+
+    def steps(
+        self, caller: Operator, arguments: Mapping[str, Argument]
+    ) -> Mapping[str, Mapping[str, Argument]]:
+        return steps.steps(self.function(caller.target), arguments)
 
     def target_of(self, function: Callable[..., Any]) -> Target:
         return functions.target_of(function)

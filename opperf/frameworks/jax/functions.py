@@ -11,7 +11,7 @@ import jax.numpy as jnp
 
 from opperf.errors import UnknownOperatorError, did_you_mean, suggest
 from opperf.frameworks import paths, user_code
-from opperf.frameworks.jax import parameters, registry
+from opperf.frameworks.jax import parameters, primitives, registry
 from opperf.frameworks.jax.dtypes import DTYPES, dtype_of
 from opperf.model import CallableTarget, Operator, OperatorTarget, Target
 from opperf.model import split_positional as by_position
@@ -32,6 +32,9 @@ def path_of(function: Callable[..., Any]) -> str:
     operator = registry.operator_of(function)
     if operator is not None:
         return registry.path_of(operator.name)
+    primitive = primitives.called_by(function)
+    if primitive is not None:
+        return primitives.path_of(primitive)
     module = getattr(function, "__module__", None)
     name = getattr(function, "__qualname__", None) or type(function).__qualname__
     return f"{module}.{name}" if module else name
@@ -66,6 +69,9 @@ def function_of(target: Target) -> Callable[..., Any]:
     if isinstance(target, CallableTarget):
         return find(target.path)
     assert isinstance(target, OperatorTarget)
+    primitive = primitives.of(target)
+    if primitive is not None:
+        return primitive.bind
     operator = registry.by_name().get(target.name)
     if operator is None:
         raise UnknownOperatorError(
@@ -98,6 +104,9 @@ def bind(
     Arguments go by position, as programs write them, up to the first parameter without one, and by
     name from there on. A list for a variadic parameter is spread.
     """
+    primitive = primitives.called_by(function)
+    if primitive is not None:
+        return primitives.bind(primitive, arguments)
     unnamed, named = by_position(arguments)
     declared = parameters.signature_of(function)
     operator = registry.operator_of(function)

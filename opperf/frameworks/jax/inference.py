@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable
 from typing import Any
 
 import jax
@@ -12,13 +12,13 @@ from opperf.frameworks.jax import functions
 from opperf.frameworks.jax.dtypes import dtype_of
 from opperf.frameworks.jax.messages import refusal
 from opperf.frameworks.jax.programs import Flat
-from opperf.model import Case, DType, Generator, TensorSpec
+from opperf.model import Case, DType, Generator, Mapping, Number, TensorSpec
 
 
 def output_shapes(framework: Core, case: Case) -> list[tuple[int, ...]] | None:
     """Returns the shapes of the case's outputs; None if only a call can show them."""
     try:
-        arguments = {name: _abstract(value) for name, value in case.arguments.items()}
+        arguments = {name: abstract(value) for name, value in case.arguments.items()}
         call = functions.bind(framework.function(case.target), arguments, case.settings.seed)
         flat = Flat(call, (jax.Array, jax.ShapeDtypeStruct))
         made = jax.eval_shape(flat, *flat.arrays)
@@ -30,17 +30,24 @@ def output_shapes(framework: Core, case: Case) -> list[tuple[int, ...]] | None:
     return [tuple(one.shape) for one in jax.tree_util.tree_leaves(made)]
 
 
-def _abstract(value: Any) -> Any:
-    """Returns an argument with shapes in place of arrays."""
+def _as_made(spec: TensorSpec, made: Any) -> Any:
+    return made
+
+
+def abstract(value: Any, array: Callable[[TensorSpec, Any], Any] = _as_made) -> Any:
+    """Returns an argument with shapes in place of arrays. `array` sees each spec with its shape,
+    and returns what takes the array's place."""
     if isinstance(value, tuple):
-        made = [_abstract(one) for one in value]
+        made = [abstract(one, array) for one in value]
         return made if any(isinstance(one, TensorSpec) for one in value) else tuple(made)
     if isinstance(value, Mapping):
-        return {name: _abstract(one) for name, one in value.items()}
+        return {name: abstract(one, array) for name, one in value.entries.items()}
     if isinstance(value, TensorSpec):
-        return jax.ShapeDtypeStruct(value.shape, dtype_of(value.dtype))
+        return array(value, jax.ShapeDtypeStruct(value.shape, dtype_of(value.dtype)))
     if isinstance(value, DType):
         return dtype_of(value.name)
+    if isinstance(value, Number):
+        return value.value
     if isinstance(value, Generator):
         return jax.random.key(value.seed)
     return value

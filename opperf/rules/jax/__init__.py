@@ -14,6 +14,7 @@ from opperf.rules.jax import (
     lax_shapes,
     nn,
     operations,
+    primitives,
     remaining,
     sampling,
 )
@@ -46,7 +47,10 @@ OPTIONAL_TENSORS: frozenset[str] = frozenset()
 TRAIN_PHASE: frozenset[str] = frozenset()
 NEEDS_OUTPUT: frozenset[str] = frozenset()
 
-NOT_BENCHMARKED: dict[str, str] = {**remaining.NOT_BENCHMARKED}
+NOT_BENCHMARKED: dict[str, str] = {
+    **primitives.NOT_BENCHMARKED,
+    **remaining.NOT_BENCHMARKED,
+}
 """Functions that cannot be called on their own, each with the reason."""
 
 NOT_FINITE: dict[str, NotFinite] = {}

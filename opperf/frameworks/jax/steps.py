@@ -1,0 +1,232 @@
+"""The primitives that a call of a function is made of, with the inputs that each gets."""
+
+from __future__ import annotations
+
+import functools
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+from jax.experimental import enable_x64
+from jax.extend import core
+
+from opperf.dtypes import kind_of
+from opperf.errors import UnsupportedError
+from opperf.frameworks.jax import WIDE, functions, primitives
+from opperf.frameworks.jax.dtypes import DTYPES
+from opperf.frameworks.jax.inference import abstract
+from opperf.frameworks.jax.messages import refusal
+from opperf.frameworks.jax.programs import Flat
+from opperf.frameworks.jax.structures import encode
+from opperf.model import Argument, Fill, Generator, TensorSpec, iter_tensors
+
+SEED = 0
+"""Seed of the keys of random numbers while a call is traced: no number depends on it."""
+
+SAFE: Mapping[str, Fill] = {
+    "float": Fill("uniform", 0.05, 0.95),
+    "complex": Fill("normal", 0.0, 1.0),
+    "integer": Fill("integers", 0.0, 2.0),
+    "bool": Fill("boolean"),
+}
+"""Contents of an input that is computed on the way, by the kind of dtype: numbers that are in the
+domain of logarithms, roots and inverse functions, and indices that are in any range."""
+
+SUITABLE: Mapping[tuple[str, int], Fill] = {
+    ("cholesky", 0): Fill("positive_definite"),
+    ("cholesky_update", 0): Fill("lower_triangular"),
+    ("eigh", 0): Fill("positive_definite"),
+    ("symmetric_product", 1): Fill("positive_definite"),
+    ("triangular_solve", 0): Fill("lower_triangular"),
+    ("tridiagonal", 0): Fill("positive_definite"),
+    # A dominant diagonal, between the two others.
+    ("tridiagonal_solve", 1): Fill("uniform", 3.0, 4.0),
+}
+"""Contents of the inputs of primitives that only some matrices suit, by the input's position."""
+
+OF_ANY_SHAPE = frozenset({"normal", "uniform", "integers", "constant", "boolean", "signs", "odds"})
+"""Distributions that a tensor of another shape may have too."""
+
+MOVING = frozenset(
+    {
+        *("broadcast_in_dim", "concatenate", "convert_element_type", "copy", "expand_dims"),
+        *("reshape", "rev", "select_n", "slice", "squeeze", "stop_gradient", "transpose"),
+    }
+)
+"""Primitives whose results are numbers of an input."""
+
+
+class Step(NamedTuple):
+    """A primitive's call within a program, and what is known of its inputs' contents."""
+
+    equation: core.JaxprEqn
+    contents: tuple[TensorSpec | None, ...]
+
+    @property
+    def size(self) -> int:
+        """Number of elements of all inputs and results."""
+        values = (*self.equation.invars, *self.equation.outvars)
+        return sum(math.prod(getattr(one.aval, "shape", ())) for one in values)
+
+
+def steps(
+    function: Callable[..., Any], arguments: Mapping[str, Argument]
+) -> dict[str, dict[str, Argument]]:
+    """Returns the arguments of each primitive that a call of a function, or its backward pass, is
+    made of, by the primitive's name as an operator: those of its largest call. None for a function
+    that cannot be traced, and no primitive that takes a function or a device."""
+    specs = [spec for value in arguments.values() for spec in iter_tensors(value)]
+    with enable_x64(any(spec.dtype in WIDE for spec in specs)):
+        found = [*_steps_of(function, arguments, forward)]
+        if any(spec.gradient for spec in specs):
+            found += _steps_of(function, arguments, backward)
+    made: dict[str, dict[str, Argument]] = {}
+    sizes: dict[str, int] = {}
+    for step in found:
+        name = primitives.operator_name(step.equation.primitive)
+        if not name or step.size <= sizes.get(name, -1):
+            continue
+        try:
+            made[name] = _arguments_of(step)
+        except UnsupportedError:
+            continue
+        sizes[name] = step.size
+    return made
+
+
+Traced = Callable[[Flat, Sequence[int]], Callable[..., Any]]
+"""What makes the function to trace, from a call and the places of its arrays that take a
+gradient."""
+
+
+def forward(flat: Flat, places: Sequence[int]) -> Callable[..., Any]:
+    """Returns the call."""
+    return flat
+
+
+def backward(flat: Flat, places: Sequence[int]) -> Callable[..., Any]:
+    """Returns the gradients of the sum of the call's results."""
+
+    def total(*differentiated: Any, others: Sequence[Any]) -> Any:
+        taken = list(others)
+        for place, one in zip(places, differentiated, strict=True):
+            taken[place] = one
+        leaves = jax.tree_util.tree_leaves(flat(*taken))
+        return [one for one in leaves if jnp.issubdtype(one.dtype, jnp.inexact)]
+
+    def gradients(*arrays: Any) -> Any:
+        wanted = [arrays[place] for place in places]
+        outputs, pullback = jax.vjp(functools.partial(total, others=arrays), *wanted)
+        return pullback([jnp.ones_like(one) for one in outputs])
+
+    return gradients
+
+
+def _steps_of(
+    function: Callable[..., Any], arguments: Mapping[str, Argument], traced: Traced
+) -> list[Step]:
+    """Returns the steps of a call; none if it cannot be traced."""
+    specs: dict[int, TensorSpec] = {}
+
+    def array(spec: TensorSpec, made: Any) -> Any:
+        specs[id(made)] = spec
+        return made
+
+    try:
+        values = {name: abstract(value, array) for name, value in arguments.items()}
+        flat = Flat(functions.bind(function, values, SEED), (jax.Array, jax.ShapeDtypeStruct))
+        of_arrays = [specs.get(id(one)) for one in flat.arrays]
+        places = [i for i, spec in enumerate(of_arrays) if spec is not None and spec.gradient]
+        program = jax.make_jaxpr(traced(flat, places))(*flat.arrays)
+    except Exception as error:
+        if refusal(error) is None:
+            raise
+        return []
+    known = dict(zip(program.jaxpr.invars, of_arrays, strict=True))
+    return list(_walk(program.jaxpr, known))
+
+
+Known = dict[Any, TensorSpec | None]
+"""What is known of the contents of a program's values."""
+
+
+def _walk(program: core.Jaxpr, known: Known) -> Iterator[Step]:
+    """Yields the steps of a program and of the programs inside it, and adds to `known`."""
+    for equation in program.eqns:
+        contents = tuple(_contents(one, known) for one in equation.invars)
+        yield Step(equation, contents)
+        for inner in _programs(list(equation.params.values())):
+            # The program of a function's call has its inputs; those of a loop have others too.
+            is_call = len(inner.invars) == len(contents)
+            is_call = is_call and len(inner.outvars) == len(equation.outvars)
+            inside: Known = dict(zip(inner.invars, contents, strict=True)) if is_call else {}
+            yield from _walk(inner, inside)
+            if is_call:
+                results = (_contents(one, inside) for one in inner.outvars)
+                known.update(zip(equation.outvars, results, strict=True))
+        if equation.primitive.name in MOVING:
+            # The first operand of a selection says only which of the others.
+            moved = contents[1:] if equation.primitive.name == "select_n" else contents
+            known[equation.outvars[0]] = next((one for one in moved if one is not None), None)
+
+
+def _programs(values: Any) -> Iterator[core.Jaxpr]:
+    """Yields the programs among a primitive's parameters."""
+    if isinstance(values, core.ClosedJaxpr):
+        yield values.jaxpr
+    elif isinstance(values, core.Jaxpr):
+        yield values
+    elif isinstance(values, tuple | list):
+        for one in values:
+            yield from _programs(one)
+
+
+def _contents(value: Any, known: Known) -> TensorSpec | None:
+    """Returns the tensor whose contents a value of a program has; None if it is not known."""
+    if not isinstance(value, core.Literal):
+        return known.get(value)
+    number = value.val
+    aval: Any = value.aval
+    dtype = str(aval.dtype)
+    if kind_of(dtype) == "complex" or not math.isfinite(number):
+        return None
+    return TensorSpec((), dtype, Fill("constant", float(number)))
+
+
+def _arguments_of(step: Step) -> dict[str, Argument]:
+    """Returns the arguments of a case that makes the step's call. Raises `UnsupportedError`."""
+    equation = step.equation
+    inputs = {
+        primitives.input_name(position): _input(equation.primitive.name, position, one.aval, spec)
+        for position, (one, spec) in enumerate(zip(equation.invars, step.contents, strict=True))
+    }
+    return {**inputs, **{name: encode(value) for name, value in equation.params.items()}}
+
+
+def _input(primitive: str, position: int, aval: Any, spec: TensorSpec | None) -> Argument:
+    """Returns an input of a primitive: of the contents that the program has there, if they are
+    known. Raises `UnsupportedError` for what is no array."""
+    if not hasattr(aval, "shape") or not hasattr(aval, "dtype"):
+        raise UnsupportedError(f"{primitive} takes values that are no arrays")
+    if jnp.issubdtype(aval.dtype, jax.dtypes.prng_key) and not aval.shape:
+        return Generator(SEED)
+    dtype = str(aval.dtype)
+    if dtype not in DTYPES:
+        raise UnsupportedError(f"{primitive} takes arrays of {dtype}")
+    shape, kind = tuple(aval.shape), kind_of(dtype)
+    assert kind is not None
+    fill = SUITABLE.get((primitive, position)) or _moved(spec, shape, kind) or SAFE[kind]
+    return TensorSpec(shape, dtype, fill, gradient=kind in ("float", "complex"))
+
+
+def _moved(spec: TensorSpec | None, shape: tuple[int, ...], kind: str) -> Fill | None:
+    """Returns the contents of a tensor that has another's numbers; None if they are of another
+    kind, or mean nothing in another shape."""
+    if spec is None or kind_of(spec.dtype) != kind or spec.fill.of:
+        return None
+    name = spec.fill.distribution
+    if name not in OF_ANY_SHAPE and (shape != spec.shape or name == "same"):
+        return None
+    return spec.fill

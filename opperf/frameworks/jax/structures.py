@@ -1,0 +1,140 @@
+"""JAX's structured arguments as plain values of a case, which survive a run file: enumerations,
+named tuples, computations of one step, implementations of random numbers."""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any
+
+import jax
+import numpy as np
+from jax.extend import core
+
+from opperf.errors import UnsupportedError
+from opperf.frameworks.jax.dtypes import DTYPES
+from opperf.model import Argument, DType, Mapping, Number
+
+TYPE = "type"
+"""The entry of a mapping that names the type; the others are its fields."""
+
+NAME = "name"
+"""The entry of an enumeration's mapping with the name of the member."""
+
+MODULES = (jax.lax, jax.lax.linalg)
+
+TYPES: dict[str, type] = {
+    name: getattr(module, name)
+    for module in MODULES
+    for name in (
+        *("ConvDimensionNumbers", "GatherDimensionNumbers", "ScatterDimensionNumbers"),
+        *("RaggedDotDimensionNumbers", "DotAlgorithm", "DotAlgorithmPreset"),
+        *("GatherScatterMode", "Precision", "RandomAlgorithm", "RoundingMethod"),
+        *("FftType", "AccuracyMode", "SvdAlgorithm"),
+    )
+    # Not every version has them all.
+    if hasattr(module, name)
+}
+"""Named tuples, data classes and enumerations, by name."""
+
+RANDOM = "PRNGImpl"
+"""Name of the type of an implementation of random numbers."""
+
+
+def encode(value: Any) -> Argument:
+    """Returns an argument of JAX's as a value of a case. Raises `UnsupportedError` for one that
+    JSON cannot hold, as a function or a device."""
+    if isinstance(value, enum.Enum):
+        return Mapping({TYPE: _known(value), NAME: value.name})
+    if value is None or isinstance(value, bool | str):
+        return value
+    if isinstance(value, np.generic):
+        return encode(value.item())
+    if isinstance(value, int):
+        return int(value)
+    if isinstance(value, complex) or (isinstance(value, float) and not np.isfinite(value)):
+        return Number.of(value)
+    if isinstance(value, float):
+        return value
+    if isinstance(value, np.dtype) and str(value) in DTYPES:
+        return DType(str(value))
+    if isinstance(value, core.Jaxpr | core.ClosedJaxpr):
+        return _encode_computation(value)
+    if type(value).__name__ == RANDOM:
+        return Mapping({TYPE: RANDOM, NAME: value.name})
+    fields = tuple(_fields(value))
+    if fields:
+        entries = {name: encode(getattr(value, name)) for name in fields}
+        return Mapping({TYPE: _known(value), **entries})
+    if isinstance(value, tuple | list):
+        return tuple(encode(one) for one in value)  # type: ignore[misc]
+    raise UnsupportedError(f"a {type(value).__name__} cannot be an argument of a case")
+
+
+def _fields(value: Any) -> Iterator[str]:
+    """Yields the names of the fields of a named tuple or data class; none for another value."""
+    declared: Iterable[str] = getattr(value, "_fields", ())
+    yield from declared or getattr(value, "__dataclass_fields__", ())
+
+
+def _known(value: Any) -> str:
+    """Returns the name of a value's type. Raises `UnsupportedError` for a type not in `TYPES`."""
+    name = type(value).__name__
+    if name not in TYPES:
+        raise UnsupportedError(f"a {name} cannot be an argument of a case")
+    return name
+
+
+def _encode_computation(value: Any) -> Mapping:
+    """Returns the mapping of a program with one step, which takes the program's arguments in their
+    order, such as the sum of two numbers. Raises `UnsupportedError` for any other."""
+    program = getattr(value, "jaxpr", value)
+    steps = program.eqns
+    if len(steps) != 1 or list(steps[0].invars) != list(program.invars) or steps[0].params:
+        raise UnsupportedError("a computation of several steps cannot be an argument of a case")
+    dtypes = tuple(DType(str(one.aval.dtype)) for one in program.invars)
+    return Mapping({TYPE: type(value).__name__, NAME: steps[0].primitive.name, "dtypes": dtypes})
+
+
+def _computation(name: str, dtypes: tuple[Any, ...]) -> Any:
+    """Returns the program of one step, a primitive of numbers of these dtypes."""
+    primitive = next(
+        one
+        for one in vars(core.primitives).values()
+        if isinstance(one, core.Primitive) and one.name == name
+    )
+    numbers = [jax.ShapeDtypeStruct((), dtype) for dtype in dtypes]
+    return jax.make_jaxpr(primitive.bind)(*numbers)
+
+
+def _random(name: str) -> Any:
+    """Returns an implementation of random numbers by its name."""
+    dtype: Any = jax.random.key(0, impl=name).dtype
+    return dtype._impl
+
+
+DECODERS: dict[str, Callable[..., Any]] = {
+    RANDOM: _random,
+    "ClosedJaxpr": _computation,
+    "Jaxpr": lambda name, dtypes: _computation(name, dtypes).jaxpr,
+}
+"""What makes the values of other types, from their entries."""
+
+
+def decode(value: Any) -> Any:
+    """Returns JAX's argument of a value, a dict in place of its mappings, as `encode` has made it;
+    any other value unchanged."""
+    if isinstance(value, tuple | list):
+        return type(value)(decode(one) for one in value)
+    if not isinstance(value, dict):
+        return value
+    entries = {name: decode(one) for name, one in value.items()}
+    if TYPE not in entries:
+        return entries
+    name = entries.pop(TYPE)
+    if name in DECODERS:
+        return DECODERS[name](**entries)
+    kind = TYPES.get(name)
+    if kind is None:
+        raise UnsupportedError(f"this version of JAX has no {name}")
+    return kind[entries[NAME]] if issubclass(kind, enum.Enum) else kind(**entries)
