@@ -9,7 +9,8 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
-from opperf.errors import NoGradientError, OpperfError, one_line
+from opperf.errors import NoGradientError, UnsupportedError, one_line
+from opperf.frameworks.jax import recompiling
 from opperf.frameworks.jax.messages import refusal
 from opperf.frameworks.jax.programs import Call, CompiledCall, Cost, Program
 
@@ -65,7 +66,8 @@ class VectorJacobianProduct:
         self._backward = Program(backward, cost=cost) if is_compiled else _eager(backward)
         self._pullback: Any = None
         self._heads: list[Any] = []
-        self._try()
+        with recompiling.expected():
+            self._try()
 
     def _try(self) -> None:
         """Makes the head gradients and computes the gradients once."""
@@ -76,8 +78,10 @@ class VectorJacobianProduct:
             self._heads = [head(one) for one in outputs]
             del outputs
             self.backward()
-        except OpperfError:
+        except NoGradientError:
             raise
+        except UnsupportedError as error:
+            raise NoGradientError(str(error)) from error
         except Exception as error:
             reason = refusal(error)
             if reason is None or "RESOURCE_EXHAUSTED" in reason:

@@ -18,7 +18,7 @@ import jax
 from opperf.errors import UnsupportedError
 from opperf.frameworks.jax.devices import jax_device
 
-EAGER = "JAX tells the memory of compiled calls only; use --mode jit"
+EAGER = "JAX shows the memory of compiled calls only; use --mode jit"
 
 
 class Reading:
@@ -28,7 +28,6 @@ class Reading:
         self._device = jax_device(device)
         self._level = live_bytes(self._device)
         self._begin = _counters(self._device)
-        self.programs = 0
         self.peak_bytes = self.kept_bytes = 0
 
     def raise_to(self, level: int) -> None:
@@ -75,6 +74,12 @@ def is_measuring() -> bool:
     return bool(_open)
 
 
+def refuse_eager() -> None:
+    """Raises `UnsupportedError` inside a context of `measure`."""
+    if _open:
+        raise UnsupportedError(EAGER)
+
+
 def run(compiled: Any, arrays: Sequence[Any]) -> Any:
     """Returns the results of a compiled call, once they are ready, and adds its memory to the open
     readings. Raises `UnsupportedError` if XLA does not tell it."""
@@ -83,21 +88,17 @@ def run(compiled: Any, arrays: Sequence[Any]) -> Any:
         raise UnsupportedError("this backend of XLA does not tell the memory of a program")
     own = planned.output_size_in_bytes + planned.temp_size_in_bytes - planned.alias_size_in_bytes
     for reading in _open:
-        reading.programs += 1
         reading.raise_to(reading.live_bytes() + own)
     return jax.block_until_ready(compiled(*arrays))
 
 
 @contextmanager
 def measure(device: str) -> Iterator[Reading]:
-    """Measures the memory of compiled calls inside the context. Contexts may be nested. Raises
-    `UnsupportedError` if no call inside was compiled ahead of time."""
+    """Measures the memory of compiled calls inside the context. Contexts may be nested."""
     reading = Reading(device)
     _open.append(reading)
     try:
         yield reading
     finally:
         _open.remove(reading)
-    if not reading.programs:
-        raise UnsupportedError(EAGER)
     reading.end()

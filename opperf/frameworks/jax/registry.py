@@ -191,6 +191,20 @@ def operators() -> tuple[Operator, ...]:
     )
 
 
+@functools.cache
+def _bare_names() -> Mapping[str, list[str]]:
+    """Returns, by canonical name, the names without a module that are first of its function: `add`
+    is `jnp.add`, not `lax.add`."""
+    first: dict[str, str] = {}
+    for name, canonical in canonical_names().items():
+        if canonical in _fold_aliases():
+            first.setdefault(name.rpartition(".")[2], canonical)
+    bare: dict[str, list[str]] = {}
+    for short, canonical in first.items():
+        bare.setdefault(canonical, []).append(short)
+    return bare
+
+
 def _operator(found: Found, aliases: tuple[str, ...]) -> Operator:
     name, place, function = found
     known = public_functions()
@@ -199,7 +213,7 @@ def _operator(found: Found, aliases: tuple[str, ...]) -> Operator:
         framework=FRAMEWORK,
         namespace=place.namespaces[0],
         name=name,
-        aliases=aliases,
+        aliases=tuple(sorted({*aliases, *_bare_names().get(name, ())})),
         namespaces=tuple(sorted(spaces)),
         parameters=parameters.declared(name, function),
         prefixes=("jax.",),
@@ -209,28 +223,15 @@ def _operator(found: Found, aliases: tuple[str, ...]) -> Operator:
 
 @functools.cache
 def by_name() -> dict[str, Operator]:
-    """Returns every full name, canonical or alias, and its operator."""
+    """Returns every name, canonical or alias, and its operator."""
     return {name: operator for operator in operators() for name in operator.names}
-
-
-@functools.cache
-def _by_bare_name() -> dict[str, Operator]:
-    """Returns the operator of each name without its module, of the first module that has it."""
-    found: dict[str, Operator] = {}
-    for name in public_functions():
-        if name in by_name():
-            found.setdefault(name.rpartition(".")[2], by_name()[name])
-    return found
 
 
 def find(name: str) -> Operator | None:
     """Returns the operator of a name as users write it: `jnp.add`, `jax.numpy.add`, `add`; None if
     there is none."""
     known = by_name()
-    for spelling in _spellings(name):
-        if spelling in known:
-            return known[spelling]
-    return _by_bare_name().get(name)
+    return next((known[spelling] for spelling in _spellings(name) if spelling in known), None)
 
 
 def _spellings(name: str) -> Iterator[str]:
@@ -243,7 +244,8 @@ def _spellings(name: str) -> Iterator[str]:
 @functools.cache
 def by_identity() -> dict[int, Operator]:
     """Returns the operator of each function object, by identity, under any of its names."""
-    return {id(public_functions()[name].function): one for name, one in by_name().items()}
+    known = public_functions()
+    return {id(known[name].function): one for name, one in by_name().items() if name in known}
 
 
 def operator_of(function: Callable[..., Any]) -> Operator | None:

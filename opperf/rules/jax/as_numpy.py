@@ -13,7 +13,7 @@ from typing import Any
 import msgspec
 
 from opperf.model import Argument, Operator, TensorSpec, map_tensors
-from opperf.operations.uses import Choice, Roles, Table, Use, Values
+from opperf.operations.uses import Choice, Roles, Table, Use, Values, Written
 from opperf.rules.configurations import inputs_of
 from opperf.rules.numpy import MODULES as NUMPY_MODULES
 from opperf.rules.numpy import layouts
@@ -42,6 +42,24 @@ RENAMED: Mapping[str, Mapping[str, str]] = {
     "reshape": {"newshape": "shape"},
 }
 """JAX's names of the arguments of NumPy's functions, where they differ."""
+
+REFUSED: Mapping[str, str] = {"argsort": "kind", "sort": "kind"}
+"""An argument, by function, that JAX has in its signature and does not take: its sorts are stable
+without it."""
+
+NEEDED: Mapping[str, str] = {"where": "x"}
+"""An argument, by function, without which no configuration is taken: a condition alone returns
+indices, as `jnp.nonzero` does, which has configurations of its own."""
+
+RETURNED: Mapping[str, Arguments] = dict.fromkeys(
+    ("fill_diagonal", "put", "put_along_axis"), {"inplace": False}
+)
+"""Further arguments of the functions that return what NumPy's write to their first argument."""
+
+LACKING = frozenset({"in1d"})
+"""NumPy's functions that JAX does not have, beside all that draw random numbers."""
+
+RANDOM = "random."
 
 FAMILIES = Families()
 
@@ -81,12 +99,14 @@ def of_numpy(family: Family, name: str = "") -> Family:
     def made(operator: Operator, size: Preset) -> Iterable[Arguments] | NoInputs:
         if not operator.name.startswith(PREFIX):
             return NoInputs("no rule has arguments for it", searchable=True)
-        own = RENAMED.get(name or operator.name.removeprefix(PREFIX), {})
+        numpy_name = name or operator.name.removeprefix(PREFIX)
+        own = RENAMED.get(numpy_name, {})
         found = family(_numpy_operator(operator, own), size)
         if isinstance(found, NoInputs):
             return found
-        renamed = [_renamed(one, own) for one in found]
-        fitting = [one for one in renamed if _fits(operator, one)]
+        also = RETURNED.get(numpy_name, {})
+        renamed = [{**_renamed(one, own), **also} for one in found]
+        fitting = [one for one in renamed if _fits(operator, numpy_name, one)]
         if not fitting:
             return NoInputs("no rule has arguments that it takes", searchable=True)
         return [{key: narrowed(value) for key, value in one.items()} for one in fitting]
@@ -94,8 +114,13 @@ def of_numpy(family: Family, name: str = "") -> Family:
     return made
 
 
-def _fits(operator: Operator, arguments: Arguments) -> bool:
-    return all(operator.parameter(name) is not None for name in inputs_of(arguments))
+def _fits(operator: Operator, name: str, arguments: Arguments) -> bool:
+    """Whether JAX's function, NumPy's `name`, takes the arguments."""
+    return (
+        all(operator.parameter(one) is not None for one in inputs_of(arguments))
+        and REFUSED.get(name) not in arguments
+        and (name not in NEEDED or NEEDED[name] in arguments)
+    )
 
 
 def _use_of_numpy(use: Use, name: str) -> Use:
@@ -103,15 +128,21 @@ def _use_of_numpy(use: Use, name: str) -> Use:
     own = RENAMED.get(name, {})
     back = {ours: theirs for theirs, ours in own.items()}
 
+    also = RETURNED.get(name, {})
+
     def apply(function: Any, arguments: Values) -> Any:
-        return use.apply(function, _renamed(arguments, back))
+        inputs = {key: value for key, value in arguments.items() if key not in also}
+        made = use.apply(function, _renamed(inputs, back))
+        if also and isinstance(made, Written):
+            (made,) = made.arguments.values()
+        return made
 
     def to_arguments(operator: Operator, roles: Roles) -> dict[str, Argument] | None:
         made = use.to_arguments(_numpy_operator(operator, own), roles)
         if made is None:
             return None
-        renamed = _renamed(made, own)
-        if not _fits(operator, renamed):
+        renamed = {**_renamed(made, own), **also}
+        if not _fits(operator, name, renamed):
             return None
         return {key: narrowed(value) for key, value in renamed.items()}
 
@@ -121,6 +152,8 @@ def _use_of_numpy(use: Use, name: str) -> Use:
 def _operations() -> Table:
     table: Table = {}
     for name, entry in numpy_operations.TABLE.items():
+        if name in LACKING or name.startswith(RANDOM):
+            continue
         if isinstance(entry, Choice):
             uses = {value: _use_of_numpy(use, name) for value, use in entry.uses.items()}
             table[PREFIX + name] = Choice(entry.argument, uses)
