@@ -27,6 +27,7 @@ from opperf.frameworks.jax import (
     messages,
     primitives,
     programs,
+    recompiling,
     registry,
     source,
     steps,
@@ -129,7 +130,8 @@ class JAX(Defaults):
         return functions.function_of(target)
 
     def tensor(self, spec: TensorSpec, device: str, seed: int) -> Any:
-        return tensors.tensor(spec, device, seed)
+        with recompiling.expected():
+            return tensors.tensor(spec, device, seed)
 
     def constant(self, value: Constant, device: str) -> Any:
         if isinstance(value, DType):
@@ -144,7 +146,8 @@ class JAX(Defaults):
         return tensors.describe(value)
 
     def copy_to_device(self, value: Any, spec: TensorSpec, device: str) -> Any:
-        return tensors.copy_to_device(value, device)
+        with recompiling.expected():
+            return tensors.copy_to_device(value, device)
 
     def bind(
         self,
@@ -212,7 +215,8 @@ class JAX(Defaults):
         return len(os.sched_getaffinity(0))
 
     def has_nan(self, outputs: Any) -> bool:
-        return tensors.has_nan(outputs)
+        with recompiling.expected():
+            return tensors.has_nan(outputs)
 
     def extents(self, values: Any) -> list[Extent]:
         return [tensors.extent(one) for one in tensors.arrays(values)]

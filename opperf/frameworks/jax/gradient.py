@@ -10,6 +10,7 @@ import jax
 import jax.numpy as jnp
 
 from opperf.errors import NoGradientError, OpperfError, one_line
+from opperf.frameworks.jax import recompiling
 from opperf.frameworks.jax.messages import EAGER_ONLY, refusal
 from opperf.frameworks.jax.programs import Call, CompiledCall, Cost, Program
 
@@ -65,7 +66,8 @@ class VectorJacobianProduct:
         self._backward = Program(backward, cost=cost) if is_compiled else _eager(backward)
         self._pullback: Any = None
         self._heads: list[Any] = []
-        self._try()
+        with recompiling.expected():
+            self._try()
 
     def _try(self) -> None:
         """Makes the head gradients and computes the gradients once."""

@@ -18,7 +18,7 @@ import jax
 from opperf.errors import UnsupportedError
 from opperf.frameworks.jax.devices import jax_device
 
-EAGER = "JAX tells the memory of compiled calls only; use --mode jit"
+EAGER = "JAX shows the memory of compiled calls only; use --mode jit"
 
 
 class Reading:
@@ -74,6 +74,12 @@ def is_measuring() -> bool:
     return bool(_open)
 
 
+def refuse_eager() -> None:
+    """Raises `UnsupportedError` inside a context of `measure`."""
+    if _open:
+        raise UnsupportedError(EAGER)
+
+
 def run(compiled: Any, arrays: Sequence[Any]) -> Any:
     """Returns the results of a compiled call, once they are ready, and adds its memory to the open
     readings. Raises `UnsupportedError` if XLA does not tell it."""
@@ -84,13 +90,6 @@ def run(compiled: Any, arrays: Sequence[Any]) -> Any:
     for reading in _open:
         reading.raise_to(reading.live_bytes() + own)
     return jax.block_until_ready(compiled(*arrays))
-
-
-def refuse_eager() -> None:
-    """Raises `UnsupportedError` inside a context of `measure`: of a call that is not compiled
-    ahead of time, nothing tells the memory."""
-    if is_measuring():
-        raise UnsupportedError(EAGER)
 
 
 @contextmanager

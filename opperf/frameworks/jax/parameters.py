@@ -26,7 +26,6 @@ UFUNC_INPUTS = {1: ("x",), 2: ("x", "y")}
 TENSOR = r"ArrayLike|Array|RealArray|IntegerArray|DuckTypedArray|jax\.Array|numpy\.ndarray"
 
 KINDS: tuple[tuple[str, Kind], ...] = (
-    (r"^(None|Any)?$", Kind.OTHER),
     (r"Callable", Kind.OTHER),
     (r"Sharding|Device|Precision|PRNGSpec|DotAlgorithm", Kind.OTHER),
     (r"DimensionNumbers|PathLike|Algorithm", Kind.OTHER),
@@ -45,7 +44,10 @@ KINDS: tuple[tuple[str, Kind], ...] = (
 
 BY_NAME: Mapping[str, Kind] = {
     **dict.fromkeys(
-        ("a", "arr", "b", "f", "ar", "A", "x", "y", "x0", "obs", "code_book", "segment_ids"),
+        (
+            *("a", "arr", "b", "f", "ar", "A", "x", "y", "x0", "obs", "code_book", "segment_ids"),
+            *("condition", "image"),
+        ),
         Kind.TENSOR,
     ),
     **dict.fromkeys(("operands", "arys", "arrays", "args", "xi"), Kind.TENSORS),
@@ -65,7 +67,7 @@ BY_DEFAULT: tuple[tuple[type, Kind], ...] = (
 """Kinds of other parameters by the type of their default; `bool` first, as it is an `int`."""
 
 OF_ONE: Mapping[tuple[str, str], Kind] = {
-    **{(f"jnp.{name}", "object"): Kind.TENSOR for name in ("array", "asarray")},
+    ("jnp.array", "object"): Kind.TENSOR,
     ("jnp.asarray", "a"): Kind.TENSOR,
     ("jnp.frombuffer", "buffer"): Kind.OTHER,
     ("jnp.from_dlpack", "x"): Kind.OTHER,
@@ -79,6 +81,13 @@ OF_ONE: Mapping[tuple[str, str], Kind] = {
     },
 }
 """Kinds of a function's parameter that its annotation does not tell."""
+
+OPTIONAL = re.compile(r"\s*\|\s*None\b|\bNone\s*\|\s*|,? NoneType|\| DeprecatedArg")
+
+SAYS_NOTHING = ("", "Any", "typing.Any")
+"""Annotations that leave the kind to the name and the default."""
+
+ADDRESS = re.compile(r" at 0x[0-9a-f]+")
 
 OMITTED = frozenset({"out", "device", "sharding", "out_sharding", "precision"})
 """Optional parameters that no rule sets by kind: JAX takes no outputs, and places are settings."""
@@ -103,7 +112,7 @@ def declared(name: str, function: Callable[..., Any]) -> tuple[Parameter, ...]:
     return tuple(
         _parameter(name, one)
         for one in signature_of(function).values()
-        if one.kind is not one.VAR_KEYWORD
+        if one.kind is not one.VAR_KEYWORD and not one.name.startswith("_")
     )
 
 
@@ -115,10 +124,15 @@ def _parameter(name: str, one: inspect.Parameter) -> Parameter:
         name=one.name,
         kind=Kind.OTHER if is_key else kind,
         required=required,
-        default=None if required else "of the seed" if is_key else str(one.default),
+        default=None if required else "of the seed" if is_key else _stable(one.default),
         choices=DTYPES if (one.name, kind) == ("dtype", Kind.ENUM) else (),
-        declared=str(one),
+        declared=_stable(one),
     )
+
+
+def _stable(value: Any) -> str:
+    """Returns a value as text that is the same in every process: without addresses of objects."""
+    return ADDRESS.sub("", str(value))
 
 
 def kind_of(name: str, one: inspect.Parameter) -> Kind:
@@ -129,14 +143,15 @@ def kind_of(name: str, one: inspect.Parameter) -> Kind:
         return Kind.OTHER
     if one.kind is one.VAR_POSITIONAL:
         return Kind.TENSORS
-    if one.annotation is one.empty or one.annotation is Any:
+    # Optional: None beside what it takes.
+    text = OPTIONAL.sub("", _text_of(one.annotation)).strip()
+    if text in SAYS_NOTHING:
         by_default = (kind for of, kind in BY_DEFAULT if isinstance(one.default, of))
         return BY_NAME.get(one.name) or next(by_default, Kind.OTHER)
-    text = one.annotation if isinstance(one.annotation, str) else _text_of(one.annotation)
-    # Optional: None beside what it takes.
-    text = re.sub(r"\s*\|\s*None\b|\bNone\s*\|\s*|,? NoneType|\| DeprecatedArg", "", text).strip()
     return next((kind for pattern, kind in KINDS if re.search(pattern, text)), Kind.OTHER)
 
 
 def _text_of(annotation: Any) -> str:
+    if annotation is inspect.Parameter.empty:
+        return ""
     return annotation.__name__ if isinstance(annotation, type) else str(annotation)

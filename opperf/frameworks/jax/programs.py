@@ -14,7 +14,7 @@ from typing import Any
 
 import jax
 
-from opperf.frameworks.jax import memory
+from opperf.frameworks.jax import memory, recompiling
 
 NS_PER_S = 1e9
 
@@ -59,15 +59,15 @@ class Cost:
 
     lowering_ns: float = 0.0
     compile_ns: float = 0.0
-    programs: int = 0
-    flops: float | None = None
-    bytes_accessed: float | None = None
+    before: int = field(default_factory=recompiling.count)
+    """Recompilations in this process before the case's."""
 
 
 class Program:
     """A function that is compiled when it is first called, for the arrays of that call.
 
-    Raises what JAX raises for a function that it cannot compile.
+    Raises `UnsupportedError` for a function that needs an array's values to be compiled, and what
+    JAX raises for any other that it cannot compile.
     """
 
     def __init__(
@@ -79,10 +79,16 @@ class Program:
 
     def __call__(self, *arrays: Any) -> Any:
         if self._compiled is None:
-            self._compile(arrays)
+            return self._first(arrays)
         if memory.is_measuring():
             return memory.run(self._compiled, arrays)
         return wait(self._compiled(*arrays))
+
+    def _first(self, arrays: Sequence[Any]) -> Any:
+        """Compiles the function, and returns the results of the first call."""
+        with recompiling.expected():
+            self._compile(arrays)
+            return self(*arrays)
 
     def _compile(self, arrays: Sequence[Any]) -> None:
         begun = time.perf_counter()
@@ -91,7 +97,6 @@ class Program:
         self._compiled = lowered.compile()
         self.cost.lowering_ns += (lowered_at - begun) * NS_PER_S
         self.cost.compile_ns += (time.perf_counter() - lowered_at) * NS_PER_S
-        self.cost.programs += 1
 
     def analysis(self) -> Mapping[str, float]:
         """Returns what XLA says that a call costs; empty if it says nothing."""
@@ -136,8 +141,9 @@ class CompiledCall:
 
     def renew(self) -> None:
         """Replaces the arrays that a call overwrites by fresh copies."""
-        for place, kept in self._kept.items():
-            self.arrays[place] = jax.block_until_ready(kept.copy())
+        with recompiling.expected():
+            for place, kept in self._kept.items():
+                self.arrays[place] = jax.block_until_ready(kept.copy())
 
     def __call__(self) -> Any:
         return self.program(*self.arrays)
@@ -151,6 +157,8 @@ class EagerCall:
         self._call = call
 
     def __call__(self) -> Any:
+        """Returns the results, once they are ready. Raises `UnsupportedError` while memory is
+        measured, which JAX does not show of such a call."""
         memory.refuse_eager()
         return wait(self._call())
 
@@ -168,15 +176,15 @@ COMPILED = ("jit",)
 
 
 def costs(call: Callable[[], Any]) -> dict[str, float]:
-    """Returns what compiling a call and its gradient took, in nanoseconds, how often another
-    program had to be compiled for the same one, and what XLA says that the forward pass costs."""
+    """Returns what compiling a call and its gradient took, in nanoseconds, how many programs JAX
+    compiled after their first calls, and what XLA says that the forward pass costs."""
     if not isinstance(call, CompiledCall):
         return {}
     cost = call.program.cost
     found = {
         "lowering": cost.lowering_ns,
         "compilation": cost.compile_ns,
-        "recompilations": 0.0,
+        "recompilations": float(recompiling.count() - cost.before),
     }
     names = {"flops": "flops", "bytes accessed": "bytes_accessed"}
     analysis = call.program.analysis()

@@ -230,7 +230,7 @@ def _spellings(names: Iterable[str]) -> Iterator[str]:
 
 @functools.cache
 def by_name() -> dict[str, Operator]:
-    """Returns every full name, canonical or alias, and its operator."""
+    """Returns every name, canonical or alias, and its operator."""
     return {name: operator for operator in operators() for name in operator.names}
 
 

@@ -44,6 +44,11 @@ RENAMED: Mapping[str, Mapping[str, str]] = {
 }
 """JAX's names of the arguments of NumPy's functions, where they differ."""
 
+LACKING = frozenset({"in1d"})
+"""NumPy's functions that JAX does not have, beside all that draw random numbers."""
+
+RANDOM = "random."
+
 FAMILIES = Families()
 
 
@@ -126,6 +131,8 @@ def _use_of_numpy(use: Use, name: str) -> Use:
 def _operations() -> Table:
     table: Table = {}
     for name, entry in numpy_operations.TABLE.items():
+        if name in LACKING or name.startswith(RANDOM):
+            continue
         if isinstance(entry, Choice):
             uses = {value: _use_of_numpy(use, name) for value, use in entry.uses.items()}
             table[PREFIX + name] = Choice(entry.argument, uses)
