@@ -43,8 +43,8 @@ NOT_BENCHMARKED: Mapping[str, str] = {
     **_all("select_and_scatter", _COMPUTATION.format("primitive.select_and_scatter_add")),
     **_all(
         "call call_exported closed_call composite core_call custom_jvp_call custom_lin "
-        "custom_partitioning custom_transpose_call custom_vjp_call custom_vmap_call jit linear_call "
-        "remat2 checkpoint remat_opt run_state",
+        "custom_partitioning custom_transpose_call custom_vjp_call custom_vmap_call jit "
+        "linear_call remat2 checkpoint remat_opt run_state",
         _COMPUTATION.format("the function that is called, or what it consists of"),
     ),
     **_all(
