@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import re
+import sys
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
@@ -215,8 +216,14 @@ def called_by(function: Callable[..., Any]) -> core.Primitive | None:
 
 
 def path_of(primitive: core.Primitive) -> str:
-    """Returns the dotted path of a primitive's `bind`; that of its name if JAX does not offer the
-    primitive."""
-    public = (name for name, one in vars(core.primitives).items() if one is primitive)
-    name = next(public, f"{primitive.name}_p")
-    return f"{core.primitives.__name__}.{name}.bind"
+    """Returns the dotted path of a primitive's `bind`, in a public module if one has it."""
+    # A program imports modules while it runs.
+    modules = [(name, one) for name, one in sys.modules.items() if name.partition(".")[0] == "jax"]
+    public = (core.primitives.__name__, core.primitives)
+    ordered = sorted(modules, key=lambda one: ("._" in one[0], one[0]))
+    return next(
+        f"{module}.{name}.bind"
+        for module, found in (public, *ordered)
+        for name, one in list(vars(found).items())
+        if one is primitive
+    )

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+import sys
 from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any
@@ -11,12 +13,15 @@ import jax.numpy as jnp
 
 from opperf.frameworks import scripts
 from opperf.frameworks.fill import Code
-from opperf.frameworks.jax import WIDE, WIDE_OPTION, functions, tensors
+from opperf.frameworks.jax import WIDE, WIDE_OPTION, functions, structures, tensors
 from opperf.frameworks.jax.gradient import HEAD_SEED, LEAST_HEAD
 from opperf.frameworks.literals import imports_of, literal
 from opperf.frameworks.scripts import Names, render
 from opperf.frameworks.user_code import call_in_script
 from opperf.model import Case
+
+STRUCTURES = re.compile(r"\bjax\.extend\.core\.primitives\b")
+"""Modules that structured arguments name, and that JAX does not import."""
 
 
 def script(case: Case, arguments: Mapping[str, Any], call: Callable[[], Any]) -> str:
@@ -52,7 +57,11 @@ def _modules_of(called: str) -> list[str]:
     """Returns the imports of JAX, and of the module of a function that JAX does not import."""
     path = called.partition("(")[0]
     module = path.rpartition(".")[0]
-    own = [f"import {module}"] if module.startswith("jax.") and module != "jax.numpy" else []
+    # A method is in a class or an object, which no import has.
+    while module and module not in sys.modules:
+        module = module.rpartition(".")[0]
+    named = dict.fromkeys([module, *STRUCTURES.findall(called)])
+    own = [f"import {one}" for one in named if one.startswith("jax.") and one != "jax.numpy"]
     return ["import jax", *own]
 
 
@@ -86,4 +95,4 @@ def _render_plain(value: Any) -> str:
         return f"jnp.{value}" if str(value) != "bool" else "jnp.bool_"
     if isinstance(value, jax.Array) and tensors.is_key(value):
         return f"jax.random.key({int(jax.random.key_data(value)[-1])})"
-    return literal(value)
+    return structures.source(value, literal)

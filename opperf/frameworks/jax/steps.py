@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+import warnings
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import jax
@@ -52,10 +53,14 @@ OF_ANY_SHAPE = frozenset({"normal", "uniform", "integers", "constant", "boolean"
 MOVING = frozenset(
     {
         *("broadcast_in_dim", "concatenate", "convert_element_type", "copy", "expand_dims"),
-        *("reshape", "rev", "select_n", "slice", "squeeze", "stop_gradient", "transpose"),
+        *("reshape", "rev", "slice", "squeeze", "stop_gradient", "transpose"),
     }
 )
 """Primitives whose results are numbers of an input."""
+
+SELECTION = "select_n"
+"""The primitive that selects among its inputs but the first. It moves whole numbers, as indices
+from the end that are made positive; of others it may select those that are in a domain."""
 
 
 class Step(NamedTuple):
@@ -78,7 +83,10 @@ def steps(
     made of, by the primitive's name as an operator: those of its largest call. None for a function
     that cannot be traced, and no primitive that takes a function or a device."""
     specs = [spec for value in arguments.values() for spec in iter_tensors(value)]
-    with enable_x64(any(spec.dtype in WIDE for spec in specs)):
+    is_wide = any(spec.dtype in WIDE for spec in specs)
+    with warnings.catch_warnings(), enable_x64(is_wide):
+        # As a case's call does, of functions that will be removed.
+        warnings.simplefilter("ignore")
         found = [*_steps_of(function, arguments, forward)]
         if any(spec.gradient for spec in specs):
             found += _steps_of(function, arguments, backward)
@@ -167,9 +175,15 @@ def _walk(program: core.Jaxpr, known: Known) -> Iterator[Step]:
                 results = (_contents(one, inside) for one in inner.outvars)
                 known.update(zip(equation.outvars, results, strict=True))
         if equation.primitive.name in MOVING:
-            # The first operand of a selection says only which of the others.
-            moved = contents[1:] if equation.primitive.name == "select_n" else contents
-            known[equation.outvars[0]] = next((one for one in moved if one is not None), None)
+            known[equation.outvars[0]] = _first(contents)
+        elif equation.primitive.name == SELECTION:
+            known[equation.outvars[0]] = _first(
+                one for one in contents[1:] if one is not None and kind_of(one.dtype) == "integer"
+            )
+
+
+def _first(contents: Iterable[TensorSpec | None]) -> TensorSpec | None:
+    return next((one for one in contents if one is not None), None)
 
 
 def _programs(values: Any) -> Iterator[core.Jaxpr]:

@@ -22,10 +22,11 @@ NAME = "name"
 """The entry of an enumeration's mapping with the name of the member."""
 
 MODULES = (jax.lax, jax.lax.linalg)
+"""Modules with the types, the first one that has a name counts."""
 
-TYPES: dict[str, type] = {
-    name: getattr(module, name)
-    for module in MODULES
+PATHS: dict[str, tuple[str, type]] = {
+    name: (f"{module.__name__}.{name}", getattr(module, name))
+    for module in reversed(MODULES)
     for name in (
         *("ConvDimensionNumbers", "GatherDimensionNumbers", "ScatterDimensionNumbers"),
         *("RaggedDotDimensionNumbers", "DotAlgorithm", "DotAlgorithmPreset"),
@@ -35,10 +36,13 @@ TYPES: dict[str, type] = {
     # Not every version has them all.
     if hasattr(module, name)
 }
-"""Named tuples, data classes and enumerations, by name."""
+"""The path and the type of named tuples, data classes and enumerations, by name."""
 
 RANDOM = "PRNGImpl"
 """Name of the type of an implementation of random numbers."""
+
+PRIMITIVE = "Primitive"
+"""Name of the type of a primitive, such as the comparison by which another one selects."""
 
 
 def encode(value: Any) -> Argument:
@@ -60,6 +64,8 @@ def encode(value: Any) -> Argument:
         return DType(str(value))
     if isinstance(value, core.Jaxpr | core.ClosedJaxpr):
         return _encode_computation(value)
+    if isinstance(value, core.Primitive):
+        return Mapping({TYPE: PRIMITIVE, NAME: value.name})
     if type(value).__name__ == RANDOM:
         return Mapping({TYPE: RANDOM, NAME: value.name})
     fields = tuple(_fields(value))
@@ -78,9 +84,10 @@ def _fields(value: Any) -> Iterator[str]:
 
 
 def _known(value: Any) -> str:
-    """Returns the name of a value's type. Raises `UnsupportedError` for a type not in `TYPES`."""
+    """Returns the name of a value's type. Raises `UnsupportedError` for a type not in
+    `PATHS`."""
     name = type(value).__name__
-    if name not in TYPES:
+    if name not in PATHS:
         raise UnsupportedError(f"a {name} cannot be an argument of a case")
     return name
 
@@ -96,13 +103,18 @@ def _encode_computation(value: Any) -> Mapping:
     return Mapping({TYPE: type(value).__name__, NAME: steps[0].primitive.name, "dtypes": dtypes})
 
 
+def _primitive(name: str) -> tuple[str, core.Primitive]:
+    """Returns the path and the primitive of a name, as programs print it. Raises
+    `UnsupportedError`."""
+    for key, one in vars(core.primitives).items():
+        if isinstance(one, core.Primitive) and one.name == name:
+            return f"{core.primitives.__name__}.{key}", one
+    raise UnsupportedError(f"this version of JAX has no primitive {name}")
+
+
 def _computation(name: str, dtypes: tuple[Any, ...]) -> Any:
     """Returns the program of one step, a primitive of numbers of these dtypes."""
-    primitive = next(
-        one
-        for one in vars(core.primitives).values()
-        if isinstance(one, core.Primitive) and one.name == name
-    )
+    _, primitive = _primitive(name)
     numbers = [jax.ShapeDtypeStruct((), dtype) for dtype in dtypes]
     return jax.make_jaxpr(primitive.bind)(*numbers)
 
@@ -115,6 +127,7 @@ def _random(name: str) -> Any:
 
 DECODERS: dict[str, Callable[..., Any]] = {
     RANDOM: _random,
+    PRIMITIVE: lambda name: _primitive(name)[1],
     "ClosedJaxpr": _computation,
     "Jaxpr": lambda name, dtypes: _computation(name, dtypes).jaxpr,
 }
@@ -134,7 +147,39 @@ def decode(value: Any) -> Any:
     name = entries.pop(TYPE)
     if name in DECODERS:
         return DECODERS[name](**entries)
-    kind = TYPES.get(name)
-    if kind is None:
+    if name not in PATHS:
         raise UnsupportedError(f"this version of JAX has no {name}")
+    _, kind = PATHS[name]
     return kind[entries[NAME]] if issubclass(kind, enum.Enum) else kind(**entries)
+
+
+def source(value: Any, other: Callable[[Any], str]) -> str:
+    """Returns the Python code of an argument; `other` returns that of a plain value."""
+    if isinstance(value, enum.Enum):
+        path, _ = PATHS[_known(value)]
+        return f"{path}.{value.name}"
+    if isinstance(value, core.Jaxpr | core.ClosedJaxpr):
+        return _computation_source(value)
+    if isinstance(value, core.Primitive):
+        return _primitive(value.name)[0]
+    if type(value).__name__ == RANDOM:
+        return f"jax.random.key(0, impl={value.name!r}).dtype._impl"
+    fields = tuple(_fields(value))
+    if fields:
+        path, _ = PATHS[_known(value)]
+        return (
+            f"{path}({', '.join(f'{one}={source(getattr(value, one), other)}' for one in fields)})"
+        )
+    if isinstance(value, tuple) and any(isinstance(one, enum.Enum) for one in value):
+        return f"({', '.join(source(one, other) for one in value)},)"
+    return other(value)
+
+
+def _computation_source(value: Any) -> str:
+    """Returns the code of a program of one step."""
+    entries = _encode_computation(value).entries
+    path, _ = _primitive(str(entries[NAME]))
+    program = getattr(value, "jaxpr", value)
+    numbers = (f"jax.ShapeDtypeStruct((), {str(one.aval.dtype)!r})" for one in program.invars)
+    made = f"jax.make_jaxpr({path}.bind)({', '.join(numbers)})"
+    return made if isinstance(value, core.ClosedJaxpr) else f"{made}.jaxpr"

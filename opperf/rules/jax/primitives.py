@@ -61,6 +61,7 @@ NOT_BENCHMARKED: Mapping[str, str] = {
     **_all("iota_2x32_shape threefry2x32", _LOWERED.format("primitive.random_bits")),
     **_all("eq_to", _LOWERED.format("primitive.sort")),
     **_all("empty", "makes a number without contents, and computes nothing"),
+    **_all("bias_bwd bias_fwd", "checks the bias of cuDNN's attention, and computes nothing"),
     **_all("select_and_gather_add", "only jax.jvp of lax.reduce_window calls it: measure that"),
     **_all("scaled_matmul_wrapper", _LOWERED.format("nn.scaled_matmul")),
     **_all(
