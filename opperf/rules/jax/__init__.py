@@ -3,13 +3,26 @@
 from __future__ import annotations
 
 from opperf.model import Kind
+from opperf.operations.uses import merge
 from opperf.rules import families as shared
 from opperf.rules.engine import Alternatives
-from opperf.rules.jax import as_numpy
+from opperf.rules.jax import (
+    as_numpy,
+    lax_control,
+    lax_convolutions,
+    lax_indexing,
+    lax_linalg,
+    lax_others,
+    lax_products,
+    operations,
+)
 from opperf.rules.not_finite import NotFinite
 from opperf.rules.registering import Families, Family
 
-MODULES = (as_numpy,)
+MODULES = (
+    as_numpy,
+    *(lax_control, lax_convolutions, lax_indexing, lax_linalg, lax_others, lax_products),
+)
 """Modules that have `FAMILIES`."""
 
 FAMILIES = Families()
@@ -17,7 +30,7 @@ FAMILIES.merge(shared.FAMILIES)
 for _module in MODULES:
     FAMILIES.merge(_module.FAMILIES)
 
-OPERATIONS = as_numpy.OPERATIONS
+OPERATIONS = merge(as_numpy.OPERATIONS, operations.TABLE)
 FUNCTIONS: dict[str, Family | str] = {}
 NUMPY_INTERFACE = "numpy."
 GRADIENTS = True
@@ -26,7 +39,7 @@ OPTIONAL_TENSORS: frozenset[str] = frozenset()
 TRAIN_PHASE: frozenset[str] = frozenset()
 NEEDS_OUTPUT: frozenset[str] = frozenset()
 
-NOT_BENCHMARKED: dict[str, str] = {}
+NOT_BENCHMARKED: dict[str, str] = {**lax_others.NOT_BENCHMARKED}
 """Functions that cannot be called on their own, each with the reason."""
 
 NOT_FINITE: dict[str, NotFinite] = {}

@@ -1,0 +1,15 @@
+"""The canonical operations of JAX's functions, but for those of `jax.numpy` that NumPy has."""
+
+from __future__ import annotations
+
+from opperf.operations.uses import Table, merge
+from opperf.rules.jax.operations import lax_convolutions, lax_indexing, lax_matrices
+
+GROUPS: dict[str, Table] = {
+    "lax_convolutions": lax_convolutions.TABLE,
+    "lax_indexing": lax_indexing.TABLE,
+    "lax_matrices": lax_matrices.TABLE,
+}
+"""Tables of uses. Values are tested table by table."""
+
+TABLE: Table = merge(*GROUPS.values())
