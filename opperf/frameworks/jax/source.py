@@ -34,7 +34,10 @@ def script(case: Case, arguments: Mapping[str, Any], call: Callable[[], Any]) ->
     modules = _modules_of(called)
     lines = [*imports_of(filled), *modules, "import jax.numpy as jnp", "import numpy as np"]
     lines += [*imported, *scripts.definitions(codes.values())]
-    for body in constants.bodies_in((call.args, call.keywords)):
+    bodies = constants.bodies_in((call.args, call.keywords))
+    # Their annotations need it.
+    lines += ["from typing import Any"] if bodies else []
+    for body in bodies:
         lines += ["", "", *body.splitlines()]
     lines += [""]
     if case.settings.dtype in WIDE:

@@ -75,7 +75,8 @@ def enlarging(size: Preset) -> Iterable[Arguments]:
         ),
     ):
         made = channels_last_layer(window)
-        yield {**made, "strides": made.pop("window_strides"), WHY: why}
+        steps = made.pop("window_strides")
+        yield {**made, "strides": steps, WHY: why}
 
 
 def by_word(size: Preset) -> Iterable[Arguments]:

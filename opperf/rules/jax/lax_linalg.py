@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from opperf.model import Operator, TensorSpec
 from opperf.operations import OPERATIONS
 from opperf.rules.configurations import WHY
-from opperf.rules.families.factors import exchanges
+from opperf.rules.families.factors import exchanges, of_definite
 from opperf.rules.families.linalg import (
     SIDES,
     definite,
@@ -215,6 +215,8 @@ VARIANTS: Mapping[str, Variants] = {
     "lax.linalg.eig": diagonalised,
     "lax.linalg.eigh": lambda size: symmetric(OPERATIONS["eigenvectors_of_symmetric"], size),
     "lax.linalg.hessenberg": reduced,
+    # Its pivots count from zero, those of the operation from one.
+    "lax.linalg.lu": lambda size: of_definite(OPERATIONS["lu_packed"], size),
     "lax.linalg.lu_pivots_to_permutation": permuted,
     "lax.linalg.qdwh": polar,
     "lax.linalg.schur": schur,

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from opperf.model import Argument, Operator, TensorSpec
+from opperf.model import Argument, Operator
 from opperf.operations.conditions import of_ranks
-from opperf.operations.uses import ANYTHING, Array, Choice, Roles, Table, Values, use
+from opperf.operations.uses import Array, Choice, Roles, Table, use
 
 Contraction = tuple[tuple[tuple[int, ...], tuple[int, ...]], tuple[tuple[int, ...], ...]]
 """`dimension_numbers` of a product: the axes of each array that are summed over, and those that
@@ -45,21 +45,9 @@ def triangular_roles(
     }
 
 
-def packed_lu(made: Any, arguments: Values) -> Any:
-    """Factors, pivots that count from zero, and a permutation that follows from them."""
-    factors, pivots = made
-    return factors, pivots - 1, ANYTHING
-
-
-def svd_arguments(operator: Operator, roles: Roles) -> dict[str, Argument]:
-    """A matrix, with all singular vectors for a square one alone: of many rows there are as many
-    vectors of that length."""
-    x = roles["x"]
-    assert isinstance(x, TensorSpec)
-    return {"x": x, "full_matrices": x.shape[-2] == x.shape[-1]}
-
-
 REDUCED: dict[str, Argument] = {"full_matrices": False}
+"""Vectors as many as values: of many rows there would be as many vectors of that length, and JAX
+has gradients of this form alone."""
 
 TABLE: Table = {
     "lax.batch_matmul": of_ranks(use("matrix_product", "x=lhs y=rhs"), x=3, y=3),
@@ -73,8 +61,7 @@ TABLE: Table = {
     ),
     "lax.linalg.cholesky": use("cholesky", "x -symmetrize_input"),
     "lax.linalg.householder_product": use("householder_product", "packed=a scales=taus"),
-    "lax.linalg.lu": use("lu_packed", "x", packed_lu),
     "lax.linalg.qr": use("qr", "x -full_matrices", also=REDUCED),
-    "lax.linalg.svd": use("svd", "x -full_matrices", to_arguments=svd_arguments),
+    "lax.linalg.svd": use("svd", "x -full_matrices", also=REDUCED),
     "lax.linalg.triangular_solve": use("triangular_solution", triangular_roles),
 }
