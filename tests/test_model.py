@@ -15,6 +15,7 @@ from opperf.model import (
     DType,
     FileTarget,
     Fill,
+    Function,
     Generator,
     Mapping,
     MemoryFormat,
@@ -115,6 +116,8 @@ def test_every_target_value_and_tensor_survives_json():
         "device": Device("gpu(1)"),
         "format": MemoryFormat("channels_last"),
         "rng": Generator(3),
+        "body": Function("jax.lax.add"),
+        "branches": (Function("jnp.sin"), Function("jnp.cos")),
         "view": TensorSpec((2, 2), strides=(1, 2), offset=1, storage="s", device="cpu(0)"),
     }
     targets = (

@@ -9,6 +9,7 @@ from opperf.model import (
     Case,
     Device,
     DType,
+    Function,
     Generator,
     MemoryFormat,
     Operator,
@@ -16,7 +17,7 @@ from opperf.model import (
     TensorSpec,
 )
 
-Constant = DType | Device | MemoryFormat | Generator
+Constant = DType | Device | MemoryFormat | Generator | Function
 """Plain values for which a framework has its own objects."""
 
 

@@ -79,9 +79,12 @@ def _places(place: str, argument: Argument, made: Any) -> Iterator[tuple[str, Te
 
 def render(value: Any, names: Names, other: Callable[[Any], str] = literal) -> str:
     """Returns an argument of a call as text; `other` renders values that are neither tensors nor
-    lists."""
+    lists or dicts."""
     if id(value) in names:
         return names[id(value)]
     if isinstance(value, list):
         return f"[{', '.join(render(element, names, other) for element in value)}]"
+    if isinstance(value, dict):
+        entries = (f"{key!r}: {render(one, names, other)}" for key, one in value.items())
+        return f"{{{', '.join(entries)}}}"
     return other(value)

@@ -181,6 +181,12 @@ class Generator(Struct, frozen=True, tag="generator"):
     seed: int = 0
 
 
+class Function(Struct, frozen=True, tag="function"):
+    """An argument that is a function, by its dotted path."""
+
+    path: str
+
+
 class Mapping(Struct, frozen=True, tag="mapping"):
     """An argument that is a dict with string keys."""
 
@@ -189,7 +195,19 @@ class Mapping(Struct, frozen=True, tag="mapping"):
 
 Scalar = Union[bool, int, float, str, None]
 Atom = Union[
-    TensorSpec, Number, DType, Device, MemoryFormat, Generator, Mapping, bool, int, float, str, None
+    TensorSpec,
+    Number,
+    DType,
+    Device,
+    MemoryFormat,
+    Generator,
+    Function,
+    Mapping,
+    bool,
+    int,
+    float,
+    str,
+    None,
 ]
 Inner = Union[Atom, tuple[Atom, ...]]
 Element = Union[Atom, tuple[Inner, ...]]
@@ -236,4 +254,6 @@ def display_argument(argument: Argument) -> Any:
         return argument.name
     if isinstance(argument, Generator):
         return f"generator({argument.seed})"
+    if isinstance(argument, Function):
+        return argument.path
     return argument

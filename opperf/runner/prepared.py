@@ -13,6 +13,7 @@ from opperf.model import (
     Case,
     Device,
     DType,
+    Function,
     Generator,
     Mapping,
     MemoryFormat,
@@ -56,7 +57,7 @@ class PreparedCase:
         if isinstance(argument, Mapping):
             entries = argument.entries.items()
             return {name: self._value(f"{place}.{name}", element) for name, element in entries}
-        if isinstance(argument, (DType, Device, MemoryFormat, Generator)):
+        if isinstance(argument, (DType, Device, MemoryFormat, Generator, Function)):
             return self.framework.constant(argument, self.case.settings.device)
         if not isinstance(argument, TensorSpec):
             return argument

@@ -10,6 +10,7 @@ from opperf.model import (
     Case,
     DType,
     Fill,
+    Function,
     Generator,
     Mapping,
     MemoryFormat,
@@ -127,3 +128,5 @@ def test_values_that_json_has_no_form_for(prepare):
 def test_a_value_that_the_framework_has_no_object_for_is_refused(prepare):
     with pytest.raises(UnsupportedError, match="numpy does not take a MemoryFormat"):
         prepare({"x": MemoryFormat("channels_last")})
+    with pytest.raises(UnsupportedError, match="numpy does not take a Function"):
+        prepare({"x": Function("numpy.add")})

@@ -43,7 +43,7 @@ def tensors(count: int) -> Rule:
 
 
 RULES: Mapping[str, tuple[Rule, ...]] = {
-    "random": (namespace("random"),),
+    "random": (namespace("random"), in_full("lax.rng_uniform lax.rng_bit_generator")),
     "fft": (namespace("jnp.fft", "scipy.fft"), in_full("lax.fft")),
     "python_function": (
         named("apply_along_axis apply_over_axes associative_scan cond custom_linear_solve"),
@@ -68,6 +68,13 @@ RULES: Mapping[str, tuple[Rule, ...]] = {
         in_full("nn.squareplus nn.tanh nn.log1mexp"),
     ),
     "convolution": (begins("conv_"), in_full("lax.conv")),
+    "indexing": (
+        named("argwhere choose compress delete diag_indices diag_indices_from extract place put"),
+        named("fill_diagonal flatnonzero ix_ mask_indices nonzero put_along_axis select take"),
+        named("ravel_multi_index take_along_axis tril_indices tril_indices_from triu_indices"),
+        named("triu_indices_from trim_zeros unravel_index where gather select_n index_take"),
+        begins("dynamic_", "scatter", "slice", "index_in_dim", "select"),
+    ),
     "reduction": (
         parameter("keepdims"),
         named("allclose array_equal array_equiv trace trapezoid logsumexp logmeanexp"),
@@ -104,13 +111,6 @@ RULES: Mapping[str, tuple[Rule, ...]] = {
         named("arange empty eye full geomspace identity indices linspace logspace ones tri zeros"),
         named("empty_like full_like ones_like zeros_like vander meshgrid iota broadcasted_iota"),
         named("one_hot zeros_like_array create_token"),
-    ),
-    "indexing": (
-        named("argwhere choose compress delete diag_indices diag_indices_from extract place put"),
-        named("fill_diagonal flatnonzero ix_ mask_indices nonzero put_along_axis select take"),
-        named("ravel_multi_index take_along_axis tril_indices tril_indices_from triu_indices"),
-        named("triu_indices_from trim_zeros unravel_index where gather select_n index_take"),
-        begins("dynamic_", "scatter", "slice", "index_in_dim", "select"),
     ),
     "conversion": (
         named("array asarray copy from_dlpack frombuffer astype packbits unpackbits"),

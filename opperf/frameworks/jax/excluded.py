@@ -36,6 +36,7 @@ NAMES: Mapping[str, str] = {
             *("jnp.broadcast_shapes", "jnp.iscomplexobj", "jnp.isrealobj", "jnp.isscalar"),
             *("jnp.iterable", "jnp.ndim", "jnp.shape", "jnp.size", "lax.broadcast_shapes"),
             *("lax.conv_dimension_numbers", "lax.padtype_to_pads", "lax.shape_as_value"),
+            "lax.conv_general_permutations",
             *("lax.reduce_window_shape_tuple", "lax.conv_general_shape_tuple"),
             *("lax.conv_shape_tuple", "lax.conv_transpose_shape_tuple"),
         ),
@@ -53,7 +54,11 @@ NAMES: Mapping[str, str] = {
         _MAPPED,
     ),
     **dict.fromkeys(
-        ("jnp.frompyfunc", "jnp.vectorize", "nn.get_scaled_dot_general_config"), _MAKES_FUNCTION
+        (
+            *("jnp.frompyfunc", "jnp.vectorize", "lax.composite"),
+            "nn.get_scaled_dot_general_config",
+        ),
+        _MAKES_FUNCTION,
     ),
 }
 """Functions by name."""

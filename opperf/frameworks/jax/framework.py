@@ -19,6 +19,7 @@ from opperf.frameworks.jax import (
     PACKAGE,
     WIDE,
     compiling,
+    constants,
     devices,
     dtypes,
     functions,
@@ -40,9 +41,6 @@ from opperf.model import (
     Argument,
     CallableTarget,
     Case,
-    Device,
-    DType,
-    Generator,
     Operator,
     OperatorTarget,
     Target,
@@ -134,13 +132,8 @@ class JAX(Defaults):
             return tensors.tensor(spec, device, seed)
 
     def constant(self, value: Constant, device: str) -> Any:
-        if isinstance(value, DType):
-            return dtypes.dtype_of(value.name)
-        if isinstance(value, Device):
-            return devices.jax_device(value.name or device)
-        if isinstance(value, Generator):
-            return jax.random.key(value.seed)
-        return super().constant(value, device)
+        made = constants.constant(value, device)
+        return super().constant(value, device) if made is None else made
 
     def describe(self, value: Any) -> TensorSpec | None:
         return tensors.describe(value)

@@ -7,18 +7,15 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 import jax
-import jax.numpy as jnp
 
 from opperf.errors import UnknownOperatorError, did_you_mean, suggest
 from opperf.frameworks import paths, user_code
-from opperf.frameworks.jax import parameters, primitives, registry
+from opperf.frameworks.jax import constants, parameters, primitives, registry
 from opperf.frameworks.jax.dtypes import DTYPES, dtype_of
+from opperf.frameworks.jax.roots import ROOTS
 from opperf.model import CallableTarget, Operator, OperatorTarget, Target
 from opperf.model import split_positional as by_position
 from opperf.near_names import nearest
-
-ROOTS = {"jax": jax, "jnp": jnp, "lax": jax.lax}
-"""Modules by the first word of a dotted path."""
 
 
 def find(path: str) -> Callable[..., Any]:
@@ -129,7 +126,8 @@ def bind(
 def _complete(
     operator: Operator, declared: parameters.Parameters, named: dict[str, Any], seed: int
 ) -> None:
-    """Adds the key of random numbers, and replaces names of dtypes by JAX's objects."""
+    """Adds the key of random numbers, and replaces names of dtypes and fields of structures by
+    JAX's objects."""
     if operator.namespace == "random":
         for name in declared.keys() & set(parameters.KEYS):
             named.setdefault(name, jax.random.key(seed))
@@ -137,3 +135,4 @@ def _complete(
         value = named.get(one.name)
         if one.choices and isinstance(value, str) and value in DTYPES:
             named[one.name] = dtype_of(value)
+    constants.structure(declared, named)

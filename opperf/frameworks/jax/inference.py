@@ -7,18 +7,19 @@ from typing import Any
 
 import jax
 
-from opperf.frameworks.base import Core
-from opperf.frameworks.jax import functions
+from opperf.frameworks.base import Constant, Core
+from opperf.frameworks.jax import constants, functions
 from opperf.frameworks.jax.dtypes import dtype_of
 from opperf.frameworks.jax.messages import refusal
 from opperf.frameworks.jax.programs import Flat
-from opperf.model import Case, DType, Generator, Mapping, Number, TensorSpec
+from opperf.model import Case, Mapping, Number, TensorSpec
 
 
 def output_shapes(framework: Core, case: Case) -> list[tuple[int, ...]] | None:
     """Returns the shapes of the case's outputs; None if only a call can show them."""
     try:
-        arguments = {name: abstract(value) for name, value in case.arguments.items()}
+        device = case.settings.device
+        arguments = {name: abstract(value, device) for name, value in case.arguments.items()}
         call = functions.bind(framework.function(case.target), arguments, case.settings.seed)
         flat = Flat(call, (jax.Array, jax.ShapeDtypeStruct))
         made = jax.eval_shape(flat, *flat.arrays)
@@ -34,20 +35,18 @@ def _as_made(spec: TensorSpec, made: Any) -> Any:
     return made
 
 
-def abstract(value: Any, array: Callable[[TensorSpec, Any], Any] = _as_made) -> Any:
+def abstract(value: Any, device: str, array: Callable[[TensorSpec, Any], Any] = _as_made) -> Any:
     """Returns an argument with shapes in place of arrays. `array` sees each spec with its shape,
     and returns what takes the array's place."""
     if isinstance(value, tuple):
-        made = [abstract(one, array) for one in value]
+        made = [abstract(one, device, array) for one in value]
         return made if any(isinstance(one, TensorSpec) for one in value) else tuple(made)
     if isinstance(value, Mapping):
-        return {name: abstract(one, array) for name, one in value.entries.items()}
+        return {name: abstract(one, device, array) for name, one in value.entries.items()}
     if isinstance(value, TensorSpec):
         return array(value, jax.ShapeDtypeStruct(value.shape, dtype_of(value.dtype)))
-    if isinstance(value, DType):
-        return dtype_of(value.name)
     if isinstance(value, Number):
         return value.value
-    if isinstance(value, Generator):
-        return jax.random.key(value.seed)
+    if isinstance(value, Constant):
+        return constants.constant(value, device)
     return value

@@ -13,7 +13,7 @@ import jax.numpy as jnp
 
 from opperf.frameworks import scripts
 from opperf.frameworks.fill import Code
-from opperf.frameworks.jax import WIDE, WIDE_OPTION, functions, structures, tensors
+from opperf.frameworks.jax import WIDE, WIDE_OPTION, constants, functions, structures, tensors
 from opperf.frameworks.jax.gradient import HEAD_SEED, LEAST_HEAD
 from opperf.frameworks.literals import imports_of, literal
 from opperf.frameworks.scripts import Names, render
@@ -39,7 +39,13 @@ def script(case: Case, arguments: Mapping[str, Any], call: Callable[[], Any]) ->
     called = f"{own or functions.path_of(call.func)}({', '.join(words)})"
     modules = _modules_of(called)
     lines = [*imports_of(filled), *modules, "import jax.numpy as jnp", "import numpy as np"]
-    lines += [*imported, *scripts.definitions(codes.values()), ""]
+    lines += [*imported, *scripts.definitions(codes.values())]
+    bodies = constants.bodies_in((call.args, call.keywords))
+    # Their annotations need it.
+    lines += ["from typing import Any"] if bodies else []
+    for body in bodies:
+        lines += ["", "", *body.splitlines()]
+    lines += [""]
     if case.settings.dtype in WIDE:
         lines += [f"jax.config.update({WIDE_OPTION!r}, True)"]
     wanted = [one.name for one in made if one.spec.gradient and one.tensor is not None]
@@ -91,6 +97,11 @@ def _backward(every: str, wanted: list[str], is_compiled: bool) -> list[str]:
 
 def _render_plain(value: Any) -> str:
     """Returns a plain value as text."""
+    own = constants.source_of(value, functions.path_of)
+    if own is not None:
+        return own
+    if isinstance(value, tuple) and any(callable(one) for one in value):
+        return f"({', '.join(_render_plain(one) for one in value)},)"
     if isinstance(value, jnp.dtype):
         return f"jnp.{value}" if str(value) != "bool" else "jnp.bool_"
     if isinstance(value, jax.Array) and tensors.is_key(value):

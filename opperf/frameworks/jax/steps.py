@@ -15,6 +15,7 @@ from jax.extend import core
 
 from opperf.dtypes import kind_of
 from opperf.errors import UnsupportedError
+from opperf.frameworks.defaults import CPU
 from opperf.frameworks.jax import WIDE, functions, primitives
 from opperf.frameworks.jax.dtypes import DTYPES
 from opperf.frameworks.jax.inference import abstract
@@ -143,7 +144,7 @@ def _steps_of(
         return made
 
     try:
-        values = {name: abstract(value, array) for name, value in arguments.items()}
+        values = {name: abstract(value, CPU, array) for name, value in arguments.items()}
         flat = Flat(functions.bind(function, values, SEED), (jax.Array, jax.ShapeDtypeStruct))
         of_arrays = [specs.get(id(one)) for one in flat.arrays]
         places = [i for i, spec in enumerate(of_arrays) if spec is not None and spec.gradient]

@@ -166,8 +166,9 @@ class PyTorch(Defaults):
             return devices.torch_device(value.name or device)
         if isinstance(value, MemoryFormat):
             return tensors.MEMORY_FORMATS[value.name]
-        assert isinstance(value, Generator)
-        return torch.Generator(devices.torch_device(device)).manual_seed(value.seed)
+        if isinstance(value, Generator):
+            return torch.Generator(devices.torch_device(device)).manual_seed(value.seed)
+        return super().constant(value, device)
 
     def view(self, storage: Any, spec: TensorSpec) -> Any:
         return tensors.view(storage, spec)

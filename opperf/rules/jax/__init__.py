@@ -9,7 +9,13 @@ from opperf.rules.engine import Alternatives
 from opperf.rules.jax import (
     as_numpy,
     images,
+    lax_control,
+    lax_convolutions,
     lax_elementwise,
+    lax_indexing,
+    lax_linalg,
+    lax_others,
+    lax_products,
     lax_reductions,
     lax_shapes,
     nn,
@@ -24,7 +30,13 @@ from opperf.rules.registering import Families, Family
 MODULES = (
     as_numpy,
     images,
+    lax_control,
+    lax_convolutions,
     lax_elementwise,
+    lax_indexing,
+    lax_linalg,
+    lax_others,
+    lax_products,
     lax_reductions,
     lax_shapes,
     nn,
@@ -48,6 +60,7 @@ TRAIN_PHASE: frozenset[str] = frozenset()
 NEEDS_OUTPUT: frozenset[str] = frozenset()
 
 NOT_BENCHMARKED: dict[str, str] = {
+    **lax_others.NOT_BENCHMARKED,
     **primitives.NOT_BENCHMARKED,
     **remaining.NOT_BENCHMARKED,
 }

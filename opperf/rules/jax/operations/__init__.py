@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from opperf.operations.uses import Table, merge
 from opperf.rules.jax.operations import (
+    lax_convolutions,
     lax_elementwise,
+    lax_indexing,
+    lax_matrices,
     lax_reductions,
     lax_shapes,
     nn,
@@ -13,7 +16,10 @@ from opperf.rules.jax.operations import (
 )
 
 GROUPS: dict[str, Table] = {
+    "lax_convolutions": lax_convolutions.TABLE,
     "lax_elementwise": lax_elementwise.TABLE,
+    "lax_indexing": lax_indexing.TABLE,
+    "lax_matrices": lax_matrices.TABLE,
     "lax_reductions": lax_reductions.TABLE,
     "lax_shapes": lax_shapes.TABLE,
     "nn": nn.TABLE,

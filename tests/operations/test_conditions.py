@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from opperf.model import Kind, Operator, Parameter
+from opperf.operations.conditions import if_complete, of_ranks, only_if
 from opperf.operations.uses import use
-from opperf.rules.torch.operations.conditions import if_complete, of_ranks, only_if
 from opperf.rules.values import tensor
 
 

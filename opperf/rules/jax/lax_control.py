@@ -1,0 +1,396 @@
+"""Inputs of the functions of JAX that take functions: loops, branches, reductions, solvers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from opperf.model import Fill, Function, Number, Operator, TensorSpec
+from opperf.model import Mapping as Fields
+from opperf.rules.bert import UNITS, layer_width
+from opperf.rules.configurations import WHY
+from opperf.rules.families.linalg import matrix_to_diagonalise
+from opperf.rules.jax.functions import body
+from opperf.rules.pictures import network_maps
+from opperf.rules.registering import Families
+from opperf.rules.shapes import cube, line, square, tall, vector
+from opperf.rules.sizes import Preset
+from opperf.rules.values import (
+    ONES,
+    POSITIVE,
+    POSITIVE_DEFINITE,
+    ZEROS,
+    Arguments,
+    below,
+    between,
+    fixed,
+    tensor,
+    tensors,
+)
+from opperf.rules.variants import Variants, own
+
+FAMILIES = Families()
+
+MINUS_INFINITY = Number.of(float("-inf"))
+
+
+def lax(name: str) -> Function:
+    """A function of `jax.lax`."""
+    return Function(f"jax.lax.{name}")
+
+
+def steps(size: Preset) -> tuple[int, int, int]:
+    """Shape of sequences with time first, as loops read them."""
+    return (size.extent(128, least=8), size.batch, size.extent(512, least=32))
+
+
+def scanned(size: Preset) -> Iterable[Arguments]:
+    """Loops over time, of little and of more work in each step."""
+    time, batch, width = steps(size)
+    yield {
+        "f": body("decayed_sum"),
+        "init": tensor(batch, width),
+        "xs": tensor(time, batch, width),
+        WHY: "a linear state-space layer step by step: each step is bound by memory",
+    }
+    recurrent: Arguments = {
+        "f": body("recurrent_step"),
+        "init": Fields({"hidden": tensor(batch, width), "weight": weight(width)}),
+        "xs": tensor(time, batch, width),
+    }
+    yield {**recurrent, WHY: "a plain recurrent layer, a product of matrices in each step"}
+    yield {**recurrent, "unroll": 4, WHY: "the same layer, four steps of the loop written out"}
+    yield {**recurrent, "reverse": True, WHY: "the backward half of a bidirectional layer"}
+
+
+def weight(width: int) -> TensorSpec:
+    """A square matrix that keeps the size of what it is multiplied with."""
+    end = (3 / width) ** 0.5
+    return tensor(width, width, fill=between(-end, end))
+
+
+def looped(size: Preset) -> Iterable[Arguments]:
+    """Loops that end by a condition."""
+    for why, shape in (
+        ("twenty steps of Newton's method for the roots of many numbers", square(size)),
+        ("the same of few numbers: mostly the loop's own overhead", (16,)),
+    ):
+        yield {
+            "cond_fun": body("has_steps_left"),
+            "body_fun": body("newton_step"),
+            "init_val": Fields(
+                {
+                    "root": tensor(*shape, fill=POSITIVE),
+                    "number": tensor(*shape, fill=POSITIVE),
+                    "step": fixed(fill=ZEROS, dtype="int32"),
+                }
+            ),
+            WHY: why,
+        }
+
+
+def counted(size: Preset) -> Iterable[Arguments]:
+    """Loops of a number of steps that is known, and of one that a program finds."""
+    heat: Arguments = {"lower": 0, "body_fun": body("heat_step"), "init_val": tensor(*vector(size))}
+    yield {**heat, "upper": 20, WHY: "twenty explicit steps of the heat equation on a line"}
+    yield {
+        **heat,
+        "upper": fixed(fill=Fill("constant", 20.0), dtype="int32"),
+        WHY: "the same with a number of steps that a program finds: no gradient in reverse",
+    }
+    rows, columns = matrix_to_diagonalise(size)
+    yield {
+        "lower": 0,
+        "upper": 10,
+        "body_fun": body("power_step"),
+        "init_val": Fields(
+            {
+                "matrix": tensor(rows, columns, fill=POSITIVE_DEFINITE),
+                "vector": tensor(columns, fill=POSITIVE),
+            }
+        ),
+        WHY: "ten steps of the power method, as spectral normalisation estimates a norm",
+    }
+
+
+def layers(size: Preset) -> tuple[TensorSpec, TensorSpec]:
+    """A batch of samples, and the weights of a dense layer."""
+    units = layer_width(size, UNITS)
+    return tensor(size.extent(1024), units), weight(units)
+
+
+def branched(size: Preset) -> Iterable[Arguments]:
+    """Two functions of an array, of which a condition chooses one."""
+    condition = fixed(fill=ONES, dtype="bool")
+    yield {
+        "pred": condition,
+        "true_fun": body("clip_by_norm"),
+        "false_fun": body("unchanged"),
+        "operands": tensors([tensor(*vector(size))]),
+        WHY: "a gradient that is clipped where its norm is too large",
+    }
+    yield {
+        "pred": condition,
+        "true_fun": body("gelu_layer"),
+        "false_fun": body("relu_layer"),
+        "operands": tensors(layers(size)),
+        WHY: "one of two dense layers, as early exit chooses",
+    }
+
+
+def switched(size: Preset) -> Iterable[Arguments]:
+    """Several functions of an array, of which an index chooses one."""
+    branches = tuple(body(name) for name in ("gelu_layer", "relu_layer", "tanh_layer"))
+    yield {
+        "index": fixed(fill=below(len(branches)), dtype="int32"),
+        "branches": branches,
+        "operands": tensors(layers(size)),
+        WHY: "one of three dense layers, as a search for architectures samples them",
+    }
+    yield {
+        "index": fixed(fill=below(2), dtype="int32"),
+        "branches": (lax("sin"), lax("cos")),
+        "operands": tensors([tensor(64)]),
+        WHY: "one of two functions of few numbers: mostly the branch's own overhead",
+    }
+
+
+def mapped(size: Preset) -> Iterable[Arguments]:
+    """A function of each sample, in a loop and in batches of it."""
+    samples = tensor(size.extent(64, least=8), 64, 128)
+    yield {
+        "f": body("gram_matrix"),
+        "xs": samples,
+        WHY: "each sample's Gram matrix, one after the other, to save memory",
+    }
+    yield {
+        "f": body("gram_matrix"),
+        "xs": samples,
+        "batch_size": 8,
+        WHY: "the same, eight samples at a time",
+    }
+
+
+def associative(size: Preset) -> Iterable[Arguments]:
+    """Prefixes of sequences, computed in parallel."""
+    time, batch, width = steps(size)
+    decays = tensor(time, batch, width, fill=between(0.8, 1.0))
+    yield {
+        "fn": body("linear_recurrence"),
+        "elems": tensors([decays, tensor(time, batch, width)]),
+        WHY: "S5's and Mamba's recurrence h = a h + b over time, in parallel",
+    }
+    yield {
+        "fn": lax("add"),
+        "elems": tensor(*square(size)),
+        "axis": 1,
+        WHY: "sums of the prefixes of rows, as a cumulative sum in logarithmic depth",
+    }
+    yield {
+        "fn": lax("max"),
+        "elems": tensor(time, batch, width),
+        "reverse": True,
+        WHY: "the greatest number from each step on, as an upper envelope of returns",
+    }
+
+
+def reduced(size: Preset) -> Iterable[Arguments]:
+    """Sums, and combinations that XLA has no operation for."""
+    for why, function, begin, axes in (
+        ("sums along rows, which JAX knows as a reduction of its own", lax("add"), 0.0, (1,)),
+        ("the greatest number of each column", lax("max"), MINUS_INFINITY, (0,)),
+        (
+            "the logarithm of sums of exponentials, by a function of one's own",
+            body("log_add"),
+            fixed(fill=Fill("constant", -100.0)),
+            (1,),
+        ),
+        (
+            "the number furthest from zero of all, by a function of one's own",
+            body("larger_magnitude"),
+            fixed(fill=ZEROS),
+            (0, 1),
+        ),
+    ):
+        yield {
+            "operands": tensor(*square(size)),
+            "init_values": begin,
+            "computation": function,
+            "dimensions": axes,
+            WHY: why,
+        }
+
+
+def windows(size: Preset) -> Iterable[Arguments]:
+    """Poolings, channels last as Flax has them, and a moving sum."""
+    batch, channels, height, width = network_maps(size, 64, 112, 112)
+    maps = tensor(batch, height, width, channels)
+    pool: Arguments = {"window_dimensions": (1, 2, 2, 1), "window_strides": (1, 2, 2, 1)}
+    yield {
+        "operand": maps,
+        "init_value": MINUS_INFINITY,
+        "computation": lax("max"),
+        "window_dimensions": (1, 3, 3, 1),
+        "window_strides": (1, 2, 2, 1),
+        "padding": ((0, 0), (1, 1), (1, 1), (0, 0)),
+        WHY: "ResNet in Flax, the maxima behind the first layer",
+    }
+    yield {
+        "operand": maps,
+        "init_value": 0.0,
+        "computation": lax("add"),
+        **pool,
+        WHY: "the sums of an average pooling, as DenseNet's transitions",
+    }
+    yield {
+        "operand": tensor(*vector(size)),
+        "init_value": 0.0,
+        "computation": lax("add"),
+        "window_dimensions": (32,),
+        # A border by word needs them.
+        "window_strides": (1,),
+        "padding": "SAME",
+        WHY: "a moving sum of 32 samples of a long signal",
+    }
+    yield {
+        "operand": maps,
+        "init_value": fixed(fill=ZEROS),
+        "computation": body("larger_magnitude"),
+        **pool,
+        WHY: "the number furthest from zero of each window, by a function of one's own",
+    }
+
+
+def linear_system(size: Preset) -> Iterable[Arguments]:
+    """Systems without a matrix, whose gradient is another such system."""
+    made: Arguments = {
+        "matvec": body("damped_laplacian"),
+        "solve": body("conjugate_gradients"),
+        "symmetric": True,
+    }
+    for why, shape in (
+        ("a screened Poisson equation on a ring, one right-hand side", vector(size)),
+        ("the same of many columns at once, as of the layers of a grid", square(size)),
+    ):
+        yield {**made, "b": tensor(*shape), WHY: why}
+
+
+def root(size: Preset) -> Iterable[Arguments]:
+    """Implicit equations of each element."""
+    for why, shape in (
+        ("an implicit layer's fixed point of many numbers, found by Newton's method", square(size)),
+        ("the same of few numbers: mostly the loop's own overhead", (64,)),
+    ):
+        yield {
+            "f": body("cosine_residual"),
+            # A root does not depend on the guess: its gradient is zero.
+            "initial_guess": fixed(*shape, fill=PROBABLE),
+            "solve": body("newton_solve"),
+            "tangent_solve": body("divide_by_slope"),
+            WHY: why,
+        }
+
+
+PROBABLE = between(0.5, 1.0)
+"""Guesses near the root, at 0.739."""
+
+
+def by_platform(size: Preset) -> Iterable[Arguments]:
+    """A function for CPUs, and one for all other devices."""
+    yield {
+        "args": tensors([tensor(*square(size))]),
+        "cpu": lax("sin"),
+        "default": lax("cos"),
+        WHY: "a kernel of one platform, and a function in its place elsewhere",
+    }
+    yield {
+        "args": tensors(layers(size)),
+        "default": body("gelu_layer"),
+        WHY: "a dense layer that has no kernel of its own on any platform",
+    }
+
+
+def along_axis(size: Preset) -> Iterable[Arguments]:
+    """A function of each row, and one of each column that returns a number."""
+    yield {
+        "func1d": body("centred"),
+        "axis": 1,
+        "arr": tensor(*square(size)),
+        WHY: "rows without their means, written for one row",
+    }
+    yield {
+        "func1d": Function("jax.numpy.linalg.norm"),
+        "axis": 0,
+        "arr": tensor(*tall(size)),
+        WHY: "the norm of each column, written for one column",
+    }
+
+
+def over_axes(size: Preset) -> Iterable[Arguments]:
+    """A reduction along one axis after the other."""
+    for why, function in (
+        ("sums over batch and time, one axis after the other", body("sum_along")),
+        ("the greatest of each feature, one axis after the other", Function("jax.numpy.amax")),
+    ):
+        yield {"func": function, "a": tensor(*cube(size)), "axes": (0, 1), WHY: why}
+
+
+def of_places(size: Preset) -> Iterable[Arguments]:
+    """A function of the indices of a grid."""
+    yield {
+        "function": body("distance_to_corner"),
+        "shape": square(size),
+        WHY: "distances of a grid's places, as a mask of a spectrum",
+    }
+    yield {
+        "function": Function("jax.numpy.add"),
+        "shape": (size.extent(256), 64),
+        "dtype": "int32",
+        WHY: "sums of two indices, as a Hankel matrix is filled",
+    }
+
+
+def in_pieces(size: Preset) -> Iterable[Arguments]:
+    """Functions of the elements where masks are set."""
+    for why, shape in (
+        ("a leaky rectifier written in two pieces", square(size)),
+        ("the same of a shorter vector", line(size)),
+    ):
+        positive = fixed(*shape, fill=Fill("boolean"), dtype="bool")
+        yield {
+            "x": tensor(*shape),
+            "condlist": tensors([positive]),
+            "funclist": (body("unchanged"), body("leak")),
+            WHY: why,
+        }
+
+
+VARIANTS: Mapping[str, Variants] = {
+    "jnp.apply_along_axis": along_axis,
+    "jnp.apply_over_axes": over_axes,
+    "jnp.fromfunction": of_places,
+    "lax.associative_scan": associative,
+    "lax.cond": branched,
+    "lax.custom_linear_solve": linear_system,
+    "lax.custom_root": root,
+    "lax.fori_loop": counted,
+    "lax.map": mapped,
+    "lax.platform_dependent": by_platform,
+    "lax.reduce": reduced,
+    "lax.reduce_window": windows,
+    "lax.scan": scanned,
+    "lax.switch": switched,
+    "lax.while_loop": looped,
+}
+"""Configurations by function."""
+
+
+@FAMILIES.add(*VARIANTS)
+def of_functions(operator: Operator, size: Preset) -> Iterable[Arguments]:
+    """Functions, and the arrays that they are called with."""
+    return own(VARIANTS, operator, size)
+
+
+@FAMILIES.also("jnp.piecewise")
+def functions_of_pieces(operator: Operator, size: Preset) -> Iterable[Arguments]:
+    """Functions of the elements, where NumPy's inputs have numbers."""
+    return in_pieces(size)

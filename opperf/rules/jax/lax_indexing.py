@@ -1,0 +1,367 @@
+"""Inputs of the functions of `jax.lax` that read and write at indices."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from opperf.model import Fill, Function, Operator, TensorSpec
+from opperf.model import Mapping as Fields
+from opperf.rules.bert import HEADS, WIDTH
+from opperf.rules.configurations import WHY
+from opperf.rules.families.indexing import mask
+from opperf.rules.jax.functions import body
+from opperf.rules.registering import Families
+from opperf.rules.shapes import line, square, tall
+from opperf.rules.sizes import Preset
+from opperf.rules.values import POSITIVE, Arguments, below, fixed, tensor, tensors
+from opperf.rules.variants import Variants, own
+
+FAMILIES = Families()
+
+INDEX = "int32"
+"""Dtype of indices: JAX has no wider one unless it is asked for it."""
+
+IN_RANGE = "promise_in_bounds"
+"""Mode without a check of the indices."""
+
+FEATURES = 64
+"""Features of a node of a graph."""
+
+
+def indices(*shape: int, limit: int, fill: Fill | None = None) -> TensorSpec:
+    """Indices below a limit."""
+    return fixed(*shape, fill=fill or below(limit), dtype=INDEX)
+
+
+def place(limit: int) -> TensorSpec:
+    """One index, an array of its own, as a loop has it."""
+    return indices(limit=limit)
+
+
+ROWS = {"offset_dims": (1,), "collapsed_slice_dims": (0,), "start_index_map": (0,)}
+"""Whole rows of a matrix, each at an index of one element."""
+
+
+def gathered(size: Preset) -> Iterable[Arguments]:
+    """Rows of a table, single elements, and windows."""
+    rows, columns = tall(size)
+    (count,) = line(size)
+    yield {
+        "operand": tensor(rows, columns),
+        "start_indices": indices(count, 1, limit=rows),
+        "dimension_numbers": Fields(dict(ROWS)),
+        "slice_sizes": (1, columns),
+        WHY: "rows of a table at random, as of word vectors: short copies",
+    }
+    yield {
+        "operand": tensor(rows, columns),
+        "start_indices": indices(count, 1, limit=rows),
+        "dimension_numbers": Fields(dict(ROWS)),
+        "slice_sizes": (1, columns),
+        "mode": IN_RANGE,
+        WHY: "the same rows without a check of the indices",
+    }
+    side = square(size)[0]
+    yield {
+        "operand": tensor(side, side),
+        "start_indices": indices(count, 2, limit=side),
+        "dimension_numbers": Fields(
+            {"offset_dims": (), "collapsed_slice_dims": (0, 1), "start_index_map": (0, 1)}
+        ),
+        "slice_sizes": (1, 1),
+        WHY: "single elements at rows and columns, as x[i, j]",
+    }
+    batch, length, window = size.batch, size.extent(16000, least=640), 400
+    yield {
+        "operand": tensor(batch, length),
+        "start_indices": indices(batch, 100, 1, limit=length - window + 1),
+        "dimension_numbers": Fields(
+            {
+                "offset_dims": (2,),
+                "collapsed_slice_dims": (),
+                "start_index_map": (1,),
+                "operand_batching_dims": (0,),
+                "start_indices_batching_dims": (0,),
+            }
+        ),
+        "slice_sizes": (1, window),
+        WHY: "frames of sound that begin anywhere, of each recording its own",
+    }
+
+
+TO_ROWS = {
+    "update_window_dims": (1,),
+    "inserted_window_dims": (0,),
+    "scatter_dims_to_operand_dims": (0,),
+}
+"""Whole rows to a matrix, each at an index of one element."""
+
+TO_ELEMENTS = {
+    "update_window_dims": (),
+    "inserted_window_dims": (0, 1),
+    "scatter_dims_to_operand_dims": (0, 1),
+}
+"""Single elements to a matrix, each at an index of a row and a column."""
+
+
+def nodes(size: Preset) -> int:
+    """Nodes of a graph."""
+    return size.extent(10000)
+
+
+def messages(size: Preset, fill: Fill = POSITIVE) -> Arguments:
+    """Features of nodes, and a message along each of their edges, several to a node."""
+    edges = 4 * nodes(size)
+    return {
+        "operand": tensor(nodes(size), FEATURES, fill=fill),
+        "scatter_indices": indices(edges, 1, limit=nodes(size)),
+        "updates": tensor(edges, FEATURES, fill=fill),
+        "dimension_numbers": Fields(dict(TO_ROWS)),
+    }
+
+
+def shuffled_rows(size: Preset) -> Arguments:
+    """Rows of a matrix, each at an index that does not recur."""
+    rows, columns = square(size)
+    return {
+        "operand": tensor(rows, columns, fill=POSITIVE),
+        "scatter_indices": distinct(rows),
+        "updates": tensor(rows // 2, columns, fill=POSITIVE),
+        "dimension_numbers": Fields(dict(TO_ROWS)),
+        "unique_indices": True,
+    }
+
+
+def distinct(limit: int) -> TensorSpec:
+    """Half as many indices as the limit, each once: every second one."""
+    data = [[2 * one] for one in range(limit // 2)]
+    return indices(limit // 2, 1, limit=limit, fill=Fill("literal", data=data))
+
+
+def elements(size: Preset) -> Arguments:
+    """Numbers at rows and columns."""
+    side = square(size)[0]
+    (count,) = line(size)
+    return {
+        "operand": tensor(side, side, fill=POSITIVE),
+        "scatter_indices": indices(count, 2, limit=side),
+        "updates": tensor(count, fill=POSITIVE),
+        "dimension_numbers": Fields(dict(TO_ELEMENTS)),
+    }
+
+
+SCATTERED = {
+    "lax.scatter": (
+        "replaced",
+        "x.at[rows].set(values), as results put back in the order of their samples",
+    ),
+    "lax.scatter_add": ("summed", "x.at[rows].add(values), as a sparse gradient of word vectors"),
+    "lax.scatter_sub": ("subtracted", "x.at[rows].add(-values), as a sparse update of parameters"),
+    "lax.scatter_mul": ("multiplied", "x.at[rows].mul(values), as decay of the rows that are used"),
+    "lax.scatter_min": ("compared, the least kept", "x.at[rows].min(values), as distances relax"),
+    "lax.scatter_max": ("compared, the greatest kept", "x.at[rows].max(values), as PointNet++"),
+}
+"""What is done with messages at their nodes, and with rows that are distinct."""
+
+
+@FAMILIES.add(*SCATTERED)
+def scattered(operator: Operator, size: Preset) -> Iterable[Arguments]:
+    """Messages, rows at distinct indices, and single numbers."""
+    verb, distinct_rows = SCATTERED[operator.name]
+    if operator.name not in ("lax.scatter", "lax.scatter_mul"):
+        # The gradient of these two is defined for distinct indices alone.
+        yield {**messages(size), WHY: f"messages {verb} at their nodes: whole rows at one index"}
+        yield {**elements(size), WHY: f"numbers {verb} at rows and columns, which may recur"}
+    else:
+        yield {
+            **shuffled_rows(size),
+            "mode": IN_RANGE,
+            WHY: f"rows {verb}, without a check of the indices",
+        }
+    yield {**shuffled_rows(size), WHY: distinct_rows}
+
+
+def applied(size: Preset) -> Iterable[Arguments]:
+    """A function of some rows of a matrix."""
+    made = shuffled_rows(size)
+    rows, columns = square(size)
+    del made["updates"]
+    for why, function in (
+        ("x.at[rows].apply(tanh), rows squashed in place", Function("jax.lax.tanh")),
+        ("x.at[rows].apply(leak), rows that are nearly masked", body("leak")),
+    ):
+        yield {**made, "func": function, "update_shape": (rows // 2, columns), WHY: why}
+
+
+def cache(size: Preset) -> tuple[int, int, int, int]:
+    """Shape of a decoder's cache of keys or values: by sentence, place and head."""
+    return (size.pictures, size.extent(1024, least=32), HEADS, WIDTH)
+
+
+def sliced(size: Preset) -> Iterable[Arguments]:
+    """Crops and blocks at places that a program finds."""
+    rows, columns = square(size)
+    yield {
+        "operand": tensor(rows, columns),
+        "start_indices": tensors([place(rows // 2), place(columns // 2)]),
+        "slice_sizes": (rows // 2, columns // 2),
+        WHY: "a block of a matrix at a place that a loop counts, as of blocked attention",
+    }
+    side = size.side(256)
+    crop = 7 * side // 8
+    yield {
+        "operand": tensor(size.pictures, side, side, 3),
+        "start_indices": tensors(
+            [place(1), place(side - crop + 1), place(side - crop + 1), place(1)]
+        ),
+        "slice_sizes": (size.pictures, crop, crop, 3),
+        WHY: "pictures cropped at random, all at the same place, channels last",
+    }
+
+
+def sliced_along(size: Preset) -> Iterable[Arguments]:
+    """A part of one axis."""
+    rows, columns = square(size)
+    part = rows // 4
+    for why, axis, start in (
+        ("a batch of a data set in memory, at a step that a loop counts", 0, part),
+        ("columns in the middle of long rows: strided copies", 1, columns // 8),
+    ):
+        yield {
+            "operand": tensor(rows, columns),
+            "start_index": place(start),
+            "slice_size": part,
+            "axis": axis,
+            WHY: why,
+        }
+
+
+def updated(size: Preset) -> Iterable[Arguments]:
+    """A part of an array that is replaced."""
+    batch, length, heads, width = cache(size)
+    yield {
+        "operand": tensor(batch, length, heads, width),
+        "update": tensor(batch, 1, heads, width),
+        "start_indices": tensors([place(1), place(length), place(1), place(1)]),
+        WHY: "a decoder's cache with one token more: a small write to a large array",
+    }
+    rows, columns = square(size)
+    yield {
+        "operand": tensor(rows, columns),
+        "update": tensor(rows // 2, columns // 2),
+        "start_indices": tensors([place(rows // 2), place(columns // 2)]),
+        WHY: "a block of a matrix, as of a blocked factorisation",
+    }
+
+
+def updated_along(size: Preset) -> Iterable[Arguments]:
+    """A part of one axis that is replaced."""
+    batch, length, heads, width = cache(size)
+    prompt = length // 4
+    yield {
+        "operand": tensor(batch, length, heads, width),
+        "update": tensor(batch, prompt, heads, width),
+        "start_index": place(length - prompt),
+        "axis": 1,
+        WHY: "a decoder's cache filled with a prompt of a quarter of its length",
+    }
+    yield {
+        "operand": tensor(length, heads * width),
+        "update": tensor(1, heads * width),
+        "start_index": place(length),
+        "axis": 0,
+        WHY: "a step's results appended to those of all steps, as a loop collects them",
+    }
+
+
+def updated_at(size: Preset) -> Iterable[Arguments]:
+    """One index of an axis that is replaced."""
+    batch, length, heads, width = cache(size)
+    for why, shape, axis in (
+        ("a decoder's cache with one token more", (batch, length, heads, width), 1),
+        ("a step's results among those of all steps, as a loop collects them", (length, width), 0),
+    ):
+        rest = shape[:axis] + shape[axis + 1 :]
+        yield {
+            "operand": tensor(*shape),
+            "update": tensor(*rest),
+            "index": place(shape[axis]),
+            "axis": axis,
+            WHY: why,
+        }
+
+
+def at_one(is_dynamic: bool, size: Preset) -> Iterable[Arguments]:
+    """One index of an axis, an array if a loop counts it."""
+    batch, length, heads, width = cache(size)
+    for why, axis, keeps in (
+        ("one token of a sequence in the middle, as a recurrent step reads it", 1, True),
+        ("the same with one axis less, as the state of the last token", 1, False),
+        ("one sample of a batch: a contiguous copy", 0, True),
+    ):
+        shape = (batch, length, heads * width)
+        at = place(shape[axis]) if is_dynamic else shape[axis] // 2
+        yield {
+            "operand": tensor(*shape),
+            "index": at,
+            "axis": axis,
+            "keepdims": keeps,
+            WHY: why,
+        }
+
+
+def taken(size: Preset) -> Iterable[Arguments]:
+    """Slices at indices of several axes."""
+    side = square(size)[0]
+    (count,) = line(size)
+    yield {
+        "src": tensor(side, side),
+        "idxs": tensors([indices(count, limit=side)] * 2),
+        "axes": (0, 1),
+        WHY: "single elements at rows and columns, as x[i, j]",
+    }
+    rows, columns = tall(size)
+    yield {
+        "src": tensor(rows, columns),
+        "idxs": tensors([indices(count, limit=rows)]),
+        "axes": (0,),
+        WHY: "rows of a table at random, as of word vectors",
+    }
+
+
+VARIANTS: Mapping[str, Variants] = {
+    "lax.dynamic_index_in_dim": lambda size: at_one(True, size),
+    "lax.dynamic_slice": sliced,
+    "lax.dynamic_slice_in_dim": sliced_along,
+    "lax.dynamic_update_index_in_dim": updated_at,
+    "lax.dynamic_update_slice": updated,
+    "lax.dynamic_update_slice_in_dim": updated_along,
+    "lax.gather": gathered,
+    "lax.index_in_dim": lambda size: at_one(False, size),
+    "lax.index_take": taken,
+    "lax.scatter_apply": applied,
+}
+"""Configurations by function."""
+
+
+@FAMILIES.add(*VARIANTS)
+def at_indices(operator: Operator, size: Preset) -> Iterable[Arguments]:
+    """Arrays, and places within their extents."""
+    return own(VARIANTS, operator, size)
+
+
+FURTHER: Mapping[str, Variants] = {
+    "lax.select_n": lambda size: [
+        {
+            "which": mask(square(size)),
+            "cases": tensors([tensor(*square(size))] * 2),
+            WHY: "a mask of two arrays, which is what jnp.where becomes",
+        }
+    ],
+}
+
+
+@FAMILIES.also(*FURTHER)
+def by_mask(operator: Operator, size: Preset) -> Iterable[Arguments]:
+    """A mask in place of indices."""
+    return own(FURTHER, operator, size)

@@ -1,0 +1,234 @@
+"""Inputs of `jax.lax.linalg`: forms that have no common operation."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from opperf.model import Operator, TensorSpec
+from opperf.operations import OPERATIONS
+from opperf.rules.configurations import WHY
+from opperf.rules.families.factors import exchanges, of_definite
+from opperf.rules.families.linalg import (
+    SIDES,
+    definite,
+    general,
+    matrix_to_diagonalise,
+    matrix_to_factor,
+    stack_of_matrices,
+    symmetric,
+)
+from opperf.rules.registering import Families
+from opperf.rules.shapes import Shape, line, square
+from opperf.rules.sizes import Preset
+from opperf.rules.values import LOWER_TRIANGULAR, Arguments, between, fixed, literal, tensor
+from opperf.rules.variants import Variants, own
+
+FAMILIES = Families()
+
+
+def triangular(size: Preset) -> Iterable[Arguments]:
+    """Systems of one factor and of a stack, from the left, from the right and transposed."""
+    shape, stack = matrix_to_factor(size), stack_of_matrices(size)
+    rows = shape[0]
+    for why, factor, right, options in (
+        (
+            "one factor and several right-hand sides, as a Gaussian process whitens",
+            shape,
+            (rows, SIDES),
+            {"left_side": True},
+        ),
+        (
+            "the transposed factor, as the second half of a solution from Cholesky's factor",
+            shape,
+            (rows, SIDES),
+            {"left_side": True, "transpose_a": True},
+        ),
+        (
+            "the unknown on the left of the matrix, as in the gradient of Cholesky's factor",
+            shape,
+            (SIDES, rows),
+            {},
+        ),
+        (
+            "a stack of factors of 64 rows, as a batch of covariances whitens",
+            stack,
+            (*stack[:-1], SIDES),
+            {"left_side": True},
+        ),
+        (
+            "ones on the diagonal, as the lower factor of LU has",
+            shape,
+            (rows, SIDES),
+            {"left_side": True, "unit_diagonal": True},
+        ),
+    ):
+        factors = unit_factor(factor) if "unit_diagonal" in options else triangle(factor)
+        yield {"a": factors, "b": tensor(*right), "lower": True, **options, WHY: why}
+
+
+def triangle(shape: Shape) -> TensorSpec:
+    """Lower triangular matrices that are easy to solve with."""
+    return tensor(*shape, fill=LOWER_TRIANGULAR)
+
+
+def unit_factor(shape: Shape) -> TensorSpec:
+    """Matrices whose elements below the diagonal are small beside the ones on it."""
+    end = 1 / shape[-1]
+    return tensor(*shape, fill=between(-end, end))
+
+
+BAND = between(-1.0, 1.0)
+DOMINANT = between(3.0, 4.0)
+"""A diagonal that is larger than the two others of a band together, so that a solution is exact
+without exchanges of rows."""
+
+
+def tridiagonal(size: Preset) -> Iterable[Arguments]:
+    """Systems of three diagonals."""
+    (long,) = line(size)
+    for why, shape, sides in (
+        ("an implicit step of diffusion along a line, one right-hand side", (long,), 1),
+        ("cubic splines of many curves through the same knots", (long,), SIDES),
+        ("a stack of implicit steps, as of the columns of an atmosphere", (size.batch, 128), 1),
+    ):
+        band = {"dl": BAND, "d": DOMINANT, "du": BAND}
+        yield {
+            **{name: tensor(*shape, fill=fill) for name, fill in band.items()},
+            "b": tensor(*shape, sides),
+            WHY: why,
+        }
+
+
+def updated_factor(size: Preset) -> Iterable[Arguments]:
+    """An upper factor and a vector. Nothing below the diagonal affects what is above it."""
+    rows, _ = shape = matrix_to_diagonalise(size)
+    yield {
+        "r_matrix": definite(shape),
+        "w_vector": tensor(rows),
+        WHY: "one observation more in a factor, as of recursive least squares",
+    }
+    yield {
+        "r_matrix": definite((64, 64)),
+        "w_vector": tensor(64),
+        WHY: "a small factor of 64 variables, as a filter's in each of its steps",
+    }
+
+
+def own_product(size: Preset) -> Iterable[Arguments]:
+    """A matrix times its own transpose, and added to another."""
+    rows, columns = square(size)
+    made: Arguments = {"a_matrix": tensor(rows, columns), "c_matrix": definite((rows, rows))}
+    yield {**made, WHY: "products of all pairs of rows, of which half is computed: a Gram matrix"}
+    yield {
+        **made,
+        "alpha": 0.1,
+        "beta": 0.9,
+        "symmetrize_output": True,
+        WHY: "a running average of a gradient's products, as the statistics of Shampoo",
+    }
+
+
+def diagonalised(size: Preset) -> Iterable[Arguments]:
+    """Matrices that are not symmetric, by both forms of their eigenvectors."""
+    for made in general(OPERATIONS["eigenvectors"], size):
+        yield {**made, "compute_left_eigenvectors": False}
+    yield {
+        "x": tensor(*matrix_to_diagonalise(size)),
+        "compute_left_eigenvectors": False,
+        "compute_right_eigenvectors": False,
+        WHY: "eigenvalues alone, as the stability of a linear system",
+    }
+
+
+def reduced(size: Preset) -> Iterable[Arguments]:
+    """Matrices that reflections bring to a simpler form."""
+    yield {
+        "a": tensor(*matrix_to_diagonalise(size)),
+        WHY: "one matrix that is not symmetric, before its eigenvalues are iterated for",
+    }
+    yield {
+        "a": tensor(*stack_of_matrices(size)),
+        WHY: "a stack of small Jacobians, as of a system at many points: LAPACK for each",
+    }
+
+
+def reduced_to_three(size: Preset) -> Iterable[Arguments]:
+    """Symmetric matrices that reflections bring to three diagonals."""
+    yield {
+        "a": definite(matrix_to_diagonalise(size)),
+        WHY: "one covariance, before its eigenvalues are iterated for",
+    }
+    yield {
+        "a": definite(stack_of_matrices(size)),
+        WHY: "a stack of small covariances, as of a mixture: LAPACK for each",
+    }
+
+
+def schur(size: Preset) -> Iterable[Arguments]:
+    """Matrices that are not symmetric."""
+    shape = matrix_to_diagonalise(size)
+    yield {"x": tensor(*shape), WHY: "one matrix, as the square root of a matrix needs it"}
+    yield {
+        "x": tensor(*shape),
+        "compute_schur_vectors": False,
+        WHY: "its triangle alone, whose blocks have the eigenvalues",
+    }
+
+
+def polar(size: Preset) -> Iterable[Arguments]:
+    """A general matrix, and a symmetric one."""
+    yield {
+        "x": tensor(*matrix_to_diagonalise(size)),
+        WHY: "a layer's weights to the nearest orthogonal matrix, as Muon's step is",
+    }
+    yield {
+        "x": definite(matrix_to_diagonalise(size)),
+        "is_hermitian": True,
+        WHY: "a symmetric matrix, as a spectral divide-and-conquer splits it",
+    }
+
+
+def permuted(size: Preset) -> Iterable[Arguments]:
+    """Exchanges of rows, counted from zero."""
+    for why, shape in (
+        ("the exchanges of one matrix's rows, as a solution from LU's factors needs them", (512,)),
+        ("the exchanges of a stack of small matrices", (size.batch, 64)),
+    ):
+        pivots = exchanges(shape)
+        yield {
+            "pivots": fixed(*shape, fill=literal(from_zero(pivots.fill.data)), dtype="int32"),
+            "permutation_size": shape[-1],
+            WHY: why,
+        }
+
+
+def from_zero(pivots: object) -> object:
+    """Pivots counted from zero in place of one, in any number of lists."""
+    if isinstance(pivots, list):
+        return [from_zero(one) for one in pivots]
+    assert isinstance(pivots, int)
+    return pivots - 1
+
+
+VARIANTS: Mapping[str, Variants] = {
+    "lax.linalg.cholesky_update": updated_factor,
+    "lax.linalg.eig": diagonalised,
+    "lax.linalg.eigh": lambda size: symmetric(OPERATIONS["eigenvectors_of_symmetric"], size),
+    "lax.linalg.hessenberg": reduced,
+    # Its pivots count from zero, those of the operation from one.
+    "lax.linalg.lu": lambda size: of_definite(OPERATIONS["lu_packed"], size),
+    "lax.linalg.lu_pivots_to_permutation": permuted,
+    "lax.linalg.qdwh": polar,
+    "lax.linalg.schur": schur,
+    "lax.linalg.symmetric_product": own_product,
+    "lax.linalg.triangular_solve": triangular,
+    "lax.linalg.tridiagonal": reduced_to_three,
+    "lax.linalg.tridiagonal_solve": tridiagonal,
+}
+"""Configurations by function."""
+
+
+@FAMILIES.add(*VARIANTS)
+def factors(operator: Operator, size: Preset) -> Iterable[Arguments]:
+    """Matrices, and stacks of small ones."""
+    return own(VARIANTS, operator, size)

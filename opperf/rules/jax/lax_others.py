@@ -1,0 +1,105 @@
+"""Inputs of the other functions of `jax.lax`: Fourier transforms, random bits, places of arrays."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from opperf.model import Device, Operator
+from opperf.rules.configurations import WHY
+from opperf.rules.pictures import network_maps
+from opperf.rules.registering import Families
+from opperf.rules.shapes import line, square, vector
+from opperf.rules.sizes import Preset
+from opperf.rules.values import POSITIVE, Arguments, between, fixed, tensor
+from opperf.rules.variants import Variants, own
+
+FAMILIES = Families()
+
+NOT_BENCHMARKED = {
+    "lax.after_all": "takes and makes tokens, which order side effects and hold no numbers",
+    "lax.create_token": "makes a token, which orders side effects and holds no numbers",
+}
+"""Functions that cannot be called on their own, each with the reason."""
+
+SPECTRUM = "complex64"
+"""Dtype of a spectrum: JAX has no wider one unless it is asked for it."""
+
+
+def transformed(size: Preset) -> Iterable[Arguments]:
+    """Signals, pictures and their spectra."""
+    rows, columns = square(size)
+    batch, channels, height, width = network_maps(size, 32, 64, 64)
+    half = columns // 2 + 1
+    for why, kind, shape, lengths in (
+        ("spectra of frames of sound, a power of two long", "fft", (rows, columns), (columns,)),
+        ("spectra back to complex frames", "ifft", (rows, columns), (columns,)),
+        ("real frames of sound to half their spectra", "rfft", (rows, columns), (columns,)),
+        ("halves of spectra back to frames of sound", "irfft", (rows, half), (columns,)),
+        (
+            "feature maps of a Fourier neural operator, two axes",
+            "rfft",
+            (batch, channels, height, width),
+            (height, width),
+        ),
+    ):
+        data = tensor(*shape) if kind == "rfft" else tensor(*shape, dtype=SPECTRUM)
+        yield {"x": data, "fft_type": kind, "fft_lengths": lengths, WHY: why}
+
+
+def uniform(size: Preset) -> Iterable[Arguments]:
+    """Bounds, and a shape to fill."""
+    for why, low, high, shape in (
+        ("a mask of dropout's, as XLA draws it without a key", 0.0, 1.0, square(size)),
+        ("the first weights of a layer", -0.1, 0.1, vector(size)),
+    ):
+        bounds = [fixed(fill=between(end, end)) for end in (low, high)]
+        yield {"a": bounds[0], "b": bounds[1], "shape": shape, WHY: why}
+
+
+def bits(size: Preset) -> Iterable[Arguments]:
+    """Four words of state, and a shape to fill."""
+    state = fixed(4, fill=between(0.0, 2.0**31), dtype="uint32")
+    for why, shape, dtype in (
+        (
+            "32 bits for each element of a mask, by the device's own generator",
+            square(size),
+            "uint32",
+        ),
+        ("bytes of random bits, as of stochastic rounding", vector(size), "uint8"),
+    ):
+        yield {"key": state, "shape": shape, "dtype": dtype, WHY: why}
+
+
+def gamma_samples(size: Preset) -> Iterable[Arguments]:
+    """Samples of gamma distributions, and their shape parameters."""
+    for why, shape in (
+        ("gradients of samples by their parameter, as of a Dirichlet policy", line(size)),
+        ("the same of a batch of topics' mixtures", (size.batch, 128)),
+    ):
+        alpha, sample = (fixed(*shape, fill=POSITIVE) for _ in range(2))
+        yield {"args": (alpha, sample), WHY: why}
+
+
+VARIANTS: Mapping[str, Variants] = {
+    "lax.dce_sink": lambda size: [
+        {"val": tensor(*square(size)), WHY: "a result that is computed though nothing uses it"}
+    ],
+    "lax.fft": transformed,
+    "lax.random_gamma_grad": gamma_samples,
+    "lax.rng_bit_generator": bits,
+    "lax.rng_uniform": uniform,
+    "lax.with_sharding_constraint": lambda size: [
+        {
+            "x": tensor(*square(size)),
+            "shardings": Device(),
+            WHY: "activations held on the device that they are on: nothing to copy",
+        }
+    ],
+}
+"""Configurations by function."""
+
+
+@FAMILIES.add(*VARIANTS)
+def others(operator: Operator, size: Preset) -> Iterable[Arguments]:
+    """Arrays, with what each function takes beside them."""
+    return own(VARIANTS, operator, size)
