@@ -28,6 +28,7 @@ class Reading:
         self._device = jax_device(device)
         self._level = live_bytes(self._device)
         self._begin = _counters(self._device)
+        self.programs = 0
         self.peak_bytes = self.kept_bytes = 0
 
     def raise_to(self, level: int) -> None:
@@ -82,24 +83,21 @@ def run(compiled: Any, arrays: Sequence[Any]) -> Any:
         raise UnsupportedError("this backend of XLA does not tell the memory of a program")
     own = planned.output_size_in_bytes + planned.temp_size_in_bytes - planned.alias_size_in_bytes
     for reading in _open:
+        reading.programs += 1
         reading.raise_to(reading.live_bytes() + own)
     return jax.block_until_ready(compiled(*arrays))
 
 
-def refuse_eager() -> None:
-    """Raises `UnsupportedError` inside a context of `measure`: of a call that is not compiled
-    ahead of time, nothing tells the memory."""
-    if is_measuring():
-        raise UnsupportedError(EAGER)
-
-
 @contextmanager
 def measure(device: str) -> Iterator[Reading]:
-    """Measures the memory of compiled calls inside the context. Contexts may be nested."""
+    """Measures the memory of compiled calls inside the context. Contexts may be nested. Raises
+    `UnsupportedError` if no call inside was compiled ahead of time."""
     reading = Reading(device)
     _open.append(reading)
     try:
         yield reading
     finally:
         _open.remove(reading)
+    if not reading.programs:
+        raise UnsupportedError(EAGER)
     reading.end()

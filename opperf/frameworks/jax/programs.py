@@ -143,7 +143,6 @@ class EagerCall:
         self._call = call
 
     def __call__(self) -> Any:
-        memory.refuse_eager()
         return jax.block_until_ready(self._call())
 
 
