@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from scipy import special, stats
 
 from opperf.operations import OPERATIONS
 from opperf.rules.torch.operations.shapes import select_backward_roles
@@ -88,3 +89,27 @@ def test_draws_of_distinct_classes() -> None:
     assert holds([0, 2])
     assert not holds([0, 0])
     assert not holds([1, 2])
+
+
+def test_bits_of_whole_numbers_are_counted() -> None:
+    numbers = np.array([0, 1, 6, -1], dtype=np.int32)
+    assert compute("ones_in_bits", x=numbers).tolist() == [0, 1, 2, 32]
+    assert compute("leading_zeros", x=numbers).tolist() == [32, 31, 29, 0]
+    assert compute("exclusive_or", x=np.array([[1, 3], [4, 4]]), axis=1).tolist() == [2, 0]
+
+
+def test_numbers_round_to_the_bits_of_half_precision() -> None:
+    numbers = np.random.default_rng(0).normal(size=1000)
+    made = compute("round_to_bits", x=numbers, exponent_bits=5, mantissa_bits=10)
+    assert made.tolist() == numbers.astype(np.float16).tolist()
+    # Below the least normal number, 2 ** -14.
+    assert compute("round_to_bits", x=np.array([6e-5]), exponent_bits=5, mantissa_bits=10) == 0
+
+
+def test_derivatives_of_a_gamma_distribution_by_the_series_of_its_probability() -> None:
+    a, x, terms = np.array([1.0, 2.5]), np.array([0.5, 2.0]), np.arange(60)[:, None]
+    shares = np.exp((a + terms) * np.log(x) - x - special.gammaln(a + terms + 1))
+    series = (shares * (np.log(x) - special.digamma(a + terms + 1))).sum(0)
+    assert compute("gammainc_derivative", a=a, x=x) == pytest.approx(series)
+    sample = compute("gamma_sample_derivative", a=a, x=x)
+    assert sample == pytest.approx(-series / stats.gamma.pdf(x, a))

@@ -27,7 +27,9 @@ def whole_numbers(fill):
     return np.arange(fill.low, fill.high, dtype="int64")
 
 
-EVERYWHERE = {"bitwise_not", "isnan", "logical_not", "nan_to_num"}
+EVERYWHERE = {
+    *("bitwise_not", "isnan", "leading_zeros", "logical_not", "nan_to_num", "ones_in_bits"),
+}
 """Operations that are defined for every number, and have fills for another reason."""
 
 

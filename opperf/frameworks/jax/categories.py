@@ -78,7 +78,7 @@ RULES: Mapping[str, tuple[Rule, ...]] = {
     "reduction": (
         parameter("keepdims"),
         named("allclose array_equal array_equiv trace trapezoid logsumexp logmeanexp"),
-        begins("reduce_"),
+        named("reduce_and reduce_max reduce_min reduce_or reduce_prod reduce_sum reduce_xor"),
         named("sem"),
     ),
     "gemm": (
@@ -95,7 +95,10 @@ RULES: Mapping[str, tuple[Rule, ...]] = {
         named("in1d intersect1d isin setdiff1d setxor1d union1d unique unique_all unique_counts"),
         named("unique_inverse unique_values"),
     ),
-    "polynomial": (begins("poly"), in_full("jnp.roots")),
+    "polynomial": (
+        named("poly polyadd polyder polydiv polyfit polyint polymul polysub polyval"),
+        in_full("jnp.roots"),
+    ),
     "statistics": (
         named("bincount corrcoef cov digitize histogram histogram2d histogramdd interp convolve"),
         named("correlate histogram_bin_edges segment_max segment_min segment_prod segment_sum"),
@@ -122,6 +125,7 @@ RULES: Mapping[str, tuple[Rule, ...]] = {
         named("diagonal expand_dims flip fliplr flipud moveaxis pad ravel repeat reshape resize"),
         named("matrix_transpose roll rollaxis rot90 squeeze swapaxes tile transpose tril triu"),
         named("permute_dims rev collapse broadcast broadcast_in_dim"),
+        named("broadcast_to_rank"),
     ),
     "unary": (
         tensors(1),

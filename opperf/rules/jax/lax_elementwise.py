@@ -54,12 +54,19 @@ def round_to_even(operator: Operator, size: Preset) -> Iterable[Arguments]:
     yield {"x": tensor(*square(size)), "rounding_method": TO_EVEN}
 
 
-@FAMILIES.also("lax.igamma", "lax.igammac")
-def of_learnt_shape(operator: Operator, size: Preset) -> Iterable[Arguments]:
-    """Shape parameters with a gradient, as of a gamma distribution that is learnt."""
+@FAMILIES.add("lax.igamma", "lax.igammac")
+def incomplete_gamma(operator: Operator, size: Preset) -> Iterable[Arguments]:
+    """Shape parameters and places. A matrix of a million elements would take XLA a second: its
+    loops run until the slowest element converges."""
     fills = PAIRS["gammainc"]
     shape = slim(size)
-    yield {"a": tensor(*shape, fill=fills.left), "x": tensor(*shape, fill=fills.right)}
+    places = tensor(*shape, fill=fills.right)
+    for a, why in (
+        (fixed(*shape, fill=fills.left), "a chi-square test's p-values, each of its own freedom"),
+        (fixed(1, shape[1], fill=fills.left), "parameters of each column, as of fitted features"),
+        (tensor(*shape, fill=fills.left), "a gamma distribution that is learnt: both gradients"),
+    ):
+        yield {"a": a, "x": places, WHY: why}
 
 
 FORMATS = {

@@ -1,0 +1,69 @@
+"""Inputs of `jax.lax`, whose functions want every axis, extent and dtype."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import numpy as np
+import pytest
+
+pytest.importorskip("jax")
+
+from opperf.frameworks import load  # noqa: E402
+from opperf.model import Operator  # noqa: E402
+from opperf.rules import jax as rules  # noqa: E402
+from opperf.rules.engine import Inputs, inputs_for  # noqa: E402
+from opperf.rules.jax.operations import TABLE, lax_reductions, lax_shapes  # noqa: E402
+from opperf.rules.sizes import PRESETS  # noqa: E402
+
+FRAMEWORK = load("jax")
+LONGEST = 120
+"""Characters of a line of why, at most."""
+
+
+def inputs(name: str, size: str = "default") -> list[Inputs]:
+    """The configurations of a function."""
+    operator = FRAMEWORK.resolve(name)
+    assert isinstance(operator, Operator)
+    made = inputs_for(operator, rules, PRESETS[size], "float32")
+    assert isinstance(made, list), made
+    return made
+
+
+@pytest.mark.parametrize("name", sorted(name for name in TABLE if name.startswith("lax.")))
+def test_every_function_has_several_inputs_each_with_a_reason(name: str) -> None:
+    made = inputs(name)
+    assert len(made) > 1
+    repeated = [why for why, count in Counter(one.why for one in made).items() if count > 1]
+    assert not repeated
+    assert all(0 < len(one.why) <= LONGEST for one in made)
+
+
+def test_no_extent_is_left_to_infer() -> None:
+    shapes = [one.arguments["new_sizes"] for one in inputs("lax.reshape", "small")]
+    assert all(extent > 0 for shape in shapes for extent in shape)
+    assert lax_shapes.complete((4, -1, 4), 64) == (4, 4, 4)
+
+
+def test_all_axes_are_listed() -> None:
+    axes = [one.arguments["axes"] for one in inputs("lax.reduce_sum", "small")]
+    assert (0, 1) in axes
+    assert (1, 0) in [one.arguments["permutation"] for one in inputs("lax.transpose", "small")]
+
+
+def test_logical_reductions_are_of_booleans() -> None:
+    assert {one.arguments["operand"].dtype for one in inputs("lax.reduce_and")} == {"bool"}
+    assert {one.arguments["operand"].dtype for one in inputs("lax.reduce_xor")} == {"int32"}
+
+
+def test_zeros_between_elements_are_part_of_the_padded_tensor() -> None:
+    roles = lax_shapes.pad_roles(np.array([1.0, 2.0]), 0.0, ((1, 0, 2),))
+    assert roles["x"].tolist() == [1.0, 0.0, 0.0, 2.0]
+    assert roles["widths"] == [(1, 0)]
+
+
+def test_tensors_are_sorted_by_the_first_key_before_the_second() -> None:
+    first, second, places = np.array([1, 0, 1]), np.array([2, 9, 1]), np.arange(3)
+    arguments = {"operand": (first, second, places), "num_keys": 2}
+    made = lax_reductions.sorted_together(np.sort(first), arguments)
+    assert made[2].tolist() == [1, 2, 0]
