@@ -28,6 +28,9 @@ NOISE = re.compile(
 )
 """Beginning of what follows a message."""
 
+STACK = re.compile(r"Traceback \(most recent call last\):\n(?: +.*\n)*")
+"""The stack of an error in a callback, which XLA has in its message."""
+
 UNAVAILABLE = re.compile(
     r"MLIR translation rule for primitive '\S+' not found for platform|"
     r"UNIMPLEMENTED|[Nn]ot implemented (?:on|for) (?:the )?(?:CPU|GPU|TPU|cpu|gpu|tpu)|"
@@ -41,7 +44,7 @@ def refusal(error: BaseException) -> str | None:
     """Returns JAX's message, as one line, if the error is a refusal of a call; else None."""
     if not isinstance(error, REFUSALS):
         return None
-    text = NOISE.split(str(error))[0]
+    text = NOISE.split(STACK.sub("", str(error)))[0]
     kind = "" if isinstance(error, jax.errors.JaxRuntimeError) else type(error).__name__
     return one_line(f"{kind}: {text}" if kind else text) or f"{type(error).__name__}, no message"
 
