@@ -50,6 +50,8 @@ def numbers(value: Any) -> Iterator[Any]:
         # MXNet's bfloat16 is of another kind, as NumPy has no such numbers.
         if np.dtype(value.dtype).kind == "f":
             yield value.asnumpy()
+    elif hasattr(value, "block_until_ready"):
+        yield from jax_numbers(value)
     elif hasattr(value, "detach"):
         yield from torch_numbers(value.detach())
     elif isinstance(value, (np.ndarray, np.generic)) and value.dtype.kind in "fc":
@@ -66,6 +68,17 @@ def torch_numbers(tensor: Any) -> Iterator[Any]:
             yield part.double().numpy()
         elif part.is_complex():
             yield part.to_dense().resolve_conj().cdouble().numpy()
+
+
+def jax_numbers(array: Any) -> Iterator[Any]:
+    """Yields the real and complex numbers of an array of JAX."""
+    import jax.numpy as jnp
+
+    if jnp.issubdtype(array.dtype, jnp.complexfloating):
+        yield np.asarray(array)
+    elif jnp.issubdtype(array.dtype, jnp.floating):
+        # NumPy has few of JAX's dtypes.
+        yield np.asarray(array).astype(np.float64)
 
 
 def count_strange(value: Any) -> str:

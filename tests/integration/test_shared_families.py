@@ -9,7 +9,7 @@ from opperf.rules.engine import name_of, rules_module, uses_of
 from opperf.rules.families import FAMILIES
 from opperf.rules.sizes import PRESETS
 
-INSTALLED = tuple(filter(is_available, ("mxnet", "numpy", "torch")))
+INSTALLED = tuple(filter(is_available, ("mxnet", "numpy", "torch", "jax")))
 
 
 def operators_by_operation():

@@ -159,9 +159,7 @@ class JAX(Defaults):
     def restore(
         self, case: Case, arguments: Mapping[str, Any], call: Callable[[], Any]
     ) -> Callable[[], object] | None:
-        if isinstance(call, programs.CompiledCall) and call.donated:
-            return call.renew
-        return None
+        return call.renew if isinstance(call, programs.DonatingCall) else None
 
     def source(self, case: Case, arguments: Mapping[str, Any], call: Callable[[], Any]) -> str:
         called = functions.bind(self.function(case.target), arguments, case.settings.seed)

@@ -99,6 +99,11 @@ class VectorJacobianProduct:
         """Computes the gradients of the last recorded call."""
         self._backward(self._heads, self._pullback)
 
+    def gradients(self) -> tuple[Any, ...]:
+        """Returns the gradients of the last recorded call."""
+        found: tuple[Any, ...] = self._backward(self._heads, self._pullback)
+        return found
+
 
 def _eager(function: Callable[..., Any]) -> Callable[..., Any]:
     """Returns a function that returns when its results are ready."""

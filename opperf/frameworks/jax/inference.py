@@ -12,11 +12,14 @@ from opperf.frameworks.jax import constants, functions
 from opperf.frameworks.jax.dtypes import dtype_of
 from opperf.frameworks.jax.messages import refusal
 from opperf.frameworks.jax.programs import Flat
-from opperf.model import Case, Mapping, Number, TensorSpec
+from opperf.model import Case, Mapping, Number, OperatorTarget, TensorSpec
 
 
 def output_shapes(framework: Core, case: Case) -> list[tuple[int, ...]] | None:
     """Returns the shapes of the case's outputs; None if only a call can show them."""
+    if not isinstance(case.target, OperatorTarget):
+        # A user's function may exist in the caller's process only.
+        return None
     try:
         device = case.settings.device
         arguments = {name: abstract(value, device) for name, value in case.arguments.items()}

@@ -34,6 +34,10 @@ class Reading:
         """Raises the peak to a number of bytes in all."""
         self.peak_bytes = max(self.peak_bytes, level - self._level)
 
+    def add_argument(self, size: int) -> None:
+        """Counts an array among those that were there at the begin."""
+        self._level += size
+
     def live_bytes(self) -> int:
         """Returns the bytes of all arrays on the reading's device."""
         return live_bytes(self._device)
@@ -74,6 +78,12 @@ def is_measuring() -> bool:
     return bool(_open)
 
 
+def add_argument(size: int) -> None:
+    """Counts a new array of that many bytes as an argument, which is no part of a peak."""
+    for reading in _open:
+        reading.add_argument(size)
+
+
 def refuse_eager() -> None:
     """Raises `UnsupportedError` inside a context of `measure`."""
     if _open:
@@ -82,10 +92,10 @@ def refuse_eager() -> None:
 
 def run(compiled: Any, arrays: Sequence[Any]) -> Any:
     """Returns the results of a compiled call, once they are ready, and adds its memory to the open
-    readings. Raises `UnsupportedError` if XLA does not tell it."""
+    readings. Raises `UnsupportedError` if XLA does not show it."""
     planned = compiled.memory_analysis()
     if planned is None:
-        raise UnsupportedError("this backend of XLA does not tell the memory of a program")
+        raise UnsupportedError("this backend of XLA does not show the memory of a program")
     own = planned.output_size_in_bytes + planned.temp_size_in_bytes - planned.alias_size_in_bytes
     for reading in _open:
         reading.raise_to(reading.live_bytes() + own)

@@ -50,6 +50,9 @@ FOREIGN = re.compile(
 )
 """Messages of functions that read an array's memory, of which there is none while JAX compiles."""
 
+STACK = re.compile(r"Traceback \(most recent call last\):\n(?: +.*\n)*")
+"""The stack of an error in a callback, which XLA has in its message."""
+
 UNAVAILABLE = re.compile(
     rf"{EAGER_ONLY}$|"
     r"MLIR translation rule for primitive '\S+' not found for platform|"
@@ -67,7 +70,7 @@ def refusal(error: BaseException) -> str | None:
     why = _needs_data(error)
     if why:
         return f"{why}: {EAGER_ONLY}"
-    text = NOISE.split(str(error))[0]
+    text = NOISE.split(STACK.sub("", str(error)))[0]
     kind = "" if isinstance(error, jax.errors.JaxRuntimeError) else type(error).__name__
     return one_line(f"{kind}: {text}" if kind else text) or f"{type(error).__name__}, no message"
 

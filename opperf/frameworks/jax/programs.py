@@ -131,11 +131,21 @@ def donated_places(flat: Flat) -> tuple[int, ...]:
 class CompiledCall:
     """A call that is compiled when it is first made."""
 
-    def __init__(self, call: partial[Any], is_user_code: bool) -> None:
+    def __init__(self, call: partial[Any], donated: Sequence[int] = ()) -> None:
         self.flat = Flat(call)
         self.arrays = list(self.flat.arrays)
-        self.donated = donated_places(self.flat) if is_user_code else ()
-        self.program = Program(self.flat, self.donated)
+        self.program = Program(self.flat, donated)
+
+    def __call__(self) -> Any:
+        return self.program(*self.arrays)
+
+
+class DonatingCall(CompiledCall):
+    """A compiled call that may overwrite some of its arrays."""
+
+    def __init__(self, call: partial[Any], donated: Sequence[int]) -> None:
+        super().__init__(call, donated)
+        self.donated = tuple(donated)
         self._kept = {place: self.arrays[place] for place in self.donated}
         self.renew()
 
@@ -143,10 +153,22 @@ class CompiledCall:
         """Replaces the arrays that a call overwrites by fresh copies."""
         with recompiling.expected():
             for place, kept in self._kept.items():
+                if self.arrays[place].is_deleted():
+                    # In the place of one that was there when the reading began.
+                    memory.add_argument(kept.nbytes)
                 self.arrays[place] = jax.block_until_ready(kept.copy())
 
     def __call__(self) -> Any:
-        return self.program(*self.arrays)
+        """Returns the results. Timed calls follow a `renew`, and others may follow a call."""
+        if any(self.arrays[place].is_deleted() for place in self.donated):
+            self.renew()
+        return super().__call__()
+
+
+def compiled(call: partial[Any], is_user_code: bool) -> CompiledCall:
+    """Returns a call that is compiled when it is first made."""
+    donated = donated_places(Flat(call)) if is_user_code else ()
+    return DonatingCall(call, donated) if donated else CompiledCall(call)
 
 
 class EagerCall:
@@ -166,7 +188,7 @@ class EagerCall:
 Call = CompiledCall | EagerCall
 
 MODES: Mapping[str, Callable[[partial[Any], bool], Call]] = {
-    "jit": CompiledCall,
+    "jit": compiled,
     "eager": EagerCall,
 }
 """What makes a call, by the mode's name, the default one first."""

@@ -1,0 +1,255 @@
+"""Calls of JAX: arrays are arguments of programs, donated ones are fresh, costs are metrics."""
+
+from functools import partial
+
+import numpy as np
+import pytest
+
+jax = pytest.importorskip("jax")
+import jax.numpy as jnp  # noqa: E402  (jax may be missing)
+
+from opperf.errors import UnsupportedError  # noqa: E402
+from opperf.frameworks import load  # noqa: E402
+from opperf.frameworks.jax import programs  # noqa: E402
+from opperf.model import CallableTarget, Case, Settings, Status, TensorSpec  # noqa: E402
+from opperf.runner.measure import measure  # noqa: E402
+from opperf.runner.prepared import PreparedCase  # noqa: E402
+from opperf.sources.bound import Bound  # noqa: E402
+
+FRAMEWORK = load("jax")
+SQUARE = TensorSpec((8, 8), gradient=True)
+COSTS = {"lowering", "compilation", "recompilations", "flops", "bytes_accessed"}
+
+
+def compiled(function, *unnamed, **named):
+    return programs.compiled(partial(function, *unnamed, **named), is_user_code=True)
+
+
+def record(function, arguments=None, passes=("forward",), **settings):
+    """The record of an operator by name or of a user's function."""
+    plain = {"profiler": "python", "warmup": 0, "runs": 2, "memory": False, "mode": "jit"}
+    if isinstance(function, str):
+        target, bound = FRAMEWORK.resolve(function).target, None
+    else:
+        target, bound = CallableTarget("jax", "user.function"), function
+    case = Case(target, arguments or {"x": SQUARE}, Settings(**plain | settings), passes)
+    return measure(case, FRAMEWORK, Bound(function=bound)) if bound else measure(case, FRAMEWORK)
+
+
+ONES, ROWS = np.ones((4, 4), np.float32), np.arange(3, dtype=np.int32)
+
+CALLS = [
+    # A function, its arguments, and the number of arrays among them.
+    (jnp.add, (ONES, ONES), {}, 2),
+    (jnp.add, (ONES, 2.0), {}, 1),
+    (jnp.concatenate, ([ONES, ONES, ONES],), {"axis": 1}, 3),
+    (jnp.take, (ONES, ROWS), {"axis": 0}, 2),
+    (jnp.clip, (ONES,), {"min": ONES, "max": 3}, 2),
+    (jnp.einsum, ("ij,jk->ik", ONES, ONES), {}, 2),
+    (jnp.where, (ONES > 0, ONES, 0.0), {}, 2),
+    (jax.lax.dot_general, (ONES, ONES), {"dimension_numbers": (((1,), (0,)), ((), ()))}, 2),
+    (jax.nn.softmax, (ONES,), {"axis": 0, "where": ONES > 0}, 2),
+    (lambda tree: tree["a"] + tree["b"][0], ({"a": ONES, "b": (ONES, None)},), {}, 2),
+]
+
+
+def in_jax(value):
+    """A value with JAX's arrays in place of NumPy's."""
+    return jax.tree_util.tree_map(
+        lambda one: jnp.array(one) if isinstance(one, np.ndarray) else one, value
+    )
+
+
+@pytest.mark.parametrize("function, unnamed, named, count", CALLS)
+def test_every_array_is_an_argument_of_the_program(function, unnamed, named, count):
+    call = compiled(function, *in_jax(unnamed), **in_jax(named))
+    found = call()
+    text = call.program._compiled.as_text()
+    entry = text[text.index("ENTRY") :]
+    assert entry.count(" parameter(") == len(call.arrays) == count
+    # An array that had become a constant would be one of its shape.
+    constants = [line for line in text.splitlines() if " constant(" in line]
+    assert not [line for line in constants if "[4,4]" in line or "[3]" in line]
+    np.testing.assert_allclose(found, function(*in_jax(unnamed), **in_jax(named)), rtol=1e-6)
+
+
+def test_a_random_key_is_an_argument_too():
+    call = compiled(jax.random.normal, jax.random.key(1), (8,))
+    np.testing.assert_array_equal(call(), call())
+    assert len(call.arrays) == 1
+
+
+def test_the_results_are_ready_when_a_call_returns():
+    waited = []
+
+    class Result:
+        def block_until_ready(self):
+            waited.append(self)
+            return self
+
+    programs.EagerCall(partial(Result), is_user_code=True)()
+    assert len(waited) == 1
+
+
+def test_a_donated_array_is_a_fresh_one_after_renew():
+    data, other = jnp.ones((4, 4)), jnp.ones((4, 4))
+    call = compiled(jax.jit(jnp.add, donate_argnums=0), data, other)
+    assert call.donated == (0,)
+    for _ in range(3):
+        np.testing.assert_array_equal(call(), 2.0)
+        assert call.arrays[0].is_deleted() and not call.arrays[1].is_deleted()
+        call.renew()
+    # The user's own array is never overwritten.
+    assert not data.is_deleted() and not other.is_deleted()
+
+
+@pytest.mark.filterwarnings("ignore:Some donated buffers were not usable")
+@pytest.mark.parametrize(
+    "options, arguments, places",
+    [
+        ({"donate_argnums": 0}, (ONES, ONES, 2), (0,)),
+        ({"donate_argnums": (0, 1)}, (ONES, ONES, 2), (0, 1)),
+        ({"donate_argnums": 1, "static_argnums": 2}, (ONES, ONES, 2), (1,)),
+        ({"donate_argnums": 1, "static_argnums": 0}, (2, ONES, ONES), (0,)),
+        ({"donate_argnums": 0}, ({"w": ONES, "b": ONES}, ONES, 2), (0, 1)),
+        ({}, (ONES, ONES, 2), ()),
+    ],
+)
+def test_places_of_donated_arrays(options, arguments, places):
+    def function(x, y, z):
+        return jax.tree_util.tree_map(lambda one: one * z + y, x)
+
+    call = compiled(jax.jit(function, **options), *in_jax(arguments))
+    assert isinstance(call, programs.DonatingCall) == bool(places)
+    assert not places or call.donated == places
+
+
+@pytest.mark.parametrize("memory", [False, True])
+def test_a_function_that_overwrites_its_argument_is_measured(memory):
+    function = jax.jit(lambda x: x * 2, donate_argnums=0)
+    found = record(function, memory=memory, runs=3, warmup=2)
+    assert found.status is Status.OK, found.reason
+    assert found.summaries["forward"].n == 3
+
+
+def test_what_compiling_takes_is_in_the_record():
+    found = record("jnp.matmul", {"a": SQUARE, "b": SQUARE}, ("forward", "backward"))
+    assert found.status is Status.OK, found.reason
+    assert set(found.summaries) >= COSTS | {"first_call"}
+    assert found.summaries["lowering"].median > 0
+    assert found.summaries["compilation"].median > 0
+    assert found.summaries["flops"].median == 2 * 8 * 8 * 8
+    assert found.summaries["bytes_accessed"].median == 3 * 8 * 8 * 4
+    assert found.summaries["recompilations"].median == 0
+
+
+def test_an_eager_call_has_no_compilation():
+    found = record("jnp.exp", mode="eager")
+    assert found.status is Status.OK, found.reason
+    assert not set(found.summaries) & (COSTS | {"first_call"})
+
+
+def test_what_xla_does_not_say_is_no_metric(monkeypatch):
+    call = compiled(jnp.exp, jnp.ones(4))
+    call()
+
+    class Silent:
+        def cost_analysis(self):
+            raise NotImplementedError
+
+    monkeypatch.setattr(call.program, "_compiled", Silent())
+    assert set(programs.costs(call)) == {"lowering", "compilation", "recompilations"}
+
+
+@pytest.mark.parametrize("found", [[{"flops": 3.0}], {"flops": 3.0}])
+def test_the_analysis_may_be_a_list_of_one(monkeypatch, found):
+    call = compiled(jnp.exp, jnp.ones(4))
+
+    class Older:
+        def cost_analysis(self):
+            return found
+
+    monkeypatch.setattr(call.program, "_compiled", Older())
+    assert programs.costs(call)["flops"] == 3.0
+
+
+def compiles_anew(x):
+    """A function whose callback compiles a program at each call."""
+
+    def double(value):
+        return np.asarray(jax.jit(lambda one: one * 2.0)(np.asarray(value)))
+
+    return jax.pure_callback(double, jax.ShapeDtypeStruct(x.shape, x.dtype), x)
+
+
+def test_programs_that_are_compiled_again_are_counted():
+    again = record(compiles_anew, runs=3)
+    assert again.status is Status.OK, again.reason
+    # Each call after the first ones, and the three that are timed at least.
+    assert again.summaries["recompilations"].median >= 3
+    call = compiled(compiles_anew, jnp.ones(4))
+    call()
+    assert programs.costs(call)["recompilations"] == 0
+    call(), call()
+    assert programs.costs(call)["recompilations"] == 2
+
+
+def test_what_opperf_computes_is_no_recompilation():
+    # Shapes that no other test has, so that the checks for NaN and head gradients are compiled.
+    data = TensorSpec((7, 13), gradient=True)
+    found = record("jnp.sinh", {"x": data}, ("forward", "backward"), memory=True)
+    assert found.status is Status.OK, found.reason
+    assert {"backward", "memory"} <= set(found.summaries)
+    assert found.summaries["recompilations"].median == 0
+
+
+def raises(x):
+    raise ValueError("not today")
+
+
+def branches(x):
+    return x if x.sum() > 0 else -x
+
+
+@pytest.mark.parametrize("mode", ["jit", "eager"])
+def test_a_function_that_raises_has_failed(mode):
+    found = record(raises, mode=mode)
+    assert (found.status, found.reason) == (Status.FAILED, "ValueError: not today")
+
+
+@pytest.mark.parametrize(
+    "function, arguments",
+    [("jnp.nonzero", {"a": SQUARE}), ("jnp.unique", {"ar": SQUARE}), (branches, {"x": SQUARE})],
+)
+def test_a_function_that_needs_values_runs_eagerly_only(function, arguments):
+    found = record(function, arguments)
+    assert found.status is Status.SKIPPED
+    assert found.reason.startswith("it cannot be compiled, and needs --mode eager: ")
+    assert "\n" not in found.reason
+    assert record(function, arguments, mode="eager").status is Status.OK
+
+
+def test_an_error_of_the_program_is_one_line():
+    def call_back(x):
+        raise ValueError("no\nsuch luck")
+
+    def function(x):
+        return jax.pure_callback(call_back, jax.ShapeDtypeStruct(x.shape, x.dtype), x)
+
+    found = record(function)
+    assert found.status is Status.FAILED
+    assert "such luck" in found.reason and "\n" not in found.reason
+
+
+def test_cases_of_64_bits_have_them_inside_their_scope_only():
+    data = TensorSpec((4,), "float64")
+    case = Case(FRAMEWORK.resolve("jnp.exp").target, {"x": data}, Settings(dtype="float64"))
+    with FRAMEWORK.scope(case):
+        assert PreparedCase(case, FRAMEWORK).call().dtype == "float64"
+    assert jnp.ones(2).dtype == "float32"
+
+
+def test_memory_of_an_eager_call_is_refused():
+    call = programs.EagerCall(partial(jnp.exp, jnp.ones(4)), is_user_code=False)
+    with pytest.raises(UnsupportedError, match="use --mode jit$"), FRAMEWORK.memory("cpu(0)"):
+        call()

@@ -1,0 +1,148 @@
+"""Kernel times from the events of JAX's profiler."""
+
+from contextlib import contextmanager
+
+import pytest
+
+jax = pytest.importorskip("jax")
+import jax.numpy as jnp  # noqa: E402  (jax may be missing)
+
+from opperf.errors import ProfilerError  # noqa: E402
+from opperf.frameworks.jax import trace as module  # noqa: E402
+from opperf.frameworks.jax.trace import MARKER, THUNK, WAIT, NativeProfiler, read_trace  # noqa: E402
+from opperf.model import MetricKind  # noqa: E402
+
+
+class Event:
+    def __init__(self, name, begin, end, stats=()):
+        self.name, self.start_ns, self.duration_ns, self.stats = name, begin, end - begin, stats
+
+
+def thunk(begin, end, name="add.1"):
+    return Event(name, begin, end, [(THUNK, name)])
+
+
+class Holder:
+    """A profile, plane or line of the profiler's."""
+
+    def __init__(self, **held):
+        vars(self).update(held)
+
+
+def profile(*lines):
+    return Holder(planes=[Holder(lines=[Holder(events=events) for events in lines])])
+
+
+def test_events_are_sorted_by_what_they_are():
+    found = read_trace(
+        profile(
+            [Event(MARKER, 200, 300), Event("PjitFunction(f)", 205, 295), Event(MARKER, 0, 100)],
+            [thunk(210, 220), thunk(10, 20), Event("ThreadpoolListener::Record", 5, 6)],
+            [Event(WAIT, 20, 60), thunk(12, 15, "mul.2")],
+        )
+    )
+    assert found.calls == [(0, 100), (200, 300)]
+    assert found.thunks == [(10, 20), (12, 15), (20, 60), (210, 220)]
+    assert found.events == 8
+
+
+def profiled(monkeypatch, made, phases=1, count=2):
+    """Times of phases from profiles made here."""
+    monkeypatch.setattr(module, "EVENT_NS", 0.0)
+    monkeypatch.setattr(module, "FIRST_CALLS", count)
+
+    @contextmanager
+    def record():
+        yield [made]
+
+    monkeypatch.setattr(module, "record", record)
+    return NativeProfiler("cpu(0)").trace([lambda: None] * phases, count)
+
+
+def test_nested_thunks_count_once_and_waits_count(monkeypatch):
+    made = profile(
+        [Event(MARKER, 0, 1000), Event(MARKER, 2000, 3000)],
+        # A thunk of a loop, with those of its body inside; another beside it.
+        [thunk(100, 400, "while"), thunk(150, 200), thunk(250, 300)],
+        [thunk(350, 500), Event(WAIT, 500, 650)],
+        # The first of the second call, and one outside any call.
+        [thunk(2100, 2130), thunk(1500, 1900)],
+    )
+    (timed,) = profiled(monkeypatch, made)
+    assert timed.times == [550, 30]
+    assert len(timed.walls) == 2
+
+
+def test_calls_of_phases_take_turns(monkeypatch):
+    calls = [(0, 100), (200, 300), (400, 500), (600, 700)]
+    made = profile(
+        [Event(MARKER, *call) for call in calls],
+        [thunk(begin + 10, begin + 20 + 10 * i) for i, (begin, _) in enumerate(calls)],
+    )
+    first, second = profiled(monkeypatch, made, phases=2)
+    assert (first.times, second.times) == ([10, 30], [20, 40])
+
+
+def test_a_phase_without_thunks_has_no_times(monkeypatch):
+    made = profile([Event(MARKER, 0, 100), Event(MARKER, 200, 300)])
+    (timed,) = profiled(monkeypatch, made)
+    assert timed.times == [] and len(timed.walls) == 2
+
+
+@pytest.mark.parametrize("events", [[], [thunk(10, 20)], [Event(MARKER, 0, 100)]])
+def test_a_trace_without_the_calls_is_an_error(monkeypatch, events):
+    with pytest.raises(ProfilerError, match="did not record the calls.*--profiler python"):
+        profiled(monkeypatch, profile(events))
+
+
+def test_a_profiler_that_writes_nothing_is_an_error(monkeypatch):
+    monkeypatch.setattr(jax.profiler, "start_trace", lambda folder, profiler_options: None)
+    monkeypatch.setattr(jax.profiler, "stop_trace", lambda: None)
+    with pytest.raises(ProfilerError, match="did not record the calls"), module.record():
+        pass
+
+
+def compiled(function, *arrays):
+    program = jax.jit(function).lower(*arrays).compile()
+    return lambda: jax.block_until_ready(program(*arrays))
+
+
+def test_real_calls_have_times_of_thunks():
+    data = jnp.ones((64, 64))
+    product, nothing = compiled(lambda x: jnp.sin(x @ x), data), lambda: None
+    timed, idle = NativeProfiler("cpu(0)").trace([product, nothing], 4, loops=2)
+    assert len(timed.times) == len(timed.walls) == 4
+    assert all(0 <= time <= wall for time, wall in zip(timed.times, timed.walls, strict=True))
+    # The product and the sines.
+    assert timed.recording.events >= 2
+    assert idle.times == [] and len(idle.walls) == 4
+
+
+def test_calls_are_recorded_a_part_at_a_time(monkeypatch):
+    read = []
+    plain = module.read_trace
+
+    def counted(made):
+        found = plain(made)
+        read.append(len(found.calls))
+        return found
+
+    monkeypatch.setattr(module, "read_trace", counted)
+    # Fewer events than any call has, so that each has a recording of its own.
+    monkeypatch.setattr(module, "MOST_EVENTS", 1)
+    (timed,) = NativeProfiler("cpu(0)").trace([compiled(jnp.exp, jnp.ones(8))], 3)
+    assert read == [1, 1, 1] and len(timed.times) == 3
+
+
+def test_an_error_of_a_phase_ends_the_recording():
+    def refuse():
+        raise ValueError("refused")
+
+    with pytest.raises(ValueError, match="refused"):
+        NativeProfiler("cpu(0)").trace([refuse], 1)
+    (timed,) = NativeProfiler("cpu(0)").trace([compiled(jnp.exp, jnp.ones(8))], 1)
+    assert timed.times
+
+
+def test_its_times_are_of_kernels():
+    assert NativeProfiler("cpu(0)").kind is MetricKind.KERNEL
