@@ -47,6 +47,8 @@ BY_NAME: Mapping[str, Kind] = {
         ("a", "arr", "b", "f", "ar", "A", "x", "y", "x0", "obs", "code_book", "segment_ids"),
         Kind.TENSOR,
     ),
+    # Of a distribution, by default the whole numbers 0 and 1.
+    **dict.fromkeys(("loc", "scale"), Kind.TENSOR),
     **dict.fromkeys(("operands", "arys", "arrays", "args", "xi"), Kind.TENSORS),
     "axis": Kind.INT,
     "dtype": Kind.ENUM,

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from opperf.model import Kind
+from opperf.operations.uses import merge
 from opperf.rules import families as shared
 from opperf.rules.engine import Alternatives
-from opperf.rules.jax import as_numpy
+from opperf.rules.jax import as_numpy, operations, scipy_linalg, scipy_signal
 from opperf.rules.not_finite import NotFinite
 from opperf.rules.registering import Families, Family
 
-MODULES = (as_numpy,)
+MODULES = (as_numpy, scipy_linalg, scipy_signal)
 """Modules that have `FAMILIES`."""
 
 FAMILIES = Families()
@@ -17,7 +18,7 @@ FAMILIES.merge(shared.FAMILIES)
 for _module in MODULES:
     FAMILIES.merge(_module.FAMILIES)
 
-OPERATIONS = as_numpy.OPERATIONS
+OPERATIONS = merge(as_numpy.OPERATIONS, operations.TABLE)
 FUNCTIONS: dict[str, Family | str] = {}
 NUMPY_INTERFACE = "numpy."
 GRADIENTS = True
@@ -26,7 +27,7 @@ OPTIONAL_TENSORS: frozenset[str] = frozenset()
 TRAIN_PHASE: frozenset[str] = frozenset()
 NEEDS_OUTPUT: frozenset[str] = frozenset()
 
-NOT_BENCHMARKED: dict[str, str] = {}
+NOT_BENCHMARKED: dict[str, str] = {**scipy_linalg.NOT_BENCHMARKED}
 """Functions that cannot be called on their own, each with the reason."""
 
 NOT_FINITE: dict[str, NotFinite] = {}
