@@ -18,6 +18,7 @@ from opperf.operations.canonical import Input, operations
 from opperf.operations.references.reference import Property
 from opperf.operations.table import ALL
 from opperf.operations.uses import names_of
+from opperf.rules.jax.operations import TABLE as JAX
 from opperf.rules.mxnet.operations import TABLE as MXNET
 from opperf.rules.numpy.operations import TABLE as NUMPY
 from opperf.rules.torch.operations import TABLE as TORCH
@@ -91,7 +92,7 @@ def test_a_word_that_is_no_input() -> None:
 
 
 def test_every_operation_is_a_frameworks() -> None:
-    assert set(OPERATIONS) == {*names_of(MXNET), *names_of(NUMPY), *names_of(TORCH)}
+    assert set(OPERATIONS) == {name for one in (JAX, MXNET, NUMPY, TORCH) for name in names_of(one)}
 
 
 def test_operators_of_one_meaning_have_one_operation() -> None:

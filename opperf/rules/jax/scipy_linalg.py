@@ -122,11 +122,15 @@ VARIANTS: dict[str, Variants] = {
         }
     ],
     "scipy.linalg.schur": lambda size: [
-        {"a": fixed(*matrix_to_diagonalise(size)), **options, WHY: why}
-        for options, why in (
-            ({}, "the real form, as to solve Lyapunov's equation of a linear system"),
-            ({"output": "complex"}, "the complex form, as functions of a matrix need it"),
-        )
+        {
+            "a": fixed(*matrix_to_diagonalise(size)),
+            WHY: "the real form, as to solve Lyapunov's equation of a linear system",
+        },
+        {
+            "a": fixed(*matrix_to_step_through(size)),
+            "output": "complex",
+            WHY: "the complex form, as functions of a matrix need it",
+        },
     ],
     "scipy.linalg.solve_triangular": triangular,
     "scipy.linalg.sqrtm": lambda size: [

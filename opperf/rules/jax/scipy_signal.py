@@ -48,7 +48,8 @@ SPECTRA = (
 VARIANTS: dict[str, Variants] = {
     "scipy.cluster.vq.vq": lambda size: [
         {
-            "obs": fixed(*line(size), 64),
+            # JAX makes an array of the differences from all codes.
+            "obs": fixed(size.extent(1024), 64),
             "code_book": fixed(256, 64),
             WHY: "vectors to the nearest of 256 codes, as product quantisation",
         },
