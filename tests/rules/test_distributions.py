@@ -16,6 +16,7 @@ from opperf.operations.distributions import PARAMETERS, operation_of
 from opperf.operations.references import distributions as references
 from opperf.rules.configurations import WHY, inputs_of
 from opperf.rules.families.distributions import DENSITIES, DISTRIBUTIONS, FAMILIES, INVERSES
+from opperf.rules.jax.operations.scipy_distributions import FUNCTIONS
 from opperf.rules.shapes import DISPATCH
 from opperf.rules.sizes import PRESETS
 from opperf.rules.values import REQUESTED
@@ -40,9 +41,18 @@ def filled(name: str) -> list[dict[str, Any]]:
     ]
 
 
+USED = {
+    (distribution, function)
+    for distribution, functions in FUNCTIONS.values()
+    for function in functions.split()
+}
+"""Distributions and those of their functions that a framework has; SciPy takes minutes for some of
+the others."""
+
+
 def has(name: str, function: str) -> bool:
-    """Whether SciPy's distribution has a function."""
-    return hasattr(references.DISTRIBUTIONS.get(name, stats.dirichlet), function)
+    """Whether a framework has a distribution's function."""
+    return (name, function) in USED
 
 
 def double(value: Any) -> Any:

@@ -38,6 +38,9 @@ INVERSES = ("isf", "ppf")
 SUMS = ("cdf", "logcdf", "logsf", "sf")
 """Functions that sum or integrate."""
 DENSITIES = ("logpdf", "logpmf", "pdf", "pmf")
+OF_COUNTS = ("cdf", "logpmf", "pmf", "ppf")
+"""Functions of whole numbers; the logarithms of sums are infinite at the ends of their range."""
+OF_REAL_NUMBERS = ("logpdf", "pdf", *INVERSES, *SUMS)
 
 LOC_AND_SCALE = {"loc": between(-1.0, 1.0), "scale": POSITIVE}
 """Of distributions of all real numbers."""
@@ -118,7 +121,7 @@ DISTRIBUTIONS: dict[str, Distribution] = {
     ),
     "uniform": Distribution(PROBABILITY, INTERVAL),
     "von_mises": Distribution(ANGLES, {"kappa": POSITIVE}),
-    "wrapped_cauchy": Distribution(ANGLES, {"c": PROBABILITY}),
+    "wrapped_cauchy": Distribution(between(0.1, 6.0), {"c": PROBABILITY}),
 }
 """Distributions of numbers."""
 
@@ -165,7 +168,7 @@ def of_numbers(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
     # The density of the standard uniform distribution is one everywhere.
     is_flat = operation.name == operation_of("uniform")
     standard = () if is_flat else (STANDARD, DISPATCH)
-    for function in (*DENSITIES, *INVERSES, *SUMS):
+    for function in OF_COUNTS if one.is_discrete else OF_REAL_NUMBERS:
         shape = largest(one, function, size)
         wanted = [(shape, (1, shape[1]), ROW), (shape, shape, EACH)]
         if function in INVERSES:
