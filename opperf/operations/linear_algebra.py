@@ -66,9 +66,9 @@ ALL: tuple[CanonicalOperation, ...] = (
         "factors",
         {
             "x:tensor": (
-                "ldl_packed log_determinant lu lu_packed matrix_exponential qr_packed "
-                "svd_in_columns"
+                "ldl_packed log_determinant lu matrix_exponential qr_packed svd_in_columns"
             ),
+            "x:tensor first:int": "lu_packed",
             "packed:tensor pivots:tensor": "unpack_lu",
             "packed:tensor pivots:tensor right_hand_side:tensor left:bool adjoint:bool": (
                 "solution_from_lu"

@@ -5,7 +5,7 @@ A role is an input's usual name, and the name of the reference's parameter.
 
 from __future__ import annotations
 
-from opperf.operations import linear_algebra, losses, special
+from opperf.operations import distributions, linear_algebra, losses, special
 from opperf.operations.canonical import CanonicalOperation, operations
 
 ALL: tuple[CanonicalOperation, ...] = (
@@ -299,7 +299,7 @@ ALL: tuple[CanonicalOperation, ...] = (
             "x:tensor axes:axes": (
                 "fourier_transform hermitian_fourier_transform inverse_fourier_transform "
                 "inverse_hermitian_fourier_transform inverse_real_fourier_transform "
-                "real_fourier_transform"
+                "real_fourier_transform cosine_transform inverse_cosine_transform"
             ),
             "x:tensor window:tensor hop:int centred:bool": "short_time_fourier_transform",
             "x:tensor window:tensor hop:int": "inverse_short_time_fourier_transform",
@@ -404,6 +404,7 @@ ALL: tuple[CanonicalOperation, ...] = (
             "shape:float scale:float": "random_gamma",
         },
     ),
+    *distributions.ALL,
     *linear_algebra.ALL,
     *losses.ALL,
     *special.ALL,

@@ -70,6 +70,12 @@ DOMAINS: dict[str, Fill] = {
     **dict.fromkeys(("bessel_k0", "bessel_k1", "bessel_y0", "bessel_y1"), WAVES_OF_POSITIVE),
     **dict.fromkeys(("scaled_bessel_k0", "scaled_bessel_k1"), WAVES_OF_POSITIVE),
     **dict.fromkeys(("entropy_term", "logit", "ndtri"), PROBABILITY),
+    # On both sides of one, where series give way to continued fractions and expansions.
+    **dict.fromkeys(("exp1", "expi"), between(0.1, 5.0)),
+    "factorial": between(0.0, 10.0),
+    "fresnel": between(-5.0, 5.0),
+    # Between one and two JAX's derivative is NaN.
+    "spence": PROBABILITY,
 }
 """Fill of the tensor of unary operations; others are defined everywhere."""
 
@@ -116,6 +122,10 @@ PAIRS: dict[str, Pair] = {
         Pair(between(0.5, 5.0), between(0.1, 10.0)),
     ),
     "zeta": Pair(ABOVE_ONE, POSITIVE),
+    **dict.fromkeys(("beta_function", "betaln", "poch"), Pair(POSITIVE, POSITIVE)),
+    **dict.fromkeys(
+        ("kl_divergence_term", "relative_entropy_term"), Pair(PROBABILITY, PROBABILITY)
+    ),
     **dict.fromkeys(POLYNOMIALS, Pair(OPEN_UNIT, DEGREES)),
     **dict.fromkeys((f"shifted_{name}" for name in CHEBYSHEV), Pair(PROBABILITY, DEGREES)),
 }

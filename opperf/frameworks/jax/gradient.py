@@ -49,7 +49,9 @@ class VectorJacobianProduct:
             for place, one in zip(places, differentiated, strict=True):
                 taken[place] = one
             leaves = jax.tree_util.tree_leaves(call.flat(*taken))
-            return [one for one in leaves if jnp.issubdtype(one.dtype, jnp.inexact)]
+            # Some results are plain values, as of `cho_factor` whether its factor is the lower one.
+            arrays = (one for one in leaves if isinstance(one, jax.Array))
+            return [one for one in arrays if jnp.issubdtype(one.dtype, jnp.inexact)]
 
         def forward(*taken: Any) -> tuple[Any, Any]:
             differentiated = [taken[place] for place in places]

@@ -50,6 +50,8 @@ BY_NAME: Mapping[str, Kind] = {
         ),
         Kind.TENSOR,
     ),
+    # Of a distribution, by default the whole numbers 0 and 1.
+    **dict.fromkeys(("loc", "scale"), Kind.TENSOR),
     **dict.fromkeys(("operands", "arys", "arrays", "args", "xi"), Kind.TENSORS),
     "axis": Kind.INT,
     "dtype": Kind.ENUM,

@@ -47,9 +47,10 @@ def solve_by_lu(
     return solver @ right_hand_side if left else right_hand_side @ solver
 
 
-def lu_packed(outputs: list[Array], x: Array) -> Pairs:
-    """The pairs of packed factors: their product is the matrix."""
-    exchanged, lower, upper = unpack_lu(*outputs[:2])
+def lu_packed(outputs: list[Array], x: Array, first: int = 1) -> Pairs:
+    """The pairs of packed factors: their product is the matrix. Pivots count rows from `first`."""
+    packed, pivots, *_ = outputs
+    exchanged, lower, upper = unpack_lu(packed, pivots + (1 - first))
     return ((exchanged @ lower @ upper, x),)
 
 

@@ -72,34 +72,68 @@ def _whole(degree: Any) -> Any:
     return degree.astype(int) if hasattr(degree, "astype") else int(degree)
 
 
+def spherical_harmonic(degree: Array, order: Array, theta: Array, phi: Array) -> Array:
+    """Spherical harmonics at polar angles `theta` and azimuths `phi`."""
+    # Before SciPy 1.15 by another name, with the azimuths before the polar angles.
+    made: Array
+    if hasattr(special, "sph_harm_y"):
+        made = special.sph_harm_y(degree, order, theta, phi)
+    else:
+        made = special.sph_harm(order, degree, phi, theta)
+    return made
+
+
+def bernoulli_numbers(last: int) -> Array:
+    """The Bernoulli numbers from the zeroth on."""
+    # SciPy computes two at least.
+    return special.bernoulli(max(last, 2))[: last + 1]
+
+
 FUNCTIONS: dict[str, Callable[..., Any]] = {
     "airy_ai": lambda x: special.airy(x)[0],
     "bessel_j0": lambda x: special.j0(x),
     "bessel_j1": lambda x: special.j1(x),
+    "bernoulli_numbers": bernoulli_numbers,
+    "bessel_j_up_to": lambda x, order: np.stack([special.jv(i, x) for i in range(order + 1)]),
     "bessel_k0": lambda x: special.k0(x),
     "bessel_k1": lambda x: special.k1(x),
     "bessel_y0": lambda x: special.y0(x),
     "bessel_y1": lambda x: special.y1(x),
+    "beta_function": lambda x, y: special.beta(x, y),
     "betainc": lambda a, b, x: special.betainc(a, b, x),
+    "betaln": lambda x, y: special.betaln(x, y),
     "entropy_term": lambda x: -special.xlogy(x, x),
     "erfc": lambda x: special.erfc(x),
     "erfcx": lambda x: special.erfcx(x),
+    "exp1": lambda x: special.exp1(x),
+    "expi": lambda x: special.expi(x),
+    "expn": lambda order, x: special.expn(order, x),
+    "factorial": lambda x: special.gamma(x + 1),
+    "fresnel": lambda x: special.fresnel(x),
     "gamma_sample_derivative": gamma_sample_derivative,
     "gammainc": lambda a, x: special.gammainc(a, x),
     "gammainc_derivative": gammainc_derivative,
     "gammaincc": lambda a, x: special.gammaincc(a, x),
+    "gammasgn": lambda x: special.gammasgn(x),
+    "hyp1f1": lambda a, b, x: special.hyp1f1(a, b, x),
+    "hyp2f1": lambda a, b, c, x: special.hyp2f1(a, b, c, x),
     "i0e": lambda x: special.i0e(x),
     "i1": lambda x: special.i1(x),
     "i1e": lambda x: special.i1e(x),
+    "kl_divergence_term": lambda x, y: special.kl_div(x, y),
     "log_ndtr": lambda x: special.log_ndtr(x),
     "logit": lambda x: special.logit(x),
     "multigammaln": lambda x, order: special.multigammaln(x, order),
     "ndtr": lambda x: special.ndtr(x),
     "ndtri": lambda x: special.ndtri(x),
+    "poch": lambda x, y: special.poch(x, y),
     "polygamma": lambda x, order: special.polygamma(order, x),
+    "relative_entropy_term": lambda x, y: special.rel_entr(x, y),
     "scaled_bessel_k0": lambda x: special.k0e(x),
     "scaled_bessel_k1": lambda x: special.k1e(x),
+    "spence": lambda x: special.spence(x),
     "spherical_bessel_j0": lambda x: special.spherical_jn(0, x),
+    "spherical_harmonic": spherical_harmonic,
     "xlog1py": lambda x, y: special.xlog1py(x, y),
     "xlogy": lambda x, y: special.xlogy(x, y),
     "zeta": lambda x, q: special.zeta(x, q),

@@ -39,8 +39,10 @@ def inverse_short_time_fourier_transform(x: Array, window: Array, hop: int) -> A
 
 REFERENCES = references(
     {
+        "cosine_transform": lambda x, axes: fft.dctn(x, axes=axes),
         "fourier_transform": lambda x, axes: fft.fftn(x, axes=axes),
         "hermitian_fourier_transform": lambda x, axes: fft.hfftn(x, axes=axes),
+        "inverse_cosine_transform": lambda x, axes: fft.idctn(x, axes=axes),
         "inverse_fourier_transform": lambda x, axes: fft.ifftn(x, axes=axes),
         "inverse_hermitian_fourier_transform": lambda x, axes: fft.ihfftn(x, axes=axes),
         "inverse_real_fourier_transform": lambda x, axes: fft.irfftn(x, axes=axes),

@@ -9,6 +9,7 @@ from opperf.rules.families import (
     convolution,
     creation,
     distances,
+    distributions,
     elementwise,
     factors,
     images,
@@ -24,13 +25,14 @@ from opperf.rules.families import (
     shapes,
     sorting,
     special,
+    transforms,
 )
 from opperf.rules.registering import Families
 
 MODULES = (
-    *(activations, attention, convolution, creation, distances, elementwise, factors, images),
-    *(indexing, joining, layers, linalg, losses, normalisation, products, recurrent, reductions),
-    *(shapes, sorting, special),
+    *(activations, attention, convolution, creation, distances, distributions, elementwise),
+    *(factors, images, indexing, joining, layers, linalg, losses, normalisation, products),
+    *(recurrent, reductions, shapes, sorting, special, transforms),
 )
 """Modules that have `FAMILIES`."""
 

@@ -10,12 +10,21 @@ from opperf.model import Fill, TensorSpec
 from opperf.operations import OPERATIONS, CanonicalOperation
 from opperf.operations.uses import Roles
 from opperf.rules.configurations import WHY
-from opperf.rules.domains import PAIRS
+from opperf.rules.domains import PAIRS, WHOLE_DTYPE
 from opperf.rules.families.elementwise import ROWS, of_one
 from opperf.rules.registering import Families
-from opperf.rules.shapes import DISPATCH, Shape, column, slim, square
+from opperf.rules.shapes import DISPATCH, MOSTLY_DISPATCH, Shape, column, line, slim, square
 from opperf.rules.sizes import Preset
-from opperf.rules.values import ABOVE_ONE, POSITIVE, PROBABILITY, fixed, tensor
+from opperf.rules.values import (
+    ABOVE_ONE,
+    POSITIVE,
+    PROBABILITY,
+    REQUESTED,
+    below,
+    between,
+    fixed,
+    tensor,
+)
 
 FAMILIES = Families()
 
@@ -43,7 +52,9 @@ POLYNOMIALS = tuple(
 DERIVATIVES = ("gammainc_derivative", "gamma_sample_derivative")
 """Derivatives of functions, which frameworks have no further gradient of."""
 
-SLOW = frozenset({"betainc", "polygamma", "zeta", *DERIVATIVES})
+SLOW = frozenset(
+    {"bessel_j_up_to", "betainc", "expn", "hyp1f1", "hyp2f1", "polygamma", "zeta", *DERIVATIVES}
+)
 """Functions that take half a microsecond for an element, or their derivatives do: a matrix of a
 million takes too long."""
 
@@ -77,24 +88,9 @@ def pair(name: str, left: Shape, right: Shape) -> tuple[TensorSpec, TensorSpec]:
     )
 
 
-@FAMILIES.operation("betainc")
-def betainc(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
-    """Both parameters and places between 0 and 1. Only places have a gradient of closed form."""
-    shape = largest(operation.name, size)
-    for parameters, places, why in (
-        (shape, shape, "as a test's p-values by Student's distribution: all vary by element"),
-        ((1, shape[-1]), shape, "parameters of each column, as a binomial distribution's tails"),
-        (column(size), column(size), DISPATCH),
-    ):
-        yield {
-            "a": fixed(*parameters, fill=POSITIVE),
-            "b": fixed(*parameters, fill=POSITIVE),
-            "x": tensor(*places, fill=PROBABILITY),
-            WHY: why,
-        }
-
-
 ORDERS: dict[str, tuple[int, Fill, str]] = {
+    # Below nine the derivative of a recurrence from order fifty overflows single precision.
+    "bessel_j_up_to": (4, between(9.0, 20.0), "orders zero to four, as the modes of an antenna"),
     # Defined above half of the order less one.
     "multigammaln": (3, ABOVE_ONE, "of order three, as Wishart's distribution of three features"),
     "polygamma": (1, POSITIVE, "trigamma, as the variance of a logarithm"),
@@ -115,3 +111,70 @@ def round_to(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
     """A tensor to round to tenths."""
     for shape, why in of_one(size, ROWS):
         yield {"x": tensor(*shape), "decimals": 1, **why}
+
+
+PARAMETRISED: dict[str, tuple[dict[str, Fill], str]] = {
+    "betainc": (
+        {"a": between(0.5, 5.0), "b": between(0.5, 5.0)},
+        "the regularised incomplete beta function, as a Beta or Student distribution's sums",
+    ),
+    "expn": (
+        {"order": below(6, start=1)},
+        "exponential integrals of orders one to five, as of radiation through layers of air",
+    ),
+    "hyp1f1": (
+        {"a": POSITIVE, "b": ABOVE_ONE},
+        "Kummer's function, as moments of a noncentral distribution",
+    ),
+    "hyp2f1": (
+        {"a": POSITIVE, "b": POSITIVE, "c": ABOVE_ONE},
+        "Gauss's function, as the sums of a negative binomial distribution",
+    ),
+}
+"""Fills of the parameters of functions of several, and what they are for."""
+
+ARGUMENTS: dict[str, Fill] = {
+    "betainc": PROBABILITY,
+    # On both sides of one, where a series gives way to a continued fraction.
+    "expn": between(0.1, 5.0),
+    "hyp1f1": between(-5.0, 5.0),
+    # The radius of convergence is one.
+    "hyp2f1": between(-0.8, 0.8),
+}
+"""Fills of the last tensor of these functions."""
+
+
+@FAMILIES.operation(*PARAMETRISED)
+def of_parameters(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
+    """Parameters, whose derivatives frameworks lack, and a tensor, of one shape."""
+    fills, use = PARAMETRISED[operation.name]
+    for shape, why in ((largest(operation.name, size), use), (column(size), DISPATCH)):
+        made: Roles = {
+            role: fixed(*shape, fill=fill, dtype=WHOLE_DTYPE if role == "order" else REQUESTED)
+            for role, fill in fills.items()
+        }
+        yield {**made, "x": tensor(*shape, fill=ARGUMENTS[operation.name]), WHY: why}
+
+
+DEGREE = 4
+"""The largest degree of spherical harmonics, up to which crystals' order parameters go."""
+
+
+@FAMILIES.operation("spherical_harmonic")
+def spherical_harmonic(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
+    """Degrees and orders, and the angles of directions."""
+    (count,) = line(size)
+    yield {
+        "degree": fixed(count, fill=below(DEGREE + 1, start=2), dtype=WHOLE_DTYPE),
+        # No order exceeds the least degree.
+        "order": fixed(count, fill=below(3), dtype=WHOLE_DTYPE),
+        "theta": tensor(count, fill=between(0.1, 3.0)),
+        "phi": tensor(count, fill=between(0.0, 6.0)),
+        WHY: "directions to neighbours, as order parameters and equivariant networks take them",
+    }
+
+
+@FAMILIES.operation("bernoulli_numbers")
+def bernoulli_numbers(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
+    """The last number that single precision can represent is the 62nd."""
+    yield {"last": 30, WHY: f"coefficients of an asymptotic series: {MOSTLY_DISPATCH}"}

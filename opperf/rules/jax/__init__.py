@@ -23,6 +23,8 @@ from opperf.rules.jax import (
     primitives,
     remaining,
     sampling,
+    scipy_linalg,
+    scipy_signal,
 )
 from opperf.rules.not_finite import NotFinite
 from opperf.rules.registering import Families, Family
@@ -42,6 +44,8 @@ MODULES = (
     nn,
     remaining,
     sampling,
+    scipy_linalg,
+    scipy_signal,
 )
 """Modules that have `FAMILIES`."""
 
@@ -63,6 +67,7 @@ NOT_BENCHMARKED: dict[str, str] = {
     **lax_others.NOT_BENCHMARKED,
     **primitives.NOT_BENCHMARKED,
     **remaining.NOT_BENCHMARKED,
+    **scipy_linalg.NOT_BENCHMARKED,
 }
 """Functions that cannot be called on their own, each with the reason."""
 

@@ -13,6 +13,10 @@ from opperf.rules.jax.operations import (
     nn,
     remaining,
     sampling,
+    scipy_distributions,
+    scipy_linalg,
+    scipy_signal,
+    scipy_special,
 )
 
 GROUPS: dict[str, Table] = {
@@ -25,6 +29,10 @@ GROUPS: dict[str, Table] = {
     "nn": nn.TABLE,
     "remaining": remaining.TABLE,
     "sampling": sampling.TABLE,
+    "scipy_distributions": scipy_distributions.TABLE,
+    "scipy_linalg": scipy_linalg.TABLE,
+    "scipy_signal": scipy_signal.TABLE,
+    "scipy_special": scipy_special.TABLE,
 }
 """Tables of uses. Values are tested table by table."""
 

@@ -1,0 +1,247 @@
+"""Functions of probability distributions: densities, cumulative probabilities and their
+inverses."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import NamedTuple
+
+from opperf.model import Fill, TensorSpec
+from opperf.operations import CanonicalOperation
+from opperf.operations.distributions import operation_of
+from opperf.operations.uses import Roles
+from opperf.rules.configurations import WHY
+from opperf.rules.domains import WHOLE_DTYPE
+from opperf.rules.registering import Families
+from opperf.rules.shapes import DISPATCH, MOSTLY_DISPATCH, Shape, column, line, slim, square
+from opperf.rules.sizes import Preset
+from opperf.rules.values import (
+    ABOVE_ONE,
+    BOOLEAN,
+    NORMAL,
+    POSITIVE,
+    POSITIVE_DEFINITE,
+    PROBABILITY,
+    REQUESTED,
+    SIMPLEX,
+    below,
+    between,
+    fixed,
+    literal,
+    tensor,
+)
+
+FAMILIES = Families()
+
+INVERSES = ("isf", "ppf")
+"""Functions of probabilities; others are of points."""
+SUMS = ("cdf", "logcdf", "logsf", "sf")
+"""Functions that sum or integrate."""
+DENSITIES = ("logpdf", "logpmf", "pdf", "pmf")
+OF_COUNTS = ("cdf", "logpmf", "pmf", "ppf")
+"""Functions of whole numbers; the logarithms of sums are infinite at the ends of their range."""
+OF_REAL_NUMBERS = ("logpdf", "pdf", *INVERSES, *SUMS)
+
+LOC_AND_SCALE = {"loc": between(-1.0, 1.0), "scale": POSITIVE}
+"""Of distributions of all real numbers."""
+LOC_BELOW = {"loc": between(-0.5, 0.0), "scale": POSITIVE}
+"""Of distributions of positive numbers: points from 0.1 on are in the support."""
+INTERVAL = {"loc": between(-0.5, 0.0), "scale": between(1.5, 2.0)}
+"""Of distributions of the unit interval: points in it stay in the support."""
+SHAPES = {"a": between(0.5, 5.0), "b": between(0.5, 5.0)}
+TRIALS = 16
+ANGLES = between(-3.0, 3.0)
+POSITIVE_POINTS = between(0.1, 5.0)
+"""Below and above most means."""
+
+
+class Distribution(NamedTuple):
+    """Fills that keep every function of a distribution finite."""
+
+    points: Fill
+    parameters: Mapping[str, Fill]
+    is_discrete: bool = False
+    """Whether points are whole numbers."""
+    whole: tuple[str, ...] = ()
+    """Parameters that are whole numbers."""
+    constants: tuple[str, ...] = ()
+    """Parameters in which the sums have no derivative."""
+    has_slow_sums: bool = False
+    """Whether a sum takes a microsecond for each element, or its derivative does: a series, or
+    many passes."""
+
+
+DISTRIBUTIONS: dict[str, Distribution] = {
+    "bernoulli": Distribution(BOOLEAN, {"p": PROBABILITY}, is_discrete=True),
+    "beta": Distribution(
+        PROBABILITY, {**SHAPES, **INTERVAL}, constants=("a", "b"), has_slow_sums=True
+    ),
+    "beta_binomial": Distribution(
+        below(TRIALS), {"n": below(2 * TRIALS, TRIALS), **SHAPES}, is_discrete=True, whole=("n",)
+    ),
+    "binomial": Distribution(
+        below(TRIALS),
+        {"n": below(2 * TRIALS, TRIALS), "p": PROBABILITY},
+        is_discrete=True,
+        whole=("n",),
+    ),
+    "cauchy": Distribution(NORMAL, LOC_AND_SCALE),
+    "chi_square": Distribution(POSITIVE_POINTS, {"df": ABOVE_ONE, **LOC_BELOW}, has_slow_sums=True),
+    "exponential": Distribution(POSITIVE_POINTS, LOC_BELOW),
+    "gamma": Distribution(
+        POSITIVE_POINTS, {"a": between(0.5, 5.0), **LOC_BELOW}, has_slow_sums=True
+    ),
+    "generalized_normal": Distribution(NORMAL, {"beta": ABOVE_ONE}, has_slow_sums=True),
+    "geometric": Distribution(below(TRIALS, 1), {"p": PROBABILITY}, is_discrete=True),
+    # Single precision has no exponential of more than 88, whose exponent the tails grow as.
+    "gumbel": Distribution(between(-1.0, 1.0), LOC_AND_SCALE),
+    "laplace": Distribution(NORMAL, LOC_AND_SCALE),
+    "left_gumbel": Distribution(between(-1.0, 1.0), LOC_AND_SCALE),
+    "logistic": Distribution(NORMAL, LOC_AND_SCALE),
+    "negative_binomial": Distribution(
+        below(TRIALS), {"n": between(0.5, 5.0), "p": PROBABILITY}, is_discrete=True
+    ),
+    "normal": Distribution(NORMAL, LOC_AND_SCALE),
+    "pareto": Distribution(
+        between(1.1, 5.0), {"b": POSITIVE, "loc": between(-0.5, 0.0), "scale": between(0.5, 1.0)}
+    ),
+    "poisson": Distribution(
+        below(TRIALS), {"mu": between(0.5, 10.0)}, is_discrete=True, has_slow_sums=True
+    ),
+    "student_t": Distribution(NORMAL, {"df": ABOVE_ONE, **LOC_AND_SCALE}),
+    "truncated_normal": Distribution(
+        between(-1.0, 1.0),
+        {
+            "a": between(-4.0, -3.0),
+            "b": between(3.0, 4.0),
+            "loc": between(-0.1, 0.1),
+            "scale": POSITIVE,
+        },
+        has_slow_sums=True,
+    ),
+    "uniform": Distribution(PROBABILITY, INTERVAL),
+    "von_mises": Distribution(ANGLES, {"kappa": POSITIVE}),
+    "wrapped_cauchy": Distribution(between(0.1, 6.0), {"c": PROBABILITY}),
+}
+"""Distributions of numbers."""
+
+BY_OPERATION = {operation_of(name): one for name, one in DISTRIBUTIONS.items()}
+
+OPTIONAL = ("loc", "scale")
+"""Parameters that are omitted where the standard distribution is meant."""
+
+ROW = "a matrix of samples and a row of parameters, as a naive Bayes classifier's features"
+STANDARD = "the standard distribution's quantiles of uniform draws, as to sample from it"
+EACH = "parameters of each sample, as a network that predicts distributions has them"
+
+
+def largest(one: Distribution, function: str, size: Preset) -> Shape:
+    """The shape of the largest tensors that a function is measured with."""
+    return slim(size) if one.has_slow_sums and function in SUMS else square(size)
+
+
+def points_of(one: Distribution, function: str, shape: Shape) -> TensorSpec:
+    """Points in the support, or probabilities."""
+    if function in INVERSES:
+        return tensor(*shape, fill=PROBABILITY)
+    dtype = WHOLE_DTYPE if one.is_discrete else REQUESTED
+    return tensor(*shape, fill=one.points, dtype=dtype, gradient=not one.is_discrete)
+
+
+def parameters_of(one: Distribution, function: str, shape: Shape, standard: bool) -> Roles:
+    """Parameters of a shape, without those that the standard distribution has by default."""
+    made: Roles = {}
+    for name, fill in one.parameters.items():
+        if standard and name in OPTIONAL:
+            continue
+        dtype = WHOLE_DTYPE if name in one.whole else REQUESTED
+        constant = name in one.whole or (function in SUMS and name in one.constants)
+        made[name] = tensor(*shape, fill=fill, dtype=dtype, gradient=not constant)
+    return made
+
+
+@FAMILIES.operation(*BY_OPERATION)
+def of_numbers(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
+    """Samples with parameters for each column, samples with parameters of their own, and few of
+    them from the standard distribution."""
+    one = BY_OPERATION[operation.name]
+    # The density of the standard uniform distribution is one everywhere.
+    is_flat = operation.name == operation_of("uniform")
+    standard = () if is_flat else (STANDARD, DISPATCH)
+    for function in OF_COUNTS if one.is_discrete else OF_REAL_NUMBERS:
+        shape = largest(one, function, size)
+        wanted = [(shape, (1, shape[1]), ROW), (shape, shape, EACH)]
+        if function in INVERSES:
+            wanted.append((shape, shape, STANDARD))
+        for points, parameters, why in (*wanted, (column(size), column(size), DISPATCH)):
+            yield {
+                "point": points_of(one, function, points),
+                "function": function,
+                **parameters_of(one, function, parameters, why in standard),
+                WHY: why,
+            }
+
+
+OF_ALLELES = (2, 1, 3, 2)
+"""Counts of four classes. A density of many classes vanishes in single precision."""
+TOPICS = 16
+"""Coordinates of a point whose density does not overflow single precision."""
+
+
+@FAMILIES.operation("multinomial_distribution")
+def multinomial(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
+    """Counts and the probabilities of their classes: one trial's, as their sum is that of all."""
+    few: Roles = {
+        "point": fixed(len(OF_ALLELES), fill=literal(OF_ALLELES), dtype=WHOLE_DTYPE),
+        "n": sum(OF_ALLELES),
+        "p": tensor(len(OF_ALLELES), fill=SIMPLEX),
+    }
+    for function in ("logpmf", "pmf"):
+        why = f"a genotype's alleles, a few classes: {MOSTLY_DISPATCH}"
+        yield {**few, "function": function, WHY: why}
+    (count,) = line(size)
+    yield {
+        "point": fixed(count, fill=Fill("constant", 2.0), dtype=WHOLE_DTYPE),
+        "function": "logpmf",
+        "n": 2 * count,
+        "p": tensor(count, fill=SIMPLEX),
+        WHY: "the words of one document, a class for each word of the vocabulary",
+    }
+
+
+@FAMILIES.operation("dirichlet_distribution")
+def dirichlet(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
+    """One point, whose coordinates sum to one, and a parameter for each."""
+    for function in ("logpdf", "pdf"):
+        yield {
+            "point": tensor(TOPICS, fill=SIMPLEX),
+            "function": function,
+            "alpha": tensor(TOPICS, fill=POSITIVE),
+            WHY: f"the topics of one document: {MOSTLY_DISPATCH}",
+        }
+    (count,) = line(size)
+    yield {
+        "point": tensor(count, fill=SIMPLEX),
+        "function": "logpdf",
+        "alpha": tensor(count, fill=POSITIVE),
+        WHY: "one topic's words, a coordinate for each word of the vocabulary",
+    }
+
+
+@FAMILIES.operation("multivariate_normal_distribution")
+def multivariate_normal(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
+    """Vectors of one distribution. Densities of many variables vanish in single precision."""
+    (count,) = line(size)
+    for function, variables, why in (
+        ("logpdf", 64, "vectors of 64 variables, as of a Gaussian classifier: a triangular system"),
+        ("logpdf", 3, "points in space, as of a Gaussian mixture: three variables"),
+        ("pdf", 3, "points in space, as of Gaussian splatting: three variables"),
+        ("pdf", 2, "points in a plane, as of a density that is drawn: two variables"),
+    ):
+        yield {
+            "point": tensor(count, variables),
+            "function": function,
+            "mean": tensor(variables),
+            "cov": tensor(variables, variables, fill=POSITIVE_DEFINITE),
+            WHY: why,
+        }

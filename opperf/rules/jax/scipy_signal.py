@@ -1,0 +1,156 @@
+"""Families of JAX's signal processing, interpolation and statistics of samples."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from opperf.model import Operator
+from opperf.rules.configurations import WHY
+from opperf.rules.domains import BITS, WHOLE_DTYPE
+from opperf.rules.registering import Families
+from opperf.rules.shapes import line, square, tall
+from opperf.rules.sizes import Preset
+from opperf.rules.values import Arguments, between, fixed, tensor, tensors
+from opperf.rules.variants import Variants, own
+
+FAMILIES = Families()
+
+COMPLEX = "complex64"
+FRAME = 256
+"""Samples of a frame, as many as these functions take by default."""
+STEPS = FRAME // 2
+"""Samples from one frame to the next by default: half of one."""
+BLUR = 7
+"""Side of a picture's kernel."""
+
+
+def sound(size: Preset) -> tuple[int, int]:
+    """Shape of a few channels of sound, a few seconds at 16 kHz."""
+    return (size.samples(8), size.extent(1 << 16, least=2 * FRAME))
+
+
+def pictures(size: Preset) -> Iterable[Arguments]:
+    """A picture and a small kernel, at every overlap and where the result has the picture's
+    size."""
+    for mode, why in (
+        ("full", "a picture blurred beyond its borders, at every overlap"),
+        ("same", "a picture blurred, the result of the same size"),
+    ):
+        yield {"in1": tensor(*square(size)), "in2": tensor(BLUR, BLUR), "mode": mode, WHY: why}
+
+
+SPECTRA = (
+    (FRAME, "short frames, as vibrations of a machine"),
+    (2 * FRAME, "longer frames, as speech at 16 kHz"),
+)
+"""Samples of a frame, and what is measured so."""
+
+VARIANTS: dict[str, Variants] = {
+    "scipy.cluster.vq.vq": lambda size: [
+        {
+            # JAX makes an array of the differences from all codes.
+            "obs": fixed(size.extent(1024), 64),
+            "code_book": fixed(256, 64),
+            WHY: "vectors to the nearest of 256 codes, as product quantisation",
+        },
+        {
+            "obs": fixed(*line(size), 3),
+            "code_book": fixed(16, 3),
+            WHY: "colours to the nearest of 16, as a palette",
+        },
+    ],
+    "scipy.ndimage.map_coordinates": lambda size: [
+        {
+            "input": tensor(rows, columns),
+            "coordinates": tensors(
+                [
+                    tensor(rows, columns, fill=between(0.0, rows - 1)),
+                    tensor(rows, columns, fill=between(0.0, columns - 1)),
+                ]
+            ),
+            "order": order,
+            **options,
+            WHY: why,
+        }
+        for rows, columns in (square(size),)
+        for order, options, why in (
+            (1, {}, "a warped picture, linear in each axis, as elastic deformation"),
+            (0, {}, "a warped map of labels: the nearest pixel, as of a segmentation"),
+            (1, {"mode": "reflect"}, "a warped picture, mirrored at its borders"),
+        )
+    ],
+    **dict.fromkeys(("scipy.signal.convolve2d", "scipy.signal.correlate2d"), pictures),
+    "scipy.signal.csd": lambda size: [
+        {"x": tensor(*sound(size)), "y": tensor(*sound(size)), "nperseg": length, WHY: why}
+        for length, why in SPECTRA
+    ],
+    "scipy.signal.detrend": lambda size: [
+        {"data": tensor(*sound(size)), **options, WHY: why}
+        for options, why in (
+            ({}, "a straight line removed from long series, as drift of sensors"),
+            ({"type": "constant"}, "the mean removed from long series, as an offset of sensors"),
+        )
+    ],
+    "scipy.signal.istft": lambda size: [
+        {
+            "Zxx": tensor(channels, FRAME // 2 + 1, samples // STEPS, dtype=COMPLEX),
+            WHY: "sound from its masked spectra, as speech separation",
+        }
+        for channels, samples in (sound(size),)
+    ],
+    "scipy.signal.stft": lambda size: [
+        {"x": tensor(*sound(size)), "nperseg": length, WHY: why} for length, why in SPECTRA
+    ],
+    "scipy.signal.welch": lambda size: [
+        {"x": tensor(*sound(size)), "nperseg": length, **options, WHY: why}
+        for length, options, why in (
+            (FRAME, {}, SPECTRA[0][1]),
+            (2 * FRAME, {}, SPECTRA[1][1]),
+            (FRAME, {"average": "median"}, "the median of frames, as noise with bursts: sorted"),
+        )
+    ],
+    "scipy.stats.rankdata": lambda size: [
+        {"a": fixed(*shape), "axis": axis, **options, WHY: why}
+        for shape, axis, options, why in (
+            (line(size), 0, {}, "one sample, as Spearman's correlation: ties share a rank"),
+            (tall(size), 0, {"method": "min"}, "each column, as scores of many competitors"),
+        )
+    ],
+    "scipy.stats.sem": lambda size: [
+        {"a": tensor(*shape), "axis": axis, WHY: why}
+        for shape, axis, why in (
+            (square(size), 0, "each column, as error bars of many measured quantities"),
+            (square(size), 1, "each row, as error bars of repeated runs"),
+        )
+    ],
+}
+"""Configurations by function."""
+
+
+@FAMILIES.add(*VARIANTS)
+def variants(operator: Operator, size: Preset) -> Iterable[Arguments]:
+    """The configurations of a function in `VARIANTS`."""
+    return own(VARIANTS, operator, size)
+
+
+@FAMILIES.also("scipy.signal.convolve", "scipy.signal.correlate")
+def by_transform(operator: Operator, size: Preset) -> Iterable[Arguments]:
+    """A signal and a kernel of its length."""
+    samples = line(size)
+    yield {
+        "in1": tensor(*samples),
+        "in2": tensor(*samples),
+        "mode": "same",
+        "method": "fft",
+        WHY: "two long signals by Fourier transforms, as to find a delay",
+    }
+
+
+@FAMILIES.add("scipy.stats.mode")
+def mode(operator: Operator, size: Preset) -> Iterable[Arguments]:
+    """Whole numbers of which many are equal."""
+    yield {
+        "a": fixed(*tall(size), fill=BITS, dtype=WHOLE_DTYPE),
+        "axis": 0,
+        WHY: "each column, as the usual value of categories to impute",
+    }

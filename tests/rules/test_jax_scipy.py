@@ -1,0 +1,94 @@
+"""Inputs of `jax.scipy`."""
+
+from __future__ import annotations
+
+import pytest
+
+pytest.importorskip("jax")
+
+from opperf.frameworks import load  # noqa: E402
+from opperf.model import Kind, TensorSpec, iter_tensors  # noqa: E402
+from opperf.rules.engine import Inputs, inputs_for, rules_module  # noqa: E402
+from opperf.rules.jax.operations import scipy_distributions, scipy_linalg  # noqa: E402
+from opperf.rules.registering import NoInputs  # noqa: E402
+from opperf.rules.sizes import PRESETS  # noqa: E402
+
+FRAMEWORK = load("jax")
+RULES = rules_module(FRAMEWORK.rules)
+OPERATORS = {one.name: one for one in FRAMEWORK.operators() if one.name.startswith("scipy.")}
+
+
+def inputs_of(name: str, size: str = "small") -> list[Inputs]:
+    """Returns the inputs of a function of `jax.scipy`."""
+    made = inputs_for(OPERATORS[name], RULES, PRESETS[size], "float32")
+    assert not isinstance(made, NoInputs), made
+    return made
+
+
+def test_every_function_but_those_of_functions_has_inputs() -> None:
+    missing = [
+        name
+        for name, one in OPERATORS.items()
+        if isinstance(inputs_for(one, RULES, PRESETS["small"], "float32"), NoInputs)
+    ]
+    assert missing == ["scipy.linalg.funm", "scipy.optimize.minimize"]
+
+
+def test_every_distribution_is_in_the_table() -> None:
+    of_samples = {"scipy.stats.mode", "scipy.stats.rankdata", "scipy.stats.sem"}
+    found = {name for name in OPERATORS if name.startswith("scipy.stats.")}
+    assert found - of_samples == set(scipy_distributions.TABLE)
+
+
+def test_parameters_of_a_truncated_normal_are_arrays() -> None:
+    operator = OPERATORS["scipy.stats.truncnorm.pdf"]
+    kinds = {one.name: one.kind for one in operator.parameters}
+    assert kinds["loc"] == kinds["scale"] == Kind.TENSOR
+
+
+def test_the_probability_of_bernoullis_quantile_is_no_parameter() -> None:
+    first, *_ = inputs_of("scipy.stats.bernoulli.ppf")
+    assert set(first.arguments) == {"q", "p"}
+    first, *_ = inputs_of("scipy.stats.gumbel_r.ppf")
+    assert set(first.arguments) == {"p", "loc", "scale"}
+
+
+def test_quantiles_of_exponentials_are_standard() -> None:
+    assert [set(one.arguments) for one in inputs_of("scipy.stats.expon.ppf")] == [{"q"}, {"q"}]
+
+
+def test_pivots_count_from_zero() -> None:
+    first, *_ = inputs_of("scipy.linalg.lu_solve")
+    factors = first.arguments["lu_and_piv"]
+    assert isinstance(factors, tuple)
+    pivots = factors[1]
+    assert isinstance(pivots, TensorSpec)
+    assert min(pivots.fill.data) == 0
+    assert max(pivots.fill.data) == pivots.shape[0] - 1
+    assert scipy_linalg.from_zero([[1, 2], [3]]) == [[0, 1], [2]]
+
+
+def test_lu_takes_no_stack() -> None:
+    ranks = {
+        len(spec.shape)
+        for one in inputs_of("scipy.linalg.lu")
+        for value in one.arguments.values()
+        for spec in iter_tensors(value)
+    }
+    assert ranks == {2}
+
+
+def test_places_of_pixels_are_inside_the_picture() -> None:
+    for one in inputs_of("scipy.ndimage.map_coordinates"):
+        picture, *places = (
+            spec for value in one.arguments.values() for spec in iter_tensors(value)
+        )
+        ends = [spec.fill.high for spec in places]
+        assert ends == [extent - 1 for extent in picture.shape]
+
+
+def test_the_largest_degree_of_a_harmonic_is_that_of_its_degrees() -> None:
+    (one,) = inputs_of("scipy.special.sph_harm_y")
+    degrees = one.arguments["n"]
+    assert isinstance(degrees, TensorSpec)
+    assert one.arguments["n_max"] == degrees.fill.high - 1
