@@ -18,6 +18,9 @@ TWO_DIMENSIONAL = "normal"
 """The fill that a complex array has in both its parts. The others are about real numbers: those
 near one, positive definite matrices."""
 
+ADDED = 2
+"""`isbuiltin` of a dtype that another package has added, as JAX's does bfloat16."""
+
 IMAGINARY = 1
 """Added to the seed for the imaginary part, lest it be the real one."""
 
@@ -32,9 +35,11 @@ def code(spec: TensorSpec, seed: int) -> fill.Code:
     if spec.layout != "dense":
         raise UnsupportedError(f"NumPy has no {spec.layout} arrays")
     try:
-        np.dtype(spec.dtype)
+        is_own = np.dtype(spec.dtype).isbuiltin != ADDED
     except TypeError as error:
         raise UnsupportedError(f"NumPy has no dtype {spec.dtype}") from error
+    if not is_own:
+        raise UnsupportedError(f"NumPy has no dtype {spec.dtype} of its own")
     real = fill.code(spec, seed)
     if not has_imaginary_part(spec):
         return real

@@ -171,7 +171,7 @@ def of_numbers(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
     for function in OF_COUNTS if one.is_discrete else OF_REAL_NUMBERS:
         shape = largest(one, function, size)
         wanted = [(shape, (1, shape[1]), ROW), (shape, shape, EACH)]
-        if function in INVERSES:
+        if function in INVERSES and standard and any(name in OPTIONAL for name in one.parameters):
             wanted.append((shape, shape, STANDARD))
         for points, parameters, why in (*wanted, (column(size), column(size), DISPATCH)):
             yield {

@@ -21,7 +21,7 @@ from opperf.rules.numpy import layouts
 from opperf.rules.numpy import operations as numpy_operations
 from opperf.rules.registering import Families, Family, NoInputs
 from opperf.rules.sizes import Preset
-from opperf.rules.values import Arguments
+from opperf.rules.values import REQUESTED, Arguments
 
 PREFIX = "jnp."
 
@@ -61,6 +61,17 @@ def narrowed(value: Argument) -> Argument:
     return map_tensors(value, narrow)
 
 
+def differentiated(value: Argument) -> Argument:
+    """Returns an argument whose tensors of the requested dtype take a gradient: NumPy has none, and
+    its families say nothing of it. Literal data, as of an axis, takes none."""
+
+    def differentiate(spec: TensorSpec) -> TensorSpec:
+        takes = spec.dtype == REQUESTED and spec.fill.distribution != "literal"
+        return msgspec.structs.replace(spec, gradient=spec.gradient or takes)
+
+    return map_tensors(value, differentiate)
+
+
 def _numpy_operator(operator: Operator, own: Mapping[str, str]) -> Operator:
     """Returns a function of JAX under NumPy's names of it and of its arguments."""
     back = {ours: theirs for theirs, ours in own.items()}
@@ -97,7 +108,9 @@ def of_numpy(family: Family, name: str = "") -> Family:
         fitting = [one for one in renamed if _fits(operator, one)]
         if not fitting:
             return NoInputs("no rule has arguments that it takes", searchable=True)
-        return [{key: narrowed(value) for key, value in one.items()} for one in fitting]
+        return [
+            {key: differentiated(narrowed(value)) for key, value in one.items()} for one in fitting
+        ]
 
     return made
 
