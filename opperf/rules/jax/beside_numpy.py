@@ -13,7 +13,7 @@ from typing import Any
 
 from opperf.model import Argument, TensorSpec
 from opperf.operations.uses import Values, Written
-from opperf.rules.values import Arguments
+from opperf.rules.values import Arguments, fixed
 
 Further = Callable[[Arguments], dict[str, Argument]]
 """Makes the arguments that a function takes beside those of NumPy's."""
@@ -45,6 +45,10 @@ def kept_slices(arguments: Arguments) -> dict[str, Argument]:
     return {"size": elements(arguments, "condition")}
 
 
+DIVIDED = 32
+"""Coefficients that are divided: each is a step of its own in the program, and a thousand take
+minutes to compile."""
+
 COPIED = always(inplace=False)
 CLIPPED = always(mode="clip")
 
@@ -55,6 +59,7 @@ FURTHER: Mapping[str, Further] = {
     **dict.fromkeys(("compress", "extract"), kept_slices),
     **dict.fromkeys(("fill_diagonal", "place", "put", "put_along_axis"), COPIED),
     "intersect1d": at_most("ar1", fill_value=0),
+    "polydiv": always(u=fixed(DIVIDED)),
     "roots": always(strip_zeros=False),
     "setdiff1d": at_most("ar1", fill_value=0),
     **dict.fromkeys(("setxor1d", "union1d"), at_most("ar1", "ar2", fill_value=0)),
