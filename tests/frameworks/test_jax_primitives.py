@@ -114,6 +114,7 @@ def test_inputs_are_those_that_a_public_function_gives(name, caller):
         call(case_of(name, one.arguments))
 
 
+@pytest.mark.sweep
 def test_a_primitive_that_no_table_has_a_function_for_has_the_inputs_of_one_that_calls_it():
     assert FRAMEWORK.callers(FRAMEWORK.resolve("primitive.rsqrt")) == (
         FRAMEWORK.resolve("lax.rsqrt"),

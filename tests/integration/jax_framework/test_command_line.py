@@ -151,7 +151,13 @@ def scripts(text):
         yield beginning + textwrap.dedent("\n".join(indented))
 
 
-@pytest.mark.parametrize("name", ["jnp.matmul", "jnp.concatenate", "jnp.take"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "jnp.take",
+        *(pytest.param(one, marks=pytest.mark.sweep) for one in ("jnp.matmul", "jnp.concatenate")),
+    ],
+)
 def test_scripts_run(command_here, name):
     out, _ = command_here("show", name, "--framework", "jax", "--size", "small")
     found = list(scripts(out))
