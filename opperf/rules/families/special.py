@@ -53,7 +53,18 @@ DERIVATIVES = ("gammainc_derivative", "gamma_sample_derivative")
 """Derivatives of functions, which frameworks have no further gradient of."""
 
 SLOW = frozenset(
-    {"bessel_j_up_to", "betainc", "expn", "hyp1f1", "hyp2f1", "polygamma", "zeta", *DERIVATIVES}
+    {
+        "bessel_j_up_to",
+        "betainc",
+        "exp1",
+        "expi",
+        "expn",
+        "hyp1f1",
+        "hyp2f1",
+        "polygamma",
+        "zeta",
+        *DERIVATIVES,
+    }
 )
 """Functions that take half a microsecond for an element, or their derivatives do: a matrix of a
 million takes too long."""
