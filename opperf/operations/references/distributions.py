@@ -58,9 +58,17 @@ def dirichlet(point: Array, function: str, alpha: Array) -> Array:
     return {"logpdf": logarithm, "pdf": np.exp(logarithm)}[function]
 
 
+def multinomial(point: Array, function: str, n: Array, p: Array) -> Array:
+    """The probability of counts. SciPy refuses probabilities whose sum has the error of single
+    precision."""
+    shares = np.asarray(p, dtype=float)
+    return of_scipy(stats.multinomial)(point, function, n=n, p=shares / shares.sum())
+
+
 REFERENCES = references(
     {
         **{operation_of(name): of_scipy(one) for name, one in DISTRIBUTIONS.items()},
         operation_of("dirichlet"): dirichlet,
+        operation_of("multinomial"): multinomial,
     }
 )
