@@ -10,14 +10,13 @@ from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
-from jax.experimental import enable_x64
 from jax.extend import core
 
 from opperf.dtypes import kind_of
 from opperf.errors import UnsupportedError
 from opperf.frameworks.defaults import CPU
 from opperf.frameworks.jax import WIDE, functions, primitives
-from opperf.frameworks.jax.dtypes import DTYPES
+from opperf.frameworks.jax.dtypes import DTYPES, wide
 from opperf.frameworks.jax.inference import abstract
 from opperf.frameworks.jax.messages import refusal
 from opperf.frameworks.jax.programs import Flat
@@ -85,7 +84,7 @@ def steps(
     that cannot be traced, and no primitive that takes a function or a device."""
     specs = [spec for value in arguments.values() for spec in iter_tensors(value)]
     is_wide = any(spec.dtype in WIDE for spec in specs)
-    with warnings.catch_warnings(), enable_x64(is_wide):
+    with warnings.catch_warnings(), wide(is_wide):
         # As a case's call does, of functions that will be removed.
         warnings.simplefilter("ignore")
         found = [*_steps_of(function, arguments, forward)]
