@@ -9,7 +9,7 @@ from typing import Any
 import jax
 
 from opperf.errors import UnknownOperatorError, did_you_mean, suggest
-from opperf.frameworks import paths, user_code
+from opperf.frameworks import binding, paths, user_code
 from opperf.frameworks.jax import constants, parameters, primitives, registry
 from opperf.frameworks.jax.dtypes import DTYPES, dtype_of
 from opperf.frameworks.jax.roots import ROOTS
@@ -109,18 +109,7 @@ def bind(
     operator = registry.operator_of(function)
     if operator is not None:
         _complete(operator, declared, named, seed)
-    positional: list[Any] = []
-    for name, one in list(declared.items())[len(unnamed) :]:
-        if name not in named or one.kind is one.KEYWORD_ONLY:
-            if one.kind is one.VAR_POSITIONAL:
-                continue
-            break
-        value = named.pop(name)
-        if one.kind is one.VAR_POSITIONAL:
-            positional.extend(value)
-        else:
-            positional.append(value)
-    return functools.partial(function, *unnamed, *positional, **named)
+    return binding.bind(function, declared, unnamed, named)
 
 
 def _complete(

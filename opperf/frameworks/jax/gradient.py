@@ -99,7 +99,7 @@ class VectorJacobianProduct:
 
     def backward(self) -> None:
         """Computes the gradients of the last recorded call."""
-        self._backward(self._heads, self._pullback)
+        self.gradients()
 
     def gradients(self) -> tuple[Any, ...]:
         """Returns the gradients of the last recorded call."""

@@ -102,7 +102,7 @@ class Program:
         """Returns what XLA says that a call costs; empty if it says nothing."""
         try:
             found = self._compiled.cost_analysis()
-        except (AttributeError, NotImplementedError, jax.errors.JaxRuntimeError):
+        except (NotImplementedError, jax.errors.JaxRuntimeError):
             # Not every backend has it.
             return {}
         # Older versions have a list, with an entry for each program.

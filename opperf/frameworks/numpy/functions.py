@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
 
 from opperf.errors import UnknownOperatorError, suggest
-from opperf.frameworks import paths, user_code
+from opperf.frameworks import binding, paths, user_code
 from opperf.frameworks.numpy import registry, signatures
 from opperf.model import CallableTarget, Operator, OperatorTarget, Target
 from opperf.model import split_positional as by_position
@@ -108,23 +107,8 @@ def signature(target: Target, function: Callable[..., Any]) -> Operator:
 def bind(
     function: Callable[..., Any], declared: signatures.Parameters, arguments: Mapping[str, Any]
 ) -> Callable[[], Any]:
-    """A call of `function` with these arguments, bound in advance so that it has no overhead.
-
-    Arguments go by position, as programs write them, up to the first parameter without one, and by
-    keyword from there on. A list for a variadic parameter is spread.
-    """
-    positional: list[Any] = []
+    """A call of `function` with these arguments, bound in advance so that it has no overhead. A
+    generator's method is bound already: its `self` takes none."""
     unnamed, named = by_position(arguments)
-    for name, parameter in declared.items():
-        if name == "self":
-            continue
-        if name not in named or parameter.kind is parameter.KEYWORD_ONLY:
-            if parameter.kind is parameter.VAR_POSITIONAL:
-                continue
-            break
-        value = named.pop(name)
-        if parameter.kind is parameter.VAR_POSITIONAL:
-            positional.extend(value)
-        else:
-            positional.append(value)
-    return functools.partial(function, *unnamed, *positional, **named)
+    taken = {name: one for name, one in declared.items() if name != "self"}
+    return binding.bind(function, taken, unnamed, named)

@@ -1,6 +1,6 @@
 """Inputs of `jax.numpy` as NumPy's functions of the same names have them.
 
-A configuration with an argument that JAX's function has not is left out. Whole numbers have 32
+A configuration with an argument that JAX's function lacks is omitted. Whole numbers have 32
 bits, as JAX has none of 64 unless it is asked for them.
 """
 
