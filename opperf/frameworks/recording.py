@@ -50,21 +50,15 @@ OWN_SHARE = 0.2
 end. Of 175 ns for each of nested markers, 34 were inside the innermost."""
 
 
-class Work(NamedTuple):
-    """A call's work."""
-
-    time_ns: float
-    union: Union
-
-
-def less_recording(inside: Union, event_ns: float) -> Work:
-    """Returns a call's time without the part that recording its events took. It is at least 0."""
+def less_recording(inside: Union, event_ns: float, wall_ns: float) -> float:
+    """Returns a call's time without the part that recording its events took: at least 0, and at
+    most the call's wall-clock time, `wall_ns`, from which all of it is taken."""
     nested = inside.events - inside.outermost
     recording_ns = event_ns * (nested + OWN_SHARE * inside.outermost)
-    return Work(max(0.0, inside.length_ns - recording_ns), inside)
+    return min(max(0.0, inside.length_ns - recording_ns), wall_ns)
 
 
-LARGE_SHARE = 0.02
+LARGE_SHARE = 0.01
 """Share of the time that recording may take by that cost. Where it takes more, the cost is measured
 on the case itself: from less than half as much, for events in a row, to twice as much, for those
 that fill the caches and slow the operator."""
@@ -123,6 +117,20 @@ class Taken:
     recorded: list[int] = field(default_factory=list)
     """The times with that of recording."""
     events: int = 0
+
+    def add(
+        self, wall_ns: float, host: Union, event_ns: float, device: Union | None = None
+    ) -> None:
+        """Adds a call of some wall-clock time: the events of the host, the time that recording one
+        takes, and those of the device, where the work is done on another."""
+        # The marker is an event too.
+        wall = max(0.0, wall_ns - event_ns * (host.events + 1))
+        work = host if device is None else device
+        time = less_recording(host, event_ns, wall) if device is None else device.length_ns
+        self.walls.append(wall)
+        self.times.append(time)
+        self.recorded.append(work.length_ns)
+        self.events += work.events
 
     def phase_times(self, loops: int) -> PhaseTimes:
         """Returns the samples, each the mean of `loops` calls."""

@@ -1,5 +1,6 @@
 """Kernel times from the events of PyTorch's profiler."""
 
+import itertools
 import subprocess
 import sys
 
@@ -100,9 +101,19 @@ def test_an_event_belongs_to_the_call_in_which_it_begins():
 
 def test_the_cost_of_recording_is_subtracted_and_never_more():
     gru = Union(633_000, 753, 1)
-    assert less_recording(gru, 400.0).time_ns == 633_000 - 400 * (752 + OWN_SHARE)
-    assert less_recording(Union(50, 2, 1), 400.0) == (0.0, Union(50, 2, 1))
-    assert less_recording(Union(0), 400.0).time_ns == 0.0
+    assert less_recording(gru, 400.0, 633_000) == 633_000 - 400 * (752 + OWN_SHARE)
+    assert less_recording(Union(50, 2, 1), 400.0, 50) == 0.0
+    assert less_recording(Union(0), 400.0, 50) == 0.0
+
+
+def test_an_operator_takes_at_most_the_time_of_its_call():
+    taken = recording.Taken()
+    taken.add(1500, Union(1400, 3, 3), 100.0)
+    assert taken.walls == [1500 - 4 * 100] == taken.times
+    # The device's work is no event of the host, and recording does not lengthen it.
+    taken.add(1500, Union(100, 3, 1), 100.0, Union(1400, 2, 2))
+    assert taken.walls[1] == 1100
+    assert taken.times[1] == 1400
 
 
 def profile_made(monkeypatch, device_events, device="cpu", phases=1):
@@ -112,8 +123,10 @@ def profile_made(monkeypatch, device_events, device="cpu", phases=1):
         for call in range(1, 2 * phases + 1)
         for step, end in enumerate([1000 * call + 500, 1000 * call + 100 * call, 1000 * call + 30])
     ]
-    monkeypatch.setattr(kineto, "event_ns", lambda: 1.0)
+    monkeypatch.setattr(kineto, "event_ns", lambda: 0.5)
     monkeypatch.setattr(kineto, "FIRST_CALLS", 2)
+    # Every call takes longer than its events.
+    monkeypatch.setattr(kineto, "perf_counter_ns", itertools.count(0, 10_000).__next__)
 
     class Made:
         def __enter__(self):
@@ -131,16 +144,16 @@ def profile_made(monkeypatch, device_events, device="cpu", phases=1):
 def test_the_phases_of_a_call_take_turns(monkeypatch):
     first, second = profile_made(monkeypatch, [], phases=2)
     # Calls of 90, 190, 290 and 390 ns, each with a nested event.
-    assert first.times == pytest.approx([90 - 1.2, 290 - 1.2])
-    assert second.times == pytest.approx([190 - 1.2, 390 - 1.2])
+    assert first.times == pytest.approx([90 - 0.6, 290 - 0.6])
+    assert second.times == pytest.approx([190 - 0.6, 390 - 0.6])
     assert first.recording.events == 2
-    assert first.recording.share == pytest.approx(1.2 / 190)
+    assert first.recording.share == pytest.approx(0.6 / 190)
 
 
 def test_a_large_cost_is_measured_on_the_case_itself(monkeypatch):
     monkeypatch.setattr(recording, "COMPARED", 4)
     cost = EventCost(2, 100.0)
-    few, many = Union(50_000, 10, 1), Union(50_000, 11, 1)
+    few, many = Union(100_000, 10, 1), Union(100_000, 11, 1)
     assert not cost.needs_calls([few, few])
     # The backward pass alone.
     assert cost.needs_calls([few, many])

@@ -23,7 +23,6 @@ from opperf.frameworks.recording import (
     EventCost,
     Interval,
     Taken,
-    less_recording,
     unions_in,
 )
 from opperf.frameworks.timing import PhaseTimes
@@ -159,12 +158,7 @@ class NativeProfiler:
             self._run(min(calls, COMPARED), plain)
             self._cost.add(walls, plain, thunks)
         for number, (wall, inside) in enumerate(zip(walls, thunks, strict=True)):
-            one = taken[number % len(taken)]
-            # The marker is an event too.
-            one.walls.append(max(0.0, wall - self._cost.ns * (inside.events + 1)))
-            one.times.append(less_recording(inside, self._cost.ns).time_ns)
-            one.recorded.append(inside.length_ns)
-            one.events += inside.events
+            taken[number % len(taken)].add(wall, inside, self._cost.ns)
 
     def _run(self, calls: int, walls: list[int]) -> None:
         """Runs the phases, each call inside a marker, and adds the calls' wall-clock times."""
