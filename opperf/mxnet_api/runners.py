@@ -2,13 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
-
-from opperf.defaults import RUNS, WARMUP
 from opperf.mxnet_api import FRAMEWORK
-from opperf.mxnet_api.results import merge_map_list
-from opperf.runner.calls import Results
-from opperf.runner.programs import Runner, category_runner
+from opperf.runner.programs import Runner, all_runner, category_runner
 
 CATEGORIES = {
     "rearrange": ("run_rearrange_operators_benchmarks", "operators that rearrange elements"),
@@ -86,18 +81,4 @@ RUNNERS: dict[str, Runner] = {
 """The runner of every category."""
 
 
-def run_all_mxnet_operator_benchmarks(
-    ctx: Any = None,
-    dtype: Any = "float32",
-    profiler: Literal["native", "python"] = "native",
-    int64_tensor: str = "off",
-    warmup: int = WARMUP,
-    runs: int = RUNS,
-) -> Results:
-    """Measure every category of `mx.nd`'s operators, in a worker process.
-
-    Returns `{operator: [result, ...]}`, sorted by operator, as each runner does.
-    """
-    return merge_map_list(
-        [runner(ctx, dtype, profiler, int64_tensor, warmup, runs) for runner in RUNNERS.values()]
-    )
+run_all_mxnet_operator_benchmarks = all_runner(FRAMEWORK, "`mx.nd`'s operators", RUNNERS)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, Literal
 
 import msgspec
@@ -130,5 +130,29 @@ def category_runner(framework: str, category: str, name: str, title: str) -> Run
 
     Returns `{{operator: [result, ...]}}`, a result for each configuration, with times in ms and
     memory in kB of 1000 bytes, as `run_performance_test` does.
+    """
+    return runner
+
+
+def all_runner(framework: str, title: str, runners: Mapping[str, Runner]) -> Runner:
+    """Returns the function `run_all_FRAMEWORK_operator_benchmarks`, which calls every runner."""
+
+    def runner(
+        ctx: Any = None,
+        dtype: Any = "float32",
+        profiler: Literal["native", "python"] = "native",
+        int64_tensor: str = "off",
+        warmup: int = WARMUP,
+        runs: int = RUNS,
+    ) -> Results:
+        found: Results = {}
+        for one in runners.values():
+            found |= one(ctx, dtype, profiler, int64_tensor, warmup, runs)
+        return dict(sorted(found.items()))
+
+    runner.__name__ = runner.__qualname__ = f"run_all_{framework}_operator_benchmarks"
+    runner.__doc__ = f"""Measure every category of {title}, in a worker process.
+
+    Returns `{{operator: [result, ...]}}`, sorted by operator, as each runner does.
     """
     return runner

@@ -2,11 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
-
-from opperf.defaults import RUNS, WARMUP
-from opperf.runner.calls import Results
-from opperf.runner.programs import Runner, category_runner
+from opperf.runner.programs import Runner, all_runner, category_runner
 
 FRAMEWORK = "torch"
 
@@ -82,19 +78,4 @@ run_unary_operators_benchmarks = RUNNERS["unary"]
 run_window_operators_benchmarks = RUNNERS["window"]
 
 
-def run_all_torch_operator_benchmarks(
-    ctx: Any = None,
-    dtype: Any = "float32",
-    profiler: Literal["native", "python"] = "native",
-    int64_tensor: str = "off",
-    warmup: int = WARMUP,
-    runs: int = RUNS,
-) -> Results:
-    """Measure every category of PyTorch's operators, in a worker process.
-
-    Returns `{operator: [result, ...]}`, sorted by operator, as each runner does.
-    """
-    found: Results = {}
-    for runner in RUNNERS.values():
-        found |= runner(ctx, dtype, profiler, int64_tensor, warmup, runs)
-    return dict(sorted(found.items()))
+run_all_torch_operator_benchmarks = all_runner(FRAMEWORK, "PyTorch's operators", RUNNERS)

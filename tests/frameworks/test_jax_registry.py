@@ -228,3 +228,10 @@ def test_the_tables_hold_no_name_that_no_function_has():
     names = {name for _, name in held}
     assert set(parameters.BY_NAME) <= names
     assert {pair for pair in parameters.OF_ONE if pair[0] in OPERATORS} - held == set()
+
+
+def test_runners_have_every_category_of_functions():
+    from opperf.jax_operations import CATEGORIES, RUNNERS
+
+    assert set(CATEGORIES) == {one.category for one in FRAMEWORK.operators() if not one.on_request}
+    assert RUNNERS["unary"].__name__ == "run_unary_operators_benchmarks"

@@ -146,3 +146,17 @@ def test_an_error_of_a_phase_ends_the_recording():
 
 def test_its_times_are_of_kernels():
     assert NativeProfiler("cpu(0)").kind is MetricKind.KERNEL
+
+
+@pytest.mark.parametrize("is_known", [True, False])
+def test_a_recording_is_read_whether_or_not_its_session_is_known(monkeypatch, is_known):
+    if not is_known:
+        monkeypatch.setattr(module, "profiler", Holder())
+    added = jax.jit(lambda x: x + 1)
+    added(jnp.ones(8)).block_until_ready()
+    for _ in range(2):
+        with module.record() as profiles, jax.profiler.TraceAnnotation(MARKER):
+            added(jnp.ones(8)).block_until_ready()
+        found = read_trace(profiles[0])
+        assert len(found.calls) == 1
+        assert found.thunks

@@ -8,11 +8,12 @@ from typing import Any
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 
 from opperf.errors import NoGradientError, OpperfError, one_line
 from opperf.frameworks.jax import recompiling
 from opperf.frameworks.jax.messages import EAGER_ONLY, refusal
-from opperf.frameworks.jax.programs import Call, CompiledCall, Cost, Program
+from opperf.frameworks.jax.programs import Call, CompiledCall, Flat, Program
 
 HEAD_SEED = 0
 
@@ -22,7 +23,8 @@ LEAST_HEAD = 0.5
 
 def head(output: jax.Array) -> jax.Array:
     """Returns the head gradient of a result."""
-    made = jax.random.uniform(jax.random.key(HEAD_SEED), output.shape) + LEAST_HEAD
+    # By NumPy: JAX would compile a program for each shape.
+    made = np.random.default_rng(HEAD_SEED).random(output.shape, np.float32) + LEAST_HEAD
     placed: jax.Array = jax.device_put(made.astype(output.dtype), output.sharding)
     return placed
 
@@ -35,37 +37,25 @@ class VectorJacobianProduct:
     """
 
     def __init__(self, call: Call, inputs: Sequence[Any]) -> None:
-        places = [
+        places = tuple(
             place
             for place, one in enumerate(call.flat.arrays)
             if any(one is wanted for wanted in inputs)
-        ]
+        )
         if not places:
             raise NoGradientError("none of its inputs takes a gradient")
-        arrays = list(call.flat.arrays)
-
-        def function(*differentiated: Any, others: Sequence[Any] = ()) -> list[Any]:
-            taken = list(others)
-            for place, one in zip(places, differentiated, strict=True):
-                taken[place] = one
-            leaves = jax.tree_util.tree_leaves(call.flat(*taken))
-            # Some results are plain values, as of `cho_factor` whether its factor is the lower one.
-            arrays = (one for one in leaves if isinstance(one, jax.Array))
-            return [one for one in arrays if jnp.issubdtype(one.dtype, jnp.inexact)]
-
-        def forward(*taken: Any) -> tuple[Any, Any]:
-            differentiated = [taken[place] for place in places]
-            others = [None if i in places else one for i, one in enumerate(taken)]
-            return jax.vjp(lambda *xs: function(*xs, others=others), *differentiated)
-
-        def backward(heads: Any, pullback: Any) -> Any:
-            return pullback(heads)
-
-        cost = call.program.cost if isinstance(call, CompiledCall) else Cost()
-        is_compiled = isinstance(call, CompiledCall)
-        self._arrays = arrays
-        self._forward = Program(forward, cost=cost) if is_compiled else _eager(forward)
-        self._backward = Program(backward, cost=cost) if is_compiled else _eager(backward)
+        self._arrays = list(call.flat.arrays)
+        self._forward: Callable[..., Any]
+        self._backward: Callable[..., Any]
+        if isinstance(call, CompiledCall):
+            # One gradient of a call after another has the same programs.
+            if places not in call.gradients:
+                functions = _functions(call.flat, places)
+                call.gradients[places] = [Program(one, cost=call.program.cost) for one in functions]
+            self._forward, self._backward = call.gradients[places]
+        else:
+            first, second = _functions(call.flat, places)
+            self._forward, self._backward = _eager(first), _eager(second)
         self._pullback: Any = None
         self._heads: list[Any] = []
         with recompiling.expected():
@@ -105,6 +95,31 @@ class VectorJacobianProduct:
         """Returns the gradients of the last recorded call."""
         found: tuple[Any, ...] = self._backward(self._heads, self._pullback)
         return found
+
+
+def _functions(flat: Flat, places: Sequence[int]) -> tuple[Callable[..., Any], Callable[..., Any]]:
+    """Returns the forward pass of a call's gradient, which takes its arrays and returns its results
+    and the backward pass with its residuals, and a function that runs that; `places` are those of
+    the arrays that take a gradient."""
+
+    def function(*differentiated: Any, others: Sequence[Any]) -> list[Any]:
+        taken = list(others)
+        for place, one in zip(places, differentiated, strict=True):
+            taken[place] = one
+        leaves = jax.tree_util.tree_leaves(flat(*taken))
+        # Some results are plain values, as of `cho_factor` whether its factor is the lower one.
+        arrays = (one for one in leaves if isinstance(one, jax.Array))
+        return [one for one in arrays if jnp.issubdtype(one.dtype, jnp.inexact)]
+
+    def forward(*taken: Any) -> tuple[Any, Any]:
+        differentiated = [taken[place] for place in places]
+        others = [None if i in places else one for i, one in enumerate(taken)]
+        return jax.vjp(lambda *xs: function(*xs, others=others), *differentiated)
+
+    def backward(heads: Any, pullback: Any) -> Any:
+        return pullback(heads)
+
+    return forward, backward
 
 
 def _eager(function: Callable[..., Any]) -> Callable[..., Any]:

@@ -135,6 +135,9 @@ class CompiledCall:
         self.flat = Flat(call)
         self.arrays = list(self.flat.arrays)
         self.program = Program(self.flat, donated)
+        self.gradients: dict[tuple[int, ...], list[Program]] = {}
+        """The programs of the forward and the backward pass, by the places of the arrays that take
+        a gradient."""
 
     def __call__(self) -> Any:
         return self.program(*self.arrays)

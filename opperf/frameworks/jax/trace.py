@@ -15,6 +15,7 @@ from time import perf_counter_ns
 from typing import NamedTuple
 
 import jax
+from jax._src import profiler
 from jax.profiler import ProfileData, ProfileOptions, TraceAnnotation
 
 from opperf.errors import ProfilerError
@@ -80,11 +81,25 @@ def record() -> Iterator[list[ProfileData]]:
         try:
             yield found
         finally:
-            jax.profiler.stop_trace()
-        for path in Path(folder).rglob("*.xplane.pb"):
-            found.append(ProfileData.from_file(str(path)))
+            found += _stop(Path(folder))
     if not found:
         raise ProfilerError(EMPTY)
+
+
+def _stop(folder: Path) -> list[ProfileData]:
+    """Ends the recording, and returns its profile."""
+    state = getattr(profiler, "_profile_state", None)
+    session = getattr(state, "profile_session", None)
+    if state is None or session is None:
+        # This version of JAX keeps it elsewhere.
+        jax.profiler.stop_trace()
+        return [ProfileData.from_file(str(path)) for path in folder.rglob("*.xplane.pb")]
+    # Not `stop_trace`: to write all events as JSON too takes as long again.
+    with state.lock:
+        try:
+            return [ProfileData.from_serialized_xspace(session.stop())]
+        finally:
+            state.reset()
 
 
 def read_trace(profile: ProfileData) -> Trace:

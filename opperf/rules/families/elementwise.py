@@ -13,6 +13,7 @@ from opperf.rules.pictures import feature_maps
 from opperf.rules.registering import Families
 from opperf.rules.shapes import DISPATCH, LIST_LENGTH, Shape, column, square, tall
 from opperf.rules.sizes import Preset
+from opperf.rules.slow import SLOW, SLOWEST, largest
 from opperf.rules.values import NORMAL, ONES, OPEN_UNIT, REQUESTED, fixed, tensor, tensors
 
 FAMILIES = Families()
@@ -52,9 +53,17 @@ ROWS = (
 """Why a square and a tall matrix are measured."""
 
 
-def of_one(size: Preset, whys: tuple[str, str] = ROWS) -> Iterable[tuple[Shape, Roles]]:
-    """Shapes for operations that take the same time for every element, each with why."""
-    for shape, why in zip((square(size), tall(size), column(size)), (*whys, DISPATCH), strict=True):
+def of_one(
+    size: Preset, whys: tuple[str, str] = ROWS, name: str = ""
+) -> Iterable[tuple[Shape, Roles]]:
+    """Shapes for operations that take the same time for every element, each with why; fewer for
+    slow functions."""
+    if name in SLOW | SLOWEST:
+        shapes = {largest(name, size): whys[1]}
+        shapes.setdefault(column(size), DISPATCH)
+    else:
+        shapes = {square(size): whys[0], tall(size): whys[1], column(size): DISPATCH}
+    for shape, why in shapes.items():
         yield shape, {WHY: why}
 
 
@@ -87,7 +96,7 @@ ACTIVATED: dict[str, tuple[str, str]] = {
 def unary(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
     """One tensor, inside the operation's domain."""
     fill, dtype = DOMAINS.get(operation.name, NORMAL), dtype_for(operation.name)
-    for shape, why in of_one(size, ACTIVATED.get(operation.name, ROWS)):
+    for shape, why in of_one(size, ACTIVATED.get(operation.name, ROWS), operation.name):
         yield {"x": tensor(*shape, fill=fill, dtype=dtype), **why}
 
 

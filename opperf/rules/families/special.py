@@ -13,8 +13,9 @@ from opperf.rules.configurations import WHY
 from opperf.rules.domains import PAIRS, WHOLE_DTYPE
 from opperf.rules.families.elementwise import ROWS, of_one
 from opperf.rules.registering import Families
-from opperf.rules.shapes import DISPATCH, MOSTLY_DISPATCH, Shape, column, line, slim, square
+from opperf.rules.shapes import DISPATCH, MOSTLY_DISPATCH, Shape, column, line
 from opperf.rules.sizes import Preset
+from opperf.rules.slow import DERIVATIVES, largest
 from opperf.rules.values import (
     ABOVE_ONE,
     POSITIVE,
@@ -47,32 +48,6 @@ POLYNOMIALS = tuple(
     name for name, operation in OPERATIONS.items() if set(operation.inputs) == {"x", "degree"}
 )
 """Polynomials, which frameworks have no gradient of."""
-
-
-DERIVATIVES = ("gammainc_derivative", "gamma_sample_derivative")
-"""Derivatives of functions, which frameworks have no further gradient of."""
-
-SLOW = frozenset(
-    {
-        "bessel_j_up_to",
-        "betainc",
-        "exp1",
-        "expi",
-        "expn",
-        "hyp1f1",
-        "hyp2f1",
-        "polygamma",
-        "zeta",
-        *DERIVATIVES,
-    }
-)
-"""Functions that take half a microsecond for an element, or their derivatives do: a matrix of a
-million takes too long."""
-
-
-def largest(name: str, size: Preset) -> Shape:
-    """The shape of the largest tensors that a function is measured with."""
-    return slim(size) if name in SLOW else square(size)
 
 
 @FAMILIES.operation(*FIRST_WITHOUT_GRADIENT, *DERIVATIVES, *POLYNOMIALS)
@@ -159,7 +134,9 @@ ARGUMENTS: dict[str, Fill] = {
 def of_parameters(operation: CanonicalOperation, size: Preset) -> Iterable[Roles]:
     """Parameters, whose derivatives frameworks lack, and a tensor, of one shape."""
     fills, use = PARAMETRISED[operation.name]
-    for shape, why in ((largest(operation.name, size), use), (column(size), DISPATCH)):
+    shapes = {largest(operation.name, size): use}
+    shapes.setdefault(column(size), DISPATCH)
+    for shape, why in shapes.items():
         made: Roles = {
             role: fixed(*shape, fill=fill, dtype=WHOLE_DTYPE if role == "order" else REQUESTED)
             for role, fill in fills.items()

@@ -18,11 +18,12 @@ from opperf.rules.domains import (
 )
 from opperf.rules.engine import uses_of
 from opperf.rules.families import elementwise as shared
-from opperf.rules.families.special import COMPLEX, SLOW
+from opperf.rules.families.special import COMPLEX
 from opperf.rules.pictures import feature_maps
 from opperf.rules.registering import Families, NoInputs
 from opperf.rules.shapes import Shape, slim, square
 from opperf.rules.sizes import Preset
+from opperf.rules.slow import SLOW
 from opperf.rules.torch.operations.elementwise import TABLE
 from opperf.rules.values import (
     BOOLEAN,
