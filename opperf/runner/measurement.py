@@ -86,6 +86,7 @@ class Measurement:
         self._latest_s = 0.0
         """Seconds of the latest of these calls."""
         self._compiles = compiles(self._case, self._framework)
+        self._has_compiled_gradient = False
 
     @contextmanager
     def _busy(self) -> Iterator[None]:
@@ -161,6 +162,7 @@ class Measurement:
         except UnsupportedError as error:
             self._notes.append(Note(MEMORY.name, NoteCode.NO_MEMORY, str(error)))
             return
+        self._has_compiled_gradient = self._compiles
         both = found.forward if found.both is None else found.both
         peaks = {MEMORY: both, MEMORY_FORWARD: found.forward, MEMORY_RESERVED: found.reserved}
         for metric, peak in peaks.items():
@@ -220,7 +222,7 @@ class Measurement:
         except NoGradientError as error:
             self._note(BACKWARD.name, NoteCode.NO_GRADIENT, str(error))
             return
-        if self._compiles:
+        if self._compiles and not self._has_compiled_gradient:
             self._call_again([gradient.record, gradient.backward])
         phases: list[Callable[[], object]] = [gradient.record, gradient.backward]
         done = self._time("backward", timer, phases, self._latest_s)

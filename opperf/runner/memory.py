@@ -48,8 +48,8 @@ def _compute_gradient(prepared: PreparedCase) -> bool:
 
 
 def _compile(prepared: PreparedCase) -> None:
-    """Compiles both passes, so that the compiler's own tensors are not part of the peaks."""
-    prepared.call()
+    """Compiles the backward pass, so that the compiler's own tensors are not part of the peaks. The
+    forward pass was compiled by the case's first call."""
     if "backward" in prepared.case.passes:
         _compute_gradient(prepared)
     _settle(prepared.framework, prepared.case.settings.device)
