@@ -1,20 +1,20 @@
 """Reads recorded operator calls.
 
 A file is the recording of one training run: a line `Operator: aten.add.Tensor`, then, for each
-distinct input of the operator, `cnt: N, (args, kwargs)`. Arguments are Python literals, in which
-`T([2, 3], f16, stride=(1, 2))` is a tensor, `f16` a dtype and `torch.strided` a layout. A tensor
-without strides is contiguous.
+distinct input of the operator, `cnt: N, (args, kwargs)`.
 """
 
 from __future__ import annotations
 
-import ast
 import math
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
+
+from opperf.model import DType, Number, TensorSpec
+from opperf.sources.logged_arguments import read_arguments
 
 MODELS = {
     "BertForMaskedLM_training": "BERT",
@@ -43,27 +43,6 @@ MODELS = {
     "volo_d1_224_training": "VOLO-D1",
 }
 """Names of the models, by the file's name without its suffix."""
-
-DTYPES = {
-    "f64": "float64",
-    "f32": "float32",
-    "f16": "float16",
-    "bf16": "bfloat16",
-    "c32": "complex32",
-    "c64": "complex64",
-    "c128": "complex128",
-    "i64": "int64",
-    "i32": "int32",
-    "i16": "int16",
-    "i8": "int8",
-    "u8": "uint8",
-    "b8": "bool",
-}
-"""Dtypes by their abbreviations. Those of arguments are written as `torch.bool`, too."""
-
-LAYOUTS = ("strided", "sparse_coo")
-"""Layouts, written as `torch.strided`."""
-
 
 @dataclass(frozen=True)
 class Tensor:
@@ -132,29 +111,20 @@ def read(text: str, model: str) -> Iterator[Call]:
         found = INPUT.fullmatch(line)
         if not (operator and found):
             raise ValueError(f"line {number} of {model} is no operator and no input: {line[:80]}")
-        args, kwargs = evaluate(ast.parse(found[2], mode="eval").body)
+        unnamed, named = read_arguments(found[2])
+        args = tuple(map(own, unnamed))
+        kwargs = {name: own(value) for name, value in named.items()}
+        if "layout" in kwargs:
+            kwargs["layout"] = Layout(kwargs["layout"])
         yield Call(operator, model, int(found[1]), args, kwargs)
 
 
-def evaluate(node: ast.expr) -> Any:
-    """Returns the value of an expression. Raises `ValueError` for one that no recording has."""
-    match node:
-        case ast.Constant():
-            return node.value
-        case ast.Tuple() | ast.List():
-            return tuple(evaluate(one) for one in node.elts)
-        case ast.Dict():
-            keys = [evaluate(key) for key in node.keys if key is not None]
-            return dict(zip(keys, map(evaluate, node.values), strict=True))
-        case ast.UnaryOp(op=ast.USub()):
-            return -evaluate(node.operand)
-        case ast.Name(id="inf"):
-            return math.inf
-        case ast.Name(id=name) if name in DTYPES:
-            return Dtype(DTYPES[name])
-        case ast.Attribute(value=ast.Name(id="torch"), attr=name):
-            return Layout(name) if name in LAYOUTS else Dtype(name)
-        case ast.Call(func=ast.Name(id="T"), args=[shape, dtype], keywords=further):
-            strides = {one.arg: evaluate(one.value) for one in further}.get("stride", ())
-            return Tensor(evaluate(shape), evaluate(dtype).name, strides)
-    raise ValueError(f"unknown notation: {ast.unparse(node)}")
+def own(value: Any) -> Any:
+    """Returns an argument of a case as these modules have it."""
+    if isinstance(value, tuple):
+        return tuple(map(own, value))
+    if isinstance(value, TensorSpec):
+        return Tensor(value.shape, value.dtype, value.strides)
+    if isinstance(value, DType):
+        return Dtype(value.name)
+    return value.value if isinstance(value, Number) else value

@@ -152,3 +152,8 @@ def distance_to_corner(row: Any, column: Any) -> Any:
 def leak(x: Any) -> Any:
     """A hundredth of the numbers."""
     return 0.01 * x
+
+
+def rosenbrock(x: Any) -> Any:
+    """Rosenbrock's function, whose minimum is at the end of a curved valley."""
+    return jnp.sum(100.0 * (x[1:] - x[:-1] ** 2) ** 2 + (1.0 - x[:-1]) ** 2)

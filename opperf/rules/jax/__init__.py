@@ -67,7 +67,6 @@ NOT_BENCHMARKED: dict[str, str] = {
     **lax_others.NOT_BENCHMARKED,
     **primitives.NOT_BENCHMARKED,
     **remaining.NOT_BENCHMARKED,
-    **scipy_linalg.NOT_BENCHMARKED,
 }
 """Functions that cannot be called on their own, each with the reason."""
 

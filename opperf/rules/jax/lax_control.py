@@ -364,6 +364,26 @@ def in_pieces(size: Preset) -> Iterable[Arguments]:
         }
 
 
+def of_matrix(size: Preset) -> Iterable[Arguments]:
+    """A function of a matrix, by its Schur form."""
+    side = size.extent(64, least=8)
+    yield {
+        "A": fixed(side, side, fill=POSITIVE_DEFINITE),
+        "func": Function("jax.numpy.exp"),
+        WHY: "the exponential of a generator by its Schur form: a step for each element",
+    }
+
+
+def minimized(size: Preset) -> Iterable[Arguments]:
+    """A function to minimise, which is compiled with the loop."""
+    yield {
+        "fun": body("rosenbrock"),
+        "x0": fixed(size.extent(16, least=2)),
+        "method": "BFGS",
+        WHY: "a likelihood of a few parameters by BFGS: short vectors, many steps",
+    }
+
+
 VARIANTS: Mapping[str, Variants] = {
     "jnp.apply_along_axis": along_axis,
     "jnp.apply_over_axes": over_axes,
@@ -380,6 +400,8 @@ VARIANTS: Mapping[str, Variants] = {
     "lax.scan": scanned,
     "lax.switch": switched,
     "lax.while_loop": looped,
+    "scipy.linalg.funm": of_matrix,
+    "scipy.optimize.minimize": minimized,
 }
 """Configurations by function."""
 

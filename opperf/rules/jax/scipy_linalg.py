@@ -21,17 +21,6 @@ from opperf.rules.variants import Variants, own
 
 FAMILIES = Families()
 
-FUNCTION = (
-    "it takes a Python function of arrays, which no argument of a case can be: benchmark a "
-    "function of your own that calls it"
-)
-
-NOT_BENCHMARKED: dict[str, str] = dict.fromkeys(
-    ("scipy.linalg.funm", "scipy.optimize.minimize"), FUNCTION
-)
-"""Functions that cannot be called on their own, each with the reason."""
-
-
 def matrix_to_step_through(size: Preset) -> Shape:
     """Shape of a matrix for algorithms that take a step for each of its elements."""
     return (size.extent(64, least=8),) * 2
