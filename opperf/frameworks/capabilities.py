@@ -3,7 +3,7 @@ which `defaults.Defaults` implements."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from typing import Any, Protocol
 
@@ -216,9 +216,9 @@ class Steps(Protocol):
 
     def steps(
         self, caller: Operator, arguments: Mapping[str, Argument]
-    ) -> Mapping[str, Mapping[str, Argument]]:
-        """Returns the operators that a call consists of, by name, each with the arguments of its
-        largest call."""
+    ) -> Iterable[Mapping[str, Mapping[str, Argument]]]:
+        """Returns, for each pass of a call, the operators that it consists of, by name, each with
+        the arguments of its largest call."""
         ...
 
 

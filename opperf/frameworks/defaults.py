@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
@@ -183,8 +183,8 @@ class Defaults(Core):
 
     def steps(
         self, caller: Operator, arguments: Mapping[str, Argument]
-    ) -> Mapping[str, Mapping[str, Argument]]:
-        return {}
+    ) -> Iterable[Mapping[str, Mapping[str, Argument]]]:
+        return ()
 
     def profilers(self) -> Mapping[str, ProfilerFactory]:
         return {}

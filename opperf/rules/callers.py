@@ -45,11 +45,13 @@ def inputs_of_callers(
 def _inputs_of(
     framework: Framework, operator: Operator, caller: Operator, preset: Preset, dtype: str
 ) -> list[Inputs]:
-    """Returns the inputs with which one operator calls another, each once."""
+    """Returns the inputs with which one operator calls another, each once: those of the first pass
+    that has such a call."""
     given = inputs_for(caller, rules_module(framework.rules), preset, dtype)
     made: list[Inputs] = []
     for one in [] if isinstance(given, NoInputs) else given:
-        found = framework.steps(caller, one.arguments).get(operator.name)
+        passes = framework.steps(caller, one.arguments)
+        found = next((steps[operator.name] for steps in passes if operator.name in steps), None)
         if found is None or any(other.arguments == found for other in made):
             continue
         made.append(Inputs(dict(found), CALLER + caller.label, one.phase, one.why))
@@ -68,7 +70,8 @@ def _index(name: str) -> Mapping[str, tuple[Operator, ...]]:
             continue
         made = inputs_for(caller, rules, PRESETS[size], dtype)
         for one in [] if isinstance(made, NoInputs) else made[:1]:
-            steps = framework.steps(caller, one.arguments)
+            passes = framework.steps(caller, one.arguments)
+            steps = {step for of_pass in passes for step in of_pass}
             for step in steps:
                 calls.setdefault(step, {}).setdefault(caller, len(steps))
     return {

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from typing import Any
 
@@ -103,7 +103,7 @@ class JAX(Defaults):
 
     def steps(
         self, caller: Operator, arguments: Mapping[str, Argument]
-    ) -> Mapping[str, Mapping[str, Argument]]:
+    ) -> Iterable[Mapping[str, Mapping[str, Argument]]]:
         return steps.steps(self.function(caller.target), arguments)
 
     def target_of(self, function: Callable[..., Any]) -> Target:

@@ -120,7 +120,9 @@ SAME_NAME = (
 CALLERS: Mapping[str, tuple[str, ...]] = {
     "acos": ("jnp.arccos",),
     "acosh": ("jnp.arccosh",),
+    "add_any": ("jnp.add", "lax.tanh"),
     "and": ("lax.bitwise_and", "jnp.bitwise_and"),
+    "approx_top_k": ("lax.approx_max_k",),
     "asin": ("jnp.arcsin",),
     "asinh": ("jnp.arcsinh",),
     "atan": ("jnp.arctan",),
@@ -145,9 +147,11 @@ CALLERS: Mapping[str, tuple[str, ...]] = {
     "integer_pow": ("jnp.power",),
     "is_finite": ("jnp.isfinite",),
     "le": ("jnp.less_equal",),
+    "le_to": ("jnp.less_equal", "jnp.searchsorted"),
     "lgamma": ("scipy.special.gammaln",),
     "logistic": ("nn.sigmoid",),
     "lt": ("jnp.less",),
+    "lt_to": ("jnp.less", "jnp.digitize"),
     "lu": ("scipy.linalg.lu",),
     "max": ("jnp.maximum",),
     "min": ("jnp.minimum",),
@@ -171,6 +175,9 @@ CALLERS: Mapping[str, tuple[str, ...]] = {
     "reduce_or": ("jnp.any",),
     "reduce_prod": ("jnp.prod",),
     "reduce_sum": ("jnp.sum",),
+    "reduce_window_max": ("lax.reduce_window",),
+    "reduce_window_min": ("lax.reduce_window",),
+    "reduce_window_sum": ("lax.reduce_window",),
     "regularized_incomplete_beta": ("lax.betainc", "scipy.special.betainc"),
     "rem": ("jnp.fmod",),
     "rev": ("jnp.flip",),
@@ -179,6 +186,7 @@ CALLERS: Mapping[str, tuple[str, ...]] = {
     "scatter-max": ("ops.segment_max",),
     "scatter-min": ("ops.segment_min",),
     "scatter-mul": ("ops.segment_prod",),
+    "select_and_scatter_add": ("lax.reduce_window",),
     "select_n": ("lax.select_n", "jnp.where"),
     "shift_left": ("jnp.left_shift",),
     "shift_right_arithmetic": ("jnp.right_shift",),
@@ -187,8 +195,8 @@ CALLERS: Mapping[str, tuple[str, ...]] = {
     "triangular_solve": ("scipy.linalg.solve_triangular", "jnp.linalg.inv"),
     "xor": ("lax.bitwise_xor", "jnp.bitwise_xor"),
 }
-"""Functions that call a primitive to do what it does, the nearest first, after those of its
-name."""
+"""Functions that do what a primitive does, and those that call it, the nearest first, after those
+of its name."""
 
 
 def callers(name: str) -> tuple[Operator, ...]:

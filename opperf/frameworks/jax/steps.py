@@ -78,30 +78,14 @@ class Step(NamedTuple):
 
 def steps(
     function: Callable[..., Any], arguments: Mapping[str, Argument]
-) -> dict[str, dict[str, Argument]]:
-    """Returns the arguments of each primitive that a call of a function, or its backward pass, is
-    made of, by the primitive's name as an operator: those of its largest call. None for a function
-    that cannot be traced, and no primitive that takes a function or a device."""
-    specs = [spec for value in arguments.values() for spec in iter_tensors(value)]
-    is_wide = any(spec.dtype in WIDE for spec in specs)
-    with warnings.catch_warnings(), wide(is_wide):
-        # As a case's call does, of functions that will be removed.
-        warnings.simplefilter("ignore")
-        found = [*_steps_of(function, arguments, forward)]
-        if any(spec.gradient for spec in specs):
-            found += _steps_of(function, arguments, backward)
-    made: dict[str, dict[str, Argument]] = {}
-    sizes: dict[str, int] = {}
-    for step in found:
-        name = primitives.operator_name(step.equation.primitive)
-        if not name or step.size <= sizes.get(name, -1):
-            continue
-        try:
-            made[name] = _arguments_of(step)
-        except UnsupportedError:
-            continue
-        sizes[name] = step.size
-    return made
+) -> Iterator[dict[str, dict[str, Argument]]]:
+    """Yields, for a call of a function and then for its backward pass if it has one, the arguments
+    of each primitive that it is made of, by the primitive's name as an operator: those of its
+    largest call. None for a function that cannot be traced, and no primitive that takes a function
+    or a device."""
+    yield _of_pass(function, arguments, forward)
+    if any(spec.gradient for value in arguments.values() for spec in iter_tensors(value)):
+        yield _of_pass(function, arguments, backward)
 
 
 Traced = Callable[[Flat, Sequence[int]], Callable[..., Any]]
@@ -130,6 +114,30 @@ def backward(flat: Flat, places: Sequence[int]) -> Callable[..., Any]:
         return pullback([jnp.ones_like(one) for one in outputs])
 
     return gradients
+
+
+def _of_pass(
+    function: Callable[..., Any], arguments: Mapping[str, Argument], traced: Traced
+) -> dict[str, dict[str, Argument]]:
+    """Returns the arguments of the largest call of each primitive in one pass."""
+    specs = [spec for value in arguments.values() for spec in iter_tensors(value)]
+    is_wide = any(spec.dtype in WIDE for spec in specs)
+    with warnings.catch_warnings(), wide(is_wide):
+        # As a case's call does, of functions that will be removed.
+        warnings.simplefilter("ignore")
+        found = _steps_of(function, arguments, traced)
+    made: dict[str, dict[str, Argument]] = {}
+    sizes: dict[str, int] = {}
+    for step in found:
+        name = primitives.operator_name(step.equation.primitive)
+        if not name or step.size <= sizes.get(name, -1):
+            continue
+        try:
+            made[name] = _arguments_of(step)
+        except UnsupportedError:
+            continue
+        sizes[name] = step.size
+    return made
 
 
 def _steps_of(

@@ -30,7 +30,7 @@ from opperf.rules.variants import Variants, own
 
 FAMILIES = Families()
 
-MINUS_INFINITY = Number.of(float("-inf"))
+INFINITY, MINUS_INFINITY = Number.of(float("inf")), Number.of(float("-inf"))
 
 
 def lax(name: str) -> Function:
@@ -233,6 +233,15 @@ def windows(size: Preset) -> Iterable[Arguments]:
         "window_strides": (1, 2, 2, 1),
         "padding": ((0, 0), (1, 1), (1, 1), (0, 0)),
         WHY: "ResNet in Flax, the maxima behind the first layer",
+    }
+    yield {
+        "operand": maps,
+        "init_value": INFINITY,
+        "computation": lax("min"),
+        "window_dimensions": (1, 3, 3, 1),
+        "window_strides": (1, 1, 1, 1),
+        "padding": "SAME",
+        WHY: "erosion of maps, the minima around each pixel, as clDice's soft skeleton",
     }
     yield {
         "operand": maps,

@@ -15,7 +15,8 @@ _SHAPES = "is for shapes that are not known before a program is exported"
 _TRACING = "marks a program for its transformation, and computes nothing"
 _TYPES = "changes the type of an array, not its numbers"
 _LOWERED = "only the lowering of another primitive calls it: measure {}"
-_CUDNN = "calls cuDNN's attention, which a GPU has: measure nn.dot_product_attention"
+_CUDNN = "calls cuDNN's attention: measure nn.dot_product_attention with implementation='cudnn'"
+_FLOAT8 = "calls cuDNN's attention in float8, which no public function of JAX has"
 _TOKENS = "takes or makes tokens, which order effects and have no numbers"
 
 
@@ -42,8 +43,8 @@ NOT_BENCHMARKED: Mapping[str, str] = {
     ),
     **_all("select_and_scatter", _COMPUTATION.format("primitive.select_and_scatter_add")),
     **_all(
-        "call call_exported closed_call composite core_call custom_jvp_call custom_lin "
-        "custom_partitioning custom_transpose_call custom_vjp_call custom_vmap_call jit "
+        "call call_exported closed_call composite core_call cudnn_fusion custom_jvp_call "
+        "custom_lin custom_partitioning custom_transpose_call custom_vjp_call custom_vmap_call jit "
         "linear_call remat2 checkpoint remat_opt run_state",
         _COMPUTATION.format("the function that is called, or what it consists of"),
     ),
@@ -63,11 +64,17 @@ NOT_BENCHMARKED: Mapping[str, str] = {
     **_all("empty", "makes a number without contents, and computes nothing"),
     **_all("bias_bwd bias_fwd", "checks the bias of cuDNN's attention, and computes nothing"),
     **_all("select_and_gather_add", "only jax.jvp of lax.reduce_window calls it: measure that"),
-    **_all("scaled_matmul_wrapper", _LOWERED.format("nn.scaled_matmul")),
+    **_all("scaled_matmul", _LOWERED.format("nn.scaled_matmul")),
+    **_all("scaled_matmul_wrapper", "nn.scaled_matmul does nothing but call it: measure that"),
     **_all(
-        "dot_product_attention_bwd_wrapper dot_product_attention_fp8_bwd_wrapper "
-        "dot_product_attention_fp8_fwd_wrapper dot_product_attention_fwd_wrapper",
+        "dot_product_attention_bwd dot_product_attention_bwd_wrapper dot_product_attention_fwd "
+        "dot_product_attention_fwd_wrapper",
         _CUDNN,
+    ),
+    **_all(
+        "dot_product_attention_fp8_bwd dot_product_attention_fp8_bwd_wrapper "
+        "dot_product_attention_fp8_fwd dot_product_attention_fp8_fwd_wrapper",
+        _FLOAT8,
     ),
 }
 """Primitives that are not measured on their own, each with the reason."""
