@@ -44,6 +44,7 @@ MODELS = {
 }
 """Names of the models, by the file's name without its suffix."""
 
+
 @dataclass(frozen=True)
 class Tensor:
     """A recorded tensor."""

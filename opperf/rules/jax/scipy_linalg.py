@@ -21,6 +21,7 @@ from opperf.rules.variants import Variants, own
 
 FAMILIES = Families()
 
+
 def matrix_to_step_through(size: Preset) -> Shape:
     """Shape of a matrix for algorithms that take a step for each of its elements."""
     return (size.extent(64, least=8),) * 2
