@@ -373,16 +373,6 @@ def in_pieces(size: Preset) -> Iterable[Arguments]:
         }
 
 
-def of_matrix(size: Preset) -> Iterable[Arguments]:
-    """A function of a matrix, by its Schur form."""
-    side = size.extent(64, least=8)
-    yield {
-        "A": fixed(side, side, fill=POSITIVE_DEFINITE),
-        "func": Function("jax.numpy.exp"),
-        WHY: "the exponential of a generator by its Schur form: a step for each element",
-    }
-
-
 def minimized(size: Preset) -> Iterable[Arguments]:
     """A function to minimise, which is compiled with the loop."""
     yield {
@@ -409,7 +399,6 @@ VARIANTS: Mapping[str, Variants] = {
     "lax.scan": scanned,
     "lax.switch": switched,
     "lax.while_loop": looped,
-    "scipy.linalg.funm": of_matrix,
     "scipy.optimize.minimize": minimized,
 }
 """Configurations by function."""

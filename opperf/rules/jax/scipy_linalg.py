@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from opperf.model import Operator
+from opperf.model import Function, Operator
 from opperf.rules.configurations import WHY
 from opperf.rules.families.linalg import (
     SIDES,
@@ -77,6 +77,13 @@ VARIANTS: dict[str, Variants] = {
             "A": definite(matrix_to_diagonalise(size)),
             "E": tensor(*matrix_to_diagonalise(size)),
             WHY: "a generator and a direction, as the gradient of a Markov chain's likelihood",
+        }
+    ],
+    "scipy.linalg.funm": lambda size: [
+        {
+            "A": definite(matrix_to_step_through(size)),
+            "func": Function("jax.numpy.exp"),
+            WHY: "the exponential of a generator by its Schur form: a step for each element",
         }
     ],
     "scipy.linalg.hessenberg": lambda size: [
