@@ -39,6 +39,8 @@ class Case(Struct, frozen=True):
     """Values of the swept variables that its inputs have, by variable; empty without a sweep."""
     count: int = 1
     """How often the case occurred in its source."""
+    source_id: str = ""
+    """The case's id in its source, if that has ids."""
     name: str = ""
     """Name in results, if another target of the run has the same label."""
 

@@ -5,7 +5,8 @@ each operator, and the names of its arguments), `GRADIENTS` (whether the framewo
 `TABLE` (values by argument name), `OPTIONAL_TENSORS` (names of tensors that may be omitted),
 `TRAIN_PHASE` (operators that run in the training phase), `NEEDS_OUTPUT` (operators that require an
 output array), `NOT_BENCHMARKED` (operators that cannot be called on their own, each with the
-reason) and `NOT_FINITE` (operators whose results may have NaN or infinity).
+reason), `NOT_FINITE` (operators whose results may have NaN or infinity) and `CONTENTS` (suits the
+arguments of a call that was seen elsewhere to this framework).
 """
 
 from __future__ import annotations
@@ -78,6 +79,9 @@ class RulesModule(Protocol):
     NEEDS_OUTPUT: frozenset[str]
     NOT_BENCHMARKED: Mapping[str, str]
     NOT_FINITE: Mapping[str, NotFinite]
+    CONTENTS: Callable[[Operator, Arguments], Arguments]
+    """Returns the arguments of an operator's call of which only shapes and dtypes are known, with
+    contents that suit the operator."""
     FUNCTIONS: Mapping[str, Family | str]
     """By the framework's place of a function: the family of one that no operator's inputs suit, or
     why it has none."""

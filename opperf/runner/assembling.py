@@ -10,8 +10,10 @@ import msgspec
 from opperf.errors import UsageError
 from opperf.model import DECLARED, Case, Operator, Record, Settings
 from opperf.runner.planning import filter_by_id, plan_cases
+from opperf.runner.pool import Worker
 from opperf.runner.workers import Workers
 from opperf.sources.base import open_source
+from opperf.sources.completing import Completion, merge
 from opperf.sources.registry import Plan
 from opperf.sources.selecting import Selection, make_matcher
 from opperf.sources.sweeping import check_size
@@ -165,24 +167,43 @@ def _plan_file(
     workers.add_interpreters(getattr(source, "interpreters", ()))
     for warning in getattr(source, "warnings", ()):
         say(f"warning: {warning}")
-    asked = select_cases(source.cases(), selection)
+    completion: Completion | None = getattr(source, "completion", None)
     plain = {
         name: getattr(selection.settings, name)
         for name, setting in DECLARED.items()
-        if name in given and not setting.axis and name not in RULE_OPTIONS
+        # A case that is incomplete has no settings yet.
+        if (name in given or completion) and not setting.axis and name not in RULE_OPTIONS
     }
     several = {name: values for name, values in axes.items() if name in given}
+    found = list(source.cases())
     cases: list[Case] = []
-    for framework in dict.fromkeys(case.target.framework for case in asked):
-        own = [case for case in asked if case.target.framework == framework]
-        cases += vary(
-            (with_settings(case, plain) for case in own), _resolve(workers, framework, several)
-        )
+    for framework in dict.fromkeys(case.target.framework for case in found):
+        own = [case for case in found if case.target.framework == framework]
+        if completion:
+            label = axes.get("python", ("",))[0]
+            worker = workers.of(framework, Settings(python=label, imports=plain["imports"]))
+            own = _complete(worker, own, completion)
+            # Beside the user's axes those that have the framework's own default.
+            resolved = {**several, **worker.resolve(_framework_axes(several)).axes}
+        else:
+            resolved = _resolve(workers, framework, several)
+        own = select_cases(own, selection)
+        cases += vary((with_settings(case, plain) for case in own), resolved)
     if "no_backward" in given:
         cases = [msgspec.structs.replace(case, passes=("forward",)) for case in cases]
     ordered = shuffle(cases, selection.settings.seed) if selection.shuffle else tuple(cases)
     earlier: tuple[Record, ...] = getattr(source, "records", ())
     return Plan(cases=ordered, excluded=dict(source.excluded), earlier=earlier)
+
+
+def _complete(worker: Worker, cases: Sequence[Case], completion: Completion) -> list[Case]:
+    """Returns cases as their framework calls them, equal ones as one. Raises `UsageError` for one
+    that it cannot call, if that is an error of the file."""
+    completed = worker.complete(tuple(cases))
+    for one in completed:
+        if one.refusal and completion == "all":
+            raise UsageError(f"{one.case.origin}: {one.refusal}")
+    return merge(one.case for one in completed)
 
 
 def _resolve(workers: Workers, framework: str, axes: Axes) -> Axes:

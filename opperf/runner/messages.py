@@ -6,6 +6,7 @@ from typing import Union
 
 from opperf.model import Case, Environment, Listing, Record, Struct
 from opperf.runner.trial import Trial
+from opperf.sources.completing import Completed
 from opperf.sources.registry import Found, Plan, Resolution
 from opperf.sources.selecting import Selection
 from opperf.sources.varying import Axes
@@ -37,6 +38,12 @@ class ListRequest(Struct, frozen=True, tag="list"):
 
 class ChoicesRequest(Struct, frozen=True, tag="choices"):
     """List what the framework offers for settings; answered by `ChoicesResponse`."""
+
+
+class CompleteRequest(Struct, frozen=True, tag="complete"):
+    """Asks for cases of a source that knows no framework, as the framework calls them."""
+
+    cases: tuple[Case, ...]
 
 
 class ScriptRequest(Struct, frozen=True, tag="scripts"):
@@ -102,6 +109,12 @@ class ChoicesResponse(Struct, frozen=True, tag="offered"):
     """The framework's words by setting or group of operators."""
 
 
+class CompleteResponse(Struct, frozen=True, tag="completed"):
+    """Answers a `CompleteRequest`, case by case."""
+
+    completed: tuple[Completed, ...]
+
+
 class ScriptResponse(Struct, frozen=True, tag="shown"):
     """Answers a `ScriptRequest` with a script for each case, or a comment with the reason why it
     has none."""
@@ -146,6 +159,7 @@ Request = Union[
     ResolveRequest,
     ListRequest,
     ChoicesRequest,
+    CompleteRequest,
     ScriptRequest,
     MeasureRequest,
     TryRequest,
@@ -158,6 +172,7 @@ Response = Union[
     ResolveResponse,
     ListResponse,
     ChoicesResponse,
+    CompleteResponse,
     ScriptResponse,
     MeasureResponse,
     TryResponse,

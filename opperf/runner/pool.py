@@ -25,6 +25,8 @@ from opperf.runner.messages import (
     MEMORY,
     ChoicesRequest,
     ChoicesResponse,
+    CompleteRequest,
+    CompleteResponse,
     EndRequest,
     EndResponse,
     ErrorResponse,
@@ -48,6 +50,7 @@ from opperf.runner.messages import (
 )
 from opperf.runner.process import child_variables, fallback_packages, module_command
 from opperf.runner.trial import Trial
+from opperf.sources.completing import Completed
 from opperf.sources.registry import Found, Plan, Resolution, resolve_selection
 from opperf.sources.selecting import Selection
 from opperf.sources.varying import Axes
@@ -194,6 +197,12 @@ class Worker(AbstractContextManager["Worker"]):
     def choices(self) -> dict[str, tuple[str, ...]]:
         """What the framework offers, by setting or group of operators."""
         return self._ask_or_fail(ChoicesRequest(), ChoicesResponse, PLAN_TIMEOUT_S).choices
+
+    def complete(self, cases: tuple[Case, ...]) -> tuple[Completed, ...]:
+        """Returns cases of a source that knows no framework, as the framework calls them."""
+        return self._ask_or_fail(
+            CompleteRequest(cases=cases), CompleteResponse, PLAN_TIMEOUT_S
+        ).completed
 
     def scripts(self, cases: tuple[Case, ...]) -> tuple[str, ...]:
         """A script for each case, in the framework's own terms."""

@@ -40,6 +40,8 @@ from opperf.runner.messages import (
     MEMORY,
     ChoicesRequest,
     ChoicesResponse,
+    CompleteRequest,
+    CompleteResponse,
     EndRequest,
     EndResponse,
     ErrorResponse,
@@ -66,6 +68,7 @@ from opperf.runner.process import begin_child, end_like, fork
 from opperf.runner.trial import try_call
 from opperf.sources.bound import NOTHING_BOUND
 from opperf.sources.choices import choices
+from opperf.sources.completing import complete
 from opperf.sources.registry import plan, resolve
 
 PROCESS_SETTINGS: dict[str, Any] = {}
@@ -133,6 +136,9 @@ ANSWERS: dict[type, Callable[[Framework, Any], Response]] = {
         listing=list_operators(framework, request.paths)
     ),
     ChoicesRequest: lambda framework, request: ChoicesResponse(choices=choices(framework)),
+    CompleteRequest: lambda framework, request: CompleteResponse(
+        completed=tuple(complete(framework, case) for case in request.cases)
+    ),
     ScriptRequest: lambda framework, request: ScriptResponse(
         scripts=tuple(script(framework, case) for case in request.cases)
     ),

@@ -14,7 +14,10 @@ from opperf.model import Case
 
 GROUP = "opperf.sources"
 
-BUILT_IN = {"run file": "opperf.sources.runfile:source"}
+BUILT_IN = {
+    "run file": "opperf.sources.runfile:source",
+    "input log": "opperf.sources.input_log:source",
+}
 """Sources that need no entry point, so that a checkout works without installation."""
 
 
@@ -24,7 +27,8 @@ class Source(Protocol):
     excluded: dict[str, str]
     """Targets without a case, each with the reason; complete once all cases were yielded. A source
     may also have `interpreters`, those whose labels its cases name, and `warnings` about the
-    file."""
+    file. Where `completion` is set, the cases are as the file has them, and the framework completes
+    them as `opperf.sources.completing` says."""
 
     def cases(self) -> Iterator[Case]: ...
 

@@ -9,6 +9,7 @@ from typing import Any
 
 import msgspec
 
+from opperf.dtypes import HALF_PRECISION
 from opperf.frameworks import available, package_of
 from opperf.model import (
     DEFAULTS,
@@ -21,6 +22,8 @@ from opperf.model import (
     map_tensors,
 )
 from opperf.model import Mapping as MappingValue
+
+SINGLE, DOUBLE = "float32", "float64"
 
 Axes = dict[str, tuple[Any, ...]]
 """Values by field of `Settings`; a field without values stays as it is in a case."""
@@ -79,8 +82,10 @@ def with_dtype_options(case: Case) -> Case:
 
 
 def with_dtype(case: Case, dtype: str) -> Case:
-    """Returns the case with another dtype in place of its own, in all tensors and arguments."""
+    """Returns the case with another dtype in place of its own, in all tensors and arguments. What
+    is in single precision beside half precision has at least the new one."""
     old = case.settings.dtype
+    replaced = {old, SINGLE} if old in HALF_PRECISION and dtype == DOUBLE else {old}
 
     def convert(value: Argument) -> Argument:
         if isinstance(value, tuple):
@@ -88,9 +93,9 @@ def with_dtype(case: Case, dtype: str) -> Case:
         if isinstance(value, MappingValue):
             return MappingValue({name: convert(one) for name, one in value.entries.items()})
         if isinstance(value, TensorSpec):
-            return msgspec.structs.replace(value, dtype=dtype) if value.dtype == old else value
+            return msgspec.structs.replace(value, dtype=dtype) if value.dtype in replaced else value
         if isinstance(value, DType):
-            return DType(dtype) if value.name == old else value
+            return DType(dtype) if value.name in replaced else value
         return value
 
     arguments = {name: convert(value) for name, value in case.arguments.items()}

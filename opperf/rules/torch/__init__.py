@@ -21,6 +21,7 @@ from opperf.rules.torch import (
     joining,
     layers,
     linalg,
+    logged,
     losses,
     nested,
     normalisation,
@@ -120,6 +121,7 @@ NOT_BENCHMARKED: dict[str, str] = {
 }
 """Operators that cannot be called on their own, each with the reason."""
 
+CONTENTS = logged.contents
 NOT_FINITE: dict[str, NotFinite] = {
     **dict.fromkeys(
         (

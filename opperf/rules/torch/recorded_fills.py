@@ -21,7 +21,11 @@ from opperf.rules.values import (
 )
 
 Rule = Callable[[Arguments, TensorSpec], Fill]
-"""Returns the fill of a tensor; all arguments of the call are known."""
+"""Returns the fill of a tensor, by the other arguments of the call. Raises `Unfit`."""
+
+
+class Unfit(Exception):
+    """The arguments of a call lack one that a rule needs, or have another value there."""
 
 
 def with_fills(operator: str, arguments: Arguments) -> Arguments:
@@ -33,7 +37,7 @@ def with_fills(operator: str, arguments: Arguments) -> Arguments:
         if spec.dtype == "bool":
             made = BOOLEAN
         elif name == "indices" and operator in INDEXED_BY_POSITION:
-            made = below(_tensor(arguments, "self").shape[position])
+            made = below(_extent(arguments, "self", position))
         else:
             made = rules[name](arguments, spec) if name in rules else NORMAL
         return msgspec.structs.replace(spec, fill=made)
@@ -52,15 +56,24 @@ def with_fills(operator: str, arguments: Arguments) -> Arguments:
 
 
 def _tensor(arguments: Arguments, name: str) -> TensorSpec:
-    value = arguments[name]
-    assert isinstance(value, TensorSpec)
+    value = arguments.get(name)
+    if not isinstance(value, TensorSpec):
+        raise Unfit
     return value
 
 
 def _number(arguments: Arguments, name: str) -> int:
-    value = arguments[name]
-    assert isinstance(value, int)
+    value = arguments.get(name)
+    if not isinstance(value, int):
+        raise Unfit
     return value
+
+
+def _extent(arguments: Arguments, name: str, axis: int) -> int:
+    shape = _tensor(arguments, name).shape
+    if not -len(shape) <= axis < len(shape):
+        raise Unfit
+    return shape[axis]
 
 
 def always(fill: Fill) -> Rule:
@@ -70,7 +83,7 @@ def always(fill: Fill) -> Rule:
 
 def below_extent(name: str, axis: int = 0) -> Rule:
     """Returns the rule of indices along an axis of a tensor."""
-    return lambda arguments, spec: below(_tensor(arguments, name).shape[axis])
+    return lambda arguments, spec: below(_extent(arguments, name, axis))
 
 
 def below_number(name: str) -> Rule:
@@ -80,13 +93,12 @@ def below_number(name: str) -> Rule:
 
 def along_dim(arguments: Arguments, spec: TensorSpec) -> Fill:
     """Returns indices along the axis `dim` of `self`."""
-    return below(_tensor(arguments, "self").shape[_number(arguments, "dim")])
+    return below(_extent(arguments, "self", _number(arguments, "dim")))
 
 
 def in_map(arguments: Arguments, spec: TensorSpec) -> Fill:
     """Returns indices of elements of a feature map, counted row by row."""
-    *_, rows, columns = _tensor(arguments, "self").shape
-    return below(rows * columns)
+    return below(_extent(arguments, "self", -2) * _extent(arguments, "self", -1))
 
 
 def bags(arguments: Arguments, spec: TensorSpec) -> Fill:
@@ -97,9 +109,10 @@ def bags(arguments: Arguments, spec: TensorSpec) -> Fill:
 
 def in_size(arguments: Arguments, spec: TensorSpec) -> Fill:
     """Returns the indices of a sparse tensor's rows."""
-    size = arguments["size"]
-    assert isinstance(size, tuple) and isinstance(size[0], int)
-    return below(size[0])
+    match arguments.get("size"):
+        case (int() as rows, *_):
+            return below(rows)
+    raise Unfit
 
 
 def targets(arguments: Arguments, spec: TensorSpec) -> Fill:
@@ -116,8 +129,9 @@ def probabilities(arguments: Arguments, spec: TensorSpec) -> Fill:
 
 def exponent_domain(arguments: Arguments, spec: TensorSpec) -> Fill:
     """Returns any base of a whole exponent, and a positive one of others."""
-    exponent = arguments["exponent"]
-    assert isinstance(exponent, (int, float))
+    exponent = arguments.get("exponent")
+    if not isinstance(exponent, (int, float)):
+        raise Unfit
     return NORMAL if exponent == int(exponent) else POSITIVE
 
 

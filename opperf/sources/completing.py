@@ -1,0 +1,92 @@
+"""Completes the cases of sources that know no framework, as recordings and configurations.
+
+Such a case has its target by a name that users know, some arguments by position, and tensors of
+which only shape and dtype are known. In the framework's process they become the target under its
+canonical name, arguments by name, and contents that suit the operator.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Literal
+
+import msgspec
+
+from opperf.errors import UnknownOperatorError, UsageError
+from opperf.frameworks import Framework
+from opperf.model import (
+    Case,
+    OperatorTarget,
+    Struct,
+    Target,
+    split_positional,
+)
+from opperf.rules.engine import rules_module
+from opperf.rules.values import Arguments
+
+Completion = Literal["each", "all"]
+"""Whether a case that cannot be completed is that case's record, or an error of the file."""
+
+
+class Completed(Struct, frozen=True):
+    """A case as the framework calls it; or as it was, and why it cannot be called."""
+
+    case: Case
+    refusal: str = ""
+
+
+def complete(framework: Framework, case: Case) -> Completed:
+    """Returns a case as the framework calls it."""
+    try:
+        return Completed(_completed(framework, case))
+    except (UnknownOperatorError, UsageError) as error:
+        return Completed(case, str(error))
+
+
+def _completed(framework: Framework, case: Case) -> Case:
+    """Raises `UnknownOperatorError`, and `UsageError` for arguments that the target lacks."""
+    target = _target(framework, case.target)
+    signature = framework.signature(target)
+    arguments = case.arguments
+    if isinstance(target, OperatorTarget):
+        names = [one.name for one in signature.parameters]
+        arguments = _named(target.path, names, arguments)
+        arguments = rules_module(framework.rules).CONTENTS(signature, arguments)
+    return msgspec.structs.replace(
+        case, target=target, arguments=arguments, category=signature.category
+    )
+
+
+def _target(framework: Framework, target: Target) -> Target:
+    """Returns a target under the framework's own name. Raises `UnknownOperatorError`."""
+    if not isinstance(target, OperatorTarget):
+        return target
+    found = framework.resolve(target.path)
+    return framework.callable_target(target.path) if found is None else found.target
+
+
+def _named(path: str, names: Sequence[str], arguments: Arguments) -> Arguments:
+    """Returns an operator's arguments by name, in the order of its parameters. Raises
+    `UsageError`."""
+    unnamed, named = split_positional(arguments)
+    if len(unnamed) > len(names):
+        raise UsageError(f"{path} takes {len(names)} arguments, not {len(unnamed)}")
+    made = dict(zip(names, unnamed, strict=False))
+    for name, value in named.items():
+        if name not in names:
+            raise UsageError(f"{path} has no argument {name!r}")
+        if name in made:
+            raise UsageError(f"{path} has two values of the argument {name!r}")
+        made[name] = value
+    return {name: made[name] for name in names if name in made}
+
+
+def merge(cases: Iterable[Case]) -> list[Case]:
+    """Returns the cases without those that have the id of an earlier one, whose count they add
+    to."""
+    found: dict[str, Case] = {}
+    for case in cases:
+        earlier = found.get(case.id)
+        count = case.count + (0 if earlier is None else earlier.count)
+        found[case.id] = msgspec.structs.replace(earlier or case, count=count)
+    return list(found.values())
