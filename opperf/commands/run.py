@@ -104,7 +104,8 @@ FORMATS = ("json", "md", "csv", "jsonl")
     "--list",
     "list_only",
     is_flag=True,
-    help="Print the cases, with their inputs and the rule that made them, and measure nothing.",
+    help="Print the cases, with their inputs and the rule that made them, and measure nothing; "
+    "with -f jsonl as a run file, which `run` takes.",
 )
 @click.option(
     "--dry-run", is_flag=True, help="Check all options, print the plan, and measure nothing."

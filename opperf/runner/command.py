@@ -18,6 +18,7 @@ from opperf.model import Case, Header, Record, Run, Status
 from opperf.results import output
 from opperf.results.columns import select_columns
 from opperf.results.lines import check_free
+from opperf.results.runfile import encode_line, lines_of
 from opperf.results.summary import summarise
 from opperf.results.sweep_table import is_swept, render_by_size, row_count
 from opperf.results.table import legend, wrap_all
@@ -103,7 +104,7 @@ def run_command(raw: Mapping[str, Any], changed: Mapping[str, Any]) -> int:
         for alias, name in work.plan.aliases.items():
             _print(options, f"{alias} is an alias of {name}; its results are under {name}")
         if options.list_only:
-            print(cases_table(work.plan, terminal_width()))
+            _list_cases(work, options.output_format if "output_format" in changed else "")
             return 0
         cores = pinning.describe(
             {pinning.core_count(case.settings, os.environ) for case in work.remaining}
@@ -133,6 +134,15 @@ def run_command(raw: Mapping[str, Any], changed: Mapping[str, Any]) -> int:
         except CutShortError as error:
             raise OutputError(f"{error}; {_resume_advice(run_file, options)}") from error
     return _finish(result, run_file, options, time.monotonic() - started)
+
+
+def _list_cases(work: Work, output_format: str) -> None:
+    """Prints the cases: as the run file that would be begun, or as a table."""
+    if output_format != "jsonl" or work.header is None:
+        print(cases_table(work.plan, terminal_width()))
+        return
+    for line in lines_of(Run(work.header, records=(), cases=work.plan.cases)):
+        sys.stdout.write(encode_line(line).decode())
 
 
 def _read_unfinished(run_file: Path, options: Options) -> Run:

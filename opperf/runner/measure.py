@@ -6,7 +6,7 @@ import time
 
 import msgspec
 
-from opperf.errors import OpperfError, UnsupportedError, one_line
+from opperf.errors import OpperfError, UnknownOperatorError, UnsupportedError, one_line
 from opperf.frameworks import Framework
 from opperf.model import (
     Case,
@@ -57,7 +57,8 @@ def measure(
             with watch(find_gpu(framework.uuid(case.settings.device))) as readings:
                 record = Measurement(prepared, memory, reference_work).record()
             record = _with_state(record, state_of(readings))
-    except UnsupportedError as error:
+    except (UnsupportedError, UnknownOperatorError) as error:
+        # An operator of another version of the framework is lacking here.
         record = _without_numbers(case, Status.SKIPPED, str(error))
     except OpperfError as error:
         record = _without_numbers(case, Status.FAILED, str(error))

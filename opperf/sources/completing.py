@@ -29,7 +29,7 @@ Completion = Literal["each", "all"]
 
 
 class Completed(Struct, frozen=True):
-    """A case as the framework calls it; or as it was, and why it cannot be called."""
+    """A case as the framework calls it, or as far as it is known, and why it cannot be called."""
 
     case: Case
     refusal: str = ""
@@ -38,23 +38,18 @@ class Completed(Struct, frozen=True):
 def complete(framework: Framework, case: Case) -> Completed:
     """Returns a case as the framework calls it."""
     try:
-        return Completed(_completed(framework, case))
+        target = _target(framework, case.target)
+        case = msgspec.structs.replace(case, target=target)
+        signature = framework.signature(target)
+        case = msgspec.structs.replace(case, category=signature.category)
+        if not isinstance(target, OperatorTarget):
+            return Completed(case)
+        names = [one.name for one in signature.parameters]
+        named = _named(target.path, names, case.arguments)
+        suited = rules_module(framework.rules).CONTENTS(signature, named)
+        return Completed(msgspec.structs.replace(case, arguments=suited))
     except (UnknownOperatorError, UsageError) as error:
         return Completed(case, str(error))
-
-
-def _completed(framework: Framework, case: Case) -> Case:
-    """Raises `UnknownOperatorError`, and `UsageError` for arguments that the target lacks."""
-    target = _target(framework, case.target)
-    signature = framework.signature(target)
-    arguments = case.arguments
-    if isinstance(target, OperatorTarget):
-        names = [one.name for one in signature.parameters]
-        arguments = _named(target.path, names, arguments)
-        arguments = rules_module(framework.rules).CONTENTS(signature, arguments)
-    return msgspec.structs.replace(
-        case, target=target, arguments=arguments, category=signature.category
-    )
 
 
 def _target(framework: Framework, target: Target) -> Target:

@@ -7,7 +7,7 @@ import pytest
 from opperf.errors import RunFileError, UsageError
 from opperf.model import SCHEMA_VERSION, Case, Header, OperatorTarget, TensorSpec
 from opperf.results.runfile import RunWriter
-from opperf.sources.base import available, is_source, open_source
+from opperf.sources.base import BUILT_IN, available, is_source, open_source
 
 
 @pytest.fixture
@@ -65,7 +65,7 @@ def test_another_package_may_bring_a_source(tmp_path, monkeypatch):
         source = open_source(tmp_path / "shapes.toy")
         found = [(case.label, case.arguments["x"].shape) for case in source.cases()]
         assert found == [("relu", (2, 3)), ("relu", (4, 5))]
-        assert list(available()) == ["run file", "toy"]
+        assert list(available()) == [*BUILT_IN, "toy"]
     finally:
         available.cache_clear()
 

@@ -14,8 +14,10 @@ from opperf.errors import UnknownOperatorError, did_you_mean, suggest
 from opperf.frameworks import paths, user_code
 from opperf.frameworks.torch import devices, public, registry, schemas
 from opperf.frameworks.torch.dtypes import DTYPES, dtype_of
+from opperf.frameworks.torch.former import REMOVED
 from opperf.model import CallableTarget, Kind, Operator, OperatorTarget, Parameter, Target
 from opperf.model import split_positional as by_position
+from opperf.model.targets import DEFAULT_OVERLOAD
 from opperf.near_names import nearest
 
 NAMESPACE = re.compile(r"^\w+::")
@@ -77,10 +79,11 @@ def function_of(target: Target) -> Callable[..., Any]:
     assert isinstance(target, OperatorTarget)
     found = registry.at(target)
     if found is None:
+        name = registry.without_prefix(target.path).removesuffix(f".{DEFAULT_OVERLOAD}")
         names = [operator.label for operator in registry.operators()]
+        why = f": {REMOVED[name]}" if name in REMOVED else suggest(name, names)
         raise UnknownOperatorError(
-            f"PyTorch {torch.__version__} has no operator {target.path!r}"
-            f"{suggest(target.path, names)}"
+            f"PyTorch {torch.__version__} has no operator {target.path!r}{why}"
         )
     function: Callable[..., Any] = found.function
     return function

@@ -12,6 +12,7 @@ import torch
 
 from opperf.frameworks.torch import categories, public, schemas
 from opperf.frameworks.torch.dtypes import DTYPES
+from opperf.frameworks.torch.former import FORMER
 from opperf.model import Operator, OperatorTarget
 from opperf.model.targets import DEFAULT_OVERLOAD
 
@@ -158,6 +159,8 @@ def _aliases(entry: Entry, overload: str) -> Iterator[str]:
         base = entry.name.removesuffix("_")
         yield f"{base}.{overload}"
         yield from [base] if base != entry.name else []
+    own = f"{entry.name}.{entry.overload}"
+    yield from (former for former, now in FORMER.items() if now == own)
     yield from public.paths(entry.name)
 
 
