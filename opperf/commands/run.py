@@ -79,6 +79,14 @@ FORMATS = ("json", "md", "csv", "jsonl")
 @no_backward
 @setting_option("memory")
 @random_shape_options
+@click.option(
+    "--scale-batch",
+    "batch_factor",
+    default=1.0,
+    type=click.FloatRange(min=0, min_open=True),
+    metavar="FACTOR",
+    help="Scale the batch of recorded calls, as by 0.25 where they need too much memory.",
+)
 @case_ids
 @setting_option("seed")
 @click.option(

@@ -9,6 +9,7 @@ import msgspec
 
 from opperf.errors import UsageError
 from opperf.model import DECLARED, Case, Operator, Record, Settings
+from opperf.results.text import pluralize
 from opperf.runner.planning import filter_by_id, plan_cases
 from opperf.runner.pool import Worker
 from opperf.runner.workers import Workers
@@ -43,6 +44,9 @@ RULE_OPTIONS = {
     "fuzz_shapes": "--fuzz-shapes",
 }
 """Options for the inputs that rules make, which do not apply to the cases of a file."""
+
+
+NAME_A_LOG = "name a log of operator inputs"
 
 
 def check_rule_options(path: Path, given: Collection[str]) -> None:
@@ -82,6 +86,8 @@ def assemble(
             axes = {**found, **axes, **{name: found[name] for name in _framework_axes(found)}}
     else:
         check_rule_options(files[0], given)
+    if "batch_factor" in given and not files:
+        raise UsageError(f"--scale-batch scales recorded calls; {NAME_A_LOG}")
     plans += [_plan_file(workers, path, own, axes, given, say) for path in files]
     merged = Plan(
         cases=disambiguate(deduplicate(group_by_process(c for plan in plans for c in plan.cases))),
@@ -168,6 +174,11 @@ def _plan_file(
     for warning in getattr(source, "warnings", ()):
         say(f"warning: {warning}")
     completion: Completion | None = getattr(source, "completion", None)
+    if "batch_factor" in given and completion != "each":
+        raise UsageError(
+            f"--scale-batch does not apply to {path}, whose cases have a batch of their own; "
+            f"{NAME_A_LOG}"
+        )
     plain = {
         name: getattr(selection.settings, name)
         for name, setting in DECLARED.items()
@@ -182,7 +193,7 @@ def _plan_file(
         if completion:
             label = axes.get("python", ("",))[0]
             worker = workers.of(framework, Settings(python=label, imports=plain["imports"]))
-            own = _complete(worker, own, completion)
+            own = _complete(worker, own, completion, selection.batch_factor, say)
             # Beside the user's axes those that have the framework's own default.
             resolved = {**several, **worker.resolve(_framework_axes(several)).axes}
         else:
@@ -196,13 +207,25 @@ def _plan_file(
     return Plan(cases=ordered, excluded=dict(source.excluded), earlier=earlier)
 
 
-def _complete(worker: Worker, cases: Sequence[Case], completion: Completion) -> list[Case]:
-    """Returns cases as their framework calls them, equal ones as one. Raises `UsageError` for one
-    that it cannot call, if that is an error of the file."""
-    completed = worker.complete(tuple(cases))
+def _complete(
+    worker: Worker,
+    cases: Sequence[Case],
+    completion: Completion,
+    batch_factor: float,
+    say: Say,
+) -> list[Case]:
+    """Returns cases as their framework calls them, with their batch scaled, equal ones as one.
+    Raises `UsageError` for one that it cannot call, if that is an error of the file."""
+    completed = worker.complete(cases, batch_factor)
     for one in completed:
         if one.refusal and completion == "all":
             raise UsageError(f"{one.case.origin}: {one.refusal}")
+    if batch_factor != 1.0:
+        scaled = sum(one.scaled for one in completed)
+        say(
+            f"the batch of {scaled} of {pluralize(len(completed), 'call')} was scaled by "
+            f"{batch_factor:g}; the others are as recorded"
+        )
     return merge(one.case for one in completed)
 
 

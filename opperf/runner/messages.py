@@ -44,6 +44,8 @@ class CompleteRequest(Struct, frozen=True, tag="complete"):
     """Asks for cases of a source that knows no framework, as the framework calls them."""
 
     cases: tuple[Case, ...]
+    batch_factor: float = 1.0
+    """Factor by which their batch is scaled."""
 
 
 class ScriptRequest(Struct, frozen=True, tag="scripts"):

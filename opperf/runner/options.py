@@ -141,6 +141,7 @@ def build_selection(options: Mapping[str, Any]) -> Selection:
         build_choice(options),
         shuffle=options["shuffle"],
         rounds=options["rounds"],
+        batch_factor=options["batch_factor"],
         settings=Settings(**plain),
     )
 

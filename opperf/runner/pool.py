@@ -9,7 +9,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager, suppress
 from typing import IO, Literal, TypeVar
 
@@ -198,11 +198,11 @@ class Worker(AbstractContextManager["Worker"]):
         """What the framework offers, by setting or group of operators."""
         return self._ask_or_fail(ChoicesRequest(), ChoicesResponse, PLAN_TIMEOUT_S).choices
 
-    def complete(self, cases: tuple[Case, ...]) -> tuple[Completed, ...]:
-        """Returns cases of a source that knows no framework, as the framework calls them."""
-        return self._ask_or_fail(
-            CompleteRequest(cases=cases), CompleteResponse, PLAN_TIMEOUT_S
-        ).completed
+    def complete(self, cases: Sequence[Case], batch_factor: float = 1.0) -> tuple[Completed, ...]:
+        """Returns cases of a source that knows no framework, as the framework calls them, with
+        their batch scaled."""
+        request = CompleteRequest(cases=tuple(cases), batch_factor=batch_factor)
+        return self._ask_or_fail(request, CompleteResponse, PLAN_TIMEOUT_S).completed
 
     def scripts(self, cases: tuple[Case, ...]) -> tuple[str, ...]:
         """A script for each case, in the framework's own terms."""

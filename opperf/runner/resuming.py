@@ -45,6 +45,7 @@ SELECTION_OPTIONS = {
     "configurations": ("--max-configs", "configurations"),
     "shuffle": ("--shuffle", "shuffle"),
     "rounds": ("--rounds", "rounds"),
+    "batch_factor": ("--scale-batch", "batch_factor"),
     "fuzz_shapes": ("--fuzz-shapes", "fuzz"),
     "ids": ("--id", "ids"),
 }

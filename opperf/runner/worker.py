@@ -137,7 +137,7 @@ ANSWERS: dict[type, Callable[[Framework, Any], Response]] = {
     ),
     ChoicesRequest: lambda framework, request: ChoicesResponse(choices=choices(framework)),
     CompleteRequest: lambda framework, request: CompleteResponse(
-        completed=tuple(complete(framework, case) for case in request.cases)
+        completed=complete(framework, request.cases, request.batch_factor)
     ),
     ScriptRequest: lambda framework, request: ScriptResponse(
         scripts=tuple(script(framework, case) for case in request.cases)

@@ -23,6 +23,7 @@ from opperf.model import (
 )
 from opperf.rules.engine import rules_module
 from opperf.rules.values import Arguments
+from opperf.sources.batch import Batch, find_batch, scale
 
 Completion = Literal["each", "all"]
 """Whether a case that cannot be completed is that case's record, or an error of the file."""
@@ -33,23 +34,61 @@ class Completed(Struct, frozen=True):
 
     case: Case
     refusal: str = ""
+    scaled: bool = False
+    """Whether its batch was scaled."""
 
 
-def complete(framework: Framework, case: Case) -> Completed:
-    """Returns a case as the framework calls it."""
+def complete(
+    framework: Framework, cases: Sequence[Case], batch_factor: float = 1.0
+) -> tuple[Completed, ...]:
+    """Returns the cases as the framework calls them, with their batch scaled.
+
+    Raises `UsageError` if it is to be scaled and the cases have none.
+    """
+    named = [_named_case(framework, case) for case in cases]
+    if batch_factor != 1.0:
+        batch = find_batch(one.case for one in named)
+        if batch is None:
+            raise UsageError("--scale-batch: no call has a tensor of several axes")
+        named = [
+            one if one.refusal else _in_batch(framework, one.case, batch, batch_factor)
+            for one in named
+        ]
+    return tuple(
+        one if one.refusal else msgspec.structs.replace(one, case=_suited(framework, one.case))
+        for one in named
+    )
+
+
+def _in_batch(framework: Framework, case: Case, batch: Batch, factor: float) -> Completed:
+    """Returns a case with its batch scaled, if it has one."""
+    made = scale(case, batch, factor, framework.output_shapes)
+    return Completed(made, scaled=made != case)
+
+
+def _named_case(framework: Framework, case: Case) -> Completed:
+    """Returns a case with its target and arguments under the framework's names."""
     try:
         target = _target(framework, case.target)
         case = msgspec.structs.replace(case, target=target)
         signature = framework.signature(target)
         case = msgspec.structs.replace(case, category=signature.category)
-        if not isinstance(target, OperatorTarget):
-            return Completed(case)
-        names = [one.name for one in signature.parameters]
-        named = _named(target.path, names, case.arguments)
-        suited = rules_module(framework.rules).CONTENTS(signature, named)
-        return Completed(msgspec.structs.replace(case, arguments=suited))
+        if isinstance(target, OperatorTarget):
+            names = [one.name for one in signature.parameters]
+            arguments = _named(target.path, names, case.arguments)
+            case = msgspec.structs.replace(case, arguments=arguments)
     except (UnknownOperatorError, UsageError) as error:
         return Completed(case, str(error))
+    return Completed(case)
+
+
+def _suited(framework: Framework, case: Case) -> Case:
+    """Returns a case with contents that suit its operator."""
+    if not isinstance(case.target, OperatorTarget):
+        return case
+    signature = framework.signature(case.target)
+    arguments = rules_module(framework.rules).CONTENTS(signature, case.arguments)
+    return msgspec.structs.replace(case, arguments=arguments)
 
 
 def _target(framework: Framework, target: Target) -> Target:

@@ -45,6 +45,8 @@ class Selection(Struct, frozen=True):
     """Whether the cases are in a random order, by the settings' seed, instead of by name."""
     rounds: int = 1
     """How many times all cases are measured."""
+    batch_factor: float = 1.0
+    """Factor by which the batch of recorded calls is scaled."""
     fuzz: Fuzz | None = None
     """Random shapes in place of the rules'."""
     ids: tuple[str, ...] = ()

@@ -82,3 +82,39 @@ def test_a_list_of_cases_is_a_file_of_cases(command_here):
     cases = [line for line in out.splitlines() if line.startswith('{"line":"case"')]
     assert len(cases) == 7
     assert cases == [line for line in again.splitlines() if line.startswith('{"line":"case"')]
+
+
+BATCHES = """Operator: aten.addmm.default
+cnt: 1, ((T([8], f32), T([64, 6], f32), T([6, 8], f32)), {})
+Operator: aten.relu.default
+cnt: 2, ((T([16, 4, 6], f32),), {})
+cnt: 1, ((T([32, 4, 6], f32),), {})
+Operator: aten.add.Tensor
+cnt: 1, ((T([7, 6], f32), T([7, 6], f32)), {})
+"""
+
+
+def test_the_batch_is_scaled(command_here):
+    (command_here.folder / "model.txt").write_text(BATCHES)
+    out, err = command_here("run", "model.txt", "--scale-batch", "0.5", "--list")
+    assert "the batch of 3 of 4 calls was scaled by 0.5; the others are as recorded" in err
+    for shape in ("mat1: (32, 6)", "self: (8, 4, 6)", "self: (16, 4, 6)", "self: (7, 6)"):
+        assert shape in out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (("relu", "--framework", "torch"), "--scale-batch scales recorded calls; name a log"),
+        (("list.jsonl",), "--scale-batch does not apply to list.jsonl"),
+        (("flat.txt",), "--scale-batch: no call has a tensor of several axes"),
+    ],
+)
+def test_what_has_no_batch_to_scale(command_here, arguments, words):
+    (command_here.folder / "flat.txt").write_text(
+        "Operator: aten.relu.default\ncnt: 1, ((T([3], f32),), {})\n"
+    )
+    out, _ = command_here("run", "flat.txt", "--list", "-f", "jsonl")
+    (command_here.folder / "list.jsonl").write_text(out)
+    _, err = command_here("run", *arguments, "--scale-batch", "0.5", code=2)
+    assert words in err
