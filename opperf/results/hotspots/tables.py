@@ -65,13 +65,13 @@ def summary(found: Hotspots) -> list[str]:
     unit = choose_unit(TIME.unit, [found.time]).name
     clocks = " and ".join(KINDS[kind] for kind in found.kinds if kind in KINDS)
     cases = len({one.record.id for one in found.timed})
-    passes = [
-        pass_ for pass_ in PASSES if any(pass_ in one.record.summaries for one in found.timed)
-    ]
+    timed = [one.record.summaries for one in found.timed]
+    passes = [name for name in PASSES if any(name in summaries for summaries in timed)]
+    where = ", where measured" if len(passes) > 1 else ""
     return [
         f"Time of {counted(found.calls, 'call')} of {counted(cases, 'case')}: "
         f"{' '.join(filter(None, (total.value, unit, total.share, total.mark)))}, {clocks}; "
-        f"each count x the median {' + '.join(passes)} time{', where measured' * (len(passes) > 1)}.",
+        f"each count x the median {' + '.join(passes)} time{where}.",
         *_doubts(found),
     ]
 

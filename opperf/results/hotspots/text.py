@@ -41,7 +41,7 @@ def short_text(run: Run, width: int | None = None) -> str:
         return ""
     table = _table_text(ranking_table(found, SHOWN_SHORT, width), width)
     legend = marks(found, SHOWN_SHORT)
-    sections = [wrap_all(summary(found)[:1], width), table, wrap_all(legend, width)]
+    sections = [wrap_all(summary(found), width), table, wrap_all(legend, width)]
     return "\n\n".join(filter(None, sections))
 
 
