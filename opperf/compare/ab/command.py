@@ -90,10 +90,9 @@ def _run_session(given: Mapping[str, Any], changed: Mapping[str, Any], options: 
 def from_ab(path: Path, options: Mapping[str, Any]) -> int:
     """Makes the verdicts of a session again from its file, without measuring; the exit code.
 
-    `options` are those of `compare`, of which the format, the output, `weight` and `fail_on`
-    apply. Raises
-    `RunFileError` for any other file, `UsageError` for a verdict that a session does not have, and
-    `OutputError` for an output that cannot be written.
+    `options` are those of `compare`, of which the format, the output, `weight` and `fail_on` apply.
+    Raises `RunFileError` for any other file, `UsageError` for a verdict that a session does not
+    have or a format without totals, and `OutputError` for an output that cannot be written.
     """
     for word in options["fail_on"]:
         if word not in EXIT_CODES:
