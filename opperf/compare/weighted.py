@@ -9,7 +9,7 @@ from typing import NamedTuple
 from opperf.compare.statistics.weights import Alone, Part, Weighted
 from opperf.errors import UsageError
 from opperf.results.figures import NOT_APPLICABLE, Unit
-from opperf.results.text import pluralize
+from opperf.results.text import count_text, pluralize
 from opperf.results.units import Figure, FigureText, align, choose_unit, format_figure
 
 COUNT = "count"
@@ -59,10 +59,12 @@ def check_format(weight: str | None, output_format: str) -> None:
 
 def sentences(found: Weighted, names: Names) -> list[str]:
     """Returns the totals and averages, and what they lack, a sentence each."""
+    if not found.cases:
+        return ["Weighted by count: no case has a ratio yet."]
     unit = choose_unit("ns", [Figure(found.base_ns), Figure(found.new_ns)])
-    calls = f"{found.base_calls:,} calls"
+    calls = count_text(found.base_calls, "call")
     if found.new_calls != found.base_calls:
-        calls = f"{found.base_calls:,} and {found.new_calls:,} calls"
+        calls = f"{found.base_calls:,} and {count_text(found.new_calls, 'call')}"
     return [
         f"Weighted by count ({' + '.join(found.metrics)} time of {calls} of "
         f"{pluralize(found.cases, 'case')}): {_total(found.base_ns, unit)} in {names.base}, "
@@ -84,7 +86,9 @@ def _doubts(found: Weighted, names: Names) -> list[str]:
             f"{names.base}."
         )
     if found.unmeasured_calls:
-        said.append(f"In no total: {found.unmeasured_calls:,} calls that neither has a time of.")
+        said.append(
+            f"In no total: {count_text(found.unmeasured_calls, 'call')} that neither has a time of."
+        )
     for side, name in zip(("base", "new"), names, strict=True):
         alone = [one for one in found.alone if one.side == side]
         if alone:
@@ -95,11 +99,12 @@ def _doubts(found: Weighted, names: Names) -> list[str]:
 def _alone(alone: Sequence[Alone], name: str) -> str:
     """Returns the sentence on the cases that only one side has times of."""
     total = math.fsum(one.time_ns for one in alone)
-    shown = [f"{one.operator} ({one.inputs})" for one in alone[:NAMED]]
-    more = f" and {len(alone) - NAMED} more" if len(alone) > NAMED else ""
+    calls = count_text(sum(one.calls for one in alone), "call")
+    names = [f"{one.operator} ({one.inputs})" if one.inputs else one.operator for one in alone]
+    more = f" and {len(names) - NAMED} more" if len(names) > NAMED else ""
     return (
-        f"In {name} alone, and in no total: {pluralize(len(alone), 'case')} of "
-        f"{sum(one.calls for one in alone):,} calls, {_total(total)}: {', '.join(shown)}{more}."
+        f"In {name} alone, and in no total: {pluralize(len(alone), 'case')} of {calls}, "
+        f"{_total(total)}: {', '.join(names[:NAMED])}{more}."
     )
 
 

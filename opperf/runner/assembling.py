@@ -82,9 +82,13 @@ def assemble(
             axes = {**found, **axes, **{name: found[name] for name in _framework_axes(found)}}
     else:
         check_rule_options(files[0], given)
-    plans += [_plan_file(workers, path, own, axes, given, say) for path in files]
+    of_files = [_plan_file(workers, path, own, axes, given, say) for path in files]
+    # A call in two recordings, or that a dtype makes equal to another, was seen as often as both.
+    seen = merge(case for plan in of_files for case in plan.cases)
+    cases = [*(case for plan in plans for case in plan.cases), *seen]
+    plans += of_files
     merged = Plan(
-        cases=disambiguate(deduplicate(group_by_process(c for plan in plans for c in plan.cases))),
+        cases=disambiguate(deduplicate(group_by_process(cases))),
         excluded={name: reason for plan in plans for name, reason in plan.excluded.items()},
         aliases={alias: name for plan in plans for alias, name in plan.aliases.items()},
         earlier=tuple(record for plan in plans for record in plan.earlier),

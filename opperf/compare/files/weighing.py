@@ -16,11 +16,11 @@ def weigh_pairs(pairs: Sequence[Pair], compared: Sequence[str], averages: bool) 
     """Returns the totals of the cases that both files have times of. The time of a call is the sum
     of the passes among the compared metrics.
 
-    Raises `UsageError` if no pass is compared, and `RunFileError` if neither file has counts, or no
-    case has a time in both.
+    Raises `UsageError` if only other metrics are compared, and `RunFileError` if neither file has
+    counts, or no case has a time in both.
     """
     metrics = [metric for metric in PASSES if metric in compared]
-    if not metrics:
+    if compared and not metrics:
         raise UsageError(
             f"--weight count is of times; add {' or '.join(PASSES)} to --metric, or omit it"
         )
@@ -28,7 +28,7 @@ def weigh_pairs(pairs: Sequence[Pair], compared: Sequence[str], averages: bool) 
         raise RunFileError("--weight count: neither file has counts; use run files (-f jsonl)")
     cases = [one for pair in pairs for one in _weighed(pair, metrics, averages)]
     if not cases:
-        raise RunFileError(f"no common case has a {' or '.join(metrics)} time; nothing to weight")
+        raise RunFileError(f"no common case has a {' or '.join(PASSES)} time; nothing to weight")
     alone = (one for pair in pairs for one in _alone(pair, metrics, averages))
     without = (pair for pair in pairs if not any(_figures(one, metrics) for one in pair))
     return weigh(cases, alone, metrics, sum(_counts(pair)[0] for pair in without))

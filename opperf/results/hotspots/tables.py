@@ -11,7 +11,7 @@ from opperf.results.hotspots.data import Hotspot, Hotspots, Unmeasured, group
 from opperf.results.settings import settings_text
 from opperf.results.table import inputs_texts, mark_legend
 from opperf.results.terminal import Column, figure_column
-from opperf.results.text import Shown, inputs_text
+from opperf.results.text import Shown, count_text, inputs_text
 from opperf.results.units import Figure, choose_unit, format_figure
 
 SHOWN = 20
@@ -54,11 +54,6 @@ def percent(share: float) -> str:
     return f"{100 * share:.1f} %"
 
 
-def counted(number: int, noun: str) -> str:
-    """Returns a number, which may be of millions, with its noun: `1,404 calls`."""
-    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
-
-
 def summary(found: Hotspots) -> list[str]:
     """Returns what the ranking is of, and what it lacks, a sentence each."""
     total = format_figure(found.time, choose_unit(TIME.unit, [found.time]))
@@ -69,7 +64,7 @@ def summary(found: Hotspots) -> list[str]:
     passes = [name for name in PASSES if any(name in summaries for summaries in timed)]
     where = ", where measured" if len(passes) > 1 else ""
     return [
-        f"Time of {counted(found.calls, 'call')} of {counted(cases, 'case')}: "
+        f"Time of {count_text(found.calls, 'call')} of {count_text(cases, 'case')}: "
         f"{' '.join(filter(None, (total.value, unit, total.share, total.mark)))}, {clocks}; "
         f"each count x the median {' + '.join(passes)} time{where}.",
         *_doubts(found),
@@ -83,11 +78,11 @@ def _doubts(found: Hotspots) -> Iterable[str]:
         cases = sum(one.cases for one in found.unmeasured)
         yield (
             f"Not measured, and in no share: {found.unmeasured_calls:,} of "
-            f"{counted(calls, 'call')} ({percent(found.unmeasured_calls / calls)}), those of "
-            f"{counted(cases, 'case')}."
+            f"{count_text(calls, 'call')} ({percent(found.unmeasured_calls / calls)}), those of "
+            f"{count_text(cases, 'case')}."
         )
     if found.excluded:
-        yield f"{counted(len(found.excluded), 'operator')} had no case; json has the reasons."
+        yield f"{count_text(len(found.excluded), 'operator')} had no case; json has the reasons."
     if len(found.kinds) > 1:
         yield "Times of two kinds are added, though they are not the same quantity."
     if found.launches:
@@ -96,7 +91,8 @@ def _doubts(found: Hotspots) -> Iterable[str]:
             "launch of an empty kernel."
         )
     if found.repeated:
-        yield f"{counted(found.repeated, 'case')} of one file measured in another, too; added up."
+        cases = count_text(found.repeated, "case")
+        yield f"{cases} of one file measured in another, too; added up."
     if found.settings:
         yield (
             f"Cases of the same inputs differ in {', '.join(found.settings)}; the calls of each "
@@ -175,7 +171,7 @@ def unmeasured_table(unmeasured: Sequence[Unmeasured], most: int | None) -> Tabl
         Column("Cases", [f"{one.cases:,}" for one in shown], is_text=False),
         Column("Reason", [f"{one.status}: {one.reason}" for one in shown], wraps=True),
     )
-    calls = counted(sum(one.calls for one in left), "call")
+    calls = count_text(sum(one.calls for one in left), "call")
     return Table("", columns, f"and {len(left):,} more, of {calls}" if left else "")
 
 

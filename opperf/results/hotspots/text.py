@@ -36,7 +36,8 @@ def short_text(run: Run, width: int | None = None) -> str:
     was measured."""
     if not has_counts(run.records):
         return ""
-    found = find_hotspots([run])
+    # The summary of the run lists the operators without a case.
+    found = find_hotspots([run])._replace(excluded={})
     if not found.rows:
         return ""
     table = _table_text(ranking_table(found, SHOWN_SHORT, width), width)
