@@ -12,7 +12,7 @@ from opperf.model import DECLARED, Case, Operator, Record, Settings
 from opperf.runner.planning import filter_by_id, plan_cases
 from opperf.runner.pool import Worker
 from opperf.runner.workers import Workers
-from opperf.sources.base import open_source
+from opperf.sources.base import Source, open_source
 from opperf.sources.completing import Completion, merge
 from opperf.sources.registry import Plan
 from opperf.sources.selecting import Selection, make_matcher
@@ -83,7 +83,7 @@ def assemble(
     else:
         check_rule_options(files[0], given)
     of_files = [_plan_file(workers, path, own, axes, given, say) for path in files]
-    # A call in two recordings, or that a dtype makes equal to another, was seen as often as both.
+    # A call in two files was seen as often as in both.
     seen = merge(case for plan in of_files for case in plan.cases)
     cases = [*(case for plan in plans for case in plan.cases), *seen]
     plans += of_files
@@ -195,6 +195,7 @@ def _plan_file(
         cases += vary((with_settings(case, plain) for case in own), resolved)
     if "no_backward" in given:
         cases = [msgspec.structs.replace(case, passes=("forward",)) for case in cases]
+    cases = unite(source, cases)
     ordered = shuffle(cases, selection.settings.seed) if selection.shuffle else tuple(cases)
     earlier: tuple[Record, ...] = getattr(source, "records", ())
     return Plan(cases=ordered, excluded=dict(source.excluded), earlier=earlier)
@@ -219,6 +220,25 @@ def _resolve(workers: Workers, framework: str, axes: Axes) -> Axes:
     label = axes.get("python", ("",))[0]
     found = workers.of(framework, Settings(python=label)).resolve(asked).axes
     return {**axes, **{name: found[name] for name in asked}}
+
+
+def is_incomplete(source: Source) -> bool:
+    """Whether the cases of a source are those of a recording or configuration, which its framework
+    completes."""
+    return getattr(source, "completion", None) is not None
+
+
+def complete_cases(worker: Worker, source: Source, cases: Sequence[Case]) -> list[Case]:
+    """Returns the cases of a source as their framework calls them. Raises `UsageError` for one that
+    it cannot call, if that is an error of the file."""
+    completion: Completion | None = getattr(source, "completion", None)
+    return _complete(worker, cases, completion) if completion else list(cases)
+
+
+def unite(source: Source, cases: Iterable[Case]) -> list[Case]:
+    """Returns the cases of a source with other settings, equal ones as one. Calls of a recording
+    that a dtype makes equal add up; a run file's case with two values of a setting is one call."""
+    return merge(cases) if is_incomplete(source) else list(deduplicate(cases))
 
 
 def select_cases(cases: Iterable[Case], selection: Selection) -> list[Case]:

@@ -91,8 +91,8 @@ def _doubts(found: Hotspots) -> Iterable[str]:
             "launch of an empty kernel."
         )
     if found.repeated:
-        cases = count_text(found.repeated, "case")
-        yield f"{cases} of one file measured in another, too; added up."
+        repeated = count_text(found.repeated, "case")
+        yield f"{repeated} of one file measured in another, too; added up."
     if found.settings:
         yield (
             f"Cases of the same inputs differ in {', '.join(found.settings)}; the calls of each "
