@@ -41,9 +41,8 @@ KINDS = {
 
 
 class Table(NamedTuple):
-    """A table with what is said above it."""
+    """A table, and what is said below it."""
 
-    title: str
     columns: tuple[Column, ...]
     more: str = ""
     """A line on the rows that are not in it."""
@@ -56,8 +55,9 @@ def percent(share: float) -> str:
 
 def summary(found: Hotspots) -> list[str]:
     """Returns what the ranking is of, and what it lacks, a sentence each."""
-    total = format_figure(found.time, choose_unit(TIME.unit, [found.time]))
-    unit = choose_unit(TIME.unit, [found.time]).name
+    unit = choose_unit(TIME.unit, [found.time])
+    figure = format_figure(found.time, unit)
+    total = " ".join(filter(None, (figure.value, unit.name, figure.share, figure.mark)))
     clocks = " and ".join(KINDS[kind] for kind in found.kinds if kind in KINDS)
     cases = len({one.record.id for one in found.timed})
     timed = [one.record.summaries for one in found.timed]
@@ -65,7 +65,7 @@ def summary(found: Hotspots) -> list[str]:
     where = ", where measured" if len(passes) > 1 else ""
     return [
         f"Time of {count_text(found.calls, 'call')} of {count_text(cases, 'case')}: "
-        f"{' '.join(filter(None, (total.value, unit, total.share, total.mark)))}, {clocks}; "
+        f"{', '.join(filter(None, (total, clocks)))}; "
         f"each count x the median {' + '.join(passes)} time{where}.",
         *_doubts(found),
     ]
@@ -109,7 +109,7 @@ def ranking_table(found: Hotspots, most: int | None, width: int | None) -> Table
         columns += _inputs(found, shown, columns, width)
     share = sum(one.share for one in left)
     more = f"and {len(left):,} more, of {percent(share)} of the time" if left else ""
-    return Table("", tuple(columns), more)
+    return Table(tuple(columns), more)
 
 
 def _figures(rows: Sequence[Hotspot]) -> list[Column]:
@@ -143,7 +143,7 @@ def cases_table(
     cases = [one for _, one in shown]
     figures = [one for one in _figures(cases) if one.title != "Sum"]
     columns = [Column("Slowest cases", [name for name, _ in shown]), *figures]
-    return Table("", (*columns, *_inputs(found, cases, columns, width)))
+    return Table((*columns, *_inputs(found, cases, columns, width)))
 
 
 def _inputs(
@@ -172,7 +172,7 @@ def unmeasured_table(unmeasured: Sequence[Unmeasured], most: int | None) -> Tabl
         Column("Reason", [f"{one.status}: {one.reason}" for one in shown], wraps=True),
     )
     calls = count_text(sum(one.calls for one in left), "call")
-    return Table("", columns, f"and {len(left):,} more, of {calls}" if left else "")
+    return Table(columns, f"and {len(left):,} more, of {calls}" if left else "")
 
 
 def marks(found: Hotspots, most: int | None) -> list[str]:

@@ -65,6 +65,11 @@ def test_doubts_are_told(seen, of):
     assert "differ in threads; the calls of each count." in text and "threads 2" in text
 
 
+def test_times_of_an_unknown_kind_are_of_no_clock(seen, of):
+    text = hotspots_text(find_hotspots([of(seen(kind=None))]))
+    assert text.startswith("Time of 1 call of 1 case: 1.000 us ±0.0 %; each count x")
+
+
 def test_uncertain_times_are_explained(seen, of):
     text = hotspots_text(find_hotspots([of(seen(samples=1))]))
     assert "1.000 ?" in text and "? uncertain" in text
