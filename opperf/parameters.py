@@ -375,6 +375,14 @@ def report_format(by_extension: bool = False) -> Callable[[Command], Command]:
     )
 
 
+weight = click.option(
+    "--weight",
+    type=click.Choice(["count"], case_sensitive=False),
+    help="count: report totals of count x time, which operators made their difference, and the "
+    "geometric mean of the ratios weighted by count; in text, md, json and html-fragment.",
+)
+"""What comparisons weight cases by."""
+
 LISTING_FORMATS = ("text", "json", "csv", "md")
 
 listing_output = combine(

@@ -11,10 +11,10 @@ import pytest
 ROOT = Path(__file__).resolve().parents[1]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 
-LONG = ("guide.md", "jax.md", "pytorch.md", "sweeps.md")
+LONG = ("guide.md", "jax.md", "pytorch.md", "sweeps.md", "workloads.md")
 """Pages that measure for more than 15 s: in `make test-all` only."""
 
-FRAMEWORKS = {"pytorch": "torch", "jax": "jax"}
+FRAMEWORKS = {"pytorch": "torch", "jax": "jax", "workloads": "torch"}
 """Frameworks that pages need."""
 
 NOT_RUN = ("pip install", "make ", "git clone")
@@ -25,7 +25,7 @@ WHOLE_REGISTRY = {"opperf --quick --output-format json --output-file results.jso
 
 
 MEASURING = re.compile(
-    r"opperf (run )?(?!list|show|coverage|compare|plot|export|ab|doctor|frameworks)"
+    r"opperf (run )?(?!list|show|coverage|report|compare|plot|export|ab|doctor|frameworks)"
 )
 """Commands that measure, for as long as their figures take to settle."""
 

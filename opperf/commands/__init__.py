@@ -14,6 +14,7 @@ from opperf.commands.export import export
 from opperf.commands.frameworks import frameworks
 from opperf.commands.plot import plot
 from opperf.commands.registry import coverage, list_operators, show
+from opperf.commands.report import report
 from opperf.commands.run import run
 
 COMMANDS: tuple[click.Command, ...] = (
@@ -21,6 +22,7 @@ COMMANDS: tuple[click.Command, ...] = (
     list_operators,
     show,
     coverage,
+    report,
     compare,
     ab,
     plot,

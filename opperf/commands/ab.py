@@ -25,6 +25,7 @@ from opperf.parameters import (
     report_format,
     size,
     sweep,
+    weight,
 )
 from opperf.parsing import check_extension, parse_share, words_among
 
@@ -161,6 +162,7 @@ def parse_threads(ctx: click.Context, param: click.Parameter, text: str) -> obje
 )
 @click.option("--resume", is_flag=True, help="Resume the session in the report file.")
 @click.option("--overwrite", is_flag=True, help="Replace the report file if it exists.")
+@weight
 @report_format()
 @click.option(
     "--fail-on",

@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from opperf.commands.command import command
-from opperf.parameters import REPORT_FORMATS, debug, output_options, report_format
+from opperf.parameters import REPORT_FORMATS, debug, output_options, report_format, weight
 from opperf.parsing import Words, parse_share, split_commas, words_among
 
 FINDINGS = ("regressed", "suspect", "missing")
@@ -44,7 +44,7 @@ class MetricOption(click.Option):
     type=click.Path(path_type=Path),
     metavar="FILE",
     help="Compute the verdicts of a session of `opperf ab` again, from its report file; only "
-    "--format, --output-file and --fail-on apply.",
+    "--weight, --format, --output-file and --fail-on apply.",
 )
 @click.option(
     "--metric",
@@ -70,6 +70,7 @@ class MetricOption(click.Option):
     callback=split_commas,
     help="Only these operators: names, globs ('broadcast_*') or regexes ('re:^sum').",
 )
+@weight
 @report_format(by_extension=True)
 @output_options("Write the report to this file; - prints it.", REPORT_FORMATS, default="-")
 @click.option(

@@ -10,6 +10,7 @@ from opperf.errors import one_line
 from opperf.metrics import FORWARD
 from opperf.model import NoteCode, Record, Run, Status
 from opperf.results.columns import MOVED, column_of, count_uncertain
+from opperf.results.hotspots.text import short_text
 from opperf.results.outliers import (
     EXPLANATION,
     SHOWN_OUTLIERS,
@@ -51,6 +52,7 @@ def summarise(run: Run, elapsed_s: float, width: int | None = None) -> str:
         _outlier_table(run, width),
         # The tables of a sweep have its times by size.
         _slowest([record for record in run.records if not record.case.point], width),
+        short_text(run, width),
         _excluded(run.header.excluded, lines),
     )
     return "\n\n".join(section for section in sections if section)

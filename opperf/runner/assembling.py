@@ -13,7 +13,7 @@ from opperf.results.text import pluralize
 from opperf.runner.planning import filter_by_id, plan_cases
 from opperf.runner.pool import Worker
 from opperf.runner.workers import Workers
-from opperf.sources.base import open_source
+from opperf.sources.base import Source, open_source
 from opperf.sources.completing import Completion, merge
 from opperf.sources.registry import Plan
 from opperf.sources.selecting import Selection, make_matcher
@@ -88,9 +88,13 @@ def assemble(
         check_rule_options(files[0], given)
     if "batch_factor" in given and not files:
         raise UsageError(f"--scale-batch scales recorded calls; {NAME_A_LOG}")
-    plans += [_plan_file(workers, path, own, axes, given, say) for path in files]
+    of_files = [_plan_file(workers, path, own, axes, given, say) for path in files]
+    # A call in two files was seen as often as in both.
+    seen = merge(case for plan in of_files for case in plan.cases)
+    cases = [*(case for plan in plans for case in plan.cases), *seen]
+    plans += of_files
     merged = Plan(
-        cases=disambiguate(deduplicate(group_by_process(c for plan in plans for c in plan.cases))),
+        cases=disambiguate(deduplicate(group_by_process(cases))),
         excluded={name: reason for plan in plans for name, reason in plan.excluded.items()},
         aliases={alias: name for plan in plans for alias, name in plan.aliases.items()},
         earlier=tuple(record for plan in plans for record in plan.earlier),
@@ -202,6 +206,7 @@ def _plan_file(
         cases += vary((with_settings(case, plain) for case in own), resolved)
     if "no_backward" in given:
         cases = [msgspec.structs.replace(case, passes=("forward",)) for case in cases]
+    cases = unite(source, cases)
     ordered = shuffle(cases, selection.settings.seed) if selection.shuffle else tuple(cases)
     earlier: tuple[Record, ...] = getattr(source, "records", ())
     return Plan(cases=ordered, excluded=dict(source.excluded), earlier=earlier)
@@ -238,6 +243,25 @@ def _resolve(workers: Workers, framework: str, axes: Axes) -> Axes:
     label = axes.get("python", ("",))[0]
     found = workers.of(framework, Settings(python=label)).resolve(asked).axes
     return {**axes, **{name: found[name] for name in asked}}
+
+
+def is_incomplete(source: Source) -> bool:
+    """Whether the cases of a source are those of a recording or configuration, which its framework
+    completes."""
+    return getattr(source, "completion", None) is not None
+
+
+def complete_cases(worker: Worker, source: Source, cases: Sequence[Case]) -> list[Case]:
+    """Returns the cases of a source as their framework calls them. Raises `UsageError` for one that
+    it cannot call, if that is an error of the file."""
+    completion: Completion | None = getattr(source, "completion", None)
+    return _complete(worker, cases, completion) if completion else list(cases)
+
+
+def unite(source: Source, cases: Iterable[Case]) -> list[Case]:
+    """Returns the cases of a source with other settings, equal ones as one. Calls of a recording
+    that a dtype makes equal add up; a run file's case with two values of a setting is one call."""
+    return merge(cases) if is_incomplete(source) else list(deduplicate(cases))
 
 
 def select_cases(cases: Iterable[Case], selection: Selection) -> list[Case]:

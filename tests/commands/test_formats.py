@@ -16,6 +16,7 @@ ARGUMENTS = {
     "list": FAKE,
     "show": ("relu", *FAKE),
     "coverage": FAKE,
+    "report": ("a.jsonl",),
     "compare": ("a.jsonl", "b.jsonl"),
     "export": ("a.jsonl",),
     "ab": FAKE,
@@ -43,7 +44,7 @@ WRITING = [
 
 
 def test_these_commands_write_files():
-    names = ["run", "list", "show", "coverage", "compare", "export"]
+    names = ["run", "list", "show", "coverage", "report", "compare", "export"]
     assert [command.name for command in WRITING] == names
 
 

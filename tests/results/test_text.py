@@ -11,7 +11,14 @@ from types import SimpleNamespace
 import pytest
 
 from opperf.model import Record, TensorSpec
-from opperf.results.text import duration, inputs_text, pluralize, terminal_width, truncate
+from opperf.results.text import (
+    count_text,
+    duration,
+    inputs_text,
+    pluralize,
+    terminal_width,
+    truncate,
+)
 
 MakeRecord = Callable[..., Record]
 
@@ -51,6 +58,10 @@ def test_inputs(make_record: MakeRecord) -> None:
 )
 def test_durations(seconds: float, text: str) -> None:
     assert duration(seconds) == text
+
+
+def test_large_numbers_have_separators() -> None:
+    assert [count_text(n, "call") for n in (1, 2, 1404)] == ["1 call", "2 calls", "1,404 calls"]
 
 
 def test_one_is_not_many() -> None:

@@ -149,3 +149,28 @@ def test_a_case_of_a_file_and_of_the_registry_is_one(assemble_run, recorded):
     axes = {"dtype": ("float64",), "threads": (2,)}
     plan, _ = assemble_run(selection, axes, [path])
     assert len(plan.cases) == len(cases)
+
+
+def with_counts(cases, path, count):
+    """Writes a run file of these cases, each seen so many times."""
+    counted = [msgspec.structs.replace(case, count=count) for case in cases]
+    header = Header(schema=SCHEMA_VERSION, started="", options={})
+    with RunWriter.create(path, header, counted):
+        pass
+    return path
+
+
+def test_a_call_in_two_files_was_seen_as_often_as_in_both(assemble_run, recorded, tmp_path):
+    _, cases = recorded
+    files = [with_counts(cases, tmp_path / f"{n}.jsonl", n) for n in (2, 5)]
+    plan, _ = assemble_run(Selection(), files=files)
+    assert [case.id for case in plan.cases] == [case.id for case in cases]
+    assert {case.count for case in plan.cases} == {7}
+
+
+def test_a_call_with_two_values_of_a_setting_was_seen_once(assemble_run, tmp_path):
+    plan, _ = assemble_run(axes={"threads": (1, 2)})
+    path = with_counts(plan.cases, tmp_path / "two.jsonl", 3)
+    again, _ = assemble_run(Selection(), {"threads": (1,)}, [path], ["threads"])
+    assert len(again.cases) == len(plan.cases) / 2
+    assert {case.count for case in again.cases} == {3}

@@ -101,6 +101,22 @@ def test_quick_counts_for_the_cases_of_a_file_too(opperf):
     assert one == (2, 3, 0.1)
 
 
+def test_a_run_of_cases_with_counts_ends_with_their_ranking(opperf):
+    assert "Time of" not in opperf("relu", "add", *COUNTS, "-o", "run.jsonl")[1]
+    path = opperf.folder / "run.jsonl"
+    lines = [json.loads(line) for line in path.read_text().splitlines()]
+    for line in lines:
+        if line["line"] == "case":
+            line["case"]["count"] = 1500
+    path.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    code, out, _ = opperf("run.jsonl", *COUNTS, "-o", "again.jsonl")
+    assert code == 0 and "Time of 4,500 calls of 3 cases: " in out
+    assert out.splitlines()[-1] == "written to again.jsonl"
+    counts = {case.count for case in read_run(opperf.folder / "again.jsonl")[0].cases}
+    assert counts == {1500}
+    assert opperf("run.jsonl", *COUNTS, "--quiet", "-o", "quiet.jsonl") == (0, "", "")
+
+
 def test_a_long_run_says_so_before_it_begins(opperf, monkeypatch):
     monkeypatch.setattr(command, "terminal_width", lambda: None)
     long = ("relu", "add", "--max-time", "60", "--dry-run", "-o", "out.json", "--cpus", "none")

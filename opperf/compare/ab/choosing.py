@@ -10,7 +10,8 @@ import msgspec
 from opperf.compare.ab.pairs import Pair, Pairing
 from opperf.errors import UsageError
 from opperf.model import DECLARED, Case, Settings
-from opperf.runner.assembling import select_cases
+from opperf.runner.assembling import complete_cases, is_incomplete, select_cases, unite
+from opperf.runner.pool import Worker
 from opperf.sources.base import open_source
 from opperf.sources.registry import Plan
 from opperf.sources.selecting import Selection
@@ -24,6 +25,7 @@ has one, and how long a case is measured. Their contents are those of the file."
 
 
 def plans_of_files(
+    worker: Worker,
     paths: Iterable[Path],
     framework: str,
     selection: Selection,
@@ -31,7 +33,8 @@ def plans_of_files(
     assigned: Collection[str],
 ) -> list[Plan]:
     """Returns the plans of an arm, one for each file. Cases keep their settings, except
-    `OF_THE_SESSION` and those `assigned` by an option or the arm.
+    `OF_THE_SESSION` and those `assigned` by an option or the arm. The worker of the arm completes
+    those of a recording.
 
     Raises `UsageError` for cases of another framework, and the errors of the sources.
     """
@@ -42,12 +45,15 @@ def plans_of_files(
     for path in paths:
         source = open_source(path)
         in_file = list(source.cases())
+        if is_incomplete(source):
+            _check_framework(path, in_file, framework)
+            in_file = complete_cases(worker, source, in_file)
         known += [case.id for case in in_file]
         cases = select_cases(in_file, selection)
         _check_framework(path, cases, framework)
         # Ids are of the case as it is in the file.
         chosen = [case for case in cases if not selection.ids or case.id.startswith(selection.ids)]
-        made = tuple(with_settings(case, settings) for case in chosen)
+        made = tuple(unite(source, (with_settings(case, settings) for case in chosen)))
         if forward_only:
             made = tuple(msgspec.structs.replace(case, passes=("forward",)) for case in made)
         plans.append(Plan(cases=made, excluded=dict(source.excluded)))

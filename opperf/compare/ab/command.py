@@ -25,6 +25,7 @@ from opperf.compare.ab.workers import BlockWorkers
 from opperf.compare.statistics.blocks import BLOCK
 from opperf.compare.statistics.data import Analysis, Arm, Thresholds, Verdict
 from opperf.compare.statistics.verdicts import analyse
+from opperf.compare.weighted import check_format
 from opperf.errors import FOUND, INTERRUPTED, UNDECIDED, OpperfError, UsageError
 from opperf.results.output import STDOUT, check_output, write_report
 from opperf.results.text import duration, pluralize, terminal_width
@@ -82,20 +83,21 @@ def _run_session(given: Mapping[str, Any], changed: Mapping[str, Any], options: 
         writer.close_session(SessionClosing(finished=utc_now(), counts=dict(counts)))
         session = writer.session
     say(f"all measurements are in {options.report}")
-    _show(session, analysis, options.output_format, options.fail_on)
+    _show(session, analysis, options.output_format, options.fail_on, weight=options.weight)
     return exit_code(analysis, options.fail_on)
 
 
 def from_ab(path: Path, options: Mapping[str, Any]) -> int:
     """Makes the verdicts of a session again from its file, without measuring; the exit code.
 
-    `options` are those of `compare`, of which the format, the output and `fail_on` apply. Raises
-    `RunFileError` for any other file, `UsageError` for a verdict that a session does not have, and
-    `OutputError` for an output that cannot be written.
+    `options` are those of `compare`, of which the format, the output, `weight` and `fail_on` apply.
+    Raises `RunFileError` for any other file, `UsageError` for a verdict that a session does not
+    have or a format without totals, and `OutputError` for an output that cannot be written.
     """
     for word in options["fail_on"]:
         if word not in EXIT_CODES:
             raise UsageError(f"--fail-on {word}: a session can fail on {', '.join(EXIT_CODES)}")
+    check_format(options["weight"], options["output_format"])
     fail_on = tuple(map(Verdict, options["fail_on"])) or (Verdict.REGRESSED,)
     output: Path = options["output_file"]
     check_output(output, options["overwrite"], [path])
@@ -103,7 +105,7 @@ def from_ab(path: Path, options: Mapping[str, Any]) -> int:
     for warning in warnings:
         print(f"warning: {warning}", file=sys.stderr)
     analysis = analyse(session.replicates, session.header.thresholds)
-    _show(session, analysis, options["output_format"], fail_on, output)
+    _show(session, analysis, options["output_format"], fail_on, output, options["weight"])
     return exit_code(analysis, fail_on)
 
 
@@ -134,9 +136,10 @@ def _show(
     output_format: str,
     fail_on: tuple[Verdict, ...],
     output: Path = STDOUT,
+    weight: str | None = None,
 ) -> None:
     """Prints the report, or writes it."""
-    report = report_of(session, analysis, fail_on)
+    report = report_of(session, analysis, fail_on, weight)
     if output == STDOUT and output_format == "text":
         text = text_report(report, terminal_width())
     else:

@@ -15,6 +15,7 @@ import msgspec
 from opperf import defaults
 from opperf.compare.ab.arms import ArmSpec, two_arms
 from opperf.compare.statistics.data import Thresholds, Verdict
+from opperf.compare.weighted import check_format
 from opperf.errors import UsageError
 from opperf.results.output import STDOUT
 from opperf.runner.assembling import check_rule_options
@@ -55,6 +56,8 @@ class Options:
     """The inherited environment variables of the arms."""
     pinning: Pinning
     """Chooses the cores of the arms' workers."""
+    weight: str | None = None
+    """What totals are weighted by; None for no totals."""
     files: tuple[Path, ...] = ()
     """Files whose cases are compared, in place of the registry's."""
 
@@ -71,6 +74,7 @@ def options_from(given: Mapping[str, Any], changed: Mapping[str, Any]) -> Option
         raise UsageError(
             "--report needs a file, to which each process appends its results; name one"
         )
+    check_format(given["weight"], given["output_format"])
     files = files_from(given, changed)
     check_shape_options(changed)
     check_sweeps(selection_from(given))
@@ -88,6 +92,7 @@ def options_from(given: Mapping[str, Any], changed: Mapping[str, Any]) -> Option
         environment=dict(os.environ),
         pinning=Pinning(given["cpus"]),
         files=files,
+        weight=given["weight"],
     )
 
 

@@ -10,6 +10,7 @@ from typing import Any, Literal
 
 from opperf.compare.ab.pairs import Pair
 from opperf.compare.ab.session import Session, metric_of, pair_of
+from opperf.compare.ab.weighing import weigh_session
 from opperf.compare.statistics.data import (
     Analysis,
     CaseVerdict,
@@ -18,6 +19,7 @@ from opperf.compare.statistics.data import (
     Shift,
     Verdict,
 )
+from opperf.compare.statistics.weights import Weighted
 from opperf.model import Struct
 from opperf.runner.resuming import find_lasting_differences
 
@@ -123,12 +125,20 @@ class Report(Struct, frozen=True, omit_defaults=False):
     """Cases without a figure in some process, each with the last reason."""
     fail_on: tuple[Verdict, ...] = ()
     """Verdicts that are findings."""
+    weighted: Weighted | None = None
+    """The totals weighted by count; None unless asked for, and of an invalid session."""
     coarse: CoarseReport | None = None
     """The coarse look with all threads; None without one, or before it is complete."""
 
 
-def report_of(session: Session, analysis: Analysis, fail_on: tuple[Verdict, ...] = ()) -> Report:
-    """The report of a session and its analysis. `fail_on` are the verdicts that are findings."""
+def report_of(
+    session: Session,
+    analysis: Analysis,
+    fail_on: tuple[Verdict, ...] = (),
+    weight: str | None = None,
+) -> Report:
+    """The report of a session and its analysis. `fail_on` are the verdicts that are findings;
+    `weight` asks for totals."""
     header = session.header
     pairs = {pair.id: pair for pair in header.pairs}
 
@@ -176,6 +186,7 @@ def report_of(session: Session, analysis: Analysis, fail_on: tuple[Verdict, ...]
         excluded=header.excluded,
         lost=_lost(session, pairs),
         fail_on=fail_on,
+        weighted=weigh_session(session, analysis) if weight and analysis.valid else None,
         coarse=_coarse(analysis.coarse, header.thresholds.coarse_threshold, pairs),
     )
 

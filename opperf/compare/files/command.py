@@ -12,6 +12,7 @@ from opperf.compare.files.outcome import outcome
 from opperf.compare.files.program import compare_files
 from opperf.compare.files.reports import FORMATS
 from opperf.compare.files.reports.text import text_report
+from opperf.compare.weighted import check_format
 from opperf.results.output import STDOUT, check_output, write_report
 from opperf.results.text import terminal_width
 
@@ -24,6 +25,7 @@ def compare_command(options: Mapping[str, Any]) -> int:
     """
     paths: list[Path] = [options["base"], options["new"]]
     output: Path = options["output_file"]
+    check_format(options["weight"], options["output_format"])
     check_output(output, options["overwrite"], paths)
     if options["base_is"] == "second":
         paths.reverse()
@@ -34,6 +36,7 @@ def compare_command(options: Mapping[str, Any]) -> int:
         threshold=options["threshold"],
         fail_on=options["fail_on"],
         ignore_settings=options["ignore_settings"],
+        weight=options["weight"],
     )
     for warning in made.warnings:
         print(f"warning: {warning}", file=sys.stderr)

@@ -9,6 +9,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from opperf.compare.statistics.data import Verdict
+from opperf.compare.statistics.weights import Weighted
 from opperf.metrics import metric_named
 from opperf.model import Metric, Struct
 
@@ -147,6 +148,8 @@ class Comparison(Struct, frozen=True):
     """Findings to fail on."""
     notes: tuple[str, ...] = ()
     """Remarks on all verdicts, a sentence each."""
+    weighted: Weighted | None = None
+    """The totals weighted by count; None unless asked for."""
     confirm: str = ""
     """The command that measures suspect cases again; empty where there are none."""
 

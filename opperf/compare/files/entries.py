@@ -44,6 +44,8 @@ class Entry(Struct, frozen=True):
     call: str = ""
     """Id of target and arguments alone; empty where the file has none."""
     category: str = ""
+    count: int | None = None
+    """How often its source saw the case; None where the file does not have it."""
     point: str = ""
     """Values of swept variables, as text."""
     settings: dict[str, Any] = {}

@@ -21,6 +21,7 @@ from opperf.compare.files.differing import differences
 from opperf.compare.files.entries import Entry, Figure
 from opperf.compare.files.joining import By, Pair, by_inputs, check_common, filter_operators, join
 from opperf.compare.files.reading import Measured
+from opperf.compare.files.weighing import weigh_pairs
 from opperf.compare.statistics.data import CaseVerdict, Thresholds, Verdict
 from opperf.compare.statistics.order_statistics import compare_samples
 from opperf.compare.statistics.tolerance import compare_figures
@@ -48,6 +49,8 @@ class Question(Struct, frozen=True):
     fail_on: tuple[str, ...] = ()
     ignore_settings: bool = False
     thresholds: Thresholds = Thresholds()
+    weight: str | None = None
+    """What totals are weighted by, `weighted.COUNT`; None for no totals."""
 
 
 def compare(base: Measured, new: Measured, question: Question) -> Comparison:
@@ -85,6 +88,7 @@ def compare(base: Measured, new: Measured, question: Question) -> Comparison:
         ),
         fail_on=question.fail_on,
         notes=(*_notes(rows, averages), *contents_notes(pairs)),
+        weighted=weigh_pairs(pairs, metrics, averages) if question.weight else None,
     )
     return msgspec.structs.replace(found, confirm=confirming_command(found, base, new))
 

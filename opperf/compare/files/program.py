@@ -14,6 +14,7 @@ from opperf.compare.files.reading import read
 from opperf.compare.files.reports import FORMATS
 from opperf.compare.files.reports.text import text_report
 from opperf.compare.statistics.data import Thresholds
+from opperf.compare.weighted import COUNT
 from opperf.errors import UsageError, unknown
 from opperf.metrics import metrics_by_name
 from opperf.results.text import terminal_width
@@ -61,6 +62,7 @@ def compare_files(
     threshold: float = 0.02,
     fail_on: Iterable[str] = (),
     ignore_settings: bool = False,
+    weight: str | None = None,
 ) -> FileComparison:
     """Compares two files of results, as `opperf compare` does.
 
@@ -78,6 +80,8 @@ def compare_files(
         Findings that make `exit_code` 1: 'regressed', 'suspect', 'missing'.
     ignore_settings : bool
         Join cases that differ in their settings only.
+    weight : str, optional
+        'count' for totals of count times time, in `comparison.weighted`, and in the report.
 
     Raises
     ------
@@ -86,12 +90,15 @@ def compare_files(
     """
     if not 0 < threshold < 1:
         raise UsageError(f"threshold is a share between 0 and 1, not {threshold!r}")
+    if weight not in (None, COUNT):
+        raise unknown("weight", str(weight), [COUNT])
     question = Question(
         metrics=_words("metric", metrics, metrics_by_name()),
         patterns=_texts("operators", operators),
         fail_on=_words("finding", fail_on, LOOKED_FOR),
         ignore_settings=ignore_settings,
         thresholds=Thresholds(threshold=threshold),
+        weight=weight,
     )
     before, after = read(Path(base)), read(Path(new))
     comparison = compare(before, after, question)

@@ -104,6 +104,7 @@ def entry_of(record: Record, differing: Iterable[str] = ()) -> Entry:
         pattern=case.pattern,
         inputs=inputs_text(case),
         category=case.category,
+        count=case.count,
         point=point_text(case.point),
         settings=case.settings.identity(),
         differing=settings_text(case, differing),

@@ -9,6 +9,7 @@ from opperf.errors import UsageError
 from opperf.model import Header, Run, Settings
 from opperf.model.runs import SCHEMA_VERSION
 from opperf.results.output import write
+from opperf.sources.completing import Completed
 from opperf.sources.runfile import RunFile
 from opperf.sources.selecting import Selection
 
@@ -31,9 +32,11 @@ def selection(ids=(), **settings):
     return Selection(ids=ids, settings=Settings(**common))
 
 
-def planned(path, ids=(), forward_only=False, assigned=(), framework="fake", **settings):
+def planned(
+    path, ids=(), forward_only=False, assigned=(), framework="fake", worker=None, **settings
+):
     chosen = selection(ids, **settings)
-    (plan,) = plans_of_files([path], framework, chosen, forward_only, assigned)
+    (plan,) = plans_of_files(worker, [path], framework, chosen, forward_only, assigned)
     return plan.cases
 
 
@@ -69,6 +72,49 @@ def test_the_backward_pass_can_be_excluded(file):
 def test_another_framework_has_to_be_named(file):
     with pytest.raises(UsageError, match="has cases of fake, .* add --framework fake"):
         planned(file, framework="numpy")
+
+
+LOG = """Operator: aten.mm.default
+cnt: 3, ((T([4, 4], f16), T([4, 4], f16)), {})
+cnt: 2, ((T([4, 4], f32), T([4, 4], f32)), {})
+"""
+
+
+class Completing:
+    """A worker that gives the arguments of a call their names."""
+
+    def complete(self, cases):
+        return [
+            Completed(
+                msgspec.structs.replace(
+                    case, arguments=dict(zip("ab", case.arguments.values(), strict=True))
+                )
+            )
+            for case in cases
+        ]
+
+
+def test_calls_of_a_recording_are_completed_and_counted(tmp_path):
+    path = tmp_path / "log.txt"
+    path.write_text(LOG)
+    recorded = {"framework": "torch", "worker": Completing()}
+    cases = planned(path, **recorded)
+    assert [(case.count, list(case.arguments)) for case in cases] == [
+        (3, ["a", "b"]),
+        (2, ["a", "b"]),
+    ]
+    (one,) = planned(path, assigned=("dtype",), dtype="float32", **recorded)
+    assert one.count == 5
+    with pytest.raises(UsageError, match="has cases of torch, .* add --framework torch"):
+        planned(path, worker=Completing())
+
+
+def test_a_case_that_an_arm_makes_equal_to_another_counts_once(file, make_case, tmp_path):
+    header = Header(schema=SCHEMA_VERSION, started="2025-01-02T03:04:05+00:00", options={})
+    cases = tuple(msgspec.structs.replace(make_case("relu", threads=n), count=4) for n in (1, 2))
+    write(Run(header, (), None, {}, cases), tmp_path / "two.jsonl", "jsonl")
+    (one,) = planned(tmp_path / "two.jsonl")
+    assert one.count == 4
 
 
 @pytest.fixture

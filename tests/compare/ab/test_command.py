@@ -109,7 +109,7 @@ def session(start, command, tmp_path_factory):
 
 def again(folder, output_format, capsys, **options):
     """What `compare --from-ab` prints, and its exit code."""
-    usual = {"output_file": STDOUT, "overwrite": False, "fail_on": ()}
+    usual = {"output_file": STDOUT, "overwrite": False, "fail_on": (), "weight": None}
     path = folder / "opperf_ab.jsonl"
     code = from_ab(path, {**usual, "output_format": output_format, **options})
     return capsys.readouterr().out, code
@@ -272,6 +272,23 @@ def test_formats(session, tmp_path, capsys):
     assert suite == "" and b"<testsuite " in (tmp_path / "suite.xml").read_bytes()
     with pytest.raises(OutputError, match="is an input, and would be overwritten"):
         again(folder, "csv", capsys, output_file=folder / "opperf_ab.jsonl", overwrite=True)
+
+
+def test_totals_weighted_by_count_are_in_every_format_that_has_a_place_for_them(session, capsys):
+    folder, _ = session
+    text, _ = again(folder, "text", capsys, weight="count")
+    assert "Weighted by count (forward" in text and "Operators that made the difference" in text
+    found = json.loads(again(folder, "json", capsys, weight="count")[0])["weighted"]
+    assert found["cases"] == found["base_calls"] > 1
+    assert sum(one["change_ns"] for one in found["operators"]) == pytest.approx(
+        found["new_ns"] - found["base_ns"]
+    )
+    assert json.loads(again(folder, "json", capsys)[0])["weighted"] is None
+    for output_format in ("md", "html-fragment"):
+        page, _ = again(folder, output_format, capsys, weight="count")
+        assert "Operators that made the difference" in page
+    with pytest.raises(UsageError, match="junit has rows of single cases only"):
+        again(folder, "junit", capsys, weight="count")
 
 
 @pytest.mark.parametrize(

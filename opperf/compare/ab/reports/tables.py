@@ -10,6 +10,8 @@ from opperf.compare.ab.forecast import processes
 from opperf.compare.ab.report import CoarseReport, CoarseRow, Report, Row
 from opperf.compare.statistics.blocks import BLOCK
 from opperf.compare.statistics.data import Shift, Verdict
+from opperf.compare.statistics.weights import Weighted
+from opperf.compare.weighted import ARMS, sentences, table
 from opperf.results.terminal import GAP
 from opperf.results.text import pluralize, short_inputs
 
@@ -27,6 +29,13 @@ MAX_SAME = 20
 """Most rows of the table of figures that are the same: the longest and the least urgent."""
 
 
+INTERVAL = "90 % interval"
+"""Each bound is wrong with a probability of 5 %, `Thresholds.same_level`."""
+
+NUMBERS = frozenset({"B/A", INTERVAL, "Detectable", "Blocks"})
+"""Headers of figures' columns that hold numbers."""
+
+
 class Table(NamedTuple):
     """A table of the report."""
 
@@ -35,6 +44,8 @@ class Table(NamedTuple):
     rows: Sequence[Sequence[str]]
     more: int = 0
     """Rows that are not in it."""
+    numbers: frozenset[str] = NUMBERS
+    """Headers of its columns that hold numbers."""
 
     @property
     def remainder(self) -> str:
@@ -57,6 +68,13 @@ def _coarse_table(coarse: CoarseReport, width: int | None) -> Table:
     rows = _cells(coarse.rows, found[:MAX_ROWS], COARSE_COLUMNS, width)
     title = f"Changed by more than {coarse.threshold:.0%} with all threads"
     return Table(title, list(COARSE_COLUMNS), rows, len(found) - len(rows))
+
+
+def _weighted_table(weighted: Weighted) -> Table:
+    """The operators that made the difference of the totals."""
+    made = table(weighted, ARMS)
+    left = len(weighted.operators) - len(made.rows)
+    return Table(made.title, made.titles, made.rows, left, frozenset(made.titles[1:]))
 
 
 AnyRow = TypeVar("AnyRow", Row, CoarseRow)
@@ -108,10 +126,6 @@ def _percent(share: float) -> str:
     return f"{share:.1%}" if share <= 1 else "over 100%"
 
 
-INTERVAL = "90 % interval"
-"""Each bound is wrong with a probability of 5 %, `Thresholds.same_level`."""
-
-
 COMMON: dict[str, Callable[[Row | CoarseRow], str]] = {
     "Operator": lambda row: row.operator,
     INPUTS: lambda row: row.inputs,
@@ -147,6 +161,7 @@ LISTS: tuple[tuple[str, str, str, Callable[[Report], dict[str, str]]], ...] = (
 def tables(report: Report, width: int | None = None) -> list[Table]:
     """The tables of the report that have rows, for a terminal of some width."""
     found = [*_verdict_tables(report, width)] if report.valid else []
+    found += [_weighted_table(report.weighted)] if report.weighted else []
     found += [_coarse_table(report.coarse, width)] if report.coarse else []
     found.append(
         Table(
@@ -178,6 +193,7 @@ def summary(report: Report) -> list[str]:
         *_power(report),
         *([_adjustment(report)] if report.explained is not None or report.note else []),
         *([_shift(report.shift)] if report.valid and report.shift is not None else []),
+        *(sentences(report.weighted, ARMS) if report.weighted else []),
         *([_coarse(report.coarse)] if report.coarse else []),
     ]
 

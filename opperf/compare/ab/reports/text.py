@@ -5,12 +5,9 @@ from __future__ import annotations
 from tabulate import tabulate
 
 from opperf.compare.ab.report import Report
-from opperf.compare.ab.reports.tables import INPUTS, INTERVAL, Table, summary, tables
+from opperf.compare.ab.reports.tables import INPUTS, Table, summary, tables
 from opperf.results.terminal import Column, table_text
 from opperf.results.text import wrap
-
-NUMBERS = frozenset({"B/A", INTERVAL, "Detectable", "Blocks"})
-"""Headers of columns that hold numbers."""
 
 WRAPPED = frozenset({"Reason", "Case", INPUTS})
 """Headers of columns whose texts wrap and are never cut."""
@@ -25,7 +22,7 @@ def text_report(report: Report, width: int | None = None) -> str:
             Column(
                 header,
                 cells,
-                is_text=header not in NUMBERS,
+                is_text=header not in table.numbers,
                 is_extra=header == "Blocks",
                 wraps=header in WRAPPED,
             )

@@ -69,6 +69,7 @@ def json_report(comparison: Comparison) -> str:
             }
             for change in comparison.changes
         ],
+        "weighted": comparison.weighted,
         "unmeasured": comparison.unmeasured,
         "notes": comparison.notes,
         "confirm": comparison.confirm,

@@ -21,6 +21,8 @@ from opperf.compare.files.reports.cells import (
 )
 from opperf.compare.html import render
 from opperf.compare.statistics.data import Verdict
+from opperf.compare.statistics.weights import Weighted
+from opperf.compare.weighted import FILES, sentences, table
 from opperf.results.figures import Unit
 from opperf.results.text import pluralize
 
@@ -53,6 +55,7 @@ def _content(comparison: Comparison) -> dict[str, Any]:
         "metrics": [_metric(comparison, metric) for metric in comparison.metrics],
         "mean_titles": ("Category", *comparison.metrics),
         "means": mean_rows(comparison),
+        "weighted": comparison.weighted and _weighted(comparison.weighted),
         "changes": [
             (f"{title}: {pluralize(len(found), 'case')}", [change_text(change) for change in found])
             for kind, title in CHANGES.items()
@@ -61,6 +64,11 @@ def _content(comparison: Comparison) -> dict[str, Any]:
         "sentences": closing_sentences(comparison),
         "confirm": comparison.confirm,
     }
+
+
+def _weighted(found: Weighted) -> dict[str, Any]:
+    """The totals weighted by count, and the operators that made the difference."""
+    return table(found, FILES)._asdict() | {"sentences": sentences(found, FILES)}
 
 
 def _metric(comparison: Comparison, metric: str) -> dict[str, Any]:

@@ -25,6 +25,8 @@ from opperf.compare.files.reports.cells import (
     unit_of,
 )
 from opperf.compare.statistics.data import Verdict
+from opperf.compare.statistics.weights import Weighted
+from opperf.compare.weighted import FILES, sentences, table
 from opperf.errors import one_line
 from opperf.results.markdown import fold, grid
 from opperf.results.text import pluralize, short_inputs
@@ -48,6 +50,7 @@ def markdown_report(comparison: Comparison) -> str:
         "\n".join(f"- {m}: {summary_text(comparison, m)}" for m in comparison.metrics),
         _differences(comparison),
         *(_metric(comparison, metric) for metric in comparison.metrics),
+        _weighted(comparison.weighted),
         _means(comparison),
         *(_changes(comparison, kind) for kind in CHANGES),
         " ".join(plain(sentence) for sentence in closing_sentences(comparison)),
@@ -129,6 +132,17 @@ def _means(comparison: Comparison) -> str:
         return ""
     table = grid(("Category", *comparison.metrics), rows, 1)
     return fold("Geometric means of the ratios, by category, with the number of cases", table)
+
+
+def _weighted(found: Weighted | None) -> str:
+    """The totals weighted by count, and the operators that made the difference."""
+    if found is None:
+        return ""
+    made = table(found, FILES)
+    said = " ".join(map(plain, sentences(found, FILES)))
+    rows = [[code(name), *figures] for name, *figures in made.rows]
+    parts = [f"### {made.title}", said, grid(made.titles, rows, 1), made.more]
+    return "\n\n".join(filter(None, parts))
 
 
 def _changes(comparison: Comparison, kind: ChangeKind) -> str:

@@ -25,6 +25,8 @@ from opperf.compare.files.reports.cells import (
     summary_text,
     unit_of,
 )
+from opperf.compare.statistics.weights import Weighted
+from opperf.compare.weighted import FILES, sentences, table
 from opperf.errors import one_line
 from opperf.results.table import inputs_texts
 from opperf.results.terminal import Column, table_text
@@ -50,6 +52,7 @@ def text_report(comparison: Comparison, width: int | None = None) -> str:
         _differences(comparison, width),
         *(_metric(comparison, metric, width) for metric in comparison.metrics),
         _means(comparison, width),
+        _weighted(comparison.weighted, width),
         *(_changes(comparison, kind, columns) for kind in CHANGES),
         "\n".join(wrap(sentence, columns) for sentence in closing_sentences(comparison)),
     ]
@@ -137,6 +140,16 @@ def _means(comparison: Comparison, width: int | None) -> str:
     if not rows:
         return ""
     return _table(("Geometric mean (cases)", *comparison.metrics), rows, width, texts=1)
+
+
+def _weighted(found: Weighted | None, width: int | None) -> str:
+    """The totals weighted by count, and the operators that made the difference."""
+    if found is None:
+        return ""
+    made = table(found, FILES)
+    lines = [wrap(sentence, width or WIDTH) for sentence in sentences(found, FILES)]
+    lines += ["", _table(made.titles, made.rows, width, texts=1), *filter(None, [made.more])]
+    return "\n".join(lines)
 
 
 def _changes(comparison: Comparison, kind: ChangeKind, width: int) -> str:

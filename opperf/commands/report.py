@@ -1,0 +1,52 @@
+"""The command `report`: its arguments and options."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from opperf.commands.command import command
+from opperf.parameters import debug, listing_output
+
+RANKINGS = ("time", "calls", "memory")
+
+GROUPINGS = ("overload", "operator", "case")
+
+
+@command(short_help="Rank the operators of run files: what to improve first.")
+@click.argument(
+    "files", metavar="RUNFILE...", nargs=-1, required=True, type=click.Path(path_type=Path)
+)
+@click.option(
+    "--rank",
+    default=RANKINGS[0],
+    show_default=True,
+    type=click.Choice(RANKINGS, case_sensitive=False),
+    help="What comes first: the most time of all calls, the most calls, or the largest peak of "
+    "memory.",
+)
+@click.option(
+    "--by",
+    default=GROUPINGS[0],
+    show_default=True,
+    type=click.Choice(GROUPINGS, case_sensitive=False),
+    help="Rank overloads, as other tables do; operators, all overloads of a name together; or "
+    "single cases.",
+)
+@click.option(
+    "--top",
+    type=click.IntRange(min=1),
+    metavar="N",
+    help="Number of operators to show.  [default: 20; all in json and csv]",
+)
+@listing_output
+@debug
+@click.pass_context
+def report(ctx: click.Context, /, **options: object) -> None:
+    """Rank the operators of run files (-f jsonl) by the time of all their calls: how often a
+    recording or another source saw each case, times the median time of its forward pass and, where
+    measured, of its backward pass. Several files are added up."""
+    from opperf.results.hotspots.command import report_command
+
+    ctx.exit(report_command(options))

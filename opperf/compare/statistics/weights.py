@@ -1,0 +1,175 @@
+"""Totals of count times time on two sides, what each operator changes of them, and the geometric
+mean of the ratios weighted by count.
+
+Two averages of the same ratios: that of the totals is the mean of the ratios weighted by base time,
+what the whole program gains; the geometric mean weighted by count, exp(sum(w ln r) / sum(w)), is
+the usual call's, in which short calls count as much as long ones.
+Source: P. J. Fleming and J. J. Wallace, How Not to Lie with Statistics: The Correct Way to
+Summarize Benchmark Results, CACM 29(3), 1986, on the geometric mean of ratios.
+Assumption: the calls of a case take its median; the errors of two figures are independent.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from opperf.model import Struct
+
+
+class Weighed(NamedTuple):
+    """A case with its counts, and the times of one call in nanoseconds."""
+
+    operator: str
+    base_calls: int
+    new_calls: int
+    base_ns: float
+    new_ns: float
+    half_widths_ns: tuple[float, float] | None = None
+    """Of the base's time and of the new one; None without intervals."""
+
+
+class Part(Struct, frozen=True, omit_defaults=False):
+    """An operator's part in the change of the total."""
+
+    operator: str
+    cases: int
+    base_calls: int
+    new_calls: int
+    base_ns: float
+    new_ns: float
+    """Time of all calls."""
+    change_ns: float
+    half_width_ns: float | None
+    """Half-width of the interval of `change_ns`; None without one."""
+    of_total: float | None
+    """The change as a share of the base's total, positive if it is slower; None of nothing."""
+    of_change: float | None
+    """The change as a share of the total's change, negative if it is opposite to it; None if the
+    total did not change."""
+    ratio: float | None
+    """New time over base time; None of nothing."""
+
+
+class Alone(Struct, frozen=True, omit_defaults=False):
+    """A case that is in no total, as only one side has its time."""
+
+    side: str
+    """The one that has it: `base` or `new`."""
+    operator: str
+    inputs: str
+    calls: int
+    time_ns: float
+    """Time of all calls."""
+
+
+class Weighted(Struct, frozen=True, omit_defaults=False):
+    """Two sides, weighted by count."""
+
+    metrics: tuple[str, ...]
+    """Those whose sum is the time of a call."""
+    cases: int
+    base_calls: int
+    new_calls: int
+    base_ns: float
+    new_ns: float
+    """Time of all calls of the cases of both sides."""
+    half_width_ns: float | None
+    """Half-width of the interval of the difference; None without one."""
+    ratio: float | None
+    """New total over base total; None of nothing."""
+    geometric_mean: float | None
+    """Of the ratios of the cases, weighted by the base's count; None without a ratio."""
+    unmeasured_calls: int
+    """The base's calls of cases that neither side has a time of."""
+    recounted: int
+    """Cases whose counts differ between the sides."""
+    operators: tuple[Part, ...]
+    """The largest change first."""
+    alone: tuple[Alone, ...]
+    """The most time first."""
+
+    @property
+    def change_ns(self) -> float:
+        """Difference of the totals."""
+        return self.new_ns - self.base_ns
+
+
+def weigh(
+    cases: Iterable[Weighed],
+    alone: Iterable[Alone] = (),
+    metrics: Iterable[str] = (),
+    unmeasured_calls: int = 0,
+) -> Weighted:
+    """Returns the totals of the cases, and each operator's part in their change."""
+    found = list(cases)
+    whole = _part("", found, None)
+    by_operator: dict[str, list[Weighed]] = {}
+    for one in found:
+        by_operator.setdefault(one.operator, []).append(one)
+    parts = [_part(name, members, whole) for name, members in by_operator.items()]
+    return Weighted(
+        metrics=tuple(metrics),
+        cases=whole.cases,
+        base_calls=whole.base_calls,
+        new_calls=whole.new_calls,
+        base_ns=whole.base_ns,
+        new_ns=whole.new_ns,
+        half_width_ns=whole.half_width_ns,
+        ratio=whole.ratio,
+        geometric_mean=geometric_mean(
+            (one.new_ns / one.base_ns, one.base_calls)
+            for one in found
+            if one.base_ns > 0 and one.new_ns > 0
+        ),
+        unmeasured_calls=unmeasured_calls,
+        recounted=sum(one.base_calls != one.new_calls for one in found),
+        operators=tuple(sorted(parts, key=lambda one: (-abs(one.change_ns), one.operator))),
+        alone=tuple(sorted(alone, key=lambda one: (-one.time_ns, one.operator, one.inputs))),
+    )
+
+
+def geometric_mean(weighted: Iterable[tuple[float, float]]) -> float | None:
+    """Returns the geometric mean of positive ratios, each with its weight; None without any."""
+    pairs = list(weighted)
+    weights = math.fsum(weight for _, weight in pairs)
+    if not weights:
+        return None
+    return math.exp(math.fsum(weight * math.log(ratio) for ratio, weight in pairs) / weights)
+
+
+def _part(operator: str, cases: list[Weighed], whole: Part | None) -> Part:
+    """Returns the totals of some cases, and their part in the whole change, or in their own."""
+    base_ns = math.fsum(one.base_calls * one.base_ns for one in cases)
+    new_ns = math.fsum(one.new_calls * one.new_ns for one in cases)
+    change_ns = new_ns - base_ns
+    return Part(
+        operator=operator,
+        cases=len(cases),
+        base_calls=sum(one.base_calls for one in cases),
+        new_calls=sum(one.new_calls for one in cases),
+        base_ns=base_ns,
+        new_ns=new_ns,
+        change_ns=change_ns,
+        half_width_ns=_half_width(cases),
+        of_total=_quotient(change_ns, whole.base_ns if whole else base_ns),
+        of_change=_quotient(change_ns, whole.change_ns if whole else change_ns),
+        ratio=_quotient(new_ns, base_ns),
+    )
+
+
+def _half_width(cases: list[Weighed]) -> float | None:
+    """Returns the half-width of the interval of the cases' change, in nanoseconds; None if one of
+    them has no interval."""
+    widths = [
+        calls * width
+        for one in cases
+        if one.half_widths_ns is not None
+        for calls, width in zip((one.base_calls, one.new_calls), one.half_widths_ns, strict=True)
+    ]
+    return math.hypot(*widths) if len(widths) == 2 * len(cases) else None
+
+
+def _quotient(part: float, whole: float) -> float | None:
+    return part / whole if whole else None
