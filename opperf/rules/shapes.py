@@ -28,6 +28,12 @@ def slim(size: Preset) -> Shape:
     return (size.extent(10000), size.extent(10, least=2))
 
 
+def features(size: Preset) -> Shape:
+    """Shape of a matrix of as many elements as `slim` has, with a row of 64 features. A compiler
+    unrolls a row of ten and compiles three times as long."""
+    return (size.extent(1600), size.extent(64))
+
+
 def tall(size: Preset) -> Shape:
     """Shape of a matrix of as many rows as `column` and a tenth of a `square`'s columns."""
     return (size.extent(10000), size.extent(100))

@@ -8,7 +8,12 @@ from opperf.rules.sizes import Preset
 DERIVATIVES = ("gammainc_derivative", "gamma_sample_derivative")
 """Derivatives of functions, which frameworks have no further gradient of."""
 
-SLOW = frozenset({"bessel_j_up_to", "betainc", "expi", "hyp1f1", "polygamma", "zeta", *DERIVATIVES})
+SLOW = frozenset(
+    {
+        *("bessel_j_up_to", "betainc", "expi", "gammainc", "gammaincc", "hyp1f1", "polygamma"),
+        *("zeta", *DERIVATIVES),
+    }
+)
 """Functions that take half a microsecond for an element, or their derivatives do: a matrix of a
 million takes too long."""
 

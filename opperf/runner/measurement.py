@@ -43,6 +43,7 @@ from opperf.profilers.summary import summarise
 from opperf.rules.engine import rules_module
 from opperf.rules.not_finite import may_lack_numbers
 from opperf.runner.cold import Flush, Ring, count_copies
+from opperf.runner.memory import Peaks
 from opperf.runner.memory_meters import MemoryMeter
 from opperf.runner.moved import moved_bytes, writes_in_place
 from opperf.runner.prepared import PreparedCase, compiles
@@ -86,7 +87,6 @@ class Measurement:
         self._latest_s = 0.0
         """Seconds of the latest of these calls."""
         self._compiles = compiles(self._case, self._framework)
-        self._has_compiled_gradient = False
 
     @contextmanager
     def _busy(self) -> Iterator[None]:
@@ -116,7 +116,6 @@ class Measurement:
         if self._compiles:
             first_call = [self._latest_s * NS_PER_S]
             self._summaries[FIRST_CALL.name] = summarise(first_call, FIRST_CALL.unit)
-            self._call_again([self._prepared.call])
         if self._framework.has_nan(outputs) and not self._may_have_nan():
             self._note("", NoteCode.NAN, HAS_NAN)
         moved = moved_bytes(
@@ -124,13 +123,15 @@ class Measurement:
         )
         del outputs
         first_s = self._latest_s
-        if settings.memory:
-            self._take_memory()
+        peaks = self._take_memory() if settings.memory else None
+        if self._compiles:
+            again = [self._prepared.call]
+            first_s = self._call_again(again) if peaks is None else peaks.forward_s
         if settings.cache == "cold":
             self._cool()
         self._forward(timer, first_s)
         if BACKWARD.name in self._case.passes:
-            self._backward(timer)
+            self._backward(timer, peaks)
         if self._compiles:
             for name, count in self._framework.compilation(self._prepared.call).items():
                 unit = metrics_by_name()[name].unit
@@ -153,7 +154,8 @@ class Measurement:
         listed = rules_module(self._framework.rules).NOT_FINITE
         return may_lack_numbers(self._case, self._framework, listed)
 
-    def _take_memory(self) -> None:
+    def _take_memory(self) -> Peaks | None:
+        """Returns the peaks; None if they cannot be measured."""
         begun = time.perf_counter()
         if self._restore is not None:
             self._restore()
@@ -161,8 +163,7 @@ class Measurement:
             found = self._memory.peaks(self._prepared)
         except UnsupportedError as error:
             self._notes.append(Note(MEMORY.name, NoteCode.NO_MEMORY, str(error)))
-            return
-        self._has_compiled_gradient = self._compiles
+            return None
         both = found.forward if found.both is None else found.both
         peaks = {MEMORY: both, MEMORY_FORWARD: found.forward, MEMORY_RESERVED: found.reserved}
         for metric, peak in peaks.items():
@@ -171,6 +172,7 @@ class Measurement:
         # Work of another process took time of this one only while this one waited for it.
         self._busy_s += min(found.busy_s, time.perf_counter() - begun)
         self._notes += found.notes
+        return found
 
     def _cool(self) -> None:
         """Prepares calls with cold caches."""
@@ -199,10 +201,9 @@ class Measurement:
         self._note("", NoteCode.COLD_CACHE, f"cold: calls use {count} copies of the inputs in turn")
 
     def _gradient(self) -> Gradient:
-        def made(prepared: PreparedCase) -> Gradient:
-            return self._framework.gradient(self._case, prepared.call, prepared.differentiated)
-
-        return made(self._prepared) if self._ring is None else self._ring.gradient(made)
+        if self._ring is not None:
+            return self._ring.gradient(PreparedCase.make_gradient)
+        return self._prepared.gradient or self._prepared.make_gradient()
 
     def _forward(self, timer: Profiler, first_s: float) -> None:
         call = self._prepared.call if self._ring is None else self._ring.call
@@ -215,17 +216,18 @@ class Measurement:
             self._note(FORWARD.name, NoteCode.BATCHED, BATCHED.format(forward.batch))
         self._note_launch(FORWARD, timer, forward)
 
-    def _backward(self, timer: Profiler) -> None:
+    def _backward(self, timer: Profiler, peaks: Peaks | None) -> None:
         try:
             with self._busy():
                 gradient = self._gradient()
         except NoGradientError as error:
             self._note(BACKWARD.name, NoteCode.NO_GRADIENT, str(error))
             return
-        if self._compiles and not self._has_compiled_gradient:
-            self._call_again([gradient.record, gradient.backward])
         phases: list[Callable[[], object]] = [gradient.record, gradient.backward]
-        done = self._time("backward", timer, phases, self._latest_s)
+        first_s = self._latest_s
+        if self._compiles:
+            first_s = self._call_again(phases) if peaks is None else peaks.gradient_s
+        done = self._time("backward", timer, phases, first_s)
         forward, backward = done.phases
         self._keep(BACKWARD, backward.times, done.loops)
         self._note_profile(BACKWARD, backward)
@@ -234,14 +236,15 @@ class Measurement:
             both = zip(forward.times, backward.times, strict=True)
             self._keep(TOTAL, [a + b for a, b in both], done.loops)
 
-    def _call_again(self, phases: Sequence[Callable[[], object]]) -> None:
-        """Runs phases whose first run compiled them, so that the latest time is theirs alone."""
+    def _call_again(self, phases: Sequence[Callable[[], object]]) -> float:
+        """Runs phases whose first run compiled them. Returns their seconds."""
         with self._busy():
             for phase in phases:
                 if self._restore is not None:
                     self._restore()
                 phase()
             self._framework.synchronize(self._case.settings.device)
+        return self._latest_s
 
     def _time(
         self, metric: Pass, timer: Profiler, phases: list[Callable[[], object]], first_s: float

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import time
+from contextlib import suppress
 
 from opperf.errors import NoGradientError
 from opperf.frameworks import Framework, MemoryReading
@@ -28,6 +29,9 @@ class Peaks(Struct, frozen=True):
     notes: tuple[Note, ...] = ()
     busy_s: float = 0.0
     """Seconds of the operator's own calls."""
+    forward_s: float = 0.0
+    gradient_s: float = 0.0
+    """Seconds of the forward call among them, and of the forward and backward pass."""
     clean: bool = True
     """Whether the framework freed everything, so that the process can measure another case."""
 
@@ -41,7 +45,7 @@ def _settle(framework: Framework, device: str) -> None:
 def _compute_gradient(prepared: PreparedCase) -> bool:
     """Runs the backward pass, and returns whether there is one."""
     try:
-        prepared.framework.gradient(prepared.case, prepared.call, prepared.differentiated)
+        prepared.make_gradient()
     except NoGradientError:
         return False
     return True
@@ -51,7 +55,8 @@ def _compile(prepared: PreparedCase) -> None:
     """Compiles the backward pass, so that the compiler's own tensors are not part of the peaks. The
     forward pass was compiled by the case's first call."""
     if "backward" in prepared.case.passes:
-        _compute_gradient(prepared)
+        with suppress(NoGradientError):
+            prepared.gradient = prepared.make_gradient()
     _settle(prepared.framework, prepared.case.settings.device)
 
 
@@ -65,17 +70,22 @@ class _Readings:
         if compiles(prepared.case, framework):
             _compile(prepared)
         with framework.memory(device) as self._forward:
+            called = time.perf_counter()
             outputs = prepared.call()
             framework.synchronize(device)
+            self._forward_s = time.perf_counter() - called
         del outputs
         # Memory that is freed later would be part of the next reading's initial level.
         _settle(framework, device)
         self._both: MemoryReading | None = None
+        self._gradient_s = 0.0
         if "backward" in prepared.case.passes:
             with framework.memory(device) as reading:
+                called = time.perf_counter()
                 # Timing the backward pass adds a note to the record if there is no gradient.
                 if _compute_gradient(prepared):
                     self._both = reading
+                self._gradient_s = time.perf_counter() - called
         self._busy_s = time.perf_counter() - begun
 
     def peaks(self, clean: bool) -> Peaks:
@@ -86,6 +96,8 @@ class _Readings:
             both,
             reserved=largest.reserved_bytes if isinstance(largest, ReservedMemory) else None,
             busy_s=self._busy_s,
+            forward_s=self._forward_s,
+            gradient_s=self._gradient_s,
             clean=clean,
         )
 

@@ -6,6 +6,7 @@ from typing import Any
 
 from opperf.errors import UnsupportedError, UsageError
 from opperf.frameworks import Framework
+from opperf.frameworks.base import Gradient
 from opperf.frameworks.fill import seed_at, storage_spec
 from opperf.frameworks.user_inputs import FUNCTION, array_of
 from opperf.model import (
@@ -42,6 +43,12 @@ class PreparedCase:
         for name, argument in case.arguments.items():
             self.arguments[name] = self._value(name, argument)
         self.call = framework.bind(case, self.arguments, bound.function)
+        self.gradient: Gradient | None = None
+        """Its gradient, once it was made for compiling it."""
+
+    def make_gradient(self) -> Gradient:
+        """Returns the call's gradient, computed once. Raises `NoGradientError`."""
+        return self.framework.gradient(self.case, self.call, self.differentiated)
 
     def copy(self) -> PreparedCase:
         """Returns a copy with its own tensors of the same contents."""

@@ -55,9 +55,17 @@ def test_what_was_dropped_has_time_to_be_given_back(fake, monkeypatch):
 
 
 def test_the_calls_time_is_told(fake, monkeypatch):
-    clock = iter([10.0, 12.5])
+    clock = iter([10.0, 10.5, 11.5, 12.5])
     monkeypatch.setattr(memory.time, "perf_counter", lambda: next(clock))
-    assert peaks(PreparedCase(case("relu"), fake)).busy_s == 2.5
+    found = peaks(PreparedCase(case("relu", ("forward",)), fake))
+    assert (found.busy_s, found.forward_s, found.gradient_s) == (2.5, 1.0, 0.0)
+
+
+def test_the_gradients_time_is_told(fake, monkeypatch):
+    clock = iter([10.0, 10.5, 11.5, 12.0, 14.0, 15.0])
+    monkeypatch.setattr(memory.time, "perf_counter", lambda: next(clock))
+    found = peaks(PreparedCase(case("relu", ("forward", "backward")), fake))
+    assert (found.busy_s, found.forward_s, found.gradient_s) == (5.0, 1.0, 2.0)
 
 
 @pytest.mark.parametrize("passes", [("forward",), ("forward", "backward")])

@@ -19,14 +19,6 @@ from opperf.frameworks.jax import memory, recompiling
 NS_PER_S = 1e9
 
 
-def wait(results: Any) -> Any:
-    """Returns the results of a call, once they are ready. Waits for a single array by its own
-    method, as programs do: `jax.block_until_ready` takes several microseconds to look for more."""
-    if isinstance(results, jax.Array):
-        return results.block_until_ready()
-    return jax.block_until_ready(results)
-
-
 @dataclass(eq=False)
 class Flat:
     """A call as a function of its arrays, in their order."""
@@ -76,19 +68,32 @@ class Program:
         self._function, self._donated = function, tuple(donated)
         self._compiled: Any = None
         self.cost = Cost() if cost is None else cost
+        self.run: Callable[..., Any] = self._first
+        """Returns the results of a call, once they are ready."""
 
     def __call__(self, *arrays: Any) -> Any:
-        if self._compiled is None:
-            return self._first(arrays)
-        if memory.is_measuring():
-            return memory.run(self._compiled, arrays)
-        return wait(self._compiled(*arrays))
+        return self.run(*arrays)
 
-    def _first(self, arrays: Sequence[Any]) -> Any:
+    def _first(self, *arrays: Any) -> Any:
         """Compiles the function, and returns the results of the first call."""
         with recompiling.expected():
             self._compile(arrays)
-            return self(*arrays)
+            results = self._several(*arrays)
+        # Settled once: to look at each call's results takes a microsecond.
+        self.run = self._single if isinstance(results, jax.Array) else self._several
+        return results
+
+    def _single(self, *arrays: Any) -> Any:
+        """Waits for a single array by its own method, as programs do: `jax.block_until_ready` takes
+        several microseconds to look for more."""
+        if memory.is_measuring():
+            return memory.run(self._compiled, arrays)
+        return self._compiled(*arrays).block_until_ready()
+
+    def _several(self, *arrays: Any) -> Any:
+        if memory.is_measuring():
+            return memory.run(self._compiled, arrays)
+        return jax.block_until_ready(self._compiled(*arrays))
 
     def _compile(self, arrays: Sequence[Any]) -> None:
         begun = time.perf_counter()
@@ -140,7 +145,7 @@ class CompiledCall:
         a gradient."""
 
     def __call__(self) -> Any:
-        return self.program(*self.arrays)
+        return self.program.run(*self.arrays)
 
 
 class DonatingCall(CompiledCall):
@@ -185,7 +190,11 @@ class EagerCall:
         """Returns the results, once they are ready. Raises `UnsupportedError` while memory is
         measured, which JAX does not show of such a call."""
         memory.refuse_eager()
-        return wait(self._call())
+        results = self._call()
+        # As a program waits for a single array: `jax.block_until_ready` looks for more.
+        if isinstance(results, jax.Array):
+            return results.block_until_ready()
+        return jax.block_until_ready(results)
 
 
 Call = CompiledCall | EagerCall

@@ -13,7 +13,7 @@ from opperf.operations.uses import Roles
 from opperf.rules.configurations import WHY
 from opperf.rules.domains import WHOLE_DTYPE
 from opperf.rules.registering import Families
-from opperf.rules.shapes import DISPATCH, MOSTLY_DISPATCH, Shape, column, line, slim, square
+from opperf.rules.shapes import DISPATCH, MOSTLY_DISPATCH, Shape, column, features, line, square
 from opperf.rules.sizes import Preset
 from opperf.rules.values import (
     ABOVE_ONE,
@@ -137,7 +137,7 @@ EACH = "parameters of each sample, as a network that predicts distributions has 
 
 def largest(one: Distribution, function: str, size: Preset) -> Shape:
     """The shape of the largest tensors that a function is measured with."""
-    return slim(size) if one.has_slow_sums and function in SUMS else square(size)
+    return features(size) if one.has_slow_sums and function in SUMS else square(size)
 
 
 def points_of(one: Distribution, function: str, shape: Shape) -> TensorSpec:

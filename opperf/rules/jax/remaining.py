@@ -8,9 +8,9 @@ from collections.abc import Iterable
 from opperf.model import DType, Operator
 from opperf.rules.configurations import WHY
 from opperf.rules.registering import Families
-from opperf.rules.shapes import DISPATCH, column, square
+from opperf.rules.shapes import DISPATCH, column, slim, square
 from opperf.rules.sizes import Preset
-from opperf.rules.values import REQUESTED, Arguments, tensor
+from opperf.rules.values import OPEN_UNIT, REQUESTED, Arguments, tensor
 
 FAMILIES = Families()
 
@@ -32,6 +32,16 @@ def convert(operator: Operator, size: Preset) -> Iterable[Arguments]:
         }
     yield {name: tensor(*column(size)), WHY: DISPATCH}
 
+
+@FAMILIES.add("jnp.polyval")
+def polynomial(operator: Operator, size: Preset) -> Iterable[Arguments]:
+    """A polynomial of degree 4. For a million numbers XLA would fold zeros of its unrolled backward
+    pass for a quarter of a minute."""
+    for shape, why in ((slim(size), FITTED), (column(size), DISPATCH)):
+        yield {"p": tensor(5), "x": tensor(*shape, fill=OPEN_UNIT), WHY: why}
+
+
+FITTED = "a quartic that was fitted to a curve, at many places"
 
 NOT_BENCHMARKED = {
     "jnp.fromiter": "JAX does not implement it: it raises an error for any arguments",

@@ -228,7 +228,8 @@ OWN: dict[str, Variants] = {
     "random.dirichlet": lambda size: [
         {
             "alpha": tensor(COLOURS, fill=POSITIVE),
-            "shape": (size.extent(1000),),
+            # Each number is a loop's turn, with events of its own under a profiler.
+            "shape": (size.extent(100),),
             WHY: "shares of eight topics, as of documents in latent Dirichlet allocation",
         },
         {
