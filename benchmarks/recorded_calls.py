@@ -65,9 +65,7 @@ def main() -> None:
             ran += not reason
             if reason:
                 why[case.label, reason] += 1
-    print(
-        f"{count:,} calls read, {len(found):,} distinct, {len(lacking):,} of operators that are gone"
-    )
+    print(f"{count:,} calls read, {len(found):,} distinct, {len(lacking):,} of no operator")
     print(f"{ran:,} of {len(cases):,} distinct calls ran: {ran / len(cases):.2%}")
     print(
         tabulate(
