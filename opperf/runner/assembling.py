@@ -177,8 +177,7 @@ def _plan_file(
     workers.add_interpreters(getattr(source, "interpreters", ()))
     for warning in getattr(source, "warnings", ()):
         say(f"warning: {warning}")
-    completion: Completion | None = getattr(source, "completion", None)
-    if "batch_factor" in given and completion != "each":
+    if "batch_factor" in given and completion_of(source) != "each":
         raise UsageError(
             f"--scale-batch does not apply to {path}, whose cases have a batch of their own; "
             f"{NAME_A_LOG}"
@@ -187,17 +186,19 @@ def _plan_file(
         name: getattr(selection.settings, name)
         for name, setting in DECLARED.items()
         # A case that is incomplete has no settings yet.
-        if (name in given or completion) and not setting.axis and name not in RULE_OPTIONS
+        if (name in given or is_incomplete(source))
+        and not setting.axis
+        and name not in RULE_OPTIONS
     }
     several = {name: values for name, values in axes.items() if name in given}
     found = list(source.cases())
     cases: list[Case] = []
     for framework in dict.fromkeys(case.target.framework for case in found):
         own = [case for case in found if case.target.framework == framework]
-        if completion:
+        if is_incomplete(source):
             label = axes.get("python", ("",))[0]
             worker = workers.of(framework, Settings(python=label, imports=plain["imports"]))
-            own = _complete(worker, own, completion, selection.batch_factor, say)
+            own = complete_cases(worker, source, own, selection.batch_factor, say)
             # Beside the user's axes those that have the framework's own default.
             resolved = {**several, **worker.resolve(_framework_axes(several)).axes}
         else:
@@ -212,28 +213,6 @@ def _plan_file(
     return Plan(cases=ordered, excluded=dict(source.excluded), earlier=earlier)
 
 
-def _complete(
-    worker: Worker,
-    cases: Sequence[Case],
-    completion: Completion,
-    batch_factor: float,
-    say: Say,
-) -> list[Case]:
-    """Returns cases as their framework calls them, with their batch scaled, equal ones as one.
-    Raises `UsageError` for one that it cannot call, if that is an error of the file."""
-    completed = worker.complete(cases, batch_factor)
-    for one in completed:
-        if one.refusal and completion == "all":
-            raise UsageError(f"{one.case.origin}: {one.refusal}")
-    if batch_factor != 1.0:
-        scaled = sum(one.scaled for one in completed)
-        say(
-            f"the batch of {scaled} of {pluralize(len(completed), 'call')} was scaled by "
-            f"{batch_factor:g}; the others are as recorded"
-        )
-    return merge(one.case for one in completed)
-
-
 def _resolve(workers: Workers, framework: str, axes: Axes) -> Axes:
     """Returns the axes with the framework's values filled in. Starts no worker if no axis needs
     it."""
@@ -245,17 +224,41 @@ def _resolve(workers: Workers, framework: str, axes: Axes) -> Axes:
     return {**axes, **{name: found[name] for name in asked}}
 
 
+def completion_of(source: Source) -> Completion | None:
+    """Returns how the framework completes the cases of a recording or configuration; None for a
+    source whose cases are complete."""
+    found: Completion | None = getattr(source, "completion", None)
+    return found
+
+
 def is_incomplete(source: Source) -> bool:
-    """Whether the cases of a source are those of a recording or configuration, which its framework
-    completes."""
-    return getattr(source, "completion", None) is not None
+    """Whether the framework completes the cases of a source."""
+    return completion_of(source) is not None
 
 
-def complete_cases(worker: Worker, source: Source, cases: Sequence[Case]) -> list[Case]:
-    """Returns the cases of a source as their framework calls them. Raises `UsageError` for one that
-    it cannot call, if that is an error of the file."""
-    completion: Completion | None = getattr(source, "completion", None)
-    return _complete(worker, cases, completion) if completion else list(cases)
+def complete_cases(
+    worker: Worker,
+    source: Source,
+    cases: Sequence[Case],
+    batch_factor: float = 1.0,
+    say: Say = lambda text: None,
+) -> list[Case]:
+    """Returns the cases of a source as their framework calls them, with their batch scaled, equal
+    ones as one. Raises `UsageError` for one that it cannot call, if that is an error of the
+    file."""
+    if not is_incomplete(source):
+        return list(cases)
+    completed = worker.complete(cases, batch_factor)
+    for one in completed:
+        if one.refusal and completion_of(source) == "all":
+            raise UsageError(f"{one.case.origin}: {one.refusal}")
+    if batch_factor != 1.0:
+        scaled = sum(one.scaled for one in completed)
+        say(
+            f"the batch of {scaled} of {pluralize(len(completed), 'call')} was scaled by "
+            f"{batch_factor:g}; the others are as recorded"
+        )
+    return merge(one.case for one in completed)
 
 
 def unite(source: Source, cases: Iterable[Case]) -> list[Case]:
