@@ -9,7 +9,7 @@ from typing import Any, Protocol
 
 from opperf.frameworks.base import Constant, Extent, Gradient, MemoryReading
 from opperf.frameworks.timing import Event, ProfilerFactory
-from opperf.model import Argument, Case, Note, Operator, Target, TensorSpec
+from opperf.model import Argument, Case, Note, ObjectTarget, Operator, Target, TensorSpec
 
 
 class Naming(Protocol):
@@ -58,6 +58,23 @@ class Naming(Protocol):
 
     def notes(self, target: Target) -> tuple[Note, ...]:
         """Returns notes for the reader of a target's results."""
+        ...
+
+
+class Objects(Protocol):
+    """Objects that are built before they are called. Default: those of any package, as they are."""
+
+    def constructor(self, target: ObjectTarget) -> Callable[..., Any]:
+        """Returns what builds an object. Raises `UnknownOperatorError` for a path that leads
+        nowhere, and `UnsupportedError` for a package that is not installed."""
+        ...
+
+    def is_layer(self, function: Callable[..., Any]) -> bool:
+        """Whether a callable is a class of layers, of which an object is called."""
+        ...
+
+    def place_weights(self, built: Any, case: Case) -> Any:
+        """Returns an object with its weights on the case's device and in its dtype."""
         ...
 
 

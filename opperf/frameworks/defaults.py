@@ -27,6 +27,7 @@ from opperf.model import (
     Case,
     Kind,
     Note,
+    ObjectTarget,
     Operator,
     OperatorTarget,
     Parameter,
@@ -101,6 +102,18 @@ class Defaults(Core):
 
     def notes(self, target: Target) -> tuple[Note, ...]:
         return ()
+
+    def constructor(self, target: ObjectTarget) -> Callable[..., Any]:
+        def called(path: str) -> Callable[..., Any]:
+            return self.function(CallableTarget(self.name, path))
+
+        return user_code.constructor_of(target, called, (self.name,))
+
+    def is_layer(self, function: Callable[..., Any]) -> bool:
+        return False
+
+    def place_weights(self, built: Any, case: Case) -> Any:
+        return built
 
     def seed(self, seed: int) -> None:
         """Does nothing: without random numbers of its own, those of NumPy are drawn."""

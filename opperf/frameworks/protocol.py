@@ -21,6 +21,7 @@ from opperf.frameworks.capabilities import (
     Memory,
     Modes,
     Naming,
+    Objects,
     Options,
     Processes,
     Profilers,
@@ -36,6 +37,7 @@ from opperf.frameworks.capabilities import (
 class Framework(
     Core,
     Naming,
+    Objects,
     RandomNumbers,
     Devices,
     Arrays,

@@ -41,6 +41,9 @@ class Case(Struct, frozen=True):
     """How often the case occurred in its source."""
     source_id: str = ""
     """The case's id in its source, if that has ids."""
+    repeat: int = 0
+    """Number of the earlier cases of its source that are equal to it; of a source whose every case
+    is measured."""
     name: str = ""
     """Name in results, if another target of the run has the same label."""
 
@@ -54,6 +57,8 @@ class Case(Struct, frozen=True):
                 "target": canonical_target(self.target),
                 "arguments": self.arguments,
                 "settings": without_defaults(self.settings.identity()),
+                # Absent at its default, as all later fields, so that no id changes.
+                **({"repeat": self.repeat} if self.repeat else {}),
             }
         )[:ID_LENGTH]
 

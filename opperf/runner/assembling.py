@@ -13,7 +13,7 @@ from opperf.runner.planning import filter_by_id, plan_cases
 from opperf.runner.pool import Worker
 from opperf.runner.workers import Workers
 from opperf.sources.base import open_source
-from opperf.sources.completing import Completion, merge
+from opperf.sources.completing import Completion, distinguish, merge
 from opperf.sources.registry import Plan
 from opperf.sources.selecting import Selection, make_matcher
 from opperf.sources.sweeping import check_size
@@ -197,13 +197,15 @@ def _plan_file(
 
 
 def _complete(worker: Worker, cases: Sequence[Case], completion: Completion) -> list[Case]:
-    """Returns cases as their framework calls them, equal ones as one. Raises `UsageError` for one
-    that it cannot call, if that is an error of the file."""
+    """Returns cases as their framework calls them. Equal ones are one in a recording, and are each
+    measured in a configuration. Raises `UsageError` for one that cannot be called, if that is an
+    error of the file."""
     completed = worker.complete(tuple(cases))
     for one in completed:
         if one.refusal and completion == "all":
             raise UsageError(f"{one.case.origin}: {one.refusal}")
-    return merge(one.case for one in completed)
+    cases = [one.case for one in completed]
+    return merge(cases) if completion == "each" else distinguish(cases)
 
 
 def _resolve(workers: Workers, framework: str, axes: Axes) -> Axes:

@@ -7,22 +7,29 @@ canonical name, arguments by name, and contents that suit the operator.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
 from typing import Literal
 
 import msgspec
 
-from opperf.errors import UnknownOperatorError, UsageError
+from opperf.errors import UnknownOperatorError, UnsupportedError, UsageError
 from opperf.frameworks import Framework
 from opperf.model import (
+    CallableTarget,
     Case,
+    ObjectTarget,
+    Operator,
     OperatorTarget,
     Struct,
     Target,
+    map_tensors,
     split_positional,
 )
 from opperf.rules.engine import rules_module
+from opperf.rules.layer_contents import layer_contents
 from opperf.rules.values import Arguments
+from opperf.sources.array_types import with_array_type
 
 Completion = Literal["each", "all"]
 """Whether a case that cannot be completed is that case's record, or an error of the file."""
@@ -36,29 +43,98 @@ class Completed(Struct, frozen=True):
 
 
 def complete(framework: Framework, case: Case) -> Completed:
-    """Returns a case as the framework calls it."""
+    """Returns a case as the framework calls it. One whose package is not installed stays as it is,
+    and its record says so."""
     try:
         return Completed(_completed(framework, case))
+    except UnsupportedError:
+        return Completed(case)
     except (UnknownOperatorError, UsageError) as error:
         return Completed(case, str(error))
 
 
 def _completed(framework: Framework, case: Case) -> Case:
-    """Raises `UnknownOperatorError`, and `UsageError` for arguments that the target lacks."""
+    """Raises `UnknownOperatorError`, `UsageError` for arguments that the target lacks, and
+    `UnsupportedError`."""
     target = _target(framework, case.target)
-    signature = framework.signature(target)
-    arguments = case.arguments
+    if isinstance(target, ObjectTarget):
+        return _completed_object(framework, case, target)
+    function = framework.function(target)
+    if framework.is_layer(function):
+        assert isinstance(target, CallableTarget)
+        layer = ObjectTarget(target.framework, target.path)
+        return _completed_object(framework, case, layer)
+    signature = framework.signature(target, function)
+    arguments = _in_array_type(framework, target, case.arguments)
+    contents = rules_module(framework.rules).CONTENTS
     if isinstance(target, OperatorTarget):
         names = [one.name for one in signature.parameters]
-        arguments = _named(target.path, names, arguments)
-        arguments = rules_module(framework.rules).CONTENTS(signature, arguments)
-    return msgspec.structs.replace(
+        arguments = contents(signature, _named(target.path, names, arguments))
+    elif (operator := framework.wrapped_operator(target, signature)) is not None:
+        arguments = _with_contents(operator, arguments, contents)
+    case = msgspec.structs.replace(
         case, target=target, arguments=arguments, category=signature.category
     )
+    return _with_passes(framework, case)
+
+
+def _completed_object(framework: Framework, case: Case, target: ObjectTarget) -> Case:
+    """Returns the case of an object, in the phase in which layers do all that they do."""
+    constructor = framework.constructor(target)
+    if not isinstance(constructor, type) and framework.place(
+        CallableTarget(target.framework, target.path)
+    ):
+        raise UsageError(f"{target.path} is a function, which is not built: omit its `build`")
+    arguments = _in_array_type(framework, target, case.arguments)
+    arguments = layer_contents(target, arguments)
+    settings = msgspec.structs.replace(case.settings, phase="train")
+    case = msgspec.structs.replace(
+        case, target=target, arguments=arguments, settings=settings, category=LAYER
+    )
+    return _with_passes(framework, case)
+
+
+LAYER = "layer"
+"""Category of objects that are built before they are called."""
+
+
+def _in_array_type(framework: Framework, target: Target, arguments: Arguments) -> Arguments:
+    """Returns arguments with tensors of the target's array type."""
+    array_type = framework.array_type(target)
+    return {name: with_array_type(value, array_type) for name, value in arguments.items()}
+
+
+def _with_passes(framework: Framework, case: Case) -> Case:
+    """Returns the case without a backward pass, and without gradients, where the framework has
+    none."""
+    if framework.gradients:
+        return case
+    arguments = {
+        name: map_tensors(value, lambda spec: msgspec.structs.replace(spec, gradient=False))
+        for name, value in case.arguments.items()
+    }
+    return msgspec.structs.replace(case, arguments=arguments, passes=("forward",))
+
+
+def _with_contents(
+    operator: Operator, arguments: Arguments, contents: Callable[[Operator, Arguments], Arguments]
+) -> Arguments:
+    """Returns the arguments of a function with the contents that the operator it calls has for
+    them. The function may take others."""
+    names = [one.name for one in operator.parameters]
+    unnamed, named = split_positional(arguments)
+    if len(unnamed) > len(names):
+        return arguments
+    places = {names[i]: str(i) for i in range(len(unnamed))}
+    known = {names[i]: value for i, value in enumerate(unnamed)}
+    filled = contents(operator, {**known, **named})
+    return {**arguments, **{places.get(name, name): value for name, value in filled.items()}}
 
 
 def _target(framework: Framework, target: Target) -> Target:
     """Returns a target under the framework's own name. Raises `UnknownOperatorError`."""
+    if isinstance(target, CallableTarget):
+        return framework.callable_target(target.path)
     if not isinstance(target, OperatorTarget):
         return target
     found = framework.resolve(target.path)
@@ -90,3 +166,13 @@ def merge(cases: Iterable[Case]) -> list[Case]:
         count = case.count + (0 if earlier is None else earlier.count)
         found[case.id] = msgspec.structs.replace(earlier or case, count=count)
     return list(found.values())
+
+
+def distinguish(cases: Iterable[Case]) -> list[Case]:
+    """Returns the cases, each that equals earlier ones with their number."""
+    seen: Counter[str] = Counter()
+    made = []
+    for case in cases:
+        made.append(msgspec.structs.replace(case, repeat=seen[case.id]))
+        seen[case.id] += 1
+    return made

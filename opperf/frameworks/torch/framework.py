@@ -45,6 +45,7 @@ from opperf.model import (
     DType,
     Generator,
     MemoryFormat,
+    ObjectTarget,
     Operator,
     OperatorTarget,
     Target,
@@ -140,6 +141,19 @@ class PyTorch(Defaults):
 
     def function_paths(self) -> tuple[str, ...]:
         return paths.public_paths({place.path: place.module for place in public.PLACES})
+
+    def constructor(self, target: ObjectTarget) -> Callable[..., Any]:
+        return functions.constructor_of(target)
+
+    def is_layer(self, function: Callable[..., Any]) -> bool:
+        return isinstance(function, type) and issubclass(function, torch.nn.Module)
+
+    def place_weights(self, built: Any, case: Case) -> Any:
+        if not isinstance(built, torch.nn.Module):
+            return built
+        dtype = dtypes.dtype_of(case.settings.dtype)
+        device = devices.torch_device(case.settings.device)
+        return built.to(device, dtype if dtype.is_floating_point else None)
 
     def signature(self, target: Target, function: Callable[..., Any] | None = None) -> Operator:
         return functions.signature(target, function or self.function(target))
