@@ -65,7 +65,7 @@ def test_another_package_may_bring_a_source(tmp_path, monkeypatch):
         source = open_source(tmp_path / "shapes.toy")
         found = [(case.label, case.arguments["x"].shape) for case in source.cases()]
         assert found == [("relu", (2, 3)), ("relu", (4, 5))]
-        assert list(available()) == ["run file", "toy"]
+        assert list(available())[-1] == "toy"
     finally:
         available.cache_clear()
 

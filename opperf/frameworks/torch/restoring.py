@@ -67,11 +67,8 @@ def restore(target: Target, arguments: Mapping[str, Any]) -> Callable[[], object
     places = {one.name: str(place) for place, one in enumerate(schema.arguments)}
     only_written = {one.name for one in schema.arguments if one.is_out}
     names = [name for name in schemas.written_to(schema) if name not in only_written]
-    saved = [
-        Saved.of(one)
-        for name in names
-        for one in tensors(arguments.get(name, arguments.get(places[name])))
-    ]
+    written = [arguments.get(name, arguments.get(places[name])) for name in names]
+    saved = [Saved.of(one) for value in written for one in tensors(value)]
     if not saved:
         return None
 

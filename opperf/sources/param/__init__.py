@@ -1,2 +1,1 @@
-"""Configurations of PARAM's compute benchmarks as a source: operators, each with lists of arguments,
-as JSON."""
+"""Configurations of PARAM's compute benchmarks as a source: operators with lists of arguments."""

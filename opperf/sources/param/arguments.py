@@ -17,6 +17,7 @@ from opperf.sources.param.schema import (
     AnyArgument,
     BoolArgument,
     DeviceArgument,
+    Distribution,
     DtypeArgument,
     FloatArgument,
     IntArgument,
@@ -101,9 +102,9 @@ def _fill(one: TensorArgument, dtype: str, place: str) -> Fill:
     """Returns how a tensor is filled; the usual fill if the argument does not say."""
     if one.distribution is None and one.domain is None:
         return Fill("boolean") if dtype == "bool" else Fill()
-    usual = "integers" if is_whole(dtype) else "uniform"
+    usual: Distribution = "integers" if is_whole(dtype) else "uniform"
     low, high = one.domain or (0.0, 1.0)
-    distribution = one.distribution or usual
+    distribution: Distribution = one.distribution or usual
     if distribution in ("uniform", "integers") and high <= low:
         raise UsageError(f"{place}.domain: [{low:g}, {high:g}) is empty")
     return Fill(distribution, low, high)

@@ -18,7 +18,8 @@ def each(specs: Sequence[Raw], build: Spec | None, place: str) -> Iterable[tuple
     for i, one in enumerate(specs):
         if has_macro(one):
             raise UsageError(
-                f"{place}[{i}]: a macro, which {DEFAULT} does not expand; set the iterator to {RANGE}"
+                f"{place}[{i}]: a macro, which {DEFAULT} does not expand; set the "
+                f"iterator to {RANGE}"
             )
         yield str(i), convert(one, Spec, f"{place}[{i}]")
 

@@ -200,5 +200,6 @@ def _copy(argument: Raw, args: Sequence[Raw], place: str) -> None:
                 argument[name][to] = taken
             except (IndexError, KeyError, TypeError):
                 raise UsageError(
-                    f"{place}: no element {at} of {name!r} in args[{source}], or no element {to} here"
+                    f"{place}: args[{source}] has no element {at} of {name!r}, or this argument no "
+                    f"element {to}"
                 ) from None

@@ -1,5 +1,5 @@
-"""Operators, iterators and data generators by name: those of opperf, those that a program registers,
-and those of other packages, by entry points."""
+"""Operators, iterators and data generators by name: those of opperf, those that a program
+registers, and those of other packages, by entry points."""
 
 from __future__ import annotations
 

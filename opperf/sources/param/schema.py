@@ -9,7 +9,6 @@ A SPEC is `{"args"?: [ARGUMENT], "kwargs"?: {NAME: ARGUMENT}}`, and an ARGUMENT 
 
 from __future__ import annotations
 
-import functools
 from typing import Any, Literal, TypeVar, Union, get_args
 
 import msgspec
@@ -118,18 +117,26 @@ class DoubleArgument(FloatArgument, frozen=True, tag="double", kw_only=True):
 
 
 class BoolArgument(Typed, frozen=True, tag="bool", kw_only=True):
+    """True or false."""
+
     value: bool
 
 
 class StrArgument(Typed, frozen=True, tag="str", kw_only=True):
+    """A text."""
+
     value: str = ""
 
 
 class NoneArgument(Typed, frozen=True, tag="none", kw_only=True):
+    """Python's None."""
+
     value: None = None
 
 
 class DeviceArgument(Typed, frozen=True, tag="device", kw_only=True):
+    """A device as an argument, by PyTorch's name: `cuda:1`."""
+
     value: str
 
 
@@ -185,7 +192,6 @@ def convert(value: object, form: type[T], place: str) -> T:
         ) from None
 
 
-@functools.cache
 def _keys(form: type[Any]) -> tuple[str, ...]:
     """Returns the keys of a type and of the types in it, for suggestions."""
     forms = (Entry, Config) if form is Entry else (form,)
