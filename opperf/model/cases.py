@@ -20,6 +20,10 @@ from opperf.model.values import Argument, TensorSpec, display_argument, iter_ten
 Pass = Literal["forward", "backward"]
 
 
+SEPARATOR = "|"
+"""Between the operator and the further parts of a case's id in its source."""
+
+
 class Case(Struct, frozen=True):
     """One thing to measure: a target, its arguments and settings."""
 
@@ -61,6 +65,13 @@ class Case(Struct, frozen=True):
                 **({"repeat": self.repeat} if self.repeat else {}),
             }
         )[:ID_LENGTH]
+
+    @property
+    def source_ids(self) -> tuple[str, ...]:
+        """Its id in its source, with the operator and without: `torch.add|0|0|1`, `0|0|1`; none if
+        the source has no ids."""
+        _, separator, place = self.source_id.partition(SEPARATOR)
+        return tuple(filter(None, (self.source_id, separator and place)))
 
     @property
     def label(self) -> str:

@@ -148,18 +148,25 @@ def limit_case_times(plan: Plan) -> Plan:
     return msgspec.structs.replace(plan, cases=tuple(map(limit, plan.cases)))
 
 
+def has_id(case: Case, wanted: str) -> bool:
+    """Whether a case's id begins with a text, or that is its id in its file, with the operator or
+    without it."""
+    return case.id.startswith(wanted) or wanted in case.source_ids
+
+
 def filter_by_id(plan: Plan, ids: tuple[str, ...]) -> Plan:
-    """Returns the plan with only the cases whose ids begin with one of `ids`.
+    """Returns the plan with only the cases whose ids begin with one of `ids`, or whose ids in their
+    file are one of them, with or without the operator.
 
     Raises `UsageError` for an id that no case has.
     """
     if not ids:
         return plan
     for wanted in ids:
-        if not any(case.id.startswith(wanted) for case in plan.cases):
+        if not any(has_id(case, wanted) for case in plan.cases):
             raise UsageError(
                 f"--id {wanted}: no planned case has this id; use the options of the run it is "
                 "from, and see opperf run --list for the ids"
             )
-    cases = tuple(case for case in plan.cases if case.id.startswith(ids))
+    cases = tuple(case for case in plan.cases if any(has_id(case, one) for one in ids))
     return msgspec.structs.replace(plan, cases=cases)

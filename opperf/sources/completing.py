@@ -7,9 +7,10 @@ canonical name, arguments by name, and contents that suit the operator.
 
 from __future__ import annotations
 
+import inspect
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
-from typing import Literal
+from typing import Any, Literal
 
 import msgspec
 
@@ -23,6 +24,7 @@ from opperf.model import (
     OperatorTarget,
     Struct,
     Target,
+    iter_tensors,
     map_tensors,
     split_positional,
 )
@@ -71,7 +73,7 @@ def _completed(framework: Framework, case: Case) -> Case:
         names = [one.name for one in signature.parameters]
         arguments = contents(signature, _named(target.path, names, arguments))
     elif (operator := framework.wrapped_operator(target, signature)) is not None:
-        arguments = _with_contents(operator, arguments, contents)
+        arguments = _with_contents(operator, function, arguments, contents)
     case = msgspec.structs.replace(
         case, target=target, arguments=arguments, category=signature.category
     )
@@ -117,18 +119,40 @@ def _with_passes(framework: Framework, case: Case) -> Case:
 
 
 def _with_contents(
-    operator: Operator, arguments: Arguments, contents: Callable[[Operator, Arguments], Arguments]
+    operator: Operator,
+    function: Callable[..., Any],
+    arguments: Arguments,
+    contents: Callable[[Operator, Arguments], Arguments],
 ) -> Arguments:
     """Returns the arguments of a function with the contents that the operator it calls has for
-    them. The function may take others."""
-    names = [one.name for one in operator.parameters]
-    unnamed, named = split_positional(arguments)
-    if len(unnamed) > len(names):
-        return arguments
-    places = {names[i]: str(i) for i in range(len(unnamed))}
-    known = {names[i]: value for i, value in enumerate(unnamed)}
-    filled = contents(operator, {**known, **named})
-    return {**arguments, **{places.get(name, name): value for name, value in filled.items()}}
+    them. The function may take others, and in another order."""
+    own = _parameters(function) or [one.name for one in operator.parameters]
+    theirs = _renamed(own, operator, arguments)
+    filled = contents(operator, {theirs[place]: arguments[place] for place in theirs})
+    return {place: filled.get(theirs.get(place, ""), one) for place, one in arguments.items()}
+
+
+def _parameters(function: Callable[..., Any]) -> list[str]:
+    """Returns the names of a function's parameters; none if it has no signature, as one in C."""
+    try:
+        return list(inspect.signature(function).parameters)
+    except (TypeError, ValueError):
+        return []
+
+
+def _renamed(own: Sequence[str], operator: Operator, arguments: Arguments) -> dict[str, str]:
+    """Returns the operator's name of each argument of a function with the parameters `own`: its
+    own name, or that of a tensor of which the function has no parameter, in their order."""
+    known = [one.name for one in operator.parameters]
+    others = iter([one.name for one in operator.tensors if one.name not in own])
+    found: dict[str, str] = {}
+    for place, value in arguments.items():
+        name = own[int(place)] if place.isdecimal() and int(place) < len(own) else place
+        if name not in known and any(iter_tensors(value)):
+            name = next(others, name)
+        if name in known and name not in found.values():
+            found[place] = name
+    return found
 
 
 def _target(framework: Framework, target: Target) -> Target:

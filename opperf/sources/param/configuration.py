@@ -9,6 +9,7 @@ import msgspec
 
 from opperf.errors import UsageError
 from opperf.model import Argument, Case, ObjectTarget, Settings, map_tensors
+from opperf.model.cases import SEPARATOR
 from opperf.sources.call_dtype import call_dtype
 from opperf.sources.completing import Completion
 from opperf.sources.param.arguments import GENERATORS
@@ -19,9 +20,6 @@ from opperf.sources.param.schema import Config, Entry, Spec, convert
 
 UNBUILT = "0"
 """The second part of the ids of an operator that is not built."""
-
-SEPARATOR = "|"
-"""Between the parts of an id: operator, config, build, input."""
 
 
 class Configuration:
