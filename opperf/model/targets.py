@@ -102,7 +102,9 @@ class ObjectTarget(Struct, frozen=True, tag="object"):
 
     @property
     def key(self) -> TargetKey:
-        namespace, _, name = self.path.rpartition(".")
+        # `package.module.Layer`, or `package.module:Layer`.
+        end = max(map(self.path.rfind, ".:"))
+        namespace, name = self.path[: max(end, 0)], self.path[end + 1 :]
         return TargetKey(self.framework, namespace, name, digest(self.arguments)[:8])
 
     @property

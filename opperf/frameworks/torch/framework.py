@@ -21,6 +21,7 @@ from opperf.frameworks.torch import (
     cuda,
     devices,
     dtypes,
+    embedding_tables,
     functions,
     inference,
     kernels,
@@ -35,7 +36,7 @@ from opperf.frameworks.torch import (
 )
 from opperf.frameworks.torch import modes as execution
 from opperf.frameworks.torch.devices import synchronize
-from opperf.frameworks.torch.gradient import RecordedGradient
+from opperf.frameworks.torch.gradient import FusedGradient, RecordedGradient
 from opperf.frameworks.torch.kineto import NativeProfiler
 from opperf.model import (
     Argument,
@@ -149,10 +150,12 @@ class PyTorch(Defaults):
         return isinstance(function, type) and issubclass(function, torch.nn.Module)
 
     def place_weights(self, built: Any, case: Case) -> Any:
+        device = devices.torch_device(case.settings.device)
+        if isinstance(built, embedding_tables.SplitTableBatchedEmbeddingBagsCodegen):
+            return built.on(device)
         if not isinstance(built, torch.nn.Module):
             return built
         dtype = dtypes.dtype_of(case.settings.dtype)
-        device = devices.torch_device(case.settings.device)
         return built.to(device, dtype if dtype.is_floating_point else None)
 
     def signature(self, target: Target, function: Callable[..., Any] | None = None) -> Operator:
@@ -280,7 +283,8 @@ class PyTorch(Defaults):
     def gradient(self, case: Case, call: Callable[[], Any], inputs: Sequence[Any]) -> Gradient:
         if case.settings.mode in execution.NO_BACKWARD:
             raise NoGradientError(execution.NO_BACKWARD[case.settings.mode])
-        return RecordedGradient(call, inputs)
+        made = FusedGradient if embedding_tables.is_fused(case.target) else RecordedGradient
+        return made(call, inputs)
 
     def restore(
         self, case: Case, arguments: Mapping[str, Any], call: Callable[[], Any]

@@ -43,11 +43,13 @@ def _without_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return made
 
 
-def _read(path: Path) -> str:
+def read_file(path: Path) -> dict[str, Any]:
+    """Returns the content of a file. Raises `UsageError` with file and line."""
     try:
-        return path.read_text(encoding="utf-8")
+        text = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
         raise UsageError(f"{path} cannot be read: {one_line(str(error))}") from None
+    return read_text(text, str(path))
 
 
 class ConfigurationFiles:
@@ -72,7 +74,7 @@ class ConfigurationFiles:
         )
 
     def open(self, path: Path) -> Configuration:
-        return Configuration(read_text(_read(path), str(path)), str(path))
+        return Configuration(read_file(path), str(path))
 
 
 def source() -> ConfigurationFiles:

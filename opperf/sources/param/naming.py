@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from opperf.errors import UsageError, suggest
 from opperf.frameworks import available
 from opperf.model import Argument, CallableTarget, ObjectTarget, OperatorTarget, Target
+from opperf.sources.param import embedding_tables
 from opperf.sources.param.registering import own_operators
 
 TORCH = "torch"
@@ -28,13 +29,10 @@ MODEL = re.compile(r"pytorch(?:\.model\.|:)(?P<name>\w+)")
 MODELS = {"resnet": "resnet50", "alex_net": "alexnet"}
 """torchvision's names of PARAM's models, where they are others."""
 
-FBGEMM = "opperf.frameworks.torch.embedding_tables:EmbeddingTables"
+FBGEMM = "opperf.frameworks.torch.embedding_tables:SplitTableBatchedEmbeddingBagsCodegen"
 """The object for FBGEMM's tables of embeddings."""
 
-EMBEDDINGS = (
-    "SplitTableBatchedEmbeddingBagsCodegen",
-    "SplitTableBatchedEmbeddingBagsCodegenOp",
-)
+EMBEDDINGS = (embedding_tables.OPERATOR, f"{embedding_tables.OPERATOR}Op")
 """PARAM's names of FBGEMM's tables of embeddings."""
 
 EXAMPLES = ("torch.add", "torch.nn.Linear", "aten::add", "pytorch.model.resnet")
