@@ -14,7 +14,7 @@ PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 LONG = ("guide.md", "jax.md", "pytorch.md", "sweeps.md")
 """Pages that measure for more than 15 s: in `make test-all` only."""
 
-FRAMEWORKS = {"pytorch": "torch", "jax": "jax"}
+FRAMEWORKS = {"pytorch": "torch", "jax": "jax", "workloads": "torch"}
 """Frameworks that pages need."""
 
 NOT_RUN = ("pip install", "make ", "git clone")
