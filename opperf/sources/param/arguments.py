@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import random
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any
 
 import msgspec
 
-from opperf.dtypes import DTYPES, canonical, is_floating, is_whole
+from opperf.dtypes import DTYPES, PYTORCH_NAMES, canonical, is_floating, is_whole
 from opperf.errors import UsageError, unknown
 from opperf.model import Argument, Device, DType, Fill, TensorSpec
 from opperf.sources.param.registering import DATA_GENERATORS, Arguments
@@ -32,19 +32,6 @@ from opperf.sources.param.schema import (
 GENERATORS = ("PyTorch:DefaultDataGenerator", "PyTorch::DefaultDataGenerator")
 """Names of the generator of this module; files of PARAM's first year have the second."""
 
-PARAM_DTYPES: Mapping[str, str] = {
-    "float": "float32",
-    "double": "float64",
-    "int": "int32",
-    "long": "int64",
-    "short": "int16",
-    "char": "int8",
-    "byte": "uint8",
-    "cfloat": "complex64",
-    "cdouble": "complex128",
-}
-"""opperf's names of dtypes that PyTorch and PARAM call otherwise."""
-
 DEVICE = re.compile(r"(?P<kind>[a-z]+)(?::(?P<index>\d+))?")
 """`cpu`, `cuda`, `cuda:1`, as PyTorch has it."""
 
@@ -58,9 +45,9 @@ DEEPEST = 3
 def dtype_named(name: str, place: str) -> str:
     """Returns opperf's name of a dtype. Raises `UsageError` for an unknown one."""
     short = name.removeprefix("torch.")
-    found = PARAM_DTYPES.get(short, canonical(short))
+    found = PYTORCH_NAMES.get(short, canonical(short))
     if found not in DTYPES:
-        raise UsageError(f"{place}: {unknown('dtype', name, [*PARAM_DTYPES, *DTYPES])}")
+        raise UsageError(f"{place}: {unknown('dtype', name, [*PYTORCH_NAMES, *DTYPES])}")
     return found
 
 

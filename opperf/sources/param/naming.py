@@ -14,8 +14,8 @@ from opperf.sources.param.registering import own_operators
 
 TORCH = "torch"
 
-SCHEMA = re.compile(r"(?P<operator>\w+::\w+)(?:\.(?P<overload>\w+))?\s*\(.*", re.DOTALL)
-"""`aten::add.Tensor(Tensor self, ...) -> Tensor`."""
+SCHEMA = re.compile(r"(?P<operator>\w+::\w+)(?:\.(?P<overload>\w+))?(?:\s*\(.*)?", re.DOTALL)
+"""`aten::add.Tensor(Tensor self, ...) -> Tensor`, or only the name and the overload."""
 
 DISPATCHED = re.compile(r"\w+::\w+")
 """`aten::add`: an operator of PyTorch's dispatcher."""
