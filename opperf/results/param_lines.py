@@ -99,25 +99,30 @@ def _system(run: Run) -> dict[str, Any]:
     }
 
 
-def _record(record: Record) -> dict[str, Any]:
-    """Returns the line of a case; one without numbers has its status and reason."""
-    case = record.case
+def case_line(case: Case) -> dict[str, Any]:
+    """Returns the line of a case that is not measured."""
     name, _, place = case.source_id.partition("|")
-    failed = {} if record.status is Status.OK else {"reason": record.reason}
     return {
         "op_name": name or _operator_name(case),
-        "id": place or record.id,
-        "metric": _metric(record) if record.status is Status.OK else {},
+        "id": place or case.id,
+        "metric": {},
         "config": {"build": _build(case), "input": _spec(case.arguments)},
-        **({"status": record.status.value, **failed} if failed else {}),
     }
+
+
+def _record(record: Record) -> dict[str, Any]:
+    """Returns the line of a record; one without numbers has its status and reason."""
+    line = case_line(record.case)
+    if record.status is Status.OK:
+        return {**line, "metric": _metric(record)}
+    return {**line, "status": record.status.value, "reason": record.reason}
 
 
 def _metric(record: Record) -> dict[str, dict[str, list[float]]]:
     """Returns the samples of each pass. Those of the warmup are not kept."""
     peaks = {FORWARD.name: MEMORY_FORWARD.name, BACKWARD.name: MEMORY.name}
     is_gpu = not record.case.settings.device.startswith("cpu")
-    found = {}
+    found: dict[str, dict[str, list[float]]] = {}
     for name in PASSES:
         if name not in record.samples:
             continue

@@ -148,12 +148,6 @@ def limit_case_times(plan: Plan) -> Plan:
     return msgspec.structs.replace(plan, cases=tuple(map(limit, plan.cases)))
 
 
-def has_id(case: Case, wanted: str) -> bool:
-    """Whether a case's id begins with a text, or that is its id in its file, with the operator or
-    without it."""
-    return case.id.startswith(wanted) or wanted in case.source_ids
-
-
 def filter_by_id(plan: Plan, ids: tuple[str, ...]) -> Plan:
     """Returns the plan with only the cases whose ids begin with one of `ids`, or whose ids in their
     file are one of them, with or without the operator.
@@ -162,11 +156,17 @@ def filter_by_id(plan: Plan, ids: tuple[str, ...]) -> Plan:
     """
     if not ids:
         return plan
+    known = {one for case in plan.cases for one in case.source_ids}
     for wanted in ids:
-        if not any(has_id(case, wanted) for case in plan.cases):
+        if wanted not in known and not any(case.id.startswith(wanted) for case in plan.cases):
             raise UsageError(
                 f"--id {wanted}: no planned case has this id; use the options of the run it is "
                 "from, and see opperf run --list for the ids"
             )
-    cases = tuple(case for case in plan.cases if any(has_id(case, one) for one in ids))
+    asked = frozenset(ids)
+    cases = tuple(
+        case
+        for case in plan.cases
+        if not asked.isdisjoint(case.source_ids) or case.id.startswith(ids)
+    )
     return msgspec.structs.replace(plan, cases=cases)
