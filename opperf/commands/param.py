@@ -78,8 +78,8 @@ def switch(
 )
 @click.option(
     "-s",
-    "--stop-id",
     "--stop_id",
+    "--stop-id",
     "stop_id",
     metavar="ID",
     help="End before this case.",

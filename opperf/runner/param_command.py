@@ -53,9 +53,7 @@ def param_command(options: Mapping[str, Any], parse: Parse) -> int:
     _check(options)
     source = open_source(config)
     if not isinstance(source, Configuration):
-        raise UsageError(
-            f"{config} is no configuration; `opperf run {config}` measures it"
-        )
+        raise UsageError(f"{config} is no configuration; `opperf run {config}` measures it")
     cases = select_cases(list(source.cases()), options["resume_id"], options["stop_id"])
     path = output_path(options["output_prefix"])
     if not (options["warmup"] or options["iteration"]):

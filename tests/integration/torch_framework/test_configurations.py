@@ -198,3 +198,20 @@ def load_records(path):
     lines = [json.loads(line) for line in path.read_text().splitlines()]
     planned = {line["id"]: line["case"] for line in lines if line["line"] == "case"}
     return [{**line, "case": planned[line["id"]]} for line in lines if line["line"] == "record"]
+
+
+def test_params_own_command_measures_and_appends(command_here):
+    content = configure("torch.exp", [spec(tensor(4)), spec(tensor(8))])
+    (command_here.folder / "exp.json").write_text(json.dumps(content))
+    arguments = ("-c", "exp.json", "-w", "1", "-i", "2", "-b", "-r", "0|0|1", "-o", "out.json")
+    for count in (3, 6):
+        command_here("param", *arguments, "-a", "-l", "ERROR")
+        lines = (command_here.folder / "out.json").read_text().splitlines()
+        assert len(lines) == count
+    record = json.loads(lines[-2])
+    assert (record["op_name"], record["id"]) == ("torch.exp", "0|0|1")
+    assert len(record["metric"]["backward"]["measure.time"]) == 2
+    assert sorted(path.name for path in command_here.folder.glob("*.json")) == [
+        "exp.json",
+        "out.json",
+    ]
