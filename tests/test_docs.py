@@ -11,7 +11,7 @@ import pytest
 ROOT = Path(__file__).resolve().parents[1]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 
-LONG = ("guide.md", "jax.md", "pytorch.md", "sweeps.md")
+LONG = ("guide.md", "jax.md", "pytorch.md", "sweeps.md", "workloads.md")
 """Pages that measure for more than 15 s: in `make test-all` only."""
 
 FRAMEWORKS = {"pytorch": "torch", "jax": "jax", "workloads": "torch"}

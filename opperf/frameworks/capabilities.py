@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
+from pathlib import Path
 from typing import Any, Protocol
 
 from opperf.frameworks.base import Constant, Extent, Gradient, MemoryReading
@@ -244,6 +245,18 @@ class Profilers(Protocol):
 
     def profilers(self) -> Mapping[str, ProfilerFactory]:
         """Returns a factory of each of its profilers, by name, the preferred one first."""
+        ...
+
+
+class Traces(Protocol):
+    """Traces of work, as tools show them. Default: none."""
+
+    def tracing(
+        self, chrome: Path | None, execution: Path | None
+    ) -> AbstractContextManager[Callable[[str], AbstractContextManager[object]]]:
+        """Returns a context whose work is traced to files: a Chrome trace of the profiler, and an
+        execution trace of the operators; None for one that is not wanted. It yields a function of
+        contexts that label a part of the work. Raises `UnsupportedError`."""
         ...
 
 

@@ -6,6 +6,7 @@ import inspect
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
+from pathlib import Path
 from typing import Any
 
 import psutil
@@ -201,6 +202,9 @@ class Defaults(Core):
 
     def profilers(self) -> Mapping[str, ProfilerFactory]:
         return {}
+
+    def tracing(self, chrome: Path | None, execution: Path | None) -> AbstractContextManager[Any]:
+        raise UnsupportedError(f"{self.name} writes no traces")
 
     def has_events(self, device: str) -> bool:
         return False

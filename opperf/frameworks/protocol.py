@@ -31,6 +31,7 @@ from opperf.frameworks.capabilities import (
     ShapeInference,
     Steps,
     Threads,
+    Traces,
 )
 
 
@@ -46,6 +47,7 @@ class Framework(
     ShapeInference,
     Steps,
     Profilers,
+    Traces,
     Events,
     Caches,
     Memory,

@@ -4,21 +4,26 @@ from __future__ import annotations
 
 import json
 import os
+import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
 from typing import Any
 
+import msgspec
+
 import opperf
 from opperf.errors import UsageError, suggest
-from opperf.model import Case
+from opperf.model import Case, Settings
 from opperf.results.output import check_output, replace
 from opperf.results.param_lines import case_line
 from opperf.runner.command import run_command
+from opperf.runner.workers import Workers
 from opperf.sources.base import open_source
 from opperf.sources.param.arguments import device_named
 from opperf.sources.param.configuration import Configuration
+from opperf.sources.varying import with_settings
 
 Parse = Callable[[list[str]], tuple[dict[str, Any], dict[str, Any]]]
 """Returns the options of `run` for its words, all of them and those that are set."""
@@ -133,10 +138,49 @@ def _measure(
         ids = tuple(case.source_id for case in cases)
         raw, changed = {**raw, "ids": ids}, {**changed, "ids": ids}
     code = run_command(raw, changed)
+    if target.exists() and (options["profile"] or options["et"]):
+        _trace(options, raw, cases, path, target)
     if options["append"] and target.exists():
         _write(path, target.read_text(encoding="utf-8"), append=True)
         target.unlink()
     return code
+
+
+def _trace(
+    options: Mapping[str, Any],
+    raw: Mapping[str, Any],
+    cases: Sequence[Case],
+    path: Path,
+    target: Path,
+) -> None:
+    """Writes the traces beside the output file, and names them in the results."""
+    ends = {"trace_file": "trace", "et_file": "et"}
+    wanted = {"trace_file": options["profile"], "et_file": options["et"]}
+    files = {
+        key: str(path.with_name(f"{path.stem}_{end}.json").resolve())
+        for key, end in ends.items()
+        if wanted[key]
+    }
+    settings = {name: raw[name][0] for name in ("device", "threads", "mode") if raw[name]}
+    passes = ("forward", "backward") if options["backward"] else ("forward",)
+    own = [case for case in cases if case.target.framework == TRACED]
+    with Workers() as workers:
+        worker = workers.of(TRACED, Settings(threads=settings["threads"]))
+        made = [
+            with_settings(msgspec.structs.replace(one.case, passes=passes), settings)
+            for one in worker.complete(tuple(own))
+        ]
+        failed = worker.trace(tuple(made), files.get("trace_file", ""), files.get("et_file", ""))
+    for reason in dict.fromkeys(failed.values()):
+        print(f"not traced: {reason}", file=sys.stderr)
+    lines = "".join(f"{json.dumps({key: file})}\n" for key, file in files.items())
+    _write(target, lines, append=True)
+    if "--quiet" not in run_words(options, path, path):
+        print(f"traces written to {', '.join(files.values())}")
+
+
+TRACED = "torch"
+"""The framework whose traces PARAM's options are for."""
 
 
 def _write(path: Path, text: str, append: bool) -> None:

@@ -6,6 +6,7 @@ import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import torch
@@ -33,6 +34,7 @@ from opperf.frameworks.torch import (
     restoring,
     source,
     tensors,
+    tracing,
 )
 from opperf.frameworks.torch import modes as execution
 from opperf.frameworks.torch.devices import synchronize
@@ -246,6 +248,11 @@ class PyTorch(Defaults):
 
     def profilers(self) -> Mapping[str, ProfilerFactory]:
         return {"native": NativeProfiler}
+
+    def tracing(
+        self, chrome: Path | None, execution: Path | None
+    ) -> AbstractContextManager[tracing.Label]:
+        return tracing.tracing(chrome, execution)
 
     def has_events(self, device: str) -> bool:
         return cuda.has_events(device)

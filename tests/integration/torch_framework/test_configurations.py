@@ -215,3 +215,19 @@ def test_params_own_command_measures_and_appends(command_here):
         "exp.json",
         "out.json",
     ]
+
+
+def test_traces_are_written_beside_the_results(command_here):
+    content = configure("torch.exp", [spec(tensor(4)), spec(tensor(8))])
+    (command_here.folder / "exp.json").write_text(json.dumps(content))
+    command_here("param", "-c", "exp.json", "-o", "out.json", "-p", "--et", "-l", "ERROR")
+    *_, trace, execution = map(
+        json.loads, (command_here.folder / "out.json").read_text().splitlines()
+    )
+    assert trace == {"trace_file": str(command_here.folder / "out_trace.json")}
+    assert execution == {"et_file": str(command_here.folder / "out_et.json")}
+    events = json.loads((command_here.folder / "out_trace.json").read_text())["traceEvents"]
+    names = {one.get("name") for one in events}
+    assert {"[param|torch.exp|0|0|0]", "[param|torch.exp|0|0|1]", "aten::exp"} <= names
+    nodes = json.loads((command_here.folder / "out_et.json").read_text())["nodes"]
+    assert sum(node["name"] == "aten::exp" for node in nodes) == 2
