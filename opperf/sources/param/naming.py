@@ -59,7 +59,7 @@ def target_of(name: str, build: Build | None, place: str) -> Target:
     first = name.partition(".")[0]
     if first in available() and "." in name:
         return _built_or_called(first, name, build)
-    if "." in name and first.isidentifier() and importlib.util.find_spec(first) is not None:
+    if "." in name and _is_installed(first):
         # A layer of any other package.
         return ObjectTarget(TORCH, name, dict(build or {}))
     near = [*own, *EMBEDDINGS, *EXAMPLES, *(f"{one}." for one in available())]
@@ -67,6 +67,12 @@ def target_of(name: str, build: Build | None, place: str) -> Target:
         f"{place}: unknown operator {name!r}{suggest(name, near)}; a name is as "
         f"{', '.join(EXAMPLES)}, or one that is registered"
     )
+
+
+def _is_installed(package: str) -> bool:
+    """Whether a package or module can be imported. A folder without code is none."""
+    spec = importlib.util.find_spec(package) if package.isidentifier() else None
+    return spec is not None and spec.origin is not None
 
 
 def _built_or_called(framework: str, path: str, build: Build | None) -> Target:

@@ -207,3 +207,10 @@ def test_a_file_is_known_by_its_content(tmp_path):
     path = tmp_path / "x.txt"
     path.write_text(json.dumps(content()))
     assert is_source(path)
+
+
+def test_a_folder_is_no_package_of_layers(tmp_path, monkeypatch):
+    (tmp_path / "folder_of_notes").mkdir()
+    monkeypatch.syspath_prepend(tmp_path)
+    with pytest.raises(UsageError, match="unknown operator 'folder_of_notes.Layer'"):
+        cases(content("folder_of_notes.Layer"))

@@ -34,9 +34,9 @@ def cases(name, **entry):
 
 
 def test_a_registered_function_or_class_is_an_operator():
-    add_operator("own.double", "numpy", double)
+    add_operator("thisown.double", "numpy", double)
     add_operator("own.scale", "numpy", Scale)
-    (case,) = cases("own.double")
+    (case,) = cases("thisown.double")
     assert case.target == CallableTarget("numpy", f"{__name__}:double")
     config = {"build": [{"args": [{"type": "int", "value": 3}]}], "input": [{}]}
     (case,) = Configuration({"own.scale": {"config": [config]}}).cases()
@@ -44,9 +44,9 @@ def test_a_registered_function_or_class_is_an_operator():
 
 
 def test_an_unknown_name_suggests_a_registered_one():
-    add_operator("own.double", "numpy", double)
-    with pytest.raises(UsageError, match="did you mean own.double"):
-        cases("own.duoble")
+    add_operator("thisown.double", "numpy", double)
+    with pytest.raises(UsageError, match="did you mean thisown.double"):
+        cases("thisown.duoble")
 
 
 def test_a_function_inside_another_is_refused():
@@ -59,10 +59,10 @@ def test_a_function_inside_another_is_refused():
 
 
 def test_a_name_is_registered_once():
-    add_operator("own.double", "numpy", double)
-    add_operator("own.double", "numpy", double)
-    with pytest.raises(UsageError, match="'own.double' is registered already"):
-        add_operator("own.double", "numpy", Scale)
+    add_operator("thisown.double", "numpy", double)
+    add_operator("thisown.double", "numpy", double)
+    with pytest.raises(UsageError, match="'thisown.double' is registered already"):
+        add_operator("thisown.double", "numpy", Scale)
     with pytest.raises(UsageError, match="'DefaultConfigIterator' is registered already"):
         ITERATORS.add("DefaultConfigIterator", double)
 
