@@ -10,10 +10,9 @@ import msgspec
 from opperf.errors import UsageError
 from opperf.model import DECLARED, Case, Operator, Record, Settings
 from opperf.runner.planning import filter_by_id, plan_cases
-from opperf.runner.pool import Worker
 from opperf.runner.workers import Workers
 from opperf.sources.base import open_source
-from opperf.sources.completing import Completion, distinguish, merge
+from opperf.sources.completing import Completed, Completion, distinguish, merge
 from opperf.sources.registry import Plan
 from opperf.sources.selecting import Selection, make_matcher
 from opperf.sources.sweeping import check_size
@@ -182,7 +181,7 @@ def _plan_file(
         if completion:
             label = axes.get("python", ("",))[0]
             worker = workers.of(framework, Settings(python=label, imports=plain["imports"]))
-            own = _complete(worker, own, completion)
+            own = complete_cases(worker.complete, own, completion)
             # Beside the user's axes those that have the framework's own default.
             resolved = {**several, **worker.resolve(_framework_axes(several)).axes}
         else:
@@ -196,11 +195,15 @@ def _plan_file(
     return Plan(cases=ordered, excluded=dict(source.excluded), earlier=earlier)
 
 
-def _complete(worker: Worker, cases: Sequence[Case], completion: Completion) -> list[Case]:
+Complete = Callable[[tuple[Case, ...]], tuple[Completed, ...]]
+"""Returns cases as their framework calls them, in its process."""
+
+
+def complete_cases(complete: Complete, cases: Sequence[Case], completion: Completion) -> list[Case]:
     """Returns cases as their framework calls them. Equal ones are one in a recording, and are each
     measured in a configuration. Raises `UsageError` for one that cannot be called, if that is an
     error of the file."""
-    completed = worker.complete(tuple(cases))
+    completed = complete(tuple(cases))
     for one in completed:
         if one.refusal and completion == "all":
             raise UsageError(f"{one.case.origin}: {one.refusal}")

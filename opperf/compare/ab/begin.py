@@ -269,7 +269,12 @@ def _plan(
         if options.files:
             assigned = {*changed, *arm.settings}
             plans = plans_of_files(
-                options.files, options.framework, selection, "no_backward" in changed, assigned
+                options.files,
+                options.framework,
+                selection,
+                "no_backward" in changed,
+                assigned,
+                worker.complete,
             )
         else:
             plans = plans_of(worker, options.framework, selection, arm.operators, say)

@@ -10,8 +10,9 @@ import msgspec
 from opperf.compare.ab.pairs import Pair, Pairing
 from opperf.errors import UsageError
 from opperf.model import DECLARED, Case, Settings
-from opperf.runner.assembling import select_cases
+from opperf.runner.assembling import Complete, complete_cases, select_cases
 from opperf.sources.base import open_source
+from opperf.sources.completing import Completion
 from opperf.sources.registry import Plan
 from opperf.sources.selecting import Selection
 from opperf.sources.varying import with_settings
@@ -23,25 +24,37 @@ OF_THE_SESSION = frozenset(
 has one, and how long a case is measured. Their contents are those of the file."""
 
 
+OF_THE_CALL = frozenset({"dtype", "phase", "memory_format", "input_function"})
+"""Settings that a case of a recording or a configuration has of its own."""
+
+
 def plans_of_files(
     paths: Iterable[Path],
     framework: str,
     selection: Selection,
     forward_only: bool,
     assigned: Collection[str],
+    complete: Complete,
 ) -> list[Plan]:
     """Returns the plans of an arm, one for each file. Cases keep their settings, except
-    `OF_THE_SESSION` and those `assigned` by an option or the arm.
+    `OF_THE_SESSION` and those `assigned` by an option or the arm. Those of a source that knows no
+    framework are completed, and have of their own `OF_THE_CALL` only.
 
     Raises `UsageError` for cases of another framework, and the errors of the sources.
     """
     names = OF_THE_SESSION | set(assigned) & DECLARED.keys()
-    settings = {name: getattr(selection.settings, name) for name in names}
     plans = []
     known: list[str] = []
     for path in paths:
         source = open_source(path)
         in_file = list(source.cases())
+        completion: Completion | None = getattr(source, "completion", None)
+        here = names
+        if completion:
+            _check_framework(path, in_file, framework)
+            in_file = complete_cases(complete, in_file, completion)
+            here = names | DECLARED.keys() - OF_THE_CALL
+        settings = {name: getattr(selection.settings, name) for name in here}
         known += [case.id for case in in_file]
         cases = select_cases(in_file, selection)
         _check_framework(path, cases, framework)
