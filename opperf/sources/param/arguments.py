@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import random
 import re
 from collections.abc import Callable
@@ -11,7 +12,7 @@ import msgspec
 
 from opperf.dtypes import DTYPES, PYTORCH_NAMES, canonical, is_floating, is_whole
 from opperf.errors import UsageError, unknown
-from opperf.model import Argument, Device, DType, Fill, TensorSpec
+from opperf.model import Argument, Device, DType, Fill, Number, TensorSpec
 from opperf.sources.param.registering import DATA_GENERATORS, Arguments
 from opperf.sources.param.schema import (
     AnyArgument,
@@ -102,7 +103,8 @@ def _number(one: IntArgument | FloatArgument, place: str) -> Any:
     if (one.value is msgspec.UNSET) == (one.value_range is msgspec.UNSET):
         raise UsageError(f"{place}: expected either `value` or `value_range`")
     if one.value is not msgspec.UNSET:
-        return one.value
+        # JSON's writers in Python have infinity, which a case has in a form of its own.
+        return one.value if math.isfinite(one.value) else Number.of(float(one.value))
     assert not isinstance(one.value_range, msgspec.UnsetType)
     low, high = one.value_range
     if low > high:

@@ -3,7 +3,7 @@
 import pytest
 
 from opperf.errors import UsageError
-from opperf.model import Device, DType, Fill, TensorSpec
+from opperf.model import Device, DType, Fill, Number, TensorSpec
 from opperf.sources.param.arguments import value_of, values_of
 from opperf.sources.param.schema import Spec, read_argument
 
@@ -23,6 +23,7 @@ def tensor(dtype="float", shape=(2, 3), **others):
         ({"type": "long", "value": 2**40}, 2**40),
         ({"type": "float", "value": 1.5}, 1.5),
         ({"type": "double", "value": 2}, 2.0),
+        ({"type": "float", "value": float("-inf")}, Number("-inf")),
         ({"type": "bool", "value": False}, False),
         ({"type": "str", "value": "mean"}, "mean"),
         ({"type": "str"}, ""),
