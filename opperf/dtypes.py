@@ -52,6 +52,19 @@ DTYPES: dict[str, Dtype] = {
 }
 """Every dtype, by name."""
 
+PYTORCH_NAMES: dict[str, str] = {
+    "float": "float32",
+    "double": "float64",
+    "int": "int32",
+    "long": "int64",
+    "short": "int16",
+    "char": "int8",
+    "byte": "uint8",
+    "cfloat": "complex64",
+    "cdouble": "complex128",
+}
+"""Names that PyTorch and its tools have for dtypes beside those of the table."""
+
 HALF_PRECISION = tuple(one.name for one in DTYPES.values() if one.kind == "float" and one.bytes < 4)
 """Floating-point dtypes for which layers keep some of their parameters in single precision."""
 

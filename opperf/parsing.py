@@ -247,6 +247,10 @@ EXTENSIONS = {
 """Formats by the extension of an output file. The first extension of a format is its usual one."""
 
 
+SHARING = {"param": ".json"}
+"""Formats whose files have the extension of another, and which only an option selects."""
+
+
 def check_extension(
     formats: Collection[str],
 ) -> Callable[[click.Context, click.Parameter, Path | None], Path | None]:
@@ -255,7 +259,7 @@ def check_extension(
 
     def check(ctx: click.Context, param: click.Parameter, path: Path | None) -> Path | None:
         usual = {format: extension for extension, format in reversed(EXTENSIONS.items())}
-        known = ", ".join(usual[format] for format in formats)
+        known = ", ".join(dict.fromkeys((usual | SHARING)[format] for format in formats))
         if path is None or not path.suffix:
             return path
         if EXTENSIONS.get(path.suffix.lower()) not in formats:
@@ -276,6 +280,8 @@ def parse_format(ctx: click.Context, param: click.Parameter, value: str) -> str:
     path: Path | None = ctx.params.get("output_file")
     by_extension = EXTENSIONS[path.suffix.lower()] if path is not None and path.suffix else value
     is_set = ctx.get_parameter_source(param.name or "") is not ParameterSource.DEFAULT
+    if path is not None and SHARING.get(value) == path.suffix.lower():
+        return value
     if is_set and by_extension != value:
         raise click.BadParameter(
             f"{value} contradicts the extension of the output file {str(path)!r}; change one of "

@@ -12,6 +12,7 @@ from opperf.commands.compare import compare
 from opperf.commands.doctor import doctor
 from opperf.commands.export import export
 from opperf.commands.frameworks import frameworks
+from opperf.commands.param import param
 from opperf.commands.plot import plot
 from opperf.commands.registry import coverage, list_operators, show
 from opperf.commands.report import report
@@ -19,6 +20,7 @@ from opperf.commands.run import run
 
 COMMANDS: tuple[click.Command, ...] = (
     run,
+    param,
     list_operators,
     show,
     coverage,

@@ -31,8 +31,8 @@ def has_one_value(param: click.Parameter) -> bool:
 
 
 def option_name(param: click.Parameter) -> str:
-    """Returns the long name of an option."""
-    return max(param.opts, key=len)
+    """Returns the long name of an option, of several the last."""
+    return max(reversed(param.opts), key=len)
 
 
 command = functools.partial(click.command, cls=Command)

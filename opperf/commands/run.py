@@ -27,7 +27,7 @@ from opperf.parameters import (
 )
 from opperf.parsing import RETRYABLE, parse_labels, words_among
 
-FORMATS = ("json", "md", "csv", "jsonl")
+FORMATS = ("json", "md", "csv", "jsonl", "param")
 
 
 @command(short_help="Measure operators (the default command).")
@@ -37,7 +37,8 @@ FORMATS = ("json", "md", "csv", "jsonl")
 @output_format(
     "--output-format",
     FORMATS,
-    "json; md, a page to read; csv; or jsonl, the run file with every sample.",
+    "json; md, a page to read; csv; jsonl, the run file with every sample; or param, the lines of "
+    "PARAM's benchmarks.",
     by_extension=True,
 )
 @output_options(

@@ -5,11 +5,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
+from pathlib import Path
 from typing import Any, Protocol
 
 from opperf.frameworks.base import Constant, Extent, Gradient, MemoryReading
 from opperf.frameworks.timing import Event, ProfilerFactory
-from opperf.model import Argument, Case, Note, Operator, Target, TensorSpec
+from opperf.model import Argument, Case, Note, ObjectTarget, Operator, Target, TensorSpec
 
 
 class Naming(Protocol):
@@ -58,6 +59,23 @@ class Naming(Protocol):
 
     def notes(self, target: Target) -> tuple[Note, ...]:
         """Returns notes for the reader of a target's results."""
+        ...
+
+
+class Objects(Protocol):
+    """Objects that are built before they are called. Default: those of any package, as they are."""
+
+    def constructor(self, target: ObjectTarget) -> Callable[..., Any]:
+        """Returns what builds an object. Raises `UnknownOperatorError` for a path that leads
+        nowhere, and `UnsupportedError` for a package that is not installed."""
+        ...
+
+    def is_layer(self, function: Callable[..., Any]) -> bool:
+        """Whether a callable is a class of layers, of which an object is called."""
+        ...
+
+    def place_weights(self, built: Any, case: Case) -> Any:
+        """Returns an object with its weights on the case's device and in its dtype."""
         ...
 
 
@@ -227,6 +245,18 @@ class Profilers(Protocol):
 
     def profilers(self) -> Mapping[str, ProfilerFactory]:
         """Returns a factory of each of its profilers, by name, the preferred one first."""
+        ...
+
+
+class Traces(Protocol):
+    """Traces of work, as tools show them. Default: none."""
+
+    def tracing(
+        self, chrome: Path | None, execution: Path | None
+    ) -> AbstractContextManager[Callable[[str], AbstractContextManager[object]]]:
+        """Returns a context whose work is traced to files: a Chrome trace of the profiler, and an
+        execution trace of the operators; None for one that is not wanted. It yields a function of
+        contexts that label a part of the work. Raises `UnsupportedError`."""
         ...
 
 

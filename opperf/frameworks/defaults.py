@@ -6,6 +6,7 @@ import inspect
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
+from pathlib import Path
 from typing import Any
 
 import psutil
@@ -27,6 +28,7 @@ from opperf.model import (
     Case,
     Kind,
     Note,
+    ObjectTarget,
     Operator,
     OperatorTarget,
     Parameter,
@@ -101,6 +103,18 @@ class Defaults(Core):
 
     def notes(self, target: Target) -> tuple[Note, ...]:
         return ()
+
+    def constructor(self, target: ObjectTarget) -> Callable[..., Any]:
+        def called(path: str) -> Callable[..., Any]:
+            return self.function(CallableTarget(self.name, path))
+
+        return user_code.constructor_of(target, called, (self.name,))
+
+    def is_layer(self, function: Callable[..., Any]) -> bool:
+        return False
+
+    def place_weights(self, built: Any, case: Case) -> Any:
+        return built
 
     def seed(self, seed: int) -> None:
         """Does nothing: without random numbers of its own, those of NumPy are drawn."""
@@ -188,6 +202,9 @@ class Defaults(Core):
 
     def profilers(self) -> Mapping[str, ProfilerFactory]:
         return {}
+
+    def tracing(self, chrome: Path | None, execution: Path | None) -> AbstractContextManager[Any]:
+        raise UnsupportedError(f"{self.name} writes no traces")
 
     def has_events(self, device: str) -> bool:
         return False

@@ -21,6 +21,7 @@ from opperf.frameworks.capabilities import (
     Memory,
     Modes,
     Naming,
+    Objects,
     Options,
     Processes,
     Profilers,
@@ -30,12 +31,14 @@ from opperf.frameworks.capabilities import (
     ShapeInference,
     Steps,
     Threads,
+    Traces,
 )
 
 
 class Framework(
     Core,
     Naming,
+    Objects,
     RandomNumbers,
     Devices,
     Arrays,
@@ -44,6 +47,7 @@ class Framework(
     ShapeInference,
     Steps,
     Profilers,
+    Traces,
     Events,
     Caches,
     Memory,

@@ -7,15 +7,23 @@ import ast
 import functools
 import importlib
 import importlib.util
+import pkgutil
 import re
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Container, Mapping
 from pathlib import Path
 from types import CodeType, ModuleType
 from typing import Any
 
-from opperf.errors import UnknownOperatorError, UsageError, one_line, suggest
-from opperf.model import CallableTarget, FileTarget, ObjectTarget, SnippetTarget, Target
+from opperf.errors import UnknownOperatorError, UnsupportedError, UsageError, one_line, suggest
+from opperf.model import (
+    CallableTarget,
+    FileTarget,
+    ObjectTarget,
+    SnippetTarget,
+    Target,
+    split_positional,
+)
 
 IN_FILE = re.compile(r"(?P<file>.+\.py):(?P<function>[\w.]+)")
 """`kernels.py:softmax`."""
@@ -58,8 +66,8 @@ def function_of(target: Target, find: Find, names: Mapping[str, Any]) -> Callabl
     if isinstance(target, FileTarget):
         return _attribute(_module_of(str(Path(target.file).resolve())), target.function)
     if isinstance(target, ObjectTarget):
-        build = find(target.path)
-        built: Callable[..., Any] = build(**target.arguments)
+        unnamed, named = split_positional(target.arguments)
+        built: Callable[..., Any] = constructor_of(target, find, names)(*unnamed, **named)
         return built
     if isinstance(target, SnippetTarget):
         return _snippet(target, names)
@@ -73,6 +81,42 @@ def function_of(target: Target, find: Find, names: Mapping[str, Any]) -> Callabl
                 f"path/to/{module.rpartition('.')[2]}.py:{name}"
             ) from error
     return None
+
+
+def constructor_of(target: ObjectTarget, find: Find, names: Container[str]) -> Callable[..., Any]:
+    """Returns what builds an object: a class or a function of the framework, whose paths begin with
+    one of `names`, or of any other package.
+
+    Raises `UnknownOperatorError` for a name that there is not, and `UnsupportedError` for a package
+    that is not installed.
+    """
+    first = target.path.partition(".")[0]
+    if first in names:
+        return find(target.path)
+    try:
+        found: Callable[..., Any] = pkgutil.resolve_name(target.path)
+    except ModuleNotFoundError as error:
+        package = (error.name or first).partition(".")[0]
+        raise UnsupportedError(
+            f"{target.path} needs the package {package}, which is not installed: pip install "
+            f"{PACKAGES.get(package, package)}"
+        ) from error
+    except AttributeError as error:
+        known = vars(error.obj) if isinstance(error.obj, ModuleType) else ()
+        raise UnknownOperatorError(
+            f"{target.path!r}: {one_line(str(error))}{suggest(error.name or '', known)}"
+        ) from error
+    except Exception as error:
+        # As of a package for another version of the framework.
+        reason = one_line(f"{type(error).__name__}: {error}")
+        raise UnsupportedError(f"{target.path}: {first} cannot be imported: {reason}") from error
+    if not callable(found):
+        raise UnknownOperatorError(f"{target.path!r} is not callable")
+    return found
+
+
+PACKAGES = {"fbgemm_gpu": "fbgemm-gpu-cpu, or fbgemm-gpu for GPUs"}
+"""What installs a package, where it has another name than the package."""
 
 
 def call_in_script(target: Target) -> tuple[list[str], str]:

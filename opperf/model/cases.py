@@ -20,6 +20,10 @@ from opperf.model.values import Argument, TensorSpec, display_argument, iter_ten
 Pass = Literal["forward", "backward"]
 
 
+SEPARATOR = "|"
+"""Between the operator and the further parts of a case's id in its source."""
+
+
 class Case(Struct, frozen=True):
     """One thing to measure: a target, its arguments and settings."""
 
@@ -41,6 +45,9 @@ class Case(Struct, frozen=True):
     """How often the case occurred in its source."""
     source_id: str = ""
     """The case's id in its source, if that has ids."""
+    repeat: int = 0
+    """Number of the earlier cases of its source that are equal to it; of a source whose every case
+    is measured."""
     name: str = ""
     """Name in results, if another target of the run has the same label."""
 
@@ -54,8 +61,17 @@ class Case(Struct, frozen=True):
                 "target": canonical_target(self.target),
                 "arguments": self.arguments,
                 "settings": without_defaults(self.settings.identity()),
+                # Absent at its default, as all later fields, so that no id changes.
+                **({"repeat": self.repeat} if self.repeat else {}),
             }
         )[:ID_LENGTH]
+
+    @property
+    def source_ids(self) -> tuple[str, ...]:
+        """Its id in its source, with the operator and without: `torch.add|0|0|1`, `0|0|1`; none if
+        the source has no ids."""
+        _, separator, place = self.source_id.partition(SEPARATOR)
+        return tuple(filter(None, (self.source_id, separator and place)))
 
     @property
     def label(self) -> str:

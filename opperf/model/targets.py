@@ -7,7 +7,7 @@ from typing import Any, NamedTuple, Union
 
 from opperf.model.base import Struct
 from opperf.model.canonical import canonical, digest
-from opperf.model.values import Argument
+from opperf.model.values import Argument, display_argument
 
 
 class TargetKey(NamedTuple):
@@ -102,13 +102,20 @@ class ObjectTarget(Struct, frozen=True, tag="object"):
 
     @property
     def key(self) -> TargetKey:
-        namespace, _, name = self.path.rpartition(".")
+        # `package.module.Layer`, or `package.module:Layer`.
+        end = max(map(self.path.rfind, ".:"))
+        namespace, name = self.path[: max(end, 0)], self.path[end + 1 :]
         return TargetKey(self.framework, namespace, name, digest(self.arguments)[:8])
 
     @property
     def label(self) -> str:
-        """The constructor's name."""
-        return self.key.name
+        """The constructor's name, with its arguments as a program writes them."""
+        shown = {name: display_argument(value) for name, value in self.arguments.items()}
+        words = [
+            f"{value!r}" if name.isdecimal() else f"{name}={value!r}"
+            for name, value in shown.items()
+        ]
+        return f"{self.key.name}({', '.join(words)})" if words else self.key.name
 
 
 class SnippetTarget(Struct, frozen=True, tag="snippet"):

@@ -77,10 +77,13 @@ END: tuple[Column, ...] = (
 
 def columns(records: Sequence[Record]) -> tuple[Column, ...]:
     """Returns all columns: one for a metric that is the same on every run, one for each statistic
-    of a noisy metric. A figure that a record lacks is an empty cell."""
+    of a noisy metric; and the ids that cases have in their file. A figure that a record lacks is an
+    empty cell."""
     metrics = sort_metrics(dict.fromkeys((*default_metrics(), *metrics_in(records))))
     variables = variables_of(record.case for record in records)
     points: list[Column] = [(f"sweep_{name}", _point(name)) for name in variables]
+    if any(record.case.source_id for record in records):
+        points.append(("source_id", lambda record: record.case.source_id))
     return (*CASE, *points, *(column for metric in metrics for column in _columns_of(metric)), *END)
 
 

@@ -32,7 +32,8 @@ FIGURES = {
 def result_of(record: Record, inputs: Mapping[str, Any] | None = None) -> dict[str, Any]:
     """Returns the result of a record: inputs, memory in kB, times in ms (`avg_` is the mean, `p50_`
     the median); metrics that it lacks have no key. `details` are those of tensors, by name, that
-    differ from others in more than shape; `sweep` has the values of swept variables.
+    differ from others in more than shape; `sweep` has the values of swept variables, `source_id` is
+    the case's id in its file.
 
     `inputs` replace the record's own, for a caller who wrote them in another form.
     """
@@ -44,6 +45,8 @@ def result_of(record: Record, inputs: Mapping[str, Any] | None = None) -> dict[s
         result["details"] = details
     if case.point and inputs is None:
         result["sweep"] = dict(case.point)
+    if case.source_id:
+        result["source_id"] = case.source_id
     figures = {
         f"max_storage_mem_alloc_{device_label(case.settings.device)}": statistic_value(
             record, MEMORY.name, "median"

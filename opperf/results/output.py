@@ -18,6 +18,7 @@ from opperf.model import Run, Status
 from opperf.results.csv_file import csv_text
 from opperf.results.markdown import markdown_text
 from opperf.results.opperf_json import FIGURES, ids_by_operator, json_text
+from opperf.results.param_lines import param_text
 from opperf.results.runfile import encode_line, lines_of
 from opperf.results.unwritable import reason, unwritable
 
@@ -86,6 +87,7 @@ FORMATS = {
     "md": Format("md", markdown_text),
     "csv": Format("csv", lambda run, _: csv_text(run), environment_of),
     "jsonl": Format("jsonl", lambda run, _: runfile_text(run)),
+    "param": Format("json", lambda run, _: param_text(run)),
 }
 
 

@@ -19,12 +19,14 @@ def cases_table(plan: Plan, width: int | None = None) -> str:
     long."""
     cases = plan.cases
     names = differing_settings(cases)
+    sources = [case.source_id for case in cases]
     points = [point_text(case.point) for case in cases]
     columns = [
         Column("Operator", [case.label for case in cases], wraps=True),
         Column("Category", [case.category for case in cases], is_extra=True, is_whole=True),
         Column("Rule", [case.origin for case in cases], is_extra=True, is_whole=True),
         Column("Id", [case.id for case in cases], is_text=False),
+        *([Column("Id in the file", sources, is_text=False)] if any(sources) else []),
         *([Column("Settings", [settings_text(case, names) for case in cases])] if names else []),
         *([Column("Sweep", points)] if any(points) else []),
         Column("Inputs", [inputs_text(case) for case in cases], wraps=True),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 
 import msgspec
@@ -14,12 +14,13 @@ from opperf.runner.planning import filter_by_id, plan_cases
 from opperf.runner.pool import Worker
 from opperf.runner.workers import Workers
 from opperf.sources.base import Source, open_source
-from opperf.sources.completing import Completion, merge
+from opperf.sources.completing import Completion, distinguish, merge
 from opperf.sources.registry import Plan
 from opperf.sources.selecting import Selection, make_matcher
 from opperf.sources.sweeping import check_size
 from opperf.sources.varying import (
     Axes,
+    Unite,
     deduplicate,
     disambiguate,
     group_by_process,
@@ -204,10 +205,10 @@ def _plan_file(
         else:
             resolved = _resolve(workers, framework, several)
         own = select_cases(own, selection)
-        cases += vary((with_settings(case, plain) for case in own), resolved)
+        with_plain = (with_settings(case, plain) for case in own)
+        cases += vary(with_plain, resolved, unite_of(source))
     if "no_backward" in given:
         cases = [msgspec.structs.replace(case, passes=("forward",)) for case in cases]
-    cases = unite(source, cases)
     ordered = shuffle(cases, selection.settings.seed) if selection.shuffle else tuple(cases)
     earlier: tuple[Record, ...] = getattr(source, "records", ())
     return Plan(cases=ordered, excluded=dict(source.excluded), earlier=earlier)
@@ -244,7 +245,7 @@ def complete_cases(
     say: Say = lambda text: None,
 ) -> list[Case]:
     """Returns the cases of a source as their framework calls them, with their batch scaled, equal
-    ones as one. Raises `UsageError` for one that it cannot call, if that is an error of the
+    ones united. Raises `UsageError` for one that it cannot call, if that is an error of the
     file."""
     if not is_incomplete(source):
         return list(cases)
@@ -258,13 +259,17 @@ def complete_cases(
             f"the batch of {scaled} of {pluralize(len(completed), 'call')} was scaled by "
             f"{batch_factor:g}; the others are as recorded"
         )
-    return merge(one.case for one in completed)
+    return list(unite_of(source)(one.case for one in completed))
 
 
-def unite(source: Source, cases: Iterable[Case]) -> list[Case]:
-    """Returns the cases of a source with other settings, equal ones as one. Calls of a recording
-    that a dtype makes equal add up; a run file's case with two values of a setting is one call."""
-    return merge(cases) if is_incomplete(source) else list(deduplicate(cases))
+UNITE: Mapping[Completion | None, Unite] = {"each": merge, "all": distinguish, None: deduplicate}
+"""What makes one of equal cases, by how a source's are completed: calls of a recording add up, each
+of a configuration is measured, and a run file's case with two values of a setting is one."""
+
+
+def unite_of(source: Source) -> Unite:
+    """Returns what makes one of equal cases of a source."""
+    return UNITE[completion_of(source)]
 
 
 def select_cases(cases: Iterable[Case], selection: Selection) -> list[Case]:

@@ -68,6 +68,15 @@ class TryRequest(Struct, frozen=True, tag="try"):
     case: Case
 
 
+class TraceRequest(Struct, frozen=True, tag="trace"):
+    """Asks for traces of cases, each called once."""
+
+    cases: tuple[Case, ...]
+    chrome: str
+    execution: str
+    """Absolute paths of the traces of the profiler and of the operators; empty for none."""
+
+
 class ForkRequest(Struct, frozen=True, tag="fork"):
     """Asks for a fork of this process, which answers the requests that follow. The process has run
     no operator yet."""
@@ -136,6 +145,13 @@ class TryResponse(Struct, frozen=True, tag="tried"):
     trial: Trial
 
 
+class TraceResponse(Struct, frozen=True, tag="traced"):
+    """Answers a `TraceRequest` once the files are written."""
+
+    failed: dict[str, str]
+    """Cases that could not be called, by id, with the reason."""
+
+
 class ForkResponse(Struct, frozen=True, tag="forked"):
     """Answers a `ForkRequest`."""
 
@@ -165,6 +181,7 @@ Request = Union[
     ScriptRequest,
     MeasureRequest,
     TryRequest,
+    TraceRequest,
     ForkRequest,
     EndRequest,
 ]
@@ -178,6 +195,7 @@ Response = Union[
     ScriptResponse,
     MeasureResponse,
     TryResponse,
+    TraceResponse,
     ForkResponse,
     EndResponse,
     ErrorResponse,

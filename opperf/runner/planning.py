@@ -149,17 +149,24 @@ def limit_case_times(plan: Plan) -> Plan:
 
 
 def filter_by_id(plan: Plan, ids: tuple[str, ...]) -> Plan:
-    """Returns the plan with only the cases whose ids begin with one of `ids`.
+    """Returns the plan with only the cases whose ids begin with one of `ids`, or whose ids in their
+    file are one of them, with or without the operator.
 
     Raises `UsageError` for an id that no case has.
     """
     if not ids:
         return plan
+    known = {one for case in plan.cases for one in case.source_ids}
     for wanted in ids:
-        if not any(case.id.startswith(wanted) for case in plan.cases):
+        if wanted not in known and not any(case.id.startswith(wanted) for case in plan.cases):
             raise UsageError(
                 f"--id {wanted}: no planned case has this id; use the options of the run it is "
                 "from, and see opperf run --list for the ids"
             )
-    cases = tuple(case for case in plan.cases if case.id.startswith(ids))
+    asked = frozenset(ids)
+    cases = tuple(
+        case
+        for case in plan.cases
+        if not asked.isdisjoint(case.source_ids) or case.id.startswith(ids)
+    )
     return msgspec.structs.replace(plan, cases=cases)

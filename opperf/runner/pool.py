@@ -45,6 +45,8 @@ from opperf.runner.messages import (
     Response,
     ScriptRequest,
     ScriptResponse,
+    TraceRequest,
+    TraceResponse,
     TryRequest,
     TryResponse,
 )
@@ -207,6 +209,12 @@ class Worker(AbstractContextManager["Worker"]):
     def scripts(self, cases: tuple[Case, ...]) -> tuple[str, ...]:
         """A script for each case, in the framework's own terms."""
         return self._ask_or_fail(ScriptRequest(cases=cases), ScriptResponse, PLAN_TIMEOUT_S).scripts
+
+    def trace(self, cases: tuple[Case, ...], chrome: str, execution: str) -> dict[str, str]:
+        """Writes traces of the cases to these files, and returns those that could not be called."""
+        request = TraceRequest(cases=cases, chrome=chrome, execution=execution)
+        timeout_s = sum(case.settings.timeout_s for case in cases)
+        return self._ask_or_fail(request, TraceResponse, timeout_s, "tracing").failed
 
     def measure(self, case: Case) -> Record:
         """Returns the record of a case; a crash or a hang of the worker is its status."""

@@ -19,9 +19,14 @@ from opperf.model import (
     Mapping,
     MemoryFormat,
     Number,
+    ObjectTarget,
     TensorSpec,
+    split_positional,
 )
 from opperf.sources.bound import NOTHING_BOUND, Bound
+
+BUILD = "build"
+"""Beginning of the places of the arguments that an object is built with."""
 
 
 def compiles(case: Case, framework: Framework) -> bool:
@@ -42,7 +47,7 @@ class PreparedCase:
         """Values of the call's arguments: tensors, lists of tensors, plain values."""
         for name, argument in case.arguments.items():
             self.arguments[name] = self._value(name, argument)
-        self.call = framework.bind(case, self.arguments, bound.function)
+        self.call = framework.bind(case, self.arguments, bound.function or self._built())
         self.gradient: Gradient | None = None
         """Its gradient, once it was made for compiling it."""
 
@@ -53,6 +58,19 @@ class PreparedCase:
     def copy(self) -> PreparedCase:
         """Returns a copy with its own tensors of the same contents."""
         return PreparedCase(self.case, self.framework, self._bound)
+
+    def _built(self) -> Any:
+        """Returns the object that the case calls; None for any other target."""
+        target = self.case.target
+        if not isinstance(target, ObjectTarget):
+            return None
+        made = {
+            name: self._value(f"{BUILD}.{name}", argument)
+            for name, argument in target.arguments.items()
+        }
+        unnamed, named = split_positional(made)
+        built = self.framework.constructor(target)(*unnamed, **named)
+        return self.framework.place_weights(built, self.case)
 
     def _value(self, place: str, argument: Argument) -> Any:
         """Returns the value of an argument or of an element; `place` is `name` or `name.index`."""

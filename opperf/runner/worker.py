@@ -19,6 +19,7 @@ import os
 import sys
 import traceback
 from collections.abc import Callable, Iterable
+from pathlib import Path
 from typing import Any, BinaryIO
 
 import msgspec
@@ -60,11 +61,14 @@ from opperf.runner.messages import (
     Response,
     ScriptRequest,
     ScriptResponse,
+    TraceRequest,
+    TraceResponse,
     TryRequest,
     TryResponse,
 )
 from opperf.runner.pristine import start_pristine_server
 from opperf.runner.process import begin_child, end_like, fork
+from opperf.runner.tracing import trace
 from opperf.runner.trial import try_call
 from opperf.sources.bound import NOTHING_BOUND
 from opperf.sources.choices import choices
@@ -143,6 +147,14 @@ ANSWERS: dict[type, Callable[[Framework, Any], Response]] = {
         scripts=tuple(script(framework, case) for case in request.cases)
     ),
     MeasureRequest: measure_case,
+    TraceRequest: lambda framework, request: TraceResponse(
+        failed=trace(
+            framework,
+            request.cases,
+            Path(request.chrome) if request.chrome else None,
+            Path(request.execution) if request.execution else None,
+        )
+    ),
     TryRequest: lambda framework, request: TryResponse(trial=try_call(request.case, framework)),
 }
 """Functions that answer requests, by the request's type."""

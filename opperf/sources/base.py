@@ -17,6 +17,7 @@ GROUP = "opperf.sources"
 BUILT_IN = {
     "run file": "opperf.sources.runfile:source",
     "input log": "opperf.sources.input_log:source",
+    "configuration": "opperf.sources.param.files:source",
 }
 """Sources that need no entry point, so that a checkout works without installation."""
 

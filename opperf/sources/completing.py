@@ -7,23 +7,17 @@ canonical name, arguments by name, and contents that suit the operator.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Literal
 
 import msgspec
 
-from opperf.errors import UnknownOperatorError, UsageError
+from opperf.errors import UnknownOperatorError, UnsupportedError, UsageError
 from opperf.frameworks import Framework
-from opperf.model import (
-    Case,
-    OperatorTarget,
-    Struct,
-    Target,
-    split_positional,
-)
-from opperf.rules.engine import rules_module
-from opperf.rules.values import Arguments
-from opperf.sources.batch import Batch, find_batch, scale
+from opperf.model import Case, Struct
+from opperf.sources.as_called import as_called, with_names
+from opperf.sources.batch import find_batch, scale
 
 Completion = Literal["each", "all"]
 """Whether a case that cannot be completed is that case's record, or an error of the file."""
@@ -45,74 +39,43 @@ def complete(
 
     Raises `UsageError` if it is to be scaled and the cases have none.
     """
-    named = [_named_case(framework, case) for case in cases]
+    made = [_named(framework, case) for case in cases]
     if batch_factor != 1.0:
-        batch = find_batch(one.case for one in named)
-        if batch is None:
-            raise UsageError("--scale-batch: no call has a tensor of several axes")
-        named = [
-            one if one.refusal else _in_batch(framework, one.case, batch, batch_factor)
-            for one in named
-        ]
-    return tuple(
-        one if one.refusal else msgspec.structs.replace(one, case=_suited(framework, one.case))
-        for one in named
-    )
+        made = list(_in_batch(framework, made, batch_factor))
+    return tuple(one if one.refusal else _called(framework, one) for one in made)
 
 
-def _in_batch(framework: Framework, case: Case, batch: Batch, factor: float) -> Completed:
-    """Returns a case with its batch scaled, if it has one."""
-    made = scale(case, batch, factor, framework.output_shapes)
-    return Completed(made, scaled=made != case)
-
-
-def _named_case(framework: Framework, case: Case) -> Completed:
+def _named(framework: Framework, case: Case) -> Completed:
     """Returns a case with its target and arguments under the framework's names."""
     try:
-        target = _target(framework, case.target)
-        case = msgspec.structs.replace(case, target=target)
-        signature = framework.signature(target)
-        case = msgspec.structs.replace(case, category=signature.category)
-        if isinstance(target, OperatorTarget):
-            names = [one.name for one in signature.parameters]
-            arguments = _named(target.path, names, case.arguments)
-            case = msgspec.structs.replace(case, arguments=arguments)
-    except (UnknownOperatorError, UsageError) as error:
+        case = with_names(framework, case)
+    except UnsupportedError:
+        # A package that is not installed, as the case's record will say.
+        return Completed(case)
+    except UnknownOperatorError as error:
         return Completed(case, str(error))
     return Completed(case)
 
 
-def _suited(framework: Framework, case: Case) -> Case:
-    """Returns a case with contents that suit its operator."""
-    if not isinstance(case.target, OperatorTarget):
-        return case
-    signature = framework.signature(case.target)
-    arguments = rules_module(framework.rules).CONTENTS(signature, case.arguments)
-    return msgspec.structs.replace(case, arguments=arguments)
+def _called(framework: Framework, one: Completed) -> Completed:
+    try:
+        return msgspec.structs.replace(one, case=as_called(framework, one.case))
+    except UnsupportedError:
+        return one
+    except (UnknownOperatorError, UsageError) as error:
+        return msgspec.structs.replace(one, refusal=str(error))
 
 
-def _target(framework: Framework, target: Target) -> Target:
-    """Returns a target under the framework's own name. Raises `UnknownOperatorError`."""
-    if not isinstance(target, OperatorTarget):
-        return target
-    found = framework.resolve(target.path)
-    return framework.callable_target(target.path) if found is None else found.target
-
-
-def _named(path: str, names: Sequence[str], arguments: Arguments) -> Arguments:
-    """Returns an operator's arguments by name, in the order of its parameters. Raises
-    `UsageError`."""
-    unnamed, named = split_positional(arguments)
-    if len(unnamed) > len(names):
-        raise UsageError(f"{path} takes {len(names)} arguments, not {len(unnamed)}")
-    made = dict(zip(names, unnamed, strict=False))
-    for name, value in named.items():
-        if name not in names:
-            raise UsageError(f"{path} has no argument {name!r}")
-        if name in made:
-            raise UsageError(f"{path} has two values of the argument {name!r}")
-        made[name] = value
-    return {name: made[name] for name in names if name in made}
+def _in_batch(
+    framework: Framework, cases: Sequence[Completed], factor: float
+) -> Iterator[Completed]:
+    """Yields the cases with their batch scaled, where they have one. Raises `UsageError`."""
+    batch = find_batch(one.case for one in cases)
+    if batch is None:
+        raise UsageError("--scale-batch: no call has a tensor of several axes")
+    for one in cases:
+        made = one.case if one.refusal else scale(one.case, batch, factor, framework.output_shapes)
+        yield msgspec.structs.replace(one, case=made, scaled=made != one.case)
 
 
 def merge(cases: Iterable[Case]) -> list[Case]:
@@ -124,3 +87,13 @@ def merge(cases: Iterable[Case]) -> list[Case]:
         count = case.count + (0 if earlier is None else earlier.count)
         found[case.id] = msgspec.structs.replace(earlier or case, count=count)
     return list(found.values())
+
+
+def distinguish(cases: Iterable[Case]) -> list[Case]:
+    """Returns the cases, each that equals earlier ones with their number."""
+    seen: Counter[str] = Counter()
+    made = []
+    for case in cases:
+        made.append(msgspec.structs.replace(case, repeat=seen[case.id]))
+        seen[case.id] += 1
+    return made

@@ -5,12 +5,12 @@ that operator `cnt: 24, ((T([128, 64], f16), T([64, 10], f16)), {})`, as PyTorch
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
-from opperf.dtypes import DTYPES, is_floating
 from opperf.errors import UsageError, one_line
-from opperf.model import Argument, Case, OperatorTarget, Settings, iter_tensors
+from opperf.model import Case, OperatorTarget, Settings
+from opperf.sources.call_dtype import call_dtype
 from opperf.sources.completing import Completion
 from opperf.sources.logged_arguments import read_arguments
 
@@ -25,9 +25,6 @@ FRAMEWORK = "torch"
 
 LONGEST_SHOWN = 60
 """Characters of a wrong line that a message has."""
-
-BASELINE = "float32"
-"""Dtype of a case without floating tensors, as everywhere."""
 
 
 class InputLog:
@@ -85,21 +82,13 @@ def _case(target: OperatorTarget, text: str, count: int, path: Path, place: str)
     return Case(
         target=target,
         arguments=arguments,
-        settings=Settings(dtype=_dtype(arguments.values())),
+        settings=Settings(dtype=call_dtype(arguments.values())),
         # A backward operator is a call of its own.
         passes=("forward",),
         origin=place,
         why=f"{count:,} calls in {path.stem}" if count > 1 else f"1 call in {path.stem}",
         count=count,
     )
-
-
-def _dtype(arguments: Iterable[Argument]) -> str:
-    """Returns the dtype of a call: the floating one of fewest bytes, as in mixed precision some
-    tensors have more."""
-    used = {spec.dtype for value in arguments for spec in iter_tensors(value)}
-    floating = [DTYPES[name] for name in used if is_floating(name)]
-    return min(floating, key=lambda one: (one.bytes, one.name)).name if floating else BASELINE
 
 
 class InputLogs:

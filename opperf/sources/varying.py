@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import random
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -29,24 +29,28 @@ Axes = dict[str, tuple[Any, ...]]
 """Values by field of `Settings`; a field without values stays as it is in a case."""
 
 
-def vary(cases: Iterable[Case], axes: Mapping[str, tuple[Any, ...]]) -> tuple[Case, ...]:
-    """Returns every case with every combination of the axes' values, without duplicates. Cases of
-    one combination are together, in their order."""
-    listed = list(cases)
-    found = (
-        with_settings(case, dict(zip(axes, values, strict=True)))
-        for values in itertools.product(*axes.values())
-        for case in listed
-    )
-    return deduplicate(found)
-
-
 def deduplicate(cases: Iterable[Case]) -> tuple[Case, ...]:
     """Returns the cases without those that have the id of an earlier one."""
     found: dict[str, Case] = {}
     for case in cases:
         found.setdefault(case.id, case)
     return tuple(found.values())
+
+
+Unite = Callable[[Iterable[Case]], Sequence[Case]]
+"""Makes one of equal cases."""
+
+
+def vary(
+    cases: Iterable[Case], axes: Mapping[str, tuple[Any, ...]], unite: Unite = deduplicate
+) -> tuple[Case, ...]:
+    """Returns every case with every combination of the axes' values, without duplicates. Cases of
+    one combination are together, in their order; those that it makes equal are united."""
+    listed = list(cases)
+    products = itertools.product(*axes.values())
+    combinations = (dict(zip(axes, values, strict=True)) for values in products)
+    found = (unite(with_settings(case, one) for case in listed) for one in combinations)
+    return deduplicate(itertools.chain.from_iterable(found))
 
 
 def shuffle(cases: Iterable[Case], seed: int) -> tuple[Case, ...]:

@@ -5,7 +5,7 @@ import pytest
 
 from opperf.commands import COMMANDS
 from opperf.commands.command import option_name
-from opperf.parsing import EXTENSIONS
+from opperf.parsing import EXTENSIONS, SHARING
 
 BY_NAME = {command.name: command for command in COMMANDS}
 
@@ -86,4 +86,12 @@ def test_the_report_of_a_session_is_a_run_file():
 
 def test_every_format_of_a_file_has_an_extension():
     written = {one for command in WRITING for one in formats_of(command)}
-    assert written == set(EXTENSIONS.values())
+    assert written == {*EXTENSIONS.values(), *SHARING}
+    assert set(SHARING.values()) <= set(EXTENSIONS)
+
+
+def test_a_format_may_share_an_extension_and_is_then_named():
+    assert options("run", "-f", "param", "-o", "x.json")["output_format"] == "param"
+    assert options("run", "-o", "x.json")["output_format"] == "json"
+    with pytest.raises(click.BadParameter, match="param contradicts the extension"):
+        options("run", "-f", "param", "-o", "x.md")

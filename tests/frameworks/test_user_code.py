@@ -95,7 +95,9 @@ def test_an_object_is_built_before_it_is_called(kernels):
         def __call__(self, x):
             return self.factor * x
 
-    built = function_of(ObjectTarget("fake", "own.Scale", {"factor": 3}), lambda path: Scale, {})
+    built = function_of(
+        ObjectTarget("fake", "own.Scale", {"factor": 3}), lambda path: Scale, {"own": None}
+    )
     assert built(4) == 12
 
 

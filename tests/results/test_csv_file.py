@@ -94,3 +94,14 @@ def test_csv_has_a_column_for_each_swept_variable(run: Run, make_point: MakeReco
         ["", ""],
     ]
     assert not any(name.startswith("sweep_") for name, _ in columns(run.records))
+
+
+def test_ids_of_a_file_have_a_column_where_a_case_has_one(run: Run) -> None:
+    first, *others = run.records
+    case = msgspec.structs.replace(first.case, source_id="torch.add|0|0|1")
+    changed = msgspec.structs.replace(
+        run, records=(msgspec.structs.replace(first, case=case), *others)
+    )
+    found = [row["source_id"] for row in csv.DictReader(io.StringIO(csv_text(changed)))]
+    assert found == ["torch.add|0|0|1", *[""] * len(others)]
+    assert "source_id" not in csv_text(run)

@@ -156,6 +156,7 @@ def test_formats_name_their_extensions() -> None:
         "md": "md",
         "csv": "csv",
         "jsonl": "jsonl",
+        "param": "json",
     }
 
 

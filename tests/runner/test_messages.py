@@ -9,6 +9,7 @@ from opperf.runner.environment import environment
 from opperf.runner.memory import Peaks
 from opperf.runner.searching import Entry
 from opperf.runner.trial import Trial
+from opperf.sources.completing import Completed
 from opperf.sources.registry import Plan, Resolution
 from opperf.sources.selecting import Selection
 
@@ -26,7 +27,9 @@ def said(make_case, fake):
         messages.ResolveRequest({"dtype": ("float32", "int8"), "threads": (None, 2)}),
         messages.ListRequest(),
         messages.ChoicesRequest(),
+        messages.CompleteRequest((case,)),
         messages.ScriptRequest((case,)),
+        messages.TraceRequest((case,), "/x/trace.json", ""),
         messages.MeasureRequest(case, reference_work=True),
         messages.TryRequest(case),
         messages.ForkRequest(("cpu(0)", "gpu(0)")),
@@ -36,7 +39,9 @@ def said(make_case, fake):
         messages.ResolveResponse(Resolution({"device": ("gpu(0)",)}, {"device": ()})),
         messages.ListResponse(Listing("fake", "1", 1, (ListedOperator(operator, "rule:x"),))),
         messages.ChoicesResponse({"dtype": ("float32", "int8")}),
+        messages.CompleteResponse((Completed(case, "no such operator"),)),
         messages.ScriptResponse(("print()",)),
+        messages.TraceResponse({case.id: "no such operator"}),
         messages.MeasureResponse(record),
         messages.TryResponse(Trial(refusal="no", ended=True)),
         messages.ForkResponse(forked=True),

@@ -8,7 +8,7 @@ from opperf.errors import UsageError
 from opperf.model import Settings
 from opperf.rules.fuzzing import Fuzz
 from opperf.runner import cache
-from opperf.runner.planning import LEAST_TIME_S, limit_case_times, plan_cases
+from opperf.runner.planning import LEAST_TIME_S, filter_by_id, limit_case_times, plan_cases
 from opperf.runner.trial import Trial
 from opperf.sources.registry import Plan
 from opperf.sources.selecting import Selection
@@ -210,3 +210,28 @@ def test_an_id_selects_a_point_of_a_sweep(plan):
     first, second = plan("relu", **options).cases
     (found,) = plan("relu", ids=(second.id[:8],), **options).cases
     assert found == second and first.id != second.id
+
+
+def test_ids_are_opperfs_own_or_those_in_the_file(make_case):
+    cases = tuple(
+        msgspec.structs.replace(make_case(name), source_id=f"fake.{name}|0|0|{i}")
+        for name in ("relu", "negative")
+        for i in range(2)
+    )
+    cases = tuple(msgspec.structs.replace(case, repeat=i) for i, case in enumerate(cases))
+    plan = Plan(cases=cases, excluded={})
+
+    def found(*ids):
+        return [case.source_id for case in filter_by_id(plan, ids).cases]
+
+    assert found() == [case.source_id for case in cases]
+    assert found(cases[2].id[:8]) == ["fake.negative|0|0|0"]
+    assert found("fake.relu|0|0|1") == ["fake.relu|0|0|1"]
+    assert found("0|0|1", cases[0].id) == [
+        "fake.relu|0|0|0",
+        "fake.relu|0|0|1",
+        "fake.negative|0|0|1",
+    ]
+    for wrong in ("0|0", "fake.relu|0|0", "0|0|7"):
+        with pytest.raises(UsageError, match="no planned case has this id"):
+            found(wrong)

@@ -10,7 +10,7 @@ import msgspec
 from opperf.compare.ab.pairs import Pair, Pairing
 from opperf.errors import UsageError
 from opperf.model import DECLARED, Case, Settings
-from opperf.runner.assembling import complete_cases, is_incomplete, select_cases, unite
+from opperf.runner.assembling import complete_cases, is_incomplete, select_cases, unite_of
 from opperf.runner.pool import Worker
 from opperf.sources.base import open_source
 from opperf.sources.registry import Plan
@@ -24,6 +24,10 @@ OF_THE_SESSION = frozenset(
 has one, and how long a case is measured. Their contents are those of the file."""
 
 
+OF_THE_CALL = frozenset({"dtype", "phase", "memory_format", "input_function"})
+"""Settings that a case of a recording or a configuration has of its own."""
+
+
 def plans_of_files(
     worker: Worker,
     paths: Iterable[Path],
@@ -34,26 +38,28 @@ def plans_of_files(
 ) -> list[Plan]:
     """Returns the plans of an arm, one for each file. Cases keep their settings, except
     `OF_THE_SESSION` and those `assigned` by an option or the arm. The worker of the arm completes
-    those of a recording.
+    those of a recording or a configuration, which have of their own `OF_THE_CALL` only.
 
     Raises `UsageError` for cases of another framework, and the errors of the sources.
     """
     names = OF_THE_SESSION | set(assigned) & DECLARED.keys()
-    settings = {name: getattr(selection.settings, name) for name in names}
     plans = []
     known: list[str] = []
     for path in paths:
         source = open_source(path)
         in_file = list(source.cases())
+        here = names
         if is_incomplete(source):
             _check_framework(path, in_file, framework)
             in_file = complete_cases(worker, source, in_file)
+            here = names | DECLARED.keys() - OF_THE_CALL
+        settings = {name: getattr(selection.settings, name) for name in here}
         known += [case.id for case in in_file]
         cases = select_cases(in_file, selection)
         _check_framework(path, cases, framework)
         # Ids are of the case as it is in the file.
         chosen = [case for case in cases if not selection.ids or case.id.startswith(selection.ids)]
-        made = tuple(unite(source, (with_settings(case, settings) for case in chosen)))
+        made = tuple(unite_of(source)(with_settings(case, settings) for case in chosen))
         if forward_only:
             made = tuple(msgspec.structs.replace(case, passes=("forward",)) for case in made)
         plans.append(Plan(cases=made, excluded=dict(source.excluded)))

@@ -39,6 +39,7 @@ from opperf.model import (
     DType,
     Note,
     NoteCode,
+    ObjectTarget,
     Operator,
     OperatorTarget,
     Target,
@@ -151,6 +152,18 @@ class MXNet(Defaults):
 
     def place(self, target: Target) -> str:
         return wrapped.place_of(functions.canonical_target(target))
+
+    def constructor(self, target: ObjectTarget) -> Callable[..., Any]:
+        return functions.constructor_of(target)
+
+    def is_layer(self, function: Callable[..., Any]) -> bool:
+        return isinstance(function, type) and issubclass(function, mx.gluon.Block)
+
+    def place_weights(self, built: Any, case: Case) -> Any:
+        if isinstance(built, mx.gluon.Block):
+            built.initialize(ctx=devices.context(case.settings.device))
+            built.cast(case.settings.dtype)
+        return built
 
     def notes(self, target: Target) -> tuple[Note, ...]:
         if functions.is_fallback(target):

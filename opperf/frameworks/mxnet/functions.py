@@ -16,7 +16,15 @@ from opperf.errors import UnknownOperatorError, suggest
 from opperf.frameworks import paths, user_code
 from opperf.frameworks.mxnet import direct, registry, user_operators
 from opperf.frameworks.mxnet.calls import Function
-from opperf.model import CallableTarget, Kind, Operator, OperatorTarget, Parameter, Target
+from opperf.model import (
+    CallableTarget,
+    Kind,
+    ObjectTarget,
+    Operator,
+    OperatorTarget,
+    Parameter,
+    Target,
+)
 from opperf.model import split_positional as by_position
 
 ROOTS = {"mx": mx, "mxnet": mx, "nd": mx.nd, "np": mx.np, "npx": mx.npx}
@@ -119,6 +127,11 @@ def path_of(function: Callable[..., Any]) -> str:
         # MXNet's module name of some generated functions.
         module = "mxnet.ndarray._internal" if name.startswith("_") else "mxnet.ndarray"
     return f"{module}.{name}" if module else name
+
+
+def constructor_of(target: ObjectTarget) -> Callable[..., Any]:
+    """Returns what builds an object. Raises the errors of `user_code.constructor_of`."""
+    return user_code.constructor_of(target, find, ROOTS)
 
 
 def function_of(target: Target) -> Callable[..., Any]:

@@ -6,6 +6,7 @@ import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import torch
@@ -21,6 +22,7 @@ from opperf.frameworks.torch import (
     cuda,
     devices,
     dtypes,
+    embedding_tables,
     functions,
     inference,
     kernels,
@@ -32,10 +34,11 @@ from opperf.frameworks.torch import (
     restoring,
     source,
     tensors,
+    tracing,
 )
 from opperf.frameworks.torch import modes as execution
 from opperf.frameworks.torch.devices import synchronize
-from opperf.frameworks.torch.gradient import RecordedGradient
+from opperf.frameworks.torch.gradient import FusedGradient, RecordedGradient
 from opperf.frameworks.torch.kineto import NativeProfiler
 from opperf.model import (
     Argument,
@@ -45,6 +48,7 @@ from opperf.model import (
     DType,
     Generator,
     MemoryFormat,
+    ObjectTarget,
     Operator,
     OperatorTarget,
     Target,
@@ -141,6 +145,21 @@ class PyTorch(Defaults):
     def function_paths(self) -> tuple[str, ...]:
         return paths.public_paths({place.path: place.module for place in public.PLACES})
 
+    def constructor(self, target: ObjectTarget) -> Callable[..., Any]:
+        return functions.constructor_of(target)
+
+    def is_layer(self, function: Callable[..., Any]) -> bool:
+        return isinstance(function, type) and issubclass(function, torch.nn.Module)
+
+    def place_weights(self, built: Any, case: Case) -> Any:
+        device = devices.torch_device(case.settings.device)
+        if isinstance(built, embedding_tables.SplitTableBatchedEmbeddingBagsCodegen):
+            return built.on(device)
+        if not isinstance(built, torch.nn.Module):
+            return built
+        dtype = dtypes.dtype_of(case.settings.dtype)
+        return built.to(device, dtype if dtype.is_floating_point else None)
+
     def signature(self, target: Target, function: Callable[..., Any] | None = None) -> Operator:
         return functions.signature(target, function or self.function(target))
 
@@ -230,6 +249,11 @@ class PyTorch(Defaults):
     def profilers(self) -> Mapping[str, ProfilerFactory]:
         return {"native": NativeProfiler}
 
+    def tracing(
+        self, chrome: Path | None, execution: Path | None
+    ) -> AbstractContextManager[tracing.Label]:
+        return tracing.tracing(chrome, execution)
+
     def has_events(self, device: str) -> bool:
         return cuda.has_events(device)
 
@@ -266,7 +290,8 @@ class PyTorch(Defaults):
     def gradient(self, case: Case, call: Callable[[], Any], inputs: Sequence[Any]) -> Gradient:
         if case.settings.mode in execution.NO_BACKWARD:
             raise NoGradientError(execution.NO_BACKWARD[case.settings.mode])
-        return RecordedGradient(call, inputs)
+        made = FusedGradient if embedding_tables.is_fused(case.target) else RecordedGradient
+        return made(call, inputs)
 
     def restore(
         self, case: Case, arguments: Mapping[str, Any], call: Callable[[], Any]

@@ -15,7 +15,15 @@ from opperf.frameworks import paths, user_code
 from opperf.frameworks.torch import devices, public, registry, schemas
 from opperf.frameworks.torch.dtypes import DTYPES, dtype_of
 from opperf.frameworks.torch.former import REMOVED
-from opperf.model import CallableTarget, Kind, Operator, OperatorTarget, Parameter, Target
+from opperf.model import (
+    CallableTarget,
+    Kind,
+    ObjectTarget,
+    Operator,
+    OperatorTarget,
+    Parameter,
+    Target,
+)
 from opperf.model import split_positional as by_position
 from opperf.model.targets import DEFAULT_OVERLOAD
 from opperf.near_names import nearest
@@ -64,9 +72,22 @@ def target_at(path: str) -> Target:
         near = nearest(registry.without_prefix(path), names)
         raise UnknownOperatorError(f"PyTorch has no operator {path!r}{did_you_mean(near)}")
     own = user_code.target_at(registry.FRAMEWORK, path)
-    target = own or CallableTarget(framework=registry.FRAMEWORK, path=path)
+    target = own or CallableTarget(framework=registry.FRAMEWORK, path=_with_method(path))
     function_of(target)
     return target
+
+
+def _with_method(path: str) -> str:
+    """Returns a path with the method of tensors in place of a function that PyTorch lacks:
+    `torch.add_` is `torch.Tensor.add_`."""
+    root, _, name = path.partition(".")
+    is_method = root in ROOTS and not hasattr(torch, name) and hasattr(torch.Tensor, name)
+    return f"{root}.Tensor.{name}" if is_method else path
+
+
+def constructor_of(target: ObjectTarget) -> Callable[..., Any]:
+    """Returns what builds an object. Raises the errors of `user_code.constructor_of`."""
+    return user_code.constructor_of(target, find, ROOTS)
 
 
 def function_of(target: Target) -> Callable[..., Any]:

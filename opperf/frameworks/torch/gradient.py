@@ -132,6 +132,10 @@ class RecordedGradient:
             raise NoGradientError(one_line(reason)) from error
         finally:
             self._outputs = []
+        self._check(found)
+
+    def _check(self, found: tuple[torch.Tensor | None, ...]) -> None:
+        """Raises `NoGradientError` if there is no gradient among those found."""
         if all(one is None for one in found):
             raise NoGradientError("its results do not depend on an input that takes a gradient")
 
@@ -149,6 +153,19 @@ class RecordedGradient:
     def gradients(self) -> tuple[torch.Tensor | None, ...]:
         """Returns the gradients of the last recorded call; None for an input without one."""
         return torch.autograd.grad(self._outputs, self._inputs, self._heads, allow_unused=True)
+
+
+class FusedGradient(RecordedGradient):
+    """The backward pass of a module that updates its weights in it, and returns no gradients of
+    them."""
+
+    def _check(self, found: tuple[torch.Tensor | None, ...]) -> None:
+        """Does nothing: an empty list says nothing of such a pass."""
+
+    def gradients(self) -> tuple[torch.Tensor | None, ...]:
+        """Runs the backward pass."""
+        torch.autograd.backward(self._outputs, self._heads)
+        return ()
 
 
 def _parameters(call: Callable[[], Any]) -> list[torch.Tensor]:

@@ -9,7 +9,7 @@ import torch
 
 from opperf.frameworks.torch import registry, schemas
 from opperf.frameworks.torch.tensors import layout_of, tensors
-from opperf.model import OperatorTarget, Target
+from opperf.model import CallableTarget, OperatorTarget, Target
 
 
 class Saved(NamedTuple):
@@ -49,16 +49,26 @@ class Saved(NamedTuple):
         tensor.copy_(self.copy)
 
 
+def _operator(target: Target) -> registry.Registered | None:
+    """Returns the operator that a target is, or that a function of PyTorch's calls."""
+    if isinstance(target, OperatorTarget):
+        return registry.at(target)
+    return registry.find(target.path) if isinstance(target, CallableTarget) else None
+
+
 def restore(target: Target, arguments: Mapping[str, Any]) -> Callable[[], object] | None:
     """Returns a function that restores what an operator writes to, beside the tensors that it only
     writes its results to; None if there is nothing."""
-    found = registry.at(target) if isinstance(target, OperatorTarget) else None
+    found = _operator(target)
     if found is None:
         return None
     schema = found.function._schema
+    # Arguments by position are those of a function.
+    places = {one.name: str(place) for place, one in enumerate(schema.arguments)}
     only_written = {one.name for one in schema.arguments if one.is_out}
     names = [name for name in schemas.written_to(schema) if name not in only_written]
-    saved = [Saved.of(one) for name in names for one in tensors(arguments.get(name))]
+    written = [arguments.get(name, arguments.get(places[name])) for name in names]
+    saved = [Saved.of(one) for value in written for one in tensors(value)]
     if not saved:
         return None
 

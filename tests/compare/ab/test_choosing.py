@@ -1,5 +1,7 @@
 """Cases from files, and pairs by their ids."""
 
+import json
+
 import msgspec
 import pytest
 
@@ -38,6 +40,11 @@ def planned(
     chosen = selection(ids, **settings)
     (plan,) = plans_of_files(worker, [path], framework, chosen, forward_only, assigned)
     return plan.cases
+
+
+def completed(cases):
+    """Returns cases as a framework would complete them."""
+    return tuple(Completed(msgspec.structs.replace(case, category="unary")) for case in cases)
 
 
 def test_the_calls_are_those_of_the_file_and_the_process_is_the_arms(file):
@@ -83,7 +90,7 @@ cnt: 2, ((T([4, 4], f32), T([4, 4], f32)), {})
 class Completing:
     """A worker that gives the arguments of a call their names."""
 
-    def complete(self, cases):
+    def complete(self, cases, batch_factor=1.0):
         return [
             Completed(
                 msgspec.structs.replace(
@@ -139,3 +146,16 @@ def test_all_pairs_without_an_id_and_an_error_for_an_unknown_one(pairing):
     assert choose_by_id(pairing, ()) is pairing
     with pytest.raises(UsageError, match="--id ffff: no pair of cases has this id"):
         choose_by_id(pairing, ("ffff",))
+
+
+def test_cases_of_a_configuration_are_completed_and_have_the_settings_of_the_arm(tmp_path):
+    tensor = {"type": "tensor", "dtype": "double", "shape": [4]}
+    path = tmp_path / "exp.json"
+    content = {"torch.exp": {"config": [{"input": [{"args": [tensor]}]}]}}
+    path.write_text(json.dumps(content))
+    (case,) = planned(path, framework="torch", device="gpu(0)", profiler="python")
+    assert case.category == "unary"
+    settings = case.settings
+    assert (settings.device, settings.profiler, settings.dtype) == ("gpu(0)", "python", "float64")
+    with pytest.raises(UsageError, match="has cases of torch, and fake is measured"):
+        planned(path)

@@ -1,0 +1,204 @@
+"""Results as PARAM's compute benchmarks write them: lines of JSON for the run, for each case, and
+for the end. Times are in ms, memory is in MiB."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from opperf.dtypes import PYTORCH_NAMES
+from opperf.metrics import BACKWARD, FORWARD, MEMORY, MEMORY_FORWARD, PASSES
+from opperf.model import (
+    Argument,
+    CallableTarget,
+    Case,
+    Device,
+    DType,
+    Number,
+    ObjectTarget,
+    OperatorTarget,
+    Record,
+    Run,
+    Status,
+    TensorSpec,
+    split_positional,
+)
+from opperf.model import Mapping as MappingValue
+
+NS_PER_MS = 1e6
+MIB = 2**20
+
+NAMES = {name: short for short, name in reversed(PYTORCH_NAMES.items())}
+"""PARAM's names of dtypes, where they are not opperf's."""
+
+OWN_NAMES = ("float32", "float64", "int32", "int64")
+"""Dtypes that PARAM has by its own name only."""
+
+DEVICES = {"gpu": "cuda"}
+"""PyTorch's kinds of devices, where they are not opperf's."""
+
+
+def param_text(run: Run) -> str:
+    """Returns the lines of a run."""
+    return "".join(f"{json.dumps(line)}\n" for line in _lines(run))
+
+
+def _lines(run: Run) -> Iterator[dict[str, Any]]:
+    yield {
+        "run_options": _options(run),
+        "sys_info": _system(run),
+        "start_time": run.header.started,
+    }
+    for record in run.records:
+        yield _record(record)
+    if run.closing is not None:
+        yield {"finish_time": run.closing.finished}
+
+
+def device_name(device: str) -> str:
+    """Returns a device by PyTorch's name: `cuda:1` for `gpu(1)`, `cpu` for `cpu(0)`."""
+    kind, _, rest = device.partition("(")
+    index = rest.rstrip(")")
+    return kind if kind == "cpu" else f"{DEVICES.get(kind, kind)}:{index or 0}"
+
+
+def _options(run: Run) -> dict[str, Any]:
+    """Returns the options under PARAM's names, and the command."""
+    if not run.cases:
+        return {}
+    settings = run.cases[0].settings
+    return {
+        "device": device_name(settings.device),
+        "pass_type": next(
+            (BACKWARD.name for case in run.cases if BACKWARD.name in case.passes), FORWARD.name
+        ),
+        "warmup": settings.warmup,
+        "iteration": settings.runs,
+        "cuda_l2_cache": settings.cache == "hot",
+        "time_unit": "millisecond",
+        "profiler": settings.profiler,
+        "command": run.header.options.get("command", ""),
+    }
+
+
+def _system(run: Run) -> dict[str, Any]:
+    """Returns the facts of the first environment that PARAM's lines have."""
+    if not run.environments:
+        return {}
+    one = run.environment
+    return {
+        "hostname": one.hostname,
+        "python_version": one.python,
+        "cuda_available": bool(one.gpus),
+        **{f"{name}_version": version for name, version in one.versions.items()},
+        **({"pytorch_version": one.versions["torch"]} if "torch" in one.versions else {}),
+        "opperf_version": one.opperf,
+        "cpu": one.cpu,
+        "gpus": list(one.gpus),
+    }
+
+
+def case_line(case: Case) -> dict[str, Any]:
+    """Returns the line of a case that is not measured."""
+    name, _, place = case.source_id.partition("|")
+    return {
+        "op_name": name or _operator_name(case),
+        "id": place or case.id,
+        "metric": {},
+        "config": {"build": _build(case), "input": _spec(case.arguments)},
+    }
+
+
+def _record(record: Record) -> dict[str, Any]:
+    """Returns the line of a record; one without numbers has its status and reason."""
+    line = case_line(record.case)
+    if record.status is Status.OK:
+        return {**line, "metric": _metric(record)}
+    return {**line, "status": record.status.value, "reason": record.reason}
+
+
+def _metric(record: Record) -> dict[str, dict[str, list[float]]]:
+    """Returns the samples of each pass. Those of the warmup are not kept."""
+    peaks = {FORWARD.name: MEMORY_FORWARD.name, BACKWARD.name: MEMORY.name}
+    is_gpu = not record.case.settings.device.startswith("cpu")
+    found: dict[str, dict[str, list[float]]] = {}
+    for name in PASSES:
+        if name not in record.samples:
+            continue
+        peak = record.summaries.get(peaks[name]) if is_gpu else None
+        found[name] = {
+            "warmup.time": [],
+            "warmup.gpu.memory": [],
+            "measure.time": [sample / NS_PER_MS for sample in record.samples[name]],
+            "measure.gpu.memory": [] if peak is None else [peak.median / MIB],
+        }
+    return found
+
+
+def _operator_name(case: Case) -> str:
+    """Returns the name by which a configuration has a target."""
+    match case.target:
+        case OperatorTarget(framework="torch", name=name):
+            return name if "::" in name else f"aten::{name}"
+        case CallableTarget(path=path) | ObjectTarget(path=path):
+            return path
+    return case.label
+
+
+def _build(case: Case) -> dict[str, Any] | None:
+    """Returns the arguments that a target was built with; of an operator of PyTorch's its name
+    with the overload."""
+    match case.target:
+        case ObjectTarget(arguments=arguments):
+            return _spec(arguments)
+        case OperatorTarget(framework="torch", overload=overload):
+            end = "" if overload in ("", "default") else f".{overload}"
+            return {"args": [_argument(f"{_operator_name(case)}{end}")], "kwargs": {}}
+    return None
+
+
+def _spec(arguments: Mapping[str, Argument]) -> dict[str, Any]:
+    unnamed, named = split_positional(arguments)
+    return {
+        "args": [_argument(one) for one in unnamed],
+        "kwargs": {name: _argument(one) for name, one in named.items()},
+    }
+
+
+def _dtype(name: str) -> str:
+    return NAMES[name] if name in OWN_NAMES else name
+
+
+def _argument(value: Argument) -> dict[str, Any]:
+    """Returns an argument as a configuration has it."""
+    match value:
+        case TensorSpec():
+            return {
+                "type": "tensor",
+                "dtype": _dtype(value.dtype),
+                "shape": list(value.shape),
+                "requires_grad": value.gradient,
+                **({"strides": list(value.strides)} if value.strides else {}),
+                **({"memory_format": value.memory_format} if value.memory_format else {}),
+            }
+        case None:
+            return {"type": "none"}
+        case bool():
+            return {"type": "bool", "value": value}
+        case int():
+            return {"type": "int", "value": value}
+        case float():
+            return {"type": "float", "value": value}
+        case tuple():
+            return {"type": "genericlist", "value": [_argument(one) for one in value]}
+        case Device():
+            return {"type": "device", "value": device_name(value.name or "cpu")}
+        case DType():
+            return {"type": "dtype", "value": _dtype(value.name)}
+        case Number():
+            return {"type": "str", "value": str(value.value)}
+        case MappingValue():
+            entries = [_argument(one) for one in value.entries.values()]
+            return {"type": "genericlist", "value": entries}
+    return {"type": "str", "value": str(getattr(value, "name", value))}

@@ -1,0 +1,103 @@
+"""Measures a configuration in the caller's own process, which has what it registered."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from opperf.defaults import RUNS, WARMUP
+from opperf.errors import OutputError, UsageError
+from opperf.frameworks import Framework
+from opperf.frameworks import load as load_framework
+from opperf.model import Case, Environment, Record
+from opperf.results.output import check_output
+from opperf.runner.calls import call_settings, measure_here
+from opperf.runner.environment import environment
+from opperf.runner.progress import make_progress
+from opperf.runner.session import execute, make_header
+from opperf.sources.completing import complete, distinguish
+from opperf.sources.param.configuration import Configuration
+from opperf.sources.registry import Plan
+from opperf.sources.selecting import Selection
+from opperf.sources.varying import disambiguate, with_settings
+
+OWN = ("device", "profiler", "mode", "warmup", "runs")
+"""Settings that a configuration does not have."""
+
+
+@dataclass(frozen=True)
+class _Here:
+    """Measures cases in this process."""
+
+    frameworks: Mapping[str, Framework]
+
+    def measure(self, case: Case) -> Record:
+        return measure_here(case, self.frameworks[case.target.framework])
+
+    def environment(self, case: Case) -> Environment:
+        """Returns the environment of this process."""
+        return environment(self.frameworks[case.target.framework])
+
+
+def measure(
+    configuration: Configuration,
+    device: Any = None,
+    warmup: int = WARMUP,
+    runs: int = RUNS,
+    backward: bool = True,
+    save: str | Path | None = None,
+) -> tuple[Record, ...]:
+    """Measures the cases of a configuration in this process, and returns their records in order.
+    With `save`, each is written to this run file as it is made.
+
+    `device` is the frameworks' default one if None; `warmup` calls are made before `runs` timed
+    ones. Raises `UsageError`, before anything is measured, for a case that cannot be called, and
+    `OutputError` for a file that exists or cannot be written.
+    """
+    path = None if save is None else Path(save)
+    if path is not None and path.exists():
+        raise OutputError(f"{path} exists; remove it, or save to another file")
+    names = dict.fromkeys(case.target.framework for case in configuration.cases())
+    here = _Here({name: load_framework(name) for name in names})
+    settings = {
+        name: call_settings(framework, device, "float32", None, warmup, runs)
+        for name, framework in here.frameworks.items()
+    }
+    completed = [
+        one
+        for case in configuration.cases()
+        for one in complete(here.frameworks[case.target.framework], [case])
+    ]
+    for one in completed:
+        if one.refusal:
+            raise UsageError(f"{one.case.origin}: {one.refusal}")
+    cases = disambiguate(
+        with_settings(
+            case if backward else msgspec.structs.replace(case, passes=("forward",)),
+            {name: getattr(settings[case.target.framework], name) for name in OWN},
+        )
+        for case in distinguish(one.case for one in completed)
+    )
+    if path is None:
+        return tuple(map(here.measure, cases))
+    check_output(path, overwrite=False)
+    first = next(iter(settings.values()))
+    header = make_header(Plan(cases=cases, excluded={}), Selection(settings=first), {})
+    started = time.monotonic()
+    run = execute(
+        path,
+        header,
+        cases,
+        cases,
+        here,
+        make_progress(sys.stderr, len(cases), quiet=True),
+        lambda: time.monotonic() - started,
+    )
+    records = {record.id: record for record in run.records}
+    return tuple(records[case.id] for case in cases)

@@ -1,0 +1,172 @@
+"""A case of a source that knows no framework, as a framework calls it: its target under the
+framework's own name, arguments by name, and contents that suit them."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import msgspec
+
+from opperf.errors import UsageError
+from opperf.frameworks import Framework
+from opperf.model import (
+    CallableTarget,
+    Case,
+    ObjectTarget,
+    Operator,
+    OperatorTarget,
+    Target,
+    iter_tensors,
+    map_tensors,
+    split_positional,
+)
+from opperf.rules.engine import rules_module
+from opperf.rules.layer_contents import layer_contents
+from opperf.rules.values import Arguments
+from opperf.sources.array_types import with_array_type
+
+
+def with_names(framework: Framework, case: Case) -> Case:
+    """Returns a case with its target under the framework's own name, and the arguments of an
+    operator by name, as far as it has such. Raises `UnknownOperatorError`, and `UnsupportedError`
+    for a package that is not installed."""
+    target = _target(framework, case.target)
+    case = msgspec.structs.replace(case, target=target)
+    if not isinstance(target, OperatorTarget):
+        return case
+    signature = framework.signature(target)
+    case = msgspec.structs.replace(case, category=signature.category)
+    try:
+        arguments = _by_name(target.path, signature, case.arguments)
+    except UsageError:
+        # What is wrong is said of the whole call.
+        return case
+    return msgspec.structs.replace(case, arguments=arguments)
+
+
+def as_called(framework: Framework, case: Case) -> Case:
+    """Returns a case that has its names as the framework calls it. Raises `UnknownOperatorError`,
+    `UsageError` for arguments that the target lacks, and `UnsupportedError`."""
+    target = case.target
+    if isinstance(target, ObjectTarget):
+        return _completed_object(framework, case, target)
+    function = framework.function(target)
+    if framework.is_layer(function):
+        assert isinstance(target, CallableTarget)
+        layer = ObjectTarget(target.framework, target.path)
+        return _completed_object(framework, case, layer)
+    signature = framework.signature(target, function)
+    arguments = _in_array_type(framework, target, case.arguments)
+    contents = rules_module(framework.rules).CONTENTS
+    if isinstance(target, OperatorTarget):
+        arguments = contents(signature, _by_name(target.path, signature, arguments))
+    elif (operator := framework.wrapped_operator(target, signature)) is not None:
+        arguments = _with_contents(operator, function, arguments, contents)
+    case = msgspec.structs.replace(
+        case, target=target, arguments=arguments, category=signature.category
+    )
+    return _with_passes(framework, case)
+
+
+def _completed_object(framework: Framework, case: Case, target: ObjectTarget) -> Case:
+    """Returns the case of an object, in the phase in which layers do all that they do."""
+    constructor = framework.constructor(target)
+    if not isinstance(constructor, type) and framework.place(
+        CallableTarget(target.framework, target.path)
+    ):
+        raise UsageError(f"{target.path} is a function, which is not built: omit its `build`")
+    arguments = _in_array_type(framework, target, case.arguments)
+    arguments = layer_contents(target, arguments)
+    settings = msgspec.structs.replace(case.settings, phase="train")
+    case = msgspec.structs.replace(
+        case, target=target, arguments=arguments, settings=settings, category=LAYER
+    )
+    return _with_passes(framework, case)
+
+
+LAYER = "layer"
+"""Category of objects that are built before they are called."""
+
+
+def _in_array_type(framework: Framework, target: Target, arguments: Arguments) -> Arguments:
+    """Returns arguments with tensors of the target's array type."""
+    array_type = framework.array_type(target)
+    return {name: with_array_type(value, array_type) for name, value in arguments.items()}
+
+
+def _with_passes(framework: Framework, case: Case) -> Case:
+    """Returns the case without a backward pass, and without gradients, where the framework has
+    none."""
+    if framework.gradients:
+        return case
+    arguments = {
+        name: map_tensors(value, lambda spec: msgspec.structs.replace(spec, gradient=False))
+        for name, value in case.arguments.items()
+    }
+    return msgspec.structs.replace(case, arguments=arguments, passes=("forward",))
+
+
+def _with_contents(
+    operator: Operator,
+    function: Callable[..., Any],
+    arguments: Arguments,
+    contents: Callable[[Operator, Arguments], Arguments],
+) -> Arguments:
+    """Returns the arguments of a function with the contents that the operator it calls has for
+    them. The function may take others, and in another order."""
+    own = _parameters(function) or [one.name for one in operator.parameters]
+    theirs = _renamed(own, operator, arguments)
+    filled = contents(operator, {theirs[place]: arguments[place] for place in theirs})
+    return {place: filled.get(theirs.get(place, ""), one) for place, one in arguments.items()}
+
+
+def _parameters(function: Callable[..., Any]) -> list[str]:
+    """Returns the names of a function's parameters; none if it has no signature, as one in C."""
+    try:
+        return list(inspect.signature(function).parameters)
+    except (TypeError, ValueError):
+        return []
+
+
+def _renamed(own: Sequence[str], operator: Operator, arguments: Arguments) -> dict[str, str]:
+    """Returns the operator's name of each argument of a function with the parameters `own`: its
+    own name, or that of a tensor of which the function has no parameter, in their order."""
+    known = [one.name for one in operator.parameters]
+    others = iter([one.name for one in operator.tensors if one.name not in own])
+    found: dict[str, str] = {}
+    for place, value in arguments.items():
+        name = own[int(place)] if place.isdecimal() and int(place) < len(own) else place
+        if name not in known and any(iter_tensors(value)):
+            name = next(others, name)
+        if name in known and name not in found.values():
+            found[place] = name
+    return found
+
+
+def _target(framework: Framework, target: Target) -> Target:
+    """Returns a target under the framework's own name. Raises `UnknownOperatorError`."""
+    if isinstance(target, CallableTarget):
+        return framework.callable_target(target.path)
+    if not isinstance(target, OperatorTarget):
+        return target
+    found = framework.resolve(target.path)
+    return framework.callable_target(target.path) if found is None else found.target
+
+
+def _by_name(path: str, signature: Operator, arguments: Arguments) -> Arguments:
+    """Returns an operator's arguments by name, in the order of its parameters. Raises
+    `UsageError`."""
+    names = [one.name for one in signature.parameters]
+    unnamed, named = split_positional(arguments)
+    if len(unnamed) > len(names):
+        raise UsageError(f"{path} takes {len(names)} arguments, not {len(unnamed)}")
+    made = dict(zip(names, unnamed, strict=False))
+    for name, value in named.items():
+        if name not in names:
+            raise UsageError(f"{path} has no argument {name!r}")
+        if name in made:
+            raise UsageError(f"{path} has two values of the argument {name!r}")
+        made[name] = value
+    return {name: made[name] for name in names if name in made}

@@ -1,0 +1,217 @@
+"""The form of a configuration: its operators, and the types of arguments.
+
+    {OPERATOR: {"build_iterator"?, "input_iterator"?, "build_data_generator"?,
+                "input_data_generator"?, "config": [{"build"?: [SPEC], "input": [SPEC]}]}}
+
+A SPEC is `{"args"?: [ARGUMENT], "kwargs"?: {NAME: ARGUMENT}}`, and an ARGUMENT an object with a
+`type`. Lists of specs are read by an iterator, which may have a form of its own for them.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Literal, TypeVar, Union, get_args
+
+import msgspec
+
+from opperf.errors import UsageError, suggest
+
+T = TypeVar("T")
+
+Raw = dict[str, Any]
+"""An object of JSON."""
+
+
+class Strict(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Base of the types of a configuration, in which an unknown key is an error."""
+
+
+class Config(Strict, frozen=True):
+    """Ways to build an operator, and the inputs that each build is called with."""
+
+    input: list[Raw]
+    build: list[Raw] | None = None
+
+
+class Entry(Strict, frozen=True):
+    """What a configuration has of one operator."""
+
+    config: list[Config]
+    build_iterator: str | None = None
+    input_iterator: str | None = None
+    build_data_generator: str | None = None
+    input_data_generator: str | None = None
+
+
+class Spec(Strict, frozen=True):
+    """The arguments of one call or build."""
+
+    args: list[Raw] = []
+    kwargs: dict[str, Raw] = {}
+    id: str | int | None = None
+    """Of PARAM's own batches, which say there which input it was."""
+
+
+class Typed(Strict, frozen=True, tag_field="type"):
+    """Base of the types of arguments."""
+
+    name: str = ""
+    """What it is, for a reader."""
+
+
+Distribution = Literal[
+    "normal",
+    "uniform",
+    "integers",
+    "constant",
+    "sequence",
+    "boolean",
+    "signs",
+    "odds",
+    "permutation",
+    "simplex",
+    "positive_definite",
+    "lower_triangular",
+    "boxes",
+]
+"""Fills of tensors that need no data."""
+
+MemoryFormat = Literal["contiguous", "channels_last", "channels_last_3d"]
+
+
+class TensorArgument(Typed, frozen=True, tag="tensor", kw_only=True):
+    """A tensor; `strides`, `memory_format`, `distribution` and `domain` are opperf's own."""
+
+    dtype: str
+    shape: list[int]
+    requires_grad: bool | None = None
+    """True if not said, of a floating dtype."""
+    strides: list[int] | None = None
+    """Elements from one index to the next along each axis; of a contiguous tensor if not said."""
+    memory_format: MemoryFormat = "contiguous"
+    distribution: Distribution | None = None
+    """How its contents are drawn; as the operator's rule says if not said."""
+    domain: tuple[float, float] | None = None
+    """The two numbers of the distribution: least and limit, or mean and standard deviation."""
+
+
+class IntArgument(Typed, frozen=True, tag="int", kw_only=True):
+    """A whole number: given, or drawn from a range with both ends."""
+
+    value: int | msgspec.UnsetType = msgspec.UNSET
+    value_range: tuple[int, int] | msgspec.UnsetType = msgspec.UNSET
+
+
+class LongArgument(IntArgument, frozen=True, tag="long", kw_only=True):
+    """As `int`."""
+
+
+class FloatArgument(Typed, frozen=True, tag="float", kw_only=True):
+    """A real number: given, or drawn from a range."""
+
+    value: float | msgspec.UnsetType = msgspec.UNSET
+    value_range: tuple[float, float] | msgspec.UnsetType = msgspec.UNSET
+
+
+class DoubleArgument(FloatArgument, frozen=True, tag="double", kw_only=True):
+    """As `float`."""
+
+
+class BoolArgument(Typed, frozen=True, tag="bool", kw_only=True):
+    """True or false."""
+
+    value: bool
+
+
+class StrArgument(Typed, frozen=True, tag="str", kw_only=True):
+    """A text."""
+
+    value: str = ""
+
+
+class NoneArgument(Typed, frozen=True, tag="none", kw_only=True):
+    """Python's None."""
+
+    value: None = None
+
+
+class DeviceArgument(Typed, frozen=True, tag="device", kw_only=True):
+    """A device as an argument, by PyTorch's name: `cuda:1`."""
+
+    value: str
+
+
+class DtypeArgument(Typed, frozen=True, tag="dtype", kw_only=True):
+    """A dtype as an argument; opperf's own."""
+
+    value: str
+
+
+class ListArgument(Typed, frozen=True, tag="genericlist", kw_only=True):
+    """A list of arguments, each with its own type."""
+
+    value: list[Raw]
+
+
+class TupleArgument(ListArgument, frozen=True, tag="tuple", kw_only=True):
+    """A tuple of arguments, each with its own type."""
+
+
+AnyArgument = Union[
+    TensorArgument,
+    IntArgument,
+    LongArgument,
+    FloatArgument,
+    DoubleArgument,
+    BoolArgument,
+    StrArgument,
+    NoneArgument,
+    DeviceArgument,
+    DtypeArgument,
+    ListArgument,
+    TupleArgument,
+]
+
+TYPES: dict[str, type[Any]] = {str(one.__struct_config__.tag): one for one in get_args(AnyArgument)}
+"""Types of arguments by name."""
+
+NUMBERS = frozenset({"int", "long", "float", "double"})
+LISTS = frozenset({"genericlist", "tuple"})
+
+
+def convert(value: object, form: type[T], place: str) -> T:
+    """Returns a value of JSON in its form. Raises `UsageError` with the key path, which `place`
+    begins."""
+    try:
+        return msgspec.convert(value, form, strict=True)
+    except msgspec.ValidationError as error:
+        what, _, where = str(error).partition(" - at `$")
+        where = where.rstrip("`")
+        advice = suggest(what.rpartition("field `")[2].rstrip("`"), _keys(form))
+        raise UsageError(
+            f"{place}{where}: {what[0].lower()}{what[1:]}{advice if 'unknown' in what else ''}"
+        ) from None
+
+
+def _keys(form: type[Any]) -> tuple[str, ...]:
+    """Returns the keys of a type and of the types in it, for suggestions."""
+    forms = (Entry, Config) if form is Entry else (form,)
+    return tuple(field.encode_name for one in forms for field in msgspec.structs.fields(one))
+
+
+def type_of(argument: Raw, place: str) -> str:
+    """Returns the type of an argument. Raises `UsageError` if it has none, or one that is
+    unknown."""
+    kind = argument.get("type")
+    if isinstance(kind, str) and kind in TYPES:
+        return kind
+    if "type" not in argument:
+        raise UsageError(f"{place}: the argument has no `type`; known: {', '.join(TYPES)}")
+    raise UsageError(
+        f"{place}.type: unknown type {kind!r}{suggest(str(kind), TYPES)}; known: {', '.join(TYPES)}"
+    )
+
+
+def read_argument(argument: Raw, place: str) -> AnyArgument:
+    """Returns a typed argument. Raises `UsageError` with the key path."""
+    made: AnyArgument = convert(argument, TYPES[type_of(argument, place)], place)
+    return made

@@ -1,0 +1,169 @@
+"""Results as PARAM's benchmarks write them."""
+
+import json
+
+import pytest
+
+from opperf.model import (
+    SCHEMA_VERSION,
+    CallableTarget,
+    Case,
+    Closing,
+    Device,
+    DType,
+    Environment,
+    Header,
+    Number,
+    ObjectTarget,
+    OperatorTarget,
+    Record,
+    Run,
+    Settings,
+    Status,
+    TensorSpec,
+)
+from opperf.results.param_lines import case_line, device_name, param_text
+from opperf.sources.param.configuration import Configuration
+from tests.results.conftest import summary
+
+ADD = Case(
+    CallableTarget("torch", "torch.add"),
+    {"0": TensorSpec((2, 3), gradient=True), "1": 3, "alpha": 0.5},
+    Settings(warmup=1, runs=2),
+    source_id="torch.add|0|0|1_2",
+)
+
+ENVIRONMENT = Environment(
+    opperf="0.1.0",
+    framework="torch",
+    versions={"torch": "2.13.0"},
+    features={},
+    python="3.11.7",
+    platform="linux",
+    hostname="here",
+    cpu="a CPU",
+    cores=2,
+    threads={},
+    memory_bytes=1,
+    load_1min=0.0,
+    governor="",
+    devices=("cpu(0)",),
+)
+
+
+def lines(*records):
+    run = Run(
+        Header(schema=SCHEMA_VERSION, started="begin", options={"command": "opperf run x"}),
+        records,
+        Closing(finished="end", elapsed_s=1.0, counts={}),
+        {ENVIRONMENT.id: ENVIRONMENT},
+        tuple(record.case for record in records),
+    )
+    return [json.loads(line) for line in param_text(run).splitlines()]
+
+
+def measured(case, **others):
+    return Record(
+        case=case,
+        id=case.id,
+        status=Status.OK,
+        samples={"forward": [1e6, 2e6], "backward": [4e6], "total": [5e6]},
+        summaries={
+            "memory_forward": summary(2**20, "B"),
+            "memory": summary(3 * 2**20, "B"),
+        },
+        **others,
+    )
+
+
+def test_a_run_is_its_options_its_records_and_its_end():
+    first, record, last = lines(measured(ADD))
+    assert first["start_time"] == "begin" and last == {"finish_time": "end"}
+    assert (
+        first["run_options"] | {"warmup": 1, "iteration": 2, "device": "cpu"}
+        == first["run_options"]
+    )
+    assert first["sys_info"]["pytorch_version"] == "2.13.0"
+    assert first["sys_info"]["hostname"] == "here"
+    assert (record["op_name"], record["id"]) == ("torch.add", "0|0|1_2")
+
+
+def test_times_are_in_ms_for_each_pass():
+    _, record, _ = lines(measured(ADD))
+    assert record["metric"] == {
+        "forward": {
+            "warmup.time": [],
+            "warmup.gpu.memory": [],
+            "measure.time": [1.0, 2.0],
+            "measure.gpu.memory": [],
+        },
+        "backward": {
+            "warmup.time": [],
+            "warmup.gpu.memory": [],
+            "measure.time": [4.0],
+            "measure.gpu.memory": [],
+        },
+    }
+
+
+def test_memory_is_in_mib_on_a_gpu():
+    case = Case(ADD.target, ADD.arguments, Settings(device="gpu(1)"), source_id=ADD.source_id)
+    first, record, _ = lines(measured(case))
+    assert first["run_options"]["device"] == "cuda:1"
+    found = [record["metric"][name]["measure.gpu.memory"] for name in ("forward", "backward")]
+    assert found == [[1.0], [3.0]]
+
+
+def test_a_case_without_numbers_says_why():
+    skipped = Record(case=ADD, id=ADD.id, status=Status.SKIPPED, reason="no torchvision")
+    _, record, _ = lines(skipped)
+    assert record["metric"] == {}
+    assert (record["status"], record["reason"]) == ("skipped", "no torchvision")
+
+
+ARGUMENTS = {
+    "0": TensorSpec((2,), "bfloat16", gradient=True),
+    "1": TensorSpec((2, 2), "int64", strides=(1, 2)),
+    "2": ((1, 2.5), None, True),
+    "3": "mean",
+    "device": Device("gpu(1)"),
+    "dtype": DType("float64"),
+}
+
+
+@pytest.mark.parametrize(
+    "target",
+    [
+        CallableTarget("torch", "torch.add"),
+        ObjectTarget("torch", "torch.nn.Linear", {"0": 3, "bias": False}),
+        OperatorTarget("torch", "add", "Tensor"),
+        OperatorTarget("torch", "mm", "default"),
+        OperatorTarget("torch", "prims::add", "default"),
+    ],
+)
+def test_a_line_can_be_a_configuration_again(target):
+    line = case_line(Case(target, ARGUMENTS))
+    config = {"input": [line["config"]["input"]]}
+    if line["config"]["build"] is not None:
+        config["build"] = [line["config"]["build"]]
+    (again,) = Configuration({line["op_name"]: {"config": [config]}}).cases()
+    assert again.arguments == ARGUMENTS
+    default = OperatorTarget(target.framework, target.name) if _is_default(target) else target
+    assert again.target in (target, default)
+
+
+def _is_default(target):
+    return isinstance(target, OperatorTarget) and target.overload == "default"
+
+
+def test_numbers_that_json_lacks_are_text():
+    case = Case(ADD.target, {"0": Number.of(float("inf"))})
+    assert case_line(case)["config"]["input"]["args"] == [{"type": "str", "value": "inf"}]
+
+
+@pytest.mark.parametrize(
+    ("device", "name"),
+    [("cpu(0)", "cpu"), ("gpu(0)", "cuda:0"), ("gpu(1)", "cuda:1"), ("cpu", "cpu")],
+)
+def test_devices_have_pytorchs_names(device, name):
+    assert device_name(device) == name
