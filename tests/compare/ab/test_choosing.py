@@ -42,11 +42,6 @@ def planned(
     return plan.cases
 
 
-def completed(cases):
-    """Returns cases as a framework would complete them."""
-    return tuple(Completed(msgspec.structs.replace(case, category="unary")) for case in cases)
-
-
 def test_the_calls_are_those_of_the_file_and_the_process_is_the_arms(file):
     for ours, theirs in zip(planned(file), RunFile(file).cases(), strict=True):
         assert (ours.target, ours.arguments, ours.passes) == (
@@ -88,13 +83,15 @@ cnt: 2, ((T([4, 4], f32), T([4, 4], f32)), {})
 
 
 class Completing:
-    """A worker that gives the arguments of a call their names."""
+    """A worker that gives the arguments of a call their names, and the call a category."""
 
     def complete(self, cases, batch_factor=1.0):
         return [
             Completed(
                 msgspec.structs.replace(
-                    case, arguments=dict(zip("ab", case.arguments.values(), strict=True))
+                    case,
+                    arguments=dict(zip("ab", case.arguments.values(), strict=False)),
+                    category="unary",
                 )
             )
             for case in cases
@@ -153,7 +150,8 @@ def test_cases_of_a_configuration_are_completed_and_have_the_settings_of_the_arm
     path = tmp_path / "exp.json"
     content = {"torch.exp": {"config": [{"input": [{"args": [tensor]}]}]}}
     path.write_text(json.dumps(content))
-    (case,) = planned(path, framework="torch", device="gpu(0)", profiler="python")
+    recorded = {"framework": "torch", "worker": Completing()}
+    (case,) = planned(path, **recorded, device="gpu(0)", profiler="python")
     assert case.category == "unary"
     settings = case.settings
     assert (settings.device, settings.profiler, settings.dtype) == ("gpu(0)", "python", "float64")
