@@ -4,7 +4,7 @@ Reads each log of a folder, completes its calls, and makes each distinct one of 
 CPU, in a worker that may die. Prints the calls read, the distinct ones, those whose overload this
 PyTorch has, and those of them that ran; then the reasons of the others, with the number of calls.
 
-Run: python -m benchmarks.recorded_calls FOLDER [--dtype float32]
+Run: python -m benchmarks.recorded_calls FOLDER [--dtype float32] [--scale-batch 0.0625]
 """
 
 from __future__ import annotations
@@ -26,17 +26,15 @@ TIMEOUT_S = 120.0
 """Limit of a call: the largest convolutions take some ten seconds on two cores."""
 
 
-def completed(worker: Worker, folder: Path) -> tuple[int, list[Completed]]:
+def completed(worker: Worker, folder: Path, batch_factor: float) -> tuple[int, list[Completed]]:
     """Returns the number of calls in a folder's logs, and the distinct ones, each with why this
     PyTorch lacks its operator."""
-    read: list[Case] = []
+    found: list[Completed] = []
     for path in sorted(folder.glob("*.txt")):
-        read += InputLog(path).cases()
-    found = worker.complete(tuple(read))
+        found += worker.complete(list(InputLog(path).cases()), batch_factor)
     refusals = {one.case.id: one.refusal for one in found}
-    return len(read), [
-        Completed(case, refusals[case.id]) for case in merge(one.case for one in found)
-    ]
+    distinct = [Completed(case, refusals[case.id]) for case in merge(one.case for one in found)]
+    return len(found), distinct
 
 
 def reasons(worker: Worker, cases: list[Case]) -> Iterator[tuple[Case, str]]:
@@ -51,9 +49,10 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("folder", type=Path, help="folder of logs of operator inputs")
     parser.add_argument("--dtype", help="dtype in place of the recorded one")
+    parser.add_argument("--scale-batch", type=float, default=1.0, help="factor of each log's batch")
     options = parser.parse_args()
     with Worker(FRAMEWORK, Settings(), measures_memory=False) as worker:
-        count, found = completed(worker, options.folder)
+        count, found = completed(worker, options.folder, options.scale_batch)
         lacking = [one for one in found if one.refusal]
         cases = [one.case for one in found if not one.refusal]
         if options.dtype:
