@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import gc
 import importlib
+import sys
 from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from importlib.metadata import entry_points
@@ -51,6 +52,12 @@ opperf is, and a user who has installed another one wants that."""
 
 def available() -> dict[str, str]:
     """Returns `module:attribute` of every framework by name, built in or of another package."""
+    return _available(tuple(sys.path))
+
+
+@functools.cache
+def _available(path: tuple[str, ...]) -> dict[str, str]:
+    # It takes milliseconds to read what is installed on the path, and each case asks.
     return BUILT_IN | {entry.name: entry.value for entry in entry_points(group=GROUP)}
 
 
