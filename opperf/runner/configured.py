@@ -21,7 +21,7 @@ from opperf.runner.calls import call_settings, measure_here
 from opperf.runner.environment import environment
 from opperf.runner.progress import make_progress
 from opperf.runner.session import execute, make_header
-from opperf.sources.completing import complete, distinguish
+from opperf.sources.completing import complete_all, distinguish
 from opperf.sources.param.configuration import Configuration
 from opperf.sources.registry import Plan
 from opperf.sources.selecting import Selection
@@ -53,7 +53,8 @@ def measure(
     backward: bool = True,
     save: str | Path | None = None,
 ) -> tuple[Record, ...]:
-    """Measures the cases of a configuration in this process, and returns their records in order.
+    """Measures the cases of a configuration in this process, and returns their records,
+    those of a framework together.
     With `save`, each is written to this run file as it is made.
 
     `device` is the frameworks' default one if None; `warmup` calls are made before `runs` timed
@@ -70,7 +71,11 @@ def measure(
         for name, framework in here.frameworks.items()
     }
     completed = [
-        complete(here.frameworks[case.target.framework], case) for case in configuration.cases()
+        one
+        for name, framework in here.frameworks.items()
+        for one in complete_all(
+            framework, [case for case in configuration.cases() if case.target.framework == name]
+        )
     ]
     for one in completed:
         if one.refusal:

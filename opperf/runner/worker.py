@@ -72,7 +72,7 @@ from opperf.runner.tracing import trace
 from opperf.runner.trial import try_call
 from opperf.sources.bound import NOTHING_BOUND
 from opperf.sources.choices import choices
-from opperf.sources.completing import complete
+from opperf.sources.completing import complete_all
 from opperf.sources.registry import plan, resolve
 
 PROCESS_SETTINGS: dict[str, Any] = {}
@@ -141,7 +141,7 @@ ANSWERS: dict[type, Callable[[Framework, Any], Response]] = {
     ),
     ChoicesRequest: lambda framework, request: ChoicesResponse(choices=choices(framework)),
     CompleteRequest: lambda framework, request: CompleteResponse(
-        completed=tuple(complete(framework, case) for case in request.cases)
+        completed=complete_all(framework, request.cases)
     ),
     ScriptRequest: lambda framework, request: ScriptResponse(
         scripts=tuple(script(framework, case) for case in request.cases)

@@ -10,7 +10,7 @@ from __future__ import annotations
 import inspect
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import msgspec
 
@@ -44,40 +44,71 @@ class Completed(Struct, frozen=True):
     refusal: str = ""
 
 
-def complete(framework: Framework, case: Case) -> Completed:
+class Called(NamedTuple):
+    """What a target of a framework's own is."""
+
+    target: Target
+    """Under its canonical name."""
+    function: Callable[..., Any]
+    signature: Operator
+    operator: Operator | None
+    """The operator that it is or calls."""
+
+
+Known = dict[Target, Called]
+"""What targets are, which takes a framework milliseconds to find."""
+
+
+def complete_all(framework: Framework, cases: Iterable[Case]) -> tuple[Completed, ...]:
+    """Returns cases as the framework calls them."""
+    known: Known = {}
+    return tuple(complete(framework, case, known) for case in cases)
+
+
+def complete(framework: Framework, case: Case, known: Known) -> Completed:
     """Returns a case as the framework calls it. One whose package is not installed stays as it is,
-    and its record says so."""
+    and its record says so. `known` are the targets of earlier cases, to which its own is added."""
     try:
-        return Completed(_completed(framework, case))
+        return Completed(_completed(framework, case, known))
     except UnsupportedError:
         return Completed(case)
     except (UnknownOperatorError, UsageError) as error:
         return Completed(case, str(error))
 
 
-def _completed(framework: Framework, case: Case) -> Case:
+def _completed(framework: Framework, case: Case, known: Known) -> Case:
     """Raises `UnknownOperatorError`, `UsageError` for arguments that the target lacks, and
     `UnsupportedError`."""
-    target = _target(framework, case.target)
+    if isinstance(case.target, ObjectTarget):
+        return _completed_object(framework, case, case.target)
+    if case.target not in known:
+        known[case.target] = _called(framework, case.target)
+    target, function, signature, operator = known[case.target]
     if isinstance(target, ObjectTarget):
         return _completed_object(framework, case, target)
-    function = framework.function(target)
-    if framework.is_layer(function):
-        assert isinstance(target, CallableTarget)
-        layer = ObjectTarget(target.framework, target.path)
-        return _completed_object(framework, case, layer)
-    signature = framework.signature(target, function)
     arguments = _in_array_type(framework, target, case.arguments)
     contents = rules_module(framework.rules).CONTENTS
     if isinstance(target, OperatorTarget):
         names = [one.name for one in signature.parameters]
         arguments = contents(signature, _named(target.path, names, arguments))
-    elif (operator := framework.wrapped_operator(target, signature)) is not None:
+    elif operator is not None:
         arguments = _with_contents(operator, function, arguments, contents)
     case = msgspec.structs.replace(
         case, target=target, arguments=arguments, category=signature.category
     )
     return _with_passes(framework, case)
+
+
+def _called(framework: Framework, target: Target) -> Called:
+    """Returns what a target is; of a class of layers, an object built without arguments. Raises
+    `UnknownOperatorError`."""
+    found = _target(framework, target)
+    function = framework.function(found)
+    signature = framework.signature(found, function)
+    if framework.is_layer(function):
+        assert isinstance(found, CallableTarget)
+        return Called(ObjectTarget(found.framework, found.path), function, signature, None)
+    return Called(found, function, signature, framework.wrapped_operator(found, signature))
 
 
 def _completed_object(framework: Framework, case: Case, target: ObjectTarget) -> Case:

@@ -11,7 +11,7 @@ TENSOR = TensorSpec((4,), gradient=True)
 
 
 def completed(target, arguments, framework="numpy"):
-    return complete(load(framework), Case(target, arguments))
+    return complete(load(framework), Case(target, arguments), {})
 
 
 def test_a_function_is_its_operator_and_its_arguments_have_names():

@@ -13,7 +13,7 @@ from opperf.errors import UsageError  # noqa: E402
 from opperf.frameworks import load as load_framework  # noqa: E402
 from opperf.model import Fill, ObjectTarget, Status  # noqa: E402
 from opperf.runner.prepared import PreparedCase  # noqa: E402
-from opperf.sources.completing import complete  # noqa: E402
+from opperf.sources.completing import complete_all  # noqa: E402
 from opperf.sources.varying import with_settings  # noqa: E402
 
 FRAMEWORK = load_framework("torch")
@@ -21,7 +21,7 @@ FRAMEWORK = load_framework("torch")
 
 def cases(*contents):
     merged = {name: entry for one in contents for name, entry in one.items()}
-    completed = [complete(FRAMEWORK, case) for case in load(merged).cases()]
+    completed = complete_all(FRAMEWORK, load(merged).cases())
     assert [one.refusal for one in completed] == [""] * len(completed)
     return [one.case for one in completed]
 
