@@ -52,13 +52,14 @@ opperf is, and a user who has installed another one wants that."""
 
 def available() -> dict[str, str]:
     """Returns `module:attribute` of every framework by name, built in or of another package."""
-    return _available(tuple(sys.path))
+    return BUILT_IN | _of_packages(tuple(sys.path))
 
 
 @functools.cache
-def _available(path: tuple[str, ...]) -> dict[str, str]:
-    # It takes milliseconds to read what is installed on the path, and each case asks.
-    return BUILT_IN | {entry.name: entry.value for entry in entry_points(group=GROUP)}
+def _of_packages(path: tuple[str, ...]) -> dict[str, str]:
+    """Returns the frameworks of packages that are installed on the path. It takes milliseconds to
+    read, and each case asks."""
+    return {entry.name: entry.value for entry in entry_points(group=GROUP)}
 
 
 def _attribute(name: str) -> tuple[ModuleType, str]:

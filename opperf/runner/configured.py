@@ -53,8 +53,8 @@ def measure(
     backward: bool = True,
     save: str | Path | None = None,
 ) -> tuple[Record, ...]:
-    """Measures the cases of a configuration in this process, and returns their records in order.
-    With `save`, each is written to this run file as it is made.
+    """Measures the cases of a configuration in this process, and returns their records, those of a
+    framework together. With `save`, each is written to this run file as it is made.
 
     `device` is the frameworks' default one if None; `warmup` calls are made before `runs` timed
     ones. Raises `UsageError`, before anything is measured, for a case that cannot be called, and
@@ -71,8 +71,10 @@ def measure(
     }
     completed = [
         one
-        for case in configuration.cases()
-        for one in complete(here.frameworks[case.target.framework], [case])
+        for name, framework in here.frameworks.items()
+        for one in complete(
+            framework, [case for case in configuration.cases() if case.target.framework == name]
+        )
     ]
     for one in completed:
         if one.refusal:

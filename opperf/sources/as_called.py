@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 
@@ -28,16 +28,49 @@ from opperf.rules.values import Arguments
 from opperf.sources.array_types import with_array_type
 
 
-def with_names(framework: Framework, case: Case) -> Case:
+class Called(NamedTuple):
+    """What a target of a framework's own is."""
+
+    target: Target
+    """Under its canonical name."""
+    function: Callable[..., Any]
+    signature: Operator
+    operator: Operator | None
+    """The operator that it is or calls."""
+
+
+Known = dict[Target, Called]
+"""What targets are, which takes a framework milliseconds to find."""
+
+
+def look_up(framework: Framework, target: Target, known: Known) -> Called:
+    """Returns what a target is, and adds it to `known`; of a class of layers, an object built
+    without arguments. Raises `UnknownOperatorError`, and `UnsupportedError` for a package that is
+    not installed."""
+    if target not in known:
+        known[target] = _looked_up(framework, target)
+    return known[target]
+
+
+def _looked_up(framework: Framework, target: Target) -> Called:
+    found = _target(framework, target)
+    function = framework.function(found)
+    signature = framework.signature(found, function)
+    if framework.is_layer(function):
+        assert isinstance(found, CallableTarget)
+        return Called(ObjectTarget(found.framework, found.path), function, signature, None)
+    return Called(found, function, signature, framework.wrapped_operator(found, signature))
+
+
+def with_names(framework: Framework, case: Case, known: Known) -> Case:
     """Returns a case with its target under the framework's own name, and the arguments of an
-    operator by name, as far as it has such. Raises `UnknownOperatorError`, and `UnsupportedError`
-    for a package that is not installed."""
-    target = _target(framework, case.target)
-    case = msgspec.structs.replace(case, target=target)
+    operator by name, as far as it has such. Raises the errors of `look_up`."""
+    if isinstance(case.target, ObjectTarget):
+        return case
+    target, _, signature, _ = look_up(framework, case.target, known)
+    case = msgspec.structs.replace(case, target=target, category=signature.category)
     if not isinstance(target, OperatorTarget):
         return case
-    signature = framework.signature(target)
-    case = msgspec.structs.replace(case, category=signature.category)
     try:
         arguments = _by_name(target.path, signature, case.arguments)
     except UsageError:
@@ -46,27 +79,19 @@ def with_names(framework: Framework, case: Case) -> Case:
     return msgspec.structs.replace(case, arguments=arguments)
 
 
-def as_called(framework: Framework, case: Case) -> Case:
-    """Returns a case that has its names as the framework calls it. Raises `UnknownOperatorError`,
-    `UsageError` for arguments that the target lacks, and `UnsupportedError`."""
-    target = case.target
-    if isinstance(target, ObjectTarget):
-        return _completed_object(framework, case, target)
-    function = framework.function(target)
-    if framework.is_layer(function):
-        assert isinstance(target, CallableTarget)
-        layer = ObjectTarget(target.framework, target.path)
-        return _completed_object(framework, case, layer)
-    signature = framework.signature(target, function)
+def as_called(framework: Framework, case: Case, known: Known) -> Case:
+    """Returns a case that has its names as the framework calls it. Raises `UsageError` for
+    arguments that the target lacks, and the errors of `look_up`."""
+    if isinstance(case.target, ObjectTarget):
+        return _completed_object(framework, case, case.target)
+    target, function, signature, operator = look_up(framework, case.target, known)
     arguments = _in_array_type(framework, target, case.arguments)
     contents = rules_module(framework.rules).CONTENTS
     if isinstance(target, OperatorTarget):
         arguments = contents(signature, _by_name(target.path, signature, arguments))
-    elif (operator := framework.wrapped_operator(target, signature)) is not None:
+    elif operator is not None:
         arguments = _with_contents(operator, function, arguments, contents)
-    case = msgspec.structs.replace(
-        case, target=target, arguments=arguments, category=signature.category
-    )
+    case = msgspec.structs.replace(case, arguments=arguments)
     return _with_passes(framework, case)
 
 

@@ -16,7 +16,7 @@ import msgspec
 from opperf.errors import UnknownOperatorError, UnsupportedError, UsageError
 from opperf.frameworks import Framework
 from opperf.model import Case, Struct
-from opperf.sources.as_called import as_called, with_names
+from opperf.sources.as_called import Known, as_called, with_names
 from opperf.sources.batch import find_batch, scale
 
 Completion = Literal["each", "all"]
@@ -39,16 +39,17 @@ def complete(
 
     Raises `UsageError` if it is to be scaled and the cases have none.
     """
-    made = [_named(framework, case) for case in cases]
+    known: Known = {}
+    made = [_named(framework, case, known) for case in cases]
     if batch_factor != 1.0:
         made = list(_in_batch(framework, made, batch_factor))
-    return tuple(one if one.refusal else _called(framework, one) for one in made)
+    return tuple(one if one.refusal else _called(framework, one, known) for one in made)
 
 
-def _named(framework: Framework, case: Case) -> Completed:
+def _named(framework: Framework, case: Case, known: Known) -> Completed:
     """Returns a case with its target and arguments under the framework's names."""
     try:
-        case = with_names(framework, case)
+        case = with_names(framework, case, known)
     except UnsupportedError:
         # A package that is not installed, as the case's record will say.
         return Completed(case)
@@ -57,9 +58,9 @@ def _named(framework: Framework, case: Case) -> Completed:
     return Completed(case)
 
 
-def _called(framework: Framework, one: Completed) -> Completed:
+def _called(framework: Framework, one: Completed, known: Known) -> Completed:
     try:
-        return msgspec.structs.replace(one, case=as_called(framework, one.case))
+        return msgspec.structs.replace(one, case=as_called(framework, one.case, known))
     except UnsupportedError:
         return one
     except (UnknownOperatorError, UsageError) as error:

@@ -21,7 +21,7 @@ FRAMEWORK = load_framework("torch")
 
 def cases(*contents):
     merged = {name: entry for one in contents for name, entry in one.items()}
-    completed = complete(FRAMEWORK, list(load(merged).cases()))
+    completed = complete(FRAMEWORK, load(merged).cases())
     assert [one.refusal for one in completed] == [""] * len(completed)
     return [one.case for one in completed]
 
