@@ -95,6 +95,7 @@ def distinguish(cases: Iterable[Case]) -> list[Case]:
     seen: Counter[str] = Counter()
     made = []
     for case in cases:
-        made.append(msgspec.structs.replace(case, repeat=seen[case.id]))
-        seen[case.id] += 1
+        plain = msgspec.structs.replace(case, repeat=0)
+        made.append(msgspec.structs.replace(case, repeat=seen[plain.id]))
+        seen[plain.id] += 1
     return made

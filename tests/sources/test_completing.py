@@ -60,4 +60,5 @@ def test_equal_cases_are_one_or_have_a_number():
     numbered = distinguish([one, other, one, one])
     assert [case.repeat for case in numbered] == [0, 0, 1, 2]
     assert len({case.id for case in numbered}) == 4
+    assert distinguish(numbered) == numbered
     assert (numbered[0].id, numbered[1].id) == (one.id, other.id)

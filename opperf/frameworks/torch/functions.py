@@ -69,12 +69,18 @@ def target_at(path: str) -> Target:
     """Returns the target at a path. Raises `UnknownOperatorError`."""
     if path.partition(".")[0] not in ROOTS and (NAMESPACE.search(path) or ":" not in path):
         names = [one.target.path for one in registry.operators() if one.is_usual]
-        near = nearest(registry.without_prefix(path), names)
-        raise UnknownOperatorError(f"PyTorch has no operator {path!r}{did_you_mean(near)}")
+        near = did_you_mean(nearest(registry.without_prefix(path), names))
+        raise UnknownOperatorError(f"PyTorch has no operator {path!r}{_removed(path) or near}")
     own = user_code.target_at(registry.FRAMEWORK, path)
     target = own or CallableTarget(framework=registry.FRAMEWORK, path=_with_method(path))
     function_of(target)
     return target
+
+
+def _removed(path: str) -> str:
+    """Returns why PyTorch has an operator no longer; empty for one that it never had."""
+    name = registry.without_prefix(path).removesuffix(f".{DEFAULT_OVERLOAD}")
+    return f": {REMOVED[name]}" if name in REMOVED else ""
 
 
 def _with_method(path: str) -> str:
@@ -100,11 +106,10 @@ def function_of(target: Target) -> Callable[..., Any]:
     assert isinstance(target, OperatorTarget)
     found = registry.at(target)
     if found is None:
-        name = registry.without_prefix(target.path).removesuffix(f".{DEFAULT_OVERLOAD}")
         names = [operator.label for operator in registry.operators()]
-        why = f": {REMOVED[name]}" if name in REMOVED else suggest(name, names)
         raise UnknownOperatorError(
-            f"PyTorch {torch.__version__} has no operator {target.path!r}{why}"
+            f"PyTorch {torch.__version__} has no operator {target.path!r}"
+            f"{_removed(target.path) or suggest(target.path, names)}"
         )
     function: Callable[..., Any] = found.function
     return function
@@ -202,8 +207,8 @@ def bind(
 
 
 def _to_own(schema: Any, named: dict[str, Any], device: str) -> None:
-    """Replaces names of dtypes by PyTorch's objects, and adds the device to a call that makes
-    tensors from none."""
+    """Replaces names of dtypes and layouts by PyTorch's objects, and adds the device to a call that
+    makes tensors from none."""
     takes_tensors = False
     for one in schema.arguments:
         kind, is_optional = schemas.type_of(one)
@@ -211,5 +216,8 @@ def _to_own(schema: Any, named: dict[str, Any], device: str) -> None:
         value = named.get(one.name)
         if isinstance(value, str) and kind == schemas.DTYPE_TYPE:
             named[one.name] = dtype_of(value) if value in DTYPES else value
+        if isinstance(value, str) and kind == schemas.LAYOUT_TYPE:
+            made = getattr(torch, value, None)
+            named[one.name] = made if isinstance(made, torch.layout) else value
         if kind == "Device" and is_optional and one.name not in named and not takes_tensors:
             named[one.name] = devices.torch_device(device)

@@ -23,8 +23,8 @@ SCHEMA_KINDS: dict[str, Kind] = {
 }
 """Kind of a parameter by its type in a schema, as `str` prints it; others are `OTHER`."""
 
-DTYPE_TYPE = "ScalarType"
-"""Type of a parameter that is a dtype."""
+DTYPE_TYPE, LAYOUT_TYPE = "ScalarType", "Layout"
+"""Types of parameters that are a dtype and a layout."""
 
 OPTIONAL, CLOSING = "Optional[", "]"
 

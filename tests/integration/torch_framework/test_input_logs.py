@@ -118,3 +118,14 @@ def test_what_has_no_batch_to_scale(command_here, arguments, words):
     (command_here.folder / "list.jsonl").write_text(out)
     _, err = command_here("run", *arguments, "--scale-batch", "0.5", code=2)
     assert words in err
+
+
+def test_a_layout_is_the_frameworks(command_here):
+    (command_here.folder / "model.txt").write_text(
+        "Operator: aten._sparse_coo_tensor_with_dims_and_tensors.default\n"
+        "cnt: 2, ((1, 1, [9, 3], T([1, 5], i64), T([5, 3], f32)), {'dtype': f32, "
+        "'layout': torch.sparse_coo, 'device': 'cuda', 'pin_memory': None})\n"
+    )
+    command_here("run", "model.txt", *FEW, "-o", "out.jsonl", "--quiet")
+    found, _ = read_run(command_here.folder / "out.jsonl")
+    assert [record.status for record in found.records] == [Status.OK]
