@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import pytest
 
@@ -17,6 +18,8 @@ from opperf.sources.completing import complete  # noqa: E402
 from opperf.sources.varying import with_settings  # noqa: E402
 
 FRAMEWORK = load_framework("torch")
+
+FILES = Path(__file__).resolve().parents[2] / "sources" / "param" / "files"
 
 
 def cases(*contents):
@@ -198,6 +201,13 @@ def load_records(path):
     lines = [json.loads(line) for line in path.read_text().splitlines()]
     planned = {line["id"]: line["case"] for line in lines if line["line"] == "case"}
     return [{**line, "case": planned[line["id"]]} for line in lines if line["line"] == "record"]
+
+
+def test_every_case_of_a_file_is_planned(command_here):
+    out, _ = command_here("run", str(FILES / "simple_add_range.json"), "--list")
+    assert "33 cases of 1 operator" in out
+    # The same sum is in two of its inputs.
+    assert out.count("0: (64, 256), 1: 40") == 2
 
 
 def test_params_own_command_measures_and_appends(command_here):
