@@ -104,7 +104,7 @@ def run_command(raw: Mapping[str, Any], changed: Mapping[str, Any]) -> int:
         for alias, name in work.plan.aliases.items():
             _print(options, f"{alias} is an alias of {name}; its results are under {name}")
         if options.list_only:
-            _list_cases(work, options.output_format if "output_format" in changed else "")
+            _list_cases(work, options.lists_lines)
             return 0
         cores = pinning.describe(
             {pinning.core_count(case.settings, os.environ) for case in work.remaining}
@@ -136,9 +136,9 @@ def run_command(raw: Mapping[str, Any], changed: Mapping[str, Any]) -> int:
     return _finish(result, run_file, options, time.monotonic() - started)
 
 
-def _list_cases(work: Work, output_format: str) -> None:
+def _list_cases(work: Work, as_lines: bool) -> None:
     """Prints the cases: as the run file that would be begun, or as a table."""
-    if output_format != "jsonl" or work.header is None:
+    if not as_lines or work.header is None:
         print(cases_table(work.plan, terminal_width()))
         return
     for line in lines_of(Run(work.header, records=(), cases=work.plan.cases)):
@@ -304,5 +304,6 @@ def _print(options: Options, text: str, error: bool = False) -> None:
     """Prints a line of output, except with --quiet, or an error. Both go to standard error if
     standard output is for the results."""
     if error or not options.quiet:
-        stream = sys.stderr if error or options.output == output.STDOUT else sys.stdout
+        for_results = options.output == output.STDOUT or options.lists_lines
+        stream = sys.stderr if error or for_results else sys.stdout
         print(text, file=stream, flush=True)

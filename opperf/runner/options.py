@@ -35,6 +35,8 @@ class Options:
     overwrite: bool
     resume: Path | None
     list_only: bool
+    lists_lines: bool
+    """Whether the list is that of a run file, instead of a table."""
     dry_run: bool
     strict: bool
     quiet: bool
@@ -237,6 +239,10 @@ def build_options(options: Mapping[str, Any], changed: Mapping[str, Any]) -> Opt
         resuming=resume is not None,
         resume=Path(resume) if resume else None,
         list_only=options["list_only"],
+        # A table, if only the output file's name says that it is of lines.
+        lists_lines=options["list_only"]
+        and output_format == "jsonl"
+        and "output_format" in changed,
         dry_run=options["dry_run"],
         strict=options["strict"],
         quiet=options["quiet"],

@@ -129,3 +129,9 @@ def test_a_layout_is_the_frameworks(command_here):
     command_here("run", "model.txt", *FEW, "-o", "out.jsonl", "--quiet")
     found, _ = read_run(command_here.folder / "out.jsonl")
     assert [record.status for record in found.records] == [Status.OK]
+
+
+def test_a_list_that_is_a_file_has_no_other_line(command_here):
+    out, err = command_here("run", "add", "--framework", "torch", "--list", "-f", "jsonl")
+    assert "add is an alias of add.Tensor" in err
+    assert {line[:8] for line in out.splitlines()} == {'{"line":'}

@@ -32,7 +32,8 @@ def test_a_run_file_that_is_being_written_is_left_to_its_writer(start, folder, t
             assert err.startswith("opperf: ") and path.name in err and err.count("\n") == 1
         with start("run", "add", "--list", *output) as harmless:
             out, err = harmless.communicate(timeout=WAIT_S)
-        assert harmless.returncode == 0 and "of 1 operator" in out
+        listed = '{"line":"case",' if "-f" in output else "of 1 operator"
+        assert harmless.returncode == 0 and listed in out
         assert first.poll() is None and path.read_bytes() == before
         first.kill()
     assert [found.name for found in folder.iterdir()] == [path.name] * (output[0] == "-f")
