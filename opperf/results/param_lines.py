@@ -25,6 +25,7 @@ from opperf.model import (
     split_positional,
 )
 from opperf.model import Mapping as MappingValue
+from opperf.model.cases import SEPARATOR
 
 NS_PER_MS = 1e6
 MIB = 2**20
@@ -101,7 +102,7 @@ def _system(run: Run) -> dict[str, Any]:
 
 def case_line(case: Case) -> dict[str, Any]:
     """Returns the line of a case that is not measured."""
-    name, _, place = case.source_id.partition("|")
+    name, _, place = case.source_id.partition(SEPARATOR)
     return {
         "op_name": name or _operator_name(case),
         "id": place or case.id,

@@ -24,7 +24,7 @@ from opperf.runner.environment import environment
 from opperf.runner.measure import measure
 from opperf.runner.memory_meters import PristineMeter
 from opperf.runner.progress import make_progress
-from opperf.runner.session import execute, make_header
+from opperf.runner.session import Measuring, execute, make_header
 from opperf.sources.bound import NOTHING_BOUND, Bound
 from opperf.sources.call import UserCall
 from opperf.sources.choices import parse_device
@@ -184,9 +184,7 @@ def _measure_to(
     Raises `OutputError` for a file that exists or cannot be written, and `UsageError` for two
     functions of one name, which are one in the file.
     """
-    if path.exists():
-        raise OutputError(f"{path} exists; remove it, or save to another file")
-    check_output(path, overwrite=False)
+    check_new_file(path)
     targets = [call.target for call, _ in planned]
     for target in targets:
         if targets.count(target) > 1:
@@ -196,6 +194,21 @@ def _measure_to(
             )
     here = _Here(framework, {case.id: call.bound for call, cases in planned for case in cases})
     cases = disambiguate(deduplicate(case for _, listed in planned for case in listed))
+    return measure_to_file(path, cases, here, settings)
+
+
+def check_new_file(path: Path) -> None:
+    """Raises `OutputError` for a file that exists or cannot be written."""
+    if path.exists():
+        raise OutputError(f"{path} exists; remove it, or save to another file")
+    check_output(path, overwrite=False)
+
+
+def measure_to_file(
+    path: Path, cases: tuple[Case, ...], here: Measuring, settings: Settings
+) -> dict[str, Record]:
+    """Measures the cases, writes each record to a new run file as it is made, and returns them by
+    id. `settings` are those of the file's header."""
     header = make_header(Plan(cases=cases, excluded={}), Selection(settings=settings), {})
     started = time.monotonic()
     run = execute(

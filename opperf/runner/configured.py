@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import sys
-import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,19 +10,14 @@ from typing import Any
 import msgspec
 
 from opperf.defaults import RUNS, WARMUP
-from opperf.errors import OutputError, UsageError
+from opperf.errors import UsageError
 from opperf.frameworks import Framework
 from opperf.frameworks import load as load_framework
 from opperf.model import Case, Environment, Record
-from opperf.results.output import check_output
-from opperf.runner.calls import call_settings, measure_here
+from opperf.runner.calls import call_settings, check_new_file, measure_here, measure_to_file
 from opperf.runner.environment import environment
-from opperf.runner.progress import make_progress
-from opperf.runner.session import execute, make_header
 from opperf.sources.completing import complete, distinguish
 from opperf.sources.param.configuration import Configuration
-from opperf.sources.registry import Plan
-from opperf.sources.selecting import Selection
 from opperf.sources.varying import disambiguate, with_settings
 
 OWN = ("device", "profiler", "mode", "warmup", "runs")
@@ -61,8 +54,8 @@ def measure(
     `OutputError` for a file that exists or cannot be written.
     """
     path = None if save is None else Path(save)
-    if path is not None and path.exists():
-        raise OutputError(f"{path} exists; remove it, or save to another file")
+    if path is not None:
+        check_new_file(path)
     names = dict.fromkeys(case.target.framework for case in configuration.cases())
     here = _Here({name: load_framework(name) for name in names})
     settings = {
@@ -88,18 +81,5 @@ def measure(
     )
     if path is None:
         return tuple(map(here.measure, cases))
-    check_output(path, overwrite=False)
-    first = next(iter(settings.values()))
-    header = make_header(Plan(cases=cases, excluded={}), Selection(settings=first), {})
-    started = time.monotonic()
-    run = execute(
-        path,
-        header,
-        cases,
-        cases,
-        here,
-        make_progress(sys.stderr, len(cases), quiet=True),
-        lambda: time.monotonic() - started,
-    )
-    records = {record.id: record for record in run.records}
+    records = measure_to_file(path, cases, here, next(iter(settings.values())))
     return tuple(records[case.id] for case in cases)

@@ -32,6 +32,10 @@ FREQUENT = 0.3
 """Share of the calls with the most frequent outermost extent that one of its divisors needs to be
 the batch: attention has heads times sentences there, in up to two thirds of a layer."""
 
+MATRIX = 2
+"""Axes of a matrix, which may be a weight as well as rows of a batch. More axes are those of
+data."""
+
 Shapes = list[tuple[int, ...]]
 Infer = Callable[[Case], "Shapes | None"]
 """Returns the shapes of a call's results; None if it is refused, or they are not known."""
@@ -73,12 +77,11 @@ def find_batch(cases: Iterable[Case]) -> Batch | None:
     for case in cases:
         for name, spec in case.tensors():
             axis = outermost(spec)
-            if axis is None or len(spec.shape) < len(("batch", "features")):
+            if axis is None or len(spec.shape) < MATRIX:
                 continue
             inner.update(extent for i, extent in enumerate(spec.shape) if i != axis)
             if name not in PARAMETERS:
-                # Matrices may be weights.
-                outer[len(spec.shape) > len(("rows", "columns")), spec.shape[axis]] += 1
+                outer[len(spec.shape) > MATRIX, spec.shape[axis]] += 1
     if not outer:
         return None
     has_several_axes = max(outer)[0]
@@ -121,7 +124,7 @@ def _choices(case: Case, batch: Batch) -> Iterator[frozenset[int]]:
     likely = [
         extent
         for extent, axes in found.items()
-        if extent == batch.extent or extent not in batch.inner or axes > len(("rows", "columns"))
+        if extent == batch.extent or extent not in batch.inner or axes > MATRIX
     ]
     likely.sort(key=lambda extent: (extent != batch.extent, extent in batch.inner, -extent))
     for count in range(1, len(likely) + 1):

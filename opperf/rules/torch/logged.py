@@ -33,8 +33,8 @@ def contents(operator: Operator, arguments: Arguments) -> Arguments:
     try:
         filled = with_fills(operator.name.removesuffix("_"), kept)
     except Unfit:
-        # The call lacks what its rule needs, and will be refused.
-        return kept
+        # The call lacks what its rule needs: indices are still bounded.
+        filled = kept
     return {name: _chosen(name, value, filled[name], kept) for name, value in kept.items()}
 
 
@@ -42,7 +42,7 @@ def _chosen(name: str, value: Argument, filled: Argument, arguments: Arguments) 
     """Returns an argument with the fills of its rule where the source gives none."""
     if isinstance(value, tuple) and isinstance(filled, tuple):
         pairs = zip(value, filled, strict=True)
-        return tuple(_chosen(name, one, made, arguments) for one, made in pairs)  # type: ignore
+        return tuple(_chosen(name, one, made, arguments) for one, made in pairs)  # type: ignore[misc]
     if not isinstance(value, TensorSpec) or value.fill != Fill():
         return value
     assert isinstance(filled, TensorSpec)
