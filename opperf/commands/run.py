@@ -78,6 +78,7 @@ FORMATS = ("json", "md", "csv", "jsonl", "param")
 @axis_option("python")
 @cpus
 @no_backward
+@setting_option("callgrind_cache")
 @setting_option("memory")
 @random_shape_options
 @click.option(

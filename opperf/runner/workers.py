@@ -6,6 +6,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Sequence
 from contextlib import AbstractContextManager
+from pathlib import Path
 
 from opperf.errors import WorkerError
 from opperf.model import Case, Environment, Interpreter, Record, Settings
@@ -42,6 +43,8 @@ class Workers(AbstractContextManager["Workers"]):
         self._pinning = pinning or Pinning(NONE)
         self._key = ""
         self._worker: Worker | None = None
+        self.profiles: Path | None = None
+        """Folder that keeps what callgrind wrote of each case."""
 
     def __exit__(self, *error: object) -> None:
         if self._worker is not None:
@@ -64,7 +67,11 @@ class Workers(AbstractContextManager["Workers"]):
             cpus = self._pinning.choose(self._pinning.core_count(settings, os.environ))
             self._pinning.keep_off(cpus)
             self._worker = Worker(
-                framework, settings, python=found.path if found else "", cpus=cpus
+                framework,
+                settings,
+                python=found.path if found else "",
+                cpus=cpus,
+                profiles=self.profiles,
             )
             self._key = key
         return self._worker
