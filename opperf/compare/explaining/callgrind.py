@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple, NoReturn
 
@@ -26,6 +27,9 @@ NUMBERED = re.compile(r"\((\d+)\)\s*(.*)")
 RECURSION = re.compile(r"(.+)'(\d+)")
 """A function's name in a call that is nested in another of the same function, `visit'2`."""
 
+ABI = re.compile(r"\.(cpython|pypy)[\w-]+(?=\.so$)")
+"""The interpreter and machine in the name of an extension module, which differ between Pythons."""
+
 HEADER = re.compile(r"([a-z]+):\s*(.*)")
 
 CALLS = re.compile(r"Trigger:.*\bcalls=(\d+)")
@@ -44,14 +48,15 @@ class Node(NamedTuple):
     level: int
     """1; 2 and more in nested calls, which callgrind counts apart."""
     object: str
-    """Name of the program or library, without its folder: builds are in different ones."""
+    """Name of the program or library, without its folder, as builds are in different ones, and
+    without the tag of the interpreter that it was built for."""
 
 
-class Call(NamedTuple):
+@dataclass
+class Call:
     """All calls of a function from another."""
 
-    number: list[int]
-    """How many, in a list of one element, which reading adds to."""
+    number: int
     counts: Counts
     """Of the callee and all that it calls."""
 
@@ -187,10 +192,7 @@ class Reader:
                 if self._current >= 0
                 else "counts before a function"
             )
-        if self._number < 0:
-            added = self._own[self._current]
-        else:
-            added = self._edge()
+        added = self._own[self._current] if self._number < 0 else self._edge()
         for place, count in enumerate(counts):
             added[place] += count
 
@@ -201,8 +203,8 @@ class Reader:
         key = (self._current, self._called)
         call = self._edges.get(key)
         if call is None:
-            call = self._edges[key] = Call([0], [0] * len(self._events))
-        call.number[0] += self._number
+            call = self._edges[key] = Call(0, [0] * len(self._events))
+        call.number += self._number
         self._number = -1
         # Callgrind names the called object only where it differs from the caller's.
         self._called_object = ""
@@ -230,7 +232,7 @@ class Reader:
             node = Node(
                 match[1] if match else name,
                 int(match[2]) if match else 1,
-                where.rpartition("/")[2],
+                ABI.sub("", where.rpartition("/")[2]),
             )
             place = self._places.setdefault(node, len(self._places))
             self._nodes_by_name[name, where] = place

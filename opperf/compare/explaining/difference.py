@@ -189,18 +189,21 @@ def _side(dump: Dump) -> Side:
 
 
 class Rest(NamedTuple):
-    """The rows that are not shown."""
+    """The functions that are not shown."""
 
     number: int
-    changed: int
-    """Number of those whose exclusive counts differ."""
-    own_change: float
+    base: float
+    """Their exclusive counts together."""
+    new: float
 
 
-def split(difference: Difference, most: int) -> tuple[Sequence[Row], Rest]:
-    """Returns the first `most` rows that differ, and what the others add up to."""
+def split(difference: Difference, most: int | None = None) -> tuple[Sequence[Row], Rest]:
+    """Returns the first `most` functions that differ, or all of them, and the sum of the others."""
     size = ORDERS[difference.order]
     shown = [row for row in difference.rows[:most] if size(row)]
     others = difference.rows[len(shown) :]
-    changed = sum(row.own_change != 0 for row in others)
-    return shown, Rest(len(others), changed, sum(row.own_change for row in others))
+    return shown, Rest(
+        len(others),
+        sum(row.base.own for row in others if row.base is not None),
+        sum(row.new.own for row in others if row.new is not None),
+    )

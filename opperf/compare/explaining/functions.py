@@ -44,8 +44,8 @@ def count_functions(dump: Dump) -> dict[Function, Counted]:
     levels: dict[Function, list[int]] = {}
     for place, node in enumerate(dump.nodes):
         levels.setdefault(Function(node.name, node.object), []).append(place)
-    cycles = _cycles(dump)
-    flows = [_Flow(dump, cycles, event) for event in range(len(dump.events))]
+    cycles = cycles_of(dump)
+    flows = [Flow(dump, cycles, event) for event in range(len(dump.events))]
     return {
         function: Counted(
             [sum(dump.own[place][event] for place in places) for event in range(len(flows))],
@@ -56,26 +56,32 @@ def count_functions(dump: Dump) -> dict[Function, Counted]:
     }
 
 
-class _Flow:
-    """Sums of one event over a dump's call graph, by node."""
+class Flow:
+    """Sums of one event over a dump's call graph, by node. A function's calls of itself are in
+    none."""
 
     def __init__(self, dump: Dump, cycles: Sequence[int], event: int) -> None:
         self._levels = [node.level for node in dump.nodes]
-        self._own = [counts[event] for counts in dump.own]
-        self._calls = [(a, b, call.counts[event]) for (a, b), call in dump.edges.items() if a != b]
-        self._total = sum(self._own)
-        self._out, self._in = list(self._own), [0] * len(self._own)
-        for caller, callee, count in self._calls:
-            self._out[caller] += count
-            self._in[callee] += count
-        self._limits = self._of_cycles(cycles)
+        self.own = [counts[event] for counts in dump.own]
+        self.calls = [(a, b, call.counts[event]) for (a, b), call in dump.edges.items() if a != b]
+        """Caller, callee and count."""
+        self.total = sum(self.own)
+        out, into = list(self.own), [0] * len(self.own)
+        for caller, callee, count in self.calls:
+            out[caller] += count
+            into[callee] += count
+        self.unexplained = [max(0, a - b) for a, b in zip(out, into, strict=True)]
+        """Counts that no call of the dump explains: of functions that were running when it
+        began."""
+        self.limits = list(map(min, out, self._of_cycles(cycles)))
+        """At most these are the inclusive counts."""
 
     def _of_cycles(self, cycles: Sequence[int]) -> list[int]:
         """Returns, for each node, the counts of its cycle; each node is in one, if alone."""
         sums: dict[int, int] = {}
-        for place, own in enumerate(self._own):
+        for place, own in enumerate(self.own):
             sums[cycles[place]] = sums.get(cycles[place], 0) + own
-        for caller, callee, count in self._calls:
+        for caller, callee, count in self.calls:
             if cycles[caller] != cycles[callee]:
                 sums[cycles[caller]] += count
         return [sums[cycle] for cycle in cycles]
@@ -83,12 +89,11 @@ class _Flow:
     def inclusive(self, places: Sequence[int]) -> int:
         """Returns the inclusive count of a function, whose levels are in these places."""
         outermost, *nested = sorted(places, key=self._levels.__getitem__)
-        found = min(self._out[outermost], self._limits[outermost])
-        found += sum(max(0, self._out[place] - self._in[place]) for place in nested)
-        return min(found, self._total)
+        found = self.limits[outermost] + sum(self.unexplained[place] for place in nested)
+        return min(found, self.total)
 
 
-def _cycles(dump: Dump) -> list[int]:
+def cycles_of(dump: Dump) -> list[int]:
     """Returns the number of each node's cycle: its strongly connected component."""
     # Both take some 200 ms to import.
     import numpy as np
