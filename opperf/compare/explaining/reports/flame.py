@@ -15,9 +15,11 @@ from opperf.compare.explaining.reports.names import (
     count_text,
     decimals_of,
     share_text,
+    totals_text,
     without_arguments,
 )
 from opperf.compare.html import render
+from opperf.results.figures import NOT_APPLICABLE
 from opperf.results.text import truncate
 
 WIDTH, LINE = 1200, 17
@@ -96,9 +98,8 @@ def _content(graph: Graph, difference: Difference, title: str) -> dict[str, Any]
 def _head(graph: Graph, difference: Difference, decimals: int) -> list[str]:
     base, new = difference.base_total, difference.new_total
     lines = [
-        f"{difference.event} per call: {count_text(base, decimals)} in {difference.base.path}, "
-        f"{count_text(new, decimals)} in {difference.new.path}; "
-        f"{change_text(new - base, decimals)} ({share_text(new - base, base)})",
+        f"{difference.event} per call: {totals_text(base, new, decimals)}",
+        f"Base: {difference.base.path}; new: {difference.new.path}",
         LEGEND,
     ]
     if graph.vanished:
@@ -131,7 +132,7 @@ def _hover(box: Box, total: float, decimals: int) -> str:
         if box.base
         else "new"
     )
-    share = f"{100 * box.new / total:.1f} %"
+    share = f"{100 * box.new / total:.1f} %" if total else NOT_APPLICABLE
     return f"{box.function.name}{where}\n{count_text(box.new, decimals)} per call, {share}; {was}"
 
 

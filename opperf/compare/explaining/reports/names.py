@@ -69,6 +69,15 @@ def change_text(value: float, decimals: int) -> str:
     return f"{value:+,.{decimals}f}"
 
 
+def totals_text(base: float, new: float, decimals: int) -> str:
+    """Returns two counts with their difference: `5 to 6, +1 (+20.00 %)`."""
+    change = new - base
+    return (
+        f"{count_text(base, decimals)} to {count_text(new, decimals)}, "
+        f"{change_text(change, decimals)} ({share_text(change, base)})"
+    )
+
+
 def share_text(change: float, base: float) -> str:
     """Returns a difference as a share of what it is from, `+1.2 %`; a dash from nothing."""
     return f"{100 * change / base:+.2f} %" if base else NOT_APPLICABLE

@@ -5,17 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
-from opperf.compare.explaining.difference import Counts, Difference, Rest, Row, Side, split
+from opperf.compare.explaining.difference import Counts, Difference, Rest, Row, split
 from opperf.compare.explaining.functions import Function
 from opperf.compare.explaining.reports.names import (
     change_text,
     count_text,
     decimals_of,
-    share_text,
     short_names,
+    totals_text,
 )
 from opperf.results.terminal import Column, table_text
-from opperf.results.text import pluralize, wrap
+from opperf.results.text import pluralize, truncate, wrap
 
 SHOWN = 20
 """Functions in the table, unless it is asked for more: a screen."""
@@ -46,31 +46,28 @@ def text_report(
 ) -> str:
     """Returns the report, no wider than `width`. `most` are the functions in its table."""
     shown, rest = split(difference, SHOWN if most is None else most)
+    sides = (("base", difference.base), ("new", difference.new))
+    head = [
+        *([title] if title else []),
+        *(f"{name:<5}{side.path}, {pluralize(side.calls, 'call')}" for name, side in sides),
+    ]
     sections = [
-        "\n".join(wrap(line, width or WIDTH) for line in _head(difference, title)),
+        "\n".join(truncate(line, width) for line in head),
+        "\n".join(wrap(sentence, width or WIDTH) for sentence in _totals(difference)),
         _table(difference, shown, rest, width) if shown else "No function differs.",
     ]
     return "\n\n".join(sections) + "\n"
 
 
-def _head(difference: Difference, title: str) -> list[str]:
-    """Returns what was compared and the totals, a line each."""
+def _totals(difference: Difference) -> list[str]:
+    """Returns the counts of all code, a sentence each."""
     base, new = difference.base_total, difference.new_total
     decimals = decimals_of((base, new))
     what = EVENTS.get(difference.event, difference.event)
     return [
-        *([title] if title else []),
-        f"base {_side(difference.base)}",
-        f"new  {_side(difference.new)}",
-        "",
-        f"{what} per call: {count_text(base, decimals)} to {count_text(new, decimals)}, "
-        f"{change_text(new - base, decimals)} ({share_text(new - base, base)}).",
+        f"{what} per call: {totals_text(base, new, decimals)}.",
         *_overhead(difference),
     ]
-
-
-def _side(side: Side) -> str:
-    return f"{side.path}, {pluralize(side.calls, 'call')}"
 
 
 def _overhead(difference: Difference) -> list[str]:
@@ -94,10 +91,16 @@ def _table(difference: Difference, shown: Sequence[Row], rest: Rest, width: int 
         noun = "function" if rest.number == 1 else "functions"
         ends.insert(0, _sum(f"{rest.number:,} other {noun}", rest.base, rest.new))
     rows = [*shown, *ends]
+    figures = [part.read(row) for parts in COLUMNS.values() for part in parts for row in rows]
+    decimals = decimals_of(figure for figure in figures if figure is not None)
     columns = [
         Column("Function", [*names, *(row.function.name for row in ends)]),
         Column("Object", [row.function.object for row in rows]),
-        *(column for kind, parts in COLUMNS.items() for column in _figures(kind, parts, rows)),
+        *(
+            _figures(f"{kind}\n{part.title}", part, rows, decimals)
+            for kind, parts in COLUMNS.items()
+            for part in parts
+        ),
     ]
     return table_text(columns, width)
 
@@ -107,19 +110,11 @@ def _sum(name: str, base: float, new: float) -> Row:
     return Row(Function(name, ""), "", Counts(base, None), Counts(new, None))
 
 
-def _figures(kind: str, parts: Sequence[Part], rows: Sequence[Row]) -> list[Column]:
-    """Returns the columns of one kind of counts."""
-    values = [[part.read(row) for row in rows] for part in parts]
-    decimals = decimals_of(value for column in values for value in column if value is not None)
-    return [
-        Column(
-            f"{kind}\n{part.title}",
-            ["" if value is None else part.text(value, decimals) for value in column],
-            is_text=False,
-            is_extra=part.is_extra,
-        )
-        for part, column in zip(parts, values, strict=True)
-    ]
+def _figures(title: str, part: Part, rows: Sequence[Row], decimals: int) -> Column:
+    """Returns a column of figures."""
+    values = map(part.read, rows)
+    cells = ["" if value is None else part.text(value, decimals) for value in values]
+    return Column(title, cells, is_text=False, is_extra=part.is_extra)
 
 
 class Part(NamedTuple):
