@@ -14,7 +14,7 @@ from typing import get_args
 import msgspec
 
 from opperf.errors import UsageError
-from opperf.model import Metric, MetricKind, Pass, Record
+from opperf.model import Case, Metric, MetricKind, Pass, Record
 
 GROUP = "opperf.metrics"
 
@@ -105,6 +105,7 @@ INSTRUCTIONS_BACKWARD = msgspec.structs.replace(
     INSTRUCTIONS,
     name="instructions_backward",
     title="Instructions backward",
+    forward=INSTRUCTIONS.name,
     description="instructions of the backward pass",
 )
 
@@ -138,6 +139,7 @@ def _simulated(name: str, description: str) -> tuple[Metric, Metric]:
         forward,
         name=f"{name}_backward",
         title=f"{title} backward",
+        forward=name,
         description=f"{description} in the backward pass, simulated",
     )
 
@@ -268,6 +270,15 @@ def metric_named(name: str, unit: str) -> Metric:
     return metrics_by_name().get(name) or Metric(name, unit, MetricKind.DERIVED, title=name)
 
 
+def expected_metrics(case: Case) -> tuple[str, ...]:
+    """Returns the names of the metrics that a record of the case has, or a note that says why
+    not."""
+    if case.settings.counts_instructions:
+        found = {FORWARD.name: INSTRUCTIONS.name, BACKWARD.name: INSTRUCTIONS_BACKWARD.name}
+        return tuple(found[name] for name in case.passes)
+    return (*case.passes, *([MEMORY.name] if case.settings.memory else []))
+
+
 def metrics_in(records: Iterable[Record]) -> tuple[Metric, ...]:
     """Returns every metric of the records, sorted."""
     units = {name: one.unit for record in records for name, one in record.summaries.items()}
@@ -283,5 +294,11 @@ def sort_metrics(metrics: Iterable[Metric]) -> tuple[Metric, ...]:
 
 
 def default_metrics() -> tuple[Metric, ...]:
-    """Returns the registered metrics that are compared and exported by default."""
+    """Returns the registered metrics that are compared by default."""
     return tuple(metric for metric in metrics_by_name().values() if metric.usual)
+
+
+def exported_metrics() -> tuple[Metric, ...]:
+    """Returns the registered metrics that exports have even where no record has them: the usual
+    ones but counts, which are asked for."""
+    return tuple(metric for metric in default_metrics() if metric.kind is not MetricKind.COUNT)

@@ -110,8 +110,20 @@ def test_a_pass_is_the_name_of_its_time():
     assert Case(OperatorTarget("mxnet", "relu"), {}).passes == PASSES
 
 
+COUNTS = [
+    f"{name}{backward}"
+    for name in ("instructions", "l1_misses", "last_level_misses", "branches", "branch_misses")
+    for backward in ("", "_backward")
+]
+
+
 def test_what_counts_where_nothing_is_named():
-    assert [metric.name for metric in default_metrics()] == ["forward", "backward", "memory"]
+    assert [metric.name for metric in default_metrics()] == [
+        "forward",
+        "backward",
+        "memory",
+        *COUNTS,
+    ]
 
 
 @pytest.mark.parametrize("kind", MetricKind)
@@ -149,6 +161,7 @@ def test_a_metric_of_another_package_is_found(toy):
         "forward",
         "backward",
         "memory",
+        *COUNTS,
         "bandwidth",
     ]
 

@@ -37,6 +37,8 @@ class Metric(Struct, frozen=True):
     usual: bool = True
     """Whether tables, exports and comparisons show it unless metrics are named. The others are
     parts or sums of those, or the same quantity by another clock."""
+    forward: str = ""
+    """For a metric of the backward pass, that of the forward pass, whose name selects both."""
     relative_tolerance: float = 0.0
     absolute_tolerance: float = 0.0
     """Largest difference at which two values of a steady metric count as equal: a share of the

@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 
 import msgspec
 
-from opperf.metrics import default_metrics, metrics_in, sort_metrics
+from opperf.metrics import exported_metrics, metrics_in, sort_metrics
 from opperf.model import DECLARED, Metric, Record, Run, display_arguments
 from opperf.results.details import display_details
 from opperf.results.figures import unit_of
@@ -79,7 +79,7 @@ def columns(records: Sequence[Record]) -> tuple[Column, ...]:
     """Returns all columns: one for a metric that is the same on every run, one for each statistic
     of a noisy metric; and the ids that cases have in their file. A figure that a record lacks is an
     empty cell."""
-    metrics = sort_metrics(dict.fromkeys((*default_metrics(), *metrics_in(records))))
+    metrics = sort_metrics(dict.fromkeys((*exported_metrics(), *metrics_in(records))))
     variables = variables_of(record.case for record in records)
     points: list[Column] = [(f"sweep_{name}", _point(name)) for name in variables]
     if any(record.case.source_id for record in records):

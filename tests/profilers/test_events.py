@@ -70,12 +70,12 @@ def framework(clock, monkeypatch):
 
 
 def test_events_are_offered_where_a_device_has_them():
-    assert list(find_profilers(Queued(None))) == ["python", "events"]
+    assert list(find_profilers(Queued(None))) == ["python", "events", "instructions"]
 
     class Without(Defaults):
         name = "without"
 
-    assert list(find_profilers(Without())) == ["python"]
+    assert list(find_profilers(Without())) == ["python", "instructions"]
 
 
 def test_a_device_without_events_is_refused(framework):

@@ -58,7 +58,12 @@ NOT_CALLABLE = 5
 
 
 def test_a_frameworks_own_come_before_the_wall_clock():
-    assert list(find_profilers(Some("native", "perf"))) == ["native", "perf", "python"]
+    assert list(find_profilers(Some("native", "perf"))) == [
+        "native",
+        "perf",
+        "python",
+        "instructions",
+    ]
     assert profiler("perf", Some("native", "perf"), "gpu(1)") == "perf of gpu(1)"
 
 
@@ -78,14 +83,19 @@ def test_what_a_framework_does_not_offer_is_refused(name):
 
 def test_another_package_adds_a_profiler_for_every_framework(installed):
     installed("added", f"{__name__}:Added")
-    assert list(find_profilers(Some("native"))) == ["native", "python", "added"]
+    assert list(find_profilers(Some("native"))) == [
+        "native",
+        "python",
+        "instructions",
+        "added",
+    ]
     assert profiler("added", Some(), "cpu(0)").place == "some on cpu(0)"
 
 
 def test_a_name_that_is_taken_stays_the_frameworks(installed):
     installed("native", f"{__name__}:Added")
     installed("python", f"{__name__}:Added")
-    assert list(find_profilers(Some("native"))) == ["native", "python"]
+    assert list(find_profilers(Some("native"))) == ["native", "python", "instructions"]
     assert profiler("native", Some("native"), "cpu(0)") == "native of cpu(0)"
 
 

@@ -17,8 +17,8 @@ class Figure(Struct, frozen=True):
     """Half-width of the median's interval; None where the file has none."""
     samples: list[float] = []
     """Empty where the file has none."""
-    unsound: bool = False
-    """Whether a figure that should be the same on every run may vary."""
+    unsound: str = ""
+    """Why a figure that should be the same on every run may vary."""
     unreliable: bool = False
     """Whether its samples drift or have two levels."""
     caveat: str = ""

@@ -111,7 +111,9 @@ def _metrics(pairs: Sequence[Pair], asked: Sequence[str]) -> tuple[str, ...]:
     }
     common = sort_metrics(metric_named(name, unit) for name, unit in units.items())
     chosen = tuple(
-        metric.name for metric in common if (metric.name in asked if asked else metric.usual)
+        metric.name
+        for metric in common
+        if ({metric.name, metric.forward} & set(asked) if asked else metric.usual)
     )
     # Without names, one of the default metrics is enough.
     missed = (
@@ -120,9 +122,14 @@ def _metrics(pairs: Sequence[Pair], asked: Sequence[str]) -> tuple[str, ...]:
     explained = any(_is_in_one_only(pair, metric) for metric in missed for pair in pairs)
     if missed and not explained:
         there = [metric.name for metric in common]
+        available = ", ".join(there) or "none"
+        if not asked:
+            raise RunFileError(
+                f"no common case has one of the usual metrics; available: {available}; "
+                "name one with --metric"
+            )
         raise RunFileError(
-            f"no common case has the metric {' or '.join(missed)}; "
-            f"available: {', '.join(there) or 'none'}"
+            f"no common case has the metric {' or '.join(missed)}; available: {available}"
         )
     return chosen
 
@@ -216,14 +223,10 @@ def _judge(name: str, a: Figure, b: Figure, thresholds: Thresholds, averages: bo
     metric = metric_named(name, a.unit)
     if metric.is_steady:
         found = compare_figures(name, *values, metric)
-        return _weaken(found, NO_SPREAD if averages else _why_unsound(a, b))
+        return _weaken(found, NO_SPREAD if averages else a.unsound or b.unsound)
     if averages:
         return _judge_averages(name, *values, thresholds.margin)
     return compare_samples(name, a.samples, b.samples, thresholds.margin)
-
-
-def _why_unsound(a: Figure, b: Figure) -> str:
-    return "a figure may include other operators' workspace" if a.unsound or b.unsound else ""
 
 
 WEAKER = {

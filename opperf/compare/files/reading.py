@@ -14,7 +14,7 @@ from opperf.compare.files.averages import details_key, entries_of_results
 from opperf.compare.files.comparison import Side
 from opperf.compare.files.entries import Entry, Figure
 from opperf.errors import RunFileError, one_line
-from opperf.metrics import FORWARD, KERNEL, MEMORY
+from opperf.metrics import FORWARD, KERNEL, expected_metrics
 from opperf.model import (
     DECLARED,
     NOISE,
@@ -152,13 +152,19 @@ def _figure(record: Record, metric: str, summary: Summary) -> Figure:
         mean=summary.mean,
         half_width=summary.half_width,
         samples=record.samples.get(metric, []),
-        unsound=record.note(metric, NoteCode.NOT_PRISTINE) is not None,
+        unsound=next((why for code, why in UNSOUND.items() if record.note(metric, code)), ""),
         unreliable=record.note(metric, *UNRELIABLE) is not None,
         caveat="; ".join(one_line(note.message) for note in notes if note is not None),
     )
 
 
-CAVEATS = (NoteCode.NOT_PRISTINE, *NOISE)
+UNSOUND = {
+    NoteCode.NOT_PRISTINE: "a figure may include other operators' workspace",
+    NoteCode.UNSTEADY: "the counts of the same call differ",
+}
+"""Why figures with notes of these codes have no clear verdict."""
+
+CAVEATS = (NoteCode.NOT_PRISTINE, NoteCode.UNSTEADY, *NOISE)
 """Codes of notes that qualify a figure, in the order in which they are printed."""
 
 
@@ -166,8 +172,8 @@ def _absent(record: Record) -> dict[str, str]:
     """Requested metrics that are missing, each with the reason."""
     if record.status is not Status.OK:
         return {}
-    asked = [*record.case.passes, *([MEMORY.name] if record.case.settings.memory else [])]
-    absent = [metric for metric in asked if metric not in record.summaries]
+    expected = expected_metrics(record.case)
+    absent = [metric for metric in expected if metric not in record.summaries]
     notes = {metric: record.note(metric, *WITHOUT_FIGURE) for metric in absent}
     return {
         metric: one_line(note.message) if note else "not measured" for metric, note in notes.items()

@@ -12,7 +12,7 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from opperf.metrics import default_metrics
+from opperf.metrics import exported_metrics
 from opperf.model import Environment, Run, Settings, display_arguments
 from opperf.results.details import display_details
 from opperf.results.exports.exported import ExportEntry, are_finite, select_figures
@@ -120,7 +120,7 @@ UNIT_WORDS = {"B": "bytes"}
 def _others(one: ExportEntry) -> dict[str, float | None]:
     """Figures of the metrics that are no times, each under its name and unit; None for a usual one
     that the case has none of."""
-    metrics = dict.fromkeys((*default_metrics(), *one.metrics))
+    metrics = dict.fromkeys((*exported_metrics(), *one.metrics))
     return {
         f"{metric.name}_{UNIT_WORDS.get(metric.unit, metric.unit)}": (
             one.record.summaries[metric.name].median if metric in one.metrics else None

@@ -248,12 +248,14 @@ def test_figures_in_two_units_are_not_compared(judged, figure):
     ],
 )
 def test_memory_is_less_sure_where_either_figure_is_unsound(judged, figure, new, sound, unsound):
+    why = "a figure may include other operators' workspace"
+
     def of(a, b, averages=False):
-        one, other = figure(1e6, "B", unsound=a), figure(new, "B", unsound=b)
+        one = figure(1e6, "B", unsound=why if a else "")
+        other = figure(new, "B", unsound=why if b else "")
         row = judged(one, other, "memory", averages)
         return row.verdict.value, row.note
 
-    why = "a figure may include other operators' workspace"
     assert of(False, False) == (sound, "")
     assert of(True, False) == of(False, True) == of(True, True) == (unsound, why)
     assert of(False, False, averages=True) == (unsound, "averages have no spread")
@@ -352,7 +354,12 @@ def test_a_metric_is_there_if_some_case_has_it(metrics):
         (FORWARD, FORWARD, ("backward",), "has the metric backward; available: forward"),
         (FORWARD, BOTH, ("backward",), "has the metric backward; available: forward"),
         (BOTH, BOTH, ("total", "forward"), "has the metric total; available: forward, backward"),
-        ({"total": 1.0}, {"total": 1.0}, (), "forward or backward or memory; available: total"),
+        (
+            {"total": 1.0},
+            {"total": 1.0},
+            (),
+            "usual metrics; available: total; name one with --metric",
+        ),
         ({"total": 1.0}, FORWARD, ("kernel",), "has the metric kernel; available: none"),
     ],
 )

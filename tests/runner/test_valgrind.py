@@ -1,0 +1,87 @@
+import msgspec
+import pytest
+
+from opperf.errors import UsageError
+from opperf.model import Settings
+from opperf.runner import valgrind
+from opperf.runner.valgrind import Valgrind, check_valgrind, profile_folder
+from tests.test_model import a_case
+
+COUNTED = Settings(profiler="instructions")
+
+
+@pytest.fixture
+def program(tmp_path, monkeypatch):
+    """Makes a program called valgrind, that prints a version, the only one on the path."""
+
+    def make(version):
+        path = tmp_path / "valgrind"
+        path.write_text(f"#!/bin/sh\necho {version}\n")
+        path.chmod(0o755)
+        monkeypatch.setenv("PATH", str(tmp_path))
+        valgrind.installed.cache_clear()
+        return str(path)
+
+    yield make
+    valgrind.installed.cache_clear()
+
+
+def test_without_valgrind_a_line_says_how_to_install_it(monkeypatch, tmp_path):
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(UsageError, match="needs Valgrind; install it: apt-get install valgrind"):
+        Valgrind()
+
+
+@pytest.mark.parametrize(
+    ("printed", "words"),
+    [
+        ("valgrind-3.15.0", "needs Valgrind 3.16 or later, and .* is valgrind-3.15.0"),
+        ("something", "is not Valgrind: --version printed 'something'"),
+    ],
+)
+def test_another_program_is_refused(program, printed, words):
+    program(printed)
+    with pytest.raises(UsageError, match=words):
+        Valgrind()
+
+
+def test_only_cases_that_count_need_it(monkeypatch, tmp_path):
+    monkeypatch.setenv("PATH", str(tmp_path))
+    valgrind.installed.cache_clear()
+    case = a_case()
+    check_valgrind([case])
+    with pytest.raises(UsageError, match="needs Valgrind"):
+        check_valgrind([case, msgspec.structs.replace(case, settings=COUNTED)])
+
+
+def test_the_command_has_the_options_of_the_settings(program, tmp_path):
+    path = program("valgrind-3.19.0")
+    words = Valgrind().command(tmp_path / "dump", COUNTED)
+    assert words[words.index(path) + 1 :] == [
+        "--tool=callgrind",
+        "--instr-atstart=no",
+        "--cache-sim=no",
+        "--branch-sim=no",
+        f"--callgrind-out-file={tmp_path}/dump.%p",
+    ]
+    cached = msgspec.structs.replace(COUNTED, callgrind_cache=True)
+    assert {"--cache-sim=yes", "--branch-sim=yes"} < set(Valgrind().command(tmp_path, cached))
+
+
+def test_a_new_run_removes_the_dumps_of_an_earlier_one(tmp_path):
+    folder = tmp_path / "a.callgrind"
+    folder.mkdir()
+    for name in ("1.forward.callgrind", "of_a_user.txt"):
+        (folder / name).touch()
+    assert profile_folder(tmp_path / "a.jsonl", is_new=False) == folder
+    assert len(list(folder.iterdir())) == 2
+    assert profile_folder(tmp_path / "a.jsonl", is_new=True) == folder
+    assert [path.name for path in folder.iterdir()] == ["of_a_user.txt"]
+    assert not profile_folder(tmp_path / "b.jsonl", is_new=True).exists()
+
+
+def test_a_process_that_counts_is_of_its_own_kind():
+    assert Settings().process() == {}
+    assert COUNTED.process() == {"profiler": "instructions", "threads": 1}
+    more = msgspec.structs.replace(COUNTED, threads=2, callgrind_cache=True)
+    assert more.process() == {"profiler": "instructions", "threads": 2, "callgrind_cache": True}
