@@ -119,6 +119,7 @@ def run_command(raw: Mapping[str, Any], changed: Mapping[str, Any]) -> int:
         if options.dry_run:
             return 0
         try:
+            workers.build(work.remaining, partial(_log, options))
             result = execute(
                 run_file,
                 work.header,

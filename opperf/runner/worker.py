@@ -39,6 +39,8 @@ from opperf.runner.measure import measure
 from opperf.runner.memory_meters import PristineMeter
 from opperf.runner.messages import (
     MEMORY,
+    BuildRequest,
+    BuildResponse,
     ChoicesRequest,
     ChoicesResponse,
     CompleteRequest,
@@ -107,6 +109,12 @@ def measure_case(framework: Framework, request: MeasureRequest) -> MeasureRespon
     return MeasureResponse(record=record)
 
 
+def build_cases(framework: Framework, request: BuildRequest) -> BuildResponse:
+    """Compiles the code of cases."""
+    framework.build(request.cases)
+    return BuildResponse()
+
+
 UNUSABLE = 1
 """Exit code of a process that ends because it can use its device no longer."""
 
@@ -143,6 +151,7 @@ ANSWERS: dict[type, Callable[[Framework, Any], Response]] = {
     CompleteRequest: lambda framework, request: CompleteResponse(
         completed=complete(framework, request.cases, request.batch_factor)
     ),
+    BuildRequest: build_cases,
     ScriptRequest: lambda framework, request: ScriptResponse(
         scripts=tuple(script(framework, case) for case in request.cases)
     ),

@@ -4,11 +4,13 @@ settings, one at a time."""
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import AbstractContextManager
 
 from opperf.errors import WorkerError
+from opperf.frameworks.building import needs_build
 from opperf.model import Case, Environment, Interpreter, Record, Settings
+from opperf.results.text import pluralize
 from opperf.runner.cpus import NONE, Pinning
 from opperf.runner.pool import Worker
 from opperf.sources.varying import process_key
@@ -68,6 +70,16 @@ class Workers(AbstractContextManager["Workers"]):
             )
             self._key = key
         return self._worker
+
+    def build(self, cases: Iterable[Case], say: Callable[[str], None]) -> None:
+        """Compiles the code of cases that need it, those of an interpreter together. `say` prints
+        what takes time."""
+        groups: dict[tuple[str, str], list[Case]] = {}
+        for case in filter(needs_build, cases):
+            groups.setdefault((case.target.framework, case.settings.python), []).append(case)
+        for (framework, _), own in groups.items():
+            say(f"compiling what is not cached of {pluralize(len(own), 'case')} in C++")
+            self.of(framework, own[0].settings).build(own)
 
     def environment(self, case: Case) -> Environment:
         """Returns the environment of the worker that measures a case."""
