@@ -163,6 +163,8 @@ class PyTorch(Defaults):
         return built.to(device, dtype if dtype.is_floating_point else None)
 
     def signature(self, target: Target, function: Callable[..., Any] | None = None) -> Operator:
+        if isinstance(target, SnippetTarget):
+            return Operator(framework=self.name, namespace="", name=target.label)
         return functions.signature(target, function or self.function(target))
 
     def wrapped_operator(self, target: Target, called: Operator) -> Operator | None:
