@@ -18,7 +18,7 @@ import gc
 import os
 import sys
 import traceback
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -34,6 +34,8 @@ from opperf.profilers import find_profilers
 from opperf.profilers.python import overhead_ns, resolution_ns
 from opperf.runner.allocator import configure_heap
 from opperf.runner.environment import environment
+from opperf.runner.health.machine import parse_cpus
+from opperf.runner.launch import USABLE_CPUS
 from opperf.runner.listing import list_operators, script
 from opperf.runner.measure import measure
 from opperf.runner.memory_meters import PristineMeter
@@ -110,9 +112,28 @@ def measure_case(framework: Framework, request: MeasureRequest) -> MeasureRespon
 
 
 def build_cases(framework: Framework, request: BuildRequest) -> BuildResponse:
-    """Compiles the code of cases."""
-    framework.build(request.cases)
+    """Compiles the code of cases, on all cores that opperf may use: nothing is measured by then."""
+    with on_usable_cores():
+        framework.build(request.cases)
     return BuildResponse()
+
+
+@contextlib.contextmanager
+def on_usable_cores() -> Iterator[None]:
+    """Has what this thread starts run on all cores that opperf may use, and not only on those that
+    the process is pinned to."""
+    usable = parse_cpus(os.environ.get(USABLE_CPUS, ""))
+    if not usable:
+        yield
+        return
+    pinned = os.sched_getaffinity(0)
+    try:
+        # A control group may have lost them.
+        with contextlib.suppress(OSError):
+            os.sched_setaffinity(0, usable)
+        yield
+    finally:
+        os.sched_setaffinity(0, pinned)
 
 
 UNUSABLE = 1

@@ -72,7 +72,9 @@ def statement_of(target: SnippetTarget, program: bytes, has_backward: bool) -> A
 
 def _units(snippets: Sequence[CppSnippet]) -> list[list[CppSnippet]]:
     """Returns the snippets in as many parts as compilers can run at once."""
-    cores = len(os.sched_getaffinity(0))
+    # On macOS a process has no affinity.
+    affinity = getattr(os, "sched_getaffinity", None)
+    cores = len(affinity(0)) if affinity else os.cpu_count() or 1
     fitting = int(psutil.virtual_memory().available // UNIT_BYTES)
     count = max(1, min(cores, fitting, len(snippets) // LEAST))
     return [list(snippets[first::count]) for first in range(count)]
