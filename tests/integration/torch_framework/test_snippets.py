@@ -99,7 +99,7 @@ def test_python_snippets_are_measured_and_a_fault_is_that_of_its_case(measured):
         assert failed.status is Status.FAILED and "shape '[3]' is invalid" in failed.reason
     without = records["bad/gradient/Eager/Forward+Backward/Python"]
     assert without.status is Status.OK
-    (note,) = (one for one in without.notes if one.code is NoteCode.NO_GRADIENT)
+    (note,) = (one for one in without.notes if one.code == NoteCode.NO_GRADIENT)
     assert note.metric == "backward" and "requires_grad=True" in note.message
 
 
