@@ -134,8 +134,9 @@ class SnippetTarget(Struct, frozen=True, tag="snippet"):
     """Python that makes the variable `model`, which TorchScript compiles before the source calls
     it; empty of a source that calls no program."""
     output: str = ""
-    """The variable of the source that holds its result, at which a backward pass begins; empty if
-    none is named."""
+    """The variable of the source that holds its result; empty if none is named."""
+    differentiated: bool = False
+    """Whether a backward pass begins at its result."""
 
     @property
     def key(self) -> TargetKey:

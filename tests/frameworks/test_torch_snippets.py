@@ -14,7 +14,7 @@ from opperf.frameworks.torch.snippets import building, compiling, kept, programs
 from opperf.frameworks.torch.snippets.compiling import CompileError  # noqa: E402
 from opperf.frameworks.torch.snippets.gradient import PythonGradient, leaves  # noqa: E402
 from opperf.frameworks.torch.snippets.units import (  # noqa: E402
-    CppSnippet,
+    key_of,
     read_faults,
     unit_name,
     unit_text,
@@ -22,8 +22,8 @@ from opperf.frameworks.torch.snippets.units import (  # noqa: E402
 from opperf.model import Case, Settings, SnippetTarget  # noqa: E402
 
 
-def snippet(source, setup="", has_backward=False, **fields):
-    return CppSnippet(SnippetTarget("torch", source, setup, "c++", **fields), has_backward)
+def snippet(source, setup="", **fields):
+    return SnippetTarget("torch", source, setup, "c++", **fields)
 
 
 def case(source, setup="", mode="eager", **fields):
@@ -76,17 +76,17 @@ def test_another_mode_is_no_other_measurement(mode, model):
 
 def test_a_key_is_that_of_the_code_alone():
     one = snippet("f();", "int x;", name="a")
-    assert one.key == snippet("f();", "int x;", name="b").key
+    assert key_of(one) == key_of(snippet("f();", "int x;", name="b"))
     others = [
         snippet("g();", "int x;"),
         snippet("f();", "int y;"),
         snippet("f();", "int x;", global_setup="int z;"),
         snippet("f();", "int x;", model="model = 1"),
-        snippet("f();", "int x;", has_backward=True, output="y"),
+        snippet("f();", "int x;", differentiated=True, output="y"),
     ]
-    assert len({one.key, *(other.key for other in others)}) == 6
+    assert len({key_of(one), *(key_of(other) for other in others)}) == 6
     # A result that nothing keeps is not compiled.
-    assert snippet("f();", "int x;", output="y").key == one.key
+    assert snippet("f();", "int x;", output="y").key == key_of(one)
 
 
 def test_a_unit_has_each_directive_once_and_other_names_apart():
@@ -95,7 +95,7 @@ def test_a_unit_has_each_directive_once_and_other_names_apart():
     text = unit_text([one, two])
     assert text.count("#include <map>") == 1
     assert text.count("static int f()") == 2
-    assert f"{{snippet_{one.key}::make, snippet_{two.key}::make}}" in text
+    assert f"{{snippet_{key_of(one)}::make, snippet_{key_of(two)}::make}}" in text
     assert unit_name([one, two]) in text and unit_name([one]) != unit_name([two])
     long = snippet("X;", global_setup="#define X \\\n  1\nint y;")
     body = unit_text([long])
@@ -106,16 +106,16 @@ def test_errors_are_those_of_the_snippet_they_are_in():
     one, two = snippet("a;"), snippet("b;")
     output = f"""
 In file included from x.cpp:1:
-setup of {one.key}:3:7: error: expected ';' before 'int'
-setup of {one.key}:4:7: error: another
+setup of {key_of(one)}:3:7: error: expected ';' before 'int'
+setup of {key_of(one)}:4:7: error: another
 /usr/include/vector: In instantiation of 'class std::vector<void>':
-statement of {two.key}:2:5:   required from here
+statement of {key_of(two)}:2:5:   required from here
 /usr/include/vector:10:3: error: forming reference to void
 """
     faults = read_faults(output)
     assert faults.by_key == {
-        one.key: "C++ setup, line 3: expected ';' before 'int'",
-        two.key: "C++ statement, line 2: forming reference to void",
+        key_of(one): "C++ setup, line 3: expected ';' before 'int'",
+        key_of(two): "C++ statement, line 2: forming reference to void",
     }
     assert faults.first == "expected ';' before 'int'"
     assert read_faults("ninja: it broke").first == "ninja: it broke"
@@ -141,6 +141,7 @@ def compiler(monkeypatch, tmp_path):
         return SimpleNamespace(create=lambda index, program: (name, index))
 
     broken = set()
+    monkeypatch.setattr(building, "HEADER_FAULTS", [])
     kept.folder.cache_clear()
     kept.MODULES.clear()
     monkeypatch.setenv("OPPERF_CACHE", str(tmp_path / "cache"))
@@ -152,7 +153,7 @@ def compiler(monkeypatch, tmp_path):
 
 
 def build(snippets):
-    building.build([(one.target, one.has_backward) for one in snippets])
+    building.build(snippets)
 
 
 def state(one):
@@ -166,7 +167,7 @@ def test_what_is_compiled_is_compiled_once(compiler):
     build([*snippets, *snippets])
     assert compiler.units == [5]
     assert [kept.find(one).index for one in snippets] == [0, 1, 2, 3, 4]
-    assert building.statement_of(snippets[3].target, b"", False)[1] == 3
+    assert building.statement_of(snippets[3], b"")[1] == 3
 
 
 def test_a_snippet_that_is_told_of_costs_two_more_units(compiler):
@@ -176,7 +177,7 @@ def test_a_snippet_that_is_told_of_costs_two_more_units(compiler):
     assert [state(one) for one in snippets].count("compiled") == 5
     assert state(snippets[2]) == "C++ statement, line 1: told"
     with pytest.raises(UsageError, match="C\\+\\+ statement, line 1: told"):
-        building.statement_of(snippets[2].target, b"", False)
+        building.statement_of(snippets[2], b"")
     build(snippets)
     assert compiler.units == [6, 5, 1]
 
@@ -193,8 +194,13 @@ def test_headers_that_do_not_compile_are_no_snippets_fault(compiler):
     compiler.broken.add("no headers")
     one = snippet("f();")
     with pytest.raises(UnsupportedError, match="no snippet of C\\+\\+ can be compiled here: bad"):
-        building.statement_of(one.target, b"", False)
+        building.statement_of(one, b"")
     assert kept.find(one) is None
+    # Not once more for each snippet.
+    tried = len(compiler.units)
+    with pytest.raises(UnsupportedError, match="no snippet of C\\+\\+ can be compiled"):
+        building.statement_of(snippet("g();"), b"")
+    assert len(compiler.units) == tried
 
 
 def test_without_a_compiler_one_line_says_so(monkeypatch, tmp_path):
@@ -205,7 +211,7 @@ def test_without_a_compiler_one_line_says_so(monkeypatch, tmp_path):
     one = snippet("f();")
     build([one])
     with pytest.raises(UnsupportedError, match="there is no no-such-compiler; install one"):
-        building.statement_of(one.target, b"", False)
+        building.statement_of(one, b"")
     kept.folder.cache_clear()
     compiling.compiler_version.cache_clear()
 

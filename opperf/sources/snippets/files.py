@@ -73,6 +73,7 @@ def case_of(snippet: Snippet) -> Case:
             global_setup=snippet.global_setup,
             model=snippet.model,
             output=snippet.output,
+            differentiated=snippet.has_backward,
         ),
         arguments={},
         settings=Settings(mode=snippet.mode, profiler=PROFILER, threads=snippet.threads),

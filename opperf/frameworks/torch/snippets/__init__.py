@@ -36,7 +36,7 @@ def bind(case: Case, arguments: Mapping[str, Any]) -> Callable[[], Any]:
         )
     if target.language == CPP:
         program = programs.program_of(target, NAMES) if target.model else b""
-        return building.statement_of(target, program, _differentiated(case)).run  # type: ignore[no-any-return]
+        return building.statement_of(target, program).run  # type: ignore[no-any-return]
     namespace = snippet_code.variables_of(target, {**NAMES, **arguments})
     if target.model:
         snippet_code.make_model(target, namespace)
@@ -56,13 +56,8 @@ def build(cases: Sequence[Case]) -> None:
     """Compiles the snippets of C++ among the targets that are not in the cache."""
     building.build(
         [
-            (case.target, _differentiated(case))
+            case.target
             for case in cases
             if isinstance(case.target, SnippetTarget) and case.target.language == CPP
         ]
     )
-
-
-def _differentiated(case: Case) -> bool:
-    """Whether a case has a backward pass."""
-    return "backward" in case.passes

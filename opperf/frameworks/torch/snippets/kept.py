@@ -18,8 +18,8 @@ import torch
 
 from opperf.folders import cache_folder
 from opperf.frameworks.torch.snippets.compiling import FLAGS, compiler_version
-from opperf.frameworks.torch.snippets.units import HEADER, CppSnippet
-from opperf.model import Struct
+from opperf.frameworks.torch.snippets.units import HEADER, key_of
+from opperf.model import SnippetTarget, Struct
 
 MODULES: dict[str, ModuleType] = {}
 """The units that this process has loaded, by name."""
@@ -56,25 +56,25 @@ def unit_file(name: str) -> Path:
     return folder() / f"{name}.so"
 
 
-def find(snippet: CppSnippet) -> Kept | None:
+def find(target: SnippetTarget) -> Kept | None:
     """Returns what the cache has of a snippet; None if that is nothing, or cannot be read."""
     try:
-        found = msgspec.json.decode(_file(snippet).read_bytes(), type=Kept)
+        found = msgspec.json.decode(_file(target).read_bytes(), type=Kept)
     except (OSError, msgspec.DecodeError):
         return None
     return found if found.error or unit_file(found.unit).is_file() else None
 
 
-def keep_unit(name: str, unit: ModuleType, snippets: Sequence[CppSnippet]) -> None:
+def keep_unit(name: str, unit: ModuleType, targets: Sequence[SnippetTarget]) -> None:
     """Keeps a compiled unit for its snippets."""
     MODULES[name] = unit
-    for index, snippet in enumerate(snippets):
-        _write(_file(snippet), Kept(unit=name, index=index))
+    for index, target in enumerate(targets):
+        _write(_file(target), Kept(unit=name, index=index))
 
 
-def keep_error(snippet: CppSnippet, error: str) -> None:
+def keep_error(target: SnippetTarget, error: str) -> None:
     """Keeps the error of a snippet that does not compile."""
-    _write(_file(snippet), Kept(error=error))
+    _write(_file(target), Kept(error=error))
 
 
 def module(name: str) -> ModuleType:
@@ -94,5 +94,5 @@ def _write(path: Path, value: Kept) -> None:
     part.replace(path)
 
 
-def _file(snippet: CppSnippet) -> Path:
-    return folder() / f"{snippet.key}.json"
+def _file(target: SnippetTarget) -> Path:
+    return folder() / f"{key_of(target)}.json"

@@ -18,38 +18,29 @@ DIGITS = 16
 """Hexadecimal digits of a snippet's key: those of a case's id, for the same reason."""
 
 
-class CppSnippet(NamedTuple):
-    """A snippet of C++ to compile."""
-
-    target: SnippetTarget
-    has_backward: bool
-    """Whether it keeps its result, for a backward pass."""
-
-    @property
-    def key(self) -> str:
-        """A hash of what is compiled, without names."""
-        target = self.target
-        keeps = target.output if self.has_backward else ""
-        parts = (target.global_setup, target.setup, target.source, bool(target.model), keeps)
-        return digest(parts)[:DIGITS]
+def key_of(target: SnippetTarget) -> str:
+    """Returns a hash of what is compiled of a snippet, without names."""
+    keeps = target.output if target.differentiated else ""
+    parts = (target.global_setup, target.setup, target.source, bool(target.model), keeps)
+    return digest(parts)[:DIGITS]
 
 
-def unit_name(snippets: Sequence[CppSnippet]) -> str:
+def unit_name(targets: Sequence[SnippetTarget]) -> str:
     """Returns the name of a unit's module, a hash of its content."""
-    text = " ".join(one.key for one in snippets)
+    text = " ".join(map(key_of, targets))
     return f"opperf_snippets_{hashlib.sha256(text.encode()).hexdigest()[:DIGITS]}"
 
 
-def unit_text(snippets: Sequence[CppSnippet]) -> str:
+def unit_text(targets: Sequence[SnippetTarget]) -> str:
     """Returns the source of a unit. A compiler's messages name the part of the snippet in which an
     error is, as `PLACE` reads it."""
     directives: dict[str, str] = {}
     bodies: list[str] = []
-    for snippet in snippets:
-        before, code = _split(snippet.target.global_setup)
-        directives.setdefault(before, f'#line 1 "{_part("global setup", snippet)}"\n{before}')
-        bodies.append(_body(snippet, code))
-    names = ", ".join(f"snippet_{one.key}::make" for one in snippets)
+    for target in targets:
+        before, code = _split(target.global_setup)
+        directives.setdefault(before, f'#line 1 "{_part("global setup", target)}"\n{before}')
+        bodies.append(_body(target, code))
+    names = ", ".join(f"snippet_{key_of(one)}::make" for one in targets)
     return "\n".join(
         [
             f"#include <{HEADER.name}>",
@@ -57,35 +48,34 @@ def unit_text(snippets: Sequence[CppSnippet]) -> str:
             *bodies,
             '#line 1 "end of the unit"',
             f"static const std::vector<opperf::Constructor> constructors = {{{names}}};",
-            f"OPPERF_UNIT({unit_name(snippets)}, constructors)",
+            f"OPPERF_UNIT({unit_name(targets)}, constructors)",
             "",
         ]
     )
 
 
-def _part(name: str, snippet: CppSnippet) -> str:
-    return f"{name} of {snippet.key}"
+def _part(name: str, target: SnippetTarget) -> str:
+    return f"{name} of {key_of(target)}"
 
 
-def _body(snippet: CppSnippet, global_code: str) -> str:
+def _body(target: SnippetTarget, global_code: str) -> str:
     """Returns the function that runs a snippet's setup, and makes the statement of its variables.
     They are copied into the statement, as a tensor's handle is."""
-    target = snippet.target
-    kind = "Differentiable" if snippet.has_backward else "Forward"
-    returned = f"return opperf::tensor_of({target.output});" if snippet.has_backward else ""
+    kind = "Differentiable" if target.differentiated else "Forward"
+    returned = f"return opperf::tensor_of({target.output});" if target.differentiated else ""
     model = "auto model = opperf::load_program(program);" if target.model else ""
     lines = [
-        f"namespace snippet_{snippet.key} {{",
-        f'#line 1 "{_part("global setup", snippet)}"',
+        f"namespace snippet_{key_of(target)} {{",
+        f'#line 1 "{_part("global setup", target)}"',
         global_code,
         "static std::unique_ptr<opperf::Statement> make(",
         "    [[maybe_unused]] const std::string& program) {",
         model,
-        f'#line 1 "{_part("setup", snippet)}"',
+        f'#line 1 "{_part("setup", target)}"',
         target.setup,
         ";",
         f"return opperf::make<opperf::{kind}>([=]() mutable {{",
-        f'#line 1 "{_part("statement", snippet)}"',
+        f'#line 1 "{_part("statement", target)}"',
         target.source,
         ";",
         returned,
