@@ -50,7 +50,7 @@ from opperf.runner.session import (
     read_selection,
     run_file_path,
 )
-from opperf.runner.workers import Workers
+from opperf.runner.workers import Workers, build
 from opperf.sources.registry import Plan
 from opperf.sources.selecting import Selection
 from opperf.sources.sweeping import check_sweeps
@@ -118,8 +118,8 @@ def run_command(raw: Mapping[str, Any], changed: Mapping[str, Any]) -> int:
             _print(options, text if width is None else wrap(text, width))
         if options.dry_run:
             return 0
+        build(workers, work.remaining, partial(_log, options))
         try:
-            workers.build(work.remaining, partial(_log, options))
             result = execute(
                 run_file,
                 work.header,

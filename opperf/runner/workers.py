@@ -71,16 +71,6 @@ class Workers(AbstractContextManager["Workers"]):
             self._key = key
         return self._worker
 
-    def build(self, cases: Iterable[Case], say: Callable[[str], None]) -> None:
-        """Compiles the code of cases that need it, those of an interpreter together. `say` prints
-        what takes time."""
-        groups: dict[tuple[str, str], list[Case]] = {}
-        for case in filter(needs_build, cases):
-            groups.setdefault((case.target.framework, case.settings.python), []).append(case)
-        for (framework, _), own in groups.items():
-            say(f"compiling what is not cached of {pluralize(len(own), 'case')} in C++")
-            self.of(framework, own[0].settings).build(own)
-
     def environment(self, case: Case) -> Environment:
         """Returns the environment of the worker that measures a case."""
         return self.of(case.target.framework, case.settings).environment()
@@ -88,3 +78,14 @@ class Workers(AbstractContextManager["Workers"]):
     def measure(self, case: Case) -> Record:
         """Returns the record of a case."""
         return self.of(case.target.framework, case.settings).measure(case)
+
+
+def build(workers: Workers, cases: Iterable[Case], say: Callable[[str], None]) -> None:
+    """Compiles the code of cases that need it, those of an interpreter together, before the first
+    one is measured. `say` prints what takes time."""
+    groups: dict[tuple[str, str], list[Case]] = {}
+    for case in filter(needs_build, cases):
+        groups.setdefault((case.target.framework, case.settings.python), []).append(case)
+    for (framework, _), own in groups.items():
+        say(f"compiling what is not cached of {pluralize(len(own), 'case')} in C++")
+        workers.of(framework, own[0].settings).build(own)

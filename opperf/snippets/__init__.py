@@ -18,7 +18,7 @@ from opperf.snippets.definitions import (
 )
 from opperf.snippets.expanding import Snippet, expand
 from opperf.snippets.labels import Benchmarks, Labels, flatten
-from opperf.snippets.variants import GroupedVariants, parse_stmts
+from opperf.snippets.variants import GroupedVariants, iter_parsed_lines, parse_stmts
 
 __all__ = [
     "Benchmarks",
@@ -32,5 +32,6 @@ __all__ = [
     "TimerArgs",
     "expand",
     "flatten",
+    "iter_parsed_lines",
     "parse_stmts",
 ]

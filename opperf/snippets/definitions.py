@@ -48,7 +48,7 @@ class TimerArgs:
             )
         object.__setattr__(self, "language", LANGUAGES[word])
         for name in ("stmt", "setup", "global_setup"):
-            object.__setattr__(self, name, textwrap.dedent(getattr(self, name)))
+            object.__setattr__(self, name, textwrap.dedent(getattr(self, name) or ""))
         _check_threads((self.num_threads,), self.place)
         if self.language == "python":
             parse(self.setup, "setup", self.place)

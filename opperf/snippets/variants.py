@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import textwrap
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from itertools import zip_longest
 from typing import NamedTuple
 
@@ -55,6 +55,14 @@ def parse_stmts(text: str, separator: str = SEPARATOR) -> tuple[str, str]:
     """
     left, right = _columns(textwrap.dedent(text), separator)
     return _joined(left), _joined(right)
+
+
+def iter_parsed_lines(text: str, separator: str = SEPARATOR) -> Iterator[tuple[str, str]]:
+    """Yields the Python and the C++ of each line that `parse_stmts` would return, without white
+    space around them: of lines that are snippets, or parts of some, of their own."""
+    for left, right in zip(*_columns(textwrap.dedent(text), separator), strict=True):
+        if left.strip() or right.strip():
+            yield left.strip(), right.strip()
 
 
 def _joined(cells: Sequence[str]) -> str:

@@ -3,7 +3,7 @@
 import pytest
 
 from opperf.errors import UsageError
-from opperf.snippets import GroupedVariants, parse_stmts
+from opperf.snippets import GroupedVariants, iter_parsed_lines, parse_stmts
 
 
 def code(made):
@@ -103,6 +103,17 @@ def test_statements_of_several_lines_stand_side_by_side():
     )
     assert python.strip() == "y = f(\n    x,\n)"
     assert cpp.strip() == "auto y = f(\n    x,\n);"
+
+
+def test_lines_one_by_one():
+    lines = iter_parsed_lines("""
+        Python  | C++
+        ------- | ---
+        [0]     | {0}
+
+        [...]   | {"..."}
+    """)
+    assert list(lines) == [("[0]", "{0}"), ("[...]", '{"..."}')]
 
 
 def test_another_separator():
