@@ -53,7 +53,7 @@ def compile_unit(name: str, text: str, file: Path) -> ModuleType:
     """Compiles a unit to this file, and returns its module. Raises `CompileError`."""
     # A folder of its own: two processes may compile the same unit, and one that is killed leaves
     # its lock behind.
-    with tempfile.TemporaryDirectory(prefix=f"{name}-", dir=file.parent) as folder:
+    with tempfile.TemporaryDirectory(prefix=f"{name}-") as folder:
         source = Path(folder, f"{name}.cpp")
         source.write_text(text, encoding="utf-8")
         try:
@@ -68,7 +68,9 @@ def compile_unit(name: str, text: str, file: Path) -> ModuleType:
             raise CompileError(str(error)) from error
         assert made.__file__ is not None
         # Other processes see all of the file or nothing.
-        Path(made.__file__).replace(file)
+        part = file.with_suffix(f".{os.getpid()}")
+        shutil.copyfile(made.__file__, part)
+        part.replace(file)
     return made
 
 
