@@ -57,6 +57,10 @@ class RunFileError(OpperfError):
     """A run file that cannot be read, resumed or trusted."""
 
 
+class CallgrindError(OpperfError):
+    """A file of callgrind's that cannot be read, or cannot be compared with another."""
+
+
 class WorkerError(OpperfError):
     """A worker process that could not be started, or that ended before it responded."""
 

@@ -11,6 +11,8 @@ from collections.abc import Iterable
 from importlib.metadata import entry_points
 from typing import get_args
 
+import msgspec
+
 from opperf.errors import UsageError
 from opperf.model import Metric, MetricKind, Pass, Record
 
@@ -92,13 +94,61 @@ INSTRUCTIONS = Metric(
     "instructions",
     MetricKind.COUNT,
     title="Instructions",
-    description="instructions that the processor retired",
-    usual=False,
+    description="instructions of the forward pass",
     relative_tolerance=0.005,
     absolute_tolerance=1000.0,
 )
 """Tolerances: a hash seed or an address may change the iterations of a loop; 0.5 % is more than
 that and less than a changed kernel."""
+
+INSTRUCTIONS_BACKWARD = msgspec.structs.replace(
+    INSTRUCTIONS,
+    name="instructions_backward",
+    title="Instructions backward",
+    description="instructions of the backward pass",
+)
+
+INSTRUCTIONS_EMPTY = Metric(
+    "instructions_empty",
+    "instructions",
+    MetricKind.COUNT,
+    title="Instructions empty",
+    description="instructions of an empty call, which the others are without",
+    usual=False,
+)
+
+
+SIMULATED_SHARE, SIMULATED_EVENTS = 0.02, 100.0
+"""Tolerances of simulated events: where a tensor lies decides which lines it evicts."""
+
+
+def _simulated(name: str, description: str) -> tuple[Metric, Metric]:
+    """Returns a metric of callgrind's simulation for each pass."""
+    title = name.replace("_", " ").capitalize()
+    forward = Metric(
+        name,
+        name.rpartition("_")[2],
+        MetricKind.COUNT,
+        title=title,
+        description=f"{description} in the forward pass, simulated",
+        relative_tolerance=SIMULATED_SHARE,
+        absolute_tolerance=SIMULATED_EVENTS,
+    )
+    return forward, msgspec.structs.replace(
+        forward,
+        name=f"{name}_backward",
+        title=f"{title} backward",
+        description=f"{description} in the backward pass, simulated",
+    )
+
+
+SIMULATED = (
+    *_simulated("l1_misses", "accesses that miss the first-level caches"),
+    *_simulated("last_level_misses", "accesses that miss the last-level cache"),
+    *_simulated("branches", "conditional and indirect branches"),
+    *_simulated("branch_misses", "branches that are mispredicted"),
+)
+"""What callgrind simulates, with --callgrind-cache."""
 
 FIRST_CALL = Metric(
     "first_call",
@@ -172,6 +222,9 @@ BUILT_IN = (
     MEMORY_RESERVED,
     KERNEL,
     INSTRUCTIONS,
+    INSTRUCTIONS_BACKWARD,
+    INSTRUCTIONS_EMPTY,
+    *SIMULATED,
     FIRST_CALL,
     LOWERING,
     COMPILATION,

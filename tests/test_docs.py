@@ -25,7 +25,8 @@ WHOLE_REGISTRY = {"opperf --quick --output-format json --output-file results.jso
 
 
 MEASURING = re.compile(
-    r"opperf (run )?(?!list|show|coverage|report|compare|plot|export|ab|doctor|frameworks|param)"
+    r"opperf (run )?"
+    r"(?!list|show|coverage|report|compare|explain|plot|export|ab|doctor|frameworks|param)"
 )
 """Commands that measure, for as long as their figures take to settle."""
 

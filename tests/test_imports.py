@@ -43,6 +43,7 @@ def test_no_framework_and_no_numpy_without_need(code):
         "import opperf.results.table, opperf.results.summary, opperf.compare.ab.reports",
         "from opperf.compare.files.reports import FORMATS",
         "import opperf.results.plots.command",
+        "import opperf.compare.explaining.command",
     ],
 )
 def test_what_writes_tables_and_pages_is_imported_where_one_is_written(code):

@@ -10,6 +10,7 @@ import click
 from opperf.commands.ab import ab
 from opperf.commands.compare import compare
 from opperf.commands.doctor import doctor
+from opperf.commands.explain import explain
 from opperf.commands.export import export
 from opperf.commands.frameworks import frameworks
 from opperf.commands.param import param
@@ -26,6 +27,7 @@ COMMANDS: tuple[click.Command, ...] = (
     coverage,
     report,
     compare,
+    explain,
     ab,
     plot,
     export,

@@ -333,7 +333,13 @@ class Options(Protocol):
 
 class Threads(Protocol):
     """Compute threads. Default: those of OpenMP or BLAS, whose number opperf sets by environment
-    variables before the framework is imported."""
+    variables before the framework is imported.
+
+    `has_own_threads` is whether kernels run on threads of the framework, and not on that which
+    calls them, even with one compute thread. Default: they do not.
+    """
+
+    has_own_threads: bool
 
     def set_threads(self, count: int) -> None:
         """Sets the number of compute threads; called before any computation."""
@@ -349,6 +355,11 @@ class Forks(Protocol):
 
     def supports_fork(self, device: str) -> bool:
         """Whether a fork of a process that has imported the framework can use the device."""
+        ...
+
+    def prepare_forks(self) -> None:
+        """Imports what the framework would import in each fork, at its first use. Default: there is
+        no such thing."""
         ...
 
 

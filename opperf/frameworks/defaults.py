@@ -48,6 +48,7 @@ class Defaults(Core):
     modes: tuple[str, ...] = ("eager",)
     autocast_dtypes: tuple[str, ...] = ()
     compiled_modes: tuple[str, ...] = ()
+    has_own_threads: bool = False
     variables: tuple[str, ...] = ()
     gradients: bool = False
 
@@ -250,6 +251,9 @@ class Defaults(Core):
 
     def supports_fork(self, device: str) -> bool:
         return False
+
+    def prepare_forks(self) -> None:
+        """Does nothing: all is imported with the framework."""
 
     def restore(
         self, case: Case, arguments: Mapping[str, Any], call: Callable[[], Any]

@@ -31,7 +31,7 @@ from opperf.model.runs import (
     RecordLine,
     Run,
 )
-from opperf.model.settings import DECLARED, DEFAULTS, MAPPINGS, Settings
+from opperf.model.settings import DECLARED, DEFAULTS, INSTRUCTIONS, MAPPINGS, Settings
 from opperf.model.targets import (
     CallableTarget,
     FileTarget,
@@ -70,6 +70,7 @@ __all__ = [
     "NoteCode",
     "DECLARED",
     "ID_VERSION",
+    "INSTRUCTIONS",
     "OWN",
     "SCHEMA_VERSION",
     "UNKNOWN",

@@ -86,6 +86,8 @@ class NoteCode(str, enum.Enum):
     """Calls are timed several at a time, between two waits for the device."""
     RECORDING = "recording"
     """Recording the events inside a call took a large part of its time, and was subtracted."""
+    UNSTEADY = "unsteady"
+    """Counts of the same call differ, so that a difference between two runs means nothing."""
     ROUND_FAILED = "round_failed"
     """A later round of the case failed."""
     FALLBACK = "fallback"

@@ -26,6 +26,9 @@ from opperf.model.declaring import (
     read_thread_count,
 )
 
+INSTRUCTIONS = "instructions"
+"""Profiler that counts instructions, in processes that run under Valgrind."""
+
 
 class Settings(Struct, frozen=True):
     """How a case is run."""
@@ -60,8 +63,9 @@ class Settings(Struct, frozen=True):
         Setting(
             "--profiler",
             "native: kernel time, by the framework's own profiler. python: wall-clock time of the "
-            "call and its synchronisation. events: time between two events on the device. `opperf "
-            "frameworks NAME` lists all.  [default: the first of them]",
+            "call and its synchronisation. events: time between two events on the device. "
+            "instructions: executed instructions, under Valgrind. `opperf frameworks NAME` lists "
+            "all.  [default: the first of them]",
             str.lower,
             short="-p",
             metavar="PROFILER",
@@ -307,6 +311,18 @@ class Settings(Struct, frozen=True):
             title="Cache",
         ),
     ] = "hot"
+    callgrind_cache: Annotated[
+        bool,
+        Setting(
+            "--callgrind-cache",
+            "With --profiler instructions, simulate caches and branch prediction too, which takes "
+            "several times as long.",
+            process=True,
+            title="Caches simulated",
+            flag=True,
+        ),
+    ] = False
+    """Whether caches and branches are simulated beside the instructions."""
     memory: Annotated[
         bool,
         Setting(
@@ -324,10 +340,19 @@ class Settings(Struct, frozen=True):
         return {name: getattr(self, name) for name, one in DECLARED.items() if one.identity}
 
     def process(self) -> dict[str, Any]:
-        """Returns the settings of process scope, without those at their defaults."""
-        return without_defaults(
+        """Returns the settings of process scope, without those at their defaults. Instructions are
+        counted in a process of its own kind, with one compute thread unless they are set."""
+        found = without_defaults(
             {name: getattr(self, name) for name, one in DECLARED.items() if one.process}
         )
+        if not self.counts_instructions:
+            return found
+        return {"threads": 1, **found, "profiler": INSTRUCTIONS}
+
+    @property
+    def counts_instructions(self) -> bool:
+        """Whether instructions are counted, in place of a time."""
+        return self.profiler == INSTRUCTIONS
 
 
 def without_defaults(settings: dict[str, Any]) -> dict[str, Any]:

@@ -8,9 +8,10 @@ from dataclasses import dataclass
 from functools import partial
 from importlib.metadata import EntryPoint, entry_points
 
-from opperf.errors import UsageError, one_line, unknown
+from opperf.errors import UnsupportedError, UsageError, one_line, unknown
 from opperf.frameworks import Framework
 from opperf.frameworks.timing import Profiler, ProfilerFactory
+from opperf.model import INSTRUCTIONS
 from opperf.profilers.events import EventProfiler
 from opperf.profilers.python import PythonTimer, QueueTimer, idle_wait
 
@@ -63,6 +64,12 @@ def _wall_clock(framework: Framework, device: str) -> Profiler:
     return PythonTimer(synchronize)
 
 
+def _not_a_timer(device: str) -> Profiler:
+    raise UnsupportedError(
+        f"{INSTRUCTIONS} counts and times nothing; use it where a case is measured alone"
+    )
+
+
 def find_profilers(framework: Framework) -> dict[str, ProfilerFactory]:
     """Returns the factory of every profiler that a framework can be measured with, by name, the
     preferred one first."""
@@ -71,6 +78,7 @@ def find_profilers(framework: Framework) -> dict[str, ProfilerFactory]:
     # Not the preferred one, as the CPU of a framework whose GPU has events may have none.
     if any(framework.has_events(device) for device in framework.devices()):
         common.setdefault("events", partial(EventProfiler, framework))
+    common[INSTRUCTIONS] = _not_a_timer
     added = {entry.name: AddedProfiler(entry, framework) for entry in _installed()}
     return {**common, **{name: make for name, make in added.items() if name not in common}}
 

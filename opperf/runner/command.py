@@ -50,6 +50,7 @@ from opperf.runner.session import (
     read_selection,
     run_file_path,
 )
+from opperf.runner.valgrind import check_valgrind, profile_folder
 from opperf.runner.workers import Workers, build
 from opperf.sources.registry import Plan
 from opperf.sources.selecting import Selection
@@ -118,7 +119,10 @@ def run_command(raw: Mapping[str, Any], changed: Mapping[str, Any]) -> int:
             _print(options, text if width is None else wrap(text, width))
         if options.dry_run:
             return 0
+        check_valgrind(work.remaining)
         build(workers, work.remaining, partial(_log, options))
+        if run_file == options.output or options.resume:
+            workers.profiles = profile_folder(run_file, is_new=work.header is not None)
         try:
             result = execute(
                 run_file,

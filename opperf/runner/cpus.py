@@ -82,8 +82,9 @@ def cpus_arguments(choice: str) -> tuple[str, ...]:
 def thread_count(settings: Settings, variables: Mapping[str, str]) -> int | None:
     """Returns the number of compute threads of a worker with these settings and inherited
     environment variables; None for as many as there are cores."""
-    if settings.threads is not None:
-        return settings.threads
+    threads: int | None = settings.process().get("threads")
+    if threads is not None:
+        return threads
     merged = {**variables, **settings.env}
     counts = [count_threads(merged.get(name, "")) for name in THREAD_VARIABLES]
     return max(counts) or None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from pathlib import Path
 
 import msgspec
 
@@ -14,6 +15,7 @@ from opperf.model import (
     Record,
     Status,
 )
+from opperf.runner.counting import Counting
 from opperf.runner.gpu_state import find_gpu, state_of, throttling_note, watch
 from opperf.runner.guard import guard
 from opperf.runner.measurement import Measurement
@@ -39,23 +41,30 @@ def measure(
     bound: Bound = NOTHING_BOUND,
     memory: MemoryMeter = LOCAL_METER,
     reference_work: bool = False,
+    profiles: Path | None = None,
 ) -> Record:
     """Returns the record of a case; an error of the operator is its status.
 
     `bound` holds the caller's objects for the case's `given` tensors and its target. `memory`
     measures the peaks: in this process, or in another as `PristineMeter` does. With
-    `reference_work`, that is timed between the calls.
+    `reference_work`, that is timed between the calls. `profiles` is the folder that keeps what
+    callgrind wrote.
     """
     begun = time.perf_counter()
     try:
         check_available(case, framework)
         needed = guard(case, framework)
-        if case.settings.memory and needed <= EARLY_BYTES:
+        counted = case.settings.counts_instructions
+        if case.settings.memory and not counted and needed <= EARLY_BYTES:
             memory.begin(case, framework)
         with framework.scope(case):
             prepared = PreparedCase(case, framework, bound)
             with watch(find_gpu(framework.uuid(case.settings.device))) as readings:
-                record = Measurement(prepared, memory, reference_work).record()
+                record = (
+                    Counting(prepared, profiles).record()
+                    if counted
+                    else Measurement(prepared, memory, reference_work).record()
+                )
             record = _with_state(record, state_of(readings))
     except (UnsupportedError, UnknownOperatorError) as error:
         # An operator of another version of the framework is lacking here.

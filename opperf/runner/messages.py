@@ -66,6 +66,8 @@ class MeasureRequest(Struct, frozen=True, tag="measure"):
     case: Case
     reference_work: bool = False
     """Whether reference work is timed between its calls."""
+    profiles: str = ""
+    """Absolute path of the folder that keeps what callgrind wrote of it; empty to keep nothing."""
 
 
 class TryRequest(Struct, frozen=True, tag="try"):

@@ -6,11 +6,11 @@ import os
 import selectors
 import signal
 import subprocess
-import sys
 import tempfile
 import time
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager, suppress
+from pathlib import Path
 from typing import IO, Literal, TypeVar
 
 import msgspec
@@ -18,9 +18,8 @@ import msgspec
 from opperf import errors
 from opperf.errors import OpperfError, WorkerError, one_line
 from opperf.model import Case, Environment, Listing, Record, Settings, Status
-from opperf.runner.cpus import NOT_PINNED, THREAD_VARIABLES, Cpus
+from opperf.runner.cpus import NOT_PINNED, Cpus
 from opperf.runner.crashes import WorkerDied, describe_end
-from opperf.runner.launch import FALLBACK_PACKAGES, PINNED_CPUS, USABLE_CPUS
 from opperf.runner.messages import (
     MEMORY,
     BuildRequest,
@@ -52,7 +51,7 @@ from opperf.runner.messages import (
     TryRequest,
     TryResponse,
 )
-from opperf.runner.process import child_variables, fallback_packages, module_command
+from opperf.runner.program import WorkerProgram
 from opperf.runner.trial import Trial
 from opperf.sources.completing import Completed
 from opperf.sources.registry import Found, Plan, Resolution, resolve_selection
@@ -78,10 +77,6 @@ when the kernel needs memory; a framework that crashes on import does so every t
 
 READ_BYTES = 1 << 16
 
-OWN_DISTUTILS = {"SETUPTOOLS_USE_DISTUTILS": "stdlib"} if sys.version_info < (3, 12) else {}
-"""Variables that make `import distutils` load Python's own, where there is one: setuptools would
-replace it, and takes a fifth of a second to import."""
-
 LOG_TAIL_BYTES = 2000
 """Length of the end of a worker's output that is searched for the reason of its end."""
 
@@ -103,9 +98,9 @@ class Worker(AbstractContextManager["Worker"]):
     framework only: opperf is imported from here, and so are its dependencies (numpy, scipy, psutil,
     msgspec) that are missing there, if both have the same version of Python. `reference_work` times
     reference work between the calls. `cpus` are the cores of the process. `measures_memory` is
-    whether cases' memory is measured, for which the process begins with a fork. Every request
-    raises `WorkerError` if the process cannot be started, and the `OpperfError` that the worker
-    raised.
+    whether cases' memory is measured, for which the process begins with a fork. `profiles` is the
+    folder that keeps what callgrind wrote of each case. Every request raises `WorkerError` if the
+    process cannot be started, and the `OpperfError` that the worker raised.
     """
 
     def __init__(
@@ -117,21 +112,15 @@ class Worker(AbstractContextManager["Worker"]):
         reference_work: bool = False,
         cpus: Cpus = NOT_PINNED,
         measures_memory: bool = True,
+        profiles: Path | None = None,
     ) -> None:
-        self._reference_work = reference_work
-        self._options = [MEMORY] if measures_memory else []
-        self._framework, self._python = framework, python or sys.executable
-        self._variables = child_variables(os.environ if environment is None else environment)
-        own = {FALLBACK_PACKAGES: fallback_packages()} if self.is_foreign else OWN_DISTUTILS
-        self._variables = {**own, **self._variables}
+        self._reference_work, self._framework = reference_work, framework
         settings = settings or Settings()
-        if settings.threads is not None:
-            self._variables.update(dict.fromkeys(THREAD_VARIABLES, str(settings.threads)))
-        self._variables.update(settings.env)
-        if cpus.pinned:
-            for name, cores in ((PINNED_CPUS, cpus.pinned), (USABLE_CPUS, cpus.usable)):
-                self._variables[name] = ",".join(map(str, sorted(cores)))
-        self._settings = msgspec.json.encode(settings.process()).decode()
+        self._counts = settings.counts_instructions
+        # Counts of instructions come without memory, and without the fork that measures it.
+        options = [MEMORY] if measures_memory and not self._counts else []
+        self._program = WorkerProgram(framework, settings, environment, python, cpus, options)
+        self._profiles = profiles
         self._process: subprocess.Popen[bytes] | None = None
         self._buffer = b""
         self._log = tempfile.TemporaryFile()
@@ -143,11 +132,12 @@ class Worker(AbstractContextManager["Worker"]):
     def __exit__(self, *error: object) -> None:
         self.end()
         self._log.close()
+        self._program.close()
 
     @property
     def is_foreign(self) -> bool:
         """Whether its interpreter is another than this process's, with other packages."""
-        return self._python != sys.executable
+        return self._program.is_foreign
 
     @property
     def log(self) -> str:
@@ -232,8 +222,16 @@ class Worker(AbstractContextManager["Worker"]):
         started = time.monotonic()
         try:
             self._start()
+            if self._counts:
+                # Where memory was allocated before decides which path an allocation takes: each
+                # case begins with the same.
+                self.begin_process([case.settings.device])
             self._note_use()
-            request = MeasureRequest(case=case, reference_work=self._reference_work)
+            request = MeasureRequest(
+                case=case,
+                reference_work=self._reference_work,
+                profiles="" if self._profiles is None else str(self._profiles.resolve()),
+            )
             return self._ask(request, MeasureResponse, case.settings.timeout_s).record
         except WorkerDied as died:
             status, reason = Status.CRASHED, describe_end(died)
@@ -277,6 +275,7 @@ class Worker(AbstractContextManager["Worker"]):
         with stdout:
             _await_end(stdout)
         self._process = None
+        self._program.remove_dumps()
 
     def _is_running(self) -> bool:
         return self._process is not None and self._process.poll() is None
@@ -301,7 +300,8 @@ class Worker(AbstractContextManager["Worker"]):
                     continue
                 raise WorkerError(
                     f"the worker ended while importing {self._framework}: {describe_end(died)}; "
-                    f"check that {self._python} is a Python interpreter with {self._framework}"
+                    f"check that {self._program.python} is a Python interpreter with "
+                    f"{self._framework}"
                 ) from died
             except WorkerTimeout as silent:
                 self.end()
@@ -319,25 +319,7 @@ class Worker(AbstractContextManager["Worker"]):
         # The output of one worker is no reason for the end of the next.
         self._log.seek(0)
         self._log.truncate()
-        try:
-            self._process = subprocess.Popen(
-                module_command(
-                    "opperf.runner.worker",
-                    self._framework,
-                    self._settings,
-                    *self._options,
-                    python=self._python,
-                ),
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                stderr=self._log,
-                env=self._variables,
-                bufsize=0,
-                # Ctrl-C on the terminal reaches the manager alone.
-                start_new_session=True,
-            )
-        except OSError as error:
-            raise WorkerError(f"cannot start a worker process: {error}") from error
+        self._process = self._program.start(self._log)
 
     def _ask_or_fail(
         self, request: Request, kind: type[Answer], timeout_s: float, work: str = "planning"
@@ -369,7 +351,7 @@ class Worker(AbstractContextManager["Worker"]):
             self.end()
             printed = one_line(line.decode(errors="replace"), 80)
             raise WorkerError(
-                f"{self._python} does not run opperf's worker: it printed {printed!r}; "
+                f"{self._program.python} does not run opperf's worker: it printed {printed!r}; "
                 "name a Python interpreter"
             ) from error
         if isinstance(response, ErrorResponse):

@@ -31,7 +31,9 @@ from opperf.frameworks.defaults import CPU
 from opperf.frameworks.user_code import import_module
 from opperf.model import Record, Settings, Status
 from opperf.profilers import find_profilers
+from opperf.profilers.callgrind.dumps import Dumps
 from opperf.profilers.python import overhead_ns, resolution_ns
+from opperf.profilers.summary import summarise
 from opperf.runner.allocator import configure_heap
 from opperf.runner.environment import environment
 from opperf.runner.health.machine import parse_cpus
@@ -100,6 +102,7 @@ def measure_case(framework: Framework, request: MeasureRequest) -> MeasureRespon
             framework,
             memory=PristineMeter(NOTHING_BOUND),
             reference_work=request.reference_work,
+            profiles=Path(request.profiles) if request.profiles else None,
         )
     except Exception as error:
         # A fault of opperf in one case must not end the run.
@@ -259,7 +262,9 @@ class Server:
             self._respond(ForkResponse(forked=True))
             self._answer_requests(framework)
 
-        _, status = os.waitpid(fork(run), 0)
+        child = fork(run)
+        _, status = os.waitpid(child, 0)
+        Dumps.remove_last(child)
         if status:
             end_like(status)
         return EndResponse()
@@ -283,6 +288,9 @@ def prepare_forks(framework: Framework) -> None:
     resolution_ns()
     overhead_ns()
     find_profilers(framework)
+    framework.prepare_forks()
+    framework.operators()
+    summarise([1.0], "ns")
     # Imported objects stay, so that forks look for garbage only among those they made.
     gc.freeze()
 

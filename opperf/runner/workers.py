@@ -6,10 +6,13 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import AbstractContextManager
+from pathlib import Path
+
+import msgspec
 
 from opperf.errors import WorkerError
 from opperf.frameworks.building import needs_build
-from opperf.model import Case, Environment, Interpreter, Record, Settings
+from opperf.model import DEFAULTS, Case, Environment, Interpreter, Record, Settings
 from opperf.results.text import pluralize
 from opperf.runner.cpus import NONE, Pinning
 from opperf.runner.pool import Worker
@@ -44,6 +47,8 @@ class Workers(AbstractContextManager["Workers"]):
         self._pinning = pinning or Pinning(NONE)
         self._key = ""
         self._worker: Worker | None = None
+        self.profiles: Path | None = None
+        """Folder that keeps what callgrind wrote of each case."""
 
     def __exit__(self, *error: object) -> None:
         if self._worker is not None:
@@ -66,7 +71,11 @@ class Workers(AbstractContextManager["Workers"]):
             cpus = self._pinning.choose(self._pinning.core_count(settings, os.environ))
             self._pinning.keep_off(cpus)
             self._worker = Worker(
-                framework, settings, python=found.path if found else "", cpus=cpus
+                framework,
+                settings,
+                python=found.path if found else "",
+                cpus=cpus,
+                profiles=self.profiles,
             )
             self._key = key
         return self._worker
@@ -88,4 +97,6 @@ def build(workers: Workers, cases: Iterable[Case], say: Callable[[str], None]) -
         groups.setdefault((case.target.framework, case.settings.python), []).append(case)
     for (framework, _), own in groups.items():
         say(f"compiling what is not cached of {pluralize(len(own), 'case')} in C++")
-        workers.of(framework, own[0].settings).build(own)
+        # Not in a process that runs under Valgrind.
+        settings = msgspec.structs.replace(own[0].settings, profiler=DEFAULTS["profiler"])
+        workers.of(framework, settings).build(own)

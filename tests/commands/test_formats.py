@@ -18,6 +18,7 @@ ARGUMENTS = {
     "coverage": FAKE,
     "report": ("a.jsonl",),
     "compare": ("a.jsonl", "b.jsonl"),
+    "explain": ("a.jsonl", "b.jsonl", "relu"),
     "export": ("a.jsonl",),
     "ab": FAKE,
 }
@@ -44,7 +45,7 @@ WRITING = [
 
 
 def test_these_commands_write_files():
-    names = ["run", "list", "show", "coverage", "report", "compare", "export"]
+    names = ["run", "list", "show", "coverage", "report", "compare", "explain", "export"]
     assert [command.name for command in WRITING] == names
 
 

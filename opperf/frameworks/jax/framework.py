@@ -56,6 +56,7 @@ class JAX(Defaults):
     dtypes: tuple[str, ...] = dtypes.DTYPES
     modes: tuple[str, ...] = tuple(programs.MODES)
     compiled_modes: tuple[str, ...] = programs.COMPILED
+    has_own_threads = True
     variables: tuple[str, ...] = PACKAGE.variables
     gradients = True
 

@@ -75,6 +75,9 @@ def record() -> Iterator[list[ProfileData]]:
     options = ProfileOptions()
     options.host_tracer_level = HOST_LEVEL
     options.python_tracer_level = 0
+    # No copies of the programs, which nothing here reads: after compilations, they took half of the
+    # time of a sweep.
+    options.enable_hlo_proto = False
     found: list[ProfileData] = []
     with tempfile.TemporaryDirectory(prefix="opperf-profile-") as folder:
         jax.profiler.start_trace(folder, profiler_options=options)

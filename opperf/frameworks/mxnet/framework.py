@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.metadata
+import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from typing import Any
@@ -64,6 +65,7 @@ class MXNet(Defaults):
     """The framework, for one process."""
 
     name = registry.FRAMEWORK
+    has_own_threads: bool = os.environ.get("MXNET_ENGINE_TYPE") != "NaiveEngine"
     rules = "opperf.rules.mxnet"
     dtypes: tuple[str, ...] = (
         "float16",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
@@ -56,6 +57,10 @@ from opperf.model import (
     Target,
     TensorSpec,
 )
+
+IMPORTED_LATER = ("sympy", "torch._dynamo", "torch._inductor", "torch._refs", "torch.testing")
+"""Modules that PyTorch imports when shapes are first inferred and the first sparse tensor is made:
+a second together."""
 
 
 class PyTorch(Defaults):
@@ -283,6 +288,12 @@ class PyTorch(Defaults):
         # OpenMP's threads, which the first parallel operator starts, are not in a fork: it would
         # wait for them without end. CUDA cannot be used in a fork once its driver was called.
         return device.startswith("cpu")
+
+    def prepare_forks(self) -> None:
+        for name in IMPORTED_LATER:
+            importlib.import_module(name)
+        # Its first inference of a shape takes longer than the others, too.
+        torch.add(*[torch.empty(1, device=tensors.META)] * 2)
 
     def compilation(self, call: Callable[[], Any]) -> Mapping[str, float]:
         return compiler.count()

@@ -1,0 +1,1 @@
+"""`opperf explain`: which functions made the difference between two counts of instructions."""

@@ -1,0 +1,60 @@
+"""The command `explain`, from its options to the exit code."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from opperf.compare.explaining.callgrind import read_dump
+from opperf.compare.explaining.choosing import choose
+from opperf.compare.explaining.difference import compare_dumps
+from opperf.compare.explaining.paths import make_graph
+from opperf.compare.explaining.reports import FORMATS
+from opperf.compare.explaining.reports.flame import WRITERS
+from opperf.compare.explaining.reports.text import text_report
+from opperf.errors import OutputError, UsageError
+from opperf.results.output import STDOUT, check_output, write_report
+from opperf.results.text import terminal_width
+
+
+def explain_command(options: Mapping[str, Any]) -> int:
+    """Explains the difference of two profiles, and returns the exit code.
+
+    Raises `OpperfError` for files that cannot be compared, and for an output that cannot be
+    written.
+    """
+    output: Path = options["output_file"]
+    flame: Path | None = options["flame"]
+    chosen = choose(options["base"], options["new"], options["id"], options["measured_pass"])
+    inputs = (options["base"], options["new"], chosen.base, chosen.new)
+    check_output(output, options["overwrite"], inputs)
+    suffix = _check_flame(flame, output, options["overwrite"], inputs)
+    for warning in chosen.warnings:
+        print(f"warning: {warning}", file=sys.stderr)
+    base, new = read_dump(chosen.base), read_dump(chosen.new)
+    python = not options["no_python"]
+    difference = compare_dumps(base, new, options["event"], options["sort"], python)
+    if output == STDOUT and options["output_format"] == "text":
+        text = text_report(difference, chosen.title, options["top"], terminal_width())
+    else:
+        text = FORMATS[options["output_format"]](difference, chosen.title, options["top"])
+    if flame is not None:
+        graph = make_graph(base, new, difference.event, python)
+        write_report(flame, WRITERS[suffix](graph, difference, chosen.title))
+    write_report(output, text)
+    return 0
+
+
+def _check_flame(path: Path | None, output: Path, overwrite: bool, inputs: tuple[Path, ...]) -> str:
+    """Returns the extension of the flame graph. Raises `UsageError` for an unknown one, and
+    `OutputError` if the graph cannot be written."""
+    if path is None:
+        return ""
+    if path.suffix.lower() not in WRITERS:
+        raise UsageError(f"{path}: the name of a flame graph ends in {' or '.join(WRITERS)}")
+    if path == output:
+        raise OutputError(f"{path} is named as two outputs; choose another name for one")
+    check_output(path, overwrite, inputs)
+    return path.suffix.lower()

@@ -1,0 +1,1 @@
+"""Counts of executed instructions, by Valgrind's tool callgrind, which this process runs under."""

@@ -1,0 +1,95 @@
+"""Valgrind, which workers that count instructions run under."""
+
+from __future__ import annotations
+
+import functools
+import re
+import shutil
+import subprocess
+from collections.abc import Iterable
+from pathlib import Path
+
+from opperf.errors import UsageError
+from opperf.model import Case, Settings
+
+INSTALL = "apt-get install valgrind"
+
+OLDEST = (3, 16)
+"""Debian 11's version, the oldest maintained one; PyTorch, JAX and MXNet were run with 3.19."""
+
+STEADY = {"PYTHONHASHSEED": "0", "MALLOC_ARENA_MAX": "1"}
+"""Environment variables of the processes, so that the same calls take the same instructions: the
+order of sets and dictionaries of strings, and one heap for all threads."""
+
+TIMEOUT_S = 10.0
+"""Limit on a program's answer to --version."""
+
+
+class Valgrind:
+    """The installed Valgrind. Raises `UsageError` if there is none, or an old one."""
+
+    def __init__(self) -> None:
+        found = shutil.which("valgrind")
+        if found is None:
+            raise UsageError(f"--profiler instructions needs Valgrind; install it: {INSTALL}")
+        self.path = found
+        asked = subprocess.run(
+            [found, "--version"], capture_output=True, text=True, timeout=TIMEOUT_S, check=False
+        )
+        self.version = asked.stdout.strip()
+        match = re.match(r"valgrind-(\d+)\.(\d+)", self.version)
+        if match is None:
+            raise UsageError(f"{found} is not Valgrind: --version printed {self.version!r}")
+        if tuple(map(int, match.groups())) < OLDEST:
+            oldest = ".".join(map(str, OLDEST))
+            raise UsageError(
+                f"--profiler instructions needs Valgrind {oldest} or later, and {found} is "
+                f"{self.version}; install a newer one"
+            )
+
+    def command(self, dumps: Path, settings: Settings) -> list[str]:
+        """Returns the words before a command that run it under callgrind, which adds the process's
+        id and a number to the path of its dumps."""
+        cache = "yes" if settings.callgrind_cache else "no"
+        return [
+            *_without_random_addresses(),
+            self.path,
+            "--tool=callgrind",
+            "--instr-atstart=no",
+            f"--cache-sim={cache}",
+            f"--branch-sim={cache}",
+            f"--callgrind-out-file={dumps}.%p",
+        ]
+
+
+@functools.cache
+def installed() -> Valgrind:
+    """Returns the installed Valgrind. Raises `UsageError` as `Valgrind` does."""
+    return Valgrind()
+
+
+def check_valgrind(cases: Iterable[Case]) -> None:
+    """Raises `UsageError` if a case needs a Valgrind that is not there."""
+    if any(case.settings.counts_instructions for case in cases):
+        installed()
+
+
+def profile_folder(run_file: Path, is_new: bool) -> Path:
+    """Returns the folder beside a run file that keeps callgrind's dump of each case and pass; those
+    of an earlier run, which a new one replaces, are removed."""
+    folder = run_file.with_suffix(".callgrind")
+    if is_new:
+        for path in folder.glob("*.callgrind"):
+            path.unlink()
+    return folder
+
+
+@functools.cache
+def _without_random_addresses() -> tuple[str, ...]:
+    """Returns the words that run a command with the same addresses every time, where the system
+    allows that: containers often do not."""
+    words = ("setarch", "-R")
+    if shutil.which(words[0]) is None:
+        return ()
+    tried = subprocess.run([*words, "true"], capture_output=True, check=False)
+    return words if tried.returncode == 0 else ()
