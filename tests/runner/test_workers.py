@@ -16,7 +16,7 @@ class Started:
 
     log = []
 
-    def __init__(self, framework, settings, python="", cpus=NOT_PINNED):
+    def __init__(self, framework, settings, python="", cpus=NOT_PINNED, profiles=None):
         self.name, self.cpus = (framework, settings.threads, python), cpus
         self.log.append(("start", self.name))
 
