@@ -11,10 +11,10 @@ import pytest
 ROOT = Path(__file__).resolve().parents[1]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 
-LONG = ("guide.md", "jax.md", "pytorch.md", "sweeps.md", "workloads.md")
+LONG = ("guide.md", "jax.md", "pytorch.md", "snippets.md", "sweeps.md", "workloads.md")
 """Pages that measure for more than 15 s: in `make test-all` only."""
 
-FRAMEWORKS = {"pytorch": "torch", "jax": "jax", "workloads": "torch"}
+FRAMEWORKS = {"pytorch": "torch", "jax": "jax", "snippets": "torch", "workloads": "torch"}
 """Frameworks that pages need."""
 
 NOT_RUN = ("pip install", "make ", "git clone")

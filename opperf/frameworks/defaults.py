@@ -179,6 +179,9 @@ class Defaults(Core):
     def gradient(self, case: Case, call: Callable[[], Any], inputs: Sequence[Any]) -> Any:
         raise NoGradientError(f"{self.name} does not compute gradients")
 
+    def build(self, cases: Sequence[Case]) -> None:
+        """Does nothing: no case needs it."""
+
     def output_shapes(self, case: Case) -> list[tuple[int, ...]] | None:
         return None
 

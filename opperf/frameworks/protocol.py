@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import Protocol
 
 from opperf.frameworks.base import Core
+from opperf.frameworks.building import Building
 from opperf.frameworks.capabilities import (
     Arrays,
     Caches,
@@ -53,6 +54,7 @@ class Framework(
     Memory,
     Modes,
     Compilers,
+    Building,
     Options,
     Threads,
     Forks,

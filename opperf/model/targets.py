@@ -125,7 +125,18 @@ class SnippetTarget(Struct, frozen=True, tag="snippet"):
     source: str
     setup: str = ""
     language: str = "python"
+    """`python` or `c++`."""
     name: str = ""
+    """Its labels, joined by `/`."""
+    global_setup: str = ""
+    """C++ in front of all functions, as `#include`."""
+    model: str = ""
+    """Python that makes the variable `model`, which TorchScript compiles before the source calls
+    it; empty of a source that calls no program."""
+    output: str = ""
+    """The variable of the source that holds its result; empty if none is named."""
+    differentiated: bool = False
+    """Whether a backward pass begins at its result."""
 
     @property
     def key(self) -> TargetKey:
@@ -135,6 +146,16 @@ class SnippetTarget(Struct, frozen=True, tag="snippet"):
     def label(self) -> str:
         """Its name, or its first line if it has none."""
         return self.name or self.source.strip().partition("\n")[0]
+
+    @property
+    def groups(self) -> tuple[str, ...]:
+        """Names of the groups that it is in: its own without the last labels."""
+        words = self.label.split(LABEL_SEPARATOR)
+        return tuple(LABEL_SEPARATOR.join(words[:end]) for end in range(1, len(words)))
+
+
+LABEL_SEPARATOR = "/"
+"""Between the labels of a snippet's name."""
 
 
 Target = Union[OperatorTarget, CallableTarget, FileTarget, ObjectTarget, SnippetTarget]

@@ -8,7 +8,7 @@ from pathlib import Path
 import msgspec
 
 from opperf.errors import UsageError
-from opperf.model import DECLARED, Case, Operator, Record, Settings
+from opperf.model import DECLARED, Case, Record, Settings
 from opperf.results.text import pluralize
 from opperf.runner.planning import filter_by_id, plan_cases
 from opperf.runner.pool import Worker
@@ -16,7 +16,7 @@ from opperf.runner.workers import Workers
 from opperf.sources.base import Source, open_source
 from opperf.sources.completing import Completion, distinguish, merge
 from opperf.sources.registry import Plan
-from opperf.sources.selecting import Selection, make_matcher
+from opperf.sources.selecting import Selection, as_operator, make_matcher
 from opperf.sources.sweeping import check_size
 from opperf.sources.varying import (
     Axes,
@@ -57,6 +57,16 @@ def check_rule_options(path: Path, given: Collection[str]) -> None:
             raise UsageError(
                 f"{RULE_OPTIONS[option]} does not apply to {path}, whose cases have inputs of "
                 "their own; omit it, or name operators as well"
+            )
+
+
+def check_own_settings(path: Path, source: Source, given: Collection[str]) -> None:
+    """Raises `UsageError` for an option on what the cases of a source decide themselves."""
+    for name in getattr(source, "own_settings", ()):
+        if name in given:
+            raise UsageError(
+                f"{DECLARED[name].option} does not apply to {path}, whose own code decides it; "
+                "omit it"
             )
 
 
@@ -175,6 +185,7 @@ def _plan_file(
 ) -> Plan:
     """Returns the plan of a file's cases, with the settings among the options `given`."""
     source = open_source(path)
+    check_own_settings(path, source, given)
     workers.add_interpreters(getattr(source, "interpreters", ()))
     for warning in getattr(source, "warnings", ()):
         say(f"warning: {warning}")
@@ -275,11 +286,7 @@ def unite_of(source: Source) -> Unite:
 def select_cases(cases: Iterable[Case], selection: Selection) -> list[Case]:
     """Returns the cases that are in the selected categories and not excluded."""
     found = list(cases)
-    # Patterns match operators, of which a file has only the names.
-    operators = {
-        case.label: Operator(framework=case.target.framework, namespace="", name=case.label)
-        for case in found
-    }
+    operators = {case.label: as_operator(case) for case in found}
     excluders = [make_matcher(pattern, operators.values()) for pattern in selection.exclude]
     return [
         case

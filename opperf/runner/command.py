@@ -51,7 +51,7 @@ from opperf.runner.session import (
     run_file_path,
 )
 from opperf.runner.valgrind import check_valgrind, profile_folder
-from opperf.runner.workers import Workers
+from opperf.runner.workers import Workers, build
 from opperf.sources.registry import Plan
 from opperf.sources.selecting import Selection
 from opperf.sources.sweeping import check_sweeps
@@ -120,6 +120,7 @@ def run_command(raw: Mapping[str, Any], changed: Mapping[str, Any]) -> int:
         if options.dry_run:
             return 0
         check_valgrind(work.remaining)
+        build(workers, work.remaining, partial(_log, options))
         if run_file == options.output or options.resume:
             workers.profiles = profile_folder(run_file, is_new=work.header is not None)
         try:

@@ -48,6 +48,12 @@ class CompleteRequest(Struct, frozen=True, tag="complete"):
     """Factor by which their batch is scaled."""
 
 
+class BuildRequest(Struct, frozen=True, tag="build"):
+    """Asks for the code of cases to be compiled, for any process with the same framework."""
+
+    cases: tuple[Case, ...]
+
+
 class ScriptRequest(Struct, frozen=True, tag="scripts"):
     """Asks for cases as scripts."""
 
@@ -128,6 +134,10 @@ class CompleteResponse(Struct, frozen=True, tag="completed"):
     completed: tuple[Completed, ...]
 
 
+class BuildResponse(Struct, frozen=True, tag="built"):
+    """Answers a `BuildRequest` once all is compiled that can be."""
+
+
 class ScriptResponse(Struct, frozen=True, tag="shown"):
     """Answers a `ScriptRequest` with a script for each case, or a comment with the reason why it
     has none."""
@@ -180,6 +190,7 @@ Request = Union[
     ListRequest,
     ChoicesRequest,
     CompleteRequest,
+    BuildRequest,
     ScriptRequest,
     MeasureRequest,
     TryRequest,
@@ -194,6 +205,7 @@ Response = Union[
     ListResponse,
     ChoicesResponse,
     CompleteResponse,
+    BuildResponse,
     ScriptResponse,
     MeasureResponse,
     TryResponse,

@@ -16,7 +16,7 @@ from opperf.errors import UsageError
 from opperf.model import DECLARED, MAPPINGS, Settings, Status
 from opperf.results import output
 from opperf.rules.fuzzing import Fuzz
-from opperf.sources.base import is_source, open_source
+from opperf.sources.base import is_source, locate, open_source
 from opperf.sources.registry import OWN_DEFAULT
 from opperf.sources.selecting import Selection
 from opperf.sources.varying import Axes
@@ -101,7 +101,11 @@ def split_sources(words: Iterable[str]) -> tuple[tuple[str, ...], tuple[Path, ..
     files: list[Path] = []
     for word in words:
         path = Path(word)
-        if path.is_file() and (not word.isidentifier() or is_source(path)):
+        located = locate(word)
+        if located is not None:
+            open_source(located)
+            files.append(located)
+        elif path.is_file() and (not word.isidentifier() or is_source(path)):
             open_source(path)
             files.append(path)
         elif path.suffix in (".json", ".jsonl"):

@@ -22,6 +22,8 @@ from opperf.runner.cpus import NOT_PINNED, Cpus
 from opperf.runner.crashes import WorkerDied, describe_end
 from opperf.runner.messages import (
     MEMORY,
+    BuildRequest,
+    BuildResponse,
     ChoicesRequest,
     ChoicesResponse,
     CompleteRequest,
@@ -61,6 +63,10 @@ START_TIMEOUT_S = 120.0
 
 PLAN_TIMEOUT_S = 120.0
 """Limit on planning: the whole registry takes about a second."""
+
+BUILD_TIMEOUT_S = 3600.0
+"""Limit on compiling: two hundred snippets of C++ take two minutes on two cores, and each that does
+not compile another one."""
 
 KILL_WAIT_S = 5.0
 """Limit on the end of a killed process, which may be in the middle of a system call."""
@@ -195,6 +201,11 @@ class Worker(AbstractContextManager["Worker"]):
         their batch scaled."""
         request = CompleteRequest(cases=tuple(cases), batch_factor=batch_factor)
         return self._ask_or_fail(request, CompleteResponse, PLAN_TIMEOUT_S).completed
+
+    def build(self, cases: Sequence[Case]) -> None:
+        """Compiles the code of cases, for this and all later processes."""
+        request = BuildRequest(cases=tuple(cases))
+        self._ask_or_fail(request, BuildResponse, BUILD_TIMEOUT_S, "compiling")
 
     def scripts(self, cases: tuple[Case, ...]) -> tuple[str, ...]:
         """A script for each case, in the framework's own terms."""

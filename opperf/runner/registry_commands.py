@@ -11,6 +11,7 @@ from typing import Any
 import msgspec
 
 from opperf.errors import FOUND, INTERRUPTED, RunFileError, UsageError
+from opperf.folders import cache_folder
 from opperf.model import Case, ListedOperator, Listing, Record, Settings
 from opperf.results import output
 from opperf.results.coverage import coverage, coverage_markdown, coverage_rows, coverage_text
@@ -32,7 +33,6 @@ from opperf.results.showing import (
     operator_text,
 )
 from opperf.results.text import terminal_width
-from opperf.runner.cache import cache_folder
 from opperf.runner.frameworks_command import report_choice
 from opperf.runner.listing_cache import load_listing
 from opperf.runner.options import build_common_settings, build_fuzz, check_shape_options

@@ -13,6 +13,7 @@ from typing import Any, Protocol
 import msgspec
 
 from opperf.errors import OutputError, RunFileError
+from opperf.folders import FOLDER, cache_folder
 from opperf.model import (
     SCHEMA_VERSION,
     Case,
@@ -27,7 +28,6 @@ from opperf.model import (
 from opperf.results.output import STDOUT
 from opperf.results.runfile import RunWriter, read_run
 from opperf.results.unwritable import reason
-from opperf.runner.cache import FOLDER, cache_folder
 from opperf.runner.progress import Progress
 from opperf.runner.resuming import Environments
 from opperf.runner.rounds import merge, plan_visits, without_memory

@@ -18,7 +18,7 @@ import gc
 import os
 import sys
 import traceback
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -36,11 +36,15 @@ from opperf.profilers.python import overhead_ns, resolution_ns
 from opperf.profilers.summary import summarise
 from opperf.runner.allocator import configure_heap
 from opperf.runner.environment import environment
+from opperf.runner.health.machine import parse_cpus
+from opperf.runner.launch import USABLE_CPUS
 from opperf.runner.listing import list_operators, script
 from opperf.runner.measure import measure
 from opperf.runner.memory_meters import PristineMeter
 from opperf.runner.messages import (
     MEMORY,
+    BuildRequest,
+    BuildResponse,
     ChoicesRequest,
     ChoicesResponse,
     CompleteRequest,
@@ -110,6 +114,31 @@ def measure_case(framework: Framework, request: MeasureRequest) -> MeasureRespon
     return MeasureResponse(record=record)
 
 
+def build_cases(framework: Framework, request: BuildRequest) -> BuildResponse:
+    """Compiles the code of cases, on all cores that opperf may use: nothing is measured by then."""
+    with on_usable_cores():
+        framework.build(request.cases)
+    return BuildResponse()
+
+
+@contextlib.contextmanager
+def on_usable_cores() -> Iterator[None]:
+    """Has what this thread starts run on all cores that opperf may use, and not only on those that
+    the process is pinned to."""
+    usable = parse_cpus(os.environ.get(USABLE_CPUS, ""))
+    if not usable:
+        yield
+        return
+    pinned = os.sched_getaffinity(0)
+    try:
+        # A control group may have lost them.
+        with contextlib.suppress(OSError):
+            os.sched_setaffinity(0, usable)
+        yield
+    finally:
+        os.sched_setaffinity(0, pinned)
+
+
 UNUSABLE = 1
 """Exit code of a process that ends because it can use its device no longer."""
 
@@ -146,6 +175,7 @@ ANSWERS: dict[type, Callable[[Framework, Any], Response]] = {
     CompleteRequest: lambda framework, request: CompleteResponse(
         completed=complete(framework, request.cases, request.batch_factor)
     ),
+    BuildRequest: build_cases,
     ScriptRequest: lambda framework, request: ScriptResponse(
         scripts=tuple(script(framework, case) for case in request.cases)
     ),

@@ -4,12 +4,16 @@ settings, one at a time."""
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
 
+import msgspec
+
 from opperf.errors import WorkerError
-from opperf.model import Case, Environment, Interpreter, Record, Settings
+from opperf.frameworks.building import needs_build
+from opperf.model import DEFAULTS, Case, Environment, Interpreter, Record, Settings
+from opperf.results.text import pluralize
 from opperf.runner.cpus import NONE, Pinning
 from opperf.runner.pool import Worker
 from opperf.sources.varying import process_key
@@ -83,3 +87,16 @@ class Workers(AbstractContextManager["Workers"]):
     def measure(self, case: Case) -> Record:
         """Returns the record of a case."""
         return self.of(case.target.framework, case.settings).measure(case)
+
+
+def build(workers: Workers, cases: Iterable[Case], say: Callable[[str], None]) -> None:
+    """Compiles the code of cases that need it, those of an interpreter together, before the first
+    one is measured. `say` prints what takes time."""
+    groups: dict[tuple[str, str], list[Case]] = {}
+    for case in filter(needs_build, cases):
+        groups.setdefault((case.target.framework, case.settings.python), []).append(case)
+    for (framework, _), own in groups.items():
+        say(f"compiling what is not cached of {pluralize(len(own), 'case')} in C++")
+        # Not in a process that runs under Valgrind.
+        settings = msgspec.structs.replace(own[0].settings, profiler=DEFAULTS["profiler"])
+        workers.of(framework, settings).build(own)

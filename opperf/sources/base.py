@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import functools
 import importlib
+import importlib.util
+import re
 from collections.abc import Iterator
 from importlib.metadata import entry_points
 from pathlib import Path
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from opperf.errors import UsageError
 from opperf.model import Case
@@ -18,6 +20,7 @@ BUILT_IN = {
     "run file": "opperf.sources.runfile:source",
     "input log": "opperf.sources.input_log:source",
     "configuration": "opperf.sources.param.files:source",
+    "snippets": "opperf.sources.snippets.files:source",
 }
 """Sources that need no entry point, so that a checkout works without installation."""
 
@@ -27,9 +30,10 @@ class Source(Protocol):
 
     excluded: dict[str, str]
     """Targets without a case, each with the reason; complete once all cases were yielded. A source
-    may also have `interpreters`, those whose labels its cases name, and `warnings` about the
-    file. Where `completion` is set, the cases are as the file has them, and the framework completes
-    them as `opperf.sources.completing` says."""
+    may also have `interpreters`, those whose labels its cases name; `warnings` about the file; and
+    `own_settings`, fields of `Settings` that its cases decide. Where `completion` is set, the cases
+    are as the file has them, and the framework completes them as `opperf.sources.completing`
+    says."""
 
     def cases(self) -> Iterator[Case]: ...
 
@@ -50,6 +54,16 @@ class FileSource(Protocol):
         ...
 
 
+@runtime_checkable
+class NamedCases(Protocol):
+    """A kind of file whose cases are selected by name, as `FILE:PATTERN`."""
+
+    def select(self, path: Path, pattern: str) -> Source:
+        """Returns the source in a file, with only the cases that a pattern selects. Raises what
+        `open` raises, and `UsageError` for a pattern that selects none."""
+        ...
+
+
 @functools.cache
 def available() -> dict[str, FileSource]:
     """Returns every kind of file that contains cases, built in or added by another package."""
@@ -67,13 +81,52 @@ def is_source(path: Path) -> bool:
     return any(kind.recognizes(path) for kind in available().values())
 
 
+SHIPPED = "opperf.snippets."
+"""Beginning of the names of modules of opperf that are files of cases."""
+
+WITH_PATTERN = re.compile(r"(?P<file>.+?\.py):(?P<pattern>.+)")
+"""A file, and which of its cases: `snippets.py:views/*`."""
+
+
+def locate(word: str) -> Path | None:
+    """Returns the path of what a word of a command names as a source: cases of a file, as
+    `snippets.py:views/*`, or of a module of opperf, as `opperf.snippets.standard`; None for any
+    other word. `open_source` takes the path."""
+    name, colon, pattern = word.partition(":")
+    if word.startswith(SHIPPED):
+        try:
+            found = importlib.util.find_spec(name)
+        except ModuleNotFoundError:
+            found = None
+        if found is not None and found.origin:
+            return Path(f"{found.origin}{colon}{pattern}")
+    return Path(word) if _named_cases(Path(word)) is not None else None
+
+
+def _named_cases(path: Path) -> tuple[NamedCases, Path, str] | None:
+    """Returns the kind of file, the file and the pattern of a path with a pattern; None for any
+    other path."""
+    match = WITH_PATTERN.fullmatch(str(path))
+    if match is None or not Path(match["file"]).is_file():
+        return None
+    file = Path(match["file"])
+    kinds = [kind for kind in available().values() if kind.recognizes(file)]
+    kind = kinds[0] if kinds else None
+    return (kind, file, match["pattern"]) if isinstance(kind, NamedCases) else None
+
+
 def open_source(path: Path) -> Source:
-    """Returns the source in an existing file, recognized by its content.
+    """Returns the source in an existing file, recognized by its content, or in a path that `locate`
+    returned.
 
     Raises `UsageError` if it is of no known kind, and the errors of the kind's `open`.
     """
     if path.is_dir():
         raise UsageError(f"{path} is a folder; name a file in it")
+    named = _named_cases(path)
+    if named is not None:
+        selecting, file, pattern = named
+        return selecting.select(file, pattern)
     for kind in available().values():
         if kind.recognizes(path):
             return kind.open(path)

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Literal
 
 from opperf.errors import UnknownOperatorError, UsageError, did_you_mean, suggest, unknown
-from opperf.model import Argument, Operator, Settings, Struct
+from opperf.model import Argument, Case, Operator, Settings, SnippetTarget, Struct
 from opperf.near_names import nearest, parse
 from opperf.rules.fuzzing import Fuzz
 from opperf.sources.choices import categories, namespaces, tags, variants
@@ -160,6 +160,14 @@ def check_known(kind: str, words: Iterable[str], known: Iterable[str], owner: st
     for word in words:
         if word not in listed:
             raise unknown(kind, word, listed, owner)
+
+
+def as_operator(case: Case) -> Operator:
+    """Returns an operator of a case's name, for patterns to match: a file has no operators. The
+    groups that a snippet is in are its aliases."""
+    target = case.target
+    groups = target.groups if isinstance(target, SnippetTarget) else ()
+    return Operator(framework=target.framework, namespace="", name=case.label, aliases=groups)
 
 
 def make_matcher(pattern: str, operators: Iterable[Operator]) -> Callable[[Operator], bool]:

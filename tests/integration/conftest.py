@@ -194,6 +194,7 @@ def shared_worker() -> Iterator[Callable[..., Worker]]:
         settings: Settings | None = None,
         python: str = "",
         cpus: Cpus = NOT_PINNED,
+        profiles: Path | None = None,
     ) -> Worker:
         key = (process_key(framework, settings or Settings()), python, cpus)
         if key not in started:

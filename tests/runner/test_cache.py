@@ -5,8 +5,9 @@ from pathlib import Path
 
 import pytest
 
+from opperf.folders import cache_folder
 from opperf.runner import cache
-from opperf.runner.cache import cache_file, cache_folder, load, store
+from opperf.runner.cache import cache_file, load, store
 
 
 @pytest.fixture

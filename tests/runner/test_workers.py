@@ -5,10 +5,10 @@ import sys
 import pytest
 
 from opperf.errors import WorkerError
-from opperf.model import Interpreter, Settings
+from opperf.model import Case, Interpreter, Settings, SnippetTarget
 from opperf.runner import workers as module
 from opperf.runner.cpus import NOT_PINNED
-from opperf.runner.workers import Workers, interpreter_of
+from opperf.runner.workers import Workers, build, interpreter_of
 
 
 class Started:
@@ -25,6 +25,9 @@ class Started:
 
     def environment(self):
         return f"environment of {self.name}"
+
+    def build(self, cases):
+        self.log.append(("build", self.name, [case.label for case in cases]))
 
     def measure(self, case):
         return f"record of {case.label} by {self.name}"
@@ -50,6 +53,22 @@ def test_a_worker_is_kept_while_its_settings_are_asked_for_and_ended_before_anot
         for name in (("fake", None, ""), ("fake", 2, ""), ("other", None, ""))
         for what in ("start", "end")
     ]
+
+
+def test_code_is_compiled_together_in_the_worker_of_its_first_case(log, make_case):
+    def snippet(name, language="c++", **settings):
+        target = SnippetTarget("fake", "f();", language=language, name=name)
+        return Case(target, {}, Settings(**settings))
+
+    said = []
+    plain = [make_case("add"), snippet("of python", "python")]
+    with Workers() as workers:
+        build(workers, plain, said.append)
+        assert not log and not said
+        own = [snippet("a", threads=1), *plain, snippet("b", threads=2)]
+        build(workers, own, said.append)
+    assert said == ["compiling what is not cached of 2 cases in C++"]
+    assert log[1] == ("build", ("fake", 1, ""), ["a", "b"])
 
 
 class Kept:

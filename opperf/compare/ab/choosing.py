@@ -10,7 +10,13 @@ import msgspec
 from opperf.compare.ab.pairs import Pair, Pairing
 from opperf.errors import UsageError
 from opperf.model import DECLARED, Case, Settings
-from opperf.runner.assembling import complete_cases, is_incomplete, select_cases, unite_of
+from opperf.runner.assembling import (
+    check_own_settings,
+    complete_cases,
+    is_incomplete,
+    select_cases,
+    unite_of,
+)
 from opperf.runner.pool import Worker
 from opperf.sources.base import open_source
 from opperf.sources.registry import Plan
@@ -47,6 +53,7 @@ def plans_of_files(
     known: list[str] = []
     for path in paths:
         source = open_source(path)
+        check_own_settings(path, source, assigned)
         in_file = list(source.cases())
         here = names
         if is_incomplete(source):

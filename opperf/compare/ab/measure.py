@@ -23,6 +23,7 @@ from opperf.compare.ab.workers import BlockWorkers
 from opperf.compare.statistics.data import Arm, Replicate
 from opperf.compare.statistics.design import visiting_order
 from opperf.errors import WorkerError
+from opperf.frameworks.building import needs_build
 from opperf.model import WITHOUT_FIGURE, Case, Record, Status
 from opperf.runner.pool import Worker
 from opperf.runner.progress import Progress
@@ -62,6 +63,9 @@ def rehearse(
     with progress:
         for arm, found in records.items():
             with workers[arm] as worker:
+                compiled = [case for case in (pair.of(arm) for pair in pairs) if needs_build(case)]
+                if compiled:
+                    worker.build(compiled)
                 # Called twice: imports are not part of the first case's own time.
                 first = worker.measure(_once(pairs[0].of(arm)))
                 for pair in pairs:

@@ -33,6 +33,7 @@ from opperf.frameworks.torch import (
     public,
     registry,
     restoring,
+    snippets,
     source,
     tensors,
     tracing,
@@ -52,6 +53,7 @@ from opperf.model import (
     ObjectTarget,
     Operator,
     OperatorTarget,
+    SnippetTarget,
     Target,
     TensorSpec,
 )
@@ -166,6 +168,8 @@ class PyTorch(Defaults):
         return built.to(device, dtype if dtype.is_floating_point else None)
 
     def signature(self, target: Target, function: Callable[..., Any] | None = None) -> Operator:
+        if isinstance(target, SnippetTarget):
+            return Operator(framework=self.name, namespace="", name=target.label)
         return functions.signature(target, function or self.function(target))
 
     def wrapped_operator(self, target: Target, called: Operator) -> Operator | None:
@@ -209,6 +213,8 @@ class PyTorch(Defaults):
         arguments: Mapping[str, Any],
         function: Callable[..., Any] | None = None,
     ) -> Callable[[], Any]:
+        if isinstance(case.target, SnippetTarget):
+            return snippets.bind(case, arguments)
         call = self._bind_eagerly(case, arguments, function)
         return execution.prepare(case, call, is_user_code=not self._is_own(case.target))
 
@@ -222,6 +228,9 @@ class PyTorch(Defaults):
         if isinstance(called, torch.nn.Module):
             called.train(case.settings.phase == "train")
         return functions.bind(called, arguments, case.settings.device)
+
+    def build(self, cases: Sequence[Case]) -> None:
+        snippets.build(cases)
 
     def output_shapes(self, case: Case) -> list[tuple[int, ...]] | None:
         return inference.output_shapes(case)
@@ -301,6 +310,8 @@ class PyTorch(Defaults):
     def gradient(self, case: Case, call: Callable[[], Any], inputs: Sequence[Any]) -> Gradient:
         if case.settings.mode in execution.NO_BACKWARD:
             raise NoGradientError(execution.NO_BACKWARD[case.settings.mode])
+        if isinstance(case.target, SnippetTarget):
+            return snippets.gradient(case, call)
         made = FusedGradient if embedding_tables.is_fused(case.target) else RecordedGradient
         return made(call, inputs)
 

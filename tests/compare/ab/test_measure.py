@@ -10,7 +10,15 @@ from opperf.compare.ab.procedure import Place, Stage
 from opperf.compare.ab.session import Lost
 from opperf.compare.ab.workers import BlockWorkers
 from opperf.errors import WorkerError
-from opperf.model import Case, OperatorTarget, Record, Settings, Status, TensorSpec
+from opperf.model import (
+    Case,
+    OperatorTarget,
+    Record,
+    Settings,
+    SnippetTarget,
+    Status,
+    TensorSpec,
+)
 from opperf.profilers.summary import summarise
 from opperf.runner.progress import Quiet
 
@@ -147,6 +155,20 @@ def test_a_rehearsal_keeps_what_runs_in_both_arms():
         "onlyA (data: (2, 2))": "B: crashed: SIGSEGV",
     }
     assert list(found.visit_s.values()) == [pytest.approx(0.5 + 1.2)] * 2
+
+
+def test_a_rehearsal_begins_by_compiling_what_needs_it():
+    built = []
+
+    class Compiling(Stub):
+        def build(self, cases):
+            built.append((self._arm, [case.label for case in cases]))
+
+    snippet = Case(SnippetTarget("fake", "f();", language="c++", name="s"), {}, passes=("forward",))
+    pairs = [Pair(case("x"), case("x")), Pair(snippet, snippet)]
+    workers = {arm: Compiling(lambda worker, arm, case: ok(case), arm) for arm in "AB"}
+    rehearse(pairs, workers, 1.0, Quiet())
+    assert built == [("A", ["s"]), ("B", ["s"])]
 
 
 def test_what_is_visited():

@@ -1,0 +1,248 @@
+"""Definitions of snippets, one or a group that belongs together."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from opperf.errors import UsageError
+from opperf.snippets.places import Place, caller, parse
+from opperf.snippets.signatures import Signature, check_names, read_signature
+
+Language = Literal["python", "c++"]
+
+LANGUAGES: dict[str, Language] = {
+    "python": "python",
+    "py": "python",
+    "c++": "c++",
+    "cpp": "c++",
+}
+"""Languages by the names under which definitions have them."""
+
+MODEL = "model"
+"""The variable of a model, in its setup and where it is called."""
+
+
+@dataclass(frozen=True)
+class TimerArgs:
+    """One snippet, as PyTorch's `Timer` takes it.
+
+    `stmt` runs after `setup`; `global_setup` is C++ in front of both, as `#include`. `language` is
+    `python`, `c++`, or a member of PyTorch's `Language`. Raises `UsageError` with file and line.
+    """
+
+    stmt: str
+    setup: str = ""
+    global_setup: str = ""
+    num_threads: int = 1
+    language: Any = "python"
+    place: Place = field(default_factory=caller, compare=False, repr=False)
+
+    def __post_init__(self) -> None:
+        word = str(getattr(self.language, "name", self.language)).lower()
+        if word not in LANGUAGES:
+            raise UsageError(
+                f"{self.place}: unknown language {self.language!r}; use 'python' or 'c++'"
+            )
+        object.__setattr__(self, "language", LANGUAGES[word])
+        for name in ("stmt", "setup", "global_setup"):
+            object.__setattr__(self, name, textwrap.dedent(getattr(self, name) or ""))
+        _check_threads((self.num_threads,), self.place)
+        if self.language == "python":
+            parse(self.setup, "setup", self.place)
+            parse(self.stmt, "statement", self.place)
+
+
+@dataclass(frozen=True)
+class GroupedSetup:
+    """The setup of a group: of its Python, of its C++, and C++ in front of that, as `#include`."""
+
+    py_setup: str = ""
+    cpp_setup: str = ""
+    global_setup: str = ""
+
+    def __post_init__(self) -> None:
+        for name in ("py_setup", "cpp_setup", "global_setup"):
+            object.__setattr__(self, name, textwrap.dedent(getattr(self, name)))
+
+
+NO_SETUP = GroupedSetup()
+
+
+@dataclass(frozen=True)
+class Grouped:
+    """A group of snippets: one piece of work in Python and C++, as it is and as TorchScript,
+    forward alone and with its backward pass, on some numbers of threads. Made by `GroupedStmts` and
+    `GroupedModules`."""
+
+    py_stmt: str
+    """Empty without Python."""
+    cpp_stmt: str
+    """Empty without C++."""
+    py_model: str
+    """Makes `model` in Python, of which the TorchScript program is made; empty without one."""
+    cpp_model: str
+    """Makes `model` in C++; empty without one."""
+    is_module: bool
+    """Whether the statements call the models, instead of being what they do."""
+    setup: GroupedSetup
+    signature: Signature | None
+    torchscript: bool
+    autograd: bool
+    num_threads: tuple[int, ...]
+    place: Place = field(compare=False)
+
+
+# Classes of other suites by name, which users write like these.
+def GroupedStmts(
+    py_stmt: str | None = None,
+    cpp_stmt: str | None = None,
+    setup: GroupedSetup | str = NO_SETUP,
+    signature: str | None = None,
+    torchscript: bool = False,
+    autograd: bool = False,
+    num_threads: int | Sequence[int] = 1,
+) -> Grouped:
+    """Returns a group of snippets from statements in Python, C++ or both.
+
+    `setup` is a text for Python, or a `GroupedSetup`. `signature` says which variables the
+    statements take and make, as `f(x, y) -> z`; `torchscript`, which adds snippets of the statement
+    as a TorchScript program, and `autograd`, which adds those with a backward pass from `z`, need
+    it. `num_threads` is a number of threads or several. Raises `UsageError` with file and line.
+    """
+    return group(caller(), py_stmt, cpp_stmt, setup, signature, torchscript, autograd, num_threads)
+
+
+def group(
+    place: Place,
+    py_stmt: str | None,
+    cpp_stmt: str | None,
+    setup: GroupedSetup | str,
+    signature: str | None = None,
+    torchscript: bool = False,
+    autograd: bool = False,
+    num_threads: int | Sequence[int] = 1,
+) -> Grouped:
+    """Returns the group of `GroupedStmts`, defined at this place."""
+    whole = _whole_setup(setup)
+    py, cpp = textwrap.dedent(py_stmt or ""), textwrap.dedent(cpp_stmt or "")
+    if not py.strip() and not cpp.strip():
+        raise UsageError(f"{place}: a group without a statement; give it one in Python or C++")
+    tree = parse(py, "statement", place) if py.strip() else None
+    made = _read(signature, torchscript, autograd, place)
+    setup_tree = parse(whole.py_setup, "setup", place)
+    if made is not None and tree is not None:
+        check_names(made, setup_tree, tree, place)
+    if torchscript and tree is None:
+        raise UsageError(f"{place}: torchscript needs the statement in Python; give it py_stmt")
+    return Grouped(
+        py_stmt=py,
+        cpp_stmt=cpp,
+        py_model=_as_function(py, made) if torchscript and made is not None else "",
+        cpp_model="",
+        is_module=False,
+        setup=whole,
+        signature=made,
+        torchscript=torchscript,
+        autograd=autograd,
+        num_threads=_threads(num_threads, place),
+        place=place,
+    )
+
+
+def GroupedModules(
+    py_model_setup: str | None = None,
+    cpp_model_setup: str | None = None,
+    setup: GroupedSetup | str = NO_SETUP,
+    signature: str | None = None,
+    torchscript: bool = False,
+    autograd: bool = False,
+    num_threads: int | Sequence[int] = 1,
+) -> Grouped:
+    """Returns a group of snippets that call a model, as `z = model(x, y)` by the signature.
+
+    The two texts make the variable `model`: in Python a module or function, in C++ a module, as
+    `auto model = torch::nn::ReLU();`. The other arguments are those of `GroupedStmts`; `signature`
+    is required. Raises `UsageError` with file and line.
+    """
+    place = caller()
+    whole = _whole_setup(setup)
+    py, cpp = textwrap.dedent(py_model_setup or ""), textwrap.dedent(cpp_model_setup or "")
+    if signature is None:
+        raise UsageError(f"{place}: a model needs a signature, as 'f(x) -> y', to be called")
+    made = _read(signature, torchscript, autograd, place)
+    assert made is not None
+    for text, language in ((py, "Python"), (cpp, "C++")):
+        if text.strip() and MODEL not in text:
+            raise UsageError(f"{place}: the setup in {language} makes no variable {MODEL!r}")
+    if not py.strip() and (torchscript or not cpp.strip()):
+        raise UsageError(f"{place}: no model in Python; give it py_model_setup")
+    setup_tree = parse(whole.py_setup, "setup", place)
+    if py.strip():
+        parse(py, "model", place)
+        check_names(made, setup_tree, None, place)
+    return Grouped(
+        py_stmt=python_call(made) if py.strip() else "",
+        cpp_stmt=_cpp_call(made) if cpp.strip() else "",
+        py_model=py,
+        cpp_model=cpp,
+        is_module=True,
+        setup=whole,
+        signature=made,
+        torchscript=torchscript,
+        autograd=autograd,
+        num_threads=_threads(num_threads, place),
+        place=place,
+    )
+
+
+def python_call(signature: Signature) -> str:
+    """Returns the call of a model in Python."""
+    assignment = f"{signature.output} = " if signature.output else ""
+    return f"{assignment}{MODEL}({', '.join(signature.inputs)})"
+
+
+def _cpp_call(signature: Signature) -> str:
+    assignment = f"auto {signature.output} = " if signature.output else ""
+    return f"{assignment}{MODEL}->forward({', '.join(signature.inputs)});"
+
+
+def _as_function(statement: str, signature: Signature) -> str:
+    """Returns a statement as the function `model`."""
+    body = textwrap.indent(statement.strip("\n"), "    ")
+    result = f"\n    return {signature.output}" if signature.output else ""
+    return f"def {MODEL}({', '.join(signature.inputs)}):\n{body}{result}\n"
+
+
+def _whole_setup(setup: GroupedSetup | str) -> GroupedSetup:
+    return GroupedSetup(py_setup=setup) if isinstance(setup, str) else setup
+
+
+def _read(
+    signature: str | None, torchscript: bool, autograd: bool, place: Place
+) -> Signature | None:
+    """Returns the signature. Raises `UsageError` if what is asked for needs another."""
+    made = None if signature is None else read_signature(signature, place)
+    if made is None:
+        for is_asked, name in ((torchscript, "torchscript"), (autograd, "autograd")):
+            if is_asked:
+                raise UsageError(f"{place}: {name} needs a signature, as 'f(x, y) -> z'")
+    if autograd and made is not None and not made.output:
+        raise UsageError(
+            f"{place}: autograd needs a result to begin the backward pass at; the signature "
+            "returns None"
+        )
+    return made
+
+
+def _threads(given: int | Sequence[int], place: Place) -> tuple[int, ...]:
+    numbers = (given,) if isinstance(given, int) else tuple(given)
+    _check_threads(numbers, place)
+    return numbers
+
+
+def _check_threads(numbers: tuple[int, ...], place: Place) -> None:
+    if not numbers or not all(isinstance(one, int) and one > 0 for one in numbers):
+        raise UsageError(f"{place}: num_threads is {numbers}; give it numbers from 1")

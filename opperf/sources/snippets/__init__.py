@@ -1,0 +1,1 @@
+"""Files of snippets as a source: Python files that define `BENCHMARKS`."""
