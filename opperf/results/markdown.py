@@ -24,7 +24,7 @@ from opperf.results.settings import differing_settings, settings_text
 from opperf.results.sweep_table import is_swept, sweep_tables
 from opperf.results.table import LEGEND, legend
 from opperf.results.text import duration, inputs_text
-from opperf.results.units import choose_unit, format_figure
+from opperf.results.units import choose_unit, format_figure, unit_words
 
 GIB = 2**30
 
@@ -82,7 +82,8 @@ def _results(records: Sequence[Record], texts: Sequence[Column], names: Sequence
     for column in columns:
         figures = [column.read(record) for record in records]
         unit = choose_unit(column.metric.unit, figures)
-        titles.append(f"{column.metric.title} ({unit.name})" if unit.name else column.metric.title)
+        title = column.metric.title
+        titles.append(" ".join([title, *(f"({word})" for word in unit_words(title, unit))]))
         for row, figure in zip(rows, figures, strict=True):
             row.append(str(format_figure(figure, unit)))
     table = grid(titles, rows, len(texts))

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from opperf.model import Metric
-from opperf.results.units import Figure, align, choose_unit, format_figure
+from opperf.results.units import Figure, align, choose_unit, format_figure, unit_words
 
 BLANK = "    \n"
 """An empty line of a `rich` box: a table has no lines except the one below its titles."""
@@ -49,8 +49,10 @@ def figure_column(
     """Returns a metric's column, in the unit that suits its figures."""
     unit = choose_unit(metric.unit, figures)
     cells = align([format_figure(one, unit) for one in figures])
-    heading = f"{title or metric.title} {unit.name}".rstrip()
-    return Column(heading, cells, is_text=False, is_extra=is_extra)
+    heading = title or metric.title
+    return Column(
+        " ".join([heading, *unit_words(heading, unit)]), cells, is_text=False, is_extra=is_extra
+    )
 
 
 def table_text(columns: Iterable[Column], width: int | None = None) -> str:

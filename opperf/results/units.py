@@ -12,7 +12,7 @@ from statistics import median
 from typing import NamedTuple
 
 from opperf.metrics import metric_named
-from opperf.model import UNRELIABLE, Record
+from opperf.model import UNRELIABLE, MetricKind, Record
 from opperf.results.figures import NOT_APPLICABLE, Unit
 
 SCALES: dict[str, tuple[Unit, ...]] = {
@@ -90,9 +90,19 @@ def figure_of(record: Record, metric: str) -> Figure | None:
     summary = record.summaries.get(metric)
     if summary is None:
         return None
-    single = summary.n == 1 and metric_named(metric, summary.unit).is_time
+    described = metric_named(metric, summary.unit)
+    if described.kind is MetricKind.COUNT:
+        # Its few samples are of the same call: their extremes are no interval.
+        return Figure(summary.median)
+    single = summary.n == 1 and described.is_time
     unreliable = single or record.note(metric, *UNRELIABLE) is not None
     return Figure(summary.median, summary.half_width, unreliable)
+
+
+def unit_words(title: str, unit: Unit) -> tuple[str, ...]:
+    """Returns the name of a unit that follows a title, if it has one that the title does not
+    say."""
+    return (unit.name,) if unit.name and unit.name not in title.lower() else ()
 
 
 def choose_unit(measured: str, figures: Iterable[Figure | None]) -> Unit:

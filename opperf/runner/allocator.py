@@ -3,6 +3,7 @@ faults."""
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import functools
 
@@ -22,6 +23,19 @@ to this one after it has freed a block of this size."""
 ARENAS = 1
 """Number of heaps. With one for each thread, each of a framework's threads faults in 64 MiB of its
 own before it reuses memory: the first dozen calls of a process are slow."""
+
+
+COUNTED_MMAP_BYTES = 1024
+"""The same where instructions are counted: smaller blocks are cached for each thread. The heap's
+search for a free block then takes part in few calls; it depends on all that was allocated before,
+and moved the counts of short operators by up to 2 %."""
+
+
+def configure_counted_heap() -> None:
+    """Configures the heap of a process that counts instructions, whose page faults do not count."""
+    with contextlib.suppress(AttributeError, OSError):
+        # Other C libraries are left as they are.
+        ctypes.CDLL(None).mallopt(M_MMAP_THRESHOLD, COUNTED_MMAP_BYTES)
 
 
 @functools.cache

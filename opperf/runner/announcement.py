@@ -55,10 +55,10 @@ def announcement(
     swept = sweep_text(plan.cases)
     at_sizes = f", {swept}" if swept else ""
     in_rounds = f", {rounds} rounds" if rounds > 1 else ""
+    settings = ", ".join((*_settings_in_use(plan.cases), *_effort(plan.cases[0].settings)))
     return (
         f"{pluralize(len(plan.cases), 'case')} of {pluralize(operators, 'operator')}{at_sizes}"
-        f"{in_rounds}{already}: {', '.join(_settings_in_use(plan.cases))}, "
-        f"{_effort(plan.cases[0].settings)}, to {display_path(output)}{cores and '; '}{cores}"
+        f"{in_rounds}{already}: {settings}, to {display_path(output)}{cores and '; '}{cores}"
     )
 
 
@@ -80,13 +80,19 @@ def _settings_in_use(cases: Sequence[Case]) -> list[str]:
     return found
 
 
-def _effort(settings: Settings) -> str:
+def _effort(settings: Settings) -> list[str]:
     """Returns how much each case is measured, in words."""
     parts = [
         "" if settings.warmup is None else f"{settings.warmup} warmup",
+        *([] if settings.counts_instructions else _timed(settings)),
+    ]
+    return [part for part in parts if part]
+
+
+def _timed(settings: Settings) -> list[str]:
+    return [
         f"medians to {settings.precision:.1%}"
         if settings.runs is None
         else pluralize(settings.runs, "timed call"),
         "" if settings.max_time_s is None else f"at most {settings.max_time_s:g} s a case",
     ]
-    return ", ".join(part for part in parts if part)
