@@ -59,7 +59,7 @@ def test_it_is_listed_measured_and_measured_again(opperf):
     ("arguments", "words"),
     [
         (("--ctx", "gpu"), "gpu(0): toy computes on the CPU only; use --ctx cpu"),
-        (("--profiler", "native"), "unknown profiler 'native'; toy has: python"),
+        (("--profiler", "native"), "unknown profiler 'native'; toy has: python, instructions"),
         (("--mode", "graph"), "unknown mode 'graph'; toy has: eager"),
     ],
 )

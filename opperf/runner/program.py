@@ -41,7 +41,8 @@ class WorkerProgram:
         self.python = python or sys.executable
         process = settings.process()
         self._settings = settings
-        self._words = (framework, msgspec.json.encode(process).decode(), *options)
+        self.arguments = (framework, msgspec.json.encode(process).decode(), *options)
+        """Of the module `worker`: the framework, its settings as JSON, options."""
         self._dumps = (
             tempfile.TemporaryDirectory(prefix="opperf-callgrind-")
             if settings.counts_instructions
@@ -49,15 +50,16 @@ class WorkerProgram:
         )
         own = {FALLBACK_PACKAGES: fallback_packages()} if self.is_foreign else OWN_DISTUTILS
         variables = child_variables(os.environ if environment is None else environment)
-        self._variables = {**own, **variables}
+        self.variables = {**own, **variables}
+        """Environment variables."""
         if "threads" in process:
-            self._variables.update(dict.fromkeys(THREAD_VARIABLES, str(process["threads"])))
+            self.variables.update(dict.fromkeys(THREAD_VARIABLES, str(process["threads"])))
         if settings.counts_instructions:
-            self._variables.update(valgrind.STEADY)
-        self._variables.update(settings.env)
+            self.variables.update(valgrind.STEADY)
+        self.variables.update(settings.env)
         if cpus.pinned:
             for name, cores in ((PINNED_CPUS, cpus.pinned), (USABLE_CPUS, cpus.usable)):
-                self._variables[name] = ",".join(map(str, sorted(cores)))
+                self.variables[name] = ",".join(map(str, sorted(cores)))
 
     @property
     def is_foreign(self) -> bool:
@@ -67,8 +69,8 @@ class WorkerProgram:
     def start(self, output: IO[bytes]) -> subprocess.Popen[bytes]:
         """Starts the program, with its standard error to a file. Raises `WorkerError` if that
         fails, and `UsageError` without the Valgrind that it needs."""
-        command = module_command("opperf.runner.worker", *self._words, python=self.python)
-        variables = self._variables
+        command = module_command("opperf.runner.worker", *self.arguments, python=self.python)
+        variables = self.variables
         if self._dumps is not None:
             dumps = Path(self._dumps.name) / "dump"
             command = [*valgrind.installed().command(dumps, self._settings), *command]

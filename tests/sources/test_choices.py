@@ -14,7 +14,7 @@ def test_each_list_is_the_frameworks_own(fake):
     assert choices(fake) == {
         "device": ("cpu(0)",),
         "dtype": ("float32", "float64", "int32"),
-        "profiler": ("native", "python"),
+        "profiler": ("native", "python", "instructions"),
         "mode": ("eager", "lazy"),
         "autocast": ("off", "float16"),
         "memory_format": ("contiguous", "channels_last"),

@@ -152,8 +152,8 @@ def test_settings_are_over_what_the_arms_have_in_common():
 def test_the_threads_of_an_arm_are_its_own_first(arm, threads):
     assert settings_of(arm, Settings(threads=2)).threads == threads
     with worker_of(arm, "fake", {}, threads=2) as worker:
-        variable = worker._variables.get("OMP_NUM_THREADS")
-        process = json.loads(worker._settings)
+        variable = worker._program.variables.get("OMP_NUM_THREADS")
+        process = json.loads(worker._program.arguments[1])
     assert variable == (arm.variables.get("OMP_NUM_THREADS") or (threads and str(threads)))
     # A worker measures only cases with its own process settings.
     assert process == settings_of(arm, Settings(threads=2)).process()
@@ -164,14 +164,14 @@ def test_the_options_of_an_arm_are_beside_those_of_both():
     common = Settings(options={"a.b": "false", "a.d": "2"})
     assert settings_of(arm, common).options == {"a.b": "true", "a.c": "1", "a.d": "2"}
     with worker_of(arm, "fake", {}) as worker:
-        assert json.loads(worker._settings)["options"] == arm.options
+        assert json.loads(worker._program.arguments[1])["options"] == arm.options
 
 
 def test_variables_are_over_those_there_are():
     arm = ArmSpec(variables={"X": "2", "PYTHONPATH": "/mine"}, settings={"threads": 3})
     worker = worker_of(arm, "fake", {"X": "1", "Y": "1"})
     with worker:
-        variables = worker._variables
+        variables = worker._program.variables
     assert (variables["X"], variables["Y"], variables["OMP_NUM_THREADS"]) == ("2", "1", "3")
     assert variables["PYTHONPATH"] == "/mine"
 

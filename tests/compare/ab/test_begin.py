@@ -54,8 +54,8 @@ def test_both_arms_have_the_cores_of_the_one_with_more_threads(
     listed = ",".join(map(str, range(count)))
     for name in arms:
         with start(name) as worker:
-            assert worker._variables["OPPERF_PINNED_CPUS"] == listed
-            assert worker._variables["OPPERF_USABLE_CPUS"] == "0,1,2,3,4,5,6,7"
+            assert worker._program.variables["OPPERF_PINNED_CPUS"] == listed
+            assert worker._program.variables["OPPERF_USABLE_CPUS"] == "0,1,2,3,4,5,6,7"
     assert pinning.kept_off == [frozenset(range(count))] * 2
 
 
