@@ -65,16 +65,20 @@ def test_a_run_file_is_measured_again_as_it_is_or_otherwise(command, recorded):
 
 
 def test_a_killed_run_of_several_processes_goes_on_without_planning(command, recorded):
-    """The lines of the last process, and half of those of the first, are cut off."""
+    """The lines of the last process, and half of those of the first, are cut off. What is left
+    stays as it is; a record may follow that replaces an earlier one, as a stalled case is measured
+    again at the end.
+    """
     path = command.folder / "a.jsonl"
     lines = path.read_bytes().splitlines(keepends=True)
     kinds = [json.loads(line)["line"] for line in lines]
-    assert kinds == ["header", *["case"] * 4, *["environment", "record", "record"] * 2, "closing"]
-    path.write_bytes(b"".join(lines[:7]) + lines[7][:50])
+    assert kinds[:8] == ["header", *["case"] * 4, "environment", "record", "record"]
+    left = b"".join(lines[:7])
+    path.write_bytes(left + lines[7][:50])
     out, err = command("run", "--resume", "a.jsonl", "--threads", "1,2")
     assert "the last line was cut short" in err and "1 of them already done" in out
     whole = run_of(command)
-    assert whole.cases == recorded.cases and whole.records[0] == recorded.records[0]
+    assert path.read_bytes().startswith(left) and whole.cases == recorded.cases
     assert [record.status for record in whole.records] == [Status.OK] * 4
     _, err = command("run", "--resume", "a.jsonl", "--threads", "2", code=2)
     assert err.startswith("opperf: the run to resume was made with --threads '1, 2', not '2'; ")

@@ -1,5 +1,6 @@
 """Counts of instructions, in a worker under Valgrind."""
 
+import platform
 import shutil
 import subprocess
 import sys
@@ -8,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from opperf.compare.explaining.callgrind import read_dump
+from opperf.model import Status
 from opperf.results.runfile import read_run
 
 pytestmark = pytest.mark.skipif(shutil.which("valgrind") is None, reason="apt-get install valgrind")
@@ -45,6 +47,24 @@ def long_elsewhere(x):
 """
 
 NAMES = ("short", "long", "short_elsewhere", "long_elsewhere")
+
+UNKNOWN_INSTRUCTION = """
+import ctypes
+import mmap
+
+page = mmap.mmap(-1, mmap.PAGESIZE, prot=mmap.PROT_READ | mmap.PROT_WRITE | mmap.PROT_EXEC)
+# vaddps zmm0, zmm0, zmm0; ret
+page.write(bytes.fromhex("62f17c4858c0c3"))
+add = ctypes.CFUNCTYPE(None)(ctypes.addressof(ctypes.c_char.from_buffer(page)))
+
+
+def vector(x):
+    add()
+
+
+def plain(x):
+    pass
+"""
 
 
 @pytest.fixture(scope="module")
@@ -99,3 +119,16 @@ def test_a_dump_of_each_case_is_kept_beside_the_run_file(counted):
     )
     dump = read_dump(Path(kept[0]))
     assert dump.calls == 1
+
+
+@pytest.mark.skipif(platform.machine() != "x86_64", reason="an instruction of x86-64")
+def test_an_instruction_that_valgrind_does_not_know_ends_its_case_alone(tmp_path):
+    (tmp_path / "unknown.py").write_text(UNKNOWN_INSTRUCTION)
+    words = [f"./unknown.py:{name}" for name in ("vector", "plain")]
+    command = [sys.executable, "-m", "opperf", "run", *words, "--framework", "numpy"]
+    options = ["--shape", "x=4", "-p", "instructions", "-o", "counts.jsonl", "--quiet"]
+    subprocess.run([*command, *options], cwd=tmp_path, check=False)
+    run, _ = read_run(tmp_path / "counts.jsonl")
+    vector, plain = run.records
+    assert (vector.status, plain.status) == (Status.CRASHED, Status.OK)
+    assert vector.reason.startswith("Valgrind does not know an instruction of the operator, 0x62 ")
