@@ -96,10 +96,11 @@ INSTRUCTIONS = Metric(
     title="Instructions",
     description="instructions of the forward pass",
     relative_tolerance=0.005,
-    absolute_tolerance=1000.0,
+    absolute_tolerance=50.0,
 )
-"""Tolerances: a hash seed or an address may change the iterations of a loop; 0.5 % is more than
-that and less than a changed kernel."""
+"""Tolerances: an address may change the steps of a search in a dictionary. Between two runs of 219
+of PyTorch's operators, calls of up to 10,000 instructions differed by up to 8 of them, longer ones
+by less than 0.1 %."""
 
 INSTRUCTIONS_BACKWARD = msgspec.structs.replace(
     INSTRUCTIONS,

@@ -247,7 +247,7 @@ EXTENSIONS = {
 """Formats by the extension of an output file. The first extension of a format is its usual one."""
 
 
-SHARING = {"param": ".json"}
+SHARING = {"param": ".json", "instruction-counts": ".json"}
 """Formats whose files have the extension of another, and which only an option selects."""
 
 

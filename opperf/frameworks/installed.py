@@ -34,6 +34,9 @@ class Package(NamedTuple):
     """The first version of Python that it does not support."""
     variables: tuple[str, ...] = ()
     """Its environment variables that decide how it computes."""
+    counting_variables: Mapping[str, str] = MappingProxyType({})
+    """Environment variables with which its calls take the same instructions each time, for a
+    process that counts them and has no others."""
     dtype_options: Mapping[str, Mapping[str, str]] = MappingProxyType({})
     """Options of the framework that a dtype needs, for the process that has it."""
     obstacle: Callable[[], str] = no_obstacle

@@ -3,9 +3,12 @@ faults."""
 
 from __future__ import annotations
 
-import contextlib
 import ctypes
 import functools
+import os
+
+from opperf.profilers.callgrind import heap
+from opperf.profilers.callgrind.dumps import DUMPS
 
 M_TRIM_THRESHOLD = -1
 M_MMAP_THRESHOLD = -3
@@ -25,17 +28,16 @@ ARENAS = 1
 own before it reuses memory: the first dozen calls of a process are slow."""
 
 
-COUNTED_MMAP_BYTES = 1024
-"""The same where instructions are counted: smaller blocks are cached for each thread. The heap's
-search for a free block then takes part in few calls; it depends on all that was allocated before,
-and moved the counts of short operators by up to 2 %."""
+KEEPING = (
+    {M_MMAP_THRESHOLD: MMAP_BYTES, M_TRIM_THRESHOLD: TRIM_BYTES, M_ARENA_MAX: ARENAS},
+    f"glibc, {ARENAS} arena, keeps {TRIM_BYTES >> 20} MiB of freed memory",
+)
+"""Parameters where time is measured, and their description."""
 
-
-def configure_counted_heap() -> None:
-    """Configures the heap of a process that counts instructions, whose page faults do not count."""
-    with contextlib.suppress(AttributeError, OSError):
-        # Other C libraries are left as they are.
-        ctypes.CDLL(None).mallopt(M_MMAP_THRESHOLD, COUNTED_MMAP_BYTES)
+COUNTED = {M_MMAP_THRESHOLD: 1024}, "glibc, maps blocks of 1 KiB"
+"""The same where instructions are counted and opperf's own allocator could not be built: smaller
+blocks are cached for each thread, and blocks of this size are mapped. The heap's search for a free
+block, which depends on all that was allocated before, then takes part in few calls."""
 
 
 @functools.cache
@@ -47,12 +49,18 @@ def configure_heap() -> str:
     frees, and returns memory if much is free. An operator's time would depend on what ran before
     it: over 1024 x 1024 floats, page faults take ten times as long as relu. Other C libraries are
     left as they are.
+
+    A process that counts instructions has an allocator of opperf's own, if that could be built.
     """
+    wanted, description = KEEPING
+    if DUMPS in os.environ:
+        if heap.is_loaded():
+            return "opperf's, where a call always takes the same instructions"
+        wanted, description = COUNTED
     try:
         mallopt = ctypes.CDLL(None).mallopt
     except (AttributeError, OSError):
         return "as the system has it"
-    wanted = {M_MMAP_THRESHOLD: MMAP_BYTES, M_TRIM_THRESHOLD: TRIM_BYTES, M_ARENA_MAX: ARENAS}
     if not all(mallopt(parameter, value) for parameter, value in wanted.items()):
         return "glibc defaults"
-    return f"glibc, {ARENAS} arena, keeps {TRIM_BYTES >> 20} MiB of freed memory"
+    return description

@@ -28,6 +28,7 @@ from opperf.runner.assembling import assemble, check_names
 from opperf.runner.cpus import Pinning, cpus_arguments
 from opperf.runner.forecast import forecast
 from opperf.runner.frameworks_command import report_choice
+from opperf.runner.lanes import lane_count, side_by_side
 from opperf.runner.options import (
     Options,
     apply_quick,
@@ -107,8 +108,15 @@ def run_command(raw: Mapping[str, Any], changed: Mapping[str, Any]) -> int:
         if options.list_only:
             _list_cases(work, options.lists_lines)
             return 0
-        cores = pinning.describe(
-            {pinning.core_count(case.settings, os.environ) for case in work.remaining}
+        if not options.dry_run:
+            check_valgrind(work.remaining)
+        number = lane_count(work.remaining, pinning)
+        cores = (
+            f"{number} workers side by side"
+            if number > 1
+            else pinning.describe(
+                {pinning.core_count(case.settings, os.environ) for case in work.remaining}
+            )
         )
         line = announcement(work.plan, work.remaining, work.rounds, options.output, cores)
         width = terminal_width()
@@ -119,20 +127,20 @@ def run_command(raw: Mapping[str, Any], changed: Mapping[str, Any]) -> int:
             _print(options, text if width is None else wrap(text, width))
         if options.dry_run:
             return 0
-        check_valgrind(work.remaining)
         build(workers, work.remaining, partial(_log, options))
         if run_file == options.output or options.resume:
             workers.profiles = profile_folder(run_file, is_new=work.header is not None)
         try:
-            result = execute(
-                run_file,
-                work.header,
-                work.plan.cases,
-                work.remaining,
-                workers,
-                make_progress(sys.stderr, len(work.remaining), options.quiet),
-                lambda: time.monotonic() - started,
-            )
+            with side_by_side(workers, pinning, number) as measuring:
+                result = execute(
+                    run_file,
+                    work.header,
+                    work.plan.cases,
+                    work.remaining,
+                    measuring,
+                    make_progress(sys.stderr, len(work.remaining), options.quiet),
+                    lambda: time.monotonic() - started,
+                )
         except KeyboardInterrupt:
             _print(options, f"interrupted; {_resume_advice(run_file, options)}", error=True)
             return INTERRUPTED

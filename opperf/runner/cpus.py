@@ -201,7 +201,7 @@ class Pinning(AbstractContextManager["Pinning"]):
     def __init__(self, choice: str = AUTO, sys: Path = SYSFS) -> None:
         self._sys, self.usable = sys, usable_cpus()
         self.choice = choice.lower()
-        self._is_wanted = self.choice != NONE
+        self._is_wanted, self._keeps_off = self.choice != NONE, True
         self._fixed = frozenset[int]()
         if self.choice not in (AUTO, NONE):
             self._fixed = parse_list(choice, self.usable)
@@ -233,9 +233,28 @@ class Pinning(AbstractContextManager["Pinning"]):
             self._chosen[count] = Cpus(cpus, self.usable)
         return self._chosen[count]
 
+    @property
+    def available(self) -> frozenset[int]:
+        """The cores that workers may have."""
+        return self._fixed or self.usable
+
+    def split(self, number: int) -> list[Pinning]:
+        """Returns the choices of so many workers side by side: as many cores for each, which no
+        other has. This process is not kept off them."""
+        found = []
+        left = sorted(self.available, reverse=True)
+        each = len(left) // number
+        for place in range(number):
+            one = Pinning(NONE)
+            if self._is_wanted and not self._obstacle:
+                one = Pinning(format_cpus(frozenset(left[place * each : (place + 1) * each])))
+                one._keeps_off = False
+            found.append(one)
+        return found
+
     def keep_off(self, cpus: Cpus) -> None:
         """Moves this process off a worker's cores if others are left, and else lets it use all."""
-        if not cpus.pinned:
+        if not cpus.pinned or not self._keeps_off:
             return
         threads = _read_affinities()
         self._before = self._before or threads

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import signal
 
 from opperf.errors import one_line
@@ -26,9 +27,19 @@ def handled_signal(log: str) -> signal.Signals | None:
     return next((s for s in FATAL if f"{signal.strsignal(s)}: {s.value}" in lines), None)
 
 
+UNHANDLED = re.compile(r"unhandled instruction(?: bytes:)? (0x[0-9A-Fa-fx ]+)")
+"""What Valgrind prints of an instruction that it does not know."""
+
+
 def describe_end(died: WorkerDied) -> str:
     """Returns why a worker ended, in words: signal or exit code, and its last line of output."""
     code, handled = died.returncode, handled_signal(died.log)
+    unhandled = UNHANDLED.search(died.log)
+    if unhandled:
+        return (
+            f"Valgrind does not know an instruction of the operator, {unhandled[1].strip()}; use "
+            "another profiler"
+        )
     if code < 0:
         name = signal.Signals(-code).name
         reason = f"the process was ended by {name}"

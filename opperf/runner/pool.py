@@ -77,8 +77,9 @@ when the kernel needs memory; a framework that crashes on import does so every t
 
 READ_BYTES = 1 << 16
 
-LOG_TAIL_BYTES = 2000
-"""Length of the end of a worker's output that is searched for the reason of its end."""
+LOG_TAIL_BYTES = 8000
+"""Length of the end of a worker's output that is searched for the reason of its end: Valgrind
+writes 1600 bytes after it, of a fork and of its parent each."""
 
 Use = Literal["fresh", "used", "forked"]
 """What has run operators: nothing, the process itself, or a fork of it."""
@@ -222,9 +223,9 @@ class Worker(AbstractContextManager["Worker"]):
         started = time.monotonic()
         try:
             self._start()
-            if self._counts:
-                # Where memory was allocated before decides which path an allocation takes: each
-                # case begins with the same.
+            if self._counts and self._use != "used":
+                # What cases before left in caches counts too: each case begins with the same. A
+                # framework that supports no fork goes on, as it takes half a minute to start.
                 self.begin_process([case.settings.device])
             self._note_use()
             request = MeasureRequest(

@@ -13,6 +13,7 @@ from typing import IO
 import msgspec
 
 from opperf.errors import WorkerError
+from opperf.frameworks import package_of
 from opperf.model import Settings
 from opperf.profilers.callgrind.dumps import DUMPS
 from opperf.runner import valgrind
@@ -56,6 +57,9 @@ class WorkerProgram:
             self.variables.update(dict.fromkeys(THREAD_VARIABLES, str(process["threads"])))
         if settings.counts_instructions:
             self.variables.update(valgrind.STEADY)
+            package = package_of(framework)
+            if package is not None:
+                self.variables = {**package.counting_variables, **self.variables}
         self.variables.update(settings.env)
         if cpus.pinned:
             for name, cores in ((PINNED_CPUS, cpus.pinned), (USABLE_CPUS, cpus.usable)):
@@ -74,7 +78,7 @@ class WorkerProgram:
         if self._dumps is not None:
             dumps = Path(self._dumps.name) / "dump"
             command = [*valgrind.installed().command(dumps, self._settings), *command]
-            variables = {**variables, DUMPS: str(dumps)}
+            variables = {**variables, **valgrind.heap_variables(variables), DUMPS: str(dumps)}
         try:
             return subprocess.Popen(
                 command,

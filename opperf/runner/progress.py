@@ -49,14 +49,31 @@ class Quiet:
         """Called after a case."""
 
 
-def time_text(begun: float, done: int, total: int) -> str:
-    """Returns the elapsed time, and an estimate of the remaining time by the average of all cases
-    so far: cases differ a thousandfold, so an average of the last few would say little."""
-    elapsed = time.monotonic() - begun
-    if done == total:
-        return f"{duration(elapsed)} elapsed"
-    left = duration(elapsed / done * (total - done))
-    return f"{duration(elapsed)} elapsed, about {left} left"
+class Pace:
+    """How many of all cases are done, and how fast that went."""
+
+    def __init__(self, total: int) -> None:
+        self.total, self.done = total, 0
+        self._begun = self._first = time.monotonic()
+
+    def end(self, record: Record) -> None:
+        """Called after a case."""
+        self.done += 1
+        if self.done == 1:
+            # A worker's start, which for a counting one takes half a minute, is no case's.
+            now = time.monotonic()
+            self._first = max(self._begun, now - record.wall_s) if record.wall_s else self._begun
+
+    def text(self) -> str:
+        """Returns the elapsed time, and an estimate of the remaining time by the average of all
+        cases so far: cases differ a thousandfold, so an average of the last few would say
+        little."""
+        now = time.monotonic()
+        elapsed = f"{duration(now - self._begun)} elapsed"
+        if self.done == self.total:
+            return elapsed
+        left = (now - self._first) / self.done * (self.total - self.done)
+        return f"{elapsed}, about {duration(left)} left"
 
 
 class Plain(Quiet):
@@ -66,26 +83,24 @@ class Plain(Quiet):
     """
 
     def __init__(self, stream: TextIO, total: int) -> None:
-        self._stream, self._total, self._done = stream, total, 0
-        self._begun = time.monotonic()
+        self._stream, self._pace = stream, Pace(total)
         self._last = -PLAIN_EVERY_S
 
     def extend(self, number: int) -> None:
         """Called when more cases follow than planned."""
-        self._total += number
+        self._pace.total += number
 
     def end(self, record: Record) -> None:
         """Called after a case."""
-        self._done += 1
-        now = time.monotonic()
-        notable = self._done == self._total or record.status is not Status.OK
+        pace, now = self._pace, time.monotonic()
+        pace.end(record)
+        notable = pace.done == pace.total or record.status is not Status.OK
         if not notable and now - self._last < PLAIN_EVERY_S:
             return
         self._last = now
         reason = f" ({record.status.value}: {record.reason})" if record.reason else ""
         print(
-            f"{self._done}/{self._total} {record.case.label}{reason}, "
-            f"{time_text(self._begun, self._done, self._total)}",
+            f"{pace.done}/{pace.total} {record.case.label}{reason}, {pace.text()}",
             file=self._stream,
             flush=True,
         )
@@ -111,8 +126,7 @@ class Live:
             transient=True,
         )
         self._task = self._bar.add_task("starting", total=total, times="")
-        self._total, self._done = total, 0
-        self._begun = time.monotonic()
+        self._pace = Pace(total)
 
     def __enter__(self) -> Live:
         self._bar.start()
@@ -123,8 +137,8 @@ class Live:
 
     def extend(self, number: int) -> None:
         """Called when more cases follow than planned."""
-        self._total += number
-        self._bar.update(self._task, total=self._total)
+        self._pace.total += number
+        self._bar.update(self._task, total=self._pace.total)
 
     def begin(self, case: Case) -> None:
         """Called before a case."""
@@ -132,10 +146,8 @@ class Live:
 
     def end(self, record: Record) -> None:
         """Called after a case."""
-        self._done += 1
-        self._bar.update(
-            self._task, advance=1, times=time_text(self._begun, self._done, self._total)
-        )
+        self._pace.end(record)
+        self._bar.update(self._task, advance=1, times=self._pace.text())
         if record.status in (Status.FAILED, Status.CRASHED, Status.TIMEOUT):
             self._console.print(
                 f"{record.case.label}: {record.status.value}: {record.reason}", markup=False

@@ -5,9 +5,11 @@ from __future__ import annotations
 import hashlib
 from collections import Counter
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from datetime import datetime, timezone
 from pathlib import Path
+from threading import Lock
 from typing import Any, Protocol
 
 import msgspec
@@ -28,6 +30,7 @@ from opperf.model import (
 from opperf.results.output import STDOUT
 from opperf.results.runfile import RunWriter, read_run
 from opperf.results.unwritable import reason
+from opperf.runner.lanes import Lanes
 from opperf.runner.progress import Progress
 from opperf.runner.resuming import Environments
 from opperf.runner.rounds import merge, plan_visits, without_memory
@@ -68,6 +71,40 @@ def run_cases(
             record = measure(case)
             keep(record)
             progress.end(record)
+
+
+def run_side_by_side(
+    cases: Iterable[Case],
+    measure: Callable[[Case], Record],
+    keep: Callable[[Record], None],
+    progress: Progress,
+    lanes: Lanes,
+) -> None:
+    """Measures the cases in the lanes' threads, begun in order; `keep` stores each record on the
+    calling thread as soon as it is there."""
+    running: set[Future[Record]] = set()
+
+    def take() -> None:
+        done, _ = wait(running, return_when=FIRST_COMPLETED)
+        for one in done:
+            running.remove(one)
+            record = one.result()
+            keep(record)
+            progress.end(record)
+
+    with progress, ThreadPoolExecutor(lanes.number) as threads:
+        try:
+            for case in cases:
+                progress.begin(case)
+                running.add(threads.submit(measure, case))
+                while len(running) == lanes.number:
+                    take()
+            while running:
+                take()
+        except BaseException:
+            # The threads then end, as their workers do.
+            lanes.close()
+            raise
 
 
 def utc_now() -> str:
@@ -188,11 +225,12 @@ def execute(
         try:
             earlier, _ = read_run(path)
             records = {record.id: record for record in earlier.records}
-            environments = Environments(earlier)
+            environments, lock = Environments(earlier), Lock()
 
             def measure(case: Case) -> Record:
-                environment = environments.check(case, workers.environment(case))
-                id = writer.environment(environment)
+                now = workers.environment(case)
+                with lock:
+                    id = writer.environment(environments.check(case, now))
                 return msgspec.structs.replace(workers.measure(case), environment=id)
 
             cases = tuple(remaining)
@@ -211,9 +249,13 @@ def execute(
                 first = suspects.get(record.id)
                 kept = settle(first, record) if first else merge(records.get(record.id), record)
                 records[record.id] = kept
-                writer.record(kept)
+                with lock:
+                    writer.record(kept)
 
-            run_cases(visits(), measure, keep, progress)
+            if isinstance(workers, Lanes):
+                run_side_by_side(visits(), measure, keep, progress, workers)
+            else:
+                run_cases(visits(), measure, keep, progress)
             run, _ = read_run(path)
             counts = Counter(record.status.value for record in run.records)
             writer.close_run(Closing(finished=utc_now(), elapsed_s=elapsed(), counts=dict(counts)))

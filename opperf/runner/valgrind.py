@@ -6,11 +6,12 @@ import functools
 import re
 import shutil
 import subprocess
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from opperf.errors import UsageError
 from opperf.model import Case, Settings
+from opperf.profilers.callgrind import heap
 
 INSTALL = "apt-get install valgrind"
 
@@ -18,8 +19,8 @@ OLDEST = (3, 16)
 """Debian 11's version, the oldest maintained one; PyTorch, JAX and MXNet were run with 3.19."""
 
 STEADY = {"PYTHONHASHSEED": "0", "GLIBC_TUNABLES": "glibc.malloc.tcache_count=127"}
-"""Environment variables of the processes, so that the same calls take the same instructions: the
-order of sets and dictionaries of strings, and as many cached blocks as glibc allows."""
+"""Environment variables of the processes: the order of sets and dictionaries of strings, and as
+many cached blocks as glibc allows where its allocator is used."""
 
 TIMEOUT_S = 10.0
 """Limit on a program's answer to --version."""
@@ -68,10 +69,27 @@ def installed() -> Valgrind:
     return Valgrind()
 
 
+def heap_variables(current: Mapping[str, str]) -> dict[str, str]:
+    """Returns the environment variables by which a process that counts has opperf's own allocator,
+    from those that it has: Python's objects come from it too, as what one takes in Python's own
+    allocator depends on the objects beside it. None where it cannot be built, as the record of the
+    environment then says."""
+    try:
+        library = str(heap.library())
+    except heap.HeapError:
+        return {}
+    preloaded = ":".join(filter(None, (library, current.get("LD_PRELOAD"))))
+    return {"LD_PRELOAD": preloaded, "PYTHONMALLOC": current.get("PYTHONMALLOC", "malloc")}
+
+
 def check_valgrind(cases: Iterable[Case]) -> None:
-    """Raises `UsageError` if a case needs a Valgrind that is not there."""
-    if any(case.settings.counts_instructions for case in cases):
+    """Raises `UsageError` if a case needs a Valgrind that is not there, or if caches are to be
+    simulated and no case counts."""
+    settings = [case.settings for case in cases]
+    if any(one.counts_instructions for one in settings):
         installed()
+    elif any(one.callgrind_cache for one in settings):
+        raise UsageError("--callgrind-cache is for --profiler instructions")
 
 
 def profile_folder(run_file: Path, is_new: bool) -> Path:

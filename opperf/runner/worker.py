@@ -34,7 +34,7 @@ from opperf.profilers import find_profilers
 from opperf.profilers.callgrind.dumps import Dumps
 from opperf.profilers.python import overhead_ns, resolution_ns
 from opperf.profilers.summary import summarise
-from opperf.runner.allocator import configure_counted_heap, configure_heap
+from opperf.runner.allocator import configure_heap
 from opperf.runner.environment import environment
 from opperf.runner.health.machine import parse_cpus
 from opperf.runner.launch import USABLE_CPUS
@@ -207,8 +207,7 @@ class Server:
     def start(self, framework_name: str) -> None:
         """Imports the framework, and answers requests until there are no more."""
         try:
-            counts = "profiler" in PROCESS_SETTINGS
-            configure_counted_heap() if counts else configure_heap()
+            configure_heap()
             framework = load(framework_name)
             if PROCESS_SETTINGS.get("threads") is not None:
                 framework.set_threads(PROCESS_SETTINGS["threads"])

@@ -51,8 +51,12 @@ class Workers(AbstractContextManager["Workers"]):
         """Folder that keeps what callgrind wrote of each case."""
 
     def __exit__(self, *error: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Ends the worker, if there is one; the next case has a new one."""
         if self._worker is not None:
-            self._worker.__exit__(*error)
+            self._worker.__exit__()
         self._worker, self._key = None, ""
 
     def add_interpreters(self, interpreters: Iterable[Interpreter]) -> None:
@@ -66,7 +70,7 @@ class Workers(AbstractContextManager["Workers"]):
         settings = settings or Settings()
         key = process_key(framework, settings)
         if self._worker is None or key != self._key:
-            self.__exit__()
+            self.close()
             found = interpreter_of(self.interpreters, framework, settings.python)
             cpus = self._pinning.choose(self._pinning.core_count(settings, os.environ))
             self._pinning.keep_off(cpus)

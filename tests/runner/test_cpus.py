@@ -363,3 +363,17 @@ def test_a_worker_that_cannot_be_pinned_starts(variables):
     with Worker("fake", environment=variables, cpus=cpus) as worker:
         found = worker.environment()
     assert parse_cpus(found.cpus) in (frozenset(), USABLE) and found.cores == len(USABLE)
+
+
+@pytest.mark.parametrize(
+    ("choice", "number", "expected"),
+    [
+        ("auto", 2, [{3, 2}, {1, 0}]),
+        ("auto", 4, [{3}, {2}, {1}, {0}]),
+        ("1-3", 2, [{3}, {2}]),
+        ("none", 2, [set(), set()]),
+    ],
+)
+def test_workers_side_by_side_share_no_core(pinning, choice, number, expected):
+    made = pinning(choice, usable=range(4))
+    assert [one.choose(1).pinned for one in made.split(number)] == expected

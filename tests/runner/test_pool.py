@@ -16,7 +16,7 @@ from opperf.model import Settings, Status
 from opperf.runner import pool
 from opperf.runner.crashes import WorkerDied, describe_end
 from opperf.runner.listing import list_operators
-from opperf.runner.pool import Worker
+from opperf.runner.pool import LOG_TAIL_BYTES, Worker
 from opperf.sources.choices import choices
 from opperf.sources.selecting import Selection
 
@@ -126,8 +126,8 @@ def test_last_words_are_one_short_line():
 def test_of_what_a_worker_printed_the_end_is_kept():
     # One of its own: what is in the log comes before what the next process says.
     with Worker("fake") as worker:
-        os.pwrite(worker._log.fileno(), b"x" * 3000 + b"the end", 0)
-        assert worker.log == "x" * (2000 - len("the end")) + "the end"
+        os.pwrite(worker._log.fileno(), b"x" * LOG_TAIL_BYTES + b"the end", 0)
+        assert worker.log == "x" * (LOG_TAIL_BYTES - len("the end")) + "the end"
 
 
 def test_a_process_that_takes_its_time_to_die_does_not_end_the_run(worker, make_case, monkeypatch):

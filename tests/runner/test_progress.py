@@ -36,10 +36,10 @@ def clock(monkeypatch):
 def end(make_case):
     """Tells a progress that a case began and ended."""
 
-    def told(shown, name="relu", status=Status.OK, reason=""):
+    def told(shown, name="relu", status=Status.OK, reason="", wall_s=0.0):
         case = make_case(name)
         shown.begin(case)
-        shown.end(Record(case=case, id=case.id, status=status, reason=reason))
+        shown.end(Record(case=case, id=case.id, status=status, reason=reason, wall_s=wall_s))
 
     return told
 
@@ -64,6 +64,19 @@ def test_plain_has_operator_done_total_elapsed_and_left(clock, end):
         clock.now += 6
         end(shown, "relu")
     assert stream.getvalue() == "1/10 relu, 6.0 s elapsed, about 54 s left\n"
+
+
+def test_the_start_of_a_worker_is_no_part_of_what_is_left(clock, end):
+    stream = io.StringIO()
+    with Plain(stream, 3) as shown:
+        clock.now += 40
+        end(shown, "relu", wall_s=2.0)
+        clock.now += 10
+        end(shown, "add", wall_s=10.0)
+    assert [line.split(", ", 1)[1] for line in stream.getvalue().splitlines()] == [
+        "40 s elapsed, about 4.0 s left",
+        "50 s elapsed, about 6.0 s left",
+    ]
 
 
 def test_plain_says_little(clock, end):

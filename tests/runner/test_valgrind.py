@@ -3,7 +3,10 @@ import pytest
 
 from opperf.errors import UsageError
 from opperf.model import Settings
+from opperf.profilers.callgrind import heap
 from opperf.runner import valgrind
+from opperf.runner.cpus import NOT_PINNED
+from opperf.runner.program import WorkerProgram
 from opperf.runner.valgrind import Valgrind, check_valgrind, profile_folder
 from tests.test_model import a_case
 
@@ -85,3 +88,39 @@ def test_a_process_that_counts_is_of_its_own_kind():
     assert COUNTED.process() == {"profiler": "instructions", "threads": 1}
     more = msgspec.structs.replace(COUNTED, threads=2, callgrind_cache=True)
     assert more.process() == {"profiler": "instructions", "threads": 2, "callgrind_cache": True}
+
+
+def test_caches_are_simulated_only_where_instructions_are_counted():
+    wrong = Settings(profiler="native", callgrind_cache=True)
+    with pytest.raises(UsageError, match="--callgrind-cache is for --profiler instructions"):
+        check_valgrind([msgspec.structs.replace(a_case(), settings=wrong)])
+
+
+def test_the_allocator_comes_before_what_is_preloaded_already(monkeypatch):
+    monkeypatch.setattr(heap, "library", lambda: "/cache/heap.so")
+    own = {"LD_PRELOAD": "/cache/heap.so", "PYTHONMALLOC": "malloc"}
+    assert valgrind.heap_variables({}) == own
+    assert valgrind.heap_variables({"LD_PRELOAD": "/other.so", "PYTHONMALLOC": "debug"}) == {
+        "LD_PRELOAD": "/cache/heap.so:/other.so",
+        "PYTHONMALLOC": "debug",
+    }
+
+    def refuse():
+        raise heap.HeapError("no C compiler")
+
+    monkeypatch.setattr(heap, "library", refuse)
+    assert valgrind.heap_variables({"LD_PRELOAD": "/other.so"}) == {}
+
+
+def test_a_frameworks_own_variables_hold_where_none_are_set():
+    def variables(settings, **environment):
+        program = WorkerProgram("mxnet", settings, environment, "", NOT_PINNED, ())
+        program.close()
+        return program.variables
+
+    name = "MXNET_ENGINE_TYPE"
+    assert variables(COUNTED)[name] == "NaiveEngine"
+    assert variables(COUNTED, **{name: "ThreadedEngine"})[name] == "ThreadedEngine"
+    own = msgspec.structs.replace(COUNTED, env={name: "ThreadedEnginePerDevice"})
+    assert variables(own)[name] == "ThreadedEnginePerDevice"
+    assert name not in variables(Settings())

@@ -17,6 +17,7 @@ subtracted.
 from __future__ import annotations
 
 import gc
+import math
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -35,23 +36,47 @@ SETTLING_CALLS, SETTLING_S = 50, 0.5
 """Calls before the first that is counted, and the limit on their seconds: Python adapts its code in
 the first dozens of calls, and allocators their lists."""
 
-WARM_CALLS = 2
-"""Instrumented calls before the first that is counted."""
-
-LOOPS = 10
-"""Calls of a sample, so that what alternates between two calls, such as an allocator's choice, is a
-tenth of it."""
-
 SAMPLES, SINGLE_SAMPLES = 3, 9
-"""Samples of a phase: the least with a median and a deviation, each of `LOOPS` calls or of one."""
+"""Samples of a phase: the least with a median and a deviation, of several calls or of one each."""
 
-UNUSED_SAMPLES = 2
-"""Samples before those that are used: the first two of 20 operators had up to 5 % more than the
-later ones, which agreed to 0.1 %."""
 
-BUDGET_S = 2.0
-"""Limit on the seconds of a phase's samples. One is enough where calls take seconds: those have no
-noise that counts."""
+class Effort(NamedTuple):
+    """How many calls of a phase are counted. Their number depends on the phase's instructions and
+    not on the time they take, which load changes."""
+
+    most: float
+    """Instructions of the largest phase that this is for."""
+    loops: int
+    """Calls of a sample, where several can be counted together: what alternates between two calls,
+    such as the address of a result, is then a part of it."""
+    samples: int
+    """Samples of several calls, or as many as `singles` of one."""
+    singles: int
+    unused: int
+    """Samples before those that are used: the first two of 20 operators had up to 5 % more than the
+    later ones, which agreed to 0.1 %."""
+
+
+EFFORTS = (
+    Effort(2e6, 10, SAMPLES, SINGLE_SAMPLES, 2),
+    Effort(25e6, 2, SAMPLES, SAMPLES, 2),
+    Effort(250e6, 1, SAMPLES, SAMPLES, 0),
+    Effort(math.inf, 1, 1, 1, 0),
+)
+"""By size, so that up to 250 million instructions of a call at most 750 million are counted."""
+
+LONGEST_S = 30.0
+"""Limit on the seconds of a phase's samples, which products of matrices come to, as Valgrind
+computes each of their instructions by a function: a phase that takes longer has one sample of one
+call."""
+
+
+def choose_effort(instructions: float, call_s: float) -> Effort:
+    """Returns how many calls to count of a phase with so many instructions, of which one took
+    `call_s` seconds."""
+    effort = next(one for one in EFFORTS if instructions <= one.most)
+    calls = effort.loops * (effort.samples + effort.unused)
+    return effort if calls * call_s <= LONGEST_S else EFFORTS[-1]
 
 
 class Counts(NamedTuple):
@@ -76,7 +101,6 @@ class Counter:
         self._empty: dict[tuple[int, bool], dict[str, float]] = {}
         """Counts of an empty phase, by the calls of its sample and whether another is before."""
         # What is imported stays, and no search for garbage falls into a call.
-        gc.collect()
         gc.freeze()
         gc.disable()
 
@@ -91,6 +115,8 @@ class Counter:
         """Counts the last phase of each of some passes. `warmup` is the number of calls before,
         `samples` the number of counted ones; None for as many as settle it and as the budget
         allows. `on_calling_thread` is whether no work is done on other threads."""
+        # Of the case before, if that was in this process.
+        gc.collect()
         for phases in passes:
             self._settle(phases, synchronize, SETTLING_CALLS if warmup is None else warmup)
         self._requests.start()
@@ -106,15 +132,15 @@ class Counter:
         self, phases: Sequence[Phase], synchronize: Phase, samples: int | None, together: bool
     ) -> Counts:
         """Counts the last of some phases, several calls together if they can be."""
-        room = int(BUDGET_S / self._warm_up(phases, synchronize))
-        loops = max(1, min(LOOPS, room // SAMPLES)) if together and samples is None else 1
-        wanted = samples or max(1, min(SAMPLES if loops > 1 else SINGLE_SAMPLES, room))
         *before, last = phases
+        effort = self._effort(Loop(before, last, synchronize, 1))
+        loops = effort.loops if together and samples is None else 1
+        wanted = samples or (effort.samples if loops > 1 else effort.singles)
         loop = Loop(before, last, synchronize, loops)
         empty = self._empty_counts(loops, bool(before), synchronize)
         overhead = f" overhead={empty[INSTRUCTIONS] * loops:.0f}"
         self._requests.describe(f"opperf calls={loops}{overhead}")
-        for _ in range(UNUSED_SAMPLES if loops > 1 else 0):
+        for _ in range(effort.unused if loops > 1 else 0):
             self._sample(loop).unlink()
         found = [self._sample(loop) for _ in range(wanted)]
         counted = [totals(dump) for dump in found]
@@ -147,15 +173,16 @@ class Counter:
             if time.perf_counter() - begun > SETTLING_S:
                 break
 
-    def _warm_up(self, phases: Sequence[Phase], synchronize: Phase) -> float:
-        """Makes the instrumented calls that are not counted. Returns the seconds of the last."""
-        begun = last = time.perf_counter()
-        for _ in range(WARM_CALLS):
-            last = time.perf_counter()
-            _run(phases, synchronize)
-            if time.perf_counter() - begun > BUDGET_S:
-                break
-        return time.perf_counter() - last
+    def _effort(self, single: Loop) -> Effort:
+        """Makes two instrumented calls, the first of which Valgrind translates, and returns how
+        many more are to be counted."""
+        _run([*single.before, single.last], single.synchronize)
+        begun = time.perf_counter()
+        dump = self._sample(single)
+        call_s = time.perf_counter() - begun
+        instructions = totals(dump)[INSTRUCTIONS]
+        dump.unlink()
+        return choose_effort(instructions, call_s)
 
     def _sample(self, loop: Loop) -> Path:
         """Counts a loop's calls, and returns the dump."""

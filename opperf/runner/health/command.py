@@ -15,6 +15,7 @@ from opperf.runner.frameworks_command import report_choice
 from opperf.runner.health import contention
 from opperf.runner.health.examine import examine
 from opperf.runner.health.finding import Finding
+from opperf.runner.health.instructions import instructions_finding
 from opperf.runner.health.jitter import (
     Jitter,
     Timer,
@@ -63,7 +64,8 @@ def report(machine: Machine, seconds: float) -> Report:
         # Only a busy CPU can be stolen from.
         (findings["steal"],) = examine(machine._replace(since=begun), [contention.STEAL])
     clock = timer()
-    return Report([*findings.values(), timer_finding(clock), jitter_finding(jitter)], clock, jitter)
+    others = [timer_finding(clock), jitter_finding(jitter), instructions_finding()]
+    return Report([*findings.values(), *others], clock, jitter)
 
 
 def _say(text: str) -> None:

@@ -22,7 +22,9 @@ NOISY = {"proc/loadavg": "9 9 9 1/2 3"}
 
 @pytest.fixture
 def doctored(quiet, monkeypatch):
-    """The command on a machine that is quiet but for these files."""
+    """The command on a machine that is quiet but for these files, and has Valgrind."""
+    installed = Finding("instructions", "valgrind-3.19.0", "ok", "Why.")
+    monkeypatch.setattr(command, "instructions_finding", lambda: installed)
 
     def run(*arguments, **changed):
         monkeypatch.setattr(command, "this_machine", lambda variables: quiet(**changed))
@@ -36,8 +38,8 @@ def test_the_command_tells_every_finding_on_a_line(doctored):
     names = [probe.name.replace("_", " ") for probe in PROBES]
     table, closing = done.output.strip().split("\n\n")
     rows = [re.split(r"  +", line) for line in table.splitlines()[2:]]
-    assert [name for name, *_ in rows] == [*names, "timer", "jitter"]
-    assert rows[-1] == ["jitter", "unknown", "not measured: --seconds 0"]
+    assert [name for name, *_ in rows] == [*names, "timer", "jitter", "instructions"]
+    assert rows[-2] == ["jitter", "unknown", "not measured: --seconds 0"]
     assert closing == f"0 warnings, 1 unknown, {len(rows) - 1} ok"
     assert done.exit_code == 0 and "\x1b" not in done.output
 
@@ -98,7 +100,7 @@ def test_stolen_time_is_that_of_the_test(quiet, steady, monkeypatch):
 
     # All that was stolen, half of the time since boot, was stolen before the test.
     assert states()["steal"] == ("0.0% of the busy time during the jitter test", "ok")
-    assert list(states()) == [*(probe.name for probe in PROBES), "timer", "jitter"]
+    assert list(states()) == [*(probe.name for probe in PROBES), "timer", "jitter", "instructions"]
 
 
 def test_stolen_time_may_be_unreadable(quiet, steady):

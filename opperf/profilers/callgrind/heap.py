@@ -1,0 +1,77 @@
+"""Builds the allocator of processes whose instructions are counted (heap.c), once for each user."""
+
+from __future__ import annotations
+
+import ctypes
+import functools
+import hashlib
+import os
+import platform
+import shlex
+import shutil
+import subprocess
+import tempfile
+from pathlib import Path
+
+from opperf.errors import one_line
+from opperf.folders import cache_folder
+
+SOURCE = Path(__file__).with_name("heap.c")
+
+COMPILER = "CC"
+"""Environment variable with the command of the C compiler; without it `cc` is used."""
+
+OPTIONS = ("-O2", "-fPIC", "-shared", "-pthread", "-fno-builtin")
+"""The compiler must not make `calloc`, of which these functions are a part, of `malloc` and
+`memset`."""
+
+TIMEOUT_S = 60.0
+"""Limit on a compiler that takes 0.2 s."""
+
+SYMBOL = "opperf_heap"
+"""What a process has that was started with this allocator."""
+
+
+class HeapError(Exception):
+    """The allocator cannot be built. The message is one line."""
+
+
+@functools.cache
+def library() -> Path:
+    """Returns the shared library, from the user's cache or compiled now. Raises `HeapError` where
+    there is no C compiler that can make it, or no place for it."""
+    command = [*shlex.split(os.environ.get(COMPILER, "cc")), *OPTIONS]
+    if shutil.which(command[0]) is None:
+        raise HeapError(f"no C compiler {command[0]}")
+    source = SOURCE.read_bytes()
+    text = f"{platform.machine()} {shlex.join(command)}".encode()
+    key = hashlib.sha256(source + text).hexdigest()[:16]
+    made = cache_folder() / "heap" / f"{key}.so"
+    try:
+        if not made.is_file():
+            made.parent.mkdir(parents=True, exist_ok=True)
+            _compile(command, made)
+    except (OSError, subprocess.SubprocessError) as error:
+        raise HeapError(one_line(str(error))) from error
+    return made
+
+
+def _compile(command: list[str], made: Path) -> None:
+    """Makes the library, of which another process never sees a part."""
+    with tempfile.TemporaryDirectory(dir=made.parent) as folder:
+        part = Path(folder) / made.name
+        done = subprocess.run(
+            [*command, "-o", str(part), str(SOURCE)],
+            capture_output=True,
+            text=True,
+            timeout=TIMEOUT_S,
+            check=False,
+        )
+        if done.returncode != 0:
+            raise HeapError(f"{command[0]} ended with {done.returncode}: {one_line(done.stderr)}")
+        part.replace(made)
+
+
+def is_loaded() -> bool:
+    """Returns whether this process has the allocator."""
+    return hasattr(ctypes.CDLL(None), SYMBOL)

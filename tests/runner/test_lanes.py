@@ -1,0 +1,136 @@
+"""Cases measured side by side."""
+
+import threading
+
+import msgspec
+import psutil
+import pytest
+
+from opperf.errors import OutputError
+from opperf.model import Record, Settings, Status
+from opperf.runner import lanes
+from opperf.runner.cpus import NONE, Pinning
+from opperf.runner.lanes import WORKER_BYTES, Lanes, lane_count, side_by_side
+from opperf.runner.progress import Quiet
+from opperf.runner.session import run_side_by_side
+from opperf.runner.workers import Workers
+from tests.runner.test_session import ENVIRONMENT, Logged
+
+WAIT_S = 30
+"""Longest wait for another thread: a failure's price, and no limit of what is tested."""
+
+
+@pytest.fixture
+def cases(make_case):
+    counted = Settings(profiler="instructions")
+    names = ("relu", "add", "negative", "relu", "add", "negative")
+    return [
+        msgspec.structs.replace(
+            make_case(name), settings=msgspec.structs.replace(counted, seed=place)
+        )
+        for place, name in enumerate(names)
+    ]
+
+
+@pytest.fixture
+def room(monkeypatch):
+    """A machine with these cores, and memory for this number of workers."""
+
+    def make(cores, workers):
+        memory = psutil.virtual_memory()._replace(available=workers * WORKER_BYTES + 1)
+        monkeypatch.setattr(psutil, "virtual_memory", lambda: memory)
+        pinning = Pinning(NONE)
+        pinning.usable = frozenset(range(cores))
+        return pinning
+
+    return make
+
+
+@pytest.mark.parametrize(
+    ("cores", "workers", "number"),
+    [(1, 9, 1), (4, 9, 4), (4, 3, 3), (4, 0, 1), (64, 64, 6)],
+)
+def test_as_many_as_there_are_cores_memory_and_cases(room, cases, cores, workers, number):
+    assert lane_count(cases, room(cores, workers)) == number
+
+
+def test_one_where_a_figure_depends_on_what_else_runs(room, cases, make_case):
+    pinning = room(4, 4)
+    assert lane_count([*cases, make_case("relu")], pinning) == 1
+    assert lane_count([], pinning) == 1
+
+
+def test_each_has_a_core_for_every_thread(room, cases):
+    threads = msgspec.structs.replace(cases[0].settings, threads=2)
+    wide = [msgspec.structs.replace(case, settings=threads) for case in cases]
+    assert lane_count(wide, room(5, 9)) == 2
+    assert lane_count(wide, room(1, 9)) == 1
+
+
+class InThreads(Workers):
+    """Workers of which none has a process. Each case waits until another thread measures one."""
+
+    made = []
+
+    def __init__(self, interpreters, pinning):
+        super().__init__(interpreters, pinning)
+        self.threads, self.is_closed = set(), False
+        self.made.append(self)
+
+    def environment(self, case):
+        return ENVIRONMENT
+
+    def measure(self, case):
+        self.threads.add(threading.get_ident())
+        self.meeting.wait(WAIT_S)
+        return Record(case=case, id=case.id, status=Status.OK)
+
+    def close(self):
+        self.is_closed = True
+        # As the end of a process ends the wait for its answer.
+        self.meeting.abort()
+
+
+@pytest.fixture
+def two(monkeypatch):
+    monkeypatch.setattr(lanes, "Workers", InThreads)
+    monkeypatch.setattr(InThreads, "made", [])
+    InThreads.meeting = threading.Barrier(2)
+    with Lanes(Workers(), Pinning(NONE), 2) as made:
+        yield made
+
+
+def test_two_are_measured_at_once_and_all_are_kept(cases, two):
+    kept, log = [], []
+    run_side_by_side(cases, two.measure, kept.append, Logged(log), two)
+    assert sorted(record.id for record in kept) == sorted(case.id for case in cases)
+    assert [label for what, label in log if what == "begin"] == [case.label for case in cases]
+    assert len(log) == 2 * len(cases)
+    first, second = (one.threads for one in InThreads.made)
+    assert len(first) == len(second) == 1 and first != second
+
+
+def test_what_cannot_be_kept_ends_the_others(cases, two):
+    def full(record):
+        raise OutputError("no space left")
+
+    with pytest.raises(OutputError, match="no space left"):
+        run_side_by_side(cases, two.measure, full, Quiet(), two)
+    assert all(one.is_closed for one in InThreads.made)
+
+
+def test_an_interrupt_ends_what_is_being_measured(cases, two):
+    """The threads wait for each other, and the second one never begins."""
+
+    def begun_once():
+        yield cases[0]
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        run_side_by_side(begun_once(), two.measure, lambda record: None, Quiet(), two)
+    assert all(one.is_closed for one in InThreads.made)
+
+
+def test_one_lane_is_the_workers_themselves():
+    with Workers() as workers, side_by_side(workers, Pinning(NONE), 1) as measuring:
+        assert measuring is workers
