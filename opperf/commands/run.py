@@ -27,7 +27,7 @@ from opperf.parameters import (
 )
 from opperf.parsing import RETRYABLE, parse_labels, words_among
 
-FORMATS = ("json", "md", "csv", "jsonl", "param")
+FORMATS = ("json", "md", "csv", "jsonl", "param", "instruction-counts")
 
 
 @command(short_help="Measure operators (the default command).")
@@ -37,8 +37,8 @@ FORMATS = ("json", "md", "csv", "jsonl", "param")
 @output_format(
     "--output-format",
     FORMATS,
-    "json; md, a page to read; csv; jsonl, the run file with every sample; or param, the lines of "
-    "PARAM's benchmarks.",
+    "json; md, a page to read; csv; jsonl, the run file with every sample; param, the lines of "
+    "PARAM's benchmarks; or instruction-counts, the object of PyTorch's suite of that name.",
     by_extension=True,
 )
 @output_options(

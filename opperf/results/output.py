@@ -16,6 +16,7 @@ import msgspec
 from opperf.errors import OutputError, UsageError, suggest
 from opperf.model import Run, Status
 from opperf.results.csv_file import csv_text
+from opperf.results.instruction_counts import instruction_counts_text
 from opperf.results.markdown import markdown_text
 from opperf.results.opperf_json import FIGURES, ids_by_operator, json_text
 from opperf.results.param_lines import param_text
@@ -88,6 +89,7 @@ FORMATS = {
     "csv": Format("csv", lambda run, _: csv_text(run), environment_of),
     "jsonl": Format("jsonl", lambda run, _: runfile_text(run)),
     "param": Format("json", lambda run, _: param_text(run)),
+    "instruction-counts": Format("json", lambda run, _: instruction_counts_text(run)),
 }
 
 

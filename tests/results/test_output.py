@@ -157,6 +157,7 @@ def test_formats_name_their_extensions() -> None:
         "csv": "csv",
         "jsonl": "jsonl",
         "param": "json",
+        "instruction-counts": "json",
     }
 
 

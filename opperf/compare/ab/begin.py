@@ -116,6 +116,13 @@ def begin(
     Raises `OpperfError` if it cannot start; an existing file is then unchanged.
     """
     arms = dict(zip(ARMS, arms_from(given), strict=True))
+    common = selection_from(given).settings
+    if any(settings_of(arm, common).counts_instructions for arm in arms.values()):
+        raise UsageError(
+            "ab measures times, in turns; counts of instructions need none: use `opperf run "
+            "--profiler instructions` once in each environment, then `opperf compare BASE NEW "
+            "--metric instructions`"
+        )
     planned = _plan_threads(given, changed, options, arms)
     start = starter(arms, options.framework, options, planned.threads.number)
     with ExitStack() as stack:

@@ -30,11 +30,11 @@ METRICS = {"B": MEMORY, "instructions": INSTRUCTIONS, "calls": CALLS, "hits": HI
         # A page, and one byte more.
         (100_000.0, 104_096.0, "B", "same"),
         (100_000.0, 104_097.0, "B", "regressed"),
-        # Half a percent of the instructions, or a thousand.
+        # Half a percent of the instructions, or fifty.
         (1_000_000.0, 1_005_000.0, "instructions", "same"),
         (1_000_000.0, 1_005_001.0, "instructions", "regressed"),
-        (10_000.0, 9_000.0, "instructions", "same"),
-        (10_000.0, 8_999.0, "instructions", "improved"),
+        (9_000.0, 8_950.0, "instructions", "same"),
+        (9_000.0, 8_949.0, "instructions", "improved"),
         # Nothing is allowed of a count.
         (7.0, 7.0, "calls", "same"),
         (7.0, 8.0, "calls", "regressed"),

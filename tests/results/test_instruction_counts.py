@@ -1,0 +1,92 @@
+"""Results as PyTorch's suite of instruction counts writes them."""
+
+import json
+import math
+
+from opperf.model import (
+    SCHEMA_VERSION,
+    Case,
+    Closing,
+    Header,
+    OperatorTarget,
+    Record,
+    Run,
+    Settings,
+    Status,
+    TensorSpec,
+)
+from opperf.results.instruction_counts import instruction_counts, instruction_counts_text
+from tests.results.conftest import summary
+
+COUNTED = Settings(profiler="instructions")
+
+
+def a_case(shape, settings=COUNTED):
+    return Case(OperatorTarget("torch", "relu"), {"self": TensorSpec(shape)}, settings)
+
+
+def a_record(case, **samples):
+    return Record(
+        case=case,
+        id=case.id,
+        status=Status.OK,
+        summaries={name: summary(values[0]) for name, values in samples.items()},
+        samples=samples,
+    )
+
+
+def a_run(*records, closing=True):
+    return Run(
+        Header(schema=SCHEMA_VERSION, started="2026-01-02T03:04:05+00:00", options={}),
+        records,
+        Closing("2026-01-02T03:05:05+00:00", 60.0, {}) if closing else None,
+        {},
+        tuple(record.case for record in records),
+    )
+
+
+def test_every_repeat_of_a_pass_is_kept():
+    found = instruction_counts(
+        a_run(
+            a_record(
+                a_case((2, 3)),
+                instructions=[100.0, 101.0],
+                instructions_backward=[200.0],
+                instructions_empty=[50.0],
+            )
+        )
+    )
+    assert found["version"] == 0 and found["end_time"] - found["start_time"] == 60
+    assert found["start_time"] == 1767323045
+    assert found["values"] == {
+        "relu[self: (2, 3)] forward": {"times": [], "counts": [100.0, 101.0]},
+        "relu[self: (2, 3)] backward": {"times": [], "counts": [200.0]},
+    }
+
+
+def test_times_are_seconds():
+    case = a_case((4,), Settings())
+    found = instruction_counts(a_run(a_record(case, forward=[1500.0, math.nan])))
+    assert found["values"] == {"relu[self: (4,)] forward": {"times": [1.5e-6], "counts": []}}
+
+
+def test_equal_sums_are_of_equal_cases():
+    one, other = (a_record(a_case(shape), instructions=[1.0]) for shape in ((1,), (2,)))
+    sums = [instruction_counts(a_run(*run))["md5"] for run in ((one, other), (other, one), (one,))]
+    assert sums[0] == sums[1] != sums[2]
+
+
+def test_a_run_that_did_not_end_and_a_case_that_failed():
+    case = a_case((1,))
+    failed = Record(case=case, id=case.id, status=Status.FAILED, reason="no")
+    text = instruction_counts_text(a_run(failed, closing=False))
+    assert json.loads(text)["values"] == {} and json.loads(text)["end_time"] is None
+
+
+def test_cases_of_one_name_have_their_id():
+    records = [
+        a_record(a_case((1,), Settings(profiler="instructions", cache=cache)), instructions=[1.0])
+        for cache in ("hot", "cold")
+    ]
+    names = list(instruction_counts(a_run(*records))["values"])
+    assert names == [f"relu[self: (1,) {record.id}] forward" for record in records]
